@@ -194,7 +194,7 @@ describe("a check", () => {
     for (let count = 0; count < 2; count += 1) answerNext(opened);
   });
 
-  it("whose caller is gone leaves nothing behind (C5)", async () => {
+  it("whose caller is gone leaves nothing behind (C6)", async () => {
     const opened = await open({ checksMax: 1, checkBodiesMax: 1, slowBodyMs: 60_000 });
     const [first, second, third] = [
       await dial(opened.port, busy),

@@ -6,13 +6,17 @@
 //       all places, and places go round the addresses.
 //   C3. Each wait ends after `checkWaitMs` at most, and a wait that the node has no room for ends at once: 503.
 //   C4. A body that arrives slowly keeps its place while nobody waits for it, and otherwise for `slowBodyMs`.
-//   C5. A caller that is gone gives back what it had or waited for.
+//   C5. Checks take the thread for about `stretchMs` in one turn of the event loop; further ones wait for the next, so that many
+//       connections do not keep everything else waiting.
+//   C6. A caller that is gone gives back what it had or waited for.
 
 import type { IncomingMessage } from "node:http";
 import { type Problem, problem } from "../protocol/problem.ts";
 import { type Outcome, refused } from "../service/answer.ts";
+import type { EventLoop } from "../std/event-loop.ts";
 import { type Decision, FairQueue, type FairQueueLimits } from "../std/fair-queue.ts";
 import { addressBlock } from "../std/ip-address.ts";
+import { createOwnerTurns } from "../std/owner-turns.ts";
 import { type BodyLimits, type BodyOutcome, hasBody, lengthFault, readBody } from "./body.ts";
 import type { Edge } from "./edge.ts";
 import type { HttpLimits } from "./http-limits.ts";
@@ -43,22 +47,24 @@ export type CheckRefusal = "late_checks" | "excess_checks";
 
 /** The resolution of the limits of time; it is looked at only while somebody waits. */
 const tickMs = 100;
+const stretchMs = 0.5;
 const retrySeconds = 5;
 
-export function createChecks(limits: HttpLimits, refusedOne: (kind: CheckRefusal) => void): Checks {
+export function createChecks(
+  limits: HttpLimits,
+  refusedOne: (kind: CheckRefusal) => void,
+  loop: EventLoop,
+): Checks {
   const common = {
     waitingMax: limits.checksWaitingMax,
     waitMs: limits.checkWaitMs,
     unsettledMs: limits.slowBodyMs,
   };
-  const bodies = new Turns({
-    ...common,
-    ...{ placesMax: limits.checkBodiesMax, placesPerOwnerMax: limits.checkBodiesPerAddressMax },
-  });
-  const answers = new Turns({
-    ...common,
-    ...{ placesMax: limits.checksMax, placesPerOwnerMax: limits.checksPerAddressMax },
-  });
+  const bodyPlaces = { placesMax: limits.checkBodiesMax, placesPerOwnerMax: limits.checkBodiesPerAddressMax };
+  const answerPlaces = { placesMax: limits.checksMax, placesPerOwnerMax: limits.checksPerAddressMax };
+  const bodies = new Turns({ ...common, ...bodyPlaces }, loop);
+  const answers = new Turns({ ...common, ...answerPlaces }, loop);
+  const inTurn = createOwnerTurns(stretchMs, loop);
   const refusal = (verdict: Refusal): Problem => {
     if (verdict === "gone") return gone;
     refusedOne(verdict === "late" ? "late_checks" : "excess_checks");
@@ -69,7 +75,7 @@ export function createChecks(limits: HttpLimits, refusedOne: (kind: CheckRefusal
       const turn = await answers.take(check, true);
       if (!(turn instanceof Turn)) return refused(refusal(turn));
       try {
-        return await work();
+        return await inTurn(check.owner, async () => work());
       } finally {
         turn.end();
       }
@@ -124,13 +130,15 @@ class Turn {
   }
 }
 
-/** Drives a queue by the platform's time. */
+/** Drives a queue by the time of a loop. */
 class Turns {
   readonly #queue: FairQueue<Turn>;
-  #timer: NodeJS.Timeout | null = null;
+  readonly #loop: EventLoop;
+  #isLooking = false;
 
-  constructor(limits: FairQueueLimits) {
+  constructor(limits: FairQueueLimits, loop: EventLoop) {
     this.#queue = new FairQueue(limits);
+    this.#loop = loop;
   }
 
   get waiting(): number {
@@ -145,7 +153,7 @@ class Turns {
   take({ request: { socket }, owner }: Check, isSettled: boolean): Turn | Promise<Turn | Refusal> {
     if (socket.destroyed) return Promise.resolve("gone");
     const turn = new Turn(this);
-    const decided = this.#queue.enter(turn, { owner, isSettled, nowMs: performance.now() });
+    const decided = this.#queue.enter(turn, { owner, isSettled, nowMs: this.#loop.nowMs() });
     if (decided.some(({ holder, verdict }) => holder === turn && verdict === "placed")) return turn;
     const { promise, resolve } = Promise.withResolvers<Turn | Refusal>();
     const onGone = (): void => {
@@ -166,7 +174,7 @@ class Turns {
   }
 
   end(turn: Turn): void {
-    this.#tell(this.#queue.leave(turn, performance.now()));
+    this.#tell(this.#queue.leave(turn, this.#loop.nowMs()));
   }
 
   #tell(decided: readonly Decision<Turn>[]): void {
@@ -174,11 +182,13 @@ class Turns {
       if (verdict === "slow") holder.onLost();
       else holder.decide(verdict);
     }
-    if (this.#queue.waiting > 0) this.#timer ??= setTimeout(this.#tick, tickMs);
+    if (this.#queue.waiting === 0 || this.#isLooking) return;
+    this.#isLooking = true;
+    this.#loop.after(tickMs, this.#tick);
   }
 
   readonly #tick = (): void => {
-    this.#timer = null;
-    this.#tell(this.#queue.expire(performance.now()));
+    this.#isLooking = false;
+    this.#tell(this.#queue.expire(this.#loop.nowMs()));
   };
 }

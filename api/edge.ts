@@ -12,11 +12,14 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { sourceOf } from "../service/source-address.ts";
+import type { EventLoop } from "../std/event-loop.ts";
 import { type AddressRange, addressBlock } from "../std/ip-address.ts";
+import { createOwnerTurns, type OwnerTurns } from "../std/owner-turns.ts";
 import { type Checks, createChecks } from "./checks.ts";
 import { FilePlaces } from "./file-places.ts";
 import { type HttpLimits, httpLimitsDefault } from "./http-limits.ts";
 import type { Connection } from "./one-at-a-time.ts";
+import { platformLoop } from "./platform-loop.ts";
 
 export const edgeRefusals = {
   connections: "Connections refused or ended because there were too many.",
@@ -45,6 +48,8 @@ export interface Edge {
   usage(): EdgeUsage;
   /** Where checks that anyone may make wait for their turn. */
   readonly checks: Checks;
+  /** Whose signature is verified next, by address: until then nobody knows whose request it is. */
+  readonly signatures: OwnerTurns;
   refused(kind: EdgeRefusal): void;
   /** Admits a connection, if necessary by closing another, or closes it. */
   accept(connection: Connection): void;
@@ -56,6 +61,9 @@ export interface Edge {
   owe(response: ServerResponse, bytes: number): void;
 }
 
+/** For how long signatures are verified at a stretch. */
+const signatureStretchMs = 0.5;
+
 export interface EdgeUsage {
   readonly connections: number;
   readonly bodyBytes: number;
@@ -65,9 +73,12 @@ export interface EdgeUsage {
 export interface EdgeOptions {
   readonly limits?: Partial<HttpLimits>;
   readonly trustedProxies?: readonly AddressRange[];
+  /** The process's own by default. */
+  readonly loop?: EventLoop;
 }
 
-export function createEdge({ limits: given = {}, trustedProxies = [] }: EdgeOptions = {}): Edge {
+export function createEdge(options: EdgeOptions = {}): Edge {
+  const { limits: given = {}, trustedProxies = [], loop = platformLoop } = options;
   const limits = { ...httpLimitsDefault, ...given };
   const refusals: Record<EdgeRefusal, number> = {
     connections: 0,
@@ -105,7 +116,8 @@ export function createEdge({ limits: given = {}, trustedProxies = [] }: EdgeOpti
       answerBytes: answers.shares.total,
     }),
     refused,
-    checks: createChecks(limits, refused),
+    checks: createChecks(limits, refused, loop),
+    signatures: createOwnerTurns(signatureStretchMs, loop),
     accept: (connection) => connections.accept(connection),
     takeBody: (caller, bytes) => {
       if (!bodies.fits(caller, bytes)) {

@@ -2,7 +2,8 @@
 //   H1. A body is read only after checks 1 to 4; one over its limit is then refused with 413, its nonce unused. A long
 //       body is read only after check 6 as well, which needs only the head; a short one is read in any case, so that
 //       check 5 is answered before check 6.
-//   H2. A fault in the request itself is reported only after its nonce was claimed, since a replay is refused with
+//   H2. Heads are judged in turns that go round the addresses, since a forged signature costs its sender nothing.
+//   H3. A fault in the request itself is reported only after its nonce was claimed, since a replay is refused with
 //       `nonce_reused` before anything else.
 
 import type { FastifyReply, FastifyRequest } from "fastify";
@@ -14,9 +15,12 @@ import {
   type AuthenticationDeps,
   authenticateBody,
   authenticateHead,
+  type Candidate,
   forged,
+  type Judged,
   judgeSignature,
 } from "../service/authenticate.ts";
+import type { MaybeLater } from "../service/register.ts";
 import {
   type BodyLimits,
   closeUnread,
@@ -26,6 +30,7 @@ import {
   lengthFault,
   readBody,
 } from "./body.ts";
+import { checkOf } from "./checks.ts";
 import { send } from "./reply.ts";
 import { isRefused, parseQuery, type Query, requestHead } from "./request-parts.ts";
 import type { Route } from "./route.ts";
@@ -56,18 +61,19 @@ export function signedHandler<N extends string>(route: SignedRoute<N>): Route["h
   const { authentication, accepted, limits } = route;
   return async (request, reply) => {
     const arrivedAtMs = authentication.clock.now();
-    const maybe = authenticateHead(authentication, accepted, requestHead(request.raw));
-    const candidate = maybe instanceof Promise ? await maybe : maybe;
-    if (candidate.kind === "problem") {
-      reply.keyId = candidate.keyId ?? null;
+    const { owner } = checkOf(request.raw, limits.edge);
+    const judging = limits.edge.signatures(owner, () => judgeHead(authentication, accepted, request));
+    const judged = judging instanceof Promise ? await judging : judging;
+    if ("problem" in judged) {
+      reply.keyId = judged.keyId ?? null;
       leaveBodyUnread(request, reply);
-      return send(reply, candidate);
+      return send(reply, judged);
     }
+    const { candidate } = judged;
     const keyId = candidate.key.key_id;
     reply.keyId = keyId;
     const fault = lengthFault(request.raw, limits);
     if (fault !== null) return refuseUnread(request, reply, fault);
-    const judged = judgeSignature(authentication, candidate);
     if (!judged.isGenuine && !isSoonRead(request)) {
       leaveBodyUnread(request, reply);
       return send(reply, forged());
@@ -90,6 +96,18 @@ export function signedHandler<N extends string>(route: SignedRoute<N>): Route["h
       body.release();
     }
   };
+}
+
+/** Checks 1 to 4, and 6. */
+function judgeHead(
+  authentication: AuthenticationDeps,
+  accepted: AcceptedCallers,
+  request: FastifyRequest,
+): MaybeLater<Judged | Refused> {
+  const judge = (candidate: Candidate | Refused): Judged | Refused =>
+    candidate.kind === "problem" ? candidate : judgeSignature(authentication, candidate);
+  const maybe = authenticateHead(authentication, accepted, requestHead(request.raw));
+  return maybe instanceof Promise ? maybe.then(judge) : judge(maybe);
 }
 
 /** A longer body is read only for a genuine signature. */

@@ -20,12 +20,6 @@ import type { SealContext } from "../protocol/wire/push.ts";
 import type { SandboxGrant } from "../service/sandbox-grant.ts";
 import type { NodeUrls } from "./budget-node.fixture.ts";
 
-declare module "../bench/child.ts" {
-  interface Modules {
-    readonly "../node/budget-node.fixture.ts": typeof import("./budget-node.fixture.ts");
-  }
-}
-
 const mebibyte = 1_048_576;
 const bodyBytes = 32 * mebibyte;
 const program = "../node/budget-node.fixture.ts";

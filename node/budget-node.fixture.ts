@@ -9,6 +9,12 @@ import { MemoryCluster } from "../storage/memory/cluster-store.ts";
 import { nodeTimers } from "./node-timers.ts";
 import { type RunningNode, startNode } from "./start.ts";
 
+declare module "../bench/child.ts" {
+  interface Modules {
+    readonly "../node/budget-node.fixture.ts": typeof import("./budget-node.fixture.ts");
+  }
+}
+
 export interface NodeUrls {
   readonly base_url: string;
   readonly business_url: string;

@@ -24,6 +24,8 @@ import type { BulkUpload } from "../protocol/wire/bulk.ts";
 import type { NodeUrls } from "./budget-node.fixture.ts";
 import { boundary, formOf } from "./bulk.fixture.ts";
 
+const program = "../node/budget-node.fixture.ts";
+
 const mebibyte = 1_048_576;
 const { filesMax, filesPerOwnerMax, bodyBytesMax, bodyBytesPerCallerMax } = httpLimitsDefault;
 
@@ -36,8 +38,8 @@ beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), "svc-held-"));
   for (const name of Object.keys(process.env))
     if (/^SVC_(?:KEY|ADDRESS)_/.test(name)) delete process.env[name];
-  child = Child.start("../node/budget-node.fixture.ts", { profileTo: null, nodeOptions: ["--expose-gc"] });
-  urls = await child.call<NodeUrls>("open", { home });
+  child = new Child({ nodeOptions: ["--expose-gc"] });
+  urls = await child.call(program, "open", { home });
 });
 afterAll(async () => {
   for (const socket of sockets) socket.destroy();
@@ -50,7 +52,7 @@ async function newPublisher(place: number): Promise<TestCaller> {
   if (!key.ok) throw new Error(key.detail);
   const { publicJwk } = key.value;
   const uuid = `20000000-0000-4000-8000-00000000000${place}`;
-  const grant = await child.call<string>("grant", { role: "integration", uuid, publicJwk });
+  const grant = await child.call(program, "grant", { role: "integration", uuid, publicJwk });
   const publisher = { key: key.value, grant };
   // The mandate of a new key is known a moment later.
   const read = { path: "/v1/seal-context", tag: "svc-business-read" } as const;
@@ -136,7 +138,7 @@ function* longestLines(): Generator<Uint8Array> {
   for (let count = 0; count < 40; count += 1) yield line;
 }
 
-const peakMiB = async (): Promise<number> => ((await child.highestResidentBytes()) ?? 0) / mebibyte;
+const peakMiB = async (): Promise<number> => ((await child.memoryBytes("VmHWM")) ?? 0) / mebibyte;
 
 describe("all bodies and files that a node lets in", () => {
   it("take no more memory than docs/hardening.md says", async () => {
@@ -151,7 +153,7 @@ describe("all bodies and files that a node lets in", () => {
         beginFile(publishers[index % owners] as TestCaller, `127.0.0.${1 + (index % owners)}`),
       ),
     );
-    const { rssBytes } = await child.call<{ readonly rssBytes: number }>("reset", null);
+    const { rssBytes } = await child.call(program, "reset");
     const beforeMiB = rssBytes / mebibyte;
 
     const bodiesMax = bodyBytesMax / publishBytesMax;

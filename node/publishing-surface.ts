@@ -9,6 +9,7 @@ import { importFile } from "../service/bulk-import.ts";
 import { issueUpload } from "../service/bulk-upload.ts";
 import { cancelPush } from "../service/cancel-push.ts";
 import { decideHold } from "../service/decide-hold.ts";
+import { paceOfBatch } from "../service/judge-batch.ts";
 import { listHolds } from "../service/list-holds.ts";
 import { createMandateKeeper, createMandateRenewal, type KeepMandate } from "../service/mandate-renewal.ts";
 import { publishBatch } from "../service/publish.ts";
@@ -49,7 +50,7 @@ function publishingOf(services: NodeServices, keep: KeepMandate): Publishing {
   return {
     publishBatch: async (request) => {
       await keep(request.caller.party.uuid, request.caller.key.key_id);
-      return publishBatch(deps, request);
+      return publishBatch({ ...deps, pace: paceOfBatch(services.paces, request.body) }, request);
     },
     removeRecord: async (request) => {
       await keep(request.caller.party.uuid, request.caller.key.key_id);
@@ -57,7 +58,7 @@ function publishingOf(services: NodeServices, keep: KeepMandate): Publishing {
     },
     validateBatch: async (request) => {
       await keep(request.caller.party.uuid, request.caller.key.key_id);
-      return validateBatch(deps, request);
+      return validateBatch({ ...deps, pace: services.paces.queued }, request);
     },
     cancelPush: (request) => cancelPush(deps, request),
     readPush: (request) => readPush(services.actors, request),

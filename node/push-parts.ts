@@ -3,27 +3,21 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { CurrentActors } from "../actors/system/current-actors.ts";
 import type { LogEntry } from "../actors/system/ports.ts";
+import { platformLoop } from "../api/platform-loop.ts";
 import { nativeCrypto } from "../crypto/native.ts";
 import type { Clock } from "../crypto/port.ts";
 import { createParsedLeaves } from "../service/parsed-leaves.ts";
 import { createPushLeaves } from "../service/push-leaves.ts";
 import { createUploadTokens } from "../service/upload-token.ts";
-import { createPace } from "../std/pace.ts";
 import { createBackground } from "./background.ts";
 import type { NodeConfig } from "./config.ts";
 import { createLatePurges } from "./late-purges.ts";
 import { openNotices } from "./notices/notices.ts";
-import { createRightOfWay } from "./right-of-way.ts";
-import { createSearchTurns } from "./search-turns.ts";
 import type { NodePlatform, NodeServices } from "./services.ts";
 import { createStalledPushes } from "./stalled-pushes.ts";
+import { createThreadTurns } from "./thread-turns.ts";
 
 const dayMs = 86_400_000;
-/** About as long as a search takes by itself. */
-const patienceMs = 10;
-/** How long work may keep the thread at a stretch: what somebody waits for, and what nobody waits for. */
-const requestStepMs = 3;
-const queuedStepMs = 2;
 
 type PushParts = Pick<
   NodeServices,
@@ -55,15 +49,12 @@ export function pushPartsOf(
   },
 ): PushParts {
   const pause = (): Promise<void> => nextTurn();
-  const rightOfWay = createRightOfWay(patienceMs);
-  const nowMs = parts.workMs ?? (() => performance.now());
-  const time = { nowMs, nextTurn: setImmediate };
-  const pace = createPace(requestStepMs, { ...time, pause: rightOfWay.pause });
-  const queued = createPace(queuedStepMs, { ...time, pause: rightOfWay.pause });
+  const { nowMs } = platformLoop;
+  const turns = createThreadTurns({ ...platformLoop, nowMs: parts.workMs ?? nowMs });
+  const { paces } = turns;
   return {
-    leaves: createPushLeaves({ ...parts.stores, sha256: nativeCrypto.sha256, pace: queued }),
-    searchTurns: createSearchTurns(nowMs),
-    ...{ pace, paces: { inline: pace, queued } },
+    ...{ ...turns, pace: paces.inline },
+    leaves: createPushLeaves({ ...parts.stores, sha256: nativeCrypto.sha256, pace: paces.queued }),
     uploadTokens: createUploadTokens(nativeCrypto, parts.recordIdKey),
     parsed: createParsedLeaves(),
     background: createBackground(config.background, () => parts.actors.stats()),
@@ -71,7 +62,6 @@ export function pushPartsOf(
     latePurges: createLatePurges(parts),
     notices: openNotices(config, parts),
     pause,
-    rightOfWay,
     holdMs: config.retention.holdDays * dayMs,
   };
 }

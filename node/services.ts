@@ -18,10 +18,11 @@ import type { ParsedLeaves } from "../service/parsed-leaves.ts";
 import { createParties, type Parties } from "../service/parties.ts";
 import type { PushLeaves } from "../service/push-leaves.ts";
 import { createRegister, type Register } from "../service/register.ts";
-import type { SearchTurns } from "../service/search.ts";
 import type { ServiceKeys } from "../service/service-keys.ts";
 import type { UploadTokens } from "../service/upload-token.ts";
+import type { OwnerTurns } from "../std/owner-turns.ts";
 import type { Pace } from "../std/pace.ts";
+import type { RightOfWay } from "../std/right-of-way.ts";
 import type { RowIndex } from "../storage/row-index.ts";
 import type { SqliteOptions } from "../storage/sqlite/database.ts";
 import type { DomainProbe } from "../transport/domain-probe.ts";
@@ -51,7 +52,6 @@ import type { Notices } from "./notices/notices.ts";
 import { type Judging, judgingBy, openOperatorFiles, watchOperatorFiles } from "./operator-files.ts";
 import { pushPartsOf } from "./push-parts.ts";
 import { followRegister } from "./register-following.ts";
-import type { RightOfWay } from "./right-of-way.ts";
 import type { StalledPushes } from "./stalled-pushes.ts";
 import { type NodeStores, openEmbeddedStores, openEngineStores, readTls } from "./stores.ts";
 import { createTimings, type Timings } from "./telemetry/timings.ts";
@@ -94,7 +94,7 @@ export interface NodeServices extends Judging, Omit<NodeStores, "close" | "fence
   /** Yields to the event loop once. */
   readonly pause: () => Promise<void>;
   /** The company whose search is next. */
-  readonly searchTurns: SearchTurns;
+  readonly searchTurns: OwnerTurns;
   /** At which requests work through what they were sent. */
   readonly pace: Pace;
   /** At which pushes are processed: those that a request waits for, and those that nobody waits for. */

@@ -16,6 +16,17 @@ export interface JudgeDeps extends GateDeps {
   readonly pace: Pace;
 }
 
+/** Somebody waits for a small batch; a large one is queued in any case. */
+const smallBatchBytes = 100_000;
+
+/** At which a batch is judged that is to be published. A validation costs nothing, and goes behind what does. */
+export function paceOfBatch(
+  { inline, queued }: { readonly inline: Pace; readonly queued: Pace },
+  body: Uint8Array,
+): Pace {
+  return body.length > smallBatchBytes ? queued : inline;
+}
+
 /** A batch whose seal is genuine and covers exactly its records. */
 export interface JudgedBatch {
   readonly gate: Gate;

@@ -19,6 +19,7 @@ import type { CollectionName } from "../protocol/identifiers.ts";
 import { problem } from "../protocol/problem.ts";
 import { serveRow } from "../protocol/row.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
+import type { OwnerTurns } from "../std/owner-turns.ts";
 import type { RowHit, RowIndex } from "../storage/row-index.ts";
 import type { Allowance } from "./allowance.ts";
 import { type Outcome, type Refused, refused } from "./answer.ts";
@@ -36,9 +37,6 @@ import type { Sponsored, SponsoredRows, SponsoredSearch } from "./sponsored-rows
 /** The deepest search body: {filter: {all: [{field: {operator: {lat}}}]}}. */
 const bodyDepthMax = 8;
 
-/** Begins a query in the turn of the company that asks (S7). */
-export type SearchTurns = <T>(company: string, query: () => Promise<T>) => Promise<T>;
-
 export interface SearchDeps {
   readonly index: RowIndex;
   readonly register: Register;
@@ -49,7 +47,8 @@ export interface SearchDeps {
   /** Null where nothing is charged. */
   readonly allowance: Allowance | null;
   readonly sponsored: SponsoredRows;
-  readonly turns: SearchTurns;
+  /** Whose query is next (S7). */
+  readonly turns: OwnerTurns;
   readonly standing: Pick<RecordStanding, "rows">;
 }
 

@@ -1,5 +1,5 @@
 // Has images of ads decoded, in processes of their own (decoder-process.ts), which are started when they are needed.
-//   D2. At most `decodingMax` images are decoded at once, and one of each business, so that nobody's images wait for all of another's. A
+//   D2. At most two images are decoded at once, and one of each business, so that nobody's images wait for all of another's. A
 //       bounded number waits; beyond that the answer is 503, for the business that has most waiting.
 //   D4. An image that takes longer than `decodeMs` is refused, and its process killed.
 //   D6. A process that has had nothing to do for `idleMs` ends, and with its node each does.
@@ -7,12 +7,10 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { refuse } from "../../protocol/result.ts";
 import type { DecodeImage } from "../../service/ad-images.ts";
-import { FairQueue } from "../../std/fair-queue.ts";
 import { Unavailable } from "../../std/unavailable.ts";
 import type { DecodeReply, DecodeRequest } from "./decoder-process.ts";
+import { createDecodingTurns } from "./decoding-turns.ts";
 
-const decodingMax = 2;
-const waitingMax = 32;
 const decodeMs = 10_000;
 const idleMs = 30_000;
 const retrySeconds = 2;
@@ -25,26 +23,12 @@ interface DecoderLimits {
   readonly program?: URL;
 }
 
-/** What waits for its turn: it is told whether it has one. */
-interface Waiting {
-  readonly decide: (isPlaced: boolean) => void;
-}
-
 export function createImageDecoder(limits: DecoderLimits = {}): DecodeImage {
-  const queue = new FairQueue<Waiting>({
-    ...{ placesMax: decodingMax, placesPerOwnerMax: 1, waitingMax: limits.waitingMax ?? waitingMax },
-    // Each place is given back within `decodeMs`, so nobody waits for long.
-    ...{ waitMs: Number.POSITIVE_INFINITY, unsettledMs: Number.POSITIVE_INFINITY },
-  });
-  const tell = (decided: ReturnType<typeof queue.leave>): void => {
-    for (const { holder, verdict } of decided) holder.decide(verdict === "placed");
-  };
+  const turns = createDecodingTurns(limits.waitingMax);
   const idle: Decoder[] = [];
   return async (bytes, type, owner) => {
-    const { promise, resolve } = Promise.withResolvers<boolean>();
-    const waiting: Waiting = { decide: resolve };
-    tell(queue.enter(waiting, { owner, isSettled: true, nowMs: 0 }));
-    if (!(await promise)) throw overloaded();
+    const endTurn = await turns(owner);
+    if (endTurn === null) throw overloaded();
     try {
       const decoder = takeIdle(idle) ?? new Decoder(limits.program ?? program);
       const reply = await decoder.decode({ bytes, type }, limits.decodeMs ?? decodeMs);
@@ -53,7 +37,7 @@ export function createImageDecoder(limits: DecoderLimits = {}): DecodeImage {
       decoder.rest(() => void idle.splice(idle.indexOf(decoder), 1));
       return reply;
     } finally {
-      tell(queue.leave(waiting, 0));
+      endTurn();
     }
   };
 }

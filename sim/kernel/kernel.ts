@@ -5,6 +5,7 @@
 //   K3. Events of a life that is over never run; events of a suspended life run when it wakes.
 //   K4. Only events move the world. When none is left and something still waits, it waits for something outside the
 //       simulator's reach, and the run reports it.
+//   K5. An event takes no time unless it spends some, which only worlds of one node do: its thread keeps everything else waiting.
 
 import { EventHeap, type EventOwner, type SimEvent } from "./event-heap.ts";
 import type { Trace } from "./trace.ts";
@@ -33,12 +34,22 @@ export class Kernel {
 
   /** The world's time in Unix milliseconds, which no node's clock has to agree with. */
   now(): number {
-    return this.#nowMs;
+    return Math.floor(this.#nowMs);
   }
 
   /** Milliseconds since the start of the world. */
   elapsed(): number {
+    return this.now() - this.startMs;
+  }
+
+  /** The same, with the fractions that were spent. */
+  elapsedExactly(): number {
     return this.#nowMs - this.startMs;
+  }
+
+  /** The event that runs takes time, as on a busy thread: what comes due meanwhile runs late (K5). */
+  spend(ms: number): void {
+    this.#nowMs += ms;
   }
 
   /** Schedules `run` for `delayMs` from now, unless it is cancelled or `life` is over by then (K3). */

@@ -17,6 +17,7 @@ import { issueUpload } from "../../service/bulk-upload.ts";
 import { cancelPush } from "../../service/cancel-push.ts";
 import { listCatalogue } from "../../service/catalogue.ts";
 import { failureAnswer } from "../../service/failure.ts";
+import { paceOfBatch } from "../../service/judge-batch.ts";
 import { publishBatch } from "../../service/publish.ts";
 import { readPushAttempts } from "../../service/push-attempts.ts";
 import { readPush } from "../../service/push-status.ts";
@@ -100,7 +101,7 @@ export async function serveFile(node: SimNode, upload: BulkUpload, file: Uint8Ar
   }
 }
 
-async function* formOf({ fields }: BulkUpload, file: Uint8Array): AsyncGenerator<FormEvent, void> {
+export async function* formOf({ fields }: BulkUpload, file: Uint8Array): AsyncGenerator<FormEvent, void> {
   for (const [name, value] of Object.entries(fields)) {
     yield { kind: "part", name };
     yield { kind: "bytes", bytes: utf8(value) };
@@ -166,8 +167,12 @@ async function answer(
   if (request.route === "import") return importFile(node.bulk, sent);
   if (request.route === "validate-import")
     return validateImport(node.bulk, { ...sent, outcome: null, cursor: null });
-  const answerBatch = request.route === "validate" ? validateBatch : publishBatch;
-  return answerBatch(node.publishing, { ...sent, collection });
+  if (request.route === "validate")
+    return validateBatch({ ...node.publishing, pace: node.publishing.paces.queued }, { ...sent, collection });
+  return publishBatch(
+    { ...node.publishing, pace: paceOfBatch(node.publishing.paces, body) },
+    { ...sent, collection },
+  );
 }
 
 /** Failures of other nodes, which a surface answers with 503 as well. */

@@ -9,6 +9,7 @@ import { logSequencerActivities } from "../../actors/log-sequencer/activities.ts
 import type { NoticeChannel } from "../../actors/messages/notices.ts";
 import { logParty } from "../../actors/messages/refs.ts";
 import { pushActivities } from "../../actors/push/activities.ts";
+import type { PushPorts } from "../../actors/push/ports.ts";
 import { regionActivities } from "../../actors/region/activities.ts";
 import { createCurrentActors } from "../../actors/system/current-actors.ts";
 import type { Activity, ActorSystem } from "../../actors/system/definition.ts";
@@ -65,7 +66,7 @@ import { openClusterPlace } from "./cluster-place.ts";
 import { acceptWithinMs, sweepTimes } from "./long-pause.ts";
 import { openModelPlace } from "./model-place.ts";
 import { allowanceOf, keepAllowance, moneyActivities } from "./money.ts";
-import { pacesOf, turns } from "./paces.ts";
+import { limitsOf, pacesOf, retrievalOf, turns } from "./paces.ts";
 import type { Place } from "./place.ts";
 import { poisoned, poisonedLeaves } from "./poisoned.ts";
 import { sponsoredOf } from "./sponsored.ts";
@@ -89,7 +90,7 @@ export interface SimNode extends Peer {
   readonly parties: Parties;
   readonly register: Register;
   readonly authentication: AuthenticationDeps;
-  readonly publishing: PublishDeps & RemoveRecordDeps;
+  readonly publishing: PublishDeps & RemoveRecordDeps & { readonly paces: PushPorts["paces"] };
   readonly bulk: BulkUploadDeps & BulkFileDeps & ValidateImportDeps;
   /** A business's reads of its own data. */
   readonly reads: CatalogueDeps & PushAttemptsDeps;
@@ -117,7 +118,7 @@ const verifyUrl = "https://verify.svc.test";
 const businessUrl = "https://business.svc.test";
 
 export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string): SimNode {
-  const { kernel, crypto, recordIdKey, recordIdOf } = parts;
+  const { kernel, crypto, recordIdKey, recordIdOf, thread } = parts;
   const life = new Life(kernel, incarnation);
   const clock = { now: () => kernel.now() + slot.skewMs };
   const process: Process = { parts, slot, incarnation, life, clock };
@@ -138,8 +139,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
     new Promise((resolve) => life.after(atMs - clock.now(), `${slot.name} waits`, resolve));
   const publishing: PublishDeps &
     RemoveRecordDeps &
-    Pick<ValidateImportDeps, "leaves"> &
-    Pick<BulkFileDeps, "paces"> = {
+    Pick<ValidateImportDeps, "leaves"> & { readonly paces: PushPorts["paces"] } = {
     ...{ actors, records, crypto, clock, leaves, parsed, recordIdOf, lists },
     timers: { schedule: (delayMs, run) => life.after(delayMs, `${slot.name} renews`, run) },
     trust: () => parts.keys.trust,
@@ -148,13 +148,14 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
     asTable: () => null,
     regions: () => parts.regions,
     purgeAfterMs,
-    ...{ pace: pacesOf().inline, paces: pacesOf() },
+    ...{ pace: pacesOf(thread).inline, paces: pacesOf(thread) },
   };
   const uploadTokens = createUploadTokens(crypto, recordIdKey);
   const { region } = slot;
   const sponsored = sponsoredOf({ register, actors, crypto, clock, region, sessionKey: recordIdKey });
+  const limits = limitsOf(thread, { actors, region });
   const standing = createRecordStanding({ register, records });
-  const answering = { register, receipts, insight, budget: null, allowance, standing };
+  const retrieval = { register, receipts, insight, allowance, clock, standing, budget: limits.budget };
   const opening = opener(process, stores, { place, system, allowance });
   return {
     ...{ slot, name: slot.name, incarnation, life, actors, system, register, insight, ...opening },
@@ -168,7 +169,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
       ...{ environment: "production", region: slot.region, register, actors, crypto, clock },
       grantSigner: null,
       registerGrantedKey: () => Promise.reject(new Error("there are no grants in production")),
-      requestRate: null,
+      requestRate: limits.requestRate,
       keyRegion: null,
       limitFields: null,
     },
@@ -180,8 +181,10 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
       ...{ cursorKey: recordIdKey, pageMax: 5, standing },
       rate: createCatalogueRate({ elapsedMs: () => kernel.now() }),
     },
-    search: createSearch({ ...answering, index, sponsored, turns }),
-    fetch: createFetch({ ...answering, records, clock, verifyUrl, delayUntil, sha256: crypto.sha256 }),
+    ...retrievalOf(thread, {
+      search: createSearch({ ...retrieval, index, sponsored, turns: thread?.turns.searchTurns ?? turns }),
+      fetch: createFetch({ ...retrieval, records, sha256: crypto.sha256, verifyUrl, delayUntil }),
+    }),
     ...{ handlers: place.handlers, lease: place.lease, wakeUp: place.wakeUp, current: place.incarnation },
   };
 }
@@ -233,7 +236,7 @@ function openStores({ parts, slot, incarnation, life, clock }: Process): NodeSto
     ),
     leaves: createPushLeaves({
       ...{ records, staging, sha256: parts.crypto.sha256 },
-      pace: pacesOf().queued,
+      pace: pacesOf(parts.thread).queued,
     }),
     parsed: poisonedLeaves(createParsedLeaves()),
     insight: createInsight({
@@ -278,10 +281,14 @@ function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: s
     ...pushActivities({
       ...{ records, crypto, leaves, parsed, region: slot.region, regions },
       planOf: (uuid, pushId) =>
-        loadPlan({ records, lists, recordIdOf: parts.recordIdOf, pace: pacesOf().queued }, uuid, pushId),
-      ...{ paces: pacesOf(), holdMs: parts.holdMs },
+        loadPlan(
+          { records, lists, recordIdOf: parts.recordIdOf, pace: pacesOf(parts.thread).queued },
+          uuid,
+          pushId,
+        ),
+      ...{ paces: pacesOf(parts.thread), holdMs: parts.holdMs },
       ...{ projection: () => keys.projection, sidecar: () => keys.sidecar },
-      ...{ recordIdOf: poisoned(parts.recordIdOf), lists, holdMs: parts.holdMs },
+      ...{ recordIdOf: poisoned(parts.recordIdOf), lists },
       notices: { record: noted(parts), mail: { deliver: async () => {} } },
     }),
     // Production's default: longer than any world lasts, so no receipt may be missing at its end.

@@ -20,6 +20,7 @@ import type { Before } from "./from-journal.ts";
 import type { Night } from "./long-pause.ts";
 import type { MembershipModel } from "./membership-model.ts";
 import type { Money } from "./money.ts";
+import type { NodeThread } from "./paces.ts";
 import type { NodeSlot, SimNode } from "./sim-node.ts";
 import type { Variation } from "./variation.ts";
 import type { SimWitnesses } from "./witnesses.ts";
@@ -71,6 +72,8 @@ export interface WorldParts {
   /** What the businesses were told of their pushes, in the order in which it was delivered. */
   readonly notices: Notice[];
   readonly variation: Variation;
+  /** Null where no time passes while a node works. */
+  readonly thread: NodeThread | null;
   readonly witnesses: SimWitnesses;
   mark(name: string): void;
   log(incarnation: string, entry: LogEntry): void;

@@ -33,6 +33,7 @@ import { type Before, beforeOf, nothingBefore } from "./from-journal.ts";
 import { drawNight, nightDraws, sweepTimes } from "./long-pause.ts";
 import { MembershipModel } from "./membership-model.ts";
 import { drawMoney, moneyDraws } from "./money.ts";
+import type { NodeThread } from "./paces.ts";
 import type { Kept } from "./shrink-filter.ts";
 import { type NodeSlot, openNode, type SimNode } from "./sim-node.ts";
 import type { Variation } from "./variation.ts";
@@ -48,6 +49,8 @@ export interface WorldOptions {
   readonly kept: Kept;
   /** What the world starts with; null for nothing. */
   readonly start: JournalFile | null;
+  /** The thread of the only node of a world in which work takes time. */
+  readonly thread?: NodeThread;
 }
 
 /** 12:10 on a winter day, so that no hour and no day ends within a run. */
@@ -71,11 +74,11 @@ export class World {
   readonly #indexes: ReadonlyMap<string, WatchedRowIndex>;
   #incarnations = 0;
 
-  constructor({ seed, variation, story, kept, start }: WorldOptions) {
+  constructor({ seed, variation, story, kept, start, thread }: WorldOptions) {
     this.#kept = kept;
     const random = Random.of(seed);
     this.random = random;
-    const kernel = new Kernel({ startMs: startAfter(start?.takenAtMs ?? 0), trace: new Trace({ story }) });
+    const kernel = thread?.kernel ?? newKernel(start?.takenAtMs ?? 0, story);
     const faults = new Faults(random.fork("faults"), kept.faults);
     const shape = random.fork("shape");
     const drawn = regionNames.slice(0, shape.chance(0.4) ? 2 : 1).flatMap((region) => slotsOf(region, shape));
@@ -99,6 +102,7 @@ export class World {
     const keys = worldKeys(crypto, regions, kernel);
     this.parts = {
       ...{ kernel, faults, regions, slots, crypto, recordIdKey, variation, isEmbedded, before },
+      thread: thread ?? null,
       network: new Network(kernel, faults, random.fork("network"), {
         find: (address) => this.running.get(address) ?? null,
       }),
@@ -125,7 +129,7 @@ export class World {
       keys,
       witnesses: createSimWitnesses(random.fork("witnesses"), { kernel, faults, observed, keys, crypto }),
       recordIdOf: recordIdsOf(before, crypto, recordIdKey),
-      limits: drawLimits(random.fork("limits")),
+      limits: thread === undefined ? drawLimits(random.fork("limits")) : {},
       operations: random.fork("operations"),
       holdMs: drawHoldMs(random.fork("hold time")),
       night,
@@ -275,6 +279,11 @@ export class World {
 /** In every other world, holds end while it runs. */
 function drawHoldMs(draw: Random): number | undefined {
   return draw.chance(0.5) ? draw.skewed(500, 20_000) : undefined;
+}
+
+/** The time of a world that starts after an instant. */
+export function newKernel(afterMs = 0, story = false): Kernel {
+  return new Kernel({ startMs: startAfter(afterMs), trace: new Trace({ story }) });
 }
 
 /** The first such time of day after an instant. */

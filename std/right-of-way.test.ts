@@ -1,12 +1,13 @@
 import { setImmediate as nextTurn, setTimeout as wait } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import { platformLoop } from "../api/platform-loop.ts";
 import { createRightOfWay } from "./right-of-way.ts";
 
 const long = 60_000;
 
 describe("the right of way", () => {
   it("R1: lets steps in the background go one at a time, in the order in which they wait", async () => {
-    const { pause } = createRightOfWay(long);
+    const { pause } = createRightOfWay(long, platformLoop);
     const gone: number[] = [];
     for (const step of [1, 2, 3]) void pause().then(() => gone.push(step));
     expect(gone).toEqual([]);
@@ -17,7 +18,7 @@ describe("the right of way", () => {
   });
 
   it("R2: lets no step go while something is under way that somebody waits for", async () => {
-    const { pause, during } = createRightOfWay(long);
+    const { pause, during } = createRightOfWay(long, platformLoop);
     const [first, second] = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
     const answers = [during(() => first.promise), during(() => second.promise)];
     let isGone = false;
@@ -34,7 +35,7 @@ describe("the right of way", () => {
   });
 
   it("R2: does not begin a step that was to go when something is under way again", async () => {
-    const { pause, during } = createRightOfWay(long);
+    const { pause, during } = createRightOfWay(long, platformLoop);
     const gone = pause();
     const answer = Promise.withResolvers<void>();
     const answered = during(() => answer.promise);
@@ -44,7 +45,7 @@ describe("the right of way", () => {
   });
 
   it("R2: lets one step go whenever its patience ends, however busy the foreground is", async () => {
-    const { pause, during } = createRightOfWay(15);
+    const { pause, during } = createRightOfWay(15, platformLoop);
     const answer = Promise.withResolvers<void>();
     const answered = during(() => answer.promise);
     const beganMs = performance.now();
@@ -54,8 +55,17 @@ describe("the right of way", () => {
     await answered;
   });
 
+  it("R3: lets three steps of requests go before one in the background", async () => {
+    const { pause } = createRightOfWay(long, platformLoop);
+    const gone: string[] = [];
+    const step = (name: string) => pause(name === "request").then(() => gone.push(name));
+    await Promise.all(["background", "background", ...Array<string>(4).fill("request")].map(step));
+    const three = ["request", "request", "request"];
+    expect(gone).toEqual([...three, "background", "request", "background"]);
+  });
+
   it("goes on after something that failed", async () => {
-    const { pause, during } = createRightOfWay(long);
+    const { pause, during } = createRightOfWay(long, platformLoop);
     await expect(during(() => Promise.reject(new Error("no")))).rejects.toThrow("no");
     await pause();
   });

@@ -1,11 +1,12 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { createSearchTurns } from "./search-turns.ts";
+import { platformLoop } from "../api/platform-loop.ts";
+import { createOwnerTurns } from "./owner-turns.ts";
 
 /** Turns whose clock only the work moves, by 6 ms each time. */
 function setUp() {
   let nowMs = 0;
-  const turns = createSearchTurns(() => nowMs);
+  const turns = createOwnerTurns(5, { ...platformLoop, nowMs: () => nowMs });
   const begun: string[] = [];
   const search = (owner: string, name: string, tookMs = 6) =>
     turns(owner, async () => {
@@ -17,14 +18,14 @@ function setUp() {
 }
 
 describe("turns of searches", () => {
-  it("begin at once while they have taken little time (ST1)", async () => {
+  it("begin at once while they have taken little time (OT1)", async () => {
     const { begun, search } = setUp();
     const answers = [1, 2, 3, 4].map((at) => search("a", `a${at}`, 1));
     expect(begun).toEqual(["a1", "a2", "a3", "a4"]);
     expect(await Promise.all(answers)).toEqual(begun);
   });
 
-  it("let one owner's many searches wait for those of others, one dear search a turn (ST1, ST2)", async () => {
+  it("let one owner's many searches wait for those of others, one dear search a turn (OT1, OT2)", async () => {
     const { begun, search } = setUp();
     const answers = [1, 2, 3, 4].map((at) => search("a", `a${at}`));
     answers.push(search("b", "b1"), search("c", "c1"), search("b", "b2"));
@@ -38,7 +39,7 @@ describe("turns of searches", () => {
 
   it("reach those who asked, whatever fails", async () => {
     let nowMs = 0;
-    const failing = createSearchTurns(() => nowMs);
+    const failing = createOwnerTurns(5, { ...platformLoop, nowMs: () => nowMs });
     const fail = async (): Promise<never> => {
       nowMs += 10;
       throw new Error("the index is away");

@@ -1,0 +1,121 @@
+// The node of a storm: one whose thread is busy for as long as its work would take, and which decides whose turn it is with
+// production's own code. Only what work costs is a model; the costs are those of a slow machine, so that a storm needs few events.
+
+import { createEdge, type Edge } from "../../api/edge.ts";
+import { createDecodingTurns, type DecodingTurns } from "../../node/images/decoding-turns.ts";
+import { createThreadTurns, type ThreadTurns } from "../../node/thread-turns.ts";
+import type { EventLoop } from "../../std/event-loop.ts";
+import type { Pace } from "../../std/pace.ts";
+import type { RowQuery } from "../../storage/row-index.ts";
+import type { Kernel } from "../kernel/kernel.ts";
+import { bound } from "../mutants/mutant.ts";
+import type { NodeThread } from "../world/paces.ts";
+import { asItIs, type Variation } from "../world/variation.ts";
+import { newKernel } from "../world/world.ts";
+
+/** What work keeps the thread for, in milliseconds. */
+export const costs = {
+  /** Reading a request; its head and its signature. */
+  request: 0.02,
+  signature: 0.13,
+  /** Each step of a record: parsed, judged, projected. */
+  record: 0.3,
+  search: 1.5,
+  /** A search by words that most rows have. */
+  broadSearch: 3,
+  /** A check that anyone may make. */
+  check: 0.5,
+  /** Lines of a piece of a file. */
+  piece: 0.5,
+} as const;
+
+/** How a bound or a turn may be missing: who comes first is served first. */
+export const mechanisms = {
+  paces: "long work does not pause",
+  rightOfWay: "pauses do not wait for what somebody waits for",
+  searchTurns: "searches begin as they come",
+  signatureTurns: "signatures are verified as they come",
+  checkTurns: "checks are answered as they come",
+  filePlaces: "files have places as they come",
+  decodingTurns: "images are decoded as they come",
+  bodyShares: "bodies have room as they come",
+} as const;
+export type Mechanism = keyof typeof mechanisms;
+
+export interface StormNode {
+  readonly kernel: Kernel;
+  readonly thread: NodeThread;
+  readonly variation: Variation;
+  readonly edge: Pick<Edge, "takeBody" | "takeFile" | "checks" | "signatures">;
+  readonly decoding: DecodingTurns;
+  /** Whom a mechanism takes for the owner: in its absence, everybody who comes is another one. */
+  ownerOf(mechanism: Mechanism, owner: string): string;
+  /** For how long the thread was busy, in milliseconds. */
+  busyMs(): number;
+  work(ms: number): void;
+}
+
+/** `without`: the mechanism that is missing. */
+export function openStormNode(without: Mechanism | null): StormNode {
+  const kernel = newKernel();
+  let busyMs = 0;
+  let strangers = 0;
+  const work = (ms: number): void => {
+    busyMs += ms;
+    kernel.spend(ms);
+  };
+  const loop: EventLoop = {
+    nowMs: () => kernel.elapsedExactly(),
+    nextTurn: (run) => void kernel.after(0, "next turn", run),
+    after: (delayMs, run) => kernel.after(delayMs, "loop timer", run),
+  };
+  const limited = createEdge({ loop });
+  const edge: StormNode["edge"] =
+    without === "signatureTurns" ? { ...limited, signatures: (_, verify) => verify() } : limited;
+  return {
+    ...{ kernel, edge, work, decoding: createDecodingTurns(), busyMs: () => busyMs },
+    thread: {
+      kernel,
+      turns: turnsOf(loop, without, work),
+      // The defaults of a node.
+      limits: { perSecond: 50, costPerMinute: 3_000 },
+    },
+    variation: {
+      ...asItIs,
+      name: "storm",
+      index: (index) => ({
+        ...bound(index),
+        search: (query) => {
+          work(costOf(query));
+          return index.search(query);
+        },
+      }),
+    },
+    ownerOf: (mechanism, owner) => {
+      strangers += 1;
+      return without === mechanism ? `${owner} ${strangers}` : owner;
+    },
+  };
+}
+
+function costOf({ text }: RowQuery): number {
+  return text === undefined ? costs.search : costs.broadSearch;
+}
+
+function turnsOf(loop: EventLoop, without: Mechanism | null, work: (ms: number) => void): ThreadTurns {
+  const { rightOfWay, searchTurns, paces } = createThreadTurns(loop);
+  const costing = (pace: Pace): Pace => {
+    const go = (): void => work(costs.record);
+    return () => {
+      const due = without === "paces" ? null : pace();
+      if (due !== null) return due.then(go);
+      go();
+      return null;
+    };
+  };
+  return {
+    rightOfWay: without === "rightOfWay" ? { ...rightOfWay, during: (asked) => asked() } : rightOfWay,
+    searchTurns: without === "searchTurns" ? (_, query) => query() : searchTurns,
+    paces: { inline: costing(paces.inline), queued: costing(paces.queued) },
+  };
+}

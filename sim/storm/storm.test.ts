@@ -1,0 +1,66 @@
+// Fairness in simulated time (SS1, SS2 in run-storm.ts), and that each mechanism of it is missed where it is missing.
+
+import { describe, expect, it } from "vitest";
+import { isFullDose } from "../../tools/test-dose.ts";
+import { type HostileKind, hostileKinds } from "./cast.ts";
+import { harmOf, runStorm, type StormResult } from "./run-storm.ts";
+import { type Mechanism, mechanisms } from "./storm-node.ts";
+
+/** A small dose is always the same, since a percentile of few acts varies. */
+const seed = isFullDose() ? Number(process.env["SVC_TEST_SEED"]) : 1;
+const seconds = isFullDose() ? 6 : 3;
+
+/** The kind of storm that shows it where a mechanism is missing. */
+const shownBy: Readonly<Record<Mechanism, HostileKind>> = {
+  paces: "validations",
+  rightOfWay: "batches",
+  searchTurns: "searches",
+  signatureTurns: "forgeries",
+  checkTurns: "checks",
+  filePlaces: "files",
+  decodingTurns: "images",
+  bodyShares: "bodies",
+};
+
+const known = new Map<string, Promise<StormResult>>();
+
+function stormOf(kind: HostileKind | null, without: Mechanism | null = null): Promise<StormResult> {
+  const name = `${kind} ${without}`;
+  const storm = known.get(name) ?? runStorm({ seed, kind, without, seconds });
+  known.set(name, storm);
+  return storm;
+}
+
+const reproduce = `reproduce: SVC_TEST_SEED=${seed}`;
+const commit = Number(process.env["SVC_TEST_SEED"]);
+const kinds = Object.keys(hostileKinds) as HostileKind[];
+/** In a small dose one storm, chosen by the commit, and the mechanism that it is about. */
+const mechanismsTried = (Object.keys(mechanisms) as Mechanism[]).filter(
+  (_, at) => isFullDose() || at === commit % 8,
+);
+const kindsTried = kinds.filter(
+  (kind) => isFullDose() || mechanismsTried.some((each) => shownBy[each] === kind),
+);
+
+describe("beside a hostile party", () => {
+  it("a quiet node is half busy", async () => {
+    const { busy, refusals, violations } = await stormOf(null);
+    expect({ refusals, violations }).toEqual({ refusals: [], violations: [] });
+    expect(busy).toBeGreaterThan(0.35);
+    expect(busy).toBeLessThan(0.55);
+  });
+
+  it.each(kindsTried)(
+    "honest parties are served as if it was quiet, and not refused (SS1, SS2): %s",
+    async (kind) => {
+      const storm = await stormOf(kind);
+      expect(storm.hostile.size, "the hostile party was answered").toBeGreaterThan(0);
+      expect(harmOf(await stormOf(null), storm), `${reproduce}, ${hostileKinds[kind]}`).toEqual([]);
+    },
+  );
+
+  it.each(mechanismsTried)("they are not where a mechanism is missing: %s", async (mechanism) => {
+    const storm = await stormOf(shownBy[mechanism], mechanism);
+    expect(harmOf(await stormOf(null), storm), `${reproduce}: ${mechanisms[mechanism]}`).not.toEqual([]);
+  });
+});

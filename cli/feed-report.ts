@@ -19,6 +19,7 @@ const effects = {
   item_left_out: "left out",
   attribute_left_out: "the attribute was left out",
   value_changed: "the value was changed",
+  value_kept: "published as it is",
 } as const;
 
 export class FeedReport implements AsyncDisposable {

@@ -187,12 +187,18 @@ describe("help", () => {
 });
 
 describe("a failure", () => {
-  const problem = (status: number, code: string, retryAfterSeconds: number | null = null) =>
+  const problem = (
+    status: number,
+    code: string,
+    retryAfterSeconds: number | null = null,
+    clockAheadSeconds: number | null = null,
+  ) =>
     new SvcProblemError({
       status,
       code,
       detail: "No.",
       retryAfterSeconds,
+      clockAheadSeconds,
       problem: { suggestion: "brand", pointer: "/filter" },
     });
 
@@ -209,6 +215,13 @@ describe("a failure", () => {
     expect(failureOf(problem(422, "unknown_field"))?.lines.join("\n")).toContain("Did you mean brand?");
     expect(failureOf(problem(429, "rate_limited", 7))).toMatchObject({ code: exitCodes.unavailable });
     expect(failureOf(problem(429, "rate_limited", 7))?.lines.at(-1)).toBe("Try again in 7 s.");
+    for (const [ahead, said] of [
+      [240, "This machine's clock is 240 s ahead of the service's: set it, and run this again."],
+      [-600, "This machine's clock is 600 s behind the service's: set it, and run this again."],
+      [2, "Check that this machine's clock is right."],
+      [null, "Check that this machine's clock is right."],
+    ] as const)
+      expect(failureOf(problem(401, "signature_expired", null, ahead))?.lines.at(-1)).toBe(said);
     const away = new SvcConnectionError("away", { effect: "not_applied", cause: null });
     expect(failureOf(away)).toMatchObject({ code: exitCodes.unavailable });
     const refused = new JoinRefused("clock_off", "set the clock");

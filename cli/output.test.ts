@@ -5,7 +5,7 @@ import { JoinRefused } from "../cluster/admission.ts";
 import { exitCodes, UsageError } from "./exit-codes.ts";
 import { failureOf } from "./failure.ts";
 import { unknownCommand } from "./help.ts";
-import { formatFaults } from "./push-faults.ts";
+import { formatFaults, shownFaults } from "./push-faults.ts";
 import { createPushProgress } from "./push-progress.ts";
 import { createTerminal, cut, formatTable, visible } from "./terminal.ts";
 
@@ -141,6 +141,23 @@ describe("faults", () => {
       "  lines 2, 3, 4, 5, 6, 7, 8, 9 and 3 more",
       "member_missing at /brand: Must be a string.",
       "  line 40",
+    ]);
+  });
+
+  it("show the value that is wrong", () => {
+    const bytes = new TextEncoder().encode(
+      '{"business_product_id":"1","prices":[{"amount":"1,50"}],"tags":[]}',
+    );
+    const { id, errors } = shownFaults(bytes, [
+      error("value_invalid", "/prices/0/amount"),
+      error("member_missing", "/brand"),
+    ]);
+    expect([id, ...errors.map(({ value }) => value)]).toEqual(["1", "1,50", null]);
+    expect(formatFaults([{ place: 3, errors }], "line")).toEqual([
+      "value_invalid at /prices/*/amount: Must be a string.",
+      '  line 3, such as "1,50"',
+      "member_missing at /brand: Must be a string.",
+      "  line 3",
     ]);
   });
 

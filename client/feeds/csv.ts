@@ -17,7 +17,7 @@ export type CsvOutcome =
   | { readonly ok: true; readonly rows: readonly CsvRow[] }
   | { readonly ok: false; readonly line: number; readonly detail: string };
 
-export type Separator = "," | ";" | "\t";
+export type Separator = "," | ";" | "\t" | "|";
 
 /** Parses CSV text. Empty lines are skipped. */
 export function parseCsv(text: string, separator: Separator = ","): CsvOutcome {

@@ -211,6 +211,26 @@ describe("columns", () => {
       "P",
     ],
     ["a quoted field that is not closed", 'brand\n"X', { v: 1 }, "closed"],
+    ["a name that stands twice", "brand,tags,brand\nX,,Y", { v: 1 }, '"brand" twice'],
+    [
+      "two columns for one member",
+      "brand,Marke\nX,Y",
+      { v: 1, columns: { Marke: "brand" } },
+      'The columns "brand" and "Marke" both say brand. --map Marke= leaves one out.',
+    ],
+    [
+      "a column of prices that stands twice",
+      "brand,P,P\nX,1,2",
+      { v: 1, prices: [{ amount: "P", currency: "EUR" }] },
+      '"P" twice',
+    ],
+    ["the header of a merchant feed", "id,title,price\n1,Lamp,5 USD", { v: 1 }, "--format merchant-tsv"],
+    [
+      "a row that a quote has swallowed",
+      'brand,tags,price_US\n"X,a,1\nY",b,2\n',
+      { v: 1 },
+      'begins with "X,a,1"',
+    ],
   ])("refuse %s", async (_name, csv, mapping, detail) => {
     const reading = itemsOf(csv, { mapping, format: "csv" });
     await expect(reading).rejects.toMatchObject({
@@ -220,14 +240,128 @@ describe("columns", () => {
   });
 
   it("note a row that has other columns, or a cell that cannot be", async () => {
-    const items = await itemsOf("brand,on_sale\nX\nX,maybe\nX,true,1");
+    const items = await itemsOf("brand,on_sale\nX\nX,maybe\nX,true,1\nX,true,,");
     expect(items.map(({ place, notes }) => [place, notes[0]?.attribute, notes[0]?.code])).toEqual([
-      [2, "", "syntax_invalid"],
+      [2, undefined, undefined],
       [3, "on_sale", "value_invalid"],
       [4, "", "syntax_invalid"],
+      [5, undefined, undefined],
     ]);
     expect((await itemsOf("price_US\n4.20")).map(notesOf)).toEqual([["price_US value_invalid"]]);
   });
+});
+
+describe("a column", () => {
+  const mapping: FeedMapping = {
+    v: 1,
+    prices: [
+      { amount: "P", currency: "EUR", decimal_comma: true },
+      { amount: "Q", currency: "EUR", countries: ["DE"] },
+    ],
+    defaults: { countries: ["AT", "DE"], gtin: "4006381333931" },
+  };
+  const rowOf = async (row: string) => (await itemsOf(`P;Q;gtin;tags;product_url\n${row}`, { mapping }))[0];
+
+  it("that says something unusable is a fault of its row, with its value", async () => {
+    for (const [row, column, value] of [
+      ["1.29;;;;", "P", "1.29"],
+      ["1;1.299;;;", "Q", "1.299"],
+      ["1;;;a|#REF!;", "tags", "#REF!"],
+      ["1;;;;http://shop.example/", "product_url", "http://shop.example/"],
+    ] as const)
+      expect(await rowOf(row)).toMatchObject({ bytes: null, notes: [{ attribute: column, value }] });
+  });
+
+  it("of a GTIN is left out, and no default comes in its place", async () => {
+    const read = await rowOf("1;;4.00638E+12;;");
+    expect(read).toMatchObject({ notes: [{ attribute: "gtin", effect: "attribute_left_out" }] });
+    expect(recordOf(read)).not.toHaveProperty("gtin");
+    expect(recordOf(await rowOf("1;;;;"))).toMatchObject({ gtin: "4006381333931" });
+  });
+
+  it("of prices contradicts no other", async () => {
+    expect(recordOf(await rowOf("1.299,5;7;;;"))).toMatchObject({
+      prices: [
+        { country: "AT", amount: "1299.5" },
+        { country: "DE", amount: "7" },
+      ],
+    });
+    const [twice] = await itemsOf("Q,price_DE,price_currency_DE\n7,8,EUR", {
+      mapping: { v: 1, prices: [{ amount: "Q", currency: "EUR", countries: ["DE"] }] },
+    });
+    expect(twice).toMatchObject({ bytes: null, notes: [{ attribute: "Q", value: "7" }] });
+  });
+});
+
+it("keeps of a product that the file has twice the first, and says where that is", async () => {
+  const items = await itemsOf("business_product_id,brand\n1,A\n2,B\n1,C\n");
+  expect(items.map(({ bytes }) => bytes !== null)).toEqual([true, true, false]);
+  expect(items[2]?.notes).toMatchObject([
+    { code: "duplicate_in_file", value: "1", detail: expect.stringContaining("at 2") },
+  ]);
+});
+
+describe("a table", () => {
+  const brands = async (contents: string | Uint8Array, options: FeedOptions = {}) =>
+    (await itemsOf(contents, options)).map(
+      (item) => (recordOf(item) as { brand?: string } | null)?.brand ?? null,
+    );
+
+  it("may declare its separator, have others, and any line ends", async () => {
+    expect(await brands("sep=;\r\nbusiness_product_id;brand\r\n1;A\r\n")).toEqual(["A"]);
+    expect(await brands("business_product_id|brand\n1|A\n")).toEqual(["A"]);
+    expect(await brands("business_product_id;brand\r1;A, B\r2;C")).toEqual(["A, B", "C"]);
+  });
+
+  it("keeps text over several lines, with commas, a field that it is", async () => {
+    const text = "One, two, three,\nfour, five, six\nseven, eight, nine";
+    const rows = await itemsOf(`business_product_id,short_description,brand,tags\n1,"${text}",A,b\n`);
+    expect(recordOf(rows[0])).toMatchObject({ short_description: text, brand: "A" });
+  });
+
+  it.each([
+    ["of two rows", '1,"x,A,b\n2,y",B,c'],
+    ["of three rows", '1,"x,A,b\n2,y,B,c\n3,z",C,d'],
+    ["of a row that lacks its end", '1,"x\n2,z,B,y"'],
+    ["of the last column", '1,x,A,"b\n2,y,B,c"'],
+  ])("is refused for a field %s", async (_name, rows) => {
+    const reading = itemsOf(`business_product_id,short_description,brand,tags\n${rows}\n`);
+    await expect(reading).rejects.toMatchObject({ place: 2, message: expect.stringContaining("not closed") });
+  });
+
+  it("is refused with tabs for a field with a line end and a tab", async () => {
+    const reading = itemsOf('id\ttitle\tprice\n1\t"Slim lamp\t5 USD\n2\tScreen 24"\t6 USD\n');
+    await expect(reading).rejects.toMatchObject({ place: 2, message: expect.stringContaining("not closed") });
+  });
+
+  const header = "business_product_id,brand\n";
+  const bytesOf = (...points: readonly number[]): Uint8Array =>
+    Uint8Array.of(...new TextEncoder().encode(`${header}1,Gr`), ...points);
+
+  it("may be UTF-16 with its mark, or Windows-1252 by name", async () => {
+    const text = `${header}1,Grün`;
+    const units = [0xfeff, ...[...text].map((each) => each.charCodeAt(0))];
+    const little = Uint8Array.from(units.flatMap((unit) => [unit & 255, unit >> 8]));
+    const big = Uint8Array.from(units.flatMap((unit) => [unit >> 8, unit & 255]));
+    for (const contents of [little, big]) expect(await brands(contents)).toEqual(["Grün"]);
+    expect(await brands(bytesOf(0xfc, 0x6e), { encoding: "windows-1252" })).toEqual(["Grün"]);
+  });
+
+  it.each([
+    ["Windows-1252 without its name", bytesOf(0xfc, 0x6e), 2, 'after "1,Gr". Save it as UTF-8'],
+    ["UTF-16 without its mark", Uint8Array.of(0x61, 0, 0x62, 0), 1, "zero bytes"],
+  ])("is refused in %s", async (_name, contents, place, said) => {
+    await expect(itemsOf(contents)).rejects.toMatchObject({ place, message: expect.stringContaining(said) });
+  });
+});
+
+it.each([
+  ["a page for people", "<!DOCTYPE html>\n<html><body>a & b</body></html>", "HTML"],
+  ["a page for people after a comment", '<?xml version="1.0"?><!-- a -->\n<HTML>', "HTML"],
+  ["an object over lines", '{\n  "products": []\n}', "one JSON object over several lines"],
+  ["an object with a list", '{"products":[{"id":1}]}', 'with the products in "products"'],
+])("says that a file is %s", async (_name, contents, said) => {
+  await expect(itemsOf(contents)).rejects.toThrow(said);
 });
 
 it.each([

@@ -3,15 +3,16 @@
 import { isObject } from "../../std/is-object.ts";
 import { base64Length, recordCharactersMax } from "../batch.ts";
 import { type JsonValue, parseJsonText, recordBytes } from "../record-bytes.ts";
-import { type CsvRow, csvRows, parseCsv, type Separator } from "./csv.ts";
 import { FeedError, type FeedItem, type FeedNote, note } from "./feed-item.ts";
 import { emptyMapping, type FeedMapping, mappedMembers } from "./feed-mapping.ts";
-import { type Bytes, linesOf, peek, textOf } from "./feed-text.ts";
+import { type Bytes, type FeedEncoding, linesOf, peek, textOf } from "./feed-text.ts";
 import { arrayItems } from "./json-items.ts";
+import { isMerchantHeader } from "./merchant-item.ts";
 import { createMerchantMapper } from "./merchant-product.ts";
-import { isMerchantHeader, merchantRows } from "./merchant-tsv.ts";
+import { merchantRows } from "./merchant-tsv.ts";
 import { merchantXmlItems } from "./merchant-xml.ts";
 import { createColumnReader, membersOf, productSchema } from "./product-columns.ts";
+import { headerFields, separatorOf, tableRows } from "./table-rows.ts";
 
 export const feedFormats = ["ndjson", "json", "csv", "tsv", "merchant-tsv", "merchant-xml"] as const;
 export type FeedFormat = (typeof feedFormats)[number];
@@ -19,6 +20,8 @@ export type FeedFormat = (typeof feedFormats)[number];
 export interface FeedOptions {
   /** Null or absent: the format is detected from the content. */
   readonly format?: FeedFormat | null;
+  /** Null or absent: UTF-8, or UTF-16 with its mark. */
+  readonly encoding?: FeedEncoding | null;
   readonly mapping?: FeedMapping;
   /** Columns, or members, for items of which the feed does not say them. */
   readonly set?: ReadonlyMap<string, string>;
@@ -36,24 +39,32 @@ export interface Feed {
 
 /** Maximum characters of one line, row or item: a record of the greatest size, escaped at its worst, fits. */
 const itemLengthMax = 1_048_576;
+/** An error page or a login page is often what comes in place of a feed. */
+const htmlPage = /^\s*(?:<\?[^>]*>\s*|<!--[\s\S]*?-->\s*)*<(?:!doctype\s+html|html)\b/i;
 /** The format is detected within this many characters. */
 const headerLengthMax = 16_384;
 const recordBytesMax = (recordCharactersMax / 4) * 3;
 
 /** Rejects with {@link FeedError}. */
 export async function readFeed(bytes: Bytes, options: FeedOptions = {}): Promise<Feed> {
-  const { first, all: text } = await peek(textOf(bytes), isDetectable);
+  const { first, all: text } = await peek(textOf(bytes, options.encoding), isDetectable);
   const start = first.join("");
+  if (htmlPage.test(start))
+    throw new FeedError(
+      0,
+      "This is a page for people (HTML), not a feed. Open its address in a browser: it may be the message of an error.",
+    );
   const format = options.format ?? detectFormat(start);
+  const separator = separatorOf(start);
   const items = {
-    ndjson: () => jsonItems(linesOf(text, itemLengthMax), withSet(options)),
-    json: () => jsonItems(placed(arrayItems(text, itemLengthMax)), withSet(options)),
-    csv: () => rowItems(csvRows(text, separatorOf(start), itemLengthMax), options),
-    tsv: () => rowItems(csvRows(text, "\t", itemLengthMax), options),
-    "merchant-tsv": () => merchantItems(merchantRows(text, itemLengthMax), options),
+    ndjson: () => jsonItems(linesOf(text, itemLengthMax), withSet(options), true),
+    json: () => jsonItems(placed(arrayItems(text, itemLengthMax)), withSet(options), false),
+    csv: () => rowItems(tableRows(text, separator, itemLengthMax), options),
+    tsv: () => rowItems(tableRows(text, "\t", itemLengthMax), options),
+    "merchant-tsv": () => merchantItems(merchantRows(text, separator, itemLengthMax), options),
     "merchant-xml": () => merchantItems(merchantXmlItems(text, itemLengthMax), options),
   }[format]();
-  return { format, placeName: format === "json" ? "item" : "line", items: sized(items) };
+  return { format, placeName: format === "json" ? "item" : "line", items: once(sized(items)) };
 }
 
 /** The mapping with what was set as defaults. */
@@ -76,17 +87,8 @@ export function detectFormat(start: string): FeedFormat {
   if (first === "<") return "merchant-xml";
   if (first === "[") return "json";
   if (first === "{" || first === undefined) return "ndjson";
-  const [header = ""] = start.trimStart().split("\n", 1);
-  if (!header.includes("\t")) return "csv";
-  const names = parseCsv(header, "\t");
-  const fields = names.ok ? (names.rows[0]?.fields ?? []) : [];
-  return isMerchantHeader(fields.map((name) => name.replace(/\(.*\)$/, ""))) ? "merchant-tsv" : "tsv";
-}
-
-/** In many countries spreadsheets export CSV with semicolons. */
-function separatorOf(text: string): Separator {
-  const [header = ""] = text.split("\n", 1);
-  return header.includes(";") && !header.includes(",") ? ";" : ",";
+  if (separatorOf(start) !== "\t") return "csv";
+  return isMerchantHeader(headerFields(start)) ? "merchant-tsv" : "tsv";
 }
 
 async function* placed(items: ReturnType<typeof arrayItems>) {
@@ -96,12 +98,19 @@ async function* placed(items: ReturnType<typeof arrayItems>) {
 async function* jsonItems(
   lines: AsyncIterable<{ readonly line: number; readonly text: string }>,
   mapping: FeedMapping,
+  isLines: boolean,
 ): AsyncGenerator<FeedItem> {
   const defaults = membersOf(mapping.defaults);
   const constants = membersOf(mapping.constants);
+  let isFirst = isLines;
   for await (const { line, text } of lines) {
     if (text.trim() === "") continue;
     const parsed = parseJsonText(text);
+    const list = isFirst && parsed.ok ? listWithin(parsed.value) : null;
+    if (!parsed.ok && isFirst && /[[{,]$/.test(text.trim()))
+      throw new FeedError(line, oneValue("over several lines"));
+    if (list !== null) throw new FeedError(line, oneValue(`with the products in ${JSON.stringify(list)}`));
+    isFirst = false;
     if (parsed.ok) yield itemOf(line, completed(parsed.value, defaults, constants));
     else
       yield leftOut(
@@ -109,6 +118,18 @@ async function* jsonItems(
         note("item_left_out", "syntax_invalid", { attribute: "", value: text, detail: parsed.detail }),
       );
   }
+}
+
+function oneValue(how: string): string {
+  return `This is one JSON object ${how}. An array of products is wanted ([…]), or one product on each line.`;
+}
+
+/** Where an object that is no product has a list of objects: the answer of a shop's API, or a graph of JSON-LD. */
+function listWithin(value: JsonValue): string | null {
+  if (!isObject(value) || "business_product_id" in value || "schema" in value) return null;
+  const isList = ([name, each]: [string, JsonValue]): boolean =>
+    name !== "prices" && Array.isArray(each) && each.length > 0 && each.every((item) => isObject(item));
+  return Object.entries(value).find(isList)?.[0] ?? null;
 }
 
 /** Adds the current schema to a product that does not name one; any other fault is reported by the service. */
@@ -121,21 +142,22 @@ function completed(
 }
 
 async function* rowItems(
-  rows: AsyncIterable<CsvRow>,
+  rows: ReturnType<typeof tableRows>,
   { mapping = emptyMapping, set }: FeedOptions,
 ): AsyncGenerator<FeedItem> {
   let reader: ReturnType<typeof createColumnReader> | null = null;
-  for await (const { line, fields } of rows) {
-    if (reader === null) {
-      reader = createColumnReader(fields, mapping, set);
+  for await (const row of rows) {
+    const { line } = row;
+    if ("fault" in row) yield leftOut(line, row.fault);
+    else if (reader === null) {
+      reader = createColumnReader(row.fields, mapping, set);
       if (!reader.ok) throw new FeedError(line, reader.detail);
     } else if (reader.ok) {
-      const { record, notes } = reader.value.read(fields);
-      if (record === null) yield { place: line, id: null, bytes: null, notes };
+      const { id, record, notes } = reader.value.read(row.fields);
+      if (record === null) yield { place: line, id, bytes: null, notes };
       else yield { ...itemOf(line, record), notes };
     }
   }
-  if (reader === null) throw new FeedError(0, "The file has no header.");
 }
 
 async function* merchantItems(
@@ -165,5 +187,22 @@ async function* sized(items: AsyncIterable<FeedItem>): AsyncGenerator<FeedItem> 
       const why = note("item_left_out", "record_too_large", { attribute: "", detail });
       yield { ...item, bytes: null, notes: [...item.notes, why] };
     }
+  }
+}
+
+/** Of one product given twice nobody knows which is right, and the second would come as its next version. */
+async function* once(items: AsyncIterable<FeedItem>): AsyncGenerator<FeedItem> {
+  const places = new Map<string, number>();
+  for await (const item of items) {
+    const { id, place, notes } = item;
+    const earlier = id === null ? undefined : places.get(id);
+    if (id !== null && earlier === undefined && item.bytes !== null) places.set(id, place);
+    if (id === null || earlier === undefined || item.bytes === null) {
+      yield item;
+      continue;
+    }
+    const detail = `The file has this product before, at ${earlier}: take one of them out.`;
+    const why = note("item_left_out", "duplicate_in_file", { attribute: "", value: id, detail });
+    yield { ...item, bytes: null, notes: [...notes, why] };
   }
 }

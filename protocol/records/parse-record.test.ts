@@ -42,7 +42,7 @@ describe("a record", () => {
       product_name: 7,
       prices: [
         { country: "US", currency: "USD", amount: 9.99 },
-        { country: "CA", currency: "CDA", amount: "1,50" },
+        { country: "CA", currency: "RMB", amount: "1,50" },
       ],
       availability: "in_stok",
       product_ur: "https://harrier.example/",
@@ -52,12 +52,26 @@ describe("a record", () => {
     expect(outcome.ok ? [] : outcome.faults).toMatchObject([
       { code: "type_invalid", pointer: "/product_name" },
       { code: "money_not_string", pointer: "/prices/0/amount" },
-      { code: "vocabulary_unknown", pointer: "/prices/1/currency", suggestion: "CAD" },
+      { code: "vocabulary_unknown", pointer: "/prices/1/currency", suggestion: "CNY" },
       { code: "value_invalid", pointer: "/prices/1/amount" },
       { code: "vocabulary_unknown", pointer: "/availability", suggestion: "in_stock" },
       { code: "member_unknown", pointer: "/product_ur", suggestion: "product_url" },
       { code: "member_missing", pointer: "/product_url" },
     ]);
+  });
+
+  it.each([
+    ["UK", "GB"],
+    ["EL", "GR"],
+    ["USA", "US"],
+    ["jp", "JP"],
+    ["Uk", "GB"],
+    ["QQ", undefined],
+    ["DEX", undefined],
+  ])("with the country %s is told of %s, or of none where nobody can know", (country, suggestion) => {
+    const outcome = parseRecord("products", utf8(JSON.stringify(product({ countries: [country] }))));
+    const faults = outcome.ok ? [] : outcome.faults;
+    expect(faults.find(({ pointer }) => pointer === "/countries/0")?.suggestion).toBe(suggestion);
   });
 
   it("is judged by its schema string", () => {

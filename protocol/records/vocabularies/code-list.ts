@@ -7,6 +7,8 @@ export interface CodeList {
   readonly standard: string;
   readonly entries: readonly CodeEntry[];
   readonly codes: ReadonlySet<string>;
+  /** What people write in place of a code, in upper case; it is never accepted, only explained. */
+  readonly insteads: ReadonlyMap<string, string>;
 }
 
 export interface CodeEntry {
@@ -15,15 +17,30 @@ export interface CodeEntry {
   readonly name: string;
 }
 
-/** Reads a list written as `code name; code name`; an entry without a name uses its code as the name. */
+/**
+ * Reads a list written as `code name; code name`; an entry without a name uses its code as the name. `insteads` are written as
+ * `wrong code`.
+ */
 export function codeList(source: {
   readonly name: string;
   readonly version: number;
   readonly standard: string;
   readonly entries: string;
+  readonly insteads?: string;
 }): CodeList {
   const entries = parseEntries(source.entries);
-  return { ...source, entries, codes: new Set(entries.map((entry) => entry.code)) };
+  return {
+    ...source,
+    entries,
+    codes: new Set(entries.map((entry) => entry.code)),
+    insteads: new Map(parseEntries(source.insteads ?? "").map(({ code, name }) => [code, name])),
+  };
+}
+
+/** The code that is known to be meant by a value which is none; null where nobody can know. */
+export function usualCode(value: string, { codes, insteads }: CodeList): string | null {
+  const upper = value.trim().toUpperCase();
+  return insteads.get(upper) ?? [upper, upper.toLowerCase()].find((each) => codes.has(each)) ?? null;
 }
 
 /** The entries of a text `code name; code name`, with white space collapsed. */

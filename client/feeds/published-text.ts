@@ -1,0 +1,115 @@
+// Texts of a feed as they may be sealed. An assistant quotes them under the business's signature, so what only a broken
+// export writes is a fault, and markup becomes the text that a reader of a page would see.
+
+/** What became of a text: `fault` says why it cannot be published, and what would be right. */
+export type ReadText =
+  | { readonly text: string; readonly hadMarkup: boolean; readonly fault: null }
+  | { readonly fault: string };
+
+/** Reads a text of one line, or of several. */
+export function readText(written: string, { isMultiline }: { readonly isMultiline: boolean }): ReadText {
+  const plain = withoutMarkup(withoutMarkup(written));
+  const lines = isMultiline ? plain.split(/\r\n?|\n/) : [plain];
+  const text = lines
+    .map((line) => line.replaceAll(/\s+/g, " ").trim())
+    .join("\n")
+    .replaceAll(/\n{3,}/g, "\n\n")
+    .trim();
+  const fault = leftOver(text);
+  return fault === null ? { text, hadMarkup: plain !== written, fault } : { fault };
+}
+
+const emptyWords = [
+  "null",
+  "NULL",
+  "(null)",
+  "undefined",
+  "nan",
+  "NaN",
+  "None",
+  "N/A",
+  "n/a",
+  "[object Object]",
+];
+
+const leftOvers: readonly (readonly [RegExp, (found: string) => string])[] = [
+  [
+    /#(?:NAME\?|REF!|N\/A|VALUE!|DIV\/0!|NUM!|NULL!|SPILL!|CALC!|FIELD!|BLOCKED!)/,
+    (found) => `${found} is an error of a spreadsheet: mend its formula and export again.`,
+  ],
+  [
+    /\{\{|\}\}|\{%|%\}|<%|%>|\$\{|\[object Object\]/,
+    (found) => `${found} is left over from a template that was not filled in.`,
+  ],
+  [
+    /\[\/?[a-z][a-z0-9]*_[a-z0-9_]*(?:\s[^\]]*)?\]|\[\/[a-z]+\]/,
+    (found) => `${found} is a shortcode that the shop did not carry out: export the text without it.`,
+  ],
+  [/\uFFFD/, () => "U+FFFD stands for a character that was lost: export the file again as UTF-8."],
+  [
+    /Ã[\u0080-\u00BFƒ‚„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|â€[\u0080-\u00BF™œ“”˜¢¦]|Â[\u00A0-\u00BF]/,
+    (found) => `${found} is UTF-8 that was read as Windows-1252: export the file again as UTF-8.`,
+  ],
+  [
+    /&(?:quot|amp|lt|gt|nbsp|apos|#[0-9]{2,6}|#x[0-9a-f]{2,6});/i,
+    (found) => `${found} is an entity that was escaped twice: write the character itself.`,
+  ],
+];
+
+/** Why a text says nothing about the product, and what would be right; null for a text that may be published. */
+export function leftOver(text: string): string | null {
+  if (emptyWords.includes(text.trim()))
+    return `${text.trim()} is what a program writes for nothing: leave it empty, or write the text.`;
+  for (const [form, detail] of leftOvers) {
+    const found = form.exec(text)?.[0];
+    if (found !== undefined) return detail(found);
+  }
+  return null;
+}
+
+const blocks =
+  "p|div|ul|ol|li|h[1-6]|table|tr|br|hr|section|article|blockquote|dl|dt|dd|pre|figure|tbody|thead";
+const inlines =
+  "a|abbr|b|big|center|cite|code|del|em|font|i|iframe|img|ins|label|mark|q|s|small|span|strike|strong|sub|sup|td|th|time|tt|u|video|source|picture|button|input|form|figcaption|link|meta|style|script|body|html";
+const hiddenElement = /<(script|style|iframe|video)\b[^<>]*>[\s\S]*?<\/\1\s*>/gi;
+const comment = /<!--[\s\S]*?-->/g;
+const blockTag = new RegExp(`<\\/?(?:${blocks})(?:\\s[^<>]*)?\\/?>`, "gi");
+const inlineTag = new RegExp(`<\\/?(?:${inlines})(?:\\s[^<>]*)?\\/?>`, "gi");
+const reference = /&(?:#([0-9]{1,7})|#x([0-9a-f]{1,6})|([a-z][a-z0-9]{1,31}));/gi;
+
+/** Only elements and entities of HTML count: `Cable <2 m>` is text. */
+function withoutMarkup(text: string): string {
+  if (!/[<&]/.test(text)) return text;
+  return text
+    .replaceAll(comment, "")
+    .replaceAll(hiddenElement, " ")
+    .replaceAll(blockTag, "\n")
+    .replaceAll(inlineTag, "")
+    .replaceAll(reference, (all, decimal?: string, hex?: string, name?: string) => {
+      const point = decimal ? Number(decimal) : hex ? Number.parseInt(hex, 16) : null;
+      if (point === null) return named.get(name ?? "") ?? all;
+      return point < 32 || point > 0x10ffff || (point >= 0xd800 && point < 0xe000)
+        ? all
+        : String.fromCodePoint(point);
+    });
+}
+
+/** The entities of HTML that shops write: those of Latin-1 in the order of their characters, and some more. */
+const latin =
+  "nbsp iexcl cent pound curren yen brvbar sect uml copy ordf laquo not shy reg macr deg plusmn sup2 sup3 acute micro para middot cedil sup1 ordm raquo frac14 frac12 frac34 iquest Agrave Aacute Acirc Atilde Auml Aring AElig Ccedil Egrave Eacute Ecirc Euml Igrave Iacute Icirc Iuml ETH Ntilde Ograve Oacute Ocirc Otilde Ouml times Oslash Ugrave Uacute Ucirc Uuml Yacute THORN szlig agrave aacute acirc atilde auml aring aelig ccedil egrave eacute ecirc euml igrave iacute icirc iuml eth ntilde ograve oacute ocirc otilde ouml divide oslash ugrave uacute ucirc uuml yacute thorn yuml";
+const named: ReadonlyMap<string, string> = new Map([
+  ...latin.split(" ").map((name, at) => [name, String.fromCodePoint(0xa0 + at)] as const),
+  ...Object.entries({ amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", euro: "€", trade: "™", hellip: "…" }),
+  ...Object.entries({ ndash: "–", mdash: "—", lsquo: "‘", rsquo: "’", ldquo: "“", rdquo: "”", bdquo: "„" }),
+  ...Object.entries({
+    sbquo: "‚",
+    bull: "•",
+    dagger: "†",
+    permil: "‰",
+    lsaquo: "‹",
+    rsaquo: "›",
+    minus: "−",
+  }),
+  ...Object.entries({ OElig: "Œ", oelig: "œ", Scaron: "Š", scaron: "š", Yuml: "Ÿ", ensp: " ", emsp: " " }),
+  ...Object.entries({ zwj: "\u200d", zwnj: "\u200c", le: "≤", ge: "≥", ne: "≠", infin: "∞", check: "✓" }),
+]);

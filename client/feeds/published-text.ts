@@ -56,7 +56,7 @@ const leftOvers: readonly (readonly [RegExp, (found: string) => string])[] = [
     (found) => `${found} is UTF-8 that was read in another encoding: export the file again as UTF-8.`,
   ],
   [
-    /(?<![^\s(])[\p{L}-]*\p{L}\?\p{Ll}+(?![^\s.,;:!)])/u,
+    /(?<!\S)(?:[^\s/=&]*\p{L}\?+\p{Ll}[^\s/=&]*|\?{2,})(?!\S)/u,
     (found) => `${found} has ? where a letter was lost: export the file again as UTF-8.`,
   ],
   [

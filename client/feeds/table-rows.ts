@@ -75,7 +75,8 @@ function isRestOf(
   columns: number,
 ): boolean {
   const isLikeIt = shapeOf(began.first) === shapeOf(fields[0] ?? "");
-  return !isLikeIt && began.length < columns && began.length + fields.length - 1 <= columns;
+  const length = fields.findLastIndex((field) => field !== "") + 1;
+  return !isLikeIt && began.length < columns && began.length + length - 1 <= columns;
 }
 
 function unclosed(field: string): string {

@@ -215,7 +215,8 @@ function tableOf(cells: readonly Cells[], choices: Choices): Table {
     rows.push(other.map((cell, at) => (at === price ? cell.replace(/[0-9.,]+/, "7") : cell)));
   }
   if (choices.once(16)) {
-    const at = choices.below(columns.length);
+    // A product may have several types.
+    const at = choices.below(columns.length - 1);
     const twice = rows.map((row) => [`${row[at]?.startsWith("h") ? "" : "7"}`, ...row]);
     return { columns: [columns[at] ?? "", ...columns], rows: twice };
   }

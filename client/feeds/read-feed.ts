@@ -1,8 +1,10 @@
 // Reads a file of products in any of the formats, as it arrives, into the exact bytes to seal.
 
+import { ok, type Result } from "../../protocol/result.ts";
 import { isObject } from "../../std/is-object.ts";
 import { base64Length, recordCharactersMax } from "../batch.ts";
 import { type JsonValue, parseJsonText, recordBytes } from "../record-bytes.ts";
+import type { CsvRow } from "./csv.ts";
 import { FeedError, type FeedItem, type FeedNote, markupKept, note } from "./feed-item.ts";
 import { emptyMapping, type FeedMapping, mappedMembers } from "./feed-mapping.ts";
 import { type Bytes, type FeedEncoding, linesOf, peek, textOf } from "./feed-text.ts";
@@ -11,8 +13,16 @@ import { isMerchantHeader } from "./merchant-item.ts";
 import { createMerchantMapper } from "./merchant-product.ts";
 import { merchantRows } from "./merchant-tsv.ts";
 import { merchantXmlItems } from "./merchant-xml.ts";
-import { createColumnReader, membersOf, productSchema } from "./product-columns.ts";
+import { createColumnReader, membersOf, productSchema, type RowRecord } from "./product-columns.ts";
 import { hasMarkup, leftOver } from "./published-text.ts";
+import {
+  type ShopExport,
+  ShopRows,
+  shopExportOf,
+  shopHeader,
+  shopMapping,
+  shopSettings,
+} from "./shop-exports.ts";
 import { headerFields, separatorOf, tableRows } from "./table-rows.ts";
 
 export const feedFormats = ["ndjson", "json", "csv", "tsv", "merchant-tsv", "merchant-xml"] as const;
@@ -177,23 +187,57 @@ function completed(
   return isObject(value) ? { schema: productSchema, ...defaults, ...value, ...constants } : value;
 }
 
-async function* rowItems(
-  rows: ReturnType<typeof tableRows>,
-  { mapping = emptyMapping, set }: FeedOptions,
-): AsyncGenerator<FeedItem> {
-  let reader: ReturnType<typeof createColumnReader> | null = null;
+async function* rowItems(rows: ReturnType<typeof tableRows>, options: FeedOptions): AsyncGenerator<FeedItem> {
+  const { mapping = emptyMapping, set } = options;
+  let reader: RowsReader | null = null;
   for await (const row of rows) {
     const { line } = row;
     if ("fault" in row) yield leftOut(line, row.fault);
     else if (reader === null) {
-      reader = createColumnReader(row.fields, mapping, set);
-      if (!reader.ok) throw new FeedError(line, reader.detail);
-    } else if (reader.ok) {
-      const { id, record, notes } = reader.value.read(row.fields);
+      const isMapped = mapping.columns !== undefined || mapping.prices !== undefined;
+      const program = isMapped ? null : shopExportOf(row.fields);
+      const read =
+        program === null ? createColumnReader(row.fields, mapping, set) : shopReader(program, row, options);
+      if (!read.ok) throw new FeedError(line, read.detail);
+      reader = read.value;
+    } else {
+      const read = reader.read(row.fields);
+      if (read === null) continue;
+      const { id, record, notes } = read;
       if (record === null) yield { place: line, id, bytes: null, notes };
       else yield { ...itemOf(line, record), notes };
     }
   }
+}
+
+/** Reads rows; null for one that is no item. */
+interface RowsReader {
+  read(cells: readonly string[]): RowRecord | null;
+}
+
+/** Reads the rows of a shop program's export. */
+function shopReader(
+  program: ShopExport,
+  { fields, line }: CsvRow,
+  options: FeedOptions,
+): Result<RowsReader, "column_unknown" | "column_twice"> {
+  const [shop, currency] = shopSettings.map((name) => options.set?.get(name));
+  if (shop === undefined || currency === undefined)
+    throw new FeedError(
+      line,
+      `This is an export of products by ${program.program}, which does not say where the shop is and what its prices are in: --set shop=https://shop.example --set currency=EUR.`,
+    );
+  const members = [...(options.set ?? [])].filter(([name]) => !shopSettings.some((each) => each === name));
+  const mapping = withSet({ ...options, set: new Map(members) });
+  const rows = new ShopRows(program, fields, { shop, nowMs: options.nowMs ?? Date.now(), mapping });
+  const columns = createColumnReader(shopHeader, shopMapping(mapping, currency));
+  if (!columns.ok) return columns;
+  return ok({
+    read: (cells) => {
+      const row = rows.row(cells);
+      return row === null ? null : columns.value.read(row);
+    },
+  });
 }
 
 async function* merchantItems(

@@ -9,6 +9,7 @@ import { FeedError, type FeedItem, type FeedNote, markupKept, note } from "./fee
 import { emptyMapping, type FeedMapping, mappedMembers } from "./feed-mapping.ts";
 import { type Bytes, type FeedEncoding, linesOf, peek, textOf } from "./feed-text.ts";
 import { arrayItems } from "./json-items.ts";
+import { jsonLdItems } from "./json-ld.ts";
 import { isMerchantHeader } from "./merchant-item.ts";
 import { createMerchantMapper } from "./merchant-product.ts";
 import { merchantRows } from "./merchant-tsv.ts";
@@ -70,8 +71,8 @@ export async function readFeed(bytes: Bytes, options: FeedOptions = {}): Promise
   if (misnamed !== null) throw new FeedError(0, misnamed);
   const separator = separatorOf(start);
   const items = {
-    ndjson: () => jsonItems(linesOf(text, itemLengthMax), withSet(options), true),
-    json: () => jsonItems(placed(arrayItems(text, itemLengthMax)), withSet(options), false),
+    ndjson: () => jsonItems(linesOf(text, itemLengthMax), options, true),
+    json: () => jsonItems(placed(arrayItems(text, itemLengthMax)), options, false),
     csv: () => rowItems(tableRows(text, separator, itemLengthMax), options),
     tsv: () => rowItems(tableRows(text, "\t", itemLengthMax), options),
     "merchant-tsv": () => merchantItems(merchantRows(text, separator, itemLengthMax), options),
@@ -123,27 +124,57 @@ async function* placed(items: ReturnType<typeof arrayItems>) {
 
 async function* jsonItems(
   lines: AsyncIterable<{ readonly line: number; readonly text: string }>,
-  mapping: FeedMapping,
+  options: FeedOptions,
   isLines: boolean,
 ): AsyncGenerator<FeedItem> {
+  const mapping = withSet(options);
   const defaults = membersOf(mapping.defaults);
   const constants = membersOf(mapping.constants);
-  let isFirst = isLines;
-  for await (const { line, text } of lines) {
+  const mapper = createMerchantMapper({ mapping, nowMs: options.nowMs ?? Date.now() });
+  for await (const { line, text } of isLines ? wholeObject(lines) : lines) {
     if (text.trim() === "") continue;
     const parsed = parseJsonText(text);
-    const list = isFirst && parsed.ok ? listWithin(parsed.value) : null;
-    if (!parsed.ok && isFirst && /[[{,]$/.test(text.trim()))
-      throw new FeedError(line, oneValue("over several lines"));
-    if (list !== null) throw new FeedError(line, oneValue(`with the products in ${JSON.stringify(list)}`));
-    isFirst = false;
-    if (parsed.ok) yield judged(itemOf(line, completed(parsed.value, defaults, constants)), parsed.value);
-    else
+    const described = parsed.ok ? jsonLdItems(line, parsed.value) : null;
+    if (described !== null) for (const each of described) yield mapper.map(each);
+    else if (parsed.ok) {
+      const list = isLines ? listWithin(parsed.value) : null;
+      if (list !== null) throw new FeedError(line, oneValue(`with the products in ${JSON.stringify(list)}`));
+      yield judged(itemOf(line, completed(parsed.value, defaults, constants)), parsed.value);
+    } else
       yield leftOut(
         line,
         note("item_left_out", "syntax_invalid", { attribute: "", value: text, detail: parsed.detail }),
       );
   }
+}
+
+/** Maximum characters of an object over several lines, which is read as a whole. */
+const wholeLengthMax = 16_777_216;
+
+/** The lines, or what they are together if that is JSON-LD. Rejects with {@link FeedError} for another object over lines. */
+async function* wholeObject(lines: AsyncIterable<{ readonly line: number; readonly text: string }>) {
+  let whole: { readonly line: number; readonly texts: string[]; length: number } | null = null;
+  let isFirst = true;
+  for await (const { line, text } of lines) {
+    if (
+      whole === null &&
+      (!isFirst || text.trim() === "" || !/[[{,]$/.test(text.trim()) || parseJsonText(text).ok)
+    ) {
+      isFirst &&= text.trim() === "";
+      yield { line, text };
+      continue;
+    }
+    whole ??= { line, texts: [], length: 0 };
+    whole.texts.push(text);
+    whole.length += text.length;
+    if (whole.length > wholeLengthMax) throw new FeedError(whole.line, oneValue("over several lines"));
+  }
+  if (whole === null) return;
+  const text = whole.texts.join("\n");
+  const parsed = parseJsonText(text);
+  if (!parsed.ok || jsonLdItems(whole.line, parsed.value) === null)
+    throw new FeedError(whole.line, oneValue("over several lines"));
+  yield { line: whole.line, text };
 }
 
 function oneValue(how: string): string {

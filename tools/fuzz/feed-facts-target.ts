@@ -68,6 +68,7 @@ async function judge(readFeed: ReadFeed, choices: Choices): Promise<string> {
     "mapped",
     "merchant-tsv",
     "merchant-xml",
+    "merchant-json",
     "json",
     "ndjson",
   ] as const);
@@ -133,6 +134,13 @@ function written(format: string, products: readonly Facts[], place: Place, choic
   if (format === "json" || format === "ndjson") {
     const records = cells.map((each) => recordOf(each, place));
     return { text: jsonText(records, choices, format === "ndjson"), how: "", mapping, told };
+  }
+  if (format === "merchant-json") {
+    const graph = cells.map((each) => describedOf(each, place));
+    const text = choices.once(2)
+      ? JSON.stringify({ "@context": "https://schema.org", "@graph": graph }, null, 2)
+      : jsonText(graph, choices, choices.once(2));
+    return { text, how: "", mapping, told };
   }
   const table = tableOf(cells, choices);
   if (format === "merchant-xml") return { text: xmlText(table, choices), how: "", mapping, told };
@@ -203,6 +211,28 @@ function recordOf(cells: Cells, { country, currency }: Place): Record<string, un
   return { ...Object.fromEntries(stated), countries: [countries], tags: tags.split("|"), prices };
 }
 
+/** A product of JSON-LD; it has no sale prices. */
+function describedOf(cells: Cells, { country, currency }: Place): Record<string, unknown> {
+  const {
+    id,
+    title,
+    price = "",
+    description,
+    brand,
+    availability,
+    gtin,
+    link,
+    condition,
+    product_type,
+  } = cells;
+  const offer = {
+    ...{ "@type": "Offer", price: price.slice(0, -4), priceCurrency: currency, availability, url: link },
+    ...{ itemCondition: condition, shippingDetails: { shippingDestination: { addressCountry: country } } },
+  };
+  const texts = { sku: id, name: title, description, brand: { name: brand }, gtin, category: product_type };
+  return { "@type": "Product", ...texts, offers: [offer] };
+}
+
 /** The columns in some order, the last one a text; maybe one of them twice, or a product twice, with something else. */
 function tableOf(cells: readonly Cells[], choices: Choices): Table {
   const names = Object.keys(cells[0] ?? {});
@@ -269,7 +299,7 @@ function untold(
   if (!record.tags.every(isTag)) return `the tags are ${record.tags.join(", ")}`;
   if (
     file.told.size > 0 &&
-    file.text.includes("condition") &&
+    /condition/i.test(file.text) &&
     facts.condition === "used" &&
     !record.tags.includes("used") &&
     !isCut

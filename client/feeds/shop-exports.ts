@@ -97,7 +97,7 @@ const shopify: ShopExport = {
       url: handle === "" ? "" : `${from.shop}/products/${handle}`,
       availability: shopifyStock(cells),
       tags: listed(of("Tags"), ","),
-      category: of("Product Category"),
+      category: of("Product Category") || of("Google Shopping / Google Product Category"),
       headings: [of("Type")],
       ...(before === "" || before === "0"
         ? { price, onSale: "no" }

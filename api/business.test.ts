@@ -169,7 +169,13 @@ describe("a push", () => {
 });
 
 it("the seal context names what the next seal must name", async () => {
-  expect(await read("/v1/seal-context")).toMatchObject({
+  const context = await read("/v1/seal-context");
+  const taken = await publish(
+    publishBody((await seal(business, [product("z")], { seq: 0 })).batch_seal, [product("z")]),
+  );
+  expect(taken).toMatchObject({ status: 409, json: { last_seq: context.json["last_seq"] } });
+  expect(taken.json["last_seq"]).toBeGreaterThan(0);
+  expect(context).toMatchObject({
     status: 200,
     json: {
       business_uuid: business.party.uuid,

@@ -20,7 +20,7 @@ export async function dryRun(
     onJudged: (judged) => terminal.status(`judged ${number(judged)} of ${number(total)}`),
   };
   const { accepted, updated, rejected, held, faults, reasons } = await validateRecords(deps, input.records);
-  const placed = placedFaults(input, 0, faults);
+  const placed = await placedFaults(input, 0, faults);
   const { leftOut } = input.report;
   if (style === "json") {
     for (const fault of placed) terminal.print(JSON.stringify({ type: "record.rejected", ...fault }));

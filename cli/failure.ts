@@ -45,7 +45,6 @@ function isRefusedStart(error: unknown): error is Error {
 const advice: Readonly<Record<string, string>> = {
   key_unknown:
     "The key is not registered here, or was revoked. If this is a sandbox, it may have been recreated: its current keys are in sandbox.json.",
-  signature_expired: "Check that this machine's clock is right.",
   mandate_missing: "Ask an owner or admin of the business to seal a mandate for this key.",
   source_not_allowed: "Send from an address that the mandate allows.",
   sort_required:
@@ -63,9 +62,23 @@ function problemFailure(error: SvcProblemError): Failure {
   if (Array.isArray(errors)) lines.push(...errors.slice(0, 10).map((each) => `  ${faultLine(each)}`));
   const help = advice[error.code];
   if (help !== undefined) lines.push(help);
+  const clock = clockAdvice(error);
+  if (clock !== null) lines.push(clock);
   if (retryAfterSeconds !== null) lines.push(`Try again in ${retryAfterSeconds} s.`);
   const isPassing = [429, 502, 503, 504].includes(error.status);
   return { lines, code: isPassing ? exitCodes.unavailable : exitCodes.refused };
+}
+
+/** What is signed and sealed says when, so a clock that is wrong is refused. */
+const timed = ["signature_expired", "seal_invalid"];
+const clockAheadSecondsMax = 30;
+
+function clockAdvice({ code, clockAheadSeconds }: SvcProblemError): string | null {
+  if (!timed.includes(code)) return null;
+  const off = Math.abs(clockAheadSeconds ?? 0);
+  if (clockAheadSeconds === null || off <= clockAheadSecondsMax)
+    return code === "signature_expired" ? "Check that this machine's clock is right." : null;
+  return `This machine's clock is ${off} s ${clockAheadSeconds > 0 ? "ahead of" : "behind"} the service's: set it, and run this again.`;
 }
 
 function faultLine(fault: unknown): string {

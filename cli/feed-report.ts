@@ -2,6 +2,7 @@
 
 import { type FileHandle, open } from "node:fs/promises";
 import type { FeedItem, FeedNote } from "../client/feeds/feed-item.ts";
+import type { PlacedFaults } from "./push-faults.ts";
 
 interface Group extends Pick<FeedNote, "effect" | "attribute" | "code" | "detail"> {
   /** The first value of the group. */
@@ -19,6 +20,7 @@ const effects = {
   item_left_out: "left out",
   attribute_left_out: "the attribute was left out",
   value_changed: "the value was changed",
+  value_kept: "published as it is",
 } as const;
 
 export class FeedReport implements AsyncDisposable {
@@ -47,6 +49,24 @@ export class FeedReport implements AsyncDisposable {
       if (this.#file !== null) this.#pending.push(`${JSON.stringify({ place, id, ...note })}\n`);
     }
     if (this.#pending.length >= pendingLinesMax) await this.#flush();
+  }
+
+  /** A record that was read and is not valid, or that the service rejects: its faults are shown elsewhere, and written here. */
+  async addFaults({ place, id, errors }: PlacedFaults & { readonly id: string | null }): Promise<void> {
+    if (this.#file === null) return;
+    for (const { pointer, code, detail, suggestion, value = null } of errors) {
+      const fault = { effect: "record_faulty", attribute: pointer, value: value ?? "", code, detail };
+      this.#pending.push(
+        `${JSON.stringify({ place, id, ...fault, ...(suggestion ? { suggestion } : {}) })}\n`,
+      );
+    }
+    if (this.#pending.length >= pendingLinesMax) await this.#flush();
+  }
+
+  /** The file cannot be read on from `place`. */
+  addRefusal(place: number, detail: string): void {
+    const why = { effect: "file_refused", attribute: "", value: "", code: "syntax_invalid", detail };
+    if (this.#file !== null) this.#pending.push(`${JSON.stringify({ place, id: null, ...why })}\n`);
   }
 
   #count({ effect, attribute, code, detail, value }: FeedNote, place: number): void {

@@ -5,7 +5,7 @@ import { JoinRefused } from "../cluster/admission.ts";
 import { exitCodes, UsageError } from "./exit-codes.ts";
 import { failureOf } from "./failure.ts";
 import { unknownCommand } from "./help.ts";
-import { formatFaults } from "./push-faults.ts";
+import { formatFaults, shownFaults } from "./push-faults.ts";
 import { createPushProgress } from "./push-progress.ts";
 import { createTerminal, cut, formatTable, visible } from "./terminal.ts";
 
@@ -144,6 +144,23 @@ describe("faults", () => {
     ]);
   });
 
+  it("show the value that is wrong", () => {
+    const bytes = new TextEncoder().encode(
+      '{"business_product_id":"1","prices":[{"amount":"1,50"}],"tags":[]}',
+    );
+    const { id, errors } = shownFaults(bytes, [
+      error("value_invalid", "/prices/0/amount"),
+      error("member_missing", "/brand"),
+    ]);
+    expect([id, ...errors.map(({ value }) => value)]).toEqual(["1", "1,50", null]);
+    expect(formatFaults([{ place: 3, errors }], "line")).toEqual([
+      "value_invalid at /prices/*/amount: Must be a string.",
+      '  line 3, such as "1,50"',
+      "member_missing at /brand: Must be a string.",
+      "  line 3",
+    ]);
+  });
+
   it("say what was meant, each wrong name for itself", () => {
     const category = (suggestion: string) => ({ ...error("category_unknown", "/category"), suggestion });
     const lines = formatFaults(
@@ -187,12 +204,18 @@ describe("help", () => {
 });
 
 describe("a failure", () => {
-  const problem = (status: number, code: string, retryAfterSeconds: number | null = null) =>
+  const problem = (
+    status: number,
+    code: string,
+    retryAfterSeconds: number | null = null,
+    clockAheadSeconds: number | null = null,
+  ) =>
     new SvcProblemError({
       status,
       code,
       detail: "No.",
       retryAfterSeconds,
+      clockAheadSeconds,
       problem: { suggestion: "brand", pointer: "/filter" },
     });
 
@@ -209,6 +232,13 @@ describe("a failure", () => {
     expect(failureOf(problem(422, "unknown_field"))?.lines.join("\n")).toContain("Did you mean brand?");
     expect(failureOf(problem(429, "rate_limited", 7))).toMatchObject({ code: exitCodes.unavailable });
     expect(failureOf(problem(429, "rate_limited", 7))?.lines.at(-1)).toBe("Try again in 7 s.");
+    for (const [ahead, said] of [
+      [240, "This machine's clock is 240 s ahead of the service's: set it, and run this again."],
+      [-600, "This machine's clock is 600 s behind the service's: set it, and run this again."],
+      [2, "Check that this machine's clock is right."],
+      [null, "Check that this machine's clock is right."],
+    ] as const)
+      expect(failureOf(problem(401, "signature_expired", null, ahead))?.lines.at(-1)).toBe(said);
     const away = new SvcConnectionError("away", { effect: "not_applied", cause: null });
     expect(failureOf(away)).toMatchObject({ code: exitCodes.unavailable });
     const refused = new JoinRefused("clock_off", "set the clock");

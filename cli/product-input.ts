@@ -4,6 +4,7 @@ import { createReadStream } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { FeedError } from "../client/feeds/feed-item.ts";
 import { emptyMapping, type FeedMapping, parseFeedMapping } from "../client/feeds/feed-mapping.ts";
+import { type FeedEncoding, feedEncodings } from "../client/feeds/feed-text.ts";
 import { type FeedFormat, feedFormats, readFeed } from "../client/feeds/read-feed.ts";
 import { parseJsonText } from "../client/record-bytes.ts";
 import type { Arguments, CommandContext, OptionSpecs } from "./command.ts";
@@ -14,6 +15,10 @@ import { type RecordSpool, SpoolWriter } from "./record-spool.ts";
 
 export const inputOptions = {
   format: { type: "string", value: "FORMAT", help: `${feedFormats.join(", ")} (default: by the content)` },
+  encoding: {
+    ...{ type: "string", value: "ENCODING" },
+    help: `${feedEncodings.join(", ")} (default: utf-8, or utf-16 with its mark)`,
+  },
   mapping: {
     ...{ type: "string", value: "FILE" },
     help: "how columns or attributes become members (docs/schemas/feed-mapping-1.json)",
@@ -30,7 +35,7 @@ export const inputOptions = {
     type: "boolean",
     help: "publish the rest of a file of which some items cannot be mapped",
   },
-  report: { type: "string", value: "FILE", help: "write everything that could not be mapped, as NDJSON" },
+  report: { type: "string", value: "FILE", help: "write every fault and note, as NDJSON" },
 } as const satisfies OptionSpecs;
 
 export interface ProductInput extends AsyncDisposable {
@@ -48,31 +53,41 @@ export async function readProducts(
 ): Promise<ProductInput> {
   const mapping = await mappingOf(args, context);
   const format = formatOf(args);
+  const encoding = encodingOf(args);
   const reportPath = args.text("report");
   const spool = await SpoolWriter.open(join(homeOf(args, context), "pushes"));
+  let report: FeedReport | null = null;
   try {
-    await using report = await FeedReport.open(reportPath === null ? null : resolve(context.cwd, reportPath));
+    report = await FeedReport.open(reportPath === null ? null : resolve(context.cwd, reportPath));
     const bytes = createReadStream(file, { highWaterMark: 262_144 });
-    const feed = await readFeed(bytes, { format, mapping, set: pairs(args, "set"), nowMs: context.now() });
+    const read = report;
+    const set = pairs(args, "set");
+    const feed = await readFeed(bytes, { format, encoding, mapping, set, nowMs: context.now() });
     for await (const item of feed.items) {
-      await report.add(item);
+      await read.add(item);
       if (item.bytes !== null) await spool.add(item.bytes, item.place);
     }
-    tell(report, feed.placeName, { args, context });
-    if (report.items === 0) throw new UsageError(`${basename(file)} has no products; nothing was sent.`);
+    tell(read, feed.placeName, { args, context });
+    if (read.items === 0) throw new UsageError(`${basename(file)} has no products; nothing was sent.`);
     // A rehearsal sends nothing: it goes on, to tell the faults of the others as well.
     const isRehearsal = args.flag("check") || args.flag("dry-run");
-    if (report.leftOut > 0 && !args.flag("skip-unmapped") && !isRehearsal) {
+    if (read.leftOut > 0 && !args.flag("skip-unmapped") && !isRehearsal) {
       throw new UsageError(
-        `${report.leftOut} of ${report.items} items of ${basename(file)} cannot be read as products; nothing was sent. --skip-unmapped sends the others.`,
+        `${read.leftOut} of ${read.items} items of ${basename(file)} cannot be read as products; nothing was sent. --skip-unmapped sends the others.`,
       );
     }
-    if (report.leftOut === report.items) throw new UsageError("No item is left; nothing was sent.");
+    if (read.leftOut === read.items) throw new UsageError("No item is left; nothing was sent.");
     const records = await spool.finish();
     const { placeName } = feed;
-    return { records, placeName, format: feed.format, report, [Symbol.asyncDispose]: () => spool.drop() };
+    const close = async (): Promise<void> => {
+      await spool.drop();
+      await read[Symbol.asyncDispose]();
+    };
+    return { records, placeName, format: feed.format, report: read, [Symbol.asyncDispose]: close };
   } catch (error) {
     await spool.drop();
+    if (error instanceof FeedError) report?.addRefusal(error.place, error.message);
+    await report?.[Symbol.asyncDispose]();
     throw inputError(error, file, context);
   }
 }
@@ -101,6 +116,16 @@ function formatOf(args: Arguments): FeedFormat | null {
   const known = feedFormats.find((each) => each === format);
   if (format !== null && known === undefined)
     throw new UsageError(`--format is ${JSON.stringify(format)}; use one of ${feedFormats.join(", ")}.`);
+  return known ?? null;
+}
+
+function encodingOf(args: Arguments): FeedEncoding | null {
+  const encoding = args.text("encoding");
+  const known = feedEncodings.find((each) => each === encoding?.toLowerCase());
+  if (encoding !== null && known === undefined)
+    throw new UsageError(
+      `--encoding is ${JSON.stringify(encoding)}; use one of ${feedEncodings.join(", ")}.`,
+    );
   return known ?? null;
 }
 

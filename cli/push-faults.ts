@@ -1,11 +1,43 @@
 // Groups the faults of many records: the same mistake usually appears in every line.
 
+import { parseJsonText } from "../client/record-bytes.ts";
 import type { RecordFault } from "../client/service-client.ts";
+import { isObject } from "../std/is-object.ts";
 
 export interface PlacedFaults {
   /** Line or item of the input; 0 where it is not known. */
   readonly place: number;
-  readonly errors: readonly RecordFault[];
+  readonly errors: readonly ShownFault[];
+}
+
+/** A fault with what the record has there, cut to a bounded length; null where it has nothing. */
+export type ShownFault = RecordFault & { readonly value?: string | null };
+
+const valueLengthMax = 120;
+
+/** The business's own id of a record, and its faults with their values. */
+export function shownFaults(
+  bytes: Uint8Array,
+  errors: readonly RecordFault[],
+): { readonly id: string | null; readonly errors: readonly ShownFault[] } {
+  const parsed = parseJsonText(new TextDecoder().decode(bytes));
+  const record = parsed.ok ? parsed.value : null;
+  const id = isObject(record) ? record["business_product_id"] : null;
+  return {
+    id: typeof id === "string" ? id : null,
+    errors: errors.map((error) => ({ ...error, value: textAt(record, error.pointer) })),
+  };
+}
+
+function textAt(record: unknown, pointer: string): string | null {
+  let value = record;
+  for (const token of pointer.split("/").slice(1)) {
+    const name = token.replaceAll("~1", "/").replaceAll("~0", "~");
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return null;
+    value = (value as Readonly<Record<string, unknown>>)[name];
+  }
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return text.length > valueLengthMax ? `${text.slice(0, valueLengthMax - 1)}…` : text;
 }
 
 interface Group {
@@ -14,6 +46,8 @@ interface Group {
   readonly where: string;
   readonly detail: string;
   readonly suggestion: string | null;
+  /** The first value of the group. */
+  readonly value: string | null;
   readonly places: number[];
 }
 
@@ -24,11 +58,11 @@ const groupsShownMax = 20;
 export function formatFaults(faults: readonly PlacedFaults[], placeName: "line" | "item"): readonly string[] {
   const groups = new Map<string, Group>();
   for (const { place, errors } of faults) {
-    for (const { code, pointer, detail, suggestion = null } of errors) {
+    for (const { code, pointer, detail, suggestion = null, value = null } of errors) {
       const where = pointer.replaceAll(/\/[0-9]+(?=\/|$)/g, "/*");
       // Different wrong names may be meant differently.
       const key = `${code} ${where} ${suggestion}`;
-      const group = groups.get(key) ?? { code, where, detail, suggestion, places: [] };
+      const group = groups.get(key) ?? { code, where, detail, suggestion, value, places: [] };
       group.places.push(place);
       groups.set(key, group);
     }
@@ -40,7 +74,7 @@ export function formatFaults(faults: readonly PlacedFaults[], placeName: "line" 
 }
 
 function groupLines(
-  { code, where, detail, suggestion, places }: Group,
+  { code, where, detail, suggestion, value, places }: Group,
   placeName: string,
 ): readonly string[] {
   const distinct = [...new Set(places)];
@@ -50,6 +84,6 @@ function groupLines(
   const meant = suggestion === null || detail.includes(suggestion) ? "" : ` Did you mean ${suggestion}?`;
   return [
     `${code} at ${where === "" ? "the record" : where}: ${detail}${meant}`,
-    `  ${placeName}${plural} ${shown}${more}`,
+    `  ${placeName}${plural} ${shown}${more}${where === "" || value === null ? "" : `, such as ${JSON.stringify(value)}`}`,
   ];
 }

@@ -4,7 +4,7 @@ import type { BatchResult, PushState } from "../client/push-state.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import { showHeldReasons } from "./held-reasons.ts";
 import type { ProductInput } from "./product-input.ts";
-import { formatFaults, type PlacedFaults } from "./push-faults.ts";
+import { formatFaults, type PlacedFaults, shownFaults } from "./push-faults.ts";
 import { number } from "./push-progress.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -18,15 +18,15 @@ interface Totals {
 type PlacedFault = PlacedFaults & { readonly record_id: string | null };
 
 /** Prints the result of a push and returns the command's exit code. `as` is added to the commands that it names. */
-export function pushResult(
+export async function pushResult(
   terminal: Terminal,
   input: ProductInput,
   { state, isJson, as }: { readonly state: PushState; readonly isJson: boolean; readonly as: string },
-): ExitCode {
+): Promise<ExitCode> {
   const totals = totalsOf(state);
-  const faults = state.batches.flatMap(({ first, result }) =>
-    placedFaults(input, first, result?.faults ?? []),
-  );
+  const faults: PlacedFault[] = [];
+  for (const { first, result } of state.batches)
+    faults.push(...(await placedFaults(input, first, result?.faults ?? [])));
   if (isJson) tellResult(terminal, input, { state, totals, faults });
   else showResult(terminal, input, { state, totals, faults, as });
   const isWhole = totals.isPublished && totals.rejected === 0 && input.report.leftOut === 0;
@@ -46,17 +46,21 @@ function totalsOf({ batches }: PushState): Totals {
   return { accepted: sum("accepted"), updated: sum("updated"), rejected: sum("rejected"), isPublished };
 }
 
-/** Faults with the places of their records in the file. */
-export function placedFaults(
-  { records }: Pick<ProductInput, "records">,
+/** Faults with the places and values of their records in the file; they are in the report as well. */
+export async function placedFaults(
+  { records, report }: Pick<ProductInput, "records" | "report">,
   first: number,
   faults: BatchResult["faults"],
-): readonly PlacedFault[] {
-  return faults.map(({ leaf_index, record_id, errors }) => ({
-    place: records.places[first + leaf_index] ?? 0,
-    record_id,
-    errors,
-  }));
+): Promise<readonly PlacedFault[]> {
+  const placed: PlacedFault[] = [];
+  for (const { leaf_index, record_id, errors } of faults) {
+    const at = first + leaf_index;
+    const [bytes = new Uint8Array()] = await records.read(at, 1);
+    const fault = { place: records.places[at] ?? 0, record_id, ...shownFaults(bytes, errors) };
+    placed.push(fault);
+    await report.addFaults(fault);
+  }
+  return placed;
 }
 
 function showResult(

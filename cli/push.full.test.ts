@@ -145,8 +145,8 @@ it("--check names a product that the file has twice", async () => {
   const checked = await events("push", file, "--check");
   expect(checked.code, checked.output).toBe(1);
   expect(checked.events[0]).toMatchObject({
-    ...{ type: "record.faulty", place: 4 },
-    errors: [{ code: "duplicate_in_batch", pointer: "/business_product_id" }],
+    ...{ type: "feed.note", code: "duplicate_in_file", places: [4], value: "twice-0" },
+    detail: expect.stringContaining("at 2"),
   });
 });
 
@@ -206,12 +206,37 @@ it("goes on after Ctrl-C and after kill -9, publishes nothing twice, and leaves 
 it("tells every fault of a file in one check, whatever kind it is", async () => {
   const file = join(sandbox.home, "two-kinds.ndjson");
   await writeFile(file, '{"not json\n{"schema":"svc/products/1"}\n');
+  const report = join(sandbox.home, "two-kinds.report.ndjson");
+  const reported = async () =>
+    (await readFile(report, "utf8"))
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as unknown);
   for (const how of ["--check", "--dry-run"]) {
-    const checked = await sandbox.svc("push", file, how);
+    const checked = await sandbox.svc("push", file, how, "--report", report);
     expect(checked.code, checked.output).toBe(1);
     expect(checked.output).toContain("syntax_invalid");
     expect(checked.output).toContain("member_missing at /brand");
+    const lines = await reported();
+    expect(lines).toContainEqual(expect.objectContaining({ place: 1, code: "syntax_invalid" }));
+    expect(lines).toContainEqual(
+      expect.objectContaining({
+        place: 2,
+        effect: "record_faulty",
+        attribute: "/brand",
+        code: "member_missing",
+      }),
+    );
   }
+  await writeFile(file, "<!doctype html>\n<title>Log in</title>");
+  expect(await sandbox.svc("push", file, "--report", report)).toMatchObject({ code: 2 });
+  expect(await reported()).toMatchObject([
+    { place: 0, effect: "file_refused", detail: expect.stringContaining("HTML") },
+  ]);
+  await writeFile(file, "a\n", "utf16le");
+  expect(await sandbox.svc("push", file, "--encoding", "latin")).toMatchObject({
+    ...{ code: 2, output: expect.stringContaining("windows-1252") },
+  });
 });
 
 describe("a file that was pushed before", () => {

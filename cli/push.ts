@@ -5,7 +5,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { batchRecordsMax, rootOf } from "../client/batch.ts";
-import { fileChecker } from "../client/product-check.ts";
+import { productFaults } from "../client/product-check.ts";
 import type { PushDeps } from "../client/push-event.ts";
 import { runPush } from "../client/push-run.ts";
 import { isSettled } from "../client/push-state.ts";
@@ -16,7 +16,7 @@ import { dryRun } from "./dry-run.ts";
 import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
 import { isNewest, rememberNewest } from "./newest-push.ts";
 import { inputOptions, type ProductInput, readProducts } from "./product-input.ts";
-import { formatFaults } from "./push-faults.ts";
+import { formatFaults, type PlacedFaults, shownFaults } from "./push-faults.ts";
 import { type FileJournal, openPushJournal, PushRunningError } from "./push-journal.ts";
 import { createPushProgress, number } from "./push-progress.ts";
 import { pushResult } from "./push-summary.ts";
@@ -99,7 +99,7 @@ async function runPushCommand(args: Arguments, context: CommandContext): Promise
     onEvent: createPushProgress(terminal, style, context.now),
   };
   const state = await runPush(deps, input.records);
-  return pushResult(terminal, input, { state, isJson: style === "json", as: sameBusiness(args) });
+  return await pushResult(terminal, input, { state, isJson: style === "json", as: sameBusiness(args) });
 }
 
 /** Something else was sent since: what this push had published may be overwritten or withdrawn. */
@@ -123,12 +123,14 @@ async function checkOnly(
   { terminal }: CommandContext,
 ): Promise<ExitCode> {
   const { records, report, placeName } = input;
-  const faultsOf = fileChecker();
-  const faulty: { place: number; errors: ReturnType<typeof faultsOf> }[] = [];
+  const faulty: PlacedFaults[] = [];
   for (let first = 0; first < records.lengths.length; first += checkedAtOnce) {
     for (const [at, bytes] of (await records.read(first, checkedAtOnce)).entries()) {
-      const errors = faultsOf(bytes);
-      if (errors.length > 0) faulty.push({ place: records.places[first + at] ?? 0, errors });
+      const errors = productFaults(bytes);
+      if (errors.length === 0) continue;
+      const fault = { place: records.places[first + at] ?? 0, ...shownFaults(bytes, errors) };
+      faulty.push(fault);
+      await report.addFaults(fault);
     }
   }
   if (args.flag("json"))

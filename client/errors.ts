@@ -12,6 +12,8 @@ export class SvcProblemError extends Error {
   readonly problem: Readonly<Record<string, unknown>>;
   /** The exact body of the answer; null when it was not UTF-8, or when there is none to show. */
   readonly text: string | null;
+  /** By how many seconds this machine's clock is ahead of the service's, which says it by `Date`; negative if it is behind. */
+  readonly clockAheadSeconds: number | null;
 
   constructor(answer: {
     readonly status: number;
@@ -20,6 +22,7 @@ export class SvcProblemError extends Error {
     readonly retryAfterSeconds: number | null;
     readonly problem: Readonly<Record<string, unknown>>;
     readonly text?: string | null;
+    readonly clockAheadSeconds?: number | null;
   }) {
     super(`${answer.status} ${answer.code}: ${answer.detail}`);
     this.name = "SvcProblemError";
@@ -29,6 +32,7 @@ export class SvcProblemError extends Error {
     this.retryAfterSeconds = answer.retryAfterSeconds;
     this.problem = answer.problem;
     this.text = answer.text ?? null;
+    this.clockAheadSeconds = answer.clockAheadSeconds ?? null;
   }
 }
 

@@ -166,6 +166,35 @@ describe("a push", () => {
     );
   });
 
+  it("goes on from the last seq that was accepted of its key, whatever the clock says", async () => {
+    const world = createWorld(100, 50);
+    const ahead = world.deps.now() + 9_000_000;
+    world.service.seqs.push(ahead);
+    expect(await world.run()).toBe(true);
+    expect(world.service.seqs).toEqual([ahead, ahead + 1, ahead + 2]);
+    expectEachOnce(world.service, world.texts);
+  });
+
+  it("seals again while other pushes of its key take its seq, and not where no greater one exists", async () => {
+    const world = createWorld(10, 10);
+    let others = 12;
+    const { publishProducts } = world.service.client;
+    const client: PushDeps["client"] = {
+      ...world.deps.client,
+      publishProducts: async (request) => {
+        if (others > 0) world.service.seqs.push(world.deps.now() + 1_000 - others);
+        others -= 1;
+        return await publishProducts(request);
+      },
+    };
+    await runPush({ ...world.deps, client }, world.bytes);
+    expectEachOnce(world.service, world.texts);
+    const last = createWorld(10, 10);
+    last.service.seqs.push(Number.MAX_SAFE_INTEGER);
+    await expect(runPush(last.deps, last.bytes)).rejects.toMatchObject({ code: "seq_not_increasing" });
+    expect(last.events.filter(({ type }) => type === "batch.sealed")).toHaveLength(1);
+  });
+
   it("gives up on a seal that is refused again and again", async () => {
     const world = createWorld(10, 10);
     const deps: PushDeps = {

@@ -44,6 +44,8 @@ export class PushMismatchError extends Error {
 /** Maximum number of batches accepted but not yet finished at any time. */
 const windowMax = 2;
 const sealsMax = 3;
+/** Pushes at the same time with one key take each other's seq; in each round one of them is accepted. */
+const seqsMax = 20;
 const pollMs = 1_000;
 
 /** Runs until every batch has finished; rejects with the client's errors when the service refuses or stays unavailable. */
@@ -183,7 +185,8 @@ async function accept(run: Run, index: number): Promise<void> {
         await upload(run, index);
         continue;
       }
-      if (!isSealRefusal(error) || seals + 1 >= sealsMax) throw error;
+      const most = isSeqTaken(error) ? seqsMax : sealsMax;
+      if (!isSealRefusal(error) || seals + 1 >= most) throw error;
       if ((await readStatus(run, index)) !== null) return;
       // The decision is not saved separately: after a crash here, the next run finds the refused seal, sends it again and
       // returns to this line.
@@ -221,8 +224,15 @@ function isUploadGone(error: unknown): boolean {
 }
 
 function isSealRefusal(error: unknown): boolean {
+  return isSeqTaken(error) || (error instanceof SvcProblemError && error.code === "seal_invalid");
+}
+
+/** Another push of the key was accepted first. After the greatest seq that there is, no other one helps. */
+function isSeqTaken(error: unknown): boolean {
   return (
-    error instanceof SvcProblemError && (error.code === "seal_invalid" || error.code === "seq_not_increasing")
+    error instanceof SvcProblemError &&
+    error.code === "seq_not_increasing" &&
+    error.problem["last_seq"] !== Number.MAX_SAFE_INTEGER
   );
 }
 
@@ -238,7 +248,7 @@ async function sealAndKeep(run: Run, index: number, again: boolean): Promise<voi
       certId: context.cert_id,
       aiPolicyVersion: context.ai_policy_version,
       recordType: "products",
-      seq: nextSeq(run.state, nowMs),
+      seq: nextSeq(run.state, { nowMs, lastSeq: context.last_seq }),
       sealedAtMs: nowMs,
     },
     deps.key,

@@ -16,7 +16,8 @@ export interface ModelService {
   readonly published: ReadonlyMap<string, number>;
   /** The batches accepted so far. */
   readonly accepted: readonly string[];
-  readonly seqs: readonly number[];
+  /** The seqs that were accepted, of this push and of others with its key. */
+  readonly seqs: number[];
   certId: string;
   aiPolicyVersion: number;
   /** Texts of the records that the service rejects. */
@@ -77,13 +78,13 @@ export function createModelService(now: () => number): ModelService {
       throw refusal("seal_invalid", "standing");
     }
     if (Math.abs(now() - Date.parse(seal.sealed_at)) > skewMs) throw refusal("seal_invalid", "skew");
-    if (seal.seq <= (seqs.at(-1) ?? 0)) throw refusal("seq_not_increasing", "seq");
+    if (seal.seq <= (seqs.at(-1) ?? 0)) throw refusal("seq_not_increasing", "seq", { last_seq: seqs.at(-1) });
     seqs.push(seal.seq);
     accepted.push(pushId);
     pushes.set(pushId, { records, seq: seal.seq, settled: 0, held: service.holds });
   };
   const client: ModelService["client"] = {
-    sealContext: async () => sealContextOf(service),
+    sealContext: async () => sealContextOf(service, seqs.at(-1) ?? null),
     publishProducts: async ({ body }) => {
       const { batch_seal, records } = JSON.parse(new TextDecoder().decode(body)) as {
         batch_seal: Envelope;
@@ -111,13 +112,16 @@ export function createModelService(now: () => number): ModelService {
   return Object.assign(service, { client });
 }
 
-function sealContextOf({ certId, aiPolicyVersion }: Pick<ModelService, "certId" | "aiPolicyVersion">) {
+function sealContextOf(
+  { certId, aiPolicyVersion }: Pick<ModelService, "certId" | "aiPolicyVersion">,
+  last_seq: number | null,
+) {
   return answer(200, {
     business_uuid: businessUuid,
     cert_id: certId,
     certificate_status: "active" as const,
     ai_policy_version: aiPolicyVersion,
-    ...{ ai_policy_live_from: null, ai_policy_record_id: null, key_id: "", mandates: [] },
+    ...{ ai_policy_live_from: null, ai_policy_record_id: null, key_id: "", last_seq, mandates: [] },
   });
 }
 
@@ -172,8 +176,8 @@ function bulkRoutes(service: Uploads, accept: Accept): UploadingClient {
 
 const nothing = { retryAfterSeconds: null, problem: {} };
 
-function refusal(code: string, detail: string): SvcProblemError {
-  return new SvcProblemError({ ...nothing, status: 422, code, detail });
+function refusal(code: string, detail: string, problem: Record<string, unknown> = {}): SvcProblemError {
+  return new SvcProblemError({ ...nothing, status: 422, code, detail, problem });
 }
 
 /** As a service answers whose operator takes no files. */

@@ -78,9 +78,13 @@ export function replaceBatch(state: PushState, index: number, change: Partial<Ba
 }
 
 /**
- * A number greater than any seq this push has used; based on wall-clock milliseconds, so that it also exceeds those of other
- * pushes.
+ * A number greater than any seq that this push has used, and than the last one that the service has accepted of the key: another
+ * machine with it may have had a clock that was ahead. Wall-clock milliseconds keep pushes at the same time apart.
  */
-export function nextSeq(state: PushState, nowMs: number): number {
-  return Math.max(nowMs, ...state.batches.map((batch) => (batch.sealed?.seq ?? 0) + 1));
+export function nextSeq(
+  state: PushState,
+  known: { readonly nowMs: number; readonly lastSeq: number | null },
+): number {
+  const used = [known.lastSeq ?? -1, ...state.batches.map((batch) => batch.sealed?.seq ?? -1)];
+  return Math.min(Number.MAX_SAFE_INTEGER, Math.max(known.nowMs, ...used.map((seq) => seq + 1)));
 }

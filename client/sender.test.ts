@@ -121,6 +121,18 @@ describe("a sender", () => {
     expect(error).toMatchObject({ status: 422, code: "seal_invalid", detail: "Stale.", problem: answer });
   });
 
+  it("knows by how much its clock is ahead of the service's, or behind", async () => {
+    for (const [date, clockAheadSeconds] of [
+      ["Tue, 14 Nov 2023 22:13:20 GMT", 0],
+      ["Tue, 14 Nov 2023 22:09:20 GMT", 240],
+      ["Tue, 14 Nov 2023 22:23:20 GMT", -600],
+      ["nonsense", null],
+    ] as const) {
+      const run = scripted([problem(401, "signature_expired", { date })]);
+      await expect(run.send()).rejects.toMatchObject({ clockAheadSeconds });
+    }
+  });
+
   it("does not take a page of a proxy for a problem", async () => {
     const run = scripted([() => new Response("<html>", { status: 403 })]);
     await expect(run.send()).rejects.toMatchObject({ status: 403, code: "unexpected_answer" });

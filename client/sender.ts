@@ -115,7 +115,10 @@ async function sendOnce(options: SenderOptions, request: RequestToSend): Promise
   }
   const text = parseUtf8(bytes);
   if (status < 200 || status > 299)
-    throw problemOf(status, text, parseRetryAfter(answered.get("retry-after"), now()));
+    throw problemOf(status, text, {
+      retryAfterSeconds: parseRetryAfter(answered.get("retry-after"), now()),
+      clockAheadSeconds: secondsAhead(now(), answered.get("date")),
+    });
   if (text === null) {
     throw new SvcProblemError({ ...unexpected, status, detail: "The answer is not UTF-8." });
   }
@@ -186,19 +189,30 @@ function reasonOf(error: unknown): string {
 
 const unexpected = { code: "unexpected_answer", retryAfterSeconds: null, problem: {} };
 
-function problemOf(status: number, text: string | null, retryAfterSeconds: number | null): SvcProblemError {
+function secondsAhead(nowMs: number, date: string | null): number | null {
+  const theirsMs = Date.parse(date ?? "");
+  return Number.isNaN(theirsMs) ? null : Math.round((nowMs - theirsMs) / 1000);
+}
+
+function problemOf(
+  status: number,
+  text: string | null,
+  headers: Pick<SvcProblemError, "retryAfterSeconds" | "clockAheadSeconds">,
+): SvcProblemError {
+  const { retryAfterSeconds } = headers;
   const problem = parseProblem(text);
   if (problem === null) {
     return new SvcProblemError({
       ...unexpected,
+      ...headers,
       status,
-      retryAfterSeconds,
       text,
       detail: "The answer is not a problem document.",
     });
   }
   const { code, detail, retry_after_seconds: named } = problem;
   return new SvcProblemError({
+    ...headers,
     status,
     code: String(code),
     detail: typeof detail === "string" ? detail : "",

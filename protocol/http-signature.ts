@@ -240,12 +240,15 @@ export function checkSignatureTimes(
   if (params.created > nowSeconds + createdAheadMaxSeconds) {
     return refuse(
       "signature_expired",
-      `created must be at most ${createdAheadMaxSeconds} seconds in the future; check the clock.`,
+      `created is ${params.created - nowSeconds} seconds in the future, where ${createdAheadMaxSeconds} are allowed: the clock that signed it is ahead.`,
     );
   }
   return params.expires > nowSeconds
     ? ok(null)
-    : refuse("signature_expired", "The signature has expired; sign the request again.");
+    : refuse(
+        "signature_expired",
+        `The signature expired ${nowSeconds - params.expires} seconds ago. Sign the request again, or set the clock that signed it if it is slow.`,
+      );
 }
 
 /** The two headers of a signed request (RFC 9421 §4). */

@@ -94,6 +94,7 @@ const extras = {
   retry_after_seconds: optional(described(count, "As in the header Retry-After.")),
   region: optional(described(anyText, "The region that answers this key.")),
   ai_policy_version: optional(described(count, "The AI policy version in force.")),
+  last_seq: optional(described(count, "The last accepted seq of the key, which the next one must exceed.")),
   cert_id: optional(described(hash, "The certificate in force.")),
   errors: optional(
     described(

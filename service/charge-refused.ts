@@ -39,9 +39,11 @@ export function capRefused(
 }
 
 export function seqRefused({ last_seq }: SeqUsed): Refused {
-  return refused(
-    problem("seq_not_increasing", `seq must exceed ${last_seq}, the last accepted seq of this key.`),
-  );
+  const detail =
+    last_seq === Number.MAX_SAFE_INTEGER
+      ? "The last accepted seq of this key is the greatest that there is: publish with another key."
+      : `seq must exceed ${last_seq}, the last accepted seq of this key.`;
+  return refused(problem("seq_not_increasing", detail, { last_seq }));
 }
 
 /**

@@ -1,7 +1,7 @@
 // GET /v1/seal-context: what a business's system must name in its next seal.
 
 import type { BusinessCommand } from "../actors/messages/business.ts";
-import { businessRef } from "../actors/messages/refs.ts";
+import { businessRef, keyRef } from "../actors/messages/refs.ts";
 import type { Clock } from "../crypto/port.ts";
 import { problem } from "../protocol/problem.ts";
 import type { SealContext } from "../protocol/wire/push.ts";
@@ -17,8 +17,12 @@ export async function sealContext(
   deps: FindMandateDeps & { readonly clock: Clock },
   request: { readonly caller: Caller },
 ): Promise<Outcome> {
-  const command: BusinessCommand = { type: "publishing.facts", key_id: request.caller.key.key_id };
-  const facts = await deps.actors.ask(businessRef(request.caller.party.uuid), command);
+  const { party, key } = request.caller;
+  const command: BusinessCommand = { type: "publishing.facts", key_id: key.key_id };
+  const [facts, { last_seq }] = await Promise.all([
+    deps.actors.ask(businessRef(party.uuid), command),
+    deps.actors.ask(keyRef(party.uuid, key.key_id), { type: "seq.read" }),
+  ]);
   if (facts.party === null || facts.certificate === null) {
     return refused(problem("business_not_verified", "The business has no certificate yet."));
   }
@@ -30,7 +34,8 @@ export async function sealContext(
     ai_policy_version: facts.policy.version,
     ai_policy_live_from: facts.policy.live_from,
     ai_policy_record_id: facts.policy.record_id,
-    key_id: request.caller.key.key_id,
+    key_id: key.key_id,
+    last_seq,
     mandates: isRefused(found)
       ? []
       : found.map(({ listed: { mandate_id, scope, valid_from, valid_until } }) => {

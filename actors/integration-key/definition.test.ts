@@ -79,6 +79,7 @@ describe("seq and charges (Q2)", () => {
 
   it("takes any seq first, zero too, for none was accepted that it must exceed", () => {
     const key = open();
+    expect(key.send({ type: "seq.read" })).toEqual({ last_seq: null });
     expect(key.send({ type: "seq.check", seq: 0, push_id: "p0", charge: small })).toEqual({
       status: "accepted",
     });
@@ -94,6 +95,7 @@ describe("seq and charges (Q2)", () => {
     expect(key.send(charge(4, "p4"))).toEqual({ status: "seq_not_increasing", last_seq: 5 });
     expect(key.send(charge(9, "p9"))).toEqual({ status: "accepted" });
     expect(key.send(charge(5, "p5"))).toEqual({ status: "known" });
+    expect(key.send({ type: "seq.read" })).toEqual({ last_seq: 9 });
     expect(key.send({ type: "seq.check", seq: 5, push_id: "p5", charge: small })).toEqual({
       status: "known",
     });

@@ -99,6 +99,9 @@ export const integrationKeyActor = defineActor<"integration-key", typeof integra
     "idempotency.settle": settleIdempotent,
     "idempotency.release": releaseIdempotent,
     "caps.check": (command, view) => ({ reply: checkCaps(command, view) }),
+    "seq.read": (_, { snapshot: { context } }) => ({
+      reply: { last_seq: context.lastPushId === null ? null : context.lastSeq },
+    }),
     "seq.check": (command, view) => ({ reply: checkSeq(command, view) }),
     "push.charge": chargePush,
     "push.uncharge": unchargePush,
@@ -125,6 +128,7 @@ function rowsFor(command: IntegrationKeyCommand): readonly RowSelection[] {
     case "removal.charge":
       return [charged.select([removalKey(command.document_hash)])];
     case "key.retire":
+    case "seq.read":
       return [];
   }
 }

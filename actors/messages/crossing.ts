@@ -78,6 +78,7 @@ const integrationKey: Readonly<Record<keyof IntegrationKeyProtocol, Crossing>> =
   "idempotency.settle": "ask",
   "idempotency.release": "ask",
   "caps.check": "ask",
+  "seq.read": "ask",
   "seq.check": "ask",
   "push.charge": "ask",
   "push.uncharge": "ask",

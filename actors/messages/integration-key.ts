@@ -38,6 +38,8 @@ export interface IntegrationKeyProtocol {
     readonly content_length: number;
     readonly caps: { readonly records_per_hour: number; readonly bytes_per_day: number };
   }): CapsReply;
+  /** Read-only: what the next seq must exceed. */
+  "seq.read"(): LastSeqReply;
   /** Read-only: whether this seq is acceptable for this push, and whether the caps have room for it. */
   "seq.check"(command: {
     readonly seq: number;
@@ -113,6 +115,11 @@ export type ChargeReply =
   | { readonly status: "retired" };
 
 export type RemovalChargeReply = Exclude<ChargeReply, { status: "seq_not_increasing" }>;
+
+/** Null while no push of the key was charged. */
+export interface LastSeqReply {
+  readonly last_seq: number | null;
+}
 
 export type SeqReply =
   | { readonly status: "accepted" }

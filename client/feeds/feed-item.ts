@@ -3,7 +3,7 @@
 import { detailLengthMax } from "../../protocol/result.ts";
 
 /** What a note means for its item. */
-export type NoteEffect = "item_left_out" | "attribute_left_out" | "value_changed";
+export type NoteEffect = "item_left_out" | "attribute_left_out" | "value_changed" | "value_kept";
 
 /** Why something of an item is not in the record. Codes never change their meaning (client/README.md lists them). */
 export type NoteCode =
@@ -11,6 +11,11 @@ export type NoteCode =
   | "value_invalid"
   | "value_missing"
   | "value_shortened"
+  | "value_doubtful"
+  | "value_rewritten"
+  | "markup_removed"
+  | "given_twice"
+  | "duplicate_in_file"
   | "category_unknown"
   | "expired"
   | "syntax_invalid"
@@ -59,4 +64,19 @@ export function note(
   const { attribute, value = "", detail } = about;
   const shown = value.length > valueLengthMax ? `${value.slice(0, valueLengthMax - 1)}…` : value;
   return { effect, attribute, value: shown, code, detail: detail.slice(0, detailLengthMax) };
+}
+
+export function markupRemoved(attribute: string, value: string): FeedNote {
+  const detail = "Markup became the text that it shows.";
+  return note("value_changed", "markup_removed", { attribute, value, detail });
+}
+
+export function markupKept(attribute: string, value: string): FeedNote {
+  const detail = "A record is sealed as it is: readers see this markup.";
+  return note("value_kept", "value_doubtful", { attribute, value, detail });
+}
+
+export function forNothing(attribute: string, value: string): FeedNote {
+  const detail = "It is published as given away; leave such an item out of the file if it is not.";
+  return note("value_kept", "value_doubtful", { attribute, value, detail });
 }

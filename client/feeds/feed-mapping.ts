@@ -63,7 +63,12 @@ const priceRule = object({
       "Countries in which this is the price; without it, every country of the product that has no price by another rule.",
     ),
   ),
-  decimal_comma: optional(described(flag, "Whether amounts are written like 19,99.")),
+  decimal_comma: optional(
+    described(
+      flag,
+      "Whether amounts are written like 19,99; then points, spaces and apostrophes separate thousands.",
+    ),
+  ),
 });
 
 export type MemberValue = boolean | string | readonly string[];
@@ -77,7 +82,7 @@ export const feedMapping = object({
   columns: optional(
     described(
       dictionary(nullable(either(columnRule, member))),
-      "Column → member, or a rule; null leaves the column out. Columns that are not named here keep their names.",
+      "Column → member, or a rule; null leaves the column out. Columns that are not named here keep their names. An attribute of a merchant feed keeps its member: `values` translates it, null leaves it out.",
     ),
   ),
   prices: optional(described(list(priceRule, { min: 1, max: 300 }), "Where prices are.")),

@@ -1,8 +1,9 @@
 // Which category of the service's taxonomy a category of Google's product taxonomy becomes. Google names a category by its
-// number or by its path in English; a path that is not listed takes the category of the nearest listed one above it. Broad
+// number or by its path in English; what is not listed takes the category of the nearest listed one above it. Broad
 // headings, under which quite different things are sold, have no category of their own: a mapping file names one.
 
 import { categoryCodes, verticalOf } from "../../protocol/records/vocabularies/taxonomy.ts";
+import { numberAbove } from "./google-category-numbers.ts";
 
 /** `number | path | category`, as in version 2021-09-21 of Google's taxonomy, which is the newest. */
 const listed = `
@@ -157,10 +158,16 @@ function pathKey(path: string): string {
 /** The category of the first of `names` that one is known for; `own` comes first (the mapping file's `categories`). */
 export function categoryOf(names: readonly string[], own: ReadonlyMap<string, string>): string | null {
   for (const name of names) {
-    const found = nearest(name, own) ?? byId.get(name.trim()) ?? nearest(name, byPath);
+    const found = nearest(name, own) ?? byNumber(name.trim(), own) ?? nearest(name, byPath);
     if (found !== null) return found;
   }
   return null;
+}
+
+/** The same category as by its path. */
+function byNumber(number: string, own: ReadonlyMap<string, string>): string | null {
+  const above = numberAbove.get(number) ?? number;
+  return own.get(above) ?? byId.get(above) ?? null;
 }
 
 /** The entry for the path itself, or else for the longest path above it. */
@@ -186,6 +193,9 @@ export function categoryTableFaults(): readonly string[] {
     ...googleCategories
       .filter(({ category }) => !categoryCodes.codes.has(category) || verticalOf(category) === undefined)
       .map(({ path }) => path),
+    ...[...numberAbove]
+      .filter(([number, above]) => byId.has(number) || !byId.has(above))
+      .map(([number]) => number),
     ...twice(googleCategories.map(({ id }) => id)),
     ...twice(googleCategories.map(({ path }) => path)),
   ];

@@ -1,18 +1,22 @@
 // An item of a Google Merchant feed as a product (client/README.md has the table). Everything that the record does not say
-// is noted: attributes that products do not have, values that are not usable, texts that were shortened.
+// is noted: attributes that products do not have, values that are not usable, texts that were shortened. A value that is not
+// usable never becomes a default, and of two values for one attribute none is taken.
 
 import type { JsonValue } from "../../protocol/canonical-json.ts";
-import { gtinForm } from "../../protocol/records/fields.ts";
+import { usualCode } from "../../protocol/records/vocabularies/code-list.ts";
 import { countries as knownCountries } from "../../protocol/records/vocabularies/countries.ts";
 import { availabilities, verticalOf } from "../../protocol/records/vocabularies/taxonomy.ts";
 import { productFaults } from "../product-check.ts";
 import { recordBytes } from "../record-bytes.ts";
-import { type FeedItem, type FeedNote, type NoteCode, type NoteEffect, note } from "./feed-item.ts";
+import { FeedError, type FeedItem, type FeedNote, forNothing, markupRemoved, note } from "./feed-item.ts";
 import type { FeedMapping } from "./feed-mapping.ts";
+import { readCell, readGtin, readLink } from "./feed-values.ts";
 import { categoryOf, ownCategories } from "./google-categories.ts";
-import type { MerchantItem } from "./merchant-item.ts";
+import { attributeName, type MerchantItem } from "./merchant-item.ts";
 import { isReduction, type MerchantPrice, parseInstant, parsePeriod, parsePrice } from "./merchant-price.ts";
+import { Reading, type Words } from "./merchant-reading.ts";
 import { membersOf, productSchema } from "./product-columns.ts";
+import { leftOver, readText } from "./published-text.ts";
 import { shortened } from "./shorten.ts";
 
 export interface MerchantMapper {
@@ -25,54 +29,32 @@ export interface MerchantOptions {
   readonly nowMs: number;
 }
 
-/** What an item says, read once: an attribute that is asked for counts as used. */
-class Reading {
-  readonly notes: FeedNote[] = [];
-  readonly #item: MerchantItem;
-  readonly #used = new Set<string>();
-
-  constructor(item: MerchantItem) {
-    this.#item = item;
-  }
-
-  first(name: string): string | null {
-    this.#used.add(name);
-    return this.#item.attributes.get(name)?.[0] ?? null;
-  }
-
-  parts(name: string) {
-    this.#used.add(name);
-    return this.#item.groups.get(name) ?? [];
-  }
-
-  unused(): ReadonlyMap<string, string> {
-    const { attributes, groups } = this.#item;
-    const values = [...attributes].map(([name, [value = ""]]) => [name, value] as const);
-    const grouped = [...groups].map(([name, [parts]]) => [name, [...(parts ?? [])].join(" ")] as const);
-    return new Map([...values, ...grouped].filter(([name]) => !this.#used.has(name)));
-  }
-
-  tell(effect: NoteEffect, code: NoteCode, attribute: string, detail: string): void {
-    this.notes.push(
-      note(effect, code, { attribute, value: this.#item.attributes.get(attribute)?.[0] ?? "", detail }),
-    );
-  }
-}
-
+/** Rejects with {@link FeedError} for a mapping with columns that mean nothing in a merchant feed. */
 export function createMerchantMapper({ mapping, nowMs }: MerchantOptions): MerchantMapper {
   const categories = ownCategories(mapping.categories ?? {});
   const constants = membersOf(mapping.constants);
   const defaults: Record<string, JsonValue> = { channel: "online", ...membersOf(mapping.defaults) };
+  const words = wordsOf(mapping);
   return {
     map: (item) => {
-      const reading = new Reading(item);
-      const id = reading.first("id");
+      const reading = new Reading(item, words);
+      const id = idOf(reading);
       const place = { place: item.place, id };
-      const told = mapTold(reading, { categories, nowMs, defaults, constants });
+      const told = mapTold(reading, id, { categories, nowMs, defaults, constants });
       for (const [name, value] of reading.unused()) reading.notes.push(notInSchema(name, value));
       if (reading.notes.some(({ effect }) => effect === "item_left_out"))
         return { ...place, bytes: null, notes: reading.notes };
-      const bytes = recordBytes({ tags: [], ...defaults, ...told, ...constants, schema: productSchema });
+      const members: Record<string, JsonValue> = {
+        tags: [],
+        ...defaults,
+        ...told,
+        ...constants,
+        schema: productSchema,
+      };
+      const unsaid = Object.entries(members).filter(
+        (entry): entry is [string, JsonValue] => entry[1] !== null,
+      );
+      const bytes = recordBytes(Object.fromEntries(unsaid));
       const faults = productFaults(bytes).map(({ pointer, detail, code }) =>
         note("item_left_out", code === "member_missing" ? "value_missing" : "record_invalid", {
           attribute: attributeOf(pointer),
@@ -98,6 +80,26 @@ const sources: Readonly<Record<string, string>> = {
   countries: "shipping",
 };
 
+/** What the mapping's `columns` say of attributes: each keeps its member, and may have words of the shop's own. */
+function wordsOf({ columns = {} }: FeedMapping): Words {
+  const members = new Map(Object.entries(sources).map(([member, attribute]) => [attribute, member]));
+  members.set("content_language", "language").set("condition", "tags");
+  return new Map(
+    Object.entries(columns).map(([column, rule]) => {
+      const attribute = attributeName(column);
+      if (rule === null) return [attribute, null];
+      const to = typeof rule === "string" ? rule : rule.to;
+      const own = members.get(attribute) ?? attribute;
+      if (to !== own && sources[to] !== attribute)
+        throw new FeedError(
+          0,
+          `The mapping's columns say that ${column} is ${to}; in a merchant feed they can only leave an attribute out, or translate its values with \`values\`.`,
+        );
+      return [attribute, typeof rule === "string" ? {} : (rule.values ?? {})];
+    }),
+  );
+}
+
 function attributeOf(pointer: string): string {
   const member = pointer.split("/")[1] ?? "";
   return sources[member] ?? member;
@@ -116,22 +118,28 @@ interface Told {
   readonly constants: Readonly<Record<string, JsonValue>>;
 }
 
-/** The members that the item itself gives. */
-function mapTold(reading: Reading, told: Told): Record<string, JsonValue> {
+function idOf(reading: Reading): string | null {
+  const id = reading.read("id", (written) => readCell(written, { isNumber: true }));
+  const fault = id === null ? null : leftOver(id);
+  if (fault !== null) reading.tell("item_left_out", "value_invalid", "id", fault);
+  return id;
+}
+
+/** The members that the item itself gives; null for one that it has, but not in a usable form: no default replaces it. */
+function mapTold(reading: Reading, id: string | null, told: Told): Record<string, JsonValue> {
   const members: Record<string, JsonValue> = {};
   const put = (name: string, value: JsonValue | null): void => {
     if (value !== null) members[name] = value;
   };
   dropExpired(reading, told.nowMs);
-  put("business_product_id", reading.first("id"));
-  put("product_name", shortText(reading, "title", 200));
-  put("short_description", shortText(reading, "description", 500));
-  put("product_url", reading.first("link"));
-  put("brand", reading.first("brand"));
+  put("business_product_id", id);
+  put("product_name", textOf(reading, "title", 200));
+  put("short_description", textOf(reading, "description", 500));
+  put("product_url", reading.read("link", readLink));
+  put("brand", textOf(reading, "brand", 100));
   put("language", reading.first("content_language")?.toLowerCase().split(/[-_]/)[0] ?? null);
-  put("availability", availabilityOf(reading, told));
-  put("gtin", gtinOf(reading));
-  Object.assign(members, categoryMembers(reading, told), priceMembers(reading, told));
+  put("availability", availabilityOf(reading));
+  Object.assign(members, gtinMember(reading), categoryMembers(reading, told), priceMembers(reading, told));
   put("tags", tagsOf(reading));
   return members;
 }
@@ -139,55 +147,83 @@ function mapTold(reading: Reading, told: Told): Record<string, JsonValue> {
 function dropExpired(reading: Reading, nowMs: number): void {
   const text = reading.first("expiration_date");
   if (text === null) return;
-  const atMs = parseInstant(text) ?? Date.parse(text);
-  if (Number.isNaN(atMs))
-    reading.tell("attribute_left_out", "value_invalid", "expiration_date", "Must be an ISO 8601 time.");
+  const atMs = parseInstant(text, "end");
+  if (atMs === null)
+    reading.tell(
+      "item_left_out",
+      "value_invalid",
+      "expiration_date",
+      "Must be a time of ISO 8601, such as 2026-11-28 or 2026-11-28T18:00+01:00.",
+    );
   else if (atMs <= nowMs)
     reading.tell("item_left_out", "expired", "expiration_date", "The item has expired.");
 }
 
-function shortText(reading: Reading, name: "title" | "description", max: number): string | null {
-  const text = reading.first(name);
-  if (text === null) return null;
-  const lines = name === "title" ? [text] : text.split(/\r\n?|\n/);
-  const clean = lines.map((line) => line.replaceAll(/\s+/g, " ").trim()).join("\n");
-  const short = shortened(clean, max);
-  if (short !== clean)
+function textOf(reading: Reading, name: "title" | "description" | "brand", max: number): string | null {
+  const written = reading.read(name, (cell) => readCell(cell, { isNumber: false }));
+  if (written === null) return null;
+  const read = readText(written, { isMultiline: name === "description" });
+  if (read.fault !== null) {
+    reading.tell("item_left_out", "value_invalid", name, read.fault);
+    return null;
+  }
+  if (read.hadMarkup) reading.notes.push(markupRemoved(name, written));
+  if (name === "brand") return read.text;
+  const short = shortened(read.text, max);
+  if (short !== read.text)
     reading.tell("value_changed", "value_shortened", name, `Shortened to at most ${max} characters.`);
   return short;
 }
 
-function availabilityOf(reading: Reading, { defaults, constants }: Told): string | null {
+/** What other writers of feeds call it, where nothing else can be meant. */
+const availabilityWords: ReadonlyMap<string, string> = new Map([
+  ["instock", "in_stock"],
+  ["outofstock", "out_of_stock"],
+  ["pre_order", "preorder"],
+  ["back_order", "backorder"],
+  ["limited_availability", "limited_stock"],
+]);
+
+function availabilityOf(reading: Reading): string | null {
   const text = reading.first("availability");
   if (text === null) return null;
-  const code = text.toLowerCase().replaceAll(/[ -]+/g, "_");
+  const word = wordOf(text);
+  const code = availabilityWords.get(word) ?? word;
   if (availabilities.codes.has(code)) return code;
-  const effect = "availability" in { ...defaults, ...constants } ? "attribute_left_out" : "item_left_out";
-  reading.tell(
-    effect,
-    "value_invalid",
-    "availability",
-    `Must be one of ${[...availabilities.codes].join(", ")}.`,
-  );
+  const detail = `Must be one of ${[...availabilities.codes].join(", ")}; the mapping's columns translate other words.`;
+  reading.tell("item_left_out", "value_invalid", "availability", detail);
   return null;
 }
 
-function gtinOf(reading: Reading): string | null {
+/** `In stock`, `in-stock` and `https://schema.org/InStock` as `in_stock`. */
+function wordOf(text: string): string {
+  return text
+    .trim()
+    .replace(/^https?:\/\/schema\.org\/([A-Z][A-Za-z]+)$/i, (_, name: string) =>
+      name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, "_"),
+    )
+    .toLowerCase()
+    .replaceAll(/[ -]+/g, "_");
+}
+
+/** A GTIN is optional: one that is not usable is left out, and no default comes in its place. */
+function gtinMember(reading: Reading): Record<string, JsonValue> {
   const text = reading.first("gtin");
-  if (text === null) return null;
-  const digits = text.replaceAll(/[ -]/g, "");
-  if (gtinForm.accepts(digits)) return digits;
-  reading.tell("attribute_left_out", "value_invalid", "gtin", `Must be ${gtinForm.meaning}.`);
-  return null;
+  if (text === null) return {};
+  const gtin = readGtin(text);
+  if (gtin.fault === null) return { gtin: gtin.value };
+  reading.tell("attribute_left_out", "value_invalid", "gtin", gtin.fault);
+  return { gtin: null };
 }
 
 function categoryMembers(reading: Reading, told: Told): Record<string, JsonValue> {
-  const names = ["google_product_category", "product_type"].flatMap((name) => reading.first(name) ?? []);
-  const found =
-    told.constants["category"] ?? categoryOf(names, told.categories) ?? told.defaults["category"] ?? null;
+  const given = reading.first("google_product_category");
+  const names = [...(given === null ? [] : [given]), ...reading.all("product_type")];
+  // A product_type is the shop's own heading, not a category that a default would contradict.
+  const otherwise = given === null ? told.defaults["category"] : null;
+  const found = told.constants["category"] ?? categoryOf(names, told.categories) ?? otherwise ?? null;
   if (typeof found === "string") return { category: found, vertical: verticalOf(found) ?? "" };
-  const attribute =
-    reading.first("google_product_category") === null ? "product_type" : "google_product_category";
+  const attribute = given === null ? "product_type" : "google_product_category";
   const detail =
     names.length === 0
       ? "The item has neither google_product_category nor product_type; name a category in the mapping's defaults."
@@ -199,14 +235,15 @@ function categoryMembers(reading: Reading, told: Told): Record<string, JsonValue
 function priceMembers(reading: Reading, told: Told): Record<string, JsonValue> {
   const countries = countriesOf(reading, told);
   const text = reading.first("price");
-  const price = text === null ? null : parsePrice(text);
-  const sale = saleOf(reading, price, told.nowMs);
-  if (price === null) {
-    const detail = "Must be an amount and a currency, such as 19.99 USD.";
-    reading.tell("item_left_out", text === null ? "value_missing" : "value_invalid", "price", detail);
+  const price = text === null ? { fault: "The item has no price." } : parsePrice(text);
+  if ("fault" in price) {
+    for (const name of ["sale_price", "sale_price_effective_date"]) reading.first(name);
+    reading.tell("item_left_out", text === null ? "value_missing" : "value_invalid", "price", price.fault);
     return {};
   }
+  const sale = saleOf(reading, price, told.nowMs);
   const { amount, currency } = sale ?? price;
+  if (isNothing(price)) reading.notes.push(forNothing("price", text ?? ""));
   return {
     countries,
     on_sale: sale !== null,
@@ -215,9 +252,16 @@ function priceMembers(reading: Reading, told: Told): Record<string, JsonValue> {
 }
 
 function countriesOf(reading: Reading, { constants, defaults }: Told): readonly string[] {
-  const shipped = reading.parts("shipping").flatMap((parts) => parts.get("country")?.toUpperCase() ?? []);
-  const known = [...new Set(shipped)].filter((country) => knownCountries.codes.has(country)).sort();
-  const given = constants["countries"] ?? (known.length > 0 ? known : defaults["countries"]);
+  const shipped = [...new Set(reading.countries("shipping"))].sort();
+  const wrong = shipped.filter((country) => !knownCountries.codes.has(country));
+  if (wrong.length > 0 && constants["countries"] === undefined) {
+    const meant = wrong.map((code) => usualCode(code, knownCountries)).find((code) => code !== null);
+    const hint = meant === undefined ? "" : ` ${meant} is the code of ISO 3166-1.`;
+    const detail = `${wrong.join(", ")} is not a country.${hint} The mapping's columns translate other words.`;
+    reading.tell("item_left_out", "value_invalid", "shipping", detail, wrong.join(", "));
+    return [];
+  }
+  const given = constants["countries"] ?? (shipped.length > 0 ? shipped : defaults["countries"]);
   const countries = Array.isArray(given) ? (given as readonly string[]) : [];
   if (countries.length === 0) {
     const detail =
@@ -228,34 +272,59 @@ function countriesOf(reading: Reading, { constants, defaults }: Told): readonly 
 }
 
 /** The sale price that holds now. */
-function saleOf(reading: Reading, price: MerchantPrice | null, nowMs: number): MerchantPrice | null {
+function saleOf(reading: Reading, price: MerchantPrice, nowMs: number): MerchantPrice | null {
   const text = reading.first("sale_price");
   const when = reading.first("sale_price_effective_date");
-  if (text === null || price === null) return null;
+  if (text === null) return null;
+  const leftOut = (attribute: string, detail: string): null => {
+    reading.tell("attribute_left_out", "value_invalid", attribute, detail);
+    return null;
+  };
   const sale = parsePrice(text);
-  if (sale === null || !isReduction(sale, price)) {
-    const detail = "Must be a lower price in the currency of price.";
-    reading.tell("attribute_left_out", "value_invalid", "sale_price", detail);
-    return null;
-  }
+  if ("fault" in sale) return leftOut("sale_price", sale.fault);
+  if (isNothing(sale)) return leftOut("sale_price", "Nothing is no price: what has no sale price has none.");
+  if (!isReduction(sale, price))
+    return leftOut("sale_price", "Must be a lower price in the currency of price.");
   const period = when === null ? null : parsePeriod(when);
-  if (when !== null && period === null) {
-    const detail = "Must be two ISO 8601 times separated by a slash; the sale price was left out.";
-    reading.tell("attribute_left_out", "value_invalid", "sale_price_effective_date", detail);
-    return null;
+  if (when !== null && (period === null || period.untilMs <= period.fromMs)) {
+    const detail =
+      period === null
+        ? "Must be two ISO 8601 times separated by a slash; the sale price was left out."
+        : "Ends before it begins; the sale price was left out.";
+    return leftOut("sale_price_effective_date", detail);
   }
   return period === null || (period.fromMs <= nowMs && nowMs < period.untilMs) ? sale : null;
+}
+
+function isNothing({ amount }: MerchantPrice): boolean {
+  return /^0+(?:\.0+)?$/.test(amount);
 }
 
 const tagLengthMax = 64;
 const tagsMax = 20;
 
 /** The parts of `product_type`, and the condition of what is not new: nobody should take it for new. */
-function tagsOf(reading: Reading): readonly string[] {
-  const condition = reading.first("condition")?.toLowerCase() ?? "new";
-  const parts = (reading.first("product_type") ?? "").split(">").map((part) => part.trim());
-  const tags = [...(condition === "new" ? [] : [condition]), ...parts].filter(
+function tagsOf(reading: Reading): readonly string[] | null {
+  const condition = conditionOf(reading);
+  const parts = reading.all("product_type").flatMap((path) => path.split(">").map((part) => part.trim()));
+  const texts = parts.map((part) => readText(part, { isMultiline: false }));
+  const fault = texts.find((read) => read.fault !== null)?.fault ?? null;
+  if (fault !== null) reading.tell("item_left_out", "value_invalid", "product_type", fault);
+  const named = texts.flatMap((read) => (read.fault === null ? [read.text] : []));
+  const tags = [...(condition === "new" ? [] : [condition]), ...named].filter(
     (tag) => tag !== "" && [...tag].length <= tagLengthMax,
   );
-  return [...new Set(tags)].slice(0, tagsMax);
+  return tags.length === 0 ? null : [...new Set(tags)].slice(0, tagsMax);
+}
+
+const conditions = ["new", "refurbished", "used"];
+
+function conditionOf(reading: Reading): string {
+  const text = reading.first("condition");
+  if (text === null) return "new";
+  const condition = wordOf(text).replace(/_?condition$/, "");
+  if (conditions.includes(condition)) return condition;
+  const detail = `Must be one of ${conditions.join(", ")}; the mapping's columns translate other words.`;
+  reading.tell("item_left_out", "value_invalid", "condition", detail);
+  return "new";
 }

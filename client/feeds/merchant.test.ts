@@ -59,22 +59,27 @@ describe("a merchant feed as tab-separated text", () => {
       expect(await itemsOf(merchantTsv, { mapping, nowMs, size })).toEqual(whole);
   });
 
+  const lampOf = async (changes: Readonly<Record<string, string>>, given = mapping) => {
+    const cells = {
+      id: "1",
+      title: "Lamp",
+      description: "A lamp.",
+      link: "https://lamps.example/1",
+      price: "5 USD",
+      availability: "in_stock",
+      brand: "Glim",
+      google_product_category: "594",
+      shipping: "US:::4 USD",
+      ...changes,
+    };
+    const text = `${Object.keys(cells).join("\t")}\n${Object.values(cells).join("\t")}\n`;
+    const [read] = await itemsOf(text, { mapping: given, nowMs });
+    return read;
+  };
+
   it("notes why an item cannot be a product, with the attribute and its value", async () => {
     const item = async (changes: Readonly<Record<string, string>>, given = mapping) => {
-      const cells = {
-        id: "1",
-        title: "Lamp",
-        description: "A lamp.",
-        link: "https://lamps.example/1",
-        price: "5 USD",
-        availability: "in_stock",
-        brand: "Glim",
-        google_product_category: "594",
-        shipping: "US:::4 USD",
-        ...changes,
-      };
-      const text = `${Object.keys(cells).join("\t")}\n${Object.values(cells).join("\t")}\n`;
-      const [read] = await itemsOf(text, { mapping: given, nowMs });
+      const read = await lampOf(changes, given);
       return { isRecord: read?.bytes !== null, notes: notesOf(read) };
     };
     const out = (note: string) => ({ isRecord: false, notes: [note] });
@@ -88,7 +93,7 @@ describe("a merchant feed as tab-separated text", () => {
     );
     expect(await item({ google_product_category: "" })).toEqual(out("product_type value_missing"));
     expect(await item({ brand: "" })).toEqual(out("brand value_missing"));
-    expect(await item({ link: "http://lamps.example/1" })).toEqual(out("link record_invalid"));
+    expect(await item({ link: "http://lamps.example/1" })).toEqual(out("link value_invalid"));
     expect(await item({ shipping: "" })).toEqual(out("shipping value_missing"));
     expect(await item({}, { v: 1 })).toEqual(out("language value_missing"));
     expect(await item({ expiration_date: "2026-11-22T11:59Z" })).toEqual(out("expiration_date expired"));
@@ -113,6 +118,91 @@ describe("a merchant feed as tab-separated text", () => {
       isRecord: true,
       notes: ["mpn attribute_not_in_schema", "size_system attribute_not_in_schema"],
     });
+  });
+
+  it("never replaces what an item says, but not usably, by a default", async () => {
+    const defaults = {
+      ...{
+        language: "en",
+        availability: "in_stock",
+        countries: ["DE"],
+        category: "clothing",
+        gtin: "4006381333931",
+      },
+      ...{ brand: "House", product_url: "https://lamps.example/", tags: ["house"] },
+    };
+    const given: FeedMapping = { v: 1, defaults };
+    const out: readonly (readonly [string, string])[] = [
+      ["availability", "sold out"],
+      ["google_product_category", "999999"],
+      ["shipping", "UK:::4 USD,US"],
+      ["condition", "gebraucht"],
+      ["brand", "undefined"],
+      ["link", "http://lamps.example/1"],
+      ["expiration_date", "01/12/2026"],
+      ["id", "'000123"],
+      ["title", "#NAME?"],
+      ["description", "{{ text }}"],
+      ["product_type", "null > x"],
+    ];
+    for (const [name, value] of out) {
+      const left = await lampOf({ [name]: value }, given);
+      expect([name, left?.bytes, left?.notes[0]?.attribute]).toEqual([name, null, name]);
+    }
+    const uk = await lampOf({ shipping: "UK" }, given);
+    expect(uk?.notes[0]?.detail).toContain("GB is the code");
+    const bare = await lampOf({ gtin: "N/A" }, given);
+    expect(recordOf(bare)).not.toHaveProperty("gtin");
+    // A product_type is the shop's own heading: it does not contradict a default.
+    const typed = await lampOf({ google_product_category: "", product_type: "Own" }, given);
+    expect(recordOf(typed)).toMatchObject({ category: "clothing", tags: ["Own"] });
+  });
+
+  it("reads the usual words for availability and condition, and the shop's own by the mapping", async () => {
+    for (const [word, code] of [
+      ["In-Stock", "in_stock"],
+      ["instock", "in_stock"],
+      ["https://schema.org/OutOfStock", "out_of_stock"],
+      ["http://schema.org/PreOrder", "preorder"],
+    ] as const)
+      expect(recordOf(await lampOf({ availability: word }))).toMatchObject({ availability: code });
+    expect(recordOf(await lampOf({ condition: "https://schema.org/UsedCondition" }))).toMatchObject({
+      tags: ["used"],
+    });
+    const given: FeedMapping = {
+      ...mapping,
+      columns: {
+        availability: { to: "availability", values: { "sold out": "out_of_stock" } },
+        condition: { to: "tags", values: { gebraucht: "used" } },
+        shipping: { to: "countries", values: { UK: "GB" } },
+        gtin: null,
+      },
+    };
+    const own = { availability: "sold out", condition: "gebraucht", shipping: "UK", gtin: "rubbish" };
+    const read = await lampOf(own, given);
+    expect(recordOf(read)).toMatchObject({ availability: "out_of_stock", tags: ["used"], countries: ["GB"] });
+    expect(notesOf(read)).toEqual([]);
+    await expect(lampOf({}, { ...mapping, columns: { title: "brand" } })).rejects.toThrow("title is brand");
+  });
+
+  it("takes no sale price of nothing, none that ends before it begins, and warns of a price of nothing", async () => {
+    const priceOf = async (changes: Readonly<Record<string, string>>) => {
+      const read = await lampOf({ price: "20 USD", ...changes });
+      const { on_sale, prices } = recordOf(read) as {
+        on_sale: boolean;
+        prices: readonly { amount: string }[];
+      };
+      return [on_sale, prices[0]?.amount, ...notesOf(read)];
+    };
+    expect(await priceOf({ sale_price: "0 USD" })).toEqual([false, "20", "sale_price value_invalid"]);
+    expect(await priceOf({ sale_price: "0.00 USD" })).toEqual([false, "20", "sale_price value_invalid"]);
+    const sale = (period: string) => ({ sale_price: "15 USD", sale_price_effective_date: period });
+    expect(await priceOf(sale("2026-12-01/2026-11-01"))).toEqual([
+      ...[false, "20", "sale_price_effective_date value_invalid"],
+    ]);
+    expect(await priceOf(sale("2026-11-01/2026-11-22"))).toEqual([true, "15"]);
+    expect(await priceOf(sale("2026-11-01/2026-11-21"))).toEqual([false, "20"]);
+    expect(await priceOf({ price: "0 USD" })).toEqual([false, "0", "price value_doubtful"]);
   });
 
   it("takes from the mapping what the item does not say, and what holds for all", async () => {
@@ -193,7 +283,7 @@ describe("a merchant feed as XML", () => {
       "<rss><channel><item><title>&b;</title></item></channel></rss>",
       "entity",
     ],
-    ["another kind of document", "<html><body/></html>", "rss"],
+    ["another kind of document", "<opml><body/></opml>", "rss"],
     ["a tag that is not closed", "<rss><channel><item>", "unclosed"],
     [
       "a prefix without its namespace",
@@ -230,6 +320,9 @@ describe("categories of Google's taxonomy", () => {
     expect(categoryOf(["Apparel & Accessories > Jewelry"], none)).toBeNull();
     expect(categoryOf(["nonsense", "200"], none)).toBe("rings");
     expect(categoryOf(["200"], ownCategories({ "200": "diamonds" }))).toBe("diamonds");
+    expect(categoryOf(["5322"], none)).toBe("clothing");
+    expect(categoryOf(["2271"], ownCategories({ "1604": "workwear" }))).toBe("workwear");
+    expect(categoryOf(["188"], none)).toBeNull();
   });
 });
 
@@ -237,10 +330,24 @@ it("reads prices and times only in the documented forms", () => {
   expect(parsePrice("19.99 USD")).toEqual({ amount: "19.99", currency: "USD" });
   expect(parsePrice("007 EUR")).toEqual({ amount: "7", currency: "EUR" });
   for (const text of ["19,99 EUR", "-1 USD", "1 usd", "1 XXY", "$1", "1e3 USD", "1"])
-    expect(parsePrice(text)).toBeNull();
+    expect(parsePrice(text)).toEqual({ fault: expect.any(String) });
   expect(parseInstant("2026-11-27T08:00-0800")).toBe(Date.parse("2026-11-27T16:00:00Z"));
   expect(parseInstant("2026-11-27T08:00:30+05:30")).toBe(Date.parse("2026-11-27T02:30:30Z"));
-  for (const text of ["2026-11-27", "tomorrow", "2026-13-27T08:00Z"]) expect(parseInstant(text)).toBeNull();
+  expect(parseInstant("2026-11-27T08:00:00.250+01")).toBe(Date.parse("2026-11-27T07:00:00.250Z"));
+  expect(parseInstant("20261127T080000Z")).toBe(Date.parse("2026-11-27T08:00:00Z"));
+  expect(parseInstant("2026-11-27")).toBe(Date.parse("2026-11-27T00:00:00Z"));
+  expect(parseInstant("2026-11-27", "end")).toBe(Date.parse("2026-11-28T00:00:00Z"));
+  const notTimes = [
+    "tomorrow",
+    "2026-13-27T08:00Z",
+    "2026-02-30",
+    "1",
+    "2026",
+    "01/12/2026",
+    "28.11.2026",
+    "2026-11-27T25:00Z",
+  ];
+  for (const text of notTimes) expect(parseInstant(text)).toBeNull();
 });
 
 it("shortens at a sentence, or else at a word", () => {
@@ -249,4 +356,6 @@ it("shortens at a sentence, or else at a word", () => {
   expect(shortened("One two three four five", 12)).toBe("One two…");
   expect(shortened("x".repeat(30), 10)).toBe(`${"x".repeat(9)}…`);
   expect([...shortened("💎".repeat(30), 10)]).toHaveLength(10);
+  const family = "👨‍👩‍👧";
+  expect(shortened(family.repeat(3), 12)).toBe(`${family.repeat(2)}…`);
 });

@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { itemsOf, notesOf, pieces, recordOf } from "./feed.fixture.ts";
+import { itemsOf, merchantRss, notesOf, pieces, recordOf } from "./feed.fixture.ts";
 import type { FeedMapping } from "./feed-mapping.ts";
 import { detectFormat, type FeedOptions, readFeed } from "./read-feed.ts";
 
@@ -211,6 +211,26 @@ describe("columns", () => {
       "P",
     ],
     ["a quoted field that is not closed", 'brand\n"X', { v: 1 }, "closed"],
+    ["a name that stands twice", "brand,tags,brand\nX,,Y", { v: 1 }, '"brand" twice'],
+    [
+      "two columns for one member",
+      "brand,Marke\nX,Y",
+      { v: 1, columns: { Marke: "brand" } },
+      'The columns "brand" and "Marke" both say brand. --map Marke= leaves one out.',
+    ],
+    [
+      "a column of prices that stands twice",
+      "brand,P,P\nX,1,2",
+      { v: 1, prices: [{ amount: "P", currency: "EUR" }] },
+      '"P" twice',
+    ],
+    ["the header of a merchant feed", "id,title,price\n1,Lamp,5 USD", { v: 1 }, "--format merchant-tsv"],
+    [
+      "a row that a quote has swallowed",
+      'brand,tags,price_US\n"X,a,1\nY",b,2\n',
+      { v: 1 },
+      'begins with "X,a,1"',
+    ],
   ])("refuse %s", async (_name, csv, mapping, detail) => {
     const reading = itemsOf(csv, { mapping, format: "csv" });
     await expect(reading).rejects.toMatchObject({
@@ -220,14 +240,113 @@ describe("columns", () => {
   });
 
   it("note a row that has other columns, or a cell that cannot be", async () => {
-    const items = await itemsOf("brand,on_sale\nX\nX,maybe\nX,true,1");
+    const items = await itemsOf("brand,on_sale\nX\nX,maybe\nX,true,1\nX,true,,");
     expect(items.map(({ place, notes }) => [place, notes[0]?.attribute, notes[0]?.code])).toEqual([
-      [2, "", "syntax_invalid"],
+      [2, undefined, undefined],
       [3, "on_sale", "value_invalid"],
       [4, "", "syntax_invalid"],
+      [5, undefined, undefined],
     ]);
     expect((await itemsOf("price_US\n4.20")).map(notesOf)).toEqual([["price_US value_invalid"]]);
   });
+});
+
+describe("a column", () => {
+  const mapping: FeedMapping = {
+    v: 1,
+    prices: [
+      { amount: "P", currency: "EUR", decimal_comma: true },
+      { amount: "Q", currency: "EUR", countries: ["DE"] },
+    ],
+    defaults: { countries: ["AT", "DE"], gtin: "4006381333931" },
+  };
+  const rowOf = async (row: string) => (await itemsOf(`P;Q;gtin;tags;product_url\n${row}`, { mapping }))[0];
+
+  it("that says something unusable is a fault of its row, with its value", async () => {
+    for (const [row, column, value] of [
+      ["1.29;;;;", "P", "1.29"],
+      ["1;1.299;;;", "Q", "1.299"],
+      ["1;;;a|#REF!;", "tags", "#REF!"],
+      ["1;;;;http://shop.example/", "product_url", "http://shop.example/"],
+    ] as const)
+      expect(await rowOf(row)).toMatchObject({ bytes: null, notes: [{ attribute: column, value }] });
+  });
+
+  it("of a GTIN is left out, and no default comes in its place", async () => {
+    const read = await rowOf("1;;4.00638E+12;;");
+    expect(read).toMatchObject({ notes: [{ attribute: "gtin", effect: "attribute_left_out" }] });
+    expect(recordOf(read)).not.toHaveProperty("gtin");
+    expect(recordOf(await rowOf("1;;;;"))).toMatchObject({ gtin: "4006381333931" });
+  });
+
+  it("that is optional is left out where it is not usable, and encoded where it can be", async () => {
+    const [wrong, right] = await itemsOf(
+      "display_domain,destination_url\nnot a host,shop.example\nshop.example,https://shop.example/ü\n",
+    );
+    expect(wrong?.notes).toMatchObject([
+      { attribute: "display_domain", value: "not a host", effect: "attribute_left_out" },
+      { attribute: "destination_url", value: "shop.example", effect: "attribute_left_out" },
+    ]);
+    expect(Object.keys(recordOf(wrong) as object)).not.toContain("display_domain");
+    expect(recordOf(right)).toMatchObject({ destination_url: "https://shop.example/%C3%BC" });
+  });
+
+  it("of prices contradicts no other", async () => {
+    expect(recordOf(await rowOf("1.299,5;7;;;"))).toMatchObject({
+      prices: [
+        { country: "AT", amount: "1299.5" },
+        { country: "DE", amount: "7" },
+      ],
+    });
+    const [twice] = await itemsOf("Q,price_DE,price_currency_DE\n7,8,EUR", {
+      mapping: { v: 1, prices: [{ amount: "Q", currency: "EUR", countries: ["DE"] }] },
+    });
+    expect(twice).toMatchObject({ bytes: null, notes: [{ attribute: "Q", value: "7" }] });
+  });
+});
+
+it("keeps of a product that the file has twice the first, even if that is left out, and says where it is", async () => {
+  const items = await itemsOf("business_product_id,brand\n1,A\n2,null\n1,C\n2,D\n");
+  expect(items.map(({ bytes }) => bytes !== null)).toEqual([true, false, false, false]);
+  expect(items[2]?.notes).toMatchObject([
+    { code: "duplicate_in_file", value: "1", detail: expect.stringContaining("at 2") },
+  ]);
+});
+
+it("leaves out a JSON record with a text of a broken export, and warns of markup", async () => {
+  const items = await itemsOf(
+    '{"product_name":"#NAME?"}\n{"tags":["a","GrÃ¼n"]}\n{"brand":"<b>X</b>"}\n{"brand":"A & B"}\n',
+  );
+  expect(items.map((item) => [item.bytes !== null, ...notesOf(item)])).toEqual([
+    [false, "product_name value_invalid"],
+    [false, "tags value_invalid"],
+    [true, "brand value_doubtful"],
+    [true],
+  ]);
+  expect(recordOf(items[2])).toMatchObject({ brand: "<b>X</b>" });
+});
+
+it.each<[FeedOptions["format"] & string, string, string]>([
+  ["csv", "[{}]", "a JSON array, not csv"],
+  ["ndjson", "[\n{}]", "a JSON array, not ndjson"],
+  ["json", "{}\n{}", "an object on each line, not json"],
+  ["merchant-tsv", merchantRss, "XML, not merchant-tsv"],
+])("says that what is named %s is none", async (format, contents, said) => {
+  await expect(itemsOf(contents, { format })).rejects.toThrow(said);
+});
+
+it("says that a workbook is none of a feed's formats", async () => {
+  const workbook = Uint8Array.of(0x50, 0x4b, 3, 4, 0x14, 0, 6, 0);
+  await expect(itemsOf(workbook)).rejects.toThrow("an Excel workbook or a ZIP file: export");
+});
+
+it.each([
+  ["a page for people", "<!DOCTYPE html>\n<html><body>a & b</body></html>", "HTML"],
+  ["a page for people after a comment", '<?xml version="1.0"?><!-- a -->\n<HTML>', "HTML"],
+  ["an object over lines", '{\n  "products": []\n}', "one JSON object over several lines"],
+  ["an object with a list", '{"products":[{"id":1}]}', 'with the products in "products"'],
+])("says that a file is %s", async (_name, contents, said) => {
+  await expect(itemsOf(contents)).rejects.toThrow(said);
 });
 
 it.each([

@@ -42,7 +42,7 @@ describe("a record", () => {
       product_name: 7,
       prices: [
         { country: "US", currency: "USD", amount: 9.99 },
-        { country: "CA", currency: "CDA", amount: "1,50" },
+        { country: "CA", currency: "RMB", amount: "1,50" },
       ],
       availability: "in_stok",
       product_ur: "https://harrier.example/",
@@ -52,12 +52,40 @@ describe("a record", () => {
     expect(outcome.ok ? [] : outcome.faults).toMatchObject([
       { code: "type_invalid", pointer: "/product_name" },
       { code: "money_not_string", pointer: "/prices/0/amount" },
-      { code: "vocabulary_unknown", pointer: "/prices/1/currency", suggestion: "CAD" },
+      { code: "vocabulary_unknown", pointer: "/prices/1/currency", suggestion: "CNY" },
       { code: "value_invalid", pointer: "/prices/1/amount" },
       { code: "vocabulary_unknown", pointer: "/availability", suggestion: "in_stock" },
       { code: "member_unknown", pointer: "/product_ur", suggestion: "product_url" },
       { code: "member_missing", pointer: "/product_url" },
     ]);
+  });
+
+  it.each([
+    ["country", "UK", "GB"],
+    ["country", "Uk", "GB"],
+    ["country", "EL", "GR"],
+    ["country", "USA", "US"],
+    ["country", "jp", "JP"],
+    ["country", "QQ", undefined],
+    ["country", "DEX", undefined],
+    ["currency", "RMB", "CNY"],
+    ["currency", "EURO", "EUR"],
+    ["currency", "US$", "USD"],
+    ["currency", "EUX", undefined],
+    ["language", "dk", "da"],
+    ["language", "EN", "en"],
+    ["language", "KR", "ko"],
+    ["language", "CH", undefined],
+    ["availability", "in_stok", "in_stock"],
+  ])("with the %s %s is told of %s, or of none where nobody can know", (member, code, suggestion) => {
+    const price = { country: "US", currency: "USD", amount: "1" };
+    const wrong = {
+      country: { countries: [code] },
+      currency: { prices: [{ ...price, currency: code }] },
+    }[member] ?? { [member]: code };
+    const outcome = parseRecord("products", utf8(JSON.stringify(product(wrong))));
+    const faults = outcome.ok ? [] : outcome.faults;
+    expect(faults.find(({ code: each }) => each === "vocabulary_unknown")?.suggestion).toBe(suggestion);
   });
 
   it("is judged by its schema string", () => {

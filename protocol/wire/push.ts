@@ -232,6 +232,10 @@ export const sealContext = named(
     ai_policy_live_from: nullable(timestamp),
     ai_policy_record_id: nullable(recordId),
     key_id: described(keyId, "The key that signed the request."),
+    last_seq: described(
+      nullable(integer({ min: 0, max: Number.MAX_SAFE_INTEGER })),
+      "The last accepted `seq` of the key, which the next one must exceed; null if there is none.",
+    ),
     mandates: described(
       listOf(
         object({

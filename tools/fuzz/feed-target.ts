@@ -34,6 +34,8 @@ export const feed: FuzzTarget = {
     '{"business_product_id":"1"}\n{"a":1}',
     "business_product_id,price_US,price_currency_US\n1,5,USD\n",
     "business_product_id,brand\r\n1,x\r\n2,y\r\n",
+    '{"@type":"Product","sku":"1","name":"T","offers":{"price":5,"priceCurrency":"USD","availability":"InStock"}}',
+    '{\n"@graph":[\n{"@type":"Product","sku":"1","name":"T"}]}',
   ].map(utf8),
   words: [
     "<item>",
@@ -57,6 +59,8 @@ export const feed: FuzzTarget = {
     "{",
     "}",
     "\u{1f48e}",
+    '"@type":"Product"',
+    '"@graph":',
   ],
   check: async (input) => {
     const whole = await outcome(input, input.length);

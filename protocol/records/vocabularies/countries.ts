@@ -43,4 +43,8 @@ export const countries = codeList({
   UY Uruguay; UZ Uzbekistan; VA Vatican City; VC St. Vincent & Grenadines; VE Venezuela;
   VG British Virgin Islands; VI U.S. Virgin Islands; VN Vietnam; VU Vanuatu; WF Wallis & Futuna; WS Samoa;
   YE Yemen; YT Mayotte; ZA South Africa; ZM Zambia; ZW Zimbabwe`,
+  insteads: `
+  UK GB; GBR GB; ENG GB; EL GR; GRC GR; USA US; DEU DE; GER DE; FRA FR; ESP ES; ITA IT; AUT AT; CHE CH; SUI CH; NLD NL;
+  HOL NL; BEL BE; POL PL; CAN CA; AUS AU; JPN JP; CHN CN; IND IN; BRA BR; MEX MX; SWE SE; DNK DK; DEN DK; NOR NO; FIN FI;
+  PRT PT; POR PT; IRL IE; TUR TR; CZE CZ; HUN HU; ROU RO; UKR UA; KOR KR; ZAF ZA`,
 });

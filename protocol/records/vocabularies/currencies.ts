@@ -41,4 +41,7 @@ export const currencies = codeList({
   XAF Central African CFA Franc; XCD East Caribbean Dollar; XCG Caribbean Guilder;
   XOF West African CFA Franc; XPF CFP Franc; YER Yemeni Rial; ZAR South African Rand; ZMW Zambian Kwacha;
   ZWG Zimbabwe Gold`,
+  insteads: `
+  RMB CNY; CNH CNY; NTD TWD; NT$ TWD; STG GBP; UKP GBP; £ GBP; EURO EUR; EUROS EUR; € EUR; US$ USD; USD$ USD; A$ AUD;
+  C$ CAD; CDN CAD; R$ BRL; ₹ INR; ₽ RUB; RUR RUB; ₺ TRY; TL TRY; TRL TRY; ZŁ PLN; KČ CZK; SFR CHF; NIS ILS; ₪ ILS; ₩ KRW`,
 });

@@ -25,4 +25,5 @@ export const subdivisions: CodeList = {
   standard: "ISO 3166-2",
   entries,
   codes: new Set(entries.map(({ code }) => code)),
+  insteads: new Map(),
 };

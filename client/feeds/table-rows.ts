@@ -1,0 +1,166 @@
+// The rows of a table below its header, as spreadsheets and shops write them.
+//   T1. A row is never made of two: a quoted field that holds what looks like the ends and beginnings of other rows is a quote
+//       that was never closed, and the file is refused, since nobody can tell what belongs to which product.
+//   T2. Empty fields that are missing at the end of a row, or that follow the last column, mean nothing, except where the file
+//       or a quote may have been cut off.
+
+import { type CsvRow, csvRows, parseCsv, type Separator } from "./csv.ts";
+import { FeedError, type FeedNote, note } from "./feed-item.ts";
+
+export type TableRow = CsvRow | { readonly line: number; readonly fault: FeedNote };
+
+const separators = [",", ";", "\t", "|"] as const;
+const declaration = /^sep=(.)$/;
+
+/** The first line of a table: without the declaration `sep=;` that spreadsheets write before the header. */
+export function headerLine(text: string): string {
+  const [first = "", second = ""] = text.trimStart().split(/\r\n?|\n/, 2);
+  return declaration.test(first) ? second : first;
+}
+
+/** The separator that a file declares, or else that stands most often in its header outside of quotes. */
+export function separatorOf(text: string): Separator {
+  const [first = ""] = text.trimStart().split(/\r\n?|\n/, 1);
+  const declared = separators.find((each) => each === declaration.exec(first)?.[1]);
+  if (declared !== undefined) return declared;
+  const bare = headerLine(text).replaceAll(/"(?:[^"]|"")*"/g, "");
+  const counts = separators.map((each) => bare.split(each).length);
+  return separators[counts.indexOf(Math.max(...counts))] ?? ",";
+}
+
+/** The fields of the header, for those who have to recognise a file by them. */
+export function headerFields(text: string): readonly string[] {
+  const header = parseCsv(headerLine(text), separatorOf(text));
+  return header.ok ? (header.rows[0]?.fields ?? []) : [];
+}
+
+/** The header first, then each row with as many fields as that has. Rejects with {@link FeedError}. */
+export async function* tableRows(
+  text: AsyncIterable<string>,
+  separator: Separator,
+  rowLengthMax: number,
+): AsyncGenerator<TableRow> {
+  let columns: number | null = null;
+  /** A row that is not yielded before the next is known, and whether it is a piece of one. */
+  let last: CsvRow | null = null;
+  let isPiece = false;
+  let began = { first: "", length: 0 };
+  for await (const row of csvRows(text, separator, rowLengthMax)) {
+    const { line, fields } = row;
+    const isDeclaration = line === 1 && declaration.test(fields.join(separator));
+    if (isDeclaration) continue;
+    const joined = joinedField(fields, columns ?? fields.length, separator);
+    if (joined !== null) throw new FeedError(line, unclosed(joined));
+    if (columns === null) {
+      columns = fields.length;
+      yield row;
+      continue;
+    }
+    const goesOn = last !== null && isRestOf(began, fields, columns);
+    began = goesOn
+      ? { ...began, length: began.length + fields.length - 1 }
+      : { first: fields[0] ?? "", length: fields.length };
+    if (last !== null) yield sizedRow(last, { columns, separator, isPiece: isPiece || goesOn });
+    last = row;
+    isPiece = goesOn;
+  }
+  if (columns === null) throw new FeedError(0, "The file has no header.");
+  if (last !== null) yield sizedRow(last, { columns, separator, isPiece });
+}
+
+/** Whether a line end within a field has broken a row: fields that do not begin like it complete it. */
+function isRestOf(
+  began: { readonly first: string; readonly length: number },
+  fields: readonly string[],
+  columns: number,
+): boolean {
+  const isLikeIt = shapeOf(began.first) === shapeOf(fields[0] ?? "");
+  const length = fields.findLastIndex((field) => field !== "") + 1;
+  return !isLikeIt && began.length < columns && began.length + length - 1 <= columns;
+}
+
+function unclosed(field: string): string {
+  const start = JSON.stringify(field.split(/[\r\n]/, 1)[0]?.slice(0, 60) ?? "");
+  return `A quote is not closed: the field that begins with ${start} would swallow the rows below it. Double a quote that is part of the text (""), in a field that is quoted as a whole; a text over several lines that looks like rows has to be written in one.`;
+}
+
+/**
+ * A field over several lines that cannot be one field: its first line completes the row in which it stands and its last line
+ * begins that which it ends, or one of its lines looks like a row of the table.
+ */
+function joinedField(fields: readonly string[], columns: number, separator: Separator): string | null {
+  // The commas of a text have spaces after them; those of a table only where its other fields have them too.
+  const isSpaced = fields.some((field, at) => at > 0 && /^ /.test(field));
+  const count = (line: string): number =>
+    line
+      .slice(0, line.length - separatorsAtEnd(line, separator))
+      .split(separator)
+      .filter((rest, at) => at > 0 && (isSpaced || !/^\s/.test(rest))).length;
+  const isLikeRow = (line: string): boolean =>
+    count(line) > 0 && shapeOf(line.split(separator, 1)[0] ?? "") === shapeOf(fields[0] ?? "");
+  for (const [before, field] of fields.entries()) {
+    const lines = field.split(/\r\n?|\n/);
+    if (lines.length === 1) continue;
+    if (separator === "\t" && field.includes("\t")) return field;
+    const [first = "", last = ""] = [lines[0], lines.at(-1)];
+    const rest = columns - before - 1;
+    const missing = columns - (fields.length - before);
+    // The last fields of a row are often empty.
+    const beginsRow = count(first) + separatorsAtEnd(first, separator) >= rest;
+    const endsRow = count(last) >= missing;
+    const completes = endsRow && (rest === 0 ? missing > 0 : beginsRow);
+    const isRowsEnd = endsRow && missing > 0 && isLikeRow(last);
+    const isRow = (line: string): boolean => count(line) >= Math.max(2, columns - 1) || isLikeRow(line);
+    if (completes || isRowsEnd || lines.slice(1, -1).some(isRow)) return field;
+  }
+  return null;
+}
+
+/** `sku-1` and `sku-24` have one shape. */
+function shapeOf(field: string): string {
+  return field
+    .trim()
+    .replaceAll(/\p{L}+/gu, "a")
+    .replaceAll(/\p{Nd}+/gu, "9");
+}
+
+function separatorsAtEnd(line: string, separator: Separator): number {
+  let at = line.length;
+  while (line[at - 1] === separator) at -= 1;
+  return line.length - at;
+}
+
+interface Sizing {
+  readonly columns: number;
+  readonly separator: Separator;
+  readonly isPiece: boolean;
+}
+
+function sizedRow(row: CsvRow, sizing: Sizing): TableRow {
+  const { line, fields } = row;
+  const { columns } = sizing;
+  const detail = sizeFault(row, sizing);
+  if (detail === null) {
+    const missing = Array.from({ length: Math.max(0, columns - fields.length) }, () => "");
+    return { ...row, fields: [...fields.slice(0, columns), ...missing] };
+  }
+  const value = fields.slice(columns).find((field) => field.trim() !== "") ?? fields.at(-1) ?? "";
+  return { line, fault: note("item_left_out", "syntax_invalid", { attribute: "", value, detail }) };
+}
+
+/** Why the fields of a row may be those of other columns or rows; null where nothing but empty ones is missing or too much. */
+function sizeFault(
+  { fields, isCut, hasStrayQuote }: CsvRow,
+  { columns, separator, isPiece }: Sizing,
+): string | null {
+  if (hasStrayQuote && separator !== "\t")
+    return 'A quote within a quoted field is not doubled (""), so nobody can tell where the field ends.';
+  const isShort = fields.length < columns;
+  const size = `${fields.length} fields, the header has ${columns}.`;
+  if (isShort && isCut) return `${size} The line has no end, so the file may not be whole.`;
+  if (isPiece) return `${size} It seems to be a piece of a row: quote a field that has a line end in it.`;
+  const hasMore = fields.slice(columns).some((field) => field.trim() !== "");
+  // A field over several lines in a row that lacks some may have swallowed them.
+  const isJoined = isShort && fields.some((field) => /[\r\n]/.test(field));
+  return hasMore || isJoined ? `${size} Quote a field that has the separator in it.` : null;
+}

@@ -160,13 +160,14 @@ it("--dry-run judges by all checks of the service, and publishes nothing", async
 
 it("--dry-run judges more products than a batch may have as one file", { timeout: 120_000 }, async () => {
   const file = join(sandbox.home, "large.csv");
-  const rows = Array.from({ length: 10_001 }, (_, index) => row(`large/${index % 10_000}`));
+  const rows = Array.from({ length: 10_002 }, (_, index) => row(`large/${index % 10_001}`));
   await writeFile(file, [header, ...rows].join("\n"));
   const judged = await svc("push", file, "--dry-run");
   expect(judged.code, judged.output).toBe(1);
-  // In a batch of its own the last product would not be named twice.
-  expect(judged.output).toContain("10,000 would be published, 0 updated, 1 rejected. Nothing was published.");
-  expect(judged.output).toContain("  line 10002");
+  expect(judged.output).toContain("10,001 would be published, 0 updated, 0 rejected");
+  // What the file names twice is told with both places, before the service is asked.
+  expect(judged.output).toContain("The file has this product before, at 2");
+  expect(judged.output).toContain('  line 10003, such as "large/0"');
 });
 
 it.each([

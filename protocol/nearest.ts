@@ -1,6 +1,3 @@
-/** Shorter names are codes, each letter of which counts: CK is not what UK is meant to be. */
-const similarLengthMin = 4;
-
 /**
  * The candidate nearest to an unknown name, by optimal string alignment distance; null when none is near enough to be meant.
  */
@@ -9,9 +6,7 @@ export function nearestName(name: string, candidates: readonly string[]): string
   let best: string | null = null;
   let bestDistance = Math.max(1, Math.floor(wanted.length / 3)) + 1;
   for (const candidate of candidates) {
-    const known = candidate.toLowerCase();
-    if (known !== wanted && Math.max(known.length, wanted.length) < similarLengthMin) continue;
-    const distance = editDistance(wanted, known, bestDistance);
+    const distance = editDistance(wanted, candidate.toLowerCase(), bestDistance);
     if (distance < bestDistance) {
       best = candidate;
       bestDistance = distance;

@@ -61,17 +61,31 @@ describe("a record", () => {
   });
 
   it.each([
-    ["UK", "GB"],
-    ["EL", "GR"],
-    ["USA", "US"],
-    ["jp", "JP"],
-    ["Uk", "GB"],
-    ["QQ", undefined],
-    ["DEX", undefined],
-  ])("with the country %s is told of %s, or of none where nobody can know", (country, suggestion) => {
-    const outcome = parseRecord("products", utf8(JSON.stringify(product({ countries: [country] }))));
+    ["country", "UK", "GB"],
+    ["country", "Uk", "GB"],
+    ["country", "EL", "GR"],
+    ["country", "USA", "US"],
+    ["country", "jp", "JP"],
+    ["country", "QQ", undefined],
+    ["country", "DEX", undefined],
+    ["currency", "RMB", "CNY"],
+    ["currency", "EURO", "EUR"],
+    ["currency", "US$", "USD"],
+    ["currency", "EUX", undefined],
+    ["language", "dk", "da"],
+    ["language", "EN", "en"],
+    ["language", "KR", "ko"],
+    ["language", "CH", undefined],
+    ["availability", "in_stok", "in_stock"],
+  ])("with the %s %s is told of %s, or of none where nobody can know", (member, code, suggestion) => {
+    const price = { country: "US", currency: "USD", amount: "1" };
+    const wrong = {
+      country: { countries: [code] },
+      currency: { prices: [{ ...price, currency: code }] },
+    }[member] ?? { [member]: code };
+    const outcome = parseRecord("products", utf8(JSON.stringify(product(wrong))));
     const faults = outcome.ok ? [] : outcome.faults;
-    expect(faults.find(({ pointer }) => pointer === "/countries/0")?.suggestion).toBe(suggestion);
+    expect(faults.find(({ code: each }) => each === "vocabulary_unknown")?.suggestion).toBe(suggestion);
   });
 
   it("is judged by its schema string", () => {

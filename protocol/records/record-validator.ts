@@ -8,7 +8,7 @@ import { isDecimal, isTimestamp } from "../identifiers.ts";
 import type { Field, FieldType, Members } from "./fields.ts";
 import type { FaultList } from "./record-fault.ts";
 import { hiddenCharacter } from "./visible-text.ts";
-import { usualCode } from "./vocabularies/code-list.ts";
+import { meantCode } from "./vocabularies/code-list.ts";
 
 export type Check = (value: JsonValue, pointer: string, faults: FaultList) => void;
 
@@ -139,7 +139,7 @@ function codeCheck({ list }: Typed<"code">): Check {
     if (typeof value !== "string") {
       faults.add("type_invalid", pointer, "Must be a string.");
     } else if (!codes.has(value)) {
-      const suggestion = usualCode(value, list) ?? faults.nearest(value, [...codes]);
+      const suggestion = meantCode(value, list, (...names) => faults.nearest(...names));
       faults.addQuoting({
         ...{ code: "vocabulary_unknown", pointer, detail: `Must be in the vocabulary ${list.name}.` },
         ...(suggestion === null ? {} : { suggestion }),

@@ -19,7 +19,7 @@ export interface CodeEntry {
 
 /**
  * Reads a list written as `code name; code name`; an entry without a name uses its code as the name. `insteads` are written as
- * `wrong code`.
+ * `wrong code`, and as `wrong` alone where several may be meant.
  */
 export function codeList(source: {
   readonly name: string;
@@ -37,10 +37,26 @@ export function codeList(source: {
   };
 }
 
-/** The code that is known to be meant by a value which is none; null where nobody can know. */
+/**
+ * The code that is meant by a value which is none, or null where nobody can know. `nearest` finds what is spelled alike, which
+ * tells something of words only: of codes of a few letters each letter counts, and CK is not what UK is meant to be.
+ */
+export function meantCode(
+  value: string,
+  list: CodeList,
+  nearest: (value: string, codes: readonly string[]) => string | null,
+): string | null {
+  return (
+    usualCode(value, list) ?? (list.standard.startsWith("ISO ") ? null : nearest(value, [...list.codes]))
+  );
+}
+
+/** The code that people are known to mean by a value which is none; null where nobody can know. */
 export function usualCode(value: string, { codes, insteads }: CodeList): string | null {
   const upper = value.trim().toUpperCase();
-  return insteads.get(upper) ?? [upper, upper.toLowerCase()].find((each) => codes.has(each)) ?? null;
+  const known = insteads.get(upper);
+  if (known !== undefined) return codes.has(known) ? known : null;
+  return [upper, upper.toLowerCase()].find((each) => codes.has(each)) ?? null;
 }
 
 /** The entries of a text `code name; code name`, with white space collapsed. */

@@ -30,6 +30,7 @@ export const languages = codeList({
   vi Vietnamese; vo Volapük; wa Walloon; wo Wolof; xh Xhosa; yi Yiddish; yo Yoruba; za Zhuang; zh Chinese;
   zu Zulu`,
   insteads: `
-  DK da; CZ cs; UA uk; JP ja; CN zh; GR el; US en; GB en; UK-UA uk; IW he; JI yi; ENG en; GER de; DEU de; FRA fr; FRE fr;
+  DK da; CZ cs; UA uk; JP ja; CN zh; TW zh; GR el; US en; GB en; KR ko; SE sv; SI sl; EE et; AR; BR; BE; BG bg; CA; CH; ID id; IE; IL; IN; LI;
+  MX; MY; SL; TN; TO; UY; ZA; UK-UA uk; IW he; JI yi; ENG en; GER de; DEU de; FRA fr; FRE fr;
   SPA es; ITA it; NLD nl; DUT nl; POR pt; TUR tr; JPN ja; ZHO zh; CHI zh; ENGLISH en; DEUTSCH de; GERMAN de; FRENCH fr`,
 });

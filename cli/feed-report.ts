@@ -2,6 +2,7 @@
 
 import { type FileHandle, open } from "node:fs/promises";
 import type { FeedItem, FeedNote } from "../client/feeds/feed-item.ts";
+import type { LiveProduct } from "../client/push-plan.ts";
 import type { PlacedFaults } from "./push-faults.ts";
 
 interface Group extends Pick<FeedNote, "effect" | "attribute" | "code" | "detail"> {
@@ -31,6 +32,10 @@ export class FeedReport implements AsyncDisposable {
   /** Items that were read, and those of them that cannot be published. */
   items = 0;
   leftOut = 0;
+  /** Own ids of the items that were left out. */
+  readonly leftOutIds = new Set<string>();
+  /** Items whose own id could not be read. */
+  unnamed = 0;
 
   private constructor(file: FileHandle | null) {
     this.#file = file;
@@ -44,6 +49,8 @@ export class FeedReport implements AsyncDisposable {
   async add({ place, id, bytes, notes }: FeedItem): Promise<void> {
     this.items += 1;
     if (bytes === null) this.leftOut += 1;
+    if (id === null) this.unnamed += 1;
+    else if (bytes === null) this.leftOutIds.add(id);
     for (const note of notes) {
       this.#count(note, place);
       if (this.#file !== null) this.#pending.push(`${JSON.stringify({ place, id, ...note })}\n`);
@@ -60,6 +67,13 @@ export class FeedReport implements AsyncDisposable {
         `${JSON.stringify({ place, id, ...fault, ...(suggestion ? { suggestion } : {}) })}\n`,
       );
     }
+    if (this.#pending.length >= pendingLinesMax) await this.#flush();
+  }
+
+  /** A live product that the file does not have. */
+  async addMissing({ business_product_id: id, record_id }: LiveProduct): Promise<void> {
+    const why = { effect: "not_in_file", attribute: "", value: record_id, code: "not_in_file" };
+    if (this.#file !== null) this.#pending.push(`${JSON.stringify({ place: 0, id, ...why, detail: "" })}\n`);
     if (this.#pending.length >= pendingLinesMax) await this.#flush();
   }
 

@@ -5,11 +5,17 @@ import { openAsBlob } from "node:fs";
 import { type FileHandle, mkdir, open, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { base64Length } from "../client/batch.ts";
-import { bulkLine, leafOf, type RecordSet, recordOfLine } from "../client/record-set.ts";
+import { bulkLine, leafOf, type RecordSet, recordOfLine, selectRecords } from "../client/record-set.ts";
 
 export interface RecordSpool extends RecordSet, AsyncDisposable {
   /** Where each record was in the file that was read. */
   readonly places: readonly number[];
+}
+
+/** Some of the records, by their indexes in ascending order. */
+export function selectSpooled(spool: RecordSpool, indexes: readonly number[]): RecordSpool {
+  const places = indexes.map((index) => spool.places[index] ?? 0);
+  return { ...spool, ...selectRecords(spool, indexes), places };
 }
 
 const flushedBytes = 1_048_576;

@@ -10,7 +10,7 @@ async function* cut(text: string, size: number): AsyncGenerator<string> {
 describe("CSV", () => {
   it("knows the line of each row, through quotes, line breaks and both line ends", () => {
     const text = 'a,b\r\n1,"x ""y"", z"\n\n2,"two\nlines"\n3,\n';
-    expect(parseCsv(text)).toEqual({
+    expect(parseCsv(text)).toMatchObject({
       ok: true,
       rows: [
         { line: 1, fields: ["a", "b"] },
@@ -27,7 +27,7 @@ describe("CSV", () => {
   });
 
   it("takes a quote within an unquoted field as text, and counts a CRLF within a quoted one once", () => {
-    expect(parseCsv('a\tb\r\n5" nail\t"two\r\nlines"\r\nx\ty\r\n', "\t")).toEqual({
+    expect(parseCsv('a\tb\r\n5" nail\t"two\r\nlines"\r\nx\ty\r\n', "\t")).toMatchObject({
       ok: true,
       rows: [
         { line: 1, fields: ["a", "b"] },
@@ -35,6 +35,18 @@ describe("CSV", () => {
         { line: 4, fields: ["x", "y"] },
       ],
     });
+  });
+
+  it("knows a row that nothing ends, and a quote that closes nothing", () => {
+    const flags = (text: string) => {
+      const read = parseCsv(text);
+      return read.ok ? read.rows.map(({ isCut, hasStrayQuote }) => [isCut, hasStrayQuote]) : read.detail;
+    };
+    expect(flags('a,"b",5" c\n"24", black",c\nd,e')).toEqual([
+      [false, false],
+      [false, true],
+      [true, false],
+    ]);
   });
 
   it("gives back whatever was written", () => {

@@ -11,6 +11,10 @@ export interface CsvRow {
   /** Line of the file on which the row starts, counted from 1. */
   readonly line: number;
   readonly fields: readonly string[];
+  /** Whether nothing ends the row, not even the last line end of the file. */
+  readonly isCut: boolean;
+  /** Whether a field that is not quoted ends with a quote, in a row that has a quoted one before it. */
+  readonly hasStrayQuote: boolean;
 }
 
 export type CsvOutcome =
@@ -25,9 +29,10 @@ export function parseCsv(text: string, separator: Separator = ","): CsvOutcome {
   const reader: Reader = { text, separator, at: 0, line: 1, isLast: true };
   while (reader.at < text.length) {
     const line = reader.line;
-    const fields = readRow(reader);
-    if (!Array.isArray(fields)) return { ok: false, line: reader.line, detail: fields as string };
-    if (!isEmptyLine(fields)) rows.push({ line, fields });
+    const row = readRow(reader);
+    if (row === null || typeof row === "string")
+      return { ok: false, line: reader.line, detail: row ?? notClosed };
+    if (!isEmptyLine(row.fields)) rows.push({ line, ...row });
   }
   return { ok: true, rows };
 }
@@ -54,14 +59,14 @@ export async function* csvRows(
 function* wholeRows(reader: Reader): Generator<CsvRow> {
   while (reader.at < reader.text.length) {
     const { at, line } = reader;
-    const fields = readRow(reader);
-    if (fields === null) {
+    const row = readRow(reader);
+    if (row === null) {
       reader.at = at;
       reader.line = line;
       return;
     }
-    if (!Array.isArray(fields)) throw new FeedError(reader.line, fields as string);
-    if (!isEmptyLine(fields)) yield { line, fields };
+    if (typeof row === "string") throw new FeedError(reader.line, row);
+    if (!isEmptyLine(row.fields)) yield { line, ...row };
   }
 }
 
@@ -78,16 +83,23 @@ interface Reader {
   isLast: boolean;
 }
 
+const notClosed = "A quoted field is not closed.";
+
 /**
  * Reads the fields up to the end of the row. Returns a message about what is wrong, or null if the row may go on beyond the
  * text.
  */
-function readRow(reader: Reader): string[] | string | null {
+function readRow(reader: Reader): Omit<CsvRow, "line"> | string | null {
   const fields: string[] = [];
+  let hasQuoted = false;
+  let hasStrayQuote = false;
   for (;;) {
-    const field = reader.text[reader.at] === '"' ? readQuoted(reader) : readPlain(reader);
-    if (field === null) return reader.isLast ? "A quoted field is not closed." : null;
+    const isQuoted = reader.text[reader.at] === '"';
+    const field = isQuoted ? readQuoted(reader) : readPlain(reader);
+    if (field === null) return reader.isLast ? notClosed : null;
     fields.push(field);
+    hasStrayQuote ||= hasQuoted && !isQuoted && field.trimEnd().endsWith('"');
+    hasQuoted ||= isQuoted;
     const next = reader.text[reader.at];
     // A closing quote may be the first of two, and a carriage return the first half of a line end.
     const isOpen = next === undefined || (next === "\r" && reader.at + 1 === reader.text.length);
@@ -98,7 +110,7 @@ function readRow(reader: Reader): string[] | string | null {
     }
     if (next !== undefined && next !== "\n" && next !== "\r") return "Text follows a quoted field.";
     skipLineEnd(reader);
-    return fields;
+    return { fields, isCut: next === undefined, hasStrayQuote };
   }
 }
 

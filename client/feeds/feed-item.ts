@@ -71,6 +71,11 @@ export function markupRemoved(attribute: string, value: string): FeedNote {
   return note("value_changed", "markup_removed", { attribute, value, detail });
 }
 
+export function markupKept(attribute: string, value: string): FeedNote {
+  const detail = "A record is sealed as it is: readers see this markup.";
+  return note("value_kept", "value_doubtful", { attribute, value, detail });
+}
+
 export function forNothing(attribute: string, value: string): FeedNote {
   const detail = "It is published as given away; leave such an item out of the file if it is not.";
   return note("value_kept", "value_doubtful", { attribute, value, detail });

@@ -10,6 +10,13 @@ export type FeedEncoding = (typeof feedEncodings)[number];
 
 const gzipMagic = [0x1f, 0x8b];
 
+/** What people send in place of a feed, by its first bytes. */
+const otherFiles = [
+  { magic: [0x50, 0x4b, 0x03, 0x04], name: "an Excel workbook or a ZIP file" },
+  { magic: [0xd0, 0xcf, 0x11, 0xe0], name: "an Excel workbook" },
+  { magic: [0x25, 0x50, 0x44, 0x46], name: "a PDF" },
+];
+
 /**
  * The text in pieces. Without `encoding` it is UTF-8, or UTF-16 with its mark. Rejects with {@link FeedError} for a broken
  * gzip file, and for bytes that are not text in the encoding.
@@ -23,6 +30,9 @@ export async function* textOf(bytes: Bytes, encoding: FeedEncoding | null = null
       isGzip ? unpacked(packed.all) : packed.all,
       (got) => lengthOf(got) >= 4,
     );
+    const other = otherFiles.find(({ magic }) => startsWith(first, magic));
+    if (other !== undefined)
+      throw new FeedError(0, `This is ${other.name}: export the products as CSV in UTF-8.`);
     decoding = new Decoding(encoding ?? markedEncoding(first));
     for await (const chunk of all) yield decoding.next(chunk);
     yield decoding.end();

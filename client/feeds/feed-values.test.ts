@@ -63,7 +63,7 @@ it("takes off the mark of a spreadsheet, and refuses its apostrophe where it can
     value: "000123",
     change: expect.any(String),
   });
-  for (const written of ["'000123", "'+1", "1.00E+05"])
+  for (const written of ["'000123", "'+1", "1.00E+05", "1E+05"])
     expect(readCell(written, { isNumber: true })).toEqual(fault);
   expect(readCell("'=A1", { isNumber: false })).toEqual(fault);
   expect(readCell("'90s poster", { isNumber: false })).toMatchObject({ value: "'90s poster", change: null });
@@ -76,6 +76,7 @@ describe("a link", () => {
     ["https://shop.example/grüne lampe|1", "https://shop.example/gr%C3%BCne%20lampe%7C1", "Encoded"],
     ["https://bücher.example/[a]", "https://xn--bcher-kva.example/%5Ba%5D", "Encoded"],
     ["https://shop.example/a#b#c", "https://shop.example/a#b%23c", "Encoded"],
+    ["https://shop.example/?a=1&amp;b=2", "https://shop.example/?a=1&b=2", "not escaped"],
   ])("%s is published as %s", (written, value, change) => {
     expect(readLink(written)).toEqual({
       value,
@@ -91,6 +92,8 @@ describe("a link", () => {
     ["https://shop.example\\@evil.example/", '"\\\\" (U+005C)'],
     ["https://shop.example/100%", "%25"],
     ["https://127.0.0.1/", "domain name"],
+    ["https://shop.example/{{ handle }}", "template"],
+    ["https://shop.example/GrÃ¼n", "Windows-1252"],
   ])("is not %s", (written, said) => {
     expect(readLink(written)).toEqual({ fault: expect.stringContaining(said) });
   });
@@ -110,7 +113,17 @@ describe("a text", () => {
     expect(text("A&nbsp;lamp &quot;Nova&quot; &#8211; &#xFC;ber")).toEqual(['A lamp "Nova" – über', true]);
     expect(text("&lt;p&gt;Twice&lt;/p&gt;")).toEqual(["Twice", true]);
     expect(text("A<script>alert(1)</script>B<!-- c -->")).toEqual(["A B", true]);
+    expect(text("<table><tr><td>Power</td><td>5 W</td></tr></table>")).toEqual(["Power 5 W", true]);
+    expect(text("10<sup>3</sup> lm, 1<sup>st</sup>, <s>99</s> 49 EUR")).toEqual([
+      "10³ lm, 1st, 49 EUR",
+      true,
+    ]);
+    expect(text("Do&shy;nau&#8203;dampf")).toEqual(["Donaudampf", true]);
     for (const kept of [
+      "CAFÉ®",
+      "„Ä“",
+      "https://shop.example/what?id=1",
+      "Why? because",
       "Cable <2 m>, 5 < 6 & more",
       "Brass & <glass>.",
       "AT&T; R&D",
@@ -146,6 +159,15 @@ describe("a text", () => {
     "GrÃ¼ne Lampe",
     "Itâ€™s a lamp",
     "A&amp;amp;quot;B",
+    "Array",
+    "<?php echo 1",
+    "{$name}",
+    "%%title%%",
+    '[gallery ids="1,2"]',
+    "Gr?ne Lampe",
+    "Gr√ºne Lampe",
+    "Å¡koda",
+    "Î±Î²Î³",
   ])("is not %s", (written) => {
     expect(text(written)).toBe("fault");
   });

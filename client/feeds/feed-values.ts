@@ -2,6 +2,7 @@
 
 import { gtinForm } from "../../protocol/records/fields.ts";
 import { httpsUrlForm } from "../../protocol/records/https-url.ts";
+import { leftOver } from "./published-text.ts";
 
 export type ReadValue =
   /** `change` says how the value differs from what is written; null if it does not. */
@@ -66,8 +67,16 @@ export function readGtin(written: string): ReadValue {
 const unreserved = /[A-Za-z0-9._~!$&'()*+,;=:@/?-]/;
 
 /** An https address; what it has outside of ASCII is encoded, which leads to the same place. */
-export function readLink(written: string): ReadValue {
-  if (httpsUrlForm.accepts(written)) return same(written);
+export function readLink(given: string): ReadValue {
+  const written = given.replaceAll(/&(?:amp|#0*38);/g, "&");
+  const left = leftOver(written);
+  if (left !== null) return { fault: left };
+  if (httpsUrlForm.accepts(written))
+    return {
+      value: written,
+      change: written === given ? null : `The & is not escaped: ${written}`,
+      fault: null,
+    };
   const [, scheme = "", authority = "", rest = ""] =
     /^([A-Za-z]+:)\/\/([^/?#]*)([\s\S]*)$/.exec(written) ?? [];
   if (scheme.toLowerCase() === "http:")
@@ -126,7 +135,7 @@ export function readCell(written: string, { isNumber }: { readonly isNumber: boo
     return {
       fault: "Begins with the apostrophe by which a spreadsheet marks text: take it out, and export again.",
     };
-  if (isNumber && /^[0-9][.,][0-9]+E\+[0-9]+$/i.test(written))
+  if (isNumber && /^[0-9](?:[.,][0-9]+)?E\+[0-9]+$/i.test(written))
     return { fault: "A spreadsheet has rounded it: format the column as text and export again." };
   return same(written);
 }

@@ -11,7 +11,9 @@ export interface MerchantItem {
   readonly attributes: ReadonlyMap<string, readonly string[]>;
   /** Attributes that have parts, in the order given. */
   readonly groups: ReadonlyMap<string, readonly Parts[]>;
-  /** What was wrong with its form. */
+  /** Attributes whose form cannot be read, with what is wrong. */
+  readonly unreadable: ReadonlyMap<string, { readonly value: string; readonly detail: string }>;
+  /** What was passed over. */
   readonly notes: readonly FeedNote[];
 }
 
@@ -35,6 +37,7 @@ export class MerchantItemBuilder {
   readonly #attributes = new Map<string, string[]>();
   readonly #groups = new Map<string, Parts[]>();
   readonly #plain = new Set<string>();
+  readonly #unreadable = new Map<string, { readonly value: string; readonly detail: string }>();
   readonly #notes: FeedNote[] = [];
   readonly #place: number;
 
@@ -72,8 +75,9 @@ export class MerchantItemBuilder {
     }
   }
 
-  leftOut(about: { readonly attribute: string; readonly value: string; readonly detail: string }): void {
-    this.#notes.push(note("item_left_out", "given_twice", about));
+  /** The attribute is there, but nobody can tell what it says: an item that needs it is left out. */
+  unreadable(name: string, value: string, detail: string): void {
+    if (!this.#unreadable.has(name)) this.#unreadable.set(name, { value, detail });
   }
 
   item(): MerchantItem {
@@ -81,6 +85,7 @@ export class MerchantItemBuilder {
       place: this.#place,
       attributes: this.#attributes,
       groups: this.#groups,
+      unreadable: this.#unreadable,
       notes: this.#notes,
     };
   }

@@ -23,6 +23,12 @@ export class Reading {
   /** The value of an attribute that has one. */
   first(name: string): string | null {
     const isFirst = !this.#used.has(name);
+    if (isFirst && this.#item.groups.has(name))
+      this.#unreadable(
+        name,
+        [...(this.#item.groups.get(name)?.[0] ?? [])].join(" "),
+        "Has elements in it: write text alone.",
+      );
     const [value = null, ...others] = new Set(this.all(name));
     if (isFirst && value !== null && others.length > 0)
       this.tell(
@@ -35,13 +41,13 @@ export class Reading {
   }
 
   all(name: string): readonly string[] {
-    this.#used.add(name);
+    this.#use(name);
     if (this.#words.get(name) === null) return [];
     return (this.#item.attributes.get(name) ?? []).map((value) => this.#meant(name, value));
   }
 
   parts(name: string): readonly ReadonlyMap<string, string>[] {
-    this.#used.add(name);
+    this.#use(name);
     return this.#words.get(name) === null ? [] : (this.#item.groups.get(name) ?? []);
   }
 
@@ -53,17 +59,28 @@ export class Reading {
     });
   }
 
+  #use(name: string): void {
+    const broken = this.#item.unreadable.get(name);
+    if (broken !== undefined && !this.#used.has(name)) this.#unreadable(name, broken.value, broken.detail);
+    this.#used.add(name);
+  }
+
+  #unreadable(name: string, value: string, detail: string): void {
+    if (this.#words.get(name) !== null) this.tell("item_left_out", "syntax_invalid", name, detail, value);
+  }
+
   #meant(name: string, value: string): string {
     const words = this.#words.get(name) ?? {};
     return Object.hasOwn(words, value) ? (words[value] ?? value) : value;
   }
 
   unused(): ReadonlyMap<string, string> {
-    const { attributes, groups } = this.#item;
+    const { attributes, groups, unreadable } = this.#item;
+    const broken = [...unreadable].map(([name, { value }]) => [name, value] as const);
     const values = [...attributes].map(([name, [value = ""]]) => [name, value] as const);
     const grouped = [...groups].map(([name, [parts]]) => [name, [...(parts ?? [])].join(" ")] as const);
     const isUnused = (name: string): boolean => !this.#used.has(name) && this.#words.get(name) !== null;
-    return new Map([...values, ...grouped].filter(([name]) => isUnused(name)));
+    return new Map([...broken, ...values, ...grouped].filter(([name]) => isUnused(name)));
   }
 
   tell(effect: NoteEffect, code: NoteCode, attribute: string, detail: string, value?: string): void {

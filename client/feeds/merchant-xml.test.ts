@@ -21,13 +21,36 @@ describe("a merchant feed as XML", () => {
       "<g:country>US</g:country>",
       "<g:country>US</g:country><g:country>MX</g:country>",
     );
-    expect([parts?.bytes, notesOf(parts)[0]]).toEqual([null, "shipping given_twice"]);
+    expect([parts?.bytes, notesOf(parts)[0]]).toEqual([null, "shipping syntax_invalid"]);
     const title = "<title>Desk lamp &amp; shade</title>";
     const [own] = await changed(title, `${title}<g:title>Lamp</g:title>`);
     expect(recordOf(own)).toMatchObject({ product_name: "Lamp" });
     expect(notesOf(own)).toContain("title given_twice");
     const [language] = await changed(price, `${price}<g:content_language>de</g:content_language>`);
     expect(recordOf(language)).toMatchObject({ language: "de" });
+  });
+
+  it.each([
+    ["availability", "<g:availability>in_stock<", "<g:availability><x>in_stock</x><"],
+    ["availability", "<g:availability>in_stock<", "<g:availability>out<br/>in_stock<"],
+    ["price", "<g:price>59.00 USD<", "<g:price>1<b/>59.00 USD<"],
+    ["price", "<g:price>59.00 USD<", "<g:price>59.00 USD<b/><"],
+    ["shipping", "<g:country>US<", "<g:country>U<b>S</b><"],
+    ["shipping", "<g:country>US<", "DE<g:country>US<"],
+    ["title", "<title>Desk lamp", "<title><b>Desk</b> lamp"],
+  ])("leaves out an item with elements within %s, whatever is the default: %s", async (name, from, to) => {
+    const defaults = { availability: "out_of_stock", product_name: "Lamp", countries: ["DE"] };
+    const options = { nowMs, mapping: { v: 1, defaults } as const };
+    const [read] = await itemsOf(merchantRss.replace(from, to), options);
+    expect([read?.bytes, notesOf(read)[0]]).toEqual([null, `${name} syntax_invalid`]);
+  });
+
+  it("reads an attribute in any case of letters", async () => {
+    const [read] = await changed(
+      "<g:availability>in_stock</g:availability>",
+      "<g:Availability>sold</g:Availability>",
+    );
+    expect([read?.bytes, notesOf(read)[0]]).toEqual([null, "availability value_invalid"]);
   });
 
   it("splits shipping that is written in one value, and takes Atom's link to the page", async () => {

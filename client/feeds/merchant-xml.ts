@@ -7,7 +7,7 @@
 
 import { SaxesParser, type SaxesTagNS } from "saxes";
 import { FeedError } from "./feed-item.ts";
-import { type MerchantItem, MerchantItemBuilder } from "./merchant-item.ts";
+import { attributeName, type MerchantItem, MerchantItemBuilder } from "./merchant-item.ts";
 
 /** Feeds also write it with https, or a slash at the end; nothing else is meant by that. */
 const merchantNamespace = /^https?:\/\/base\.google\.com\/ns\/1\.0\/?$/;
@@ -19,6 +19,7 @@ const plainNames: Readonly<Record<string, string>> = {
   description: "description",
   summary: "description",
 };
+const mixed = "Has text and elements in it, or elements within those: write text alone.";
 const depthMax = 8;
 const pieceLength = 65_536;
 
@@ -47,6 +48,8 @@ class XmlReader {
   /** Elements of RSS or Atom that stand for attributes of the item. */
   #plain: [name: string, text: string][] = [];
   #parts = new Map<string, string>();
+  /** Whether the attribute that is open has elements in it. */
+  #hasParts = false;
   #text = "";
   #language: string | null = null;
   #lengthSinceItem = 0;
@@ -97,11 +100,24 @@ class XmlReader {
         `The namespace of g: is ${JSON.stringify(tag.uri)}; it must be http://base.google.com/ns/1.0.`,
       );
     this.#open.push(tag);
+    if (this.#item !== null) this.#openedWithin(this.#item);
     this.#text = "";
     if (this.#item === null && (local === "item" || local === "entry") && depth >= 1) {
       this.#item = new MerchantItemBuilder(this.#parser.line);
       this.#plain = [];
-    } else if (this.#item !== null && this.#depthInItem() === 1) this.#parts = new Map();
+    }
+  }
+
+  /** Text beside the elements of an attribute, and elements within those, have no meaning that we know. */
+  #openedWithin(item: MerchantItemBuilder): void {
+    const depth = this.#depthInItem();
+    if (depth === 1) {
+      this.#parts = new Map();
+      this.#hasParts = false;
+    } else this.#hasParts = true;
+    const text = this.#text.trim();
+    if (depth > 2 || (depth === 2 && text !== ""))
+      item.unreadable(nameOf(this.#open[this.#open.length - depth]), text, mixed);
   }
 
   #said(text: string): void {
@@ -129,11 +145,7 @@ class XmlReader {
     const known = this.#parts.get(name);
     const attribute = nameOf(this.#open.at(-1));
     if (known !== undefined && known !== text)
-      item.leftOut({
-        attribute,
-        value: text,
-        detail: `One ${attribute} has two of ${name}: write two of ${attribute}.`,
-      });
+      item.unreadable(attribute, text, `One ${attribute} has two of ${name}: write two of ${attribute}.`);
     this.#parts.set(name, text);
   }
 
@@ -141,7 +153,8 @@ class XmlReader {
     const name = nameOf(tag);
     const { href, rel } = tag.attributes;
     const value = text === "" && name === "link" && href !== undefined ? href.value : text;
-    if (this.#parts.size > 0) item.group(name, this.#parts);
+    if (this.#hasParts && text !== "") item.unreadable(name, text, mixed);
+    else if (this.#parts.size > 0) item.group(name, this.#parts);
     else if (merchantNamespace.test(tag.uri)) item.attribute(name, value);
     // Atom's other links are the feed's own address, or a picture.
     else if (name !== "link" || rel === undefined || rel.value === "alternate")
@@ -163,7 +176,7 @@ class XmlReader {
 
 function nameOf(tag: SaxesTagNS | undefined): string {
   const { uri = "", local = "", name = "" } = tag ?? {};
-  if (merchantNamespace.test(uri)) return local;
+  if (merchantNamespace.test(uri)) return attributeName(local);
   const plain = uri === "" || uri === atomNamespace ? plainNames[local] : undefined;
   return plain ?? name;
 }

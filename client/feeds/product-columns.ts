@@ -198,19 +198,11 @@ class RowReader {
     { name, field, rule }: MemberUse & { readonly field: Field },
     text: string,
   ): JsonValue | null {
-    if (name === "gtin") {
-      const gtin = readGtin(text);
-      if (gtin.fault === null) return gtin.value;
-      this.#notes.push(
-        note("attribute_left_out", "value_invalid", { attribute: column, value: text, detail: gtin.fault }),
-      );
-      return null;
-    }
+    if (field.kind === "form") return this.#form(column, { name, field }, text);
     if (name === "business_product_id") {
       const fault = leftOver(text);
       return fault === null ? text : this.#unusable(column, text, fault);
     }
-    if (field.kind === "form" && field.form === httpsUrlForm) return this.#read(column, text, readLink(text));
     if (field.kind === "text") return this.#text(column, text, field.multiline);
     const separator = rule?.separator ?? this.#mapping.separator;
     const value = textValue(text, field, {
@@ -223,6 +215,18 @@ class RowReader {
     return tags.includes(null) ? null : (tags as readonly string[]);
   }
 
+  /** What is optional and cannot be used is left out. */
+  #form(
+    column: string,
+    { name, field }: { readonly name: string; readonly field: Field & { readonly kind: "form" } },
+    text: string,
+  ): string | null {
+    const read = name === "gtin" ? readGtin(text) : field.form === httpsUrlForm ? readLink(text) : null;
+    if (read !== null) return this.#read(column, text, read, field.optional);
+    const { accepts, meaning } = field.form;
+    return accepts(text) ? text : this.#unusable(column, text, `Must be ${meaning}.`, field.optional);
+  }
+
   #text(column: string, written: string, isMultiline: boolean): string | null {
     const read = readText(written, { isMultiline });
     if (read.fault !== null) return this.#unusable(column, written, read.fault);
@@ -230,8 +234,8 @@ class RowReader {
     return read.text === "" ? this.#unusable(column, written, "There is no text in it.") : read.text;
   }
 
-  #read(column: string, written: string, read: ReadValue): string | null {
-    if (read.fault !== null) return this.#unusable(column, written, read.fault);
+  #read(column: string, written: string, read: ReadValue, isOptional = false): string | null {
+    if (read.fault !== null) return this.#unusable(column, written, read.fault, isOptional);
     if (read.change !== null)
       this.#notes.push(
         note("value_changed", "value_rewritten", { attribute: column, value: written, detail: read.change }),
@@ -239,8 +243,9 @@ class RowReader {
     return read.value;
   }
 
-  #unusable(column: string, written: string, detail: string): null {
-    this.#notes.push(note("item_left_out", "value_invalid", { attribute: column, value: written, detail }));
+  #unusable(column: string, written: string, detail: string, isOptional = false): null {
+    const effect = isOptional ? "attribute_left_out" : "item_left_out";
+    this.#notes.push(note(effect, "value_invalid", { attribute: column, value: written, detail }));
     return null;
   }
 

@@ -29,7 +29,8 @@ const emptyWords = [
   "None",
   "N/A",
   "n/a",
-  "[object Object]",
+  "nil",
+  "Array",
 ];
 
 const leftOvers: readonly (readonly [RegExp, (found: string) => string])[] = [
@@ -38,17 +39,25 @@ const leftOvers: readonly (readonly [RegExp, (found: string) => string])[] = [
     (found) => `${found} is an error of a spreadsheet: mend its formula and export again.`,
   ],
   [
-    /\{\{|\}\}|\{%|%\}|<%|%>|\$\{|\[object Object\]/,
+    /\{\{|\}\}|\{%|%\}|<%|%>|<\?(?:php|=)|[$]\{|\{[$]|%%[a-z_]+%%|\[object Object\]/,
     (found) => `${found} is left over from a template that was not filled in.`,
   ],
   [
-    /\[\/?[a-z][a-z0-9]*_[a-z0-9_]*(?:\s[^\]]*)?\]|\[\/[a-z]+\]/,
+    /\[\/?[a-z][a-z0-9]*_[a-z0-9_]*(?:\s[^\]]*)?\]|\[\/[a-z]+\]|\[[a-z-]+ [a-z_]+=["'”][^\]]*\]/,
     (found) => `${found} is a shortcode that the shop did not carry out: export the text without it.`,
   ],
   [/\uFFFD/, () => "U+FFFD stands for a character that was lost: export the file again as UTF-8."],
   [
     /Ã[\u0080-\u00BFƒ‚„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|â€[\u0080-\u00BF™œ“”˜¢¦]|Â[\u00A0-\u00BF]/,
     (found) => `${found} is UTF-8 that was read as Windows-1252: export the file again as UTF-8.`,
+  ],
+  [
+    /√[º§∂ü©®±≥]|├[╝ñÂí®]/,
+    (found) => `${found} is UTF-8 that was read in another encoding: export the file again as UTF-8.`,
+  ],
+  [
+    /(?<![^\s(])[\p{L}-]*\p{L}\?\p{Ll}+(?![^\s.,;:!)])/u,
+    (found) => `${found} has ? where a letter was lost: export the file again as UTF-8.`,
   ],
   [
     /&(?:quot|amp|lt|gt|nbsp|apos|#[0-9]{2,6}|#x[0-9a-f]{2,6});/i,
@@ -64,18 +73,50 @@ export function leftOver(text: string): string | null {
     const found = form.exec(text)?.[0];
     if (found !== undefined) return detail(found);
   }
-  return null;
+  return isMisread(text)
+    ? "It is UTF-8 that was read as Windows-1252: export the file again as UTF-8."
+    : null;
+}
+
+/** The bytes 0x80 to 0x9F of Windows-1252 that are other characters than in Latin-1. */
+const windowsBytes = new Map(
+  [...new TextDecoder("windows-1252").decode(Uint8Array.from({ length: 32 }, (_, at) => 0x80 + at))].map(
+    (character, at) => [character, 0x80 + at],
+  ),
+);
+
+/** A text with letters outside of ASCII that is UTF-8 as a whole if its characters are taken for bytes; `CAFÉ®` is none. */
+function isMisread(text: string): boolean {
+  if (!/[\u0080-\u{10FFFF}](?![®™©»”’“…]|[\0-\u007F]|$)/u.test(text)) return false;
+  const bytes = [...text].map((character) => windowsBytes.get(character) ?? character.codePointAt(0) ?? 0);
+  if (bytes.some((byte) => byte > 255)) return false;
+  try {
+    new TextDecoder("utf-8", { fatal: true }).decode(Uint8Array.from(bytes));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 const blocks =
-  "p|div|ul|ol|li|h[1-6]|table|tr|br|hr|section|article|blockquote|dl|dt|dd|pre|figure|tbody|thead";
+  "p|div|ul|ol|li|h[1-6]|table|tr|br|hr|section|article|blockquote|dl|dt|dd|pre|figure|tbody|thead|option";
 const inlines =
-  "a|abbr|b|big|center|cite|code|del|em|font|i|iframe|img|ins|label|mark|q|s|small|span|strike|strong|sub|sup|td|th|time|tt|u|video|source|picture|button|input|form|figcaption|link|meta|style|script|body|html";
-const hiddenElement = /<(script|style|iframe|video)\b[^<>]*>[\s\S]*?<\/\1\s*>/gi;
+  "a|abbr|b|big|center|cite|code|em|font|i|iframe|img|ins|label|mark|q|small|span|strong|sub|sup|time|tt|u|video|source|picture|button|input|form|figcaption|link|meta|style|script|body|html";
+/** What a page does not show, and what it shows struck out: it no longer holds. */
+const hiddenElement =
+  /<(script|style|iframe|video|noscript|template|svg|del|s|strike)(?:\s[^<>]*)?>[\s\S]*?<\/\1\s*>/gi;
+/** 10<sup>3</sup> is not 103. */
+const raised = /<sup(?:\s[^<>]*)?>([0-9]+)<\/sup\s*>/gi;
+const raisedDigits = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+const cellTag = /<\/?t[dh](?:\s[^<>]*)?\/?>/gi;
 const comment = /<!--[\s\S]*?-->/g;
 const blockTag = new RegExp(`<\\/?(?:${blocks})(?:\\s[^<>]*)?\\/?>`, "gi");
 const inlineTag = new RegExp(`<\\/?(?:${inlines})(?:\\s[^<>]*)?\\/?>`, "gi");
 const reference = /&(?:#([0-9]{1,7})|#x([0-9a-f]{1,6})|([a-z][a-z0-9]{1,31}));/gi;
+
+export function hasMarkup(text: string): boolean {
+  return withoutMarkup(text) !== text;
+}
 
 /** Only elements and entities of HTML count: `Cable <2 m>` is text. */
 function withoutMarkup(text: string): string {
@@ -83,22 +124,29 @@ function withoutMarkup(text: string): string {
   return text
     .replaceAll(comment, "")
     .replaceAll(hiddenElement, " ")
+    .replaceAll(raised, (_, digits: string) => [...digits].map((each) => raisedDigits[Number(each)]).join(""))
+    .replaceAll(cellTag, " ")
     .replaceAll(blockTag, "\n")
     .replaceAll(inlineTag, "")
     .replaceAll(reference, (all, decimal?: string, hex?: string, name?: string) => {
       const point = decimal ? Number(decimal) : hex ? Number.parseInt(hex, 16) : null;
       if (point === null) return named.get(name ?? "") ?? all;
+      if (unseen.has(point)) return "";
       return point < 32 || point > 0x10ffff || (point >= 0xd800 && point < 0xe000)
         ? all
         : String.fromCodePoint(point);
     });
 }
 
+/** A soft hyphen and spaces without width: a page shows nothing of them. */
+const unseen = new Set([0xad, 0x200b, 0x2060, 0xfeff]);
+
 /** The entities of HTML that shops write: those of Latin-1 in the order of their characters, and some more. */
 const latin =
   "nbsp iexcl cent pound curren yen brvbar sect uml copy ordf laquo not shy reg macr deg plusmn sup2 sup3 acute micro para middot cedil sup1 ordm raquo frac14 frac12 frac34 iquest Agrave Aacute Acirc Atilde Auml Aring AElig Ccedil Egrave Eacute Ecirc Euml Igrave Iacute Icirc Iuml ETH Ntilde Ograve Oacute Ocirc Otilde Ouml times Oslash Ugrave Uacute Ucirc Uuml Yacute THORN szlig agrave aacute acirc atilde auml aring aelig ccedil egrave eacute ecirc euml igrave iacute icirc iuml eth ntilde ograve oacute ocirc otilde ouml divide oslash ugrave uacute ucirc uuml yacute thorn yuml";
 const named: ReadonlyMap<string, string> = new Map([
   ...latin.split(" ").map((name, at) => [name, String.fromCodePoint(0xa0 + at)] as const),
+  ["shy", ""],
   ...Object.entries({ amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", euro: "€", trade: "™", hellip: "…" }),
   ...Object.entries({ ndash: "–", mdash: "—", lsquo: "‘", rsquo: "’", ldquo: "“", rdquo: "”", bdquo: "„" }),
   ...Object.entries({

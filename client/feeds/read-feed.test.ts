@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { itemsOf, notesOf, pieces, recordOf } from "./feed.fixture.ts";
+import { itemsOf, merchantRss, notesOf, pieces, recordOf } from "./feed.fixture.ts";
 import type { FeedMapping } from "./feed-mapping.ts";
 import { detectFormat, type FeedOptions, readFeed } from "./read-feed.ts";
 
@@ -279,6 +279,18 @@ describe("a column", () => {
     expect(recordOf(await rowOf("1;;;;"))).toMatchObject({ gtin: "4006381333931" });
   });
 
+  it("that is optional is left out where it is not usable, and encoded where it can be", async () => {
+    const [wrong, right] = await itemsOf(
+      "display_domain,destination_url\nnot a host,shop.example\nshop.example,https://shop.example/ü\n",
+    );
+    expect(wrong?.notes).toMatchObject([
+      { attribute: "display_domain", value: "not a host", effect: "attribute_left_out" },
+      { attribute: "destination_url", value: "shop.example", effect: "attribute_left_out" },
+    ]);
+    expect(Object.keys(recordOf(wrong) as object)).not.toContain("display_domain");
+    expect(recordOf(right)).toMatchObject({ destination_url: "https://shop.example/%C3%BC" });
+  });
+
   it("of prices contradicts no other", async () => {
     expect(recordOf(await rowOf("1.299,5;7;;;"))).toMatchObject({
       prices: [
@@ -293,9 +305,9 @@ describe("a column", () => {
   });
 });
 
-it("keeps of a product that the file has twice the first, and says where that is", async () => {
-  const items = await itemsOf("business_product_id,brand\n1,A\n2,B\n1,C\n");
-  expect(items.map(({ bytes }) => bytes !== null)).toEqual([true, true, false]);
+it("keeps of a product that the file has twice the first, even if that is left out, and says where it is", async () => {
+  const items = await itemsOf("business_product_id,brand\n1,A\n2,null\n1,C\n2,D\n");
+  expect(items.map(({ bytes }) => bytes !== null)).toEqual([true, false, false, false]);
   expect(items[2]?.notes).toMatchObject([
     { code: "duplicate_in_file", value: "1", detail: expect.stringContaining("at 2") },
   ]);
@@ -324,9 +336,26 @@ describe("a table", () => {
     ["of three rows", '1,"x,A,b\n2,y,B,c\n3,z",C,d'],
     ["of a row that lacks its end", '1,"x\n2,z,B,y"'],
     ["of the last column", '1,x,A,"b\n2,y,B,c"'],
+    ["of rows with empty fields between", '1,"x,,b\n2,y",,c'],
+    ["of rows that end with empty fields", '1,"x,,\n2,y",B,c'],
+    ["of a row that lacks its end, in the second column", '1,"x\n2,z",B,c'],
+    ["of a first column", '"1,x,A,b\n2,y",B,c,d'],
+    ["of short rows", '1,x,"A\n22,y\n3,z",c'],
   ])("is refused for a field %s", async (_name, rows) => {
     const reading = itemsOf(`business_product_id,short_description,brand,tags\n${rows}\n`);
     await expect(reading).rejects.toMatchObject({ place: 2, message: expect.stringContaining("not closed") });
+  });
+
+  it.each([
+    ["has a quote that is not doubled", '1,"24", black",A\n2,x,B,c\n', [null, "B"], "not doubled"],
+    ["is cut off", "1,x,A,b\n2,y,B", ["A", null], "may not be whole"],
+    ["lacks empty fields", "1,x,A\n2,y,B,c\n", ["A", "B"], null],
+    ["has a list in its last line", '1,x,A,"Sizes:\nS,M,L"\n', ["A"], null],
+  ])("leaves out a row that %s", async (_name, rows, read, said) => {
+    const items = await itemsOf(`business_product_id,short_description,brand,tags\n${rows}`);
+    expect(items.map((item) => (recordOf(item) as { brand?: string } | null)?.brand ?? null)).toEqual(read);
+    const details = items.flatMap(({ notes }) => notes.map(({ detail }) => detail));
+    expect(details).toEqual(said === null ? [] : [expect.stringContaining(said)]);
   });
 
   it("is refused with tabs for a field with a line end and a tab", async () => {
@@ -353,6 +382,33 @@ describe("a table", () => {
   ])("is refused in %s", async (_name, contents, place, said) => {
     await expect(itemsOf(contents)).rejects.toMatchObject({ place, message: expect.stringContaining(said) });
   });
+});
+
+it("leaves out a JSON record with a text of a broken export, and warns of markup", async () => {
+  const items = await itemsOf(
+    '{"product_name":"#NAME?"}\n{"tags":["a","GrÃ¼n"]}\n{"brand":"<b>X</b>"}\n{"brand":"A & B"}\n',
+  );
+  expect(items.map((item) => [item.bytes !== null, ...notesOf(item)])).toEqual([
+    [false, "product_name value_invalid"],
+    [false, "tags value_invalid"],
+    [true, "brand value_doubtful"],
+    [true],
+  ]);
+  expect(recordOf(items[2])).toMatchObject({ brand: "<b>X</b>" });
+});
+
+it.each<[FeedOptions["format"] & string, string, string]>([
+  ["csv", "[{}]", "a JSON array, not csv"],
+  ["ndjson", "[\n{}]", "a JSON array, not ndjson"],
+  ["json", "{}\n{}", "an object on each line, not json"],
+  ["merchant-tsv", merchantRss, "XML, not merchant-tsv"],
+])("says that what is named %s is none", async (format, contents, said) => {
+  await expect(itemsOf(contents, { format })).rejects.toThrow(said);
+});
+
+it("says that a workbook is none of a feed's formats", async () => {
+  const workbook = Uint8Array.of(0x50, 0x4b, 3, 4, 0x14, 0, 6, 0);
+  await expect(itemsOf(workbook)).rejects.toThrow("an Excel workbook or a ZIP file: export");
 });
 
 it.each([

@@ -3,7 +3,7 @@
 import { isObject } from "../../std/is-object.ts";
 import { base64Length, recordCharactersMax } from "../batch.ts";
 import { type JsonValue, parseJsonText, recordBytes } from "../record-bytes.ts";
-import { FeedError, type FeedItem, type FeedNote, note } from "./feed-item.ts";
+import { FeedError, type FeedItem, type FeedNote, markupKept, note } from "./feed-item.ts";
 import { emptyMapping, type FeedMapping, mappedMembers } from "./feed-mapping.ts";
 import { type Bytes, type FeedEncoding, linesOf, peek, textOf } from "./feed-text.ts";
 import { arrayItems } from "./json-items.ts";
@@ -12,6 +12,7 @@ import { createMerchantMapper } from "./merchant-product.ts";
 import { merchantRows } from "./merchant-tsv.ts";
 import { merchantXmlItems } from "./merchant-xml.ts";
 import { createColumnReader, membersOf, productSchema } from "./product-columns.ts";
+import { hasMarkup, leftOver } from "./published-text.ts";
 import { headerFields, separatorOf, tableRows } from "./table-rows.ts";
 
 export const feedFormats = ["ndjson", "json", "csv", "tsv", "merchant-tsv", "merchant-xml"] as const;
@@ -55,6 +56,8 @@ export async function readFeed(bytes: Bytes, options: FeedOptions = {}): Promise
       "This is a page for people (HTML), not a feed. Open its address in a browser: it may be the message of an error.",
     );
   const format = options.format ?? detectFormat(start);
+  const misnamed = misnamedAs(format, start);
+  if (misnamed !== null) throw new FeedError(0, misnamed);
   const separator = separatorOf(start);
   const items = {
     ndjson: () => jsonItems(linesOf(text, itemLengthMax), withSet(options), true),
@@ -91,6 +94,19 @@ export function detectFormat(start: string): FeedFormat {
   return isMerchantHeader(headerFields(start)) ? "merchant-tsv" : "tsv";
 }
 
+/** Why a file is not in the format that was named for it, where its first character says so; null otherwise. */
+function misnamedAs(format: FeedFormat, start: string): string | null {
+  const first = start.trimStart()[0] ?? "";
+  const kind = ({ "<": "XML", "[": "a JSON array", "{": "JSON with an object on each line" } as const)[first];
+  const wanted: Readonly<Record<string, readonly FeedFormat[]>> = {
+    "<": ["merchant-xml"],
+    "[": ["json"],
+    "{": ["ndjson"],
+  };
+  if (kind === undefined || wanted[first]?.includes(format)) return null;
+  return `This is ${kind}, not ${format}: without --format its kind is found by the content.`;
+}
+
 async function* placed(items: ReturnType<typeof arrayItems>) {
   for await (const { place, text } of items) yield { line: place, text };
 }
@@ -111,7 +127,7 @@ async function* jsonItems(
       throw new FeedError(line, oneValue("over several lines"));
     if (list !== null) throw new FeedError(line, oneValue(`with the products in ${JSON.stringify(list)}`));
     isFirst = false;
-    if (parsed.ok) yield itemOf(line, completed(parsed.value, defaults, constants));
+    if (parsed.ok) yield judged(itemOf(line, completed(parsed.value, defaults, constants)), parsed.value);
     else
       yield leftOut(
         line,
@@ -130,6 +146,26 @@ function listWithin(value: JsonValue): string | null {
   const isList = ([name, each]: [string, JsonValue]): boolean =>
     name !== "prices" && Array.isArray(each) && each.length > 0 && each.every((item) => isObject(item));
   return Object.entries(value).find(isList)?.[0] ?? null;
+}
+
+const textMembers = ["business_product_id", "product_name", "short_description", "brand"];
+
+/** A record is taken exactly as it is, but not with a text that only a broken export writes. */
+function judged(item: FeedItem, record: JsonValue): FeedItem {
+  if (!isObject(record)) return item;
+  const texts = textMembers.map((name) => [name, record[name]] as const);
+  const tags = Array.isArray(record["tags"]) ? record["tags"].map((tag) => ["tags", tag] as const) : [];
+  const notes = [...texts, ...tags].flatMap(([attribute, value]) => {
+    if (typeof value !== "string") return [];
+    const detail = leftOver(value);
+    if (detail !== null) return [note("item_left_out", "value_invalid", { attribute, value, detail })];
+    return hasMarkup(value) ? [markupKept(attribute, value)] : [];
+  });
+  return {
+    ...item,
+    bytes: notes.some(({ effect }) => effect === "item_left_out") ? null : item.bytes,
+    notes,
+  };
 }
 
 /** Adds the current schema to a product that does not name one; any other fault is reported by the service. */
@@ -190,13 +226,16 @@ async function* sized(items: AsyncIterable<FeedItem>): AsyncGenerator<FeedItem> 
   }
 }
 
-/** Of one product given twice nobody knows which is right, and the second would come as its next version. */
+/**
+ * Of one product given twice nobody knows which is right, and the second would come as its next version. One that was left out
+ * counts: what the file says of it first is not replaced by what it says later.
+ */
 async function* once(items: AsyncIterable<FeedItem>): AsyncGenerator<FeedItem> {
   const places = new Map<string, number>();
   for await (const item of items) {
     const { id, place, notes } = item;
     const earlier = id === null ? undefined : places.get(id);
-    if (id !== null && earlier === undefined && item.bytes !== null) places.set(id, place);
+    if (id !== null && earlier === undefined) places.set(id, place);
     if (id === null || earlier === undefined || item.bytes === null) {
       yield item;
       continue;

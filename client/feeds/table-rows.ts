@@ -1,7 +1,8 @@
 // The rows of a table below its header, as spreadsheets and shops write them.
 //   T1. A row is never made of two: a quoted field that holds what looks like the ends and beginnings of other rows is a quote
 //       that was never closed, and the file is refused, since nobody can tell what belongs to which product.
-//   T2. Empty fields that are missing at the end of a row, or that follow the last column, mean nothing.
+//   T2. Empty fields that are missing at the end of a row, or that follow the last column, mean nothing, except where the file
+//       or a quote may have been cut off.
 
 import { type CsvRow, csvRows, parseCsv, type Separator } from "./csv.ts";
 import { FeedError, type FeedNote, note } from "./feed-item.ts";
@@ -40,49 +41,63 @@ export async function* tableRows(
   rowLengthMax: number,
 ): AsyncGenerator<TableRow> {
   let columns: number | null = null;
-  for await (const { line, fields } of csvRows(text, separator, rowLengthMax)) {
+  for await (const row of csvRows(text, separator, rowLengthMax)) {
+    const { line, fields } = row;
     const isDeclaration = line === 1 && declaration.test(fields.join(separator));
     if (isDeclaration) continue;
     const joined = joinedField(fields, columns ?? fields.length, separator);
     if (joined !== null) throw new FeedError(line, unclosed(joined));
     if (columns === null) {
       columns = fields.length;
-      yield { line, fields };
-    } else yield sizedRow({ line, fields }, columns);
+      yield row;
+    } else yield sizedRow(row, columns, separator);
   }
   if (columns === null) throw new FeedError(0, "The file has no header.");
 }
 
 function unclosed(field: string): string {
   const start = JSON.stringify(field.split(/[\r\n]/, 1)[0]?.slice(0, 60) ?? "");
-  return `A quote is not closed: the field that begins with ${start} would swallow the rows below it. Double a quote that is part of the text (""), in a field that is quoted as a whole.`;
+  return `A quote is not closed: the field that begins with ${start} would swallow the rows below it. Double a quote that is part of the text (""), in a field that is quoted as a whole; a text over several lines that looks like rows has to be written in one.`;
 }
 
 /**
- * A field over several lines that cannot be one field: the line on which it begins has the rest of a row's separators and the
- * line on which it ends those of a row's beginning, or a line between them is a row by itself.
+ * A field over several lines that cannot be one field: its first line completes the row in which it stands and its last line
+ * begins that which it ends, or one of its lines looks like a row of the table.
  */
 function joinedField(fields: readonly string[], columns: number, separator: Separator): string | null {
   // The commas of a text have spaces after them; those of a table only where its other fields have them too.
   const isSpaced = fields.some((field, at) => at > 0 && /^ /.test(field));
   const count = (line: string): number =>
-    line.split(separator).filter((rest, at) => at > 0 && (isSpaced || !/^(?:\s|$)/.test(rest))).length;
+    line
+      .slice(0, line.length - separatorsAtEnd(line, separator))
+      .split(separator)
+      .filter((rest, at) => at > 0 && (isSpaced || !/^\s/.test(rest))).length;
+  const isLikeRow = (line: string): boolean =>
+    count(line) > 0 && shapeOf(line.split(separator, 1)[0] ?? "") === shapeOf(fields[0] ?? "");
   for (const [before, field] of fields.entries()) {
     const lines = field.split(/\r\n?|\n/);
-    const [first = "", last = ""] = [lines[0], lines.at(-1)];
     if (lines.length === 1) continue;
     if (separator === "\t" && field.includes("\t")) return field;
+    const [first = "", last = ""] = [lines[0], lines.at(-1)];
     const rest = columns - before - 1;
     const missing = columns - (fields.length - before);
     // The last fields of a row are often empty.
-    const beginsRow = count(first) > 0 && count(first) + separatorsAtEnd(first, separator) >= rest;
+    const beginsRow = count(first) + separatorsAtEnd(first, separator) >= rest;
     const endsRow = count(last) >= missing;
     const completes = endsRow && (rest === 0 ? missing > 0 : beginsRow);
-    const isRowsEnd = endsRow && missing >= 3;
-    const rowWithin = lines.slice(1, -1).some((line) => count(line) >= Math.max(2, columns - 1));
-    if (completes || isRowsEnd || rowWithin) return field;
+    const isRowsEnd = endsRow && missing > 0 && isLikeRow(last);
+    const isRow = (line: string): boolean => count(line) >= Math.max(2, columns - 1) || isLikeRow(line);
+    if (completes || isRowsEnd || lines.slice(1, -1).some(isRow)) return field;
   }
   return null;
+}
+
+/** `sku-1` and `sku-24` have one shape. */
+function shapeOf(field: string): string {
+  return field
+    .trim()
+    .replaceAll(/\p{L}+/gu, "a")
+    .replaceAll(/\p{Nd}+/gu, "9");
 }
 
 function separatorsAtEnd(line: string, separator: Separator): number {
@@ -91,21 +106,30 @@ function separatorsAtEnd(line: string, separator: Separator): number {
   return line.length - at;
 }
 
-function sizedRow({ line, fields }: CsvRow, columns: number): TableRow {
-  const more = fields.slice(columns).find((field) => field.trim() !== "");
-  const isShort = fields.length < columns;
-  // A field over several lines in a row that lacks some may have swallowed them.
-  if (more === undefined && !(isShort && fields.some((field) => /[\r\n]/.test(field)))) {
+function sizedRow(row: CsvRow, columns: number, separator: Separator): TableRow {
+  const { line, fields } = row;
+  const detail = sizeFault(row, columns, separator);
+  if (detail === null) {
     const missing = Array.from({ length: Math.max(0, columns - fields.length) }, () => "");
-    return { line, fields: [...fields.slice(0, columns), ...missing] };
+    return { ...row, fields: [...fields.slice(0, columns), ...missing] };
   }
-  const detail = `${fields.length} fields, the header has ${columns}. Quote a field that has the separator in it.`;
-  return {
-    line,
-    fault: note("item_left_out", "syntax_invalid", {
-      attribute: "",
-      value: more ?? fields.at(-1) ?? "",
-      detail,
-    }),
-  };
+  const value = fields.slice(columns).find((field) => field.trim() !== "") ?? fields.at(-1) ?? "";
+  return { line, fault: note("item_left_out", "syntax_invalid", { attribute: "", value, detail }) };
+}
+
+/** Why the fields of a row may be those of other columns or rows; null where nothing but empty ones is missing or too much. */
+function sizeFault(
+  { fields, isCut, hasStrayQuote }: CsvRow,
+  columns: number,
+  separator: Separator,
+): string | null {
+  if (hasStrayQuote && separator !== "\t")
+    return 'A quote within a quoted field is not doubled (""), so nobody can tell where the field ends.';
+  const isShort = fields.length < columns;
+  const size = `${fields.length} fields, the header has ${columns}.`;
+  if (isShort && isCut) return `${size} The line has no end, so the file may not be whole.`;
+  const hasMore = fields.slice(columns).some((field) => field.trim() !== "");
+  // A field over several lines in a row that lacks some may have swallowed them.
+  const isJoined = isShort && fields.some((field) => /[\r\n]/.test(field));
+  return hasMore || isJoined ? `${size} Quote a field that has the separator in it.` : null;
 }

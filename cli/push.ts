@@ -2,7 +2,7 @@
 // again, it resumes where it stopped (client/push-run.ts); nothing is published twice.
 
 import { createHash, randomBytes } from "node:crypto";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { batchRecordsMax, rootOf } from "../client/batch.ts";
 import { productFaults } from "../client/product-check.ts";
 import type { PushDeps, PushEvent } from "../client/push-event.ts";
@@ -12,11 +12,11 @@ import type { PushState } from "../client/push-state.ts";
 import type { RemovalDeps } from "../client/removal-run.ts";
 import type { Patience } from "../client/retry-until.ts";
 import type { ValidationDeps } from "../client/validate-run.ts";
-import { type Arguments, type Command, type CommandContext, onlyArgument } from "./command.ts";
+import type { Arguments, Command, CommandContext } from "./command.ts";
 import { type Connection, connect, connectionOptions, homeOf, sameBusiness } from "./connection.ts";
 import { dryRun } from "./dry-run.ts";
 import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
-import { inputOptions, type ProductInput, readProducts } from "./product-input.ts";
+import { inputOptions, type ProductInput, productFiles, readProducts } from "./product-input.ts";
 import { formatFaults, type PlacedFaults, shownFaults } from "./push-faults.ts";
 import { type FileJournal, openPushJournal, PushRunningError } from "./push-journal.ts";
 import { createPushProgress, number, type ProgressStyle } from "./push-progress.ts";
@@ -35,7 +35,7 @@ const patienceSecondsDefault = 120;
 
 export const push: Command = {
   name: "push",
-  usage: "FILE",
+  usage: "FILE | FILE=COUNTRY …",
   summary: "publish the products of a file: NDJSON, JSON, CSV, TSV or a Google Merchant feed, gzipped or not",
   details: [
     "Run it again after an interruption to continue. Products that have not changed are not sent again; live products that",
@@ -43,6 +43,7 @@ export const push: Command = {
     "The columns of a CSV file are members of a product: business_product_id, product_name, language, vertical, category,",
     "channel, brand, tags (separated by |), short_description, on_sale, availability, product_url, and for each",
     "country price_US with price_currency_US. Without the column countries, a product is published where it has a price.",
+    "Feeds for several countries are named together, as in svc push de.xml=DE ch.xml=CH: one record has the prices of all.",
     "Other columns, and the attributes of a merchant feed, are mapped by --mapping; what cannot be mapped is reported.",
     `More than ${batchRecordsMax} records are uploaded as one file, where the service offers that.`,
     "Exits with 1 if records were rejected or left out, or a batch was held.",
@@ -77,8 +78,7 @@ export const push: Command = {
 
 async function runPushCommand(args: Arguments, context: CommandContext): Promise<ExitCode> {
   const whole = wholeOf(args);
-  const file = resolve(context.cwd, onlyArgument(args, push));
-  await using input = await readProducts(file, args, context);
+  await using input = await readProducts(productFiles(args, context), args, context);
   const { terminal } = context;
   context.onStop(async () => {
     await input[Symbol.asyncDispose]();

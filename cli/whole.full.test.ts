@@ -158,6 +158,50 @@ describe("a whole feed", () => {
   });
 });
 
+describe("feeds for two countries", () => {
+  const feed = (items: readonly string[]): string =>
+    `<rss version="2.0" xmlns:g="http://base.google.com/ns/1.0"><channel><title>Lamps</title><link>https://lamps.example/</link><language>en</language>\n${items.join("\n")}\n</channel></rss>`;
+  const item = (id: string, price: string, title = "Desk lamp"): string =>
+    `<item><g:id>${id}</g:id><title>${title}</title><description>A lamp.</description><link>https://lamps.example/${id}</link><g:price>${price}</g:price><g:availability>in_stock</g:availability><g:brand>Glim</g:brand><g:google_product_category>594</g:google_product_category></item>`;
+
+  it("are published as one record with both prices, and never end each other", async () => {
+    const shop = await openShop("Countries");
+    const [de, ch] = [fileOf("de.xml"), fileOf("ch.xml")];
+    await writeFile(de, feed(["m-1", "m-2", "m-3"].map((id) => item(id, "19.99 EUR"))));
+    await writeFile(ch, feed(["m-1", "m-2"].map((id) => item(id, "21.00 CHF"))));
+    const pushed = await shop.svc("push", `${de}=DE`, `${ch}=CH`);
+    expect(pushed.code, pushed.output).toBe(0);
+    expect(pushed.output).toContain("3 products: 3 published");
+    const [both, one] = await Promise.all(
+      ["m-1", "m-3"].map(async (id) => JSON.parse((await shop.svc("catalogue", id, "--record")).output)),
+    );
+    expect(both).toMatchObject({
+      countries: ["CH", "DE"],
+      prices: [
+        { country: "CH", currency: "CHF", amount: "21.00" },
+        { country: "DE", currency: "EUR", amount: "19.99" },
+      ],
+    });
+    expect(one).toMatchObject({ countries: ["DE"], prices: [{ country: "DE" }] });
+    expect((await shop.svc("push", `${ch}=CH`, `${de}=DE`)).output).toContain("0 rejected, 3 unchanged.");
+    await writeFile(ch, feed([item("m-1", "21.00 CHF", "Desk lamp, new"), item("m-2", "21 francs")]));
+    const differ = await shop.svc("push", `${de}=DE`, `${ch}=CH`);
+    expect(differ.code).toBe(2);
+    expect(differ.output).toContain("product_name: It is Desk lamp in the feed before.");
+    expect(differ.output).toContain("  ch.xml: line ");
+    const skipped = await shop.svc("push", `${de}=DE`, `${ch}=CH`, "--skip-unmapped");
+    expect(skipped.output).toContain("1 unchanged, 2 of the file left out.");
+    expect(JSON.parse((await shop.svc("catalogue", "m-2", "--record")).output)).toMatchObject({
+      countries: ["CH", "DE"],
+    });
+    await writeFile(ch, feed(["<item><title>Nameless</title></item>", item("m-1", "21.00 CHF")]));
+    const nameless = await shop.svc("push", `${de}=DE`, `${ch}=CH`, "--skip-unmapped");
+    expect(nameless).toMatchObject({ code: 2, output: expect.stringContaining("whose prices are missing") });
+    const plain = await shop.svc("push", de, `${ch}=CH`);
+    expect(plain).toMatchObject({ code: 2, output: expect.stringContaining("write de.xml=DE") });
+  });
+});
+
 it("withdraws a thousand records of a file in seconds", { timeout: 120_000 }, async () => {
   const shop = await openShop("Thousand");
   expect((await shop.push(rows(1_200))).code).toBe(0);

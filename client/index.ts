@@ -36,6 +36,7 @@ export type {
   PushPage,
   RemovalRequest,
 } from "./business-client.ts";
+export { type JoinedRecord, joinCountries } from "./country-feeds.ts";
 export { SvcConnectionError, SvcProblemError } from "./errors.ts";
 export {
   type AnchorsChoice,

@@ -195,6 +195,7 @@ async function checkOnly(
   const { records, report, placeName } = input;
   const faulty: PlacedFaults[] = [];
   for (let first = 0; first < records.lengths.length; first += checkedAtOnce) {
+    terminal.status(`checked ${number(first)} of ${number(records.lengths.length)}`);
     for (const [at, bytes] of (await records.read(first, checkedAtOnce)).entries()) {
       const errors = productFaults(bytes);
       if (errors.length === 0) continue;

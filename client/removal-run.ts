@@ -47,7 +47,11 @@ export async function removeRecords(
 
 /** Reads what a seal must name once, and again when the service says that it was replaced meanwhile. */
 function createSealing(deps: RemovalDeps, action: "withdraw" | "delete") {
-  const { client, patience, key, runId } = deps;
+  const { client, key, runId } = deps;
+  const patience: Patience = {
+    ...deps.patience,
+    onWaiting: (waiting) => isPace(waiting.error) || deps.patience.onWaiting(waiting),
+  };
   const read = async (): Promise<SealContext> =>
     (await retryUntil(patience, () => client.sealContext())).body;
   let known: Promise<SealContext> | null = null;
@@ -66,4 +70,9 @@ function createSealing(deps: RemovalDeps, action: "withdraw" | "delete") {
     }
   };
   return (recordId: string): Promise<RemovalOutcome> => send(recordId, false);
+}
+
+/** Many requests at a time find the request rate of the key: that is their pace, and nobody needs to be told. */
+function isPace(error: Error): boolean {
+  return error instanceof SvcProblemError && error.problem["reason"] === "request_rate";
 }

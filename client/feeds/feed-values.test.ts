@@ -63,7 +63,7 @@ it("takes off the mark of a spreadsheet, and refuses its apostrophe where it can
     value: "000123",
     change: expect.any(String),
   });
-  for (const written of ["'000123", "'+1", "1.00E+05", "1E+05"])
+  for (const written of ["'000123", "'sku-1", "'+1", "1.00E+05", "1E+05"])
     expect(readCell(written, { isNumber: true })).toEqual(fault);
   expect(readCell("'=A1", { isNumber: false })).toEqual(fault);
   expect(readCell("'90s poster", { isNumber: false })).toMatchObject({ value: "'90s poster", change: null });
@@ -165,6 +165,8 @@ describe("a text", () => {
     "%%title%%",
     '[gallery ids="1,2"]',
     "Gr?ne Lampe",
+    "Gr??e: 20 cm",
+    "????? lamp",
     "Gr√ºne Lampe",
     "Å¡koda",
     "Î±Î²Î³",

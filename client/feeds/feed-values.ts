@@ -125,13 +125,13 @@ function shown(character: string): string {
 
 /**
  * A cell without the mark by which a spreadsheet knows that it is text (`="000123"`). An apostrophe for the same purpose is a
- * fault before what a spreadsheet would calculate, and before the digits of a number or id: elsewhere it belongs to the text.
+ * fault before what a spreadsheet would calculate, and before a number or id: elsewhere it belongs to the text.
  */
 export function readCell(written: string, { isNumber }: { readonly isNumber: boolean }): ReadValue {
   const marked = /^="([^"]*)"$/.exec(written)?.[1];
   if (marked !== undefined)
     return { value: marked.trim(), change: 'Without the mark ="…" of a spreadsheet.', fault: null };
-  if (/^'[=+@-]/.test(written) || (isNumber && /^'[0-9]/.test(written)))
+  if (/^'[=+@-]/.test(written) || (isNumber && written.startsWith("'")))
     return {
       fault: "Begins with the apostrophe by which a spreadsheet marks text: take it out, and export again.",
     };

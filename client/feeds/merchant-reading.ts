@@ -7,6 +7,9 @@ import type { MerchantItem } from "./merchant-item.ts";
 /** A shop's own words for what an attribute says, by attribute; null for an attribute that is left out. */
 export type Words = ReadonlyMap<string, Readonly<Record<string, string>> | null>;
 
+/** The parts of `shipping` besides its country, without which it holds wherever the product is offered. */
+const shippingPart = /^(?:region|service|price|postal_code|location_|(?:min|max)_|handling_)/;
+
 /** What an item says, read once: an attribute that is asked for counts as used. */
 export class Reading {
   readonly notes: FeedNote[];
@@ -55,7 +58,11 @@ export class Reading {
   countries(name: string): readonly string[] {
     return this.parts(name).flatMap((parts) => {
       const country = parts.get("country");
-      return country === undefined ? [] : [this.#meant(name, country).toUpperCase()];
+      if (country !== undefined) return [this.#meant(name, country).toUpperCase()];
+      const odd = [...parts].find(([part]) => !shippingPart.test(part));
+      if (odd !== undefined)
+        this.#unreadable(name, odd.join(" "), "Has no country, and a part that nobody knows.");
+      return [];
     });
   }
 

@@ -37,6 +37,7 @@ describe("a merchant feed as XML", () => {
     ["price", "<g:price>59.00 USD<", "<g:price>59.00 USD<b/><"],
     ["shipping", "<g:country>US<", "<g:country>U<b>S</b><"],
     ["shipping", "<g:country>US<", "DE<g:country>US<"],
+    ["shipping", "<g:country>US</g:country>", "<g:land>US</g:land>"],
     ["title", "<title>Desk lamp", "<title><b>Desk</b> lamp"],
   ])("leaves out an item with elements within %s, whatever is the default: %s", async (name, from, to) => {
     const defaults = { availability: "out_of_stock", product_name: "Lamp", countries: ["DE"] };

@@ -14,9 +14,12 @@ import { type FeedMapping, mappedMembers } from "./feed-mapping.ts";
 import { type ReadValue, readAmount, readCell, readGtin, readLink } from "./feed-values.ts";
 import { isMerchantHeader } from "./merchant-item.ts";
 import { leftOver, readText } from "./published-text.ts";
+import { shortened } from "./shorten.ts";
 
 export const productSchema = `svc/products/${products.version}`;
 
+/** Texts of which a part says less, but nothing else. */
+const shortTexts = ["product_name", "short_description"];
 const defaultSeparator = "|";
 const defaultBooleans = { true: ["true", "yes", "1"], false: ["false", "no", "0"] };
 const priceColumn = /^price_([A-Z]{2})$/;
@@ -203,7 +206,10 @@ class RowReader {
       const fault = leftOver(text);
       return fault === null ? text : this.#unusable(column, text, fault);
     }
-    if (field.kind === "text") return this.#text(column, text, field.multiline);
+    if (field.kind === "text") {
+      const read = this.#text(column, text, field.multiline);
+      return read !== null && shortTexts.includes(name) ? this.#shortened(column, read, field.max) : read;
+    }
     const separator = rule?.separator ?? this.#mapping.separator;
     const value = textValue(text, field, {
       ...(separator === undefined ? {} : { separator }),
@@ -213,6 +219,14 @@ class RowReader {
     if (name !== "tags" || !Array.isArray(value)) return value;
     const tags = (value as readonly string[]).map((tag) => this.#text(column, tag, false));
     return tags.includes(null) ? null : (tags as readonly string[]);
+  }
+
+  #shortened(column: string, text: string, max: number): string {
+    const short = shortened(text, max);
+    const detail = `Shortened to at most ${max} characters.`;
+    if (short !== text)
+      this.#notes.push(note("value_changed", "value_shortened", { attribute: column, value: text, detail }));
+    return short;
   }
 
   /** What is optional and cannot be used is left out. */

@@ -56,7 +56,7 @@ const leftOvers: readonly (readonly [RegExp, (found: string) => string])[] = [
     (found) => `${found} is UTF-8 that was read in another encoding: export the file again as UTF-8.`,
   ],
   [
-    /(?<![^\s(])[\p{L}-]*\p{L}\?\p{Ll}+(?![^\s.,;:!)])/u,
+    /(?<!\S)(?:[^\s/=&]{0,40}\p{L}\?{1,9}\p{Ll}[^\s/=&]{0,40}|\?{2,9})(?!\S)/u,
     (found) => `${found} has ? where a letter was lost: export the file again as UTF-8.`,
   ],
   [

@@ -1,18 +1,29 @@
 // Reads a file of products in any of the formats, as it arrives, into the exact bytes to seal.
 
+import { ok, type Result } from "../../protocol/result.ts";
 import { isObject } from "../../std/is-object.ts";
 import { base64Length, recordCharactersMax } from "../batch.ts";
 import { type JsonValue, parseJsonText, recordBytes } from "../record-bytes.ts";
+import type { CsvRow } from "./csv.ts";
 import { FeedError, type FeedItem, type FeedNote, markupKept, note } from "./feed-item.ts";
 import { emptyMapping, type FeedMapping, mappedMembers } from "./feed-mapping.ts";
 import { type Bytes, type FeedEncoding, linesOf, peek, textOf } from "./feed-text.ts";
 import { arrayItems } from "./json-items.ts";
+import { jsonLdItems } from "./json-ld.ts";
 import { isMerchantHeader } from "./merchant-item.ts";
 import { createMerchantMapper } from "./merchant-product.ts";
 import { merchantRows } from "./merchant-tsv.ts";
 import { merchantXmlItems } from "./merchant-xml.ts";
-import { createColumnReader, membersOf, productSchema } from "./product-columns.ts";
+import { createColumnReader, membersOf, productSchema, type RowRecord } from "./product-columns.ts";
 import { hasMarkup, leftOver } from "./published-text.ts";
+import {
+  type ShopExport,
+  ShopRows,
+  shopExportOf,
+  shopHeader,
+  shopMapping,
+  shopSettings,
+} from "./shop-exports.ts";
 import { headerFields, separatorOf, tableRows } from "./table-rows.ts";
 
 export const feedFormats = ["ndjson", "json", "csv", "tsv", "merchant-tsv", "merchant-xml"] as const;
@@ -60,8 +71,8 @@ export async function readFeed(bytes: Bytes, options: FeedOptions = {}): Promise
   if (misnamed !== null) throw new FeedError(0, misnamed);
   const separator = separatorOf(start);
   const items = {
-    ndjson: () => jsonItems(linesOf(text, itemLengthMax), withSet(options), true),
-    json: () => jsonItems(placed(arrayItems(text, itemLengthMax)), withSet(options), false),
+    ndjson: () => jsonItems(linesOf(text, itemLengthMax), options, true),
+    json: () => jsonItems(placed(arrayItems(text, itemLengthMax)), options, false),
     csv: () => rowItems(tableRows(text, separator, itemLengthMax), options),
     tsv: () => rowItems(tableRows(text, "\t", itemLengthMax), options),
     "merchant-tsv": () => merchantItems(merchantRows(text, separator, itemLengthMax), options),
@@ -113,27 +124,57 @@ async function* placed(items: ReturnType<typeof arrayItems>) {
 
 async function* jsonItems(
   lines: AsyncIterable<{ readonly line: number; readonly text: string }>,
-  mapping: FeedMapping,
+  options: FeedOptions,
   isLines: boolean,
 ): AsyncGenerator<FeedItem> {
+  const mapping = withSet(options);
   const defaults = membersOf(mapping.defaults);
   const constants = membersOf(mapping.constants);
-  let isFirst = isLines;
-  for await (const { line, text } of lines) {
+  const mapper = createMerchantMapper({ mapping, nowMs: options.nowMs ?? Date.now() });
+  for await (const { line, text } of isLines ? wholeObject(lines) : lines) {
     if (text.trim() === "") continue;
     const parsed = parseJsonText(text);
-    const list = isFirst && parsed.ok ? listWithin(parsed.value) : null;
-    if (!parsed.ok && isFirst && /[[{,]$/.test(text.trim()))
-      throw new FeedError(line, oneValue("over several lines"));
-    if (list !== null) throw new FeedError(line, oneValue(`with the products in ${JSON.stringify(list)}`));
-    isFirst = false;
-    if (parsed.ok) yield judged(itemOf(line, completed(parsed.value, defaults, constants)), parsed.value);
-    else
+    const described = parsed.ok ? jsonLdItems(line, parsed.value) : null;
+    if (described !== null) for (const each of described) yield mapper.map(each);
+    else if (parsed.ok) {
+      const list = isLines ? listWithin(parsed.value) : null;
+      if (list !== null) throw new FeedError(line, oneValue(`with the products in ${JSON.stringify(list)}`));
+      yield judged(itemOf(line, completed(parsed.value, defaults, constants)), parsed.value);
+    } else
       yield leftOut(
         line,
         note("item_left_out", "syntax_invalid", { attribute: "", value: text, detail: parsed.detail }),
       );
   }
+}
+
+/** Maximum characters of an object over several lines, which is read as a whole. */
+const wholeLengthMax = 16_777_216;
+
+/** The lines, or what they are together if that is JSON-LD. Rejects with {@link FeedError} for another object over lines. */
+async function* wholeObject(lines: AsyncIterable<{ readonly line: number; readonly text: string }>) {
+  let whole: { readonly line: number; readonly texts: string[]; length: number } | null = null;
+  let isFirst = true;
+  for await (const { line, text } of lines) {
+    if (
+      whole === null &&
+      (!isFirst || text.trim() === "" || !/[[{,]$/.test(text.trim()) || parseJsonText(text).ok)
+    ) {
+      isFirst &&= text.trim() === "";
+      yield { line, text };
+      continue;
+    }
+    whole ??= { line, texts: [], length: 0 };
+    whole.texts.push(text);
+    whole.length += text.length;
+    if (whole.length > wholeLengthMax) throw new FeedError(whole.line, oneValue("over several lines"));
+  }
+  if (whole === null) return;
+  const text = whole.texts.join("\n");
+  const parsed = parseJsonText(text);
+  if (!parsed.ok || jsonLdItems(whole.line, parsed.value) === null)
+    throw new FeedError(whole.line, oneValue("over several lines"));
+  yield { line: whole.line, text };
 }
 
 function oneValue(how: string): string {
@@ -177,23 +218,57 @@ function completed(
   return isObject(value) ? { schema: productSchema, ...defaults, ...value, ...constants } : value;
 }
 
-async function* rowItems(
-  rows: ReturnType<typeof tableRows>,
-  { mapping = emptyMapping, set }: FeedOptions,
-): AsyncGenerator<FeedItem> {
-  let reader: ReturnType<typeof createColumnReader> | null = null;
+async function* rowItems(rows: ReturnType<typeof tableRows>, options: FeedOptions): AsyncGenerator<FeedItem> {
+  const { mapping = emptyMapping, set } = options;
+  let reader: RowsReader | null = null;
   for await (const row of rows) {
     const { line } = row;
     if ("fault" in row) yield leftOut(line, row.fault);
     else if (reader === null) {
-      reader = createColumnReader(row.fields, mapping, set);
-      if (!reader.ok) throw new FeedError(line, reader.detail);
-    } else if (reader.ok) {
-      const { id, record, notes } = reader.value.read(row.fields);
+      const isMapped = mapping.columns !== undefined || mapping.prices !== undefined;
+      const program = isMapped ? null : shopExportOf(row.fields);
+      const read =
+        program === null ? createColumnReader(row.fields, mapping, set) : shopReader(program, row, options);
+      if (!read.ok) throw new FeedError(line, read.detail);
+      reader = read.value;
+    } else {
+      const read = reader.read(row.fields);
+      if (read === null) continue;
+      const { id, record, notes } = read;
       if (record === null) yield { place: line, id, bytes: null, notes };
       else yield { ...itemOf(line, record), notes };
     }
   }
+}
+
+/** Reads rows; null for one that is no item. */
+interface RowsReader {
+  read(cells: readonly string[]): RowRecord | null;
+}
+
+/** Reads the rows of a shop program's export. */
+function shopReader(
+  program: ShopExport,
+  { fields, line }: CsvRow,
+  options: FeedOptions,
+): Result<RowsReader, "column_unknown" | "column_twice"> {
+  const [shop, currency] = shopSettings.map((name) => options.set?.get(name));
+  if (shop === undefined || currency === undefined)
+    throw new FeedError(
+      line,
+      `This is an export of products by ${program.program}, which does not say where the shop is and what its prices are in: --set shop=https://shop.example --set currency=EUR.`,
+    );
+  const members = [...(options.set ?? [])].filter(([name]) => !shopSettings.some((each) => each === name));
+  const mapping = withSet({ ...options, set: new Map(members) });
+  const rows = new ShopRows(program, fields, { shop, nowMs: options.nowMs ?? Date.now(), mapping });
+  const columns = createColumnReader(shopHeader, shopMapping(mapping, currency));
+  if (!columns.ok) return columns;
+  return ok({
+    read: (cells) => {
+      const row = rows.row(cells);
+      return row === null ? null : columns.value.read(row);
+    },
+  });
 }
 
 async function* merchantItems(

@@ -41,6 +41,10 @@ export async function* tableRows(
   rowLengthMax: number,
 ): AsyncGenerator<TableRow> {
   let columns: number | null = null;
+  /** A row that is not yielded before the next is known, and whether it is a piece of one. */
+  let last: CsvRow | null = null;
+  let isPiece = false;
+  let began = { first: "", length: 0 };
   for await (const row of csvRows(text, separator, rowLengthMax)) {
     const { line, fields } = row;
     const isDeclaration = line === 1 && declaration.test(fields.join(separator));
@@ -50,9 +54,29 @@ export async function* tableRows(
     if (columns === null) {
       columns = fields.length;
       yield row;
-    } else yield sizedRow(row, columns, separator);
+      continue;
+    }
+    const goesOn = last !== null && isRestOf(began, fields, columns);
+    began = goesOn
+      ? { ...began, length: began.length + fields.length - 1 }
+      : { first: fields[0] ?? "", length: fields.length };
+    if (last !== null) yield sizedRow(last, { columns, separator, isPiece: isPiece || goesOn });
+    last = row;
+    isPiece = goesOn;
   }
   if (columns === null) throw new FeedError(0, "The file has no header.");
+  if (last !== null) yield sizedRow(last, { columns, separator, isPiece });
+}
+
+/** Whether a line end within a field has broken a row: fields that do not begin like it complete it. */
+function isRestOf(
+  began: { readonly first: string; readonly length: number },
+  fields: readonly string[],
+  columns: number,
+): boolean {
+  const isLikeIt = shapeOf(began.first) === shapeOf(fields[0] ?? "");
+  const length = fields.findLastIndex((field) => field !== "") + 1;
+  return !isLikeIt && began.length < columns && began.length + length - 1 <= columns;
 }
 
 function unclosed(field: string): string {
@@ -106,9 +130,16 @@ function separatorsAtEnd(line: string, separator: Separator): number {
   return line.length - at;
 }
 
-function sizedRow(row: CsvRow, columns: number, separator: Separator): TableRow {
+interface Sizing {
+  readonly columns: number;
+  readonly separator: Separator;
+  readonly isPiece: boolean;
+}
+
+function sizedRow(row: CsvRow, sizing: Sizing): TableRow {
   const { line, fields } = row;
-  const detail = sizeFault(row, columns, separator);
+  const { columns } = sizing;
+  const detail = sizeFault(row, sizing);
   if (detail === null) {
     const missing = Array.from({ length: Math.max(0, columns - fields.length) }, () => "");
     return { ...row, fields: [...fields.slice(0, columns), ...missing] };
@@ -120,14 +151,14 @@ function sizedRow(row: CsvRow, columns: number, separator: Separator): TableRow 
 /** Why the fields of a row may be those of other columns or rows; null where nothing but empty ones is missing or too much. */
 function sizeFault(
   { fields, isCut, hasStrayQuote }: CsvRow,
-  columns: number,
-  separator: Separator,
+  { columns, separator, isPiece }: Sizing,
 ): string | null {
   if (hasStrayQuote && separator !== "\t")
     return 'A quote within a quoted field is not doubled (""), so nobody can tell where the field ends.';
   const isShort = fields.length < columns;
   const size = `${fields.length} fields, the header has ${columns}.`;
   if (isShort && isCut) return `${size} The line has no end, so the file may not be whole.`;
+  if (isPiece) return `${size} It seems to be a piece of a row: quote a field that has a line end in it.`;
   const hasMore = fields.slice(columns).some((field) => field.trim() !== "");
   // A field over several lines in a row that lacks some may have swallowed them.
   const isJoined = isShort && fields.some((field) => /[\r\n]/.test(field));

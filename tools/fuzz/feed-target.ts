@@ -33,6 +33,8 @@ export const feed: FuzzTarget = {
     '[{"business_product_id":"1"},{"a":[1,{"b":"]"}]}]',
     '{"business_product_id":"1"}\n{"a":1}',
     "business_product_id,price_US,price_currency_US\n1,5,USD\n",
+    '{"@type":"Product","sku":"1","name":"T","offers":{"price":5,"priceCurrency":"USD","availability":"InStock"}}',
+    '{\n"@graph":[\n{"@type":"Product","sku":"1","name":"T"}]}',
   ].map(utf8),
   words: [
     "<item>",
@@ -55,6 +57,8 @@ export const feed: FuzzTarget = {
     "{",
     "}",
     "\u{1f48e}",
+    '"@type":"Product"',
+    '"@graph":',
   ],
   check: async (input) => {
     const whole = await outcome(input, input.length);

@@ -2,6 +2,7 @@
 
 import { bulkTargets } from "./bulk-targets.ts";
 import { documentTargets } from "./document-targets.ts";
+import { feedFacts } from "./feed-facts-target.ts";
 import { feed } from "./feed-target.ts";
 import { httpTargets } from "./http-targets.ts";
 import { image } from "./image-target.ts";
@@ -14,6 +15,7 @@ export const fuzzTargets: readonly FuzzTarget[] = [
   ...otherTargets,
   ...bulkTargets,
   feed,
+  feedFacts,
   image,
 ];
 

@@ -1,0 +1,314 @@
+// Small exports with the columns that each program documents, and what is published of them.
+
+import { describe, expect, it } from "vitest";
+import { productFaults } from "../product-check.ts";
+import { itemsOf, notesOf, recordOf } from "./feed.fixture.ts";
+
+const nowMs = Date.parse("2026-11-22T12:00:00Z");
+const set = new Map([
+  ["shop", "https://shop.example/"],
+  ["currency", "EUR"],
+  ["language", "en"],
+  ["countries", "AT|DE"],
+  ["brand", "House"],
+  ["category", "clothing"],
+]);
+
+/** A table of columns and rows in which cells are named, the others empty. */
+function exportOf(columns: string, rows: readonly Readonly<Record<string, string>>[]): string {
+  const names = columns.split(",").map((name) => (name === "GTIN_" ? "GTIN, UPC, EAN, or ISBN" : name));
+  const quoted = (cell: string): string => (/[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
+  return [
+    names.map(quoted).join(","),
+    ...rows.map((row) => names.map((name) => quoted(row[name] ?? "")).join(",")),
+  ]
+    .join("\n")
+    .concat("\n");
+}
+
+const shopify =
+  "Handle,Title,Body (HTML),Vendor,Product Category,Type,Tags,Published,Option1 Name,Option1 Value,Option2 Name,Option2 Value,Option3 Name,Option3 Value,Variant SKU,Variant Grams,Variant Inventory Tracker,Variant Inventory Qty,Variant Inventory Policy,Variant Fulfillment Service,Variant Price,Variant Compare At Price,Variant Requires Shipping,Variant Taxable,Variant Barcode,Image Src,Image Position,Image Alt Text,Gift Card,SEO Title,SEO Description,Variant Image,Variant Weight Unit,Variant Tax Code,Cost per item,Status";
+const wooCommerce =
+  "ID,Type,SKU,GTIN_,Name,Published,Is featured?,Visibility in catalog,Short description,Description,Date sale price starts,Date sale price ends,Tax status,Tax class,In stock?,Stock,Low stock amount,Backorders allowed?,Sold individually?,Sale price,Regular price,Categories,Tags,Shipping class,Images,Parent,External URL,Position,Brands";
+const magento =
+  "sku,store_view_code,attribute_set_code,product_type,categories,product_websites,name,description,short_description,weight,product_online,tax_class_name,visibility,price,special_price,special_price_from_date,special_price_to_date,url_key,qty,allow_backorders,is_in_stock,additional_attributes";
+
+const shirt = {
+  ...{
+    Handle: "shirt",
+    Title: "Shirt",
+    "Body (HTML)": "<p>A shirt.</p>",
+    Vendor: "Loom",
+    Tags: "new, linen",
+    Published: "TRUE",
+    Status: "active",
+  },
+  ...{
+    "Product Category": "Apparel & Accessories > Clothing > Shirts & Tops",
+    "Option1 Value": "S",
+    "Variant SKU": "shirt-s",
+  },
+  ...{
+    "Variant Inventory Tracker": "shopify",
+    "Variant Inventory Qty": "3",
+    "Variant Inventory Policy": "deny",
+  },
+  ...{ "Variant Price": "20.00", "Variant Compare At Price": "30.00", "Variant Barcode": "'4006381333931" },
+};
+const hoodie = {
+  ...{
+    ID: "7",
+    Type: "simple",
+    SKU: "hoodie",
+    Name: "Hoodie",
+    Published: "1",
+    "In stock?": "1",
+    "Regular price": "45",
+    Categories: "Clothing > Hoodies, Sale",
+  },
+  ...{
+    "Short description": "A <b>warm</b> hoodie.",
+    Tags: "warm",
+    Brands: "Loom",
+    "Sale price": "40",
+    "Date sale price ends": "2026-11-30",
+  },
+};
+const bag = {
+  ...{
+    sku: "24-MB01",
+    product_type: "simple",
+    categories: "Default Category/Gear,Default Category/Gear/Bags",
+    name: "Duffle Bag",
+    description: "<p>A bag.</p>",
+  },
+  ...{
+    product_online: "1",
+    visibility: "Catalog, Search",
+    price: "34.000000",
+    url_key: "duffle-bag",
+    is_in_stock: "1",
+    qty: "100",
+  },
+};
+
+describe("an export of products", () => {
+  it("by Shopify has a product for each variant, which has what the first row says of it", async () => {
+    const rows = [
+      shirt,
+      {
+        Handle: "shirt",
+        "Option1 Value": "M",
+        "Variant SKU": "shirt-m",
+        "Variant Price": "21.00",
+        "Variant Inventory Tracker": "shopify",
+        "Variant Inventory Qty": "0",
+        "Variant Inventory Policy": "deny",
+      },
+      { Handle: "shirt", "Image Src": "https://shop.example/2.jpg", "Image Position": "2" },
+      { ...shirt, Handle: "draft", "Variant SKU": "draft", Status: "draft" },
+      { ...shirt, Handle: "odd", "Variant SKU": "odd", "Variant Inventory Qty": "many" },
+    ];
+    const items = await itemsOf(exportOf(shopify, rows), { set, nowMs });
+    expect(
+      items.map(({ id, bytes }) => [
+        id,
+        bytes === null ? null : productFaults(bytes).map(({ pointer }) => pointer),
+      ]),
+    ).toEqual([
+      ["shirt-s", []],
+      ["shirt-m", []],
+      ["odd", ["/availability"]],
+    ]);
+    expect(recordOf(items[0])).toEqual({
+      ...{
+        schema: "svc/products/1",
+        business_product_id: "shirt-s",
+        product_name: "Shirt – S",
+        short_description: "A shirt.",
+        brand: "Loom",
+      },
+      ...{
+        gtin: "4006381333931",
+        product_url: "https://shop.example/products/shirt",
+        availability: "in_stock",
+        tags: ["new", "linen"],
+      },
+      ...{
+        category: "clothing",
+        vertical: "apparel",
+        channel: "online",
+        language: "en",
+        on_sale: true,
+        countries: ["AT", "DE"],
+      },
+      prices: ["AT", "DE"].map((country) => ({ country, currency: "EUR", amount: "20.00" })),
+    });
+    expect(recordOf(items[1])).toMatchObject({
+      ...{ product_name: "Shirt – M", short_description: "A shirt.", brand: "Loom", category: "clothing" },
+      ...{ availability: "out_of_stock", on_sale: false, prices: [{ amount: "21.00" }, {}] },
+    });
+  });
+
+  it("by WooCommerce takes the sale price while it holds, and skips what is hidden or has variations", async () => {
+    const rows = [
+      hoodie,
+      { ...hoodie, ID: "8", SKU: "ended", "Date sale price ends": "2026-11-01" },
+      { ...hoodie, ID: "9", SKU: "", Type: "variable", "Regular price": "" },
+      {
+        ID: "10",
+        SKU: "var-1",
+        Type: "variation",
+        Parent: "id:9",
+        Name: "Hoodie - S",
+        Published: "1",
+        "In stock?": "0",
+        "Regular price": "50",
+      },
+      { ...hoodie, ID: "11", SKU: "private", Published: "0" },
+      { ...hoodie, ID: "12", SKU: "odd", "Sale price": "4,50", "In stock?": "perhaps" },
+    ];
+    const items = await itemsOf(exportOf(wooCommerce, rows), { set, nowMs });
+    const facts = items.map(
+      (item) => recordOf(item) as Record<string, unknown> & { prices: { amount: string }[] },
+    );
+    expect(
+      facts
+        .slice(0, 3)
+        .map((each) => [
+          each["business_product_id"],
+          each["on_sale"],
+          each.prices[0]?.amount,
+          each["product_url"],
+          each["availability"],
+        ]),
+    ).toEqual([
+      ["hoodie", true, "40", "https://shop.example/?p=7", "in_stock"],
+      ["ended", false, "45", "https://shop.example/?p=8", "in_stock"],
+      ["var-1", false, "50", "https://shop.example/?p=9", "out_of_stock"],
+    ]);
+    for (const item of items.slice(0, 3)) expect(productFaults(item.bytes ?? new Uint8Array())).toEqual([]);
+    expect([items[3]?.id, items[3]?.bytes, ...notesOf(items[3])]).toEqual([
+      "odd",
+      null,
+      "short_description markup_removed",
+      "on_sale value_invalid",
+      "price value_invalid",
+    ]);
+    expect(facts[2]).toMatchObject({ short_description: "A warm hoodie.", tags: ["warm"], brand: "Loom" });
+  });
+
+  it("by Magento has addresses of their keys, and skips rows of store views", async () => {
+    const rows = [
+      bag,
+      { ...bag, store_view_code: "de", name: "Tasche" },
+      { ...bag, sku: "part", visibility: "Not Visible Individually" },
+      { ...bag, sku: "all", product_type: "configurable", price: "" },
+      { ...bag, sku: "sale", special_price: "30", special_price_from_date: "2026-11-01 00:00:00" },
+      { ...bag, sku: "guess", special_price: "30", special_price_from_date: "11/1/26" },
+    ];
+    const items = await itemsOf(exportOf(magento, rows), { set, nowMs });
+    expect(items.map(({ id, bytes }) => [id, bytes === null ? null : productFaults(bytes)])).toEqual([
+      ["24-MB01", []],
+      ["sale", []],
+      ["guess", null],
+    ]);
+    expect(recordOf(items[0])).toMatchObject({
+      product_url: "https://shop.example/duffle-bag.html",
+      on_sale: false,
+      brand: "House",
+    });
+    expect(recordOf(items[1])).toMatchObject({ on_sale: true, prices: [{ amount: "30" }, {}] });
+  });
+
+  it("says what it does not say of the shop, and is a table like others with a mapping of one's own", async () => {
+    const file = exportOf(shopify, [shirt]);
+    await expect(itemsOf(file)).rejects.toThrow("by Shopify, which does not say where the shop is");
+    const mapping = { v: 1, columns: { Handle: "business_product_id" } } as const;
+    await expect(itemsOf(file, { mapping })).rejects.toThrow('no column "Title"');
+  });
+});
+
+describe("JSON-LD of schema.org", () => {
+  const lamp = {
+    ...{
+      "@context": "https://schema.org",
+      "@type": "Product",
+      sku: "lamp-1",
+      name: "Lamp",
+      description: "<p>A lamp.</p>",
+      gtin13: "4006381333931",
+    },
+    ...{
+      brand: { "@type": "Brand", name: "Glim" },
+      url: "https://shop.example/lamp",
+      category: "Home & Garden > Lighting",
+      image: "https://shop.example/1.jpg",
+    },
+    offers: {
+      ...{
+        "@type": "Offer",
+        price: 19.9,
+        priceCurrency: "EUR",
+        availability: "InStock",
+        itemCondition: "https://schema.org/UsedCondition",
+      },
+      shippingDetails: { shippingDestination: { "@type": "DefinedRegion", addressCountry: "DE" } },
+    },
+  };
+  const options = { nowMs, set: new Map([["language", "en"]]) };
+
+  it.each([
+    ["one for each line", JSON.stringify(lamp)],
+    ["an array", JSON.stringify([lamp])],
+    ["a graph over several lines", JSON.stringify({ "@graph": [{ "@type": "WebPage" }, lamp] }, null, 2)],
+    [
+      "a list of items",
+      JSON.stringify({ "@type": "ItemList", itemListElement: [{ "@type": "ListItem", item: lamp }] }),
+    ],
+  ])("is read as %s", async (_name, contents) => {
+    const items = await itemsOf(contents, options);
+    expect(items.map(notesOf)).toEqual([["description markup_removed", "image attribute_not_in_schema"]]);
+    expect(recordOf(items[0])).toMatchObject({
+      ...{
+        business_product_id: "lamp-1",
+        product_name: "Lamp",
+        short_description: "A lamp.",
+        brand: "Glim",
+        gtin: "4006381333931",
+      },
+      ...{
+        product_url: "https://shop.example/lamp",
+        category: "lighting",
+        availability: "in_stock",
+        countries: ["DE"],
+      },
+      ...{
+        tags: ["used", "Home & Garden", "Lighting"],
+        prices: [{ country: "DE", currency: "EUR", amount: "19.9" }],
+      },
+    });
+  });
+
+  it.each([
+    ["availability", { availability: "https://schema.org/SoldOut" }],
+    ["availability", { availability: { status: true } }],
+    ["price", { price: "1.299" }],
+    ["price", { price: undefined, lowPrice: 5 }],
+    ["expiration_date", { priceValidUntil: "2026-11-01" }],
+  ])("is left out for %s: %j", async (attribute, changes) => {
+    const [item] = await itemsOf(
+      JSON.stringify({ ...lamp, offers: { ...lamp.offers, ...changes } }),
+      options,
+    );
+    expect(item?.bytes).toBeNull();
+    expect(item?.notes.map((each) => each.attribute)).toContain(attribute);
+  });
+
+  it("is left out with two prices", async () => {
+    const offers = [lamp.offers, { ...lamp.offers, price: 25 }];
+    const [item] = await itemsOf(JSON.stringify({ ...lamp, offers }), options);
+    expect(item?.bytes).toBeNull();
+    expect(notesOf(item)).toContain("price given_twice");
+  });
+});

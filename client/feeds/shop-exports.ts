@@ -1,0 +1,282 @@
+// Exports of the products of shop programs, as those programs document their columns. Each is read without a mapping: rows that
+// are no product of their own are skipped, what a variant leaves empty is that of its product, and columns that say nothing of
+// a product here are ignored. What is derived of several columns (availability, prices, addresses) is in columns of its own,
+// and a cell that cannot be used is passed on as it is, so that it becomes a fault of its row.
+
+import { verticalOf } from "../../protocol/records/vocabularies/taxonomy.ts";
+import type { FeedMapping } from "./feed-mapping.ts";
+import { categoryOf, ownCategories } from "./google-categories.ts";
+import { parseInstant } from "./merchant-price.ts";
+
+/** Cells by column. */
+type Cells = Readonly<Record<string, string>>;
+
+export interface ShopExport {
+  readonly program: string;
+  /** Columns by which an export is recognised. */
+  readonly columns: readonly string[];
+  /** What a row is of a product; null for a row that is none. `parent` is the row of the product of which it is a variant. */
+  readonly productOf: (cells: Cells, from: From) => Product | null;
+  /** What other rows name a row by. */
+  readonly namesOf: (cells: Cells) => readonly string[];
+  readonly parentOf: (cells: Cells) => string | null;
+}
+
+interface From {
+  readonly shop: string;
+  readonly nowMs: number;
+  readonly parent: Cells;
+}
+
+/** Cells of members, and those that are read by a rule. */
+interface Product {
+  readonly id: string;
+  readonly name: string;
+  readonly text: string;
+  readonly brand: string;
+  readonly gtin: string;
+  readonly url: string;
+  readonly availability: string;
+  readonly tags: readonly string[];
+  /** Names of the category, the program's own first; a heading of the shop's own contradicts no default. */
+  readonly category: string;
+  readonly headings: readonly string[];
+  readonly price: string;
+  readonly onSale: string;
+}
+
+const decimal = /^[0-9]+(?:\.[0-9]+)?$/;
+
+/** A price and one that may be lower for a time, as a current price and whether it is a sale. */
+function priced(regular: string, sale: string, isNow: boolean | null): Pick<Product, "price" | "onSale"> {
+  if (sale === "" || isNow === false) return { price: regular, onSale: "no" };
+  if (isNow === null || !decimal.test(sale) || !decimal.test(regular)) return { price: sale, onSale: sale };
+  const isLower = Number(sale) > 0 && Number(sale) < Number(regular);
+  return { price: isLower ? sale : regular, onSale: isLower ? "yes" : "no" };
+}
+
+/** Whether a period holds; null where one of its ends is not a time. */
+function isWithin(from: string, until: string, nowMs: number): boolean | null {
+  const fromMs = from === "" ? Number.NEGATIVE_INFINITY : parseInstant(from);
+  const untilMs = until === "" ? Number.POSITIVE_INFINITY : parseInstant(until, "end");
+  return fromMs === null || untilMs === null ? null : fromMs <= nowMs && nowMs < untilMs;
+}
+
+function listed(text: string, separator: string): readonly string[] {
+  return text.split(separator).map((each) => each.trim());
+}
+
+const cell = (cells: Cells, name: string): string => cells[name] ?? "";
+/** What a variant leaves empty is that of its product. */
+const inherited = ({ parent }: From, cells: Cells, name: string): string =>
+  cell(cells, name) || cell(parent, name);
+
+/** help.shopify.com, «Using CSV files to import and export products». */
+const shopify: ShopExport = {
+  program: "Shopify",
+  columns: ["Handle", "Title", "Vendor", "Variant Price"],
+  namesOf: (cells) => (cell(cells, "Title") === "" ? [] : [cell(cells, "Handle")]),
+  parentOf: (cells) => cell(cells, "Handle"),
+  productOf: (cells, from) => {
+    const of = (name: string): string => inherited(from, cells, name);
+    const price = cell(cells, "Variant Price");
+    // A row without a price only has a further picture.
+    if (price === "" || /^(?:draft|archived)$/i.test(of("Status")) || /^false$/i.test(of("Published")))
+      return null;
+    const options = [1, 2, 3]
+      .map((at) => cell(cells, `Option${at} Value`))
+      .filter((value) => !["", "Default Title"].includes(value));
+    const before = cell(cells, "Variant Compare At Price");
+    const handle = cell(cells, "Handle");
+    return {
+      id: cell(cells, "Variant SKU") || [handle, ...options].join("/"),
+      name: [of("Title"), ...(options.length > 0 ? [options.join(" / ")] : [])].join(" – "),
+      text: of("Body (HTML)"),
+      brand: of("Vendor"),
+      gtin: cell(cells, "Variant Barcode").replace(/^'/, ""),
+      url: handle === "" ? "" : `${from.shop}/products/${handle}`,
+      availability: shopifyStock(cells),
+      tags: listed(of("Tags"), ","),
+      category: of("Product Category") || of("Google Shopping / Google Product Category"),
+      headings: [of("Type")],
+      ...(before === "" || before === "0"
+        ? { price, onSale: "no" }
+        : { ...priced(before, price, true), price }),
+    };
+  },
+};
+
+function shopifyStock(cells: Cells): string {
+  const quantity = cell(cells, "Variant Inventory Qty");
+  if (cell(cells, "Variant Inventory Tracker") === "") return "in_stock";
+  if (!/^-?[0-9]+$/.test(quantity)) return quantity;
+  if (Number(quantity) > 0) return "in_stock";
+  return /^continue$/i.test(cell(cells, "Variant Inventory Policy")) ? "backorder" : "out_of_stock";
+}
+
+/** woocommerce.com, «Product CSV Importer and Exporter». */
+const wooCommerce: ShopExport = {
+  program: "WooCommerce",
+  columns: ["ID", "Type", "SKU", "Name", "In stock?", "Regular price"],
+  namesOf: (cells) => [`id:${cell(cells, "ID")}`, cell(cells, "SKU")],
+  parentOf: (cells) => cell(cells, "Parent") || null,
+  productOf: (cells, from) => {
+    const of = (name: string): string => inherited(from, cells, name);
+    const types = listed(cell(cells, "Type"), ",");
+    const isHidden = of("Published") !== "1" || /^hidden$/i.test(of("Visibility in catalog"));
+    if (isHidden || types.includes("variable") || types.includes("grouped")) return null;
+    const page = cell(types.includes("variation") ? from.parent : cells, "ID");
+    const isNow = isWithin(
+      cell(cells, "Date sale price starts"),
+      cell(cells, "Date sale price ends"),
+      from.nowMs,
+    );
+    const paths = listed(of("Categories"), ",");
+    return {
+      id: cell(cells, "SKU") || cell(cells, "ID"),
+      name: of("Name"),
+      text: of("Short description") || of("Description"),
+      brand: of("Brands"),
+      gtin: cell(cells, "GTIN, UPC, EAN, or ISBN"),
+      url: cell(cells, "External URL") || (page === "" ? "" : `${from.shop}/?p=${page}`),
+      availability:
+        { "1": "in_stock", "0": "out_of_stock" }[cell(cells, "In stock?")] ?? cell(cells, "In stock?"),
+      tags: listed(of("Tags"), ","),
+      category: "",
+      headings: paths,
+      ...priced(cell(cells, "Regular price"), cell(cells, "Sale price"), isNow),
+    };
+  },
+};
+
+/** experienceleague.adobe.com, «Product attributes for import and export» (Magento Open Source, Adobe Commerce). */
+const magento: ShopExport = {
+  program: "Magento",
+  columns: ["sku", "store_view_code", "product_type", "product_online", "price", "url_key"],
+  namesOf: () => [],
+  parentOf: () => null,
+  productOf: (cells, { shop, nowMs }) => {
+    const isHidden =
+      cell(cells, "product_online") === "2" || cell(cells, "visibility") === "Not Visible Individually";
+    const isPart = /^(?:configurable|bundle|grouped)$/.test(cell(cells, "product_type"));
+    // A row of a store view has the texts of another language for a product that has a row of its own.
+    if (isHidden || isPart || cell(cells, "store_view_code") !== "") return null;
+    const isNow = isWithin(
+      cell(cells, "special_price_from_date"),
+      cell(cells, "special_price_to_date"),
+      nowMs,
+    );
+    const [key, stock] = [cell(cells, "url_key"), cell(cells, "is_in_stock")];
+    const paths = listed(cell(cells, "categories"), ",").map((path) =>
+      listed(path, "/").slice(1).join(" > "),
+    );
+    return {
+      id: cell(cells, "sku"),
+      name: cell(cells, "name"),
+      text: cell(cells, "short_description") || cell(cells, "description"),
+      brand: "",
+      gtin: "",
+      url: key === "" ? "" : `${shop}/${key}.html`,
+      availability: { "1": "in_stock", "0": "out_of_stock" }[stock] ?? stock,
+      tags: [],
+      category: "",
+      headings: paths,
+      ...priced(cell(cells, "price"), cell(cells, "special_price"), isNow),
+    };
+  },
+};
+
+/** The export that a header is of; null for any other table. */
+export function shopExportOf(header: readonly string[]): ShopExport | null {
+  const names = new Set(header.map((name) => name.trim()));
+  return (
+    [shopify, wooCommerce, magento].find(({ columns }) => columns.every((name) => names.has(name))) ?? null
+  );
+}
+
+/** What `--set` says of a shop besides members: none of these exports names it. */
+export const shopSettings = ["shop", "currency"] as const;
+
+export const shopHeader = [
+  ...[
+    "business_product_id",
+    "product_name",
+    "short_description",
+    "brand",
+    "gtin",
+    "product_url",
+    "availability",
+  ],
+  ...["tags", "category", "vertical", "on_sale", "price"],
+];
+
+/** The mapping by which rows under {@link shopHeader} are read. */
+export function shopMapping(mapping: FeedMapping, currency: string): FeedMapping {
+  return {
+    ...mapping,
+    defaults: { channel: "online", ...mapping.defaults },
+    prices: [{ amount: "price", currency }],
+    separator: "|",
+  };
+}
+
+const tagsMax = 20;
+const tagLengthMax = 64;
+
+/** Makes rows under {@link shopHeader} of an export's rows; null for a row that is no product. */
+export class ShopRows {
+  readonly #export: ShopExport;
+  readonly #header: readonly string[];
+  readonly #settings: { readonly shop: string; readonly nowMs: number; readonly category: string };
+  readonly #categories: ReadonlyMap<string, string>;
+  readonly #parents = new Map<string, Cells>();
+
+  constructor(
+    program: ShopExport,
+    header: readonly string[],
+    settings: { readonly shop: string; readonly nowMs: number; readonly mapping: FeedMapping },
+  ) {
+    const { shop, nowMs, mapping } = settings;
+    const category = mapping.defaults?.["category"];
+    this.#export = program;
+    this.#header = header.map((name) => name.trim());
+    this.#settings = {
+      shop: shop.replace(/\/$/, ""),
+      nowMs,
+      category: typeof category === "string" ? category : "",
+    };
+    this.#categories = ownCategories(mapping.categories ?? {});
+  }
+
+  row(fields: readonly string[]): readonly string[] | null {
+    const cells = Object.fromEntries(this.#header.map((name, at) => [name, (fields[at] ?? "").trim()]));
+    for (const name of this.#export.namesOf(cells)) if (name !== "") this.#parents.set(name, cells);
+    const parent = this.#parents.get(this.#export.parentOf(cells) ?? "") ?? {};
+    const product = this.#export.productOf(cells, { ...this.#settings, parent });
+    if (product === null) return null;
+    const tags = product.tags
+      .filter((tag) => tag !== "" && [...tag].length <= tagLengthMax)
+      .slice(0, tagsMax);
+    const category = this.#category(product);
+    return [
+      ...[
+        product.id,
+        product.name,
+        product.text,
+        product.brand,
+        product.gtin,
+        product.url,
+        product.availability,
+      ],
+      ...[[...new Set(tags)].join("|"), category, verticalOf(category) ?? "", product.onSale, product.price],
+    ];
+  }
+
+  #category({ category, headings }: Product): string {
+    const found = categoryOf(
+      [category, ...headings].filter((name) => name !== ""),
+      this.#categories,
+    );
+    return found ?? (category === "" ? this.#settings.category : category);
+  }
+}

@@ -1,0 +1,82 @@
+import { describe, expect, it } from "vitest";
+import { itemsOf, recordOf } from "./feed.fixture.ts";
+import type { FeedOptions } from "./read-feed.ts";
+
+describe("a table", () => {
+  const brands = async (contents: string | Uint8Array, options: FeedOptions = {}) =>
+    (await itemsOf(contents, options)).map(
+      (item) => (recordOf(item) as { brand?: string } | null)?.brand ?? null,
+    );
+
+  it("may declare its separator, have others, and any line ends", async () => {
+    expect(await brands("sep=;\r\nbusiness_product_id;brand\r\n1;A\r\n")).toEqual(["A"]);
+    expect(await brands("business_product_id|brand\n1|A\n")).toEqual(["A"]);
+    expect(await brands("business_product_id;brand\r1;A, B\r2;C")).toEqual(["A, B", "C"]);
+  });
+
+  it("keeps text over several lines, with commas, a field that it is", async () => {
+    const text = "One, two, three,\nfour, five, six\nseven, eight, nine";
+    const rows = await itemsOf(`business_product_id,short_description,brand,tags\n1,"${text}",A,b\n`);
+    expect(recordOf(rows[0])).toMatchObject({ short_description: text, brand: "A" });
+  });
+
+  it.each([
+    ["of two rows", '1,"x,A,b\n2,y",B,c'],
+    ["of three rows", '1,"x,A,b\n2,y,B,c\n3,z",C,d'],
+    ["of a row that lacks its end", '1,"x\n2,z,B,y"'],
+    ["of the last column", '1,x,A,"b\n2,y,B,c"'],
+    ["of rows with empty fields between", '1,"x,,b\n2,y",,c'],
+    ["of rows that end with empty fields", '1,"x,,\n2,y",B,c'],
+    ["of a row that lacks its end, in the second column", '1,"x\n2,z",B,c'],
+    ["of a first column", '"1,x,A,b\n2,y",B,c,d'],
+    ["of short rows", '1,x,"A\n22,y\n3,z",c'],
+  ])("is refused for a field %s", async (_name, rows) => {
+    const reading = itemsOf(`business_product_id,short_description,brand,tags\n${rows}\n`);
+    await expect(reading).rejects.toMatchObject({ place: 2, message: expect.stringContaining("not closed") });
+  });
+
+  it.each([
+    ["has a quote that is not doubled", '1,"24", black",A\n2,x,B,c\n', [null, "B"], "not doubled"],
+    ["is cut off", "1,x,A,b\n2,y,B", ["A", null], "may not be whole"],
+    ["is broken by a line end", "1,x,A\ny z,c\n2,x,B\n", [null, null, "B"], "a piece of a row"],
+    [
+      "is broken by a line end, and has more empty fields",
+      "1,x,A\ny z,c,\n2,x,B\n",
+      [null, null, "B"],
+      "a piece of a row",
+    ],
+    ["lacks empty fields", "1,x,A\n2,y,B,c\n", ["A", "B"], null],
+    ["has a list in its last line", '1,x,A,"Sizes:\nS,M,L"\n', ["A"], null],
+  ])("leaves out a row that %s", async (_name, rows, read, said) => {
+    const items = await itemsOf(`business_product_id,short_description,brand,tags\n${rows}`);
+    expect(items.map((item) => (recordOf(item) as { brand?: string } | null)?.brand ?? null)).toEqual(read);
+    const details = items.flatMap(({ notes }) => notes.map(({ detail }) => detail));
+    expect(details).toEqual(details.map(() => expect.stringContaining(said ?? "")));
+    expect(details).toHaveLength(read.filter((brand) => brand === null).length);
+  });
+
+  it("is refused with tabs for a field with a line end and a tab", async () => {
+    const reading = itemsOf('id\ttitle\tprice\n1\t"Slim lamp\t5 USD\n2\tScreen 24"\t6 USD\n');
+    await expect(reading).rejects.toMatchObject({ place: 2, message: expect.stringContaining("not closed") });
+  });
+
+  const header = "business_product_id,brand\n";
+  const bytesOf = (...points: readonly number[]): Uint8Array =>
+    Uint8Array.of(...new TextEncoder().encode(`${header}1,Gr`), ...points);
+
+  it("may be UTF-16 with its mark, or Windows-1252 by name", async () => {
+    const text = `${header}1,Grün`;
+    const units = [0xfeff, ...[...text].map((each) => each.charCodeAt(0))];
+    const little = Uint8Array.from(units.flatMap((unit) => [unit & 255, unit >> 8]));
+    const big = Uint8Array.from(units.flatMap((unit) => [unit >> 8, unit & 255]));
+    for (const contents of [little, big]) expect(await brands(contents)).toEqual(["Grün"]);
+    expect(await brands(bytesOf(0xfc, 0x6e), { encoding: "windows-1252" })).toEqual(["Grün"]);
+  });
+
+  it.each([
+    ["Windows-1252 without its name", bytesOf(0xfc, 0x6e), 2, 'after "1,Gr". Save it as UTF-8'],
+    ["UTF-16 without its mark", Uint8Array.of(0x61, 0, 0x62, 0), 1, "zero bytes"],
+  ])("is refused in %s", async (_name, contents, place, said) => {
+    await expect(itemsOf(contents)).rejects.toMatchObject({ place, message: expect.stringContaining(said) });
+  });
+});

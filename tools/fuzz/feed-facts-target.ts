@@ -1,0 +1,330 @@
+// What a business's feed says is what is published of it: products with known facts are written in each format by good writers
+// and bad ones, and spoilt as real exports are (feed-facts.ts, feed-break.ts). Whatever the reader makes of that, no record says
+// anything that the shop did not.
+//   W1. Every id, text, price, code and address of a record is one of that product's own, or a default for what its cell left
+//       empty.
+//   W2. Of each product there is at most one record.
+// Not looked for, since nothing in a file tells it: a last cell of a table that is cut off, and commas without a space in texts
+// that a writer did not quote.
+
+import type { FeedItem } from "../../client/feeds/feed-item.ts";
+import type { FeedMapping } from "../../client/feeds/feed-mapping.ts";
+import { type Feed, readFeed as trueReadFeed } from "../../client/feeds/read-feed.ts";
+import { productFaults } from "../../client/product-check.ts";
+import { arrived, jsonText, type Separator, type Table, tableText, xmlText } from "./feed-break.ts";
+import {
+  Choices,
+  type Facts,
+  factsOf,
+  type Place,
+  writtenAmount,
+  writtenAvailability,
+  writtenCondition,
+  writtenCountry,
+  writtenGtin,
+  writtenId,
+  writtenSale,
+  writtenText,
+  writtenUrl,
+} from "./feed-facts.ts";
+import { type FuzzTarget, must } from "./target.ts";
+
+type ReadFeed = typeof trueReadFeed;
+
+const defaults = {
+  ...{ language: "en", vertical: "media", category: "books", channel: "online", on_sale: false },
+  ...{ brand: "Default", short_description: "Default.", product_url: "https://default.example/" },
+  ...{
+    availability: "preorder",
+    gtin: "9780306406157",
+    tags: ["default"],
+    product_name: "Default name",
+    countries: ["US"],
+  },
+};
+const nowMs = Date.parse("2026-11-22T12:00:00Z");
+
+/** The target for a reader; a test gives it one with a fault. */
+export function feedFactsTarget(readFeed: ReadFeed): FuzzTarget {
+  return {
+    name: "feed-facts",
+    seeds: [0, 3, 7, 11].map((step) => Uint8Array.from({ length: 160 }, (_, at) => (at * step * 37) % 251)),
+    words: ["\u0000", "\u0003", "\u0005", "\u000b"],
+    check: async (input) => await judge(readFeed, new Choices(input)),
+  };
+}
+
+export const feedFacts = feedFactsTarget(trueReadFeed);
+
+async function judge(readFeed: ReadFeed, choices: Choices): Promise<string> {
+  const place = choices.of<Place>([
+    { country: "DE", currency: "EUR" },
+    { country: "GB", currency: "GBP" },
+    { country: "CH", currency: "CHF" },
+  ]);
+  const format = choices.of([
+    "csv",
+    "csv",
+    "mapped",
+    "merchant-tsv",
+    "merchant-xml",
+    "merchant-json",
+    "json",
+    "ndjson",
+  ] as const);
+  const products = Array.from({ length: 1 + choices.below(4) }, (_, at) => factsOf(choices, at));
+  const file = written(format, products, place, choices);
+  const { bytes, encoding, isCut, how } = arrived(file.text, choices);
+  const outcome = `${format} ${file.how} ${how}${isCut ? " cut" : ""}`;
+  let items: readonly FeedItem[];
+  try {
+    const feed: Feed = await readFeed(whole(bytes), { mapping: file.mapping, encoding, nowMs });
+    items = await Array.fromAsync(feed.items);
+  } catch (error) {
+    if (!(error instanceof Error && error.name === "FeedError")) throw error;
+    return `${outcome}: refused`;
+  }
+  const published = items.filter((item) => item.bytes !== null && productFaults(item.bytes).length === 0);
+  const ids = published.map(({ id }) => id);
+  must(new Set(ids).size === ids.length, `a product is published twice: ${ids.join(", ")}\n${file.text}`);
+  for (const { bytes: record } of published) {
+    const fault = untold(JSON.parse(new TextDecoder().decode(record ?? new Uint8Array())), {
+      file,
+      place,
+      isCut,
+    });
+    if (fault !== null) throw new Error(`${fault}\n${outcome}\n${file.text}`);
+  }
+  return `${outcome}: ${published.length} of ${products.length}`;
+}
+
+interface Written {
+  readonly text: string;
+  readonly how: string;
+  readonly mapping: FeedMapping;
+  /** By id; `empty` are the members that the file does not state. */
+  readonly told: ReadonlyMap<string, { readonly facts: Facts; readonly empty: ReadonlySet<string> }>;
+}
+
+const members: Readonly<Record<string, string>> = {
+  ...{
+    id: "business_product_id",
+    title: "product_name",
+    description: "short_description",
+    link: "product_url",
+  },
+  ...{ product_type: "tags", shipping: "countries" },
+};
+
+function written(format: string, products: readonly Facts[], place: Place, choices: Choices): Written {
+  const isMerchant = format.startsWith("merchant");
+  const decimalComma = format === "mapped";
+  const cells = products.map((facts) =>
+    isMerchant ? merchantCells(facts, place, choices) : tableCells(facts, place, { choices, decimalComma }),
+  );
+  const told = new Map(
+    products.map((facts, at) => {
+      const empty = Object.entries(cells[at] ?? {}).flatMap(([column, cell]) =>
+        cell === "" ? [members[column] ?? column] : [],
+      );
+      return [facts.id, { facts, empty: new Set(empty) }];
+    }),
+  );
+  const mapping = mappingOf(format, place);
+  if (format === "json" || format === "ndjson") {
+    const records = cells.map((each) => recordOf(each, place));
+    return { text: jsonText(records, choices, format === "ndjson"), how: "", mapping, told };
+  }
+  if (format === "merchant-json") {
+    const graph = cells.map((each) => describedOf(each, place));
+    const text = choices.once(2)
+      ? JSON.stringify({ "@context": "https://schema.org", "@graph": graph }, null, 2)
+      : jsonText(graph, choices, choices.once(2));
+    return { text, how: "", mapping, told };
+  }
+  const table = tableOf(cells, choices);
+  if (format === "merchant-xml") return { text: xmlText(table, choices), how: "", mapping, told };
+  const separator = format === "merchant-tsv" ? "\t" : choices.of<Separator>([",", ";", "|", "\t"]);
+  return { ...tableText(table, separator, choices), mapping, told };
+}
+
+function mappingOf(format: string, { country, currency }: Place): FeedMapping {
+  if (format !== "mapped") return { v: 1, defaults };
+  const prices = [{ amount: "Preis", currency, countries: [country], decimal_comma: true }];
+  return { v: 1, defaults: { ...defaults, countries: [country] }, prices };
+}
+
+type Cells = Readonly<Record<string, string>>;
+
+function tableCells(
+  facts: Facts,
+  { country, currency }: Place,
+  { choices, decimalComma }: { choices: Choices; decimalComma: boolean },
+): Cells {
+  const amount = writtenAmount(facts.amount, choices, decimalComma);
+  return {
+    business_product_id: writtenId(facts.id, choices),
+    ...(decimalComma
+      ? { Preis: amount }
+      : { [`price_${country}`]: amount, [`price_currency_${country}`]: currency }),
+    product_name: writtenText(facts.name, choices),
+    short_description: writtenText(facts.text, choices),
+    brand: writtenText(facts.brand, choices),
+    availability: choices.once(6) ? writtenAvailability(facts.availability, choices) : facts.availability,
+    gtin: writtenGtin(facts.gtin, choices),
+    product_url: writtenUrl(facts.url, choices),
+    ...(decimalComma ? {} : { countries: country }),
+    tags: facts.tags.join("|"),
+  };
+}
+
+function merchantCells(facts: Facts, place: Place, choices: Choices): Cells {
+  const [sale, period] = writtenSale(facts, place, choices);
+  const amount = writtenAmount(facts.amount, choices, false);
+  return {
+    id: writtenId(facts.id, choices),
+    title: writtenText(facts.name, choices),
+    price: `${amount} ${place.currency}`,
+    sale_price: sale,
+    sale_price_effective_date: period,
+    description: writtenText(facts.text, choices),
+    brand: writtenText(facts.brand, choices),
+    availability: writtenAvailability(facts.availability, choices),
+    gtin: writtenGtin(facts.gtin, choices),
+    link: writtenUrl(facts.url, choices),
+    shipping: `${writtenCountry(place, choices)}:::4 ${place.currency}`,
+    condition: writtenCondition(facts, choices),
+    product_type: facts.tags.join(" > "),
+  };
+}
+
+function recordOf(cells: Cells, { country, currency }: Place): Record<string, unknown> {
+  const {
+    [`price_${country}`]: amount,
+    [`price_currency_${country}`]: _,
+    countries,
+    tags = "",
+    ...texts
+  } = cells;
+  const stated = Object.entries(texts).filter(([, text]) => text !== "");
+  const prices = [{ country, currency, amount: amount === "3" ? 3 : amount }];
+  return { ...Object.fromEntries(stated), countries: [countries], tags: tags.split("|"), prices };
+}
+
+/** A product of JSON-LD; it has no sale prices. */
+function describedOf(cells: Cells, { country, currency }: Place): Record<string, unknown> {
+  const {
+    id,
+    title,
+    price = "",
+    description,
+    brand,
+    availability,
+    gtin,
+    link,
+    condition,
+    product_type,
+  } = cells;
+  const offer = {
+    ...{ "@type": "Offer", price: price.slice(0, -4), priceCurrency: currency, availability, url: link },
+    ...{ itemCondition: condition, shippingDetails: { shippingDestination: { addressCountry: country } } },
+  };
+  const texts = { sku: id, name: title, description, brand: { name: brand }, gtin, category: product_type };
+  return { "@type": "Product", ...texts, offers: [offer] };
+}
+
+/** The columns in some order, the last one a text; maybe one of them twice, or a product twice, with something else. */
+function tableOf(cells: readonly Cells[], choices: Choices): Table {
+  const names = Object.keys(cells[0] ?? {});
+  const turn = choices.once(2) ? choices.below(names.length - 1) : 0;
+  const columns = [...names.slice(turn, -1), ...names.slice(0, turn), ...names.slice(-1)];
+  const rows = cells.map((each) => columns.map((name) => each[name] ?? ""));
+  const price = columns.findIndex((name) => /^price|^Preis/.test(name));
+  if (choices.once(16)) {
+    const other = rows[choices.below(rows.length)] ?? [];
+    rows.push(other.map((cell, at) => (at === price ? cell.replace(/[0-9.,]+/, "7") : cell)));
+  }
+  if (choices.once(16)) {
+    // A product may have several types.
+    const at = choices.below(columns.length - 1);
+    const twice = rows.map((row) => [`${row[at]?.startsWith("h") ? "" : "7"}`, ...row]);
+    return { columns: [columns[at] ?? "", ...columns], rows: twice };
+  }
+  return { columns, rows };
+}
+
+interface Published {
+  readonly business_product_id: string;
+  readonly product_name: string;
+  readonly short_description: string;
+  readonly brand: string;
+  readonly availability: string;
+  readonly gtin?: string;
+  readonly product_url: string;
+  readonly tags: readonly string[];
+  readonly countries: readonly string[];
+  readonly on_sale: boolean;
+  readonly prices: readonly (Place & { readonly amount: string })[];
+}
+
+/** What a record says that the file did not state (W1); null if there is nothing. */
+function untold(
+  record: Published,
+  { file, place, isCut }: { file: Written; place: Place; isCut: boolean },
+): string | null {
+  const known = file.told.get(record.business_product_id);
+  if (known === undefined) return `the id ${record.business_product_id} is none`;
+  const { facts, empty } = known;
+  const one = (text: string): string => text.replaceAll(/\s+/g, " ").trim();
+  const isRaw = file.how === "raw";
+  const texts = { product_name: facts.name, short_description: facts.text, brand: facts.brand };
+  for (const [member, fact] of Object.entries(texts) as [keyof typeof texts, string][]) {
+    const said = one(record[member]);
+    // A line end that was not quoted ends the row.
+    const isBegun = isRaw && fact.includes("\n") && one(fact).startsWith(said);
+    const isDefault = empty.has(member) && said === one(defaults[member]);
+    if (said !== one(fact) && !isBegun && !isDefault)
+      return `${member} is ${JSON.stringify(said)}, not ${JSON.stringify(fact)}`;
+  }
+  const codes = { availability: facts.availability, gtin: facts.gtin ?? undefined, product_url: facts.url };
+  for (const [member, fact] of Object.entries(codes) as [keyof typeof codes, string | undefined][]) {
+    const said = record[member];
+    const isDefault = empty.has(member) && said === defaults[member];
+    if (said !== fact && !isDefault && !(member === "gtin" && said === undefined))
+      return `${member} is ${said}, not ${fact}`;
+  }
+  const tags = [...facts.tags, ...(facts.condition === "used" ? ["used"] : [])];
+  const isTag = (tag: string): boolean =>
+    tags.some((each) => each === tag || (isCut && each.startsWith(tag)));
+  if (!record.tags.every(isTag)) return `the tags are ${record.tags.join(", ")}`;
+  if (
+    file.told.size > 0 &&
+    /condition/i.test(file.text) &&
+    facts.condition === "used" &&
+    !record.tags.includes("used") &&
+    !isCut
+  )
+    return "what is used is published as new";
+  return untoldPrice(record, facts, place);
+}
+
+function untoldPrice(
+  record: Published,
+  { amount, sale }: Facts,
+  { country, currency }: Place,
+): string | null {
+  for (const price of record.prices) {
+    if (price.country !== country || price.currency !== currency)
+      return `a price in ${price.country} ${price.currency}`;
+    const wanted = record.on_sale ? sale : amount;
+    if (wanted === null || Number(price.amount) !== Number(wanted))
+      return `the price is ${price.amount}, not ${wanted}`;
+  }
+  return record.countries.every((each) => each === country)
+    ? null
+    : `countries are ${record.countries.join(", ")}`;
+}
+
+async function* whole(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}

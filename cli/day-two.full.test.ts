@@ -107,8 +107,8 @@ describe.skipIf(!hasCurl && process.env["CI"] === undefined)("docs/day-two.md", 
     const config = JSON.parse(text) as Record<string, unknown>;
     const key = await readFile(join(work(), "business.key.json"), "utf8");
     feed = feedOf(39, "59.50");
-    await writeFile(path, JSON.stringify({ ...config, key: { env: "SVC_KEY" } }));
-    const ended = await play(command, { SVC_KEY: key });
+    await writeFile(path, JSON.stringify({ ...config, key: { env: "FEED_KEY" } }));
+    const ended = await play(command, { FEED_KEY: key });
     await writeFile(path, text);
     // All prices of the catalogue change, which an owner confirms.
     expect(ended.output).toContain("held: price_changes");

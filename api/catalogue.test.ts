@@ -15,6 +15,7 @@ import {
 import { utf8 } from "../protocol/bytes.ts";
 import { canonicalBytes, type JsonObject } from "../protocol/canonical-json.ts";
 import { exactMember } from "../protocol/exact-member.ts";
+import { hashOf } from "../protocol/hash.ts";
 import { type CollectionName, collectionNames } from "../protocol/identifiers.ts";
 import { sampleRecords } from "../protocol/records/records.fixture.ts";
 import { publishRecord } from "../service/publish-record.ts";
@@ -79,6 +80,8 @@ interface Entry {
   readonly business_product_id: string;
   readonly last_updated: string;
   readonly source: string;
+  readonly sha256: string;
+  readonly sealed_by_key_id: string;
 }
 
 async function entries(query = "", by: TestBusiness = business): Promise<readonly Entry[]> {
@@ -122,10 +125,17 @@ describe("the catalogue", () => {
     await push([product("theirs")], other);
     const all = await entries();
     expect(all.map((each) => Object.keys(each))).toEqual(
-      Array(2).fill(["record_id", "business_product_id", "last_updated", "source"]),
+      Array(2).fill([
+        ...["record_id", "business_product_id", "last_updated", "source"],
+        ...["sha256", "sealed_by_key_id"],
+      ]),
     );
     const [a] = all.filter((each) => each.business_product_id === "a");
     expect(a).toMatchObject({ record_id: recordIdOf(business, "a"), source: "api" });
+    expect(a).toMatchObject({
+      sha256: hashOf(product("a")),
+      sealed_by_key_id: business.signingKey.keyId,
+    });
     expect(Date.parse(a?.last_updated ?? "")).toBeGreaterThanOrEqual(before);
     expect(await ownIds("", other)).toEqual(["theirs"]);
   });

@@ -12,7 +12,11 @@ import type { Terminal } from "./terminal.ts";
 export async function dryRun(
   how: ValidationDeps,
   input: ProductInput,
-  { terminal, style }: { readonly terminal: Terminal; readonly style: ProgressStyle },
+  {
+    terminal,
+    style,
+    unchanged,
+  }: { readonly terminal: Terminal; readonly style: ProgressStyle; readonly unchanged: number },
 ): Promise<ExitCode> {
   const total = input.records.lengths.length;
   const deps: ValidationDeps = {
@@ -24,7 +28,7 @@ export async function dryRun(
   const { leftOut } = input.report;
   if (style === "json") {
     for (const fault of placed) terminal.print(JSON.stringify({ type: "record.rejected", ...fault }));
-    const counts = { records: total, accepted, updated, rejected, left_out: leftOut };
+    const counts = { records: total + unchanged, accepted, updated, rejected, unchanged, left_out: leftOut };
     terminal.print(JSON.stringify({ type: "validation.finished", held, held_reasons: reasons, ...counts }));
   } else {
     for (const line of formatFaults(placed, input.placeName)) terminal.print(line);
@@ -34,8 +38,9 @@ export async function dryRun(
       `${number(accepted)} would be published`,
       `${number(updated)} updated`,
       `${number(rejected)} rejected`,
+      ...(unchanged > 0 ? [`${number(unchanged)} unchanged`] : []),
     ];
-    terminal.print(`${products(total)}: ${parts.join(", ")}. Nothing was published.`);
+    terminal.print(`${products(total + unchanged)}: ${parts.join(", ")}. Nothing was published.`);
   }
   return rejected + leftOut === 0 && !held ? exitCodes.done : exitCodes.negative;
 }

@@ -2,9 +2,12 @@
 
 import { type FileHandle, open } from "node:fs/promises";
 import type { FeedItem, FeedNote } from "../client/feeds/feed-item.ts";
+import type { LiveProduct } from "../client/push-plan.ts";
 import type { PlacedFaults } from "./push-faults.ts";
 
 interface Group extends Pick<FeedNote, "effect" | "attribute" | "code" | "detail"> {
+  /** The file that has the places; empty where there is only one. */
+  readonly file: string;
   /** The first value of the group. */
   readonly value: string;
   readonly places: number[];
@@ -28,9 +31,15 @@ export class FeedReport implements AsyncDisposable {
   readonly #file: FileHandle | null;
   #pending: string[] = [];
   #otherNotes = 0;
+  /** The file that is being read, where there are several. */
+  source = "";
   /** Items that were read, and those of them that cannot be published. */
   items = 0;
   leftOut = 0;
+  /** Own ids of the items that were left out, other than as expired: the file has them all the same. */
+  readonly leftOutIds = new Set<string>();
+  /** Items whose own id could not be read. */
+  unnamed = 0;
 
   private constructor(file: FileHandle | null) {
     this.#file = file;
@@ -44,9 +53,23 @@ export class FeedReport implements AsyncDisposable {
   async add({ place, id, bytes, notes }: FeedItem): Promise<void> {
     this.items += 1;
     if (bytes === null) this.leftOut += 1;
+    if (id === null) this.unnamed += 1;
+    else if (bytes === null && !hasExpired(notes)) this.leftOutIds.add(id);
+    await this.#addNotes({ place, id, notes });
+  }
+
+  /** A product of several files that are joined: `isLeftOut` if it cannot be published. */
+  async addJoined(product: Pick<FeedItem, "place" | "id" | "notes">, isLeftOut: boolean): Promise<void> {
+    if (isLeftOut) this.leftOut += 1;
+    if (isLeftOut && product.id !== null) this.leftOutIds.add(product.id);
+    await this.#addNotes(product);
+  }
+
+  async #addNotes({ place, id, notes }: Pick<FeedItem, "place" | "id" | "notes">): Promise<void> {
+    const file = this.source === "" ? {} : { file: this.source };
     for (const note of notes) {
       this.#count(note, place);
-      if (this.#file !== null) this.#pending.push(`${JSON.stringify({ place, id, ...note })}\n`);
+      if (this.#file !== null) this.#pending.push(`${JSON.stringify({ ...file, place, id, ...note })}\n`);
     }
     if (this.#pending.length >= pendingLinesMax) await this.#flush();
   }
@@ -63,6 +86,13 @@ export class FeedReport implements AsyncDisposable {
     if (this.#pending.length >= pendingLinesMax) await this.#flush();
   }
 
+  /** A live product that the file does not have. */
+  async addMissing({ business_product_id: id, record_id }: LiveProduct): Promise<void> {
+    const why = { effect: "not_in_file", attribute: "", value: record_id, code: "not_in_file" };
+    if (this.#file !== null) this.#pending.push(`${JSON.stringify({ place: 0, id, ...why, detail: "" })}\n`);
+    if (this.#pending.length >= pendingLinesMax) await this.#flush();
+  }
+
   /** The file cannot be read on from `place`. */
   addRefusal(place: number, detail: string): void {
     const why = { effect: "file_refused", attribute: "", value: "", code: "syntax_invalid", detail };
@@ -70,13 +100,14 @@ export class FeedReport implements AsyncDisposable {
   }
 
   #count({ effect, attribute, code, detail, value }: FeedNote, place: number): void {
-    const key = JSON.stringify([effect, attribute, code, detail]);
+    const file = this.source;
+    const key = JSON.stringify([file, effect, attribute, code, detail]);
     const known = this.#groups.get(key);
     if (known === undefined && this.#groups.size >= groupsMax) {
       this.#otherNotes += 1;
       return;
     }
-    const group = known ?? { effect, attribute, code, detail, value, places: [], count: 0 };
+    const group = known ?? { file, effect, attribute, code, detail, value, places: [], count: 0 };
     group.count += 1;
     if (group.places.length < placesKeptMax) group.places.push(place);
     this.#groups.set(key, group);
@@ -94,7 +125,7 @@ export class FeedReport implements AsyncDisposable {
       .slice(0, groupsShownMax)
       .flatMap((group) => [
         `${group.attribute === "" ? placeName : group.attribute}: ${group.detail} (${group.code}, ${effects[group.effect]})`,
-        `  ${placeName}${group.count === 1 ? "" : "s"} ${placesText(group)}${group.value === "" ? "" : `, such as ${JSON.stringify(group.value)}`}`,
+        `  ${group.file === "" ? "" : `${group.file}: `}${placeName}${group.count === 1 ? "" : "s"} ${placesText(group)}${group.value === "" ? "" : `, such as ${JSON.stringify(group.value)}`}`,
       ]);
     const hidden = this.#otherNotes + sorted.slice(groupsShownMax).reduce((sum, { count }) => sum + count, 0);
     return hidden === 0 ? lines : [...lines, `and ${hidden} other notes; --report FILE writes all of them`];
@@ -102,7 +133,9 @@ export class FeedReport implements AsyncDisposable {
 
   /** The groups as events for a program. */
   events(): readonly string[] {
-    return this.#sorted().map((group) => JSON.stringify({ type: "feed.note", ...group }));
+    return this.#sorted().map(({ file, ...group }) =>
+      JSON.stringify({ type: "feed.note", ...(file === "" ? {} : { file }), ...group }),
+    );
   }
 
   async #flush(): Promise<void> {
@@ -114,6 +147,12 @@ export class FeedReport implements AsyncDisposable {
     await this.#flush();
     await this.#file?.close();
   }
+}
+
+/** What has expired is no longer offered, which is no fault of the file. */
+function hasExpired(notes: readonly FeedNote[]): boolean {
+  const reasons = notes.filter(({ effect }) => effect === "item_left_out");
+  return reasons.length > 0 && reasons.every(({ code }) => code === "expired");
 }
 
 function placesText({ places, count }: Group): string {

@@ -4,6 +4,7 @@ import { createInterface } from "node:readline/promises";
 import { adsCommands } from "./ads.ts";
 import { adsImage } from "./ads-image.ts";
 import { allowance } from "./allowance.ts";
+import { analytics, demand } from "./analytics.ts";
 import { attempts } from "./attempts.ts";
 import { catalogue } from "./catalogue.ts";
 import type { Command, CommandContext } from "./command.ts";
@@ -59,6 +60,8 @@ const commands: readonly Command[] = [
     cancel,
     catalogue,
     attempts,
+    analytics,
+    demand,
     domains,
     terms,
     termsAgree,

@@ -1,4 +1,4 @@
-// Reads the file of `svc push` into a spool of the exact records to seal, and reports what could not be mapped.
+// Reads the file of `svc push`, or the feeds for several countries, into a spool of the exact records to seal, and reports what could not be mapped.
 
 import { createReadStream } from "node:fs";
 import { basename, join, resolve } from "node:path";
@@ -9,8 +9,10 @@ import { type FeedFormat, feedFormats, readFeed } from "../client/feeds/read-fee
 import { parseJsonText } from "../client/record-bytes.ts";
 import type { Arguments, CommandContext, OptionSpecs } from "./command.ts";
 import { homeOf, readText } from "./connection.ts";
+import { type CountryFeed, joinFeeds } from "./country-files.ts";
 import { UsageError } from "./exit-codes.ts";
 import { FeedReport } from "./feed-report.ts";
+import { number } from "./push-progress.ts";
 import { type RecordSpool, SpoolWriter } from "./record-spool.ts";
 
 export const inputOptions = {
@@ -41,55 +43,141 @@ export const inputOptions = {
 export interface ProductInput extends AsyncDisposable {
   readonly records: RecordSpool;
   readonly placeName: "line" | "item";
-  readonly format: FeedFormat;
   readonly report: FeedReport;
+}
+
+/** A file of products, and the countries that it is for; null for those that it names itself. */
+export interface ProductFile {
+  readonly path: string;
+  readonly countries: readonly string[] | null;
+}
+
+/** `FILE`, or `FILE=DE` or `FILE=DE,AT` for a feed for these countries. Several files need their countries. */
+export function productFiles(args: Arguments, { cwd }: CommandContext): readonly ProductFile[] {
+  const files = args.positionals.map((word) => {
+    const [, path = word, countries] = /^(.+)=([A-Z]{2}(?:,[A-Z]{2})*)$/.exec(word) ?? [];
+    return { path: resolve(cwd, path), countries: countries?.split(",") ?? null };
+  });
+  if (files.length === 0) throw new UsageError("FILE is missing. See: svc help push");
+  const without = files.find(({ countries }) => countries === null);
+  if (files.length > 1 && without !== undefined)
+    throw new UsageError(
+      `Several files are feeds for several countries: write ${basename(without.path)}=DE. See: svc help push`,
+    );
+  return files;
 }
 
 /** Throws {@link UsageError} for a file that cannot be read, or of which something would be lost without being asked for. */
 export async function readProducts(
-  file: string,
+  files: readonly ProductFile[],
   args: Arguments,
   context: CommandContext,
 ): Promise<ProductInput> {
   const mapping = await mappingOf(args, context);
-  const format = formatOf(args);
-  const encoding = encodingOf(args);
-  const reportPath = args.text("report");
-  const spool = await SpoolWriter.open(join(homeOf(args, context), "pushes"));
-  let report: FeedReport | null = null;
+  await using open = new AsyncDisposableStack();
+  const report = open.use(await openReport(args, context));
+  const reading: Reading = { args, context, mapping, report, folder: join(homeOf(args, context), "pushes") };
+  const feeds: ReadFeed[] = [];
+  for (const file of files) {
+    const feed = await readFile(file, { ...reading, isOneOfMany: files.length > 1 });
+    open.use(feed.records);
+    feeds.push(feed);
+  }
+  const records = files.length === 1 ? feeds[0]?.records : open.use(await joined(feeds, reading));
+  if (records === undefined) throw new Error("No file was read.");
+  const placeName = feeds[0]?.placeName ?? "line";
+  tell(report, placeName, reading);
+  refuseLoss(files.map(({ path }) => basename(path)).join(" and "), {
+    isJoined: files.length > 1,
+    ...reading,
+  });
+  if (records.lengths.length === 0) throw new UsageError("No item is left; nothing was sent.");
+  const kept = open.move();
+  return { records, placeName, report, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
+
+interface Reading {
+  readonly args: Arguments;
+  readonly context: CommandContext;
+  readonly mapping: FeedMapping;
+  readonly report: FeedReport;
+  /** Where the spools are. */
+  readonly folder: string;
+}
+
+interface ReadFeed extends CountryFeed {
+  readonly placeName: "line" | "item";
+}
+
+async function openReport(args: Arguments, context: CommandContext): Promise<FeedReport> {
+  const path = args.text("report");
+  const file = path === null ? null : resolve(context.cwd, path);
+  return await FeedReport.open(file).catch((error: unknown) => {
+    throw inputError(error, file ?? "", context);
+  });
+}
+
+const toldEvery = 1_000;
+
+async function readFile(
+  { path, countries }: ProductFile,
+  { args, context, mapping, report, folder, isOneOfMany }: Reading & { readonly isOneOfMany: boolean },
+): Promise<ReadFeed> {
+  const file = basename(path);
+  report.source = isOneOfMany ? file : "";
+  const spool = await SpoolWriter.open(folder);
   try {
-    report = await FeedReport.open(reportPath === null ? null : resolve(context.cwd, reportPath));
-    const bytes = createReadStream(file, { highWaterMark: 262_144 });
-    const read = report;
-    const set = pairs(args, "set");
-    const feed = await readFeed(bytes, { format, encoding, mapping, set, nowMs: context.now() });
+    const bytes = createReadStream(path, { highWaterMark: 262_144 });
+    const own = countries === null ? mapping : withCountries(mapping, countries);
+    const how = { format: formatOf(args), encoding: encodingOf(args), set: pairs(args, "set") };
+    const feed = await readFeed(bytes, { ...how, mapping: own, nowMs: context.now() });
+    const ids: (string | null)[] = [];
     for await (const item of feed.items) {
-      await read.add(item);
-      if (item.bytes !== null) await spool.add(item.bytes, item.place);
+      await report.add(item);
+      if (report.items % toldEvery === 0) context.terminal.status(`read ${number(report.items)} of ${file}`);
+      if (item.bytes === null) continue;
+      await spool.add(item.bytes, item.place);
+      if (isOneOfMany) ids.push(item.id);
     }
-    tell(read, feed.placeName, { args, context });
-    if (read.items === 0) throw new UsageError(`${basename(file)} has no products; nothing was sent.`);
-    // A rehearsal sends nothing: it goes on, to tell the faults of the others as well.
-    const isRehearsal = args.flag("check") || args.flag("dry-run");
-    if (read.leftOut > 0 && !args.flag("skip-unmapped") && !isRehearsal) {
-      throw new UsageError(
-        `${read.leftOut} of ${read.items} items of ${basename(file)} cannot be read as products; nothing was sent. --skip-unmapped sends the others.`,
-      );
-    }
-    if (read.leftOut === read.items) throw new UsageError("No item is left; nothing was sent.");
-    const records = await spool.finish();
-    const { placeName } = feed;
-    const close = async (): Promise<void> => {
-      await spool.drop();
-      await read[Symbol.asyncDispose]();
-    };
-    return { records, placeName, format: feed.format, report: read, [Symbol.asyncDispose]: close };
+    return { file, records: await spool.finish(), ids, placeName: feed.placeName };
   } catch (error) {
     await spool.drop();
-    if (error instanceof FeedError) report?.addRefusal(error.place, error.message);
-    await report?.[Symbol.asyncDispose]();
-    throw inputError(error, file, context);
+    if (error instanceof FeedError) report.addRefusal(error.place, error.message);
+    throw inputError(error, path, context);
   }
+}
+
+function withCountries(mapping: FeedMapping, countries: readonly string[]): FeedMapping {
+  return { ...mapping, constants: { ...mapping.constants, countries: [...countries] } };
+}
+
+async function joined(feeds: readonly ReadFeed[], { report, folder }: Reading): Promise<RecordSpool> {
+  const spool = await SpoolWriter.open(folder);
+  try {
+    await joinFeeds(feeds, report, spool);
+    return await spool.finish();
+  } catch (error) {
+    await spool.drop();
+    throw error;
+  }
+}
+
+function refuseLoss(
+  names: string,
+  { args, report, isJoined }: Reading & { readonly isJoined: boolean },
+): void {
+  const { items, leftOut, unnamed } = report;
+  if (items === 0) throw new UsageError(`${names} has no products; nothing was sent.`);
+  // A rehearsal sends nothing: it goes on, to tell the faults of the others as well.
+  if (args.flag("check") || args.flag("dry-run")) return;
+  if (isJoined && unnamed > 0)
+    throw new UsageError(
+      `${unnamed} items of ${names} have no id that can be read, so nobody can tell whose prices are missing; nothing was sent.`,
+    );
+  if (leftOut > 0 && !args.flag("skip-unmapped"))
+    throw new UsageError(
+      `${leftOut} of ${items} items of ${names} cannot be read as products; nothing was sent. --skip-unmapped sends the others.`,
+    );
 }
 
 function tell(

@@ -24,7 +24,31 @@ describe("the journal of a push", () => {
       await journal.save(state);
     }
     using again = await openPushJournal(path);
-    expect(await again.load()).toEqual(state);
+    expect(await again.load()).toMatchObject(state);
+  });
+
+  it("knows which records an unfinished push sends, until another one begins", async () => {
+    const path = join(folder, "pushes", "p.json");
+    const batch = { first: 0, count: 3, sealed: null, result: null };
+    {
+      using journal = await openPushJournal(path);
+      await journal.begin([0, 1, 7]);
+      expect(await journal.unfinished()).toBeNull();
+      await journal.save({ ...state, batches: [batch] });
+    }
+    {
+      using journal = await openPushJournal(path);
+      expect(await journal.unfinished()).toEqual([0, 1, 7]);
+      const nothing = { accepted: 0, updated: 0, rejected: 0, faults: [], reasons: [] };
+      const held = { ...batch, result: { state: "held" as const, ...nothing } };
+      await journal.save({ ...state, batches: [held] });
+      expect(await journal.unfinished()).toEqual([0, 1, 7]);
+      await journal.save({ ...state, batches: [{ ...held, result: { ...held.result, state: "failed" } }] });
+      expect(await journal.unfinished()).toBeNull();
+      await journal.begin([2]);
+    }
+    using last = await openPushJournal(path);
+    expect(await last.load()).toBeNull();
   });
 
   it("is one process's at a time", async () => {

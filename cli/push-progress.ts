@@ -94,11 +94,7 @@ class PushProgress {
     this.#settledBefore = event.settled_records;
     this.#startedMs = this.#now();
     this.#toldMs = this.#startedMs;
-    if (event.settled_batches === event.batches)
-      this.#terminal.note(
-        "All of this was pushed before, and nothing else since: 0 sent. --again sends it again.",
-      );
-    else if (event.settled_batches > 0)
+    if (event.settled_batches > 0)
       this.#terminal.note(`Continuing: ${event.settled_batches} of ${event.batches} batches are done.`);
   }
 

@@ -7,43 +7,62 @@ import type { ProductInput } from "./product-input.ts";
 import { formatFaults, type PlacedFaults, shownFaults } from "./push-faults.ts";
 import { number } from "./push-progress.ts";
 import type { Terminal } from "./terminal.ts";
+import type { Withdrawn } from "./whole-feed.ts";
 
 interface Totals {
   readonly accepted: number;
   readonly updated: number;
   readonly rejected: number;
-  readonly isPublished: boolean;
 }
 
 type PlacedFault = PlacedFaults & { readonly record_id: string | null };
+
+/** What became of the live products that a whole file does not have. */
+export interface Removal extends Withdrawn {
+  /** Why nothing was withdrawn; null where it was, or nothing had to be. */
+  readonly refusal: string | null;
+}
+
+export interface Pushed {
+  /** Null if nothing had to be sent. */
+  readonly state: PushState | null;
+  readonly unchanged: number;
+  /** Null without `--whole`. */
+  readonly removal: Removal | null;
+}
 
 /** Prints the result of a push and returns the command's exit code. `as` is added to the commands that it names. */
 export async function pushResult(
   terminal: Terminal,
   input: ProductInput,
-  { state, isJson, as }: { readonly state: PushState; readonly isJson: boolean; readonly as: string },
+  { isJson, as, ...pushed }: Pushed & { readonly isJson: boolean; readonly as: string },
 ): Promise<ExitCode> {
+  const { state, removal } = pushed;
   const totals = totalsOf(state);
   const faults: PlacedFault[] = [];
-  for (const { first, result } of state.batches)
+  for (const { first, result } of state?.batches ?? [])
     faults.push(...(await placedFaults(input, first, result?.faults ?? [])));
-  if (isJson) tellResult(terminal, input, { state, totals, faults });
-  else showResult(terminal, input, { state, totals, faults, as });
-  const isWhole = totals.isPublished && totals.rejected === 0 && input.report.leftOut === 0;
-  return isWhole ? exitCodes.done : exitCodes.negative;
+  if (isJson) tellResult(terminal, input, { ...pushed, totals, faults });
+  else showResult(terminal, input, { ...pushed, totals, faults, as });
+  const isSent = (state === null || isPublished(state)) && totals.rejected === 0;
+  const isGone = removal === null || (removal.refusal === null && removal.found === 0);
+  return isSent && isGone && input.report.leftOut === 0 ? exitCodes.done : exitCodes.negative;
 }
 
-interface Result {
-  readonly state: PushState;
+/** Whether the service is done with all of it, and nothing is held. */
+export function isPublished({ batches }: PushState): boolean {
+  return batches.every(({ result }) => result?.state === "complete");
+}
+
+interface Result extends Pushed {
   readonly totals: Totals;
   readonly faults: readonly PlacedFault[];
 }
 
-function totalsOf({ batches }: PushState): Totals {
-  const sum = (name: "accepted" | "updated" | "rejected"): number =>
-    batches.reduce((total, { result }) => total + (result?.[name] ?? 0), 0);
-  const isPublished = batches.every(({ result }) => result?.state === "complete");
-  return { accepted: sum("accepted"), updated: sum("updated"), rejected: sum("rejected"), isPublished };
+function totalsOf(state: PushState | null): Totals {
+  const sum = (name: keyof Totals): number =>
+    (state?.batches ?? []).reduce((total, { result }) => total + (result?.[name] ?? 0), 0);
+  return { accepted: sum("accepted"), updated: sum("updated"), rejected: sum("rejected") };
 }
 
 /** Faults with the places and values of their records in the file; they are in the report as well. */
@@ -66,13 +85,14 @@ export async function placedFaults(
 function showResult(
   terminal: Terminal,
   { placeName, report }: ProductInput,
-  { state, totals, faults, as }: Result & { readonly as: string },
+  { state, unchanged, removal, totals, faults, as }: Result & { readonly as: string },
 ): void {
   const { accepted, updated, rejected } = totals;
-  const heldBatches = state.batches.filter(({ result }) => result?.state === "held");
+  const batches = state?.batches ?? [];
+  const heldBatches = batches.filter(({ result }) => result?.state === "held");
   const held = heldBatches.reduce((total, { count }) => total + count, 0);
   for (const line of formatFaults(faults, placeName)) terminal.print(line);
-  for (const [index, { sealed, result }] of state.batches.entries()) {
+  for (const [index, { sealed, result }] of batches.entries()) {
     if (result === null || result.state === "complete") continue;
     terminal.print(`Batch ${index + 1} (${sealed?.push_id}) is ${result.state}.`);
     if (result.state === "held") showHeldReasons(terminal, result.reasons);
@@ -86,14 +106,20 @@ function showResult(
     `${number(accepted)} published`,
     `${number(updated)} updated`,
     `${number(rejected)} rejected`,
+    ...(unchanged > 0 ? [`${number(unchanged)} unchanged`] : []),
+    ...(removal !== null && removal.withdrawn > 0 ? [`${number(removal.withdrawn)} withdrawn`] : []),
     ...(held > 0 ? [`${number(held)} held`] : []),
     ...(report.leftOut > 0 ? [`${number(report.leftOut)} of the file left out`] : []),
   ];
-  terminal.print(`${products(state.records)}: ${parts.join(", ")}.${pushIds(state)}`);
+  if (removal?.refusal) terminal.print(removal.refusal);
+  if (removal !== null && removal.found > 0)
+    terminal.print(`${number(removal.found)} of those withdrawn may still be found in some region.`);
+  const total = (state?.records ?? 0) + unchanged;
+  terminal.print(`${products(total)}: ${parts.join(", ")}.${pushIds(batches)}`);
 }
 
 /** What `svc pushes` and the people of the service call the push. */
-function pushIds({ batches }: PushState): string {
+function pushIds(batches: PushState["batches"]): string {
   const ids = batches.flatMap(({ sealed }) => (sealed === null ? [] : [sealed.push_id]));
   const [first, ...others] = ids;
   if (first === undefined) return "";
@@ -102,10 +128,16 @@ function pushIds({ batches }: PushState): string {
     : ` Pushes ${first} and ${number(others.length)} more (svc pushes).`;
 }
 
-function tellResult(terminal: Terminal, { report }: ProductInput, { state, totals, faults }: Result): void {
-  const { isPublished, ...counts } = totals;
+function tellResult(
+  terminal: Terminal,
+  { report }: ProductInput,
+  { state, unchanged, removal, totals, faults }: Result,
+): void {
   for (const fault of faults) terminal.print(JSON.stringify({ type: "record.rejected", ...fault }));
-  const finished = { published: isPublished, records: state.records, ...counts, left_out: report.leftOut };
+  const counts = { records: (state?.records ?? 0) + unchanged, ...totals, unchanged };
+  const published = state === null || isPublished(state);
+  const removed = removal === null ? {} : { withdrawn: removal.withdrawn, not_withdrawn: removal.refusal };
+  const finished = { published, ...counts, left_out: report.leftOut, ...removed };
   terminal.print(JSON.stringify({ type: "push.finished", ...finished }));
 }
 

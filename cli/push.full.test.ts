@@ -240,16 +240,17 @@ it("tells every fault of a file in one check, whatever kind it is", async () => 
 });
 
 describe("a file that was pushed before", () => {
-  it("is sent again once another push or a withdrawal came after it, and otherwise says how", async () => {
+  it("is sent where the catalogue differs from it, whatever was pushed or withdrawn meanwhile", async () => {
     const first = await fileOf("first.csv", loafs(2, "back"));
     const second = await fileOf("second.csv", loafs(2, "back").replaceAll("A loaf.", "Another loaf."));
     for (const file of [first, second]) expect((await sandbox.svc("push", file)).code).toBe(0);
     expect((await sandbox.svc("push", first)).output).toContain("2 updated");
     const repeated = await sandbox.svc("push", first);
-    expect(repeated.output).toContain("0 sent. --again");
+    expect(repeated.output).toContain("2 products: 0 published, 0 updated, 0 rejected, 2 unchanged.");
     expect((await sandbox.svc("withdraw", "back-1")).code).toBe(0);
     const restored = await sandbox.svc("push", first);
-    expect(restored.output).not.toContain("0 sent");
-    expect(restored.output).toMatch(/published/);
+    expect(restored.output).toContain("1 published, 0 updated, 0 rejected, 1 unchanged.");
+    const again = await sandbox.svc("push", first, "--again");
+    expect(again.output).toContain("2 products: 0 published, 2 updated, 0 rejected. Push");
   });
 });

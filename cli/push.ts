@@ -2,36 +2,48 @@
 // again, it resumes where it stopped (client/push-run.ts); nothing is published twice.
 
 import { createHash, randomBytes } from "node:crypto";
-import { rm } from "node:fs/promises";
-import { basename, join, resolve } from "node:path";
+import { join } from "node:path";
 import { batchRecordsMax, rootOf } from "../client/batch.ts";
 import { productFaults } from "../client/product-check.ts";
-import type { PushDeps } from "../client/push-event.ts";
+import type { PushDeps, PushEvent } from "../client/push-event.ts";
+import type { PlanDeps, PushPlan } from "../client/push-plan.ts";
 import { runPush } from "../client/push-run.ts";
-import { isSettled } from "../client/push-state.ts";
-import type { RecordSet } from "../client/record-set.ts";
-import { type Arguments, type Command, type CommandContext, onlyArgument } from "./command.ts";
+import type { PushState } from "../client/push-state.ts";
+import type { RemovalDeps } from "../client/removal-run.ts";
+import type { Patience } from "../client/retry-until.ts";
+import type { ValidationDeps } from "../client/validate-run.ts";
+import type { Arguments, Command, CommandContext } from "./command.ts";
 import { type Connection, connect, connectionOptions, homeOf, sameBusiness } from "./connection.ts";
 import { dryRun } from "./dry-run.ts";
 import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
-import { isNewest, rememberNewest } from "./newest-push.ts";
-import { inputOptions, type ProductInput, readProducts } from "./product-input.ts";
+import { inputOptions, type ProductInput, productFiles, readProducts } from "./product-input.ts";
 import { formatFaults, type PlacedFaults, shownFaults } from "./push-faults.ts";
 import { type FileJournal, openPushJournal, PushRunningError } from "./push-journal.ts";
-import { createPushProgress, number } from "./push-progress.ts";
-import { pushResult } from "./push-summary.ts";
+import { createPushProgress, number, type ProgressStyle } from "./push-progress.ts";
+import { isPublished, pushResult, type Removal } from "./push-summary.ts";
+import { selectSpooled } from "./record-spool.ts";
+import {
+  planFile,
+  type Whole,
+  wholeOf,
+  wholeOptions,
+  withdrawalRefused,
+  withdrawMissing,
+} from "./whole-feed.ts";
 
 const patienceSecondsDefault = 120;
 
 export const push: Command = {
   name: "push",
-  usage: "FILE",
+  usage: "FILE | FILE=COUNTRY …",
   summary: "publish the products of a file: NDJSON, JSON, CSV, TSV or a Google Merchant feed, gzipped or not",
   details: [
-    "Run it again after an interruption to continue; a file that has already been published is not sent again.",
+    "Run it again after an interruption to continue. Products that have not changed are not sent again; live products that",
+    "the file does not have are named, and --whole with --remove-at-most withdraws them.",
     "The columns of a CSV file are members of a product: business_product_id, product_name, language, vertical, category,",
     "channel, brand, tags (separated by |), short_description, on_sale, availability, product_url, and for each",
     "country price_US with price_currency_US. Without the column countries, a product is published where it has a price.",
+    "Feeds for several countries are named together, as in svc push de.xml=DE ch.xml=CH: one record has the prices of all.",
     "Other columns, and the attributes of a merchant feed, are mapped by --mapping; what cannot be mapped is reported.",
     `More than ${batchRecordsMax} records are uploaded as one file, where the service offers that.`,
     "Exits with 1 if records were rejected or left out, or a batch was held.",
@@ -40,6 +52,7 @@ export const push: Command = {
     check: { type: "boolean", help: "only report what is wrong with the file; send nothing" },
     "dry-run": { type: "boolean", help: "let the service judge every record, and publish nothing" },
     ...inputOptions,
+    ...wholeOptions,
     "batch-size": {
       type: "string",
       value: "N",
@@ -50,7 +63,7 @@ export const push: Command = {
       value: "SECONDS",
       help: `how long to wait for a service that is away (default ${patienceSecondsDefault})`,
     },
-    again: { type: "boolean", help: "publish the file again although it was pushed before" },
+    again: { type: "boolean", help: "publish every product of the file, also those that have not changed" },
     quiet: { type: "boolean", short: "q", help: "print only faults and the result" },
     json: { type: "boolean", help: "print events as NDJSON, for a program" },
     business: {
@@ -64,8 +77,8 @@ export const push: Command = {
 };
 
 async function runPushCommand(args: Arguments, context: CommandContext): Promise<ExitCode> {
-  const file = resolve(context.cwd, onlyArgument(args, push));
-  await using input = await readProducts(file, args, context);
+  const whole = wholeOf(args);
+  await using input = await readProducts(productFiles(args, context), args, context);
   const { terminal } = context;
   context.onStop(async () => {
     await input[Symbol.asyncDispose]();
@@ -74,44 +87,101 @@ async function runPushCommand(args: Arguments, context: CommandContext): Promise
   });
   if (args.flag("check")) return await checkOnly(input, args, context);
   const connection = await connect("business", args, context);
-  const how = {
-    client: connection.client,
-    key: connection.key,
-    now: context.now,
-    wait: context.wait,
-    patienceMs: args.integer("patience", { min: 0, max: 86_400, fallback: patienceSecondsDefault }) * 1000,
-    runId: randomBytes(8).toString("hex"),
-  };
-  const style = args.flag("json") ? "json" : args.flag("quiet") ? "quiet" : "people";
-  if (args.flag("dry-run")) return await dryRun(how, input, { terminal, style });
-  using journal = await openJournal(args, context, { connection, records: input.records });
-  const home = homeOf(args, context);
-  const name = basename(journal.path);
-  const isLast = await isNewest(home, connection.identity, name);
-  if (args.flag("again")) await rm(journal.path, { force: true });
-  else if (!isLast) await sendSettledAgain(journal);
-  await rememberNewest(home, connection.identity, name);
-  const size = args.integer("batch-size", { min: 1, max: batchRecordsMax, fallback: batchRecordsMax });
-  const deps: PushDeps = {
-    ...how,
-    journal,
-    ...(args.text("batch-size") === null ? {} : { recordsPerBatch: size }),
-    onEvent: createPushProgress(terminal, style, context.now),
-  };
-  const state = await runPush(deps, input.records);
-  return await pushResult(terminal, input, { state, isJson: style === "json", as: sameBusiness(args) });
+  const run = openRun({ args, context, connection, input, whole });
+  return args.flag("dry-run") ? await rehearse(run) : await publish(run);
 }
 
-/** Something else was sent since: what this push had published may be overwritten or withdrawn. */
-async function sendSettledAgain(journal: FileJournal): Promise<void> {
-  const state = await journal.load();
-  if (state === null || !state.batches.some(isSettled)) return;
-  const batches = state.batches.map((batch) =>
-    isSettled(batch)
-      ? { ...batch, sealed: null, result: null, ...(batch.bulk ? { bulk: { upload_id: null } } : {}) }
-      : batch,
-  );
-  await journal.save({ ...state, batches });
+interface Run extends Opened {
+  readonly how: ValidationDeps & Pick<PushDeps, "client"> & PlanDeps & RemovalDeps;
+  readonly style: ProgressStyle;
+  readonly onEvent: (event: PushEvent) => void;
+}
+
+interface Opened {
+  readonly args: Arguments;
+  readonly context: CommandContext;
+  readonly connection: Connection;
+  readonly input: ProductInput;
+  readonly whole: Whole | null;
+}
+
+function openRun(opened: Opened): Run {
+  const { args, context, connection } = opened;
+  const style = args.flag("json") ? "json" : args.flag("quiet") ? "quiet" : "people";
+  const onEvent = createPushProgress(context.terminal, style, context.now);
+  const patienceMs =
+    args.integer("patience", { min: 0, max: 86_400, fallback: patienceSecondsDefault }) * 1000;
+  const patience: Patience = {
+    ...{ now: context.now, wait: context.wait, patienceMs },
+    onWaiting: ({ delayMs, error }) =>
+      onEvent({ type: "waiting", seconds: Math.ceil(delayMs / 1000), reason: error.message }),
+  };
+  const { client, key } = connection;
+  const how = { ...patience, client, key, patience, runId: randomBytes(8).toString("hex") };
+  return { ...opened, how, style, onEvent };
+}
+
+const planOf = ({ how, input, context: { terminal }, style, whole }: Run): Promise<PushPlan | null> =>
+  planFile(how, input, { terminal, style, isWhole: whole !== null });
+
+/** The part of the file that is sent, by the indexes of its records. */
+function partOf(input: ProductInput, indexes: readonly number[]): ProductInput {
+  return { ...input, records: selectSpooled(input.records, indexes) };
+}
+
+/** What of the file is sent: what has changed, or everything if that is asked for or nothing could be compared. */
+function indexesOf({ args, input }: Run, plan: PushPlan | null): readonly number[] {
+  if (plan === null || args.flag("again")) return [...input.records.lengths.keys()];
+  return plan.changed;
+}
+
+const isCompared = ({ args, whole }: Run): boolean => whole !== null || !args.flag("again");
+
+async function rehearse(run: Run): Promise<ExitCode> {
+  const { how, input, whole, style, context } = run;
+  const plan = isCompared(run) ? await planOf(run) : null;
+  const part = partOf(input, indexesOf(run, plan));
+  const unchanged = input.records.lengths.length - part.records.lengths.length;
+  const code = await dryRun(how, part, { terminal: context.terminal, style, unchanged });
+  const refusal = whole === null || plan === null ? null : withdrawalRefused(whole, plan, input.report);
+  if (refusal === null) return code;
+  context.terminal.note(refusal);
+  return exitCodes.negative;
+}
+
+async function publish(run: Run): Promise<ExitCode> {
+  const { args, context, input, whole, how, style } = run;
+  using journal = await openJournal(run);
+  const unfinished = args.flag("again") ? null : await journal.unfinished();
+  const plan = unfinished === null && isCompared(run) ? await planOf(run) : null;
+  const indexes = unfinished ?? indexesOf(run, plan);
+  const part = partOf(input, indexes);
+  if (unfinished === null && indexes.length > 0) await journal.begin(indexes);
+  const size = args.integer("batch-size", { min: 1, max: batchRecordsMax, fallback: batchRecordsMax });
+  const sizing = args.text("batch-size") === null ? {} : { recordsPerBatch: size };
+  const deps: PushDeps = { ...how, ...sizing, journal, onEvent: run.onEvent };
+  const state = indexes.length === 0 ? null : await runPush(deps, part.records);
+  const removal = whole === null ? null : await withdraw(run, whole, { plan, state });
+  const unchanged = input.records.lengths.length - indexes.length;
+  const pushed = { state, unchanged, removal };
+  const isJson = style === "json";
+  return await pushResult(context.terminal, part, { ...pushed, isJson, as: sameBusiness(args) });
+}
+
+/** Withdraws what the file no longer has, once all of it is published. */
+async function withdraw(
+  run: Run,
+  whole: Whole,
+  { plan: known, state }: { readonly plan: PushPlan | null; readonly state: PushState | null },
+): Promise<Removal> {
+  const nothing = { withdrawn: 0, found: 0 };
+  if (state !== null && !isPublished(state))
+    return { ...nothing, refusal: "Nothing was withdrawn, since not all of the file is published." };
+  const plan = known ?? (await planOf(run));
+  if (plan === null) return { ...nothing, refusal: "Nothing was withdrawn: the catalogue cannot be read." };
+  const refusal = withdrawalRefused(whole, plan, run.input.report);
+  if (refusal !== null) return { ...nothing, refusal };
+  return { ...(await withdrawMissing(run.how, plan, { ...run.context, style: run.style })), refusal: null };
 }
 
 /** How many faulty records are described. */
@@ -125,6 +195,7 @@ async function checkOnly(
   const { records, report, placeName } = input;
   const faulty: PlacedFaults[] = [];
   for (let first = 0; first < records.lengths.length; first += checkedAtOnce) {
+    terminal.status(`checked ${number(first)} of ${number(records.lengths.length)}`);
     for (const [at, bytes] of (await records.read(first, checkedAtOnce)).entries()) {
       const errors = productFaults(bytes);
       if (errors.length === 0) continue;
@@ -146,13 +217,9 @@ async function checkOnly(
 }
 
 /** The state is found by the content of the push and its owner, even if the file has been renamed. */
-async function openJournal(
-  args: Arguments,
-  context: CommandContext,
-  what: { readonly connection: Connection; readonly records: RecordSet },
-): Promise<FileJournal> {
-  const root = rootOf(what.records.leaves);
-  const name = createHash("sha256").update(`${what.connection.identity}\n${root}`).digest("hex");
+async function openJournal({ args, context, connection, input }: Run): Promise<FileJournal> {
+  const root = rootOf(input.records.leaves);
+  const name = createHash("sha256").update(`${connection.identity}\n${root}`).digest("hex");
   try {
     return await openPushJournal(join(homeOf(args, context), "pushes", `${name}.json`));
   } catch (error) {

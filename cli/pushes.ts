@@ -10,7 +10,6 @@ import { businessOptions, connectBusiness, jsonOption } from "./business-options
 import { type Arguments, type Command, type CommandContext, onlyArgument } from "./command.ts";
 import { homeOf } from "./connection.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
-import { forgetNewest } from "./newest-push.ts";
 import { number } from "./push-progress.ts";
 import { showStatus } from "./push-status.ts";
 import { formatTable, type Terminal } from "./terminal.ts";
@@ -129,12 +128,9 @@ async function forgetPush(folder: string, pushId: string): Promise<void> {
 
 async function runCancel(args: Arguments, context: CommandContext): Promise<ExitCode> {
   const pushId = onlyArgument(args, cancel);
-  const { business, identity } = await connectBusiness(args, context);
+  const { business } = await connectBusiness(args, context);
   const status = await business.cancel(pushId);
-  // The same file pushed again must be sent, not taken for done.
-  const home = homeOf(args, context);
-  await forgetNewest(home, identity);
-  await forgetPush(join(home, "pushes"), pushId);
+  await forgetPush(join(homeOf(args, context), "pushes"), pushId);
   if (args.flag("json")) context.terminal.print(JSON.stringify(status));
   else context.terminal.print(`${status.push_id} was cancelled; nothing of it was published.`);
   return exitCodes.done;

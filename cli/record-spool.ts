@@ -1,15 +1,22 @@
 // The records of a file on disk, in the form of a bulk file, so that a file of any size needs little memory: a line for each
 // record with the base64 of its exact bytes. A spool belongs to one process and goes with it.
 
+import { randomInt } from "node:crypto";
 import { openAsBlob } from "node:fs";
 import { type FileHandle, mkdir, open, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { base64Length } from "../client/batch.ts";
-import { bulkLine, leafOf, type RecordSet, recordOfLine } from "../client/record-set.ts";
+import { bulkLine, leafOf, type RecordSet, recordOfLine, selectRecords } from "../client/record-set.ts";
 
 export interface RecordSpool extends RecordSet, AsyncDisposable {
   /** Where each record was in the file that was read. */
   readonly places: readonly number[];
+}
+
+/** Some of the records, by their indexes in ascending order. */
+export function selectSpooled(spool: RecordSpool, indexes: readonly number[]): RecordSpool {
+  const places = indexes.map((index) => spool.places[index] ?? 0);
+  return { ...spool, ...selectRecords(spool, indexes), places };
 }
 
 const flushedBytes = 1_048_576;
@@ -36,7 +43,7 @@ export class SpoolWriter {
       const pid = Number(spoolName.exec(name)?.[1] ?? process.pid);
       if (pid !== process.pid && !isRunning(pid)) await rm(join(folder, name), { force: true });
     }
-    const path = join(folder, `${process.pid}-${Date.now()}.spool`);
+    const path = join(folder, `${process.pid}-${randomInt(2 ** 47)}.spool`);
     return new SpoolWriter(path, await open(path, "wx+", 0o600));
   }
 

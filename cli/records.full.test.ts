@@ -149,7 +149,9 @@ it("--dry-run judges by all checks of the service, and publishes nothing", async
   const file = join(sandbox.home, "dry.csv");
   await writeFile(
     file,
-    [header, row("dry/0"), row("loaf/5"), row("dry/1").replace(",USD", ",ABC")].join("\n"),
+    [header, row("dry/0"), row("loaf/5").replace("4.20", "4.30"), row("dry/1").replace(",USD", ",ABC")].join(
+      "\n",
+    ),
   );
   const judged = await svc("push", file, "--dry-run");
   expect(judged.code, judged.output).toBe(1);

@@ -1,12 +1,14 @@
 // `svc withdraw` and `svc delete`: take records out of serving by sealed documents.
 
+import { resolve } from "node:path";
 import { SvcProblemError } from "../client/errors.ts";
 import { isRecordIdText } from "../client/removal.ts";
 import { type BusinessConnection, businessOptions, connectBusiness, jsonOption } from "./business-options.ts";
 import type { Arguments, Command, CommandContext } from "./command.ts";
-import { homeOf } from "./connection.ts";
+import { readText } from "./connection.ts";
 import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
-import { forgetNewest } from "./newest-push.ts";
+import { number } from "./push-progress.ts";
+import { visible } from "./terminal.ts";
 
 type Action = "withdraw" | "delete";
 
@@ -14,14 +16,20 @@ const ids = "ID is a record id, or your own id of a live record (business_produc
 
 export const withdraw: Command = {
   name: "withdraw",
-  usage: "ID …",
+  usage: "ID … | --from FILE",
   summary: "take records out of serving; they may be published again",
   details: [
     ids,
-    "Exits with 1 if one may still be found in some region: run the command again to hear of it.",
+    "Exits with 1 if one may still be found in some region: run the command again to hear of it; with --from also if an id",
+    "is of no live record.",
   ],
-  options: { json: jsonOption, ...businessOptions },
-  run: (args, context) => remove("withdraw", args, context),
+  options: {
+    from: { type: "string", value: "FILE", help: "withdraw the ids of a file, one on each line" },
+    json: jsonOption,
+    ...businessOptions,
+  },
+  run: (args, context) =>
+    args.text("from") === null ? remove("withdraw", args, context) : withdrawFile(args, context),
 };
 
 export const deleteCommand: Command = {
@@ -44,7 +52,6 @@ async function remove(action: Action, args: Arguments, context: CommandContext):
   const found: { readonly id: string; readonly recordId: string }[] = [];
   for (const id of args.positionals) found.push({ id, recordId: await recordIdOf(id, connection) });
   if (action === "delete") await confirm(found, args, context);
-  await forgetNewest(homeOf(args, context), connection.identity);
   let isGone = true;
   for (const { id, recordId } of found) {
     const answer = await connection.business[action](recordId).catch((error: unknown) => {
@@ -60,6 +67,49 @@ async function remove(action: Action, args: Arguments, context: CommandContext):
     }
   }
   return isGone ? exitCodes.done : exitCodes.negative;
+}
+
+/** Ids of which the catalogue has no live record that are named on the screen. */
+const idsShownMax = 10;
+
+/** Run again after an interruption, it withdraws the rest: what is not live any more is not in the catalogue. */
+async function withdrawFile(args: Arguments, context: CommandContext): Promise<ExitCode> {
+  const { terminal } = context;
+  if (args.positionals.length > 0) throw new UsageError("Give ids or --from FILE, not both.");
+  const path = resolve(context.cwd, args.text("from") ?? "");
+  const lines = (await readText(path)).split("\n").map((line) => line.trim());
+  const wanted = new Set(lines.filter((line) => line !== ""));
+  if (wanted.size === 0) throw new UsageError(`${path} has no ids; nothing was sent.`);
+  const { business } = await connectBusiness(args, context);
+  const live = new Map<string, string>();
+  for await (const { record_id, business_product_id } of business.catalogue()) {
+    const id = [record_id, business_product_id].find((each) => wanted.has(each));
+    if (id === undefined) continue;
+    if (live.has(id) && live.get(id) !== record_id) throw new UsageError(sharedId(id));
+    live.set(id, record_id);
+  }
+  let found = 0;
+  let done = 0;
+  await business.withdrawAll([...live.values()], (outcome) => {
+    done += 1;
+    if (outcome.live_in.length > 0) found += 1;
+    if (args.flag("json")) terminal.print(JSON.stringify(outcome));
+    else terminal.status(`withdrew ${number(done)} of ${number(live.size)}`);
+  });
+  const gone = [...wanted].filter((id) => !live.has(id));
+  if (!args.flag("json")) terminal.print(`${number(done)} records were withdrawn.`);
+  if (found > 0) terminal.note(`${number(found)} of them may still be found in some region.`);
+  if (gone.length > 0) {
+    const shown = gone.slice(0, idsShownMax).map(visible).join(", ");
+    terminal.note(
+      `${number(gone.length)} ids are of no live record: ${shown}${gone.length > idsShownMax ? " …" : ""}.`,
+    );
+  }
+  return found + gone.length === 0 ? exitCodes.done : exitCodes.negative;
+}
+
+function sharedId(id: string): string {
+  return `More than one record has the id ${JSON.stringify(id)}; nothing was sent. Name it by its record id.`;
 }
 
 function past(action: Action): string {

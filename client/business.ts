@@ -18,11 +18,13 @@ import type { AnalyticsQuery, AttemptsQuery, CatalogueQuery, DemandQuery } from 
 import { memoryJournal } from "./file-journal.ts";
 import { catalogueEntries, heldPushes, pushAttempts, pushResults, watchPush } from "./pages.ts";
 import type { PushEvent } from "./push-event.ts";
+import { type PushPlan, planPush } from "./push-plan.ts";
 import { runPush } from "./push-run.ts";
 import type { PushJournal, PushState } from "./push-state.ts";
 import { type JsonValue, recordBytes } from "./record-bytes.ts";
 import { type RecordSet, recordSet } from "./record-set.ts";
-import { isRecordIdText, sealRemoval } from "./removal.ts";
+import { isRecordIdText } from "./removal.ts";
+import { removeRecords } from "./removal-run.ts";
 import { type Patience, retryUntil } from "./retry-until.ts";
 import type { SenderOptions } from "./sender.ts";
 import { createSvcClient, type PublishOutcome, type PushStatus, type SvcClient } from "./service-client.ts";
@@ -59,8 +61,15 @@ export interface Business {
   push(records: Records, options?: PushOptions): Promise<PushState>;
   /** What publishing them would come to; nothing is changed. */
   validate(records: Records): Promise<Validation>;
+  /**
+   * What of the products is published already, and which live products are not among them; nothing is changed. Own ids of
+   * products of which no record could be made are `alsoHas`.
+   */
+  plan(records: Records, known?: { readonly alsoHas?: ReadonlySet<string> }): Promise<PushPlan>;
   /** Takes a record out of serving until it is published again. `id` is its id, or the business's own id of a live record. */
   withdraw(id: string): Promise<RemovalOutcome>;
+  /** Withdraws many records, several at a time, by their record ids, such as those that a plan names as missing. */
+  withdrawAll(recordIds: readonly string[], onRemoved?: (outcome: RemovalOutcome) => void): Promise<void>;
   /** As {@link Business.withdraw}, and its bytes leave the service within 30 days. */
   delete(id: string): Promise<RemovalOutcome>;
   /** The live records. */
@@ -104,21 +113,29 @@ export function createBusiness(options: BusinessOptions): Business {
   const how = () => ({ client, key, now, wait, patienceMs, runId: randomId() });
   const record = async (id: string): Promise<CatalogueRecord> =>
     (await retryUntil(patience, () => client.catalogueRecord(id))).body;
+  const removeAll = (
+    recordIds: readonly string[],
+    action: "withdraw" | "delete",
+    onRemoved: (outcome: RemovalOutcome) => void = () => {},
+  ): Promise<void> =>
+    removeRecords({ client, key, patience, runId: randomId() }, { recordIds, action }, onRemoved);
   const remove = async (id: string, action: "withdraw" | "delete"): Promise<RemovalOutcome> => {
     // A record id is taken as it is: what is withdrawn may be deleted, and is no longer in the catalogue.
     const recordId = isRecordIdText(id) ? id : (await record(id)).record_id;
-    const { body: context } = await retryUntil(patience, () => client.sealContext());
-    const facts = { certId: context.cert_id, aiPolicyVersion: context.ai_policy_version, atMs: now() };
-    const sealed = await sealRemoval({ recordId, action, ...facts }, key);
-    const request = { ...sealed, idempotencyKey: `${action}.${recordId}.${randomId()}` };
-    return (await retryUntil(patience, () => client.remove(request))).body;
+    const outcomes: RemovalOutcome[] = [];
+    await removeAll([recordId], action, (outcome) => outcomes.push(outcome));
+    const [outcome] = outcomes;
+    if (outcome === undefined) throw new Error(`${recordId} was not removed.`);
+    return outcome;
   };
   return {
     client,
     push: (records, { journal = memoryJournal(), ...rest } = {}) =>
       runPush({ ...how(), ...rest, journal }, setOf(records)),
     validate: (records) => validateRecords({ ...how(), onWaiting }, setOf(records)),
+    plan: (records, { alsoHas } = {}) => planPush({ client, patience, key }, setOf(records), alsoHas),
     withdraw: (id) => remove(id, "withdraw"),
+    withdrawAll: (recordIds, onRemoved) => removeAll(recordIds, "withdraw", onRemoved),
     delete: (id) => remove(id, "delete"),
     catalogue: (query) => catalogueEntries(client, patience, query),
     record,

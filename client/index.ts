@@ -36,6 +36,7 @@ export type {
   PushPage,
   RemovalRequest,
 } from "./business-client.ts";
+export { type JoinedRecord, joinCountries } from "./country-feeds.ts";
 export { SvcConnectionError, SvcProblemError } from "./errors.ts";
 export {
   type AnchorsChoice,
@@ -63,6 +64,13 @@ export { catalogueEntries, heldPushes, ownReceipts, pushAttempts, pushResults, w
 export { productFaults } from "./product-check.ts";
 export { collectProofs, type ProofsCaller, ProofsMissingError } from "./proofs.ts";
 export type { PushDeps, PushEvent } from "./push-event.ts";
+export {
+  decideWithdrawal,
+  type LiveProduct,
+  type PushPlan,
+  planPush,
+  type RemovalLimit,
+} from "./push-plan.ts";
 export { PushMismatchError, runPush } from "./push-run.ts";
 export type { BatchResult, BatchState, PushJournal, PushState } from "./push-state.ts";
 export {
@@ -72,8 +80,9 @@ export {
   readPresented,
 } from "./receipt-check.ts";
 export { type JsonValue, recordBytes } from "./record-bytes.ts";
-export { type RecordSet, recordSet } from "./record-set.ts";
+export { type RecordSet, recordSet, selectRecords } from "./record-set.ts";
 export { type RemovalFacts, type SealedRemoval, sealRemoval } from "./removal.ts";
+export { removeRecords } from "./removal-run.ts";
 export { type Patience, retryUntil } from "./retry-until.ts";
 export type { Fetch, SenderOptions } from "./sender.ts";
 export {

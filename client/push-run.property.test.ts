@@ -175,6 +175,12 @@ describe("a push", () => {
     expectEachOnce(world.service, world.texts);
   });
 
+  it("counts the seq of a new key from 1: no clock is in it", async () => {
+    const world = createWorld(10, 5);
+    await runPush(world.deps, world.bytes);
+    expect(world.service.seqs).toEqual([1, 2]);
+  });
+
   it("seals again while other pushes of its key take its seq, and not where no greater one exists", async () => {
     const world = createWorld(10, 10);
     let others = 12;

@@ -248,7 +248,7 @@ async function sealAndKeep(run: Run, index: number, again: boolean): Promise<voi
       certId: context.cert_id,
       aiPolicyVersion: context.ai_policy_version,
       recordType: "products",
-      seq: nextSeq(run.state, { nowMs, lastSeq: context.last_seq }),
+      seq: nextSeq(run.state, context.last_seq),
       sealedAtMs: nowMs,
     },
     deps.key,

@@ -78,13 +78,10 @@ export function replaceBatch(state: PushState, index: number, change: Partial<Ba
 }
 
 /**
- * A number greater than any seq that this push has used, and than the last one that the service has accepted of the key: another
- * machine with it may have had a clock that was ahead. Wall-clock milliseconds keep pushes at the same time apart.
+ * One more than the greatest seq that this push has used, and than the last one that the service has accepted of the key. Nothing of
+ * it is a clock: one that is ahead would stop every other machine with the key.
  */
-export function nextSeq(
-  state: PushState,
-  known: { readonly nowMs: number; readonly lastSeq: number | null },
-): number {
-  const used = [known.lastSeq ?? -1, ...state.batches.map((batch) => batch.sealed?.seq ?? -1)];
-  return Math.min(Number.MAX_SAFE_INTEGER, Math.max(known.nowMs, ...used.map((seq) => seq + 1)));
+export function nextSeq(state: PushState, lastSeq: number | null): number {
+  const used = Math.max(lastSeq ?? 0, ...state.batches.map((batch) => batch.sealed?.seq ?? 0));
+  return Math.min(Number.MAX_SAFE_INTEGER, used + 1);
 }

@@ -25,6 +25,40 @@ export function recordSet(records: readonly Uint8Array[]): RecordSet {
   };
 }
 
+/** Some of the records, by their indexes in ascending order. */
+export function selectRecords(records: RecordSet, indexes: readonly number[]): RecordSet {
+  const pick = <T>(all: readonly T[]): readonly T[] =>
+    indexes.flatMap((index) => all.slice(index, index + 1));
+  const runs = (first: number, count: number) => runsOf(indexes.slice(first, first + count));
+  return {
+    leaves: pick(records.leaves),
+    lengths: pick(records.lengths),
+    read: async (first, count) => {
+      const read: Uint8Array[] = [];
+      for (const run of runs(first, count)) read.push(...(await records.read(run.first, run.count)));
+      return read;
+    },
+    bulkFile: async (first, count) => {
+      const parts: Blob[] = [];
+      for (const run of runs(first, count)) parts.push(await records.bulkFile(run.first, run.count));
+      return new Blob(parts);
+    },
+  };
+}
+
+/** Ascending indexes as ranges without gaps. */
+export function runsOf(
+  indexes: readonly number[],
+): readonly { readonly first: number; readonly count: number }[] {
+  const runs: { first: number; count: number }[] = [];
+  for (const index of indexes) {
+    const open = runs.at(-1);
+    if (open !== undefined && open.first + open.count === index) open.count += 1;
+    else runs.push({ first: index, count: 1 });
+  }
+  return runs;
+}
+
 /** The bytes of a line of a bulk file, without its end; null if it is not one. */
 export function recordOfLine(line: string): Uint8Array | null {
   return parseBase64(line);

@@ -132,7 +132,7 @@ function sealRange({ deps, context, records }: Judging, { first, count }: Range)
     aiPolicyVersion: context.ai_policy_version,
     recordType: "products",
     // Nothing consumes it, so every batch may have the same one.
-    seq: deps.now(),
+    seq: Math.min(Number.MAX_SAFE_INTEGER, (context.last_seq ?? 0) + 1),
     sealedAtMs: deps.now(),
   };
   return sealLeaves(records.leaves.slice(first, first + count), facts, deps.key);

@@ -125,11 +125,14 @@ async function entriesOf(
 }
 
 function entryOf(version: VersionOrigin): CatalogueEntry {
+  const { source, sealed_by_key_id } = sidecarOf(version);
   return {
     record_id: version.record_id,
     business_product_id: ownIdOf(version),
     last_updated: formatTimestamp(version.published_at_ms),
-    source: sourceOf(version),
+    source,
+    sha256: version.hash,
+    sealed_by_key_id,
   };
 }
 
@@ -146,11 +149,11 @@ function textOf({ bytes, record_id }: VersionOrigin): string {
   return text;
 }
 
-function sourceOf({ sidecar, record_id }: VersionOrigin): Sidecar["source"] {
+function sidecarOf({ sidecar, record_id }: VersionOrigin): Sidecar {
   const envelope = parseEnvelope(JSON.parse(sidecar) as JsonValue);
   const opened = envelope.ok ? openSidecar(envelope.value) : envelope;
   if (!opened.ok) throw new Error(`The stored sidecar of ${record_id} cannot be read: ${opened.detail}`);
-  return opened.value.source;
+  return opened.value;
 }
 
 /**

@@ -63,7 +63,9 @@ export function startPush(
     "--json",
   ];
   const run = watch([program, ...args]);
-  const told = (): readonly string[] => run.lines().filter((line) => line.startsWith('{"type"'));
+  // What it plans to send is told before anything is, and is no event of the push.
+  const told = (): readonly string[] =>
+    run.lines().filter((line) => /^{"type":"(?!push\.planned)/.test(line));
   return {
     ...run,
     eventCount: () => told().length,

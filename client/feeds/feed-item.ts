@@ -16,6 +16,7 @@ export type NoteCode =
   | "markup_removed"
   | "given_twice"
   | "duplicate_in_file"
+  | "feeds_differ"
   | "category_unknown"
   | "expired"
   | "syntax_invalid"

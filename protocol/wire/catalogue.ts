@@ -4,7 +4,19 @@ import { collectionNames } from "../identifiers.ts";
 import { cataloguePageMax, cursorLengthMax, ownIdLengthMax } from "../limits.ts";
 import { recordShape } from "../records/json-schema.ts";
 import { recordSealShape } from "../seal.ts";
-import { described, list, named, nullable, type Of, object, oneOf, text, timestamp } from "../shape.ts";
+import {
+  described,
+  hash,
+  keyId,
+  list,
+  named,
+  nullable,
+  type Of,
+  object,
+  oneOf,
+  text,
+  timestamp,
+} from "../shape.ts";
 import { unsigned } from "../unsigned-members.ts";
 import { foundIn, foundInSays } from "./live-in.ts";
 import { recordId } from "./push.ts";
@@ -17,7 +29,14 @@ const source = described(oneOf(["manual", "import", "api"]), sourceSays);
 
 export const catalogueEntry = named(
   "CatalogueEntry",
-  object({ record_id: recordId, business_product_id: ownId, last_updated: lastUpdated, source }),
+  object({
+    record_id: recordId,
+    business_product_id: ownId,
+    last_updated: lastUpdated,
+    source,
+    sha256: described(hash, "Of the exact bytes of the record that is served."),
+    sealed_by_key_id: described(keyId, "The key that sealed them, of a person, a system or the service."),
+  }),
 );
 export type CatalogueEntry = Of<typeof catalogueEntry>;
 

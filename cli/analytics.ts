@@ -1,0 +1,137 @@
+// `svc analytics` and `svc demand`: how a business's records are found, and what is asked for.
+
+import type { DailyAnalytics, Demand, WhoIsAsking } from "../client/business-answers.ts";
+import { recordTypeNames } from "../client/business-client.ts";
+import { businessOptions, connectBusiness, jsonOption } from "./business-options.ts";
+import {
+  type Arguments,
+  type Command,
+  type CommandContext,
+  noArguments,
+  type OptionSpecs,
+} from "./command.ts";
+import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
+import { number } from "./push-progress.ts";
+import { formatTable, type Terminal, visible } from "./terminal.ts";
+
+const windowOptions = {
+  from: { type: "string", value: "DAY", help: "the first day, in UTC (default: thirty days before --to)" },
+  to: { type: "string", value: "DAY", help: "the day after the last one (default: tomorrow)" },
+  country: { type: "string", value: "CC", help: "only searches in this country" },
+  type: { type: "string", value: "TYPE", help: `only ${recordTypeNames.join(", ")}` },
+  json: jsonOption,
+  ...businessOptions,
+} as const satisfies OptionSpecs;
+
+export const analytics: Command = {
+  name: "analytics",
+  usage: "",
+  summary: "count how often the business's records were found and fetched, by day, country and type",
+  details: ["Exits with 1 if there is nothing to count."],
+  options: {
+    companies: { type: "boolean", help: "count by the AI company that asked instead" },
+    ...windowOptions,
+  },
+  run: async (args, context) => {
+    noArguments(args, analytics);
+    return await (args.flag("companies") ? showCompanies : showDays)(args, context);
+  },
+};
+
+export const demand: Command = {
+  name: "demand",
+  usage: "",
+  summary: "show what AI companies are asked for in a country, of a type that the business publishes",
+  details: [
+    "A subject counts on a day on which several AI companies named it often enough (docs/analytics.md).",
+    "Exits with 1 if no subject counts.",
+  ],
+  options: windowOptions,
+  run: runDemand,
+};
+
+/** What was asked of the service, as query parameters. */
+function windowOf(args: Arguments) {
+  const wanted = args.text("type");
+  const type = recordTypeNames.find((name) => name === wanted?.replaceAll("-", "_"));
+  if (wanted !== null && type === undefined)
+    throw new UsageError(`--type is ${JSON.stringify(wanted)}; use one of ${recordTypeNames.join(", ")}.`);
+  const given = (["from", "to", "country"] as const).flatMap((name) => {
+    const value = args.text(name);
+    return value === null ? [] : [[name, value] as const];
+  });
+  return { ...Object.fromEntries(given), ...(type === undefined ? {} : { type }) };
+}
+
+async function showDays(args: Arguments, context: CommandContext): Promise<ExitCode> {
+  const { business } = await connectBusiness(args, context);
+  const answer = await business.dailyAnalytics(windowOf(args));
+  const { terminal } = context;
+  if (args.flag("json")) terminal.print(JSON.stringify(answer));
+  else {
+    const header = ["DAY", "TYPE", "COUNTRY", "SEARCHES", "ROWS", "FETCHES"];
+    const rows = answer.figures.map(({ day, type, country, ...counts }) => [
+      ...[day, type, country ?? "-"],
+      ...numbersOf(counts),
+    ]);
+    showTable(terminal, header, rows);
+    showTotals(terminal, answer);
+  }
+  return answer.figures.length === 0 ? exitCodes.negative : exitCodes.done;
+}
+
+function showTotals(terminal: Terminal, { from, to, totals }: DailyAnalytics): void {
+  const [searches, rows, fetches] = numbersOf(totals);
+  terminal.note(
+    `From ${from} to ${to}: in ${searches} searches, with ${rows} rows; fetched ${fetches} times.`,
+  );
+}
+
+async function showCompanies(args: Arguments, context: CommandContext): Promise<ExitCode> {
+  const { business } = await connectBusiness(args, context);
+  const answer: WhoIsAsking = await business.whoIsAsking(windowOf(args));
+  const { terminal } = context;
+  if (args.flag("json")) terminal.print(JSON.stringify(answer));
+  else {
+    const rows = answer.companies.map(({ legal_name, ai_company_uuid, days, ...counts }) => [
+      visible(legal_name ?? ai_company_uuid),
+      ...numbersOf(counts),
+      number(days.length),
+    ]);
+    showTable(terminal, ["COMPANY", "SEARCHES", "ROWS", "FETCHES", "DAYS"], rows);
+    if (rows.length === 0) terminal.note(`Nobody asked from ${answer.from} to ${answer.to}.`);
+  }
+  return answer.companies.length === 0 ? exitCodes.negative : exitCodes.done;
+}
+
+async function runDemand(args: Arguments, context: CommandContext): Promise<ExitCode> {
+  noArguments(args, demand);
+  const { country, type, ...window } = { country: null, type: null, ...windowOf(args) };
+  if (country === null || type === null)
+    throw new UsageError("Name --country and --type, such as --country US --type products.");
+  const { business } = await connectBusiness(args, context);
+  const answer: Demand = await business.demand({ ...window, country, type });
+  const { terminal } = context;
+  if (args.flag("json")) terminal.print(JSON.stringify(answer));
+  else {
+    const rows = answer.subjects.map(({ subject, searches, days }) => [
+      visible(subject),
+      number(searches),
+      number(days),
+    ]);
+    showTable(terminal, ["SUBJECT", "SEARCHES", "DAYS"], rows);
+    const { companies, searches } = answer.threshold;
+    terminal.note(
+      `From ${answer.from} to ${answer.to}; a subject counts on a day on which ${companies} companies named it in ${searches} searches.`,
+    );
+  }
+  return answer.subjects.length === 0 ? exitCodes.negative : exitCodes.done;
+}
+
+function showTable(terminal: Terminal, header: readonly string[], rows: readonly string[][]): void {
+  if (rows.length > 0) for (const line of formatTable(header, rows, terminal.columns)) terminal.print(line);
+}
+
+function numbersOf({ searches, rows, fetches }: DailyAnalytics["totals"]): readonly [string, string, string] {
+  return [number(searches), number(rows), number(fetches)];
+}

@@ -144,10 +144,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
     timers: { schedule: (delayMs, run) => life.after(delayMs, `${slot.name} renews`, run) },
     trust: () => parts.keys.trust,
     acceptWithinMs: acceptWithinMs(parts.night),
-    holdMs: parts.holdMs,
-    asTable: () => null,
-    regions: () => parts.regions,
-    purgeAfterMs,
+    ...{ holdMs: parts.holdMs, purgeAfterMs, asTable: () => null, regions: () => parts.regions },
     ...{ pace: pacesOf(thread).inline, paces: pacesOf(thread) },
   };
   const uploadTokens = createUploadTokens(crypto, recordIdKey);

@@ -75,7 +75,9 @@ function isRestOf(
   columns: number,
 ): boolean {
   const isLikeIt = shapeOf(began.first) === shapeOf(row.fields[0] ?? "");
-  return !isLikeIt && began.length < columns && began.length + toldApart(row) - 1 <= columns;
+  const length = began.length + toldApart(row) - 1;
+  const isWhole = row.loose > 0 && length === columns;
+  return began.length < columns && (isWhole || (!isLikeIt && length <= columns));
 }
 
 /** How many fields a row has, without empty ones at its end and those that a comma of a text that is not quoted has made. */

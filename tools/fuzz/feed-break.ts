@@ -32,7 +32,8 @@ export function tableText(
     wrapped: (cell) =>
       cell.includes(separator) ? `"${cell.replaceAll(/[\r\n]+/g, " ")}"` : cell.replaceAll(/[\r\n]+/g, " "),
     backslash: (cell) => `"${cell.replaceAll('"', '\\"')}"`,
-    stray: (cell) => cell.replaceAll(/[\r\n]+/g, " ").replaceAll(separator, " "),
+    stray: (cell) =>
+      separator === ";" ? rfc(cell) : cell.replaceAll(/[\r\n]+/g, " ").replaceAll(separator, " "),
   };
   const lines = table.rows.map((row, at) => {
     const cells = row.map(write[style]);

@@ -308,7 +308,7 @@ function untold(
   }
   const tags = [...facts.tags, ...(facts.condition === "used" ? ["used"] : [])];
   const isTag = (tag: string): boolean =>
-    tags.some((each) => each === tag || (isCut && each.startsWith(tag)));
+    tags.some((each) => each === tag || (isCut && (tag === "default" || each.startsWith(tag))));
   if (!record.tags.every(isTag)) return `the tags are ${record.tags.join(", ")}`;
   if (
     file.told.size > 0 &&

@@ -15,6 +15,8 @@ export interface CsvRow {
   readonly isCut: boolean;
   /** Whether a field that is not quoted ends with a quote, in a row that has a quoted one before it. */
   readonly hasStrayQuote: boolean;
+  /** How many fields begin with a space where others do not, as after the comma of a text that is not quoted. */
+  readonly loose: number;
 }
 
 export type CsvOutcome =
@@ -93,6 +95,7 @@ function readRow(reader: Reader): Omit<CsvRow, "line"> | string | null {
   const fields: string[] = [];
   let hasQuoted = false;
   let hasStrayQuote = false;
+  let [loose, tight] = [0, 0];
   for (;;) {
     const isQuoted = reader.text[reader.at] === '"';
     const field = isQuoted ? readQuoted(reader) : readPlain(reader);
@@ -100,6 +103,10 @@ function readRow(reader: Reader): Omit<CsvRow, "line"> | string | null {
     fields.push(field);
     hasStrayQuote ||= hasQuoted && !isQuoted && field.trimEnd().endsWith('"');
     hasQuoted ||= isQuoted;
+    if (fields.length > 1 && !isQuoted && field !== "") {
+      if (/^ \S/.test(field)) loose += 1;
+      else tight += 1;
+    }
     const next = reader.text[reader.at];
     // A closing quote may be the first of two, and a carriage return the first half of a line end.
     const isOpen = next === undefined || (next === "\r" && reader.at + 1 === reader.text.length);
@@ -110,7 +117,7 @@ function readRow(reader: Reader): Omit<CsvRow, "line"> | string | null {
     }
     if (next !== undefined && next !== "\n" && next !== "\r") return "Text follows a quoted field.";
     skipLineEnd(reader);
-    return { fields, isCut: next === undefined, hasStrayQuote };
+    return { fields, isCut: next === undefined, hasStrayQuote, loose: tight === 0 ? 0 : loose };
   }
 }
 

@@ -60,8 +60,7 @@ export function readGtin(written: string): ReadValue {
   const cell = readCell(written, { isNumber: true });
   if (cell.fault !== null) return cell;
   const digits = cell.value.replaceAll(/[ -]/g, "");
-  if (gtinForm.accepts(digits) && !/^0+$/.test(digits)) return same(digits);
-  return { fault: `Must be ${gtinForm.meaning}, not of zeros alone.` };
+  return gtinForm.accepts(digits) ? same(digits) : { fault: `Must be ${gtinForm.meaning}.` };
 }
 
 const unreserved = /[A-Za-z0-9._~!$&'()*+,;=:@/?-]/;

@@ -56,10 +56,10 @@ export async function* tableRows(
       yield row;
       continue;
     }
-    const goesOn = last !== null && isRestOf(began, fields, columns);
+    const goesOn = last !== null && isRestOf(began, row, columns);
     began = goesOn
-      ? { ...began, length: began.length + fields.length - 1 }
-      : { first: fields[0] ?? "", length: fields.length };
+      ? { ...began, length: began.length + toldApart(row) - 1 }
+      : { first: fields[0] ?? "", length: fields.length - row.loose };
     if (last !== null) yield sizedRow(last, { columns, separator, isPiece: isPiece || goesOn });
     last = row;
     isPiece = goesOn;
@@ -71,12 +71,18 @@ export async function* tableRows(
 /** Whether a line end within a field has broken a row: fields that do not begin like it complete it. */
 function isRestOf(
   began: { readonly first: string; readonly length: number },
-  fields: readonly string[],
+  row: CsvRow,
   columns: number,
 ): boolean {
-  const isLikeIt = shapeOf(began.first) === shapeOf(fields[0] ?? "");
-  const length = fields.findLastIndex((field) => field !== "") + 1;
-  return !isLikeIt && began.length < columns && began.length + length - 1 <= columns;
+  const isLikeIt = shapeOf(began.first) === shapeOf(row.fields[0] ?? "");
+  const length = began.length + toldApart(row) - 1;
+  const isWhole = row.loose > 0 && length === columns;
+  return began.length < columns && (isWhole || (!isLikeIt && length <= columns));
+}
+
+/** How many fields a row has, without empty ones at its end and those that a comma of a text that is not quoted has made. */
+function toldApart(row: CsvRow): number {
+  return row.fields.findLastIndex((field) => field !== "") + 1 - row.loose;
 }
 
 function unclosed(field: string): string {
@@ -150,7 +156,7 @@ function sizedRow(row: CsvRow, sizing: Sizing): TableRow {
 
 /** Why the fields of a row may be those of other columns or rows; null where nothing but empty ones is missing or too much. */
 function sizeFault(
-  { fields, isCut, hasStrayQuote }: CsvRow,
+  { fields, isCut, hasStrayQuote, loose }: CsvRow,
   { columns, separator, isPiece }: Sizing,
 ): string | null {
   if (hasStrayQuote && separator !== "\t")
@@ -162,5 +168,6 @@ function sizeFault(
   const hasMore = fields.slice(columns).some((field) => field.trim() !== "");
   // A field over several lines in a row that lacks some may have swallowed them.
   const isJoined = isShort && fields.some((field) => /[\r\n]/.test(field));
-  return hasMore || isJoined ? `${size} Quote a field that has the separator in it.` : null;
+  const isLoose = loose > 0 && fields.length > columns;
+  return hasMore || isJoined || isLoose ? `${size} Quote a field that has the separator in it.` : null;
 }

@@ -228,8 +228,8 @@ export const gtinForm: Form = {
   name: "gtin",
   pattern: gtinPattern,
   max: 14,
-  accepts: (value) => gtin.test(value) && hasGtinCheckDigit(value),
-  meaning: "a GTIN of 8, 12, 13 or 14 digits with a correct check digit",
+  accepts: (value) => gtin.test(value) && hasGtinCheckDigit(value) && /[1-9]/.test(value),
+  meaning: "a GTIN of 8, 12, 13 or 14 digits with a correct check digit, not of zeros alone",
 };
 
 /**

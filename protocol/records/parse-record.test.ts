@@ -147,6 +147,7 @@ describe("a product", () => {
     ],
     ["a country that has no price", { countries: ["US", "GB", "CA"] }, ["member_missing /prices"]],
     ["a category of another vertical", { category: "diamonds" }, ["value_invalid /category"]],
+    ["a GTIN of zeros", { gtin: "0000000000000" }, ["value_invalid /gtin"]],
     ["a GTIN with a wrong check digit", { gtin: "4006381333932" }, ["value_invalid /gtin"]],
     ["http", { product_url: "http://harrier.example/" }, ["value_invalid /product_url"]],
     [

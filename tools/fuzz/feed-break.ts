@@ -19,7 +19,7 @@ export function tableText(
   separator: Separator,
   choices: Choices,
 ): { readonly text: string; readonly how: string } {
-  const style = choices.once(2) ? choices.of(styles) : "rfc";
+  const style = choices.of(styles);
   const end = choices.of(["\n", "\r\n", "\r"]);
   const quoted = (cell: string): string => `"${cell.replaceAll('"', '""')}"`;
   const rfc = (cell: string): string =>
@@ -32,13 +32,14 @@ export function tableText(
     wrapped: (cell) =>
       cell.includes(separator) ? `"${cell.replaceAll(/[\r\n]+/g, " ")}"` : cell.replaceAll(/[\r\n]+/g, " "),
     backslash: (cell) => `"${cell.replaceAll('"', '\\"')}"`,
-    stray: (cell) => cell.replaceAll(/[\r\n]+/g, " ").replaceAll(separator, " "),
+    stray: (cell) =>
+      separator === ";" ? rfc(cell) : cell.replaceAll(/[\r\n]+/g, " ").replaceAll(separator, " "),
   };
   const lines = table.rows.map((row, at) => {
     const cells = row.map(write[style]);
     if (style === "stray")
       strayQuotes(cells, { isFirst: at === 0, isLast: at === table.rows.length - 1 }, choices);
-    return lineOf(cells, separator, choices);
+    return style === "raw" ? cells.join(separator) : lineOf(cells, separator, choices);
   });
   const header = headerOf(table.columns, choices).map(rfc).join(separator);
   if (choices.once(12))
@@ -119,7 +120,9 @@ export function jsonText(
 ): string {
   const texts = records.map((record) => {
     const text = JSON.stringify(record);
-    return choices.once(8) ? text.replace(/^\{/, `{"product_name":"Other",`) : text;
+    return choices.once(8) && text.includes('"product_name":')
+      ? text.replace(/^\{/, `{"product_name":"Other",`)
+      : text;
   });
   return isLines ? `${texts.join("\n")}\n` : `[${texts.join(",\n")}]`;
 }

@@ -1,25 +1,25 @@
 // Products with known facts, and the cells in which a shop writes them: rightly, or as real exports get them wrong. What a cell
 // then says is no fact any more, but nothing else may take its place.
 
-/** Numbers that follow from the bytes of an input; the rest are 0, so that a shorter input is a simpler one. */
+import type { Random } from "./mutate.ts";
+import { randomFrom } from "./run.ts";
+
+/** Numbers that follow from an input, each as likely as the others: any change of it is another feed. */
 export class Choices {
-  readonly #bytes: Uint8Array;
-  #at = 0;
+  readonly below: Random;
+  /** How much rarer everything odd is: a record is published only where little else is wrong. */
+  readonly #care: number;
 
-  constructor(bytes: Uint8Array) {
-    this.#bytes = bytes;
+  constructor(input: Uint8Array) {
+    this.below = randomFrom(
+      input.reduce((hash, byte) => Math.imul(hash ^ byte, 0x01000193) >>> 0, 0x811c9dc5),
+    );
+    this.#care = this.of([1, 3, 8]);
   }
 
-  /** From 0 to `end` - 1. */
-  below(end: number): number {
-    const byte = this.#bytes[this.#at] ?? 0;
-    this.#at += 1;
-    return byte % end;
-  }
-
-  /** True once in `times`, and never where the input has ended. */
+  /** True once in `times`, or more rarely. */
   once(times: number): boolean {
-    return this.below(times) === times - 1;
+    return this.below(times * this.#care) === 0;
   }
 
   of<T>(values: readonly T[]): T {

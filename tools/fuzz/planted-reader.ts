@@ -61,8 +61,8 @@ export const plantedFaults: readonly PlantedFault[] = [
   planted(
     "table-rows.ts",
     "fields beyond the header are dropped",
-    "return hasMore || isJoined ?",
-    "return isJoined ?",
+    "return hasMore || isJoined ||",
+    "return isJoined ||",
   ),
   planted(
     "table-rows.ts",

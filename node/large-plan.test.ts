@@ -43,9 +43,13 @@ async function held(uuid: string, count: number): Promise<readonly (readonly Hel
   return [validated, published].map((each) => each["held_reasons"] as readonly HeldReason[]);
 }
 
+/** The own id of a listing is known once its first version is published, which may be between the two. */
+const withoutOwnIds = (reasons: unknown): unknown =>
+  JSON.parse(JSON.stringify(reasons, (name, value) => (name === "business_product_id" ? undefined : value)));
+
 it("is held for the same reasons, validated and published", async () => {
   const [validated, published] = await held("00000000-0000-4000-8000-000000000001", 1_200);
-  expect(published).toEqual(validated);
+  expect(withoutOwnIds(published)).toEqual(withoutOwnIds(validated));
   expect(published).toMatchObject([
     { code: "price_changes", count: 600, of: 1_200 },
     { code: "price_jump", count: 600, of: 1_200 },

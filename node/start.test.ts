@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { holdPort } from "./held-port.ts";
+import { type HeldPort, holdPort } from "./held-port.ts";
 import { startNode } from "./start.ts";
 
 let home = "";
@@ -33,9 +33,22 @@ it("says at once that a new sandbox cannot publish its samples while background 
   expect((await fetch(`${node.urls.ops_url}/healthz`)).status).toBe(200);
 });
 
+/** Holds a port; the two before it and the two behind it are free. */
+async function holdAmongFree(): Promise<{ readonly taken: HeldPort; readonly portBase: number }> {
+  for (;;) {
+    const taken = await holdPort("127.0.0.1", 0);
+    const portBase = taken.port - 2;
+    const others = await Promise.allSettled(
+      [0, 1, 3, 4].map((index) => holdPort("127.0.0.1", portBase + index)),
+    );
+    for (const each of others) if (each.status === "fulfilled") await each.value.release();
+    if (others.every(({ status }) => status === "fulfilled")) return { taken, portBase };
+    await taken.release();
+  }
+}
+
 it("opens nothing where a port is taken, and holds none of the others (N3)", async () => {
-  const taken = await holdPort("127.0.0.1", 0);
-  const portBase = taken.port - 2;
+  const { taken, portBase } = await holdAmongFree();
   const before = new Set(readdirSync(home));
   await expect(startNode({ home, portBase, logLevel: "silent" })).rejects.toThrow(
     `${portBase} to ${portBase + 4} are not all free (taken: ${taken.port}); choose another base`,

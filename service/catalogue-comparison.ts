@@ -64,13 +64,24 @@ export class CatalogueComparison {
 
   /** The reasons for which the push would be held. */
   async heldReasons(): Promise<readonly HeldReason[]> {
-    let change = 0;
-    for (const piece of piecesOf([...this.#overlay])) {
-      const { records } = await this.#read(piece.map(([recordId]) => recordId));
-      for (const [, listings] of piece) change += countOf(listings);
-      for (const { listings } of records) change -= countOf(listings);
+    return this.#shock.reasons(await this.#countListings());
+  }
+
+  /** The listings of the catalogue as it will be; counted anew if another push was published meanwhile, whose records would count twice. */
+  async #countListings(): Promise<number> {
+    const pieces = [...piecesOf([...this.#overlay])];
+    for (let attempt = 1; ; attempt += 1) {
+      const { listings } = await this.#read([]);
+      let change = 0;
+      let isSame = true;
+      for (const piece of pieces) {
+        const found = await this.#read(piece.map(([recordId]) => recordId));
+        isSame &&= found.listings === listings;
+        for (const [, planned] of piece) change += countOf(planned);
+        for (const record of found.records) change -= countOf(record.listings);
+      }
+      if (isSame || attempt === attemptsMax) return listings + change;
     }
-    return this.#shock.reasons((await this.#read([])).listings + change);
   }
 
   async #comparePiece(piece: PlannedListings): Promise<Preview> {

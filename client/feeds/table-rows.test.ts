@@ -38,11 +38,18 @@ describe("a table", () => {
   it.each([
     ["has a quote that is not doubled", '1,"24", black",A\n2,x,B,c\n', [null, "B"], "not doubled"],
     ["is cut off", "1,x,A,b\n2,y,B", ["A", null], "may not be whole"],
+    ["is cut off after a text with a comma", "1,x,A,b\n2,y, z,B", ["A", null], "may not be whole"],
     ["is broken by a line end", "1,x,A\ny z,c\n2,x,B\n", [null, null, "B"], "a piece of a row"],
     [
       "is broken by a line end, and has more empty fields",
       "1,x,A\ny z,c,\n2,x,B\n",
       [null, null, "B"],
+      "a piece of a row",
+    ],
+    [
+      "is broken after a row that seemed to be",
+      "1, x,A,b\nq\nr w,y,C,d\n",
+      [null, null, null],
       "a piece of a row",
     ],
     ["lacks empty fields", "1,x,A\n2,y,B,c\n", ["A", "B"], null],

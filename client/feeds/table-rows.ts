@@ -44,7 +44,7 @@ export async function* tableRows(
   /** A row that is not yielded before the next is known, and whether it is a piece of one. */
   let last: CsvRow | null = null;
   let isPiece = false;
-  let began = { first: "", length: 0 };
+  let began: Began = { first: "", length: 0 };
   for await (const row of csvRows(text, separator, rowLengthMax)) {
     const { line, fields } = row;
     const isDeclaration = line === 1 && declaration.test(fields.join(separator));
@@ -56,10 +56,12 @@ export async function* tableRows(
       yield row;
       continue;
     }
-    const goesOn = last !== null && isRestOf(began, row, columns);
-    began = goesOn
-      ? { ...began, length: began.length + toldApart(row) - 1 }
-      : { first: fields[0] ?? "", length: fields.length - row.loose };
+    // What is not whole yet may have ended with the row before the last, and another row begun with the last.
+    const width = columns;
+    const before: readonly Began[] = last === null || began.length >= width ? [] : [began, beginOf(last)];
+    const begun = before.find((each) => isRestOf(each, row, width));
+    const goesOn = begun !== undefined;
+    began = goesOn ? { ...begun, length: begun.length + toldApart(row) - 1 } : beginOf(row);
     if (last !== null) yield sizedRow(last, { columns, separator, isPiece: isPiece || goesOn });
     last = row;
     isPiece = goesOn;
@@ -68,16 +70,22 @@ export async function* tableRows(
   if (last !== null) yield sizedRow(last, { columns, separator, isPiece });
 }
 
-/** Whether a line end within a field has broken a row: fields that do not begin like it complete it. */
-function isRestOf(
-  began: { readonly first: string; readonly length: number },
-  row: CsvRow,
-  columns: number,
-): boolean {
+/** A row, or what there is of it so far: its first field, and how many fields it has. */
+interface Began {
+  readonly first: string;
+  readonly length: number;
+}
+
+function beginOf({ fields, loose }: CsvRow): Began {
+  return { first: fields[0] ?? "", length: fields.length - loose };
+}
+
+/** Whether a line end within a field has broken a row that is not whole: fields that do not begin like it complete it. */
+function isRestOf(began: Began, row: CsvRow, columns: number): boolean {
   const isLikeIt = shapeOf(began.first) === shapeOf(row.fields[0] ?? "");
   const length = began.length + toldApart(row) - 1;
   const isWhole = row.loose > 0 && length === columns;
-  return began.length < columns && (isWhole || (!isLikeIt && length <= columns));
+  return isWhole || (!isLikeIt && length <= columns);
 }
 
 /** How many fields a row has, without empty ones at its end and those that a comma of a text that is not quoted has made. */
@@ -162,8 +170,10 @@ function sizeFault(
   if (hasStrayQuote && separator !== "\t")
     return 'A quote within a quoted field is not doubled (""), so nobody can tell where the field ends.';
   const isShort = fields.length < columns;
+  // The comma of a text that is not quoted may stand for the field that is missing.
+  const mayBeShort = fields.length - loose < columns;
   const size = `${fields.length} fields, the header has ${columns}.`;
-  if (isShort && isCut) return `${size} The line has no end, so the file may not be whole.`;
+  if (mayBeShort && isCut) return `${size} The line has no end, so the file may not be whole.`;
   if (isPiece) return `${size} It seems to be a piece of a row: quote a field that has a line end in it.`;
   const hasMore = fields.slice(columns).some((field) => field.trim() !== "");
   // A field over several lines in a row that lacks some may have swallowed them.

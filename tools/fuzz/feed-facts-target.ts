@@ -104,6 +104,8 @@ interface Written {
   readonly mapping: FeedMapping;
   /** By id; `empty` are the members that the file does not state. */
   readonly told: ReadonlyMap<string, { readonly facts: Facts; readonly empty: ReadonlySet<string> }>;
+  /** The id of a product that costs 7 where it is there again; where it is first a reader may not be able to tell which it is. */
+  readonly again: string | null;
 }
 
 const members: Readonly<Record<string, string>> = {
@@ -138,19 +140,26 @@ function written(format: string, products: readonly Facts[], place: Place, choic
       prices: [{ ...place, amount: amount === "3" ? 3 : amount }],
     }));
     const records = cells.map((each, at) => ({ ...recordOf(each, place), ...exact[at] }));
-    return { text: jsonText(records, choices, format === "ndjson"), how: "records", mapping, told };
+    return {
+      text: jsonText(records, choices, format === "ndjson"),
+      how: "records",
+      mapping,
+      told,
+      again: null,
+    };
   }
   if (format === "merchant-json") {
     const graph = cells.map((each) => describedOf(each, place));
     const text = choices.of([true, false])
       ? JSON.stringify({ "@context": "https://schema.org", "@graph": graph }, null, 2)
       : jsonText(graph, choices, choices.of([true, false]));
-    return { text, how: "", mapping, told };
+    return { text, how: "", mapping, told, again: null };
   }
   const table = tableOf(cells, choices);
-  if (format === "merchant-xml") return { text: xmlText(table, choices), how: "", mapping, told };
+  const again = table.twice === null ? null : (products[table.twice]?.id ?? null);
+  if (format === "merchant-xml") return { text: xmlText(table, choices), how: "", mapping, told, again };
   const separator = format === "merchant-tsv" ? "\t" : choices.of<Separator>([",", ";", "\t"]);
-  return { ...tableText(table, separator, choices), mapping, told };
+  return { ...tableText(table, separator, choices), mapping, told, again };
 }
 
 function mappingOf(format: string, { country, currency }: Place): FeedMapping {
@@ -238,16 +247,15 @@ function describedOf(cells: Cells, { country, currency }: Place): Record<string,
 }
 
 /** The columns in some order, the last one a text; maybe one of them twice, or a product twice, with something else. */
-function tableOf(cells: readonly Cells[], choices: Choices): Table {
+function tableOf(cells: readonly Cells[], choices: Choices): Table & { readonly twice: number | null } {
   const names = Object.keys(cells[0] ?? {});
   const turn = choices.below(names.length - 1);
   const columns = [...names.slice(turn, -1), ...names.slice(0, turn), ...names.slice(-1)];
   const rows = cells.map((each) => columns.map((name) => each[name] ?? ""));
   const price = columns.findIndex((name) => /^price|^Preis/.test(name));
-  if (choices.once(16)) {
-    const other = rows[choices.below(rows.length)] ?? [];
-    rows.push(other.map((cell, at) => (at === price ? cell.replace(/[0-9.,]+/, "7") : cell)));
-  }
+  const twice = choices.once(16) ? choices.below(rows.length) : null;
+  if (twice !== null)
+    rows.push((rows[twice] ?? []).map((cell, at) => (at === price ? cell.replace(/[0-9.,]+/, "7") : cell)));
   if (choices.once(16)) {
     // A product may have several types.
     const at = choices.below(columns.length - 1);
@@ -257,9 +265,11 @@ function tableOf(cells: readonly Cells[], choices: Choices): Table {
       cell,
       ...cells.slice(to),
     ];
-    return { columns: with7(columns, columns[at] ?? ""), rows: rows.map((row) => with7(row, "7")) };
+    // Beside an empty one it is the only one.
+    const doubled = rows.map((row) => with7(row, row[at] === "" ? "" : "7"));
+    return { columns: with7(columns, columns[at] ?? ""), rows: doubled, twice };
   }
-  return { columns, rows };
+  return { columns, rows, twice };
 }
 
 interface Published {
@@ -318,20 +328,21 @@ function untold(
     !isCut
   )
     return "what is used is published as new";
-  return untoldPrice(record, facts, place);
+  const amounts = [facts.amount, ...(file.again === facts.id ? ["7"] : [])];
+  return untoldPrice(record, { amounts, sale: facts.sale }, place);
 }
 
 function untoldPrice(
   record: Published,
-  { amount, sale }: Facts,
+  { amounts, sale }: { readonly amounts: readonly string[]; readonly sale: string | null },
   { country, currency }: Place,
 ): string | null {
   for (const price of record.prices) {
     if (price.country !== country || price.currency !== currency)
       return `a price in ${price.country} ${price.currency}`;
-    const wanted = record.on_sale ? sale : amount;
-    if (wanted === null || Number(price.amount) !== Number(wanted))
-      return `the price is ${price.amount}, not ${wanted}`;
+    const wanted = record.on_sale ? [sale] : amounts;
+    if (!wanted.some((each) => each !== null && Number(price.amount) === Number(each)))
+      return `the price is ${price.amount}, not ${wanted.join(" or ")}`;
   }
   return record.countries.every((each) => each === country)
     ? null

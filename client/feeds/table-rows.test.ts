@@ -52,6 +52,12 @@ describe("a table", () => {
       [null, null, null],
       "a piece of a row",
     ],
+    [
+      "is broken after commas of its text",
+      "1, x, y,z\n2 a, b,c,d\n3,x,C,d\n",
+      [null, null, "C"],
+      "a piece of a row",
+    ],
     ["lacks empty fields", "1,x,A\n2,y,B,c\n", ["A", "B"], null],
     ["has a list in its last line", '1,x,A,"Sizes:\nS,M,L"\n', ["A"], null],
   ])("leaves out a row that %s", async (_name, rows, read, said) => {

@@ -44,7 +44,7 @@ export async function* tableRows(
   /** A row that is not yielded before the next is known, and whether it is a piece of one. */
   let last: CsvRow | null = null;
   let isPiece = false;
-  let began: Began = { first: "", length: 0 };
+  let began: Began = { first: "", least: 0, most: 0 };
   for await (const row of csvRows(text, separator, rowLengthMax)) {
     const { line, fields } = row;
     const isDeclaration = line === 1 && declaration.test(fields.join(separator));
@@ -58,10 +58,10 @@ export async function* tableRows(
     }
     // What is not whole yet may have ended with the row before the last, and another row begun with the last.
     const width = columns;
-    const before: readonly Began[] = last === null || began.length >= width ? [] : [began, beginOf(last)];
+    const before: readonly Began[] = last === null || began.least >= width ? [] : [began, beginOf(last)];
     const begun = before.find((each) => isRestOf(each, row, width));
     const goesOn = begun !== undefined;
-    began = goesOn ? { ...begun, length: begun.length + toldApart(row) - 1 } : beginOf(row);
+    began = goesOn ? withRest(begun, row) : beginOf(row);
     if (last !== null) yield sizedRow(last, { columns, separator, isPiece: isPiece || goesOn });
     last = row;
     isPiece = goesOn;
@@ -70,22 +70,28 @@ export async function* tableRows(
   if (last !== null) yield sizedRow(last, { columns, separator, isPiece });
 }
 
-/** A row, or what there is of it so far: its first field, and how many fields it has. */
+/** A row, or what there is of it so far: its first field, and how many fields it has if commas of texts made some of them, or none. */
 interface Began {
   readonly first: string;
-  readonly length: number;
+  readonly least: number;
+  readonly most: number;
 }
 
 function beginOf({ fields, loose }: CsvRow): Began {
-  return { first: fields[0] ?? "", length: fields.length - loose };
+  return { first: fields[0] ?? "", least: fields.length - loose, most: fields.length };
+}
+
+function withRest({ first, least, most }: Began, row: CsvRow): Began {
+  const more = toldApart(row) - 1;
+  return { first, least: least + more, most: most + more + row.loose };
 }
 
 /** Whether a line end within a field has broken a row that is not whole: fields that do not begin like it complete it. */
 function isRestOf(began: Began, row: CsvRow, columns: number): boolean {
   const isLikeIt = shapeOf(began.first) === shapeOf(row.fields[0] ?? "");
-  const length = began.length + toldApart(row) - 1;
-  const isWhole = row.loose > 0 && length === columns;
-  return isWhole || (!isLikeIt && length <= columns);
+  const { least, most } = withRest(began, row);
+  const isWhole = least < most && least <= columns && columns <= most;
+  return isWhole || (!isLikeIt && least <= columns);
 }
 
 /** How many fields a row has, without empty ones at its end and those that a comma of a text that is not quoted has made. */

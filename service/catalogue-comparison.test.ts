@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { ListingsReply } from "../actors/messages/listings.ts";
 import type { Listings } from "../protocol/listings.ts";
-import { part } from "../protocol/rubbish.fixture.ts";
+import { part, rubbish } from "../protocol/rubbish.fixture.ts";
 import { CatalogueComparison, type ComparisonDeps } from "./catalogue-comparison.ts";
 
 const cost = (amount: string): Listings => ({ US: [amount, "USD"] });
@@ -29,7 +29,7 @@ it("counts no listing twice whose push is published while the listings are count
       records: isPublished ? records : [],
     };
   };
-  const deps = part<ComparisonDeps>({ actors: part({ ask: ask as never }), pace: () => null });
+  const deps = part<ComparisonDeps>({ actors: rubbish({ ask }), pace: () => null });
   const comparison = new CatalogueComparison(deps, { businessUuid: "b", pushId: "p" }, ["earlier"]);
   published.push(false);
   await comparison.note(plan("9"), [plan("1")]);

@@ -67,7 +67,7 @@ export class CatalogueComparison {
     return this.#shock.reasons(await this.#countListings());
   }
 
-  /** The listings of the catalogue as it will be; counted anew if another push was published meanwhile, whose records would count twice. */
+  /** The listings of the catalogue as it will be; counted again if another push was published meanwhile, whose records would count twice. */
   async #countListings(): Promise<number> {
     const pieces = [...piecesOf([...this.#overlay])];
     for (let attempt = 1; ; attempt += 1) {

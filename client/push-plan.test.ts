@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { hashOf } from "../protocol/hash.ts";
-import type { CatalogueEntry } from "./business-answers.ts";
+import type { CatalogueEntry, PushAttempt } from "./business-answers.ts";
 import { SvcProblemError } from "./errors.ts";
 import { decideWithdrawal, type PlanDeps, planPush } from "./push-plan.ts";
 import { recordBytes } from "./record-bytes.ts";
@@ -30,7 +30,7 @@ function service(
     attemptsPage: async (query: { readonly status?: string; readonly from?: string }) => {
       expect(query).toMatchObject({ status: "pending", from: new Date(nowMs - 3_600_000).toISOString() });
       pending -= 1;
-      return answer({ attempts: pending >= 0 ? [{}] : [], next_cursor: null });
+      return answer({ attempts: pending >= 0 ? [pendingAttempt] : [], next_cursor: null });
     },
     holdsPage: async () =>
       answer({ holds: held.length > 0 ? [{ push_id: "bat_1" }] : [], next_cursor: null }),
@@ -57,6 +57,12 @@ function service(
   const deps = { client, patience, key: { keyId: "mine" } } as unknown as PlanDeps;
   return { deps, waits };
 }
+
+const pendingAttempt: PushAttempt = {
+  ...{ attempt_id: "1", push_id: "bat_1", leaf_index: 0, status: "pending", category: null, record_id: null },
+  ...{ business_product_id: null, version: null, errors: [], type: "products", seq: 1, source: "api" },
+  ...{ key_id: "mine", received_at: "2027-01-15T08:00:00.000Z", settled_at: null },
+};
 
 const refused = new SvcProblemError({
   ...{ status: 429, code: "rate_limited", detail: "", retryAfterSeconds: 3_600 },

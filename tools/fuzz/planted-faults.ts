@@ -74,14 +74,6 @@ export const plantedFaults: readonly PlantedFault[] = [
     ...{ was: 'if (end > bytes.length) return "cut_off";', becomes: "" },
   },
   {
-    ...{
-      name: "suggestionsWithoutEnd",
-      target: "work-between-looks",
-      path: "protocol/records/record-fault.ts",
-    },
-    ...{ was: "this.#suggested > suggestionsMax ? null : ", becomes: "" },
-  },
-  {
     ...{ name: "textOfAnyLength", target: "work-between-looks", path: "protocol/records/record-texts.ts" },
     ...{ was: " && value.length <= 2 * place.lengthMax", becomes: "" },
   },

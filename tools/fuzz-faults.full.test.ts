@@ -3,9 +3,9 @@
 import { describe, expect, it } from "vitest";
 import { type PlantedFault, plantedFaults } from "./fuzz/planted-faults.ts";
 import { root, startProcess } from "./process.ts";
-import { testSeed } from "./test-seed.ts";
 
-const seed = testSeed(process.env);
+/** The same for every commit: what is tried is the fuzzer, which either finds them or does not. */
+const seed = 1;
 /** Far more than any of them takes; a target that finds nothing ends by it. */
 const inputs = 1_000_000;
 

@@ -58,6 +58,7 @@ describe("a table", () => {
       [null, null, "C"],
       "a piece of a row",
     ],
+    ["has more fields than the header", "1,x,A,b,c\n2,y,B,c\n", [null, "B"], "Quote a field"],
     ["lacks empty fields", "1,x,A\n2,y,B,c\n", ["A", "B"], null],
     ["has a list in its last line", '1,x,A,"Sizes:\nS,M,L"\n', ["A"], null],
   ])("leaves out a row that %s", async (_name, rows, read, said) => {

@@ -15,7 +15,8 @@ export interface FuzzReport {
 
 export interface FuzzOptions {
   readonly seed: number;
-  /** It ends at the first limit reached. */
+  /** It ends at the first limit reached, but not before so many inputs; 0 if it is not given. */
+  readonly inputsMin?: number;
   readonly inputsMax: number;
   readonly msMax: number;
   /** Inputs that failed once. */
@@ -61,7 +62,8 @@ export async function fuzz(target: FuzzTarget, options: FuzzOptions): Promise<Fu
     if (failure !== null) return report(failure);
   }
   const starts = [...target.seeds, ...corpus];
-  while (inputs < options.inputsMax && performance.now() < endsAtMs) {
+  const { inputsMin = 0, inputsMax } = options;
+  while (inputs < inputsMin || (inputs < inputsMax && performance.now() < endsAtMs)) {
     const pool = random(2) === 0 || corpus.length === 0 ? starts : corpus;
     const input = mutate(
       pool[random(pool.length)] ?? new Uint8Array(),

@@ -11,7 +11,7 @@ import type { ActorSystem } from "../actors/system/definition.ts";
 import type { Listings } from "../protocol/listings.ts";
 import { PriceShock } from "../protocol/price-shock.ts";
 import type { HeldReason } from "../protocol/wire/push.ts";
-import { earlierPlans, type PlanDeps, piecesOf, plannedLeavesMax } from "./push-plan.ts";
+import { earlierPlans, type PlanDeps, piecesOf, plannedLeavesMax, wholeListingsMax } from "./push-plan.ts";
 
 /** If other pushes of the business are admitted in the meantime, what is planned is gathered again. */
 export const attemptsMax = 8;
@@ -25,6 +25,20 @@ export interface ComparedPush {
   readonly pushId: string;
   /** The root over its records, for fair use. */
   readonly root?: string;
+}
+
+/** So few records have no more listings than may be compared at once. */
+const fewRecords = 40;
+
+/** Whether what is published of a business is too much to compare a plan with it at once, though the plan itself is not. */
+export async function isComparedWithMuch(
+  { actors }: Pick<ComparisonDeps, "actors">,
+  { businessUuid, pushId: push_id }: ComparedPush,
+  plan: PlannedListings,
+): Promise<boolean> {
+  if (plan.length <= fewRecords) return false;
+  const ask = { type: "listings.read", push_id, record_ids: [] } as const;
+  return (await actors.ask(businessRef(businessUuid), ask)).listings > wholeListingsMax;
 }
 
 type Preview = Exclude<PreviewReply, { status: "plan_stale" }>;

@@ -8,7 +8,7 @@ import { businessRef, pushRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import { holdThreshold } from "../protocol/listings.ts";
 import { type Refused, refusedAs } from "./answer.ts";
-import { attemptsMax, CatalogueComparison } from "./catalogue-comparison.ts";
+import { attemptsMax, CatalogueComparison, isComparedWithMuch } from "./catalogue-comparison.ts";
 import type { ParsedLeaves } from "./parsed-leaves.ts";
 import {
   earlierPlans,
@@ -116,8 +116,10 @@ async function compare(
   const earlier = await earlierPlans(deps, { businessUuid, pushId }, pending);
   if (earlier.reduce((sum, each) => sum + each.length, 0) > plannedLeavesMax) return "too_many";
   const isWhole = ![listings, ...earlier].some(isLarge);
-  if (isWhole) return { plan: { pending, earlier, listings } };
-  const comparison = new CatalogueComparison(deps, { businessUuid, pushId }, pending);
+  const push = { businessUuid, pushId };
+  if (isWhole && !(await isComparedWithMuch(deps, push, listings)))
+    return { plan: { pending, earlier, listings } };
+  const comparison = new CatalogueComparison(deps, push, pending);
   await comparison.note(listings, earlier);
   const held_reasons = await comparison.heldReasons();
   return { plan: { pending, earlier: [], listings: [] }, held_reasons };

@@ -20,7 +20,7 @@ const planDocument = "plan";
 
 /** A plan of up to so many records and listings is stored and compared at once. */
 const wholeRecordsMax = 1_000;
-const wholeListingsMax = 10_000;
+export const wholeListingsMax = 10_000;
 /** The last item of a stored piece that others follow: no record has this id. */
 const moreFollows: PlannedListings[number] = ["", {}];
 /** Records of a piece, and their listings: a record has one for each country at most. */

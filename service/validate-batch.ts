@@ -15,7 +15,12 @@ import type { ValidationOutcome } from "../protocol/wire/validation.ts";
 import { judgeNewness } from "./accept-batch.ts";
 import { answerJson, isRefused, type Outcome } from "./answer.ts";
 import { type Background, inlineMaxOf } from "./background.ts";
-import { attemptsMax, CatalogueComparison, type ComparedPush } from "./catalogue-comparison.ts";
+import {
+  attemptsMax,
+  CatalogueComparison,
+  type ComparedPush,
+  isComparedWithMuch,
+} from "./catalogue-comparison.ts";
 import { type JudgeDeps, type JudgedBatch, judgeBatch } from "./judge-batch.ts";
 import { asHeld, faultLimit, type JudgedLeaf, leafJudge, plannedOf, unheldResults } from "./judge-leaves.ts";
 import type { PublishRequest } from "./publish.ts";
@@ -64,7 +69,7 @@ async function askPreview(
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
     const earlier = await earlierPlans(deps, push, pending);
     if (earlier.reduce((sum, each) => sum + each.length, 0) > plannedLeavesMax) break;
-    if ([listings, ...earlier].some(isLarge))
+    if ([listings, ...earlier].some(isLarge) || (await isComparedWithMuch(deps, push, listings)))
       return previewInPieces(deps, { ...push, root }, listings, pending);
     const plan = { pending, earlier, listings };
     const command = { type: "push.preview", push_id: batch.pushId, may_hold: true, plan, root } as const;

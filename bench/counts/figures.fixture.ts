@@ -29,7 +29,7 @@ const noting = ["UPDATE actor_head", "DELETE actor_row"];
 /** The greatest part of the kept figure by which another one may differ from it. */
 function toleranceOf(operation: Operation, name: string): number {
   // Memory is taken in pieces larger than most operations need, and a process that waits for others looks around meanwhile.
-  if (name === "heap") return 0.15;
+  if (name === "heap") return 0.2;
   // Whether a row splits a page follows from its id, which is drawn: of the few pages of a small operation that is a good part.
   if (name === "pages") return pushes.includes(operation) ? 0.08 : 0.15;
   if (!pushes.includes(operation)) return 0;

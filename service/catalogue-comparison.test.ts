@@ -30,9 +30,13 @@ it("counts no listing twice whose push is published while the listings are count
     };
   };
   const deps = part<ComparisonDeps>({ actors: rubbish({ ask }), pace: () => null });
-  const comparison = new CatalogueComparison(deps, { businessUuid: "b", pushId: "p" }, ["earlier"]);
+  const comparison = new CatalogueComparison(
+    deps,
+    { businessUuid: "b", pushId: "p" },
+    { pending: ["earlier"], earlier: [plan("1")] },
+  );
   published.push(false);
-  await comparison.note(plan("9"), [plan("1")]);
+  await comparison.note(plan("9"));
   // The total is read before, the records after they were published.
   published.push(false, true);
   expect(await comparison.heldReasons()).toMatchObject([

@@ -11,7 +11,14 @@ import type { ActorSystem } from "../actors/system/definition.ts";
 import type { Listings } from "../protocol/listings.ts";
 import { PriceShock } from "../protocol/price-shock.ts";
 import type { HeldReason } from "../protocol/wire/push.ts";
-import { earlierPlans, type PlanDeps, piecesOf, plannedLeavesMax, wholeListingsMax } from "./push-plan.ts";
+import {
+  earlierPlans,
+  isLarge,
+  type PlanDeps,
+  piecesOf,
+  plannedLeavesMax,
+  wholeListingsMax,
+} from "./push-plan.ts";
 
 /** If other pushes of the business are admitted in the meantime, what is planned is gathered again. */
 export const attemptsMax = 8;
@@ -27,18 +34,11 @@ export interface ComparedPush {
   readonly root?: string;
 }
 
-/** So few records have no more listings than may be compared at once. */
-const fewRecords = 40;
-
-/** Whether what is published of a business is too much to compare a plan with it at once, though the plan itself is not. */
-export async function isComparedWithMuch(
-  { actors }: Pick<ComparisonDeps, "actors">,
-  { businessUuid, pushId: push_id }: ComparedPush,
-  plan: PlannedListings,
-): Promise<boolean> {
-  if (plan.length <= fewRecords) return false;
-  const ask = { type: "listings.read", push_id, record_ids: [] } as const;
-  return (await actors.ask(businessRef(businessUuid), ask)).listings > wholeListingsMax;
+/** The other pushes of the business that are not applied yet. */
+export interface PendingPushes {
+  readonly pending: readonly string[];
+  /** Their plans, oldest first, where they were read already. */
+  readonly earlier?: readonly PlannedListings[];
 }
 
 type Preview = Exclude<PreviewReply, { status: "plan_stale" }>;
@@ -49,14 +49,17 @@ export class CatalogueComparison {
   readonly #push: ComparedPush;
   readonly #shock = new PriceShock();
   #pending: readonly string[];
-  /** By pending push; null until they are read. */
+  /** The plans of the pending pushes; null where they are to be read. */
+  #plans: readonly PlannedListings[] | null;
+  /** The same by record; null until they are needed. */
   #earlier: readonly ReadonlyMap<string, Listings>[] | null = null;
   #overlay: ReadonlyMap<string, Listings> = new Map();
 
-  constructor(deps: ComparisonDeps, push: ComparedPush, pending: readonly string[]) {
+  constructor(deps: ComparisonDeps, push: ComparedPush, { pending, earlier }: PendingPushes) {
     this.#deps = deps;
     this.#push = push;
     this.#pending = pending;
+    this.#plans = earlier ?? null;
   }
 
   /** Takes note of what the records would change, and answers with the version of each. */
@@ -70,9 +73,9 @@ export class CatalogueComparison {
     return { status: "admitted", held_reasons: [], versions };
   }
 
-  /** Takes note of what the records would change, if these are the plans of the pending pushes. */
-  async note(planned: PlannedListings, earlier: readonly PlannedListings[]): Promise<void> {
-    await this.#use(earlier);
+  /** Takes note of what the records would change. */
+  async note(planned: PlannedListings): Promise<void> {
+    await this.#earlierMaps();
     for (const piece of piecesOf(planned)) await this.#notePiece(piece);
   }
 
@@ -100,22 +103,24 @@ export class CatalogueComparison {
 
   async #comparePiece(piece: PlannedListings): Promise<Preview> {
     for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
-      const earlier =
-        this.#earlier ?? (await this.#use(await earlierPlans(this.#deps, this.#push, this.#pending)));
+      const earlier = await this.#earlierMaps();
       if (earlier.reduce((sum, each) => sum + each.size, 0) > plannedLeavesMax) break;
       const preview = await this.#preview(piece, earlier);
       if (preview.status === "admitted") await this.#notePiece(piece);
       if (preview.status !== "plan_stale") return preview;
       this.#pending = preview.pending;
+      this.#plans = null;
       this.#earlier = null;
     }
     return { status: "busy", retry_after_seconds: 1 };
   }
 
-  async #use(earlier: readonly PlannedListings[]): Promise<readonly ReadonlyMap<string, Listings>[]> {
+  async #earlierMaps(): Promise<readonly ReadonlyMap<string, Listings>[]> {
+    if (this.#earlier !== null) return this.#earlier;
+    this.#plans ??= await earlierPlans(this.#deps, this.#push, this.#pending);
     const overlay = new Map<string, Listings>();
     const maps: ReadonlyMap<string, Listings>[] = [];
-    for (const plan of earlier) {
+    for (const plan of this.#plans) {
       await this.#deps.pace();
       maps.push(new Map(plan));
       for (const [recordId, listings] of plan) overlay.set(recordId, listings);
@@ -159,6 +164,34 @@ export class CatalogueComparison {
     const { businessUuid, pushId: push_id } = this.#push;
     return this.#deps.actors.ask(businessRef(businessUuid), { type: "listings.read", push_id, record_ids });
   }
+}
+
+/** So few records have no more listings than may be compared at once. */
+const fewRecords = 40;
+
+/**
+ * How the business is asked about a plan: at once, with the plans of its pending pushes; or in pieces, where one of these, or what
+ * is published, is too much for that. `too_many`: more is waiting than is planned with.
+ */
+export async function comparisonOf(
+  deps: ComparisonDeps,
+  push: ComparedPush,
+  { listings, pending }: { readonly listings: PlannedListings; readonly pending: readonly string[] },
+): Promise<"too_many" | Required<PendingPushes> | CatalogueComparison> {
+  const earlier = await earlierPlans(deps, push, pending);
+  if (earlier.reduce((sum, each) => sum + each.length, 0) > plannedLeavesMax) return "too_many";
+  const isInPieces = [listings, ...earlier].some(isLarge) || (await hasMuchPublished(deps, push, listings));
+  return isInPieces ? new CatalogueComparison(deps, push, { pending, earlier }) : { pending, earlier };
+}
+
+async function hasMuchPublished(
+  { actors }: ComparisonDeps,
+  { businessUuid, pushId: push_id }: ComparedPush,
+  plan: PlannedListings,
+): Promise<boolean> {
+  if (plan.length <= fewRecords) return false;
+  const question = { type: "listings.read", push_id, record_ids: [] } as const;
+  return (await actors.ask(businessRef(businessUuid), question)).listings > wholeListingsMax;
 }
 
 function countOf(listings: Listings = {}): number {

@@ -56,7 +56,7 @@ export async function judgeFile(
   const { gate, seal, push, page } = asked;
   const judge = leafJudge(deps, gate, seal);
   const { business_uuid: businessUuid, push_id: pushId } = push;
-  const catalogue = new CatalogueComparison(deps, { businessUuid, pushId }, gate.facts.pending);
+  const catalogue = new CatalogueComparison(deps, { businessUuid, pushId }, gate.facts);
   const results = new PageOfResults(page);
   for (let first = 0; first < push.records; first += pieceLeaves) {
     const count = Math.min(pieceLeaves, push.records - first);

@@ -8,18 +8,9 @@ import { businessRef, pushRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import { holdThreshold } from "../protocol/listings.ts";
 import { type Refused, refusedAs } from "./answer.ts";
-import { attemptsMax, CatalogueComparison, isComparedWithMuch } from "./catalogue-comparison.ts";
+import { attemptsMax, CatalogueComparison, comparisonOf } from "./catalogue-comparison.ts";
 import type { ParsedLeaves } from "./parsed-leaves.ts";
-import {
-  earlierPlans,
-  isLarge,
-  type PlanDeps,
-  type Planned,
-  type PlanRequest,
-  plannedLeavesMax,
-  planOf,
-  storePlan,
-} from "./push-plan.ts";
+import { type PlanDeps, type Planned, type PlanRequest, planOf, storePlan } from "./push-plan.ts";
 import { rateLimited } from "./rate-limited.ts";
 import type { StagedBatch } from "./staged-batch.ts";
 
@@ -113,14 +104,10 @@ async function compare(
   pending: readonly string[],
 ): Promise<Pick<CommandOf<BusinessProtocol, "push.admit">, "plan" | "held_reasons"> | "too_many"> {
   await storePlan(deps, pushRef(businessUuid, pushId).id, listings);
-  const earlier = await earlierPlans(deps, { businessUuid, pushId }, pending);
-  if (earlier.reduce((sum, each) => sum + each.length, 0) > plannedLeavesMax) return "too_many";
-  const isWhole = ![listings, ...earlier].some(isLarge);
-  const push = { businessUuid, pushId };
-  if (isWhole && !(await isComparedWithMuch(deps, push, listings)))
-    return { plan: { pending, earlier, listings } };
-  const comparison = new CatalogueComparison(deps, push, pending);
-  await comparison.note(listings, earlier);
-  const held_reasons = await comparison.heldReasons();
+  const plans = await comparisonOf(deps, { businessUuid, pushId }, { listings, pending });
+  if (plans === "too_many") return plans;
+  if (!(plans instanceof CatalogueComparison)) return { plan: { ...plans, listings } };
+  await plans.note(listings);
+  const held_reasons = await plans.heldReasons();
   return { plan: { pending, earlier: [], listings: [] }, held_reasons };
 }

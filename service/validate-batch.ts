@@ -15,18 +15,12 @@ import type { ValidationOutcome } from "../protocol/wire/validation.ts";
 import { judgeNewness } from "./accept-batch.ts";
 import { answerJson, isRefused, type Outcome } from "./answer.ts";
 import { type Background, inlineMaxOf } from "./background.ts";
-import {
-  attemptsMax,
-  CatalogueComparison,
-  type ComparedPush,
-  isComparedWithMuch,
-} from "./catalogue-comparison.ts";
+import { attemptsMax, CatalogueComparison, comparisonOf } from "./catalogue-comparison.ts";
 import { type JudgeDeps, type JudgedBatch, judgeBatch } from "./judge-batch.ts";
 import { asHeld, faultLimit, type JudgedLeaf, leafJudge, plannedOf, unheldResults } from "./judge-leaves.ts";
 import type { PublishRequest } from "./publish.ts";
 import { type AdmitDeps, admissionRefused } from "./publish-admit.ts";
 import { claimOf } from "./publish-claim.ts";
-import { earlierPlans, isLarge, plannedLeavesMax } from "./push-plan.ts";
 import { readResults } from "./push-status.ts";
 
 export interface ValidateDeps extends JudgeDeps, Omit<AdmitDeps, "parsed"> {
@@ -62,16 +56,15 @@ async function askPreview(
   { batch, gate: { facts, mandates } }: JudgedBatch,
   leaves: readonly JudgedLeaf[],
 ): Promise<Exclude<PreviewReply, { status: "plan_stale" }>> {
-  const push = { businessUuid: mandates[0].sealed.business_uuid, pushId: batch.pushId };
   const { root } = batch.seal;
+  const push = { businessUuid: mandates[0].sealed.business_uuid, pushId: batch.pushId, root };
   const listings = plannedOf(leaves);
   let { pending } = facts;
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
-    const earlier = await earlierPlans(deps, push, pending);
-    if (earlier.reduce((sum, each) => sum + each.length, 0) > plannedLeavesMax) break;
-    if ([listings, ...earlier].some(isLarge) || (await isComparedWithMuch(deps, push, listings)))
-      return previewInPieces(deps, { ...push, root }, listings, pending);
-    const plan = { pending, earlier, listings };
+    const plans = await comparisonOf(deps, push, { listings, pending });
+    if (plans === "too_many") break;
+    if (plans instanceof CatalogueComparison) return previewInPieces(plans, listings);
+    const plan = { ...plans, listings };
     const command = { type: "push.preview", push_id: batch.pushId, may_hold: true, plan, root } as const;
     const reply = await deps.actors.ask(businessRef(push.businessUuid), command);
     if (reply.status !== "plan_stale") return reply;
@@ -82,12 +75,9 @@ async function askPreview(
 
 /** The same for a plan that is too large to be compared at once (PL1 in push-plan.ts). */
 async function previewInPieces(
-  deps: ValidateDeps,
-  push: ComparedPush,
+  comparison: CatalogueComparison,
   listings: PlannedListings,
-  pending: readonly string[],
 ): Promise<Exclude<PreviewReply, { status: "plan_stale" }>> {
-  const comparison = new CatalogueComparison(deps, push, pending);
   const preview = await comparison.compare(listings);
   if (preview.status !== "admitted") return preview;
   return { ...preview, held_reasons: await comparison.heldReasons() };

@@ -44,6 +44,9 @@ describe(`fuzzing with seed ${seed}`, () => {
       ]);
       expect(said).toContain(`FAIL ${target}: `);
       expect(code).toBe(1);
+      // It is the fault that was found, and nothing else.
+      const [, input = ""] = /--input (\S+)$/m.exec(said) ?? [];
+      expect(await fuzzed(["--target", target, "--input", input])).toMatchObject({ code: 0 });
     },
   );
 

@@ -16,6 +16,12 @@ export interface PlantedFault {
   readonly becomes: string;
 }
 
+/** One of the readers of feeds, after which something is published that the file did not state. */
+const ofReader = (file: string, name: string, was: string, becomes: string): PlantedFault => ({
+  ...{ name, target: "feed-facts", path: `client/feeds/${file}` },
+  ...{ was, becomes },
+});
+
 export const plantedFaults: readonly PlantedFault[] = [
   {
     ...{ name: "duplicateMembersPass", target: "strict-json", path: "protocol/strict-json.ts" },
@@ -77,6 +83,73 @@ export const plantedFaults: readonly PlantedFault[] = [
     ...{ name: "textOfAnyLength", target: "work-between-looks", path: "protocol/records/record-texts.ts" },
     ...{ was: " && value.length <= 2 * place.lengthMax", becomes: "" },
   },
+  ofReader("table-rows.ts", "strayQuoteJoinsRows", "if (joined !== null)", "if (joined === false)"),
+  ofReader(
+    "table-rows.ts",
+    "rowThatIsCutOffIsWhole",
+    "if (mayBeShort && isCut)",
+    "if (mayBeShort && isCut && !isCut)",
+  ),
+  ofReader("table-rows.ts", "pieceOfARowIsARow", "if (isPiece)", "if (isPiece && !isShort)"),
+  ofReader("feed-values.ts", "threeDecimalsAreDecimals", "fraction?.length === 3", "fraction?.length === 9"),
+  ofReader(
+    "feed-values.ts",
+    "decimalCommaIsAnyComma",
+    'decimalComma ? ungrouped(whole ?? "")',
+    'decimalComma ? (whole ?? "").replaceAll(".", "")',
+  ),
+  ofReader("product-columns.ts", "lastOfTwoColumnsCounts", "if (twice !== null)", "if (twice === undefined)"),
+  ofReader("product-columns.ts", "defaultReplacesAGtin", "delete this.record[name]", "void 0"),
+  ofReader(
+    "merchant-product.ts",
+    "unknownAvailabilityIsTheDefault",
+    'reading.tell("item_left_out", "value_invalid", "availability", detail)',
+    "void detail",
+  ),
+  ofReader(
+    "merchant-product.ts",
+    "salePriceOfNothingIsAPrice",
+    "if (isNothing(sale))",
+    "if (isNothing(sale) && sale.currency === '')",
+  ),
+  ofReader("merchant-product.ts", "saleNeverEnds", "nowMs < period.untilMs", "nowMs > 0"),
+  ofReader(
+    "merchant-product.ts",
+    "anyConditionIsNew",
+    'reading.tell("item_left_out", "value_invalid", "condition", detail)',
+    "void detail",
+  ),
+  ofReader("merchant-reading.ts", "firstOfTwoValuesCounts", "others.length > 0", "others.length > 99"),
+  ofReader(
+    "merchant-reading.ts",
+    "elementsWithinAValueArePassedOver",
+    "if (isFirst && this.#item.groups.has(name))",
+    "if (!isFirst && this.#item.groups.has(name))",
+  ),
+  ofReader(
+    "published-text.ts",
+    "leftOversAreTexts",
+    "if (found !== undefined) return detail(found)",
+    "void found",
+  ),
+  ofReader(
+    "published-text.ts",
+    "markupIsText",
+    "if (!/[<&]/.test(text)) return text",
+    "if (text) return text",
+  ),
+  ofReader(
+    "published-text.ts",
+    "textsInAnotherEncodingAreTexts",
+    "return isMisread(text)",
+    "return text === '' && isMisread(text)",
+  ),
+  ofReader(
+    "read-feed.ts",
+    "secondOfTwoProductsCountsToo",
+    "if (id === null || earlier === undefined || item.bytes === null)",
+    "if (id === null || item.bytes === null || places.size > 0)",
+  ),
 ];
 
 /** Plants a fault; call it before the code is loaded. Returns a check, for when it is, that the fault is there. */

@@ -1,35 +1,29 @@
 // Follows docs/first-answer.md beside a running sandbox: its blocks as a newcomer copies them, each way in a shell of its own.
 
-import { spawnSync } from "node:child_process";
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { delimiter, dirname, join } from "node:path";
+import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Block, playedBlocks } from "../node/keys/runbook.fixture.ts";
-import { type ProcessResult, root, run, runNode } from "../tools/process.ts";
+import { type ProcessResult, root, runNode } from "../tools/process.ts";
 import { binOf } from "../tools/steps.ts";
-import { type RunningSandbox, startSandbox } from "./running-sandbox.fixture.ts";
+import {
+  type FollowedCheckout,
+  hasShellTools,
+  leaveOut,
+  openFollowedCheckout,
+} from "./running-sandbox.fixture.ts";
 
 const sections = await playedBlocks("first-answer.md");
 const played = new Set<string>();
-let sandbox: RunningSandbox;
-let folder = "";
+let checkout: FollowedCheckout;
 
 /** The folder that the page makes. */
-const work = (): string => join(folder, "first-answer");
+const work = (): string => join(checkout.folder, "first-answer");
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "svc-first-answer-"));
-  const checkout = join(folder, "svc");
-  await mkdir(checkout);
-  for (const name of ["cli", "client", "tools"]) await symlink(join(root, name), join(checkout, name));
-  sandbox = await startSandbox();
-  await symlink(sandbox.home, join(checkout, ".svc"));
+  checkout = await openFollowedCheckout(["cli", "client", "tools"]);
 });
-afterAll(async () => {
-  await sandbox?.[Symbol.asyncDispose]();
-  await rm(folder, { recursive: true, force: true });
-});
+afterAll(() => checkout?.[Symbol.asyncDispose]());
 
 /** The blocks under a title of one kind, which is empty for those that are simply run. */
 function scriptOf(title: string, kind = ""): string {
@@ -40,16 +34,8 @@ function scriptOf(title: string, kind = ""): string {
   return chosen.join("");
 }
 
-/** Runs a script after the page's start, under the Node that runs this test. */
-function play(script: string): Promise<ProcessResult> {
-  const names = Object.keys(process.env).filter((name) => /^(SVC_|VITEST|NODE_)/.test(name));
-  const env = {
-    ...Object.fromEntries(names.map((name) => [name, undefined])),
-    PATH: `${dirname(process.execPath)}${delimiter}${process.env["PATH"]}`,
-  };
-  const whole = `set -euo pipefail\n${scriptOf("Start")}${script}`;
-  return run("bash", ["-c", whole], { cwd: join(folder, "svc"), env });
-}
+/** Runs a script after the page's start. */
+const play = (script: string): Promise<ProcessResult> => checkout.play(`${scriptOf("Start")}${script}`);
 
 /** What every way comes to: a search and a fetch in which no check failed or was left out. */
 function expectVerified({ code, output }: ProcessResult, fetches: number): void {
@@ -72,24 +58,12 @@ async function expectBoundToTheRequest(name: string): Promise<void> {
   expect(ended, ended.output).toMatchObject({ code: 1, output: expect.stringMatching(/^FAILED +receipt/m) });
 }
 
-/** Says loudly what is left out; in CI that is a failure. */
-function skip(why: string): void {
-  if (process.env["CI"] !== undefined) throw new Error(why);
-  console.warn(`SKIPPED: ${why}`);
-}
-
-const hasTools = ["curl", "jq", "openssl"].every(
-  (name) => spawnSync(name, ["--version"]).error === undefined,
-);
-
 describe("docs/first-answer.md", () => {
-  it("leads to verified answers with curl, and shows that a changed one is refused", async ({
-    skip: leave,
-  }) => {
+  it("leads to verified answers with curl, and shows that a changed one is refused", async ({ skip }) => {
     const [curl, refused] = [scriptOf("curl"), scriptOf("What was verified", "refused")];
-    if (!hasTools) {
-      skip("curl, jq and openssl are needed for the way with curl of docs/first-answer.md");
-      return leave();
+    if (!hasShellTools) {
+      leaveOut("curl, jq and openssl are needed for the way with curl of docs/first-answer.md");
+      return skip();
     }
     expectVerified(await play(curl), 1);
     await expectBoundToTheRequest("curl-search");
@@ -116,12 +90,12 @@ describe("docs/first-answer.md", () => {
     expect(checked, checked.output).toMatchObject({ code: 0, output: "" });
   });
 
-  it("leads to verified answers with Python", async ({ skip: leave }) => {
+  it("leads to verified answers with Python", async ({ skip }) => {
     const [install, python] = [scriptOf("Python", "install"), scriptOf("Python")];
     const installed = await play(install);
     if (installed.code !== 0) {
-      skip(`cryptography cannot be installed for Python: ${installed.output}`);
-      return leave();
+      leaveOut(`cryptography cannot be installed for Python: ${installed.output}`);
+      return skip();
     }
     expectVerified(await play(python), 1);
     await expectBoundToTheRequest("py-search");

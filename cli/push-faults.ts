@@ -1,8 +1,8 @@
 // Groups the faults of many records: the same mistake usually appears in every line.
 
-import { parseJsonText } from "../client/record-bytes.ts";
+import { ownIdOf, parseJsonText } from "../client/record-bytes.ts";
 import type { RecordFault } from "../client/service-client.ts";
-import { isObject } from "../std/is-object.ts";
+import { valueAt } from "../std/json-pointer.ts";
 
 export interface PlacedFaults {
   /** Line or item of the input; 0 where it is not known. */
@@ -22,20 +22,15 @@ export function shownFaults(
 ): { readonly id: string | null; readonly errors: readonly ShownFault[] } {
   const parsed = parseJsonText(new TextDecoder().decode(bytes));
   const record = parsed.ok ? parsed.value : null;
-  const id = isObject(record) ? record["business_product_id"] : null;
   return {
-    id: typeof id === "string" ? id : null,
+    id: ownIdOf(record),
     errors: errors.map((error) => ({ ...error, value: textAt(record, error.pointer) })),
   };
 }
 
 function textAt(record: unknown, pointer: string): string | null {
-  let value = record;
-  for (const token of pointer.split("/").slice(1)) {
-    const name = token.replaceAll("~1", "/").replaceAll("~0", "~");
-    if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return null;
-    value = (value as Readonly<Record<string, unknown>>)[name];
-  }
+  const value = valueAt(record, pointer);
+  if (value === undefined) return null;
   const text = typeof value === "string" ? value : JSON.stringify(value);
   return text.length > valueLengthMax ? `${text.slice(0, valueLengthMax - 1)}…` : text;
 }

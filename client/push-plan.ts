@@ -8,10 +8,10 @@
 import { parseUtf8 } from "../protocol/bytes.ts";
 import { hashOf } from "../protocol/hash.ts";
 import { holdThreshold } from "../protocol/listings.ts";
-import { isObject } from "../std/is-object.ts";
 import type { CatalogueEntry } from "./business-answers.ts";
 import type { BusinessClient } from "./business-client.ts";
 import { catalogueEntries, heldPushes, pushAttempts, pushResults } from "./pages.ts";
+import { ownIdOf } from "./record-bytes.ts";
 import type { RecordSet } from "./record-set.ts";
 import type { Patience } from "./retry-until.ts";
 import type { SigningKey } from "./signing-key.ts";
@@ -64,7 +64,7 @@ export async function planPush(
   const found = new Set<string>();
   for (let first = 0; first < records.lengths.length; first += readAtOnce)
     for (const [at, bytes] of (await records.read(first, readAtOnce)).entries()) {
-      const id = ownIdOf(bytes);
+      const id = idIn(bytes);
       const entry = id === null ? undefined : live.get(id);
       if (id !== null) found.add(id);
       const isServed = entry !== undefined && entry.sha256 === hashOf(bytes);
@@ -140,11 +140,9 @@ async function liveProducts({
   return live;
 }
 
-function ownIdOf(bytes: Uint8Array): string | null {
+function idIn(bytes: Uint8Array): string | null {
   try {
-    const value: unknown = JSON.parse(parseUtf8(bytes) ?? "");
-    const id = isObject(value) ? value["business_product_id"] : null;
-    return typeof id === "string" ? id : null;
+    return ownIdOf(JSON.parse(parseUtf8(bytes) ?? ""));
   } catch {
     return null;
   }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { escapeToken, joinPointer } from "./json-pointer.ts";
+import { escapeToken, joinPointer, valueAt } from "./json-pointer.ts";
 
 /** RFC 6901 §4, applied in reverse. */
 function unescaped(token: string): string {
@@ -25,6 +25,9 @@ describe("a JSON pointer", () => {
       fc.property(fc.array(fc.string({ unit: fc.constantFrom("~", "/", "0", "1", "a") })), (names) => {
         const pointer = names.reduce(joinPointer, "");
         expect(pointer.split("/").slice(1).map(unescaped)).toEqual(names);
+        const value = names.reduceRight<unknown>((inner, name) => ({ [name]: inner }), "here");
+        expect(valueAt(value, pointer)).toBe("here");
+        expect(valueAt(value, `${pointer}/none`)).toBeUndefined();
       }),
     );
   });

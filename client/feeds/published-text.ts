@@ -33,6 +33,8 @@ const emptyWords = [
   "Array",
 ];
 
+const misread = "is UTF-8 that was read as Windows-1252: export the file again as UTF-8.";
+
 const leftOvers: readonly (readonly [RegExp, (found: string) => string])[] = [
   [
     /#(?:NAME\?|REF!|N\/A|VALUE!|DIV\/0!|NUM!|NULL!|SPILL!|CALC!|FIELD!|BLOCKED!)/,
@@ -49,7 +51,7 @@ const leftOvers: readonly (readonly [RegExp, (found: string) => string])[] = [
   [/\uFFFD/, () => "U+FFFD stands for a character that was lost: export the file again as UTF-8."],
   [
     /Ã[\u0080-\u00BFƒ‚„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|â€[\u0080-\u00BF™œ“”˜¢¦]|Â[\u00A0-\u00BF]/,
-    (found) => `${found} is UTF-8 that was read as Windows-1252: export the file again as UTF-8.`,
+    (found) => `${found} ${misread}`,
   ],
   [
     /√[º§∂ü©®±≥]|├[╝ñÂí®]/,
@@ -73,9 +75,7 @@ export function leftOver(text: string): string | null {
     const found = form.exec(text)?.[0];
     if (found !== undefined) return detail(found);
   }
-  return isMisread(text)
-    ? "It is UTF-8 that was read as Windows-1252: export the file again as UTF-8."
-    : null;
+  return isMisread(text) ? `It ${misread}` : null;
 }
 
 /** The bytes 0x80 to 0x9F of Windows-1252 that are other characters than in Latin-1. */

@@ -3,7 +3,7 @@
 import { ok, type Result } from "../../protocol/result.ts";
 import { isObject } from "../../std/is-object.ts";
 import { base64Length, recordCharactersMax } from "../batch.ts";
-import { type JsonValue, parseJsonText, recordBytes } from "../record-bytes.ts";
+import { type JsonValue, ownIdOf, parseJsonText, recordBytes } from "../record-bytes.ts";
 import type { CsvRow } from "./csv.ts";
 import { FeedError, type FeedItem, type FeedNote, markupKept, note } from "./feed-item.ts";
 import { emptyMapping, type FeedMapping, mappedMembers } from "./feed-mapping.ts";
@@ -280,8 +280,7 @@ async function* merchantItems(
 }
 
 function itemOf(place: number, value: JsonValue): FeedItem {
-  const id = isObject(value) ? value["business_product_id"] : null;
-  return { place, id: typeof id === "string" ? id : null, bytes: recordBytes(value), notes: [] };
+  return { place, id: ownIdOf(value), bytes: recordBytes(value), notes: [] };
 }
 
 function leftOut(place: number, why: FeedNote): FeedItem {

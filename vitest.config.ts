@@ -23,6 +23,13 @@ const alone = "**/*.alone.test.ts";
 const endToEnd = "**/*.e2e.test.ts";
 /** Only in `npm run test:all`: they need a browser, Go, Python or further packages, or are dear. */
 const full = "**/*.full.test.ts";
+/** Of those, what only computes: it yields to the tests on real engines, which mostly wait for one another. */
+const computing = [
+  "sim/**/*.full.test.ts",
+  ...["dsse-elsewhere", "fuzz-faults", "image", "vectors-elsewhere", "verdicts"].map(
+    (name) => `tools/${name}.full.test.ts`,
+  ),
+];
 /** Tests against real engines, which are named in the environment by the program that starts them: see tools/engine-suites.ts. */
 const onEngines = {
   engines: ["**/*.cassandra.test.ts", "**/*.elastic.test.ts"],
@@ -96,7 +103,24 @@ export default defineConfig(({ mode }) => ({
       },
       {
         extends: true,
-        test: { name: "full", include: [full], exclude: notTests, pool: "forks", ...patientWithProcesses },
+        test: {
+          name: "full",
+          include: [full],
+          exclude: [...notTests, ...computing],
+          pool: "forks",
+          ...patientWithProcesses,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "computing",
+          include: computing,
+          exclude: notTests,
+          pool: "forks",
+          testTimeout: 1_200_000,
+          hookTimeout: 1_200_000,
+        },
       },
       {
         extends: true,

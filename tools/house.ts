@@ -47,6 +47,12 @@ const projects = (...names: readonly string[]): readonly string[] =>
 const needingNothing = projects("pure", "io", "alone", "e2e");
 const fullDose = { show: true, env: { SVC_TEST_DOSE: "full" } };
 
+/** Tests that only compute; like {@link mutants} they run beside the tests on engines. */
+export const computingTests: Step = vitestStep("tests that only compute", projects("computing"), {
+  ...fullDose,
+  isYielding: true,
+});
+
 /** The tests of `npm test`, with a small dose of what is random. */
 export const peoplesTests: Step = vitestStep("tests", needingNothing, { show: true });
 

@@ -146,7 +146,7 @@ describe.skipIf(lacks.length > 0)("the release", () => {
           ({ status }) => status === 200,
           () => false,
         );
-      await untilReady(node, { name: "The image's node", maxMs: 60_000, isReady });
+      await untilReady(node, { name: "The image's node", maxMs: 300_000, isReady });
       const vectors = await fetch(`http://127.0.0.1:${port + 2}/openapi.json`);
       expect(vectors.status).toBe(200);
     } finally {

@@ -9,6 +9,7 @@ import { root } from "./process.ts";
 /** The longest first; each takes half a minute or more. */
 const longest = [
   "tools/image.full.test.ts",
+  "tools/fuzz-faults.full.test.ts",
   "mcp/judges.full.test.ts",
   "node/inspector-in-browser.full.test.ts",
   "tools/push-crash.full.test.ts",

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import {
   allTests,
+  computingTests,
   engineTests,
   fullDoses,
   furtherTests,
@@ -43,11 +44,15 @@ async function runSuites(): Promise<readonly Counts[]> {
   if (values.rest !== undefined) {
     // Counts that cannot be read are those of a run that came to no end.
     const before = parseCounts(readFileSync(values.rest, "utf8")) ?? unended;
-    return [before, await runOne(furtherTests), ...(await withEngines([mutants, fullDoses()]))];
+    return [
+      before,
+      await runOne(furtherTests),
+      ...(await withEngines([mutants, computingTests, fullDoses()])),
+    ];
   }
   const checked = await runAll(sourceChecks);
   if (values.all !== true) return [checked, await runOne(peoplesTests)];
-  return [checked, await runOne(allTests), ...(await withEngines([mutants]))];
+  return [checked, await runOne(allTests), ...(await withEngines([mutants, computingTests]))];
 }
 
 const counts = addCounts(await runSuites());

@@ -1,14 +1,13 @@
 // Fairness in simulated time (SS1, SS2 in run-storm.ts), and that each mechanism of it is missed where it is missing.
 
 import { describe, expect, it } from "vitest";
-import { isFullDose } from "../../tools/test-dose.ts";
 import { type HostileKind, hostileKinds } from "./cast.ts";
 import { harmOf, runStorm, type StormResult } from "./run-storm.ts";
 import { type Mechanism, mechanisms } from "./storm-node.ts";
 
 /** Always the same, since a percentile of few acts varies; docs/hardening.md has its figures, and says what others give. */
 const seed = 1;
-const seconds = isFullDose() ? 6 : 3;
+const seconds = 6;
 
 /** The kind of storm that shows it where a mechanism is missing. */
 const shownBy: Readonly<Record<Mechanism, HostileKind>> = {
@@ -31,16 +30,6 @@ function stormOf(kind: HostileKind | null, without: Mechanism | null = null): Pr
   return storm;
 }
 
-const commit = Number(process.env["SVC_TEST_SEED"]);
-const kinds = Object.keys(hostileKinds) as HostileKind[];
-/** In a small dose one storm, chosen by the commit, and the mechanism that it is about. */
-const mechanismsTried = (Object.keys(mechanisms) as Mechanism[]).filter(
-  (_, at) => isFullDose() || at === commit % 8,
-);
-const kindsTried = kinds.filter(
-  (kind) => isFullDose() || mechanismsTried.some((each) => shownBy[each] === kind),
-);
-
 describe("beside a hostile party", () => {
   it("a quiet node is half busy", async () => {
     const { busy, refusals, violations } = await stormOf(null);
@@ -49,7 +38,7 @@ describe("beside a hostile party", () => {
     expect(busy).toBeLessThan(0.55);
   });
 
-  it.each(kindsTried)(
+  it.each(Object.keys(hostileKinds) as HostileKind[])(
     "honest parties are served as if it was quiet, and not refused (SS1, SS2): %s",
     async (kind) => {
       const storm = await stormOf(kind);
@@ -58,8 +47,11 @@ describe("beside a hostile party", () => {
     },
   );
 
-  it.each(mechanismsTried)("they are not where a mechanism is missing: %s", async (mechanism) => {
-    const storm = await stormOf(shownBy[mechanism], mechanism);
-    expect(harmOf(await stormOf(null), storm), mechanisms[mechanism]).not.toEqual([]);
-  });
+  it.each(Object.keys(mechanisms) as Mechanism[])(
+    "they are not where a mechanism is missing: %s",
+    async (mechanism) => {
+      const storm = await stormOf(shownBy[mechanism], mechanism);
+      expect(harmOf(await stormOf(null), storm), mechanisms[mechanism]).not.toEqual([]);
+    },
+  );
 });

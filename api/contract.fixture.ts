@@ -208,14 +208,17 @@ export async function holdToContract(origin: string, answer: JudgedAnswer): Prom
   );
 }
 
+/** By what a document says, whatever the ports of its node: to compile one costs more than most of its tests. */
 const byDocument = new Map<string, Contract>();
+const serversOf = /"servers":\[[^\]]*\]/;
 
 async function readContract(origin: string): Promise<Contract | null> {
   const response = await fetch(`${origin}/openapi.json`).catch(() => null);
   if (response?.status !== 200) return null;
   const text = await response.text();
-  const known = byDocument.get(text) ?? contractOf(JSON.parse(text) as OpenApiDocument);
-  byDocument.set(text, known);
+  const said = text.replace(serversOf, "");
+  const known = byDocument.get(said) ?? contractOf(JSON.parse(text) as OpenApiDocument);
+  byDocument.set(said, known);
   return known;
 }
 

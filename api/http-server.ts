@@ -278,9 +278,12 @@ function withOpenApi(surface: Surface): readonly Route[] {
     },
   };
   const routes = [...surface.routes, route];
-  // The same bytes for all readers, so that what is being sent to many is in memory once.
-  const body = Buffer.from(JSON.stringify(openApi(surface.info, routes, signedTerms(examples as Examples))));
-  const bytes = (): Uint8Array => body;
+  // The same bytes for all readers, so that what is being sent to many is in memory once; made for the first of them.
+  let body: Uint8Array | null = null;
+  const bytes = (): Uint8Array => {
+    body ??= Buffer.from(JSON.stringify(openApi(surface.info, routes, signedTerms(examples as Examples))));
+    return body;
+  };
   return routes;
 }
 

@@ -11,9 +11,16 @@ const nameForm = /^[A-Z][A-Za-z0-9]*$/;
  */
 export function shareNamed(value: JsonValue): { readonly value: JsonValue; readonly schemas: JsonObject } {
   const schemas: Record<string, JsonValue> = {};
+  /** A shape that many routes use is one object. */
+  const known = new Map<JsonObject, JsonObject>();
   const share = (each: JsonValue): JsonValue => {
     if (Array.isArray(each)) return each.map(share);
     if (!isObject(each)) return each;
+    const made = known.get(each) ?? shareObject(each);
+    known.set(each, made);
+    return made;
+  };
+  const shareObject = (each: JsonObject): JsonObject => {
     // An example is not a schema, whatever its members are called.
     const shared = Object.fromEntries(
       Object.entries(each).map(([name, member]) => [name, name === "example" ? member : share(member)]),
@@ -22,8 +29,8 @@ export function shareNamed(value: JsonValue): { readonly value: JsonValue; reado
     return typeof title === "string" && nameForm.test(title) ? refer(title, shared) : flattened(shared);
   };
   const refer = (title: string, { title: _title, ...schema }: JsonObject): JsonObject => {
-    const known = schemas[title];
-    if (known !== undefined && JSON.stringify(known) !== JSON.stringify(schema))
+    const other = schemas[title];
+    if (other !== undefined && JSON.stringify(other) !== JSON.stringify(schema))
       throw new Error(`There are two schemas with the name ${title}.`);
     schemas[title] = schema;
     return { $ref: `#/components/schemas/${title}` };

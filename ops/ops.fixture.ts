@@ -3,7 +3,7 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { pino } from "pino";
 import type { KeptAct } from "../actors/messages/business.ts";
-import { contractOf, type OpenApiDocument } from "../api/contract.fixture.ts";
+import { type Contract, contractOf, type OpenApiDocument } from "../api/contract.fixture.ts";
 import { ok, refuse } from "../protocol/result.ts";
 import type { Blocks } from "../service/blocks.ts";
 import type { Brands } from "../service/brands.ts";
@@ -126,6 +126,17 @@ export const noActing: ActorActing = {
   drain: async () => ({ refused: "unknown" }),
 };
 
+/** To compile a document costs more than most tests of the surface. */
+const contractOnce = (isClustered: boolean): (() => Contract) => {
+  let made: Contract | null = null;
+  return () => {
+    made ??= contractOf(openApiOf(isClustered) as unknown as OpenApiDocument);
+    return made;
+  };
+};
+const contractAlone = contractOnce(false);
+const contractClustered = contractOnce(true);
+
 /** The surface; its answers are checked against its own document. */
 export function openOps(changes: Partial<OpsDeps> = {}): FastifyInstance {
   const server = buildOps({
@@ -152,7 +163,7 @@ export function openOps(changes: Partial<OpsDeps> = {}): FastifyInstance {
     cluster: null,
     ...changes,
   });
-  const contract = contractOf(openApiOf((changes.cluster ?? null) !== null) as unknown as OpenApiDocument);
+  const contract = (changes.cluster ?? null) === null ? contractAlone() : contractClustered();
   server.addHook("onSend", async (request, reply, payload) => {
     // Pages are for people, and are no part of the document.
     if (request.url === "/" || request.url.startsWith("/ui/")) return payload;

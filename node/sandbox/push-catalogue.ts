@@ -62,9 +62,16 @@ export async function pushCatalogue(
     },
     records,
   );
-  const faulty = batches.find((batch) => batch.result?.state !== "complete" || batch.result.rejected > 0);
+  const faulty = batches.find(
+    ({ result }) => result?.state !== "complete" || !result.faults.every(({ errors }) => isOvertaken(errors)),
+  );
   if (faulty !== undefined)
     throw new Error(`The sample catalogue was not published: ${JSON.stringify(faulty.result)}`);
+}
+
+/** Whether nothing else is wrong than that a push of another node, which fills the same sandbox, has published the record. */
+export function isOvertaken(errors: readonly { readonly code: string }[]): boolean {
+  return errors.every(({ code }) => code === "superseded");
 }
 
 function fileJournal(path: string): PushJournal {

@@ -19,7 +19,7 @@ import type { PublishRecordRequest } from "../../service/publish-record.ts";
 import { allEnded } from "./all-ended.ts";
 import { sampleBusinesses } from "./businesses.ts";
 import { sampleCompanies } from "./companies.ts";
-import { pushCatalogue } from "./push-catalogue.ts";
+import { isOvertaken, pushCatalogue } from "./push-catalogue.ts";
 import { certificateInForce, endCertificate, registerPolicies } from "./register-samples.ts";
 import { calendarFrom, type SampleRecord } from "./sample.ts";
 import {
@@ -206,7 +206,7 @@ async function publishOne(
   if (outcome === null) throw new Error(`The sample ${name} was sealed too late.`);
   if (!outcome.ok) throw new Error(`The sample ${name} was refused: ${outcome.code}, ${outcome.detail}`);
   const { record_id, errors } = outcome.value;
-  if (record_id === null || errors.length > 0)
+  if (record_id === null || !isOvertaken(errors))
     throw new Error(`The sample ${name} was rejected: ${JSON.stringify(errors)}`);
   return record_id;
 }

@@ -2,6 +2,7 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
+import { ok } from "../../protocol/result.ts";
 import { sampleBusinesses } from "./businesses.ts";
 import type { Sandbox } from "./sandbox-file.ts";
 import { complete, counts, newHome, opened, openWorld } from "./seed.fixture.ts";
@@ -121,5 +122,22 @@ describe("two nodes that fill one sandbox at once", () => {
       expect(two.sandbox).toEqual(one.sandbox);
       expect(await counts(world.services)).toEqual(complete);
     }
+  });
+
+  it("agree on it where the pushes of one are overtaken by those of the other", async () => {
+    const world = await openWorld(await newHome());
+    const home = await newHome();
+    const one = await world.seed();
+    const errors = [{ code: "superseded", pointer: "", detail: "A later push was already applied." }];
+    const two = await world.seed(undefined, ({ publishRecord }) => ({
+      home,
+      publishRecord: async (request) => {
+        const published = await publishRecord(request);
+        if (!published.ok) return published;
+        return ok({ ...published.value, outcome: "rejected", version: null, errors });
+      },
+    }));
+    expect(two).toEqual(one);
+    expect(await counts(world.services)).toEqual(complete);
   });
 });

@@ -53,6 +53,9 @@ export async function showBoard(
   const counts = fates.map(({ seeds }) => seeds).sort((a, b) => a - b);
   const seedsInAll = counts.reduce((sum, seeds) => sum + seeds, 0);
   tell(`median ${counts[Math.floor(counts.length / 2)] ?? 0} seeds, ${seedsInAll} in all`);
+  const moved = Object.entries(caughtNow).filter(([name, seed]) => (caughtBy[name] ?? seed) !== seed).length;
+  if (moved > 0)
+    tell(`${moved} were caught by other seeds than those written down: --remember writes these down`);
   tell(`${fates.length - failed} passed, ${failed} failed`);
   return failed === 0;
 }

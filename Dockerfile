@@ -1,5 +1,5 @@
 # One node of the service. The image holds no key and no configuration: see docs/production.md.
-# Name the base image by its digest for a release (docs/release.md): docker build --build-arg NODE_IMAGE=node@sha256:… .
+# Name the base image by its digest for a release (CONTRIBUTING.md, «Making a release»): docker build --build-arg NODE_IMAGE=node@sha256:… .
 ARG NODE_IMAGE=node:26-slim
 FROM ${NODE_IMAGE}
 WORKDIR /srv/svc

@@ -59,7 +59,7 @@ export function buildTools(deps: ToolsDeps): FastifyInstance {
   const info = {
     title: "Public tool server",
     description:
-      "Verification reads as tools of the Model Context Protocol: no account, nothing billed. docs/mcp-hosted.md describes it.",
+      "Verification reads as tools of the Model Context Protocol: no account, nothing billed. docs/mcp.md describes it.",
     servers: [deps.mcpUrl],
   };
   const protocol = createToolProtocol(publicTools(deps), deps.verifyUrl);

@@ -43,7 +43,7 @@ export const demand: Command = {
   usage: "",
   summary: "show what AI companies are asked for in a country, of a type that the business publishes",
   details: [
-    "A subject counts on a day on which several AI companies named it often enough (docs/analytics.md).",
+    "A subject counts on a day on which several AI companies named it often enough (docs/ads.md).",
     "Exits with 1 if no subject counts.",
   ],
   options: windowOptions,

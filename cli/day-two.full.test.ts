@@ -1,4 +1,4 @@
-// Follows docs/day-two.md beside a running sandbox: the nightly job with a shop's feed, from cron and as GitHub Actions run it, what
+// Follows docs/first-push.md from «Every night» on beside a running sandbox: the nightly job with a shop's feed, from cron and as GitHub Actions run it, what
 // was asked, and another key.
 
 import { spawnSync } from "node:child_process";
@@ -11,8 +11,8 @@ import { playedBlocks } from "../node/keys/runbook.fixture.ts";
 import { root, run } from "../tools/process.ts";
 import { type RunningSandbox, startSandbox } from "./running-sandbox.fixture.ts";
 
-const page = await readFile(join(root, "docs", "day-two.md"), "utf8");
-const sections = await playedBlocks("day-two.md");
+const page = await readFile(join(root, "docs", "first-push.md"), "utf8");
+const sections = await playedBlocks("first-push.md");
 let sandbox: RunningSandbox;
 let shop: Server;
 /** The first key of the business. */
@@ -23,7 +23,7 @@ const work = (): string => join(sandbox.home, "feed");
 
 function scriptOf(title: string, kind: string): string {
   const found = sections.get(title)?.find((block) => block.kind === kind);
-  if (found === undefined) throw new Error(`docs/day-two.md has no block ${kind} under ${title}.`);
+  if (found === undefined) throw new Error(`docs/first-push.md has no block ${kind} under ${title}.`);
   return found.script;
 }
 
@@ -72,7 +72,7 @@ function feedOf(count: number, price = "59.00"): string {
 
 const hasCurl = spawnSync("curl", ["--version"]).error === undefined;
 
-describe.skipIf(!hasCurl && process.env["CI"] === undefined)("docs/day-two.md", () => {
+describe.skipIf(!hasCurl && process.env["CI"] === undefined)("docs/first-push.md, every day", () => {
   it("publishes a feed every night from cron, and withdraws what it no longer has, within the limit", async () => {
     const cron = scriptOf("Every night", "cron").trimEnd().split("\n").at(-1) ?? "";
     const [, command = ""] = /^17 3 \* \* \* (.*)$/.exec(cron) ?? [];

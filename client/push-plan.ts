@@ -88,7 +88,7 @@ export type RemovalLimit = { readonly count: number } | { readonly percent: numb
 /**
  * Whether the products that a whole feed no longer has may be withdrawn without a person. `over_limit`: more than the limit allows.
  * `over_fifth`: of 20 live products or more, more than one fifth would go, which is where a push is held (specification, «Limits»;
- * docs/holds.md). Here products are counted, not listings.
+ * docs/pushes.md). Here products are counted, not listings.
  */
 export function decideWithdrawal(
   { live, missing }: Pick<PushPlan, "live" | "missing">,

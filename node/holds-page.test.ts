@@ -1,4 +1,4 @@
-// The examples of docs/holds.md, each against a catalogue of its own on a node.
+// The examples of docs/pushes.md, each against a catalogue of its own on a node.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => node.close());
 
-const page = readFileSync(join(import.meta.dirname, "..", "docs", "holds.md"), "utf8");
+const page = readFileSync(join(import.meta.dirname, "..", "docs", "pushes.md"), "utf8");
 
 /** The rows of the table whose header has these columns. */
 function tableOf(...columns: readonly string[]): readonly (readonly string[])[] {
@@ -81,7 +81,7 @@ async function heldFor(business: TestBusiness, pushed: string, seq: number): Pro
   return reasons.map(({ code }) => code).join(", ") || "—";
 }
 
-describe("docs/holds.md", () => {
+describe("docs/pushes.md", () => {
   const examples = tableOf("what the push does", "pushed", "held for");
   const second = tableOf("what was pushed before", "and became", "pushed then", "held for");
 

@@ -1,6 +1,6 @@
 // What a push would do to the prices and listings of a catalogue (specification, «Limits»: price-shock hold), added up record
 // by record. It concerns catalogues of 20 or more listings where more than 1/5 of prices changed, any price changed by more
-// than 1/2, or more than 1/5 of listings were removed. A listing is (record, country). docs/holds.md shows by examples what
+// than 1/2, or more than 1/5 of listings were removed. A listing is (record, country). docs/pushes.md shows by examples what
 // counts.
 //   D1. A reason names at most {@link shockedListingsMax} listings, the largest changes first: another currency before all
 //       amounts, then by the ratio of the change to the price before it, exactly. Among equals, the batch's order counts.

@@ -1,5 +1,5 @@
 // Screens `topic_keywords` before anything of them is kept (specification, «Retrieval API»). What may be personal is dropped
-// without a trace; when in doubt it is dropped. docs/analytics.md has the same rules in words.
+// without a trace; when in doubt it is dropped. docs/ads.md has the same rules in words.
 //   P1. A subject is up to `wordsMax` words of letters, digits and a few joining signs, folded like the words of a search.
 //   P2. It has no sign of an address or a handle (`@`, `#`, `://`, `www.`, a dot between letters), and at most
 //       `digitsMax` digits, whatever stands between them.

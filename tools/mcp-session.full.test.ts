@@ -1,4 +1,4 @@
-// docs/mcp-session.md is what `npm run mcp:session` writes beside a sandbox: a run compares both, and with SVC_WRITE_EXAMPLES=1 it
+// The session in docs/mcp.md is what `npm run mcp:session` writes beside a sandbox: a run compares both, and with SVC_WRITE_EXAMPLES=1 it
 // writes the page. What differs between runs (keys, signatures, times) is compared by its form.
 
 import { readFile, writeFile } from "node:fs/promises";
@@ -9,7 +9,7 @@ import { formOf } from "../node/example-forms.fixture.ts";
 import { parseSourceLine } from "../protocol/source-line.ts";
 import { root, runNode } from "./process.ts";
 
-const path = join(root, "docs/mcp-session.md");
+const path = join(root, "docs/mcp.md");
 const begin = "<!-- What `npm run mcp:session` wrote. -->\n\n";
 let sandbox: RunningSandbox;
 

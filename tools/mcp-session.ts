@@ -1,6 +1,6 @@
 // `npm run mcp:session`: what an assistant does with the local tool server, step by step, written as Markdown. The official client
 // starts the server as an assistant would, beside a node that runs: it finds a diamond, fetches it, verifies it and shows where
-// the statement comes from. docs/mcp-session.md is what it wrote once.
+// the statement comes from. docs/mcp.md has what it wrote once.
 
 import { join } from "node:path";
 import { parseArgs } from "node:util";

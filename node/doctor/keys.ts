@@ -43,7 +43,7 @@ function logKeyFindings(
       problem: isHome
         ? "is not here, and this is the home region of the transparency log: nothing is logged"
         : "is not here, so this region cannot take the transparency log over",
-      fix: "Make it with `svc keys create-working --role log` (docs/svc.md), or copy that of the log's home.",
+      fix: "Make it with `svc keys create-working --role log` (docs/keys.md), or copy that of the log's home.",
       warning: true,
     },
   ];

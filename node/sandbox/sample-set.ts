@@ -110,9 +110,10 @@ async function openBusiness(
   const sealer = isHosted ? createHostedSealer(await deps.hostedSigner(business.uuid)) : owner;
   const inForce = isRegistered ? await certificateInForce(deps.parties, business.uuid) : null;
   // The store may differ from that of the earlier run.
-  if (inForce === null) await registerBusiness(register, business, { sealer, integration });
-  // The owners of hosted businesses came with a later release than the businesses.
-  if (isHosted) await registerOwner(register, business.uuid, owner);
+  if (inForce === null) {
+    await registerBusiness(register, business, { sealer, integration });
+    if (isHosted) await registerOwner(register, business.uuid, owner);
+  }
   return { business, sealer, owner, integration };
 }
 

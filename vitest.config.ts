@@ -40,12 +40,10 @@ const onEngines = {
 const failRegions = ["node/push-life.regions.test.ts", "node/region-loss.regions.test.ts"];
 // Time-outs are for what hangs: a machine may take the processor away for a minute.
 const patient = { testTimeout: 120_000, hookTimeout: 120_000 };
-const withEngines = { pool: "forks", ...patient } as const;
 /** Each file has its own names in the engines. With more files at a time, nodes of a busy machine lose leases that no test took from them. */
-const together = { ...withEngines, maxWorkers: 2, sequence: { groupOrder: 1 } } as const;
+const together = { maxWorkers: 2, sequence: { groupOrder: 1 } } as const;
 /** One file at a time, when the others are over. */
 const oneByOne = {
-  ...withEngines,
   fileParallelism: false,
   sequence: { groupOrder: 2 },
   env: { SVC_TEST_RUNS_ALONE: "yes" },
@@ -57,6 +55,12 @@ const unlimited = {
 const notHere = [...notTests, alone, endToEnd, full, ...Object.values(onEngines).flat()];
 const seed = testSeed(process.env);
 const patientWithProcesses = { testTimeout: 300_000, hookTimeout: 300_000 };
+const patientWhereItYields = { testTimeout: 1_200_000, hookTimeout: 1_200_000 };
+
+const project = (name: string, test: object) => ({
+  extends: true as const,
+  test: { name, exclude: notTests, pool: "forks" as const, ...patient, ...test },
+});
 
 export default defineConfig(({ mode }) => ({
   test: {
@@ -70,76 +74,25 @@ export default defineConfig(({ mode }) => ({
     // Sources run as Node runs them, so that what Node refuses (an `enum`) fails here too.
     experimental: { viteModuleRunner: false, nodeLoader: false },
     projects: [
-      {
-        extends: true,
-        test: {
-          name: "pure",
-          include: pureTests,
-          exclude: [...notHere, ...(mode === "quick" ? manyCases : [])],
-          pool: "threads",
-          isolate: false,
-          ...patient,
-        },
-      },
-      {
-        extends: true,
-        // Most of what such a file costs is compiling a node, so they share processes.
-        test: {
-          name: "io",
-          include: ["**/*.test.ts"],
-          exclude: [...notHere, ...pureTests],
-          pool: "forks",
-          isolate: false,
-          ...patient,
-        },
-      },
-      {
-        extends: true,
-        test: { name: "alone", include: [alone], exclude: notTests, pool: "forks", ...patient },
-      },
-      {
-        extends: true,
-        test: { name: "e2e", include: [endToEnd], exclude: notTests, pool: "forks", ...patientWithProcesses },
-      },
-      {
-        extends: true,
-        test: {
-          name: "full",
-          include: [full],
-          exclude: [...notTests, ...computing],
-          pool: "forks",
-          ...patientWithProcesses,
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: "computing",
-          include: computing,
-          exclude: notTests,
-          pool: "forks",
-          testTimeout: 1_200_000,
-          hookTimeout: 1_200_000,
-        },
-      },
-      {
-        extends: true,
-        test: { ...together, name: "engines", include: onEngines.engines, exclude: notTests },
-      },
-      {
-        extends: true,
-        test: {
-          ...together,
-          name: "regions",
-          include: onEngines.regions,
-          exclude: [...notTests, ...failRegions],
-        },
-      },
-      {
-        extends: true,
-        test: { ...oneByOne, name: "regions-alone", include: failRegions, exclude: notTests },
-      },
-      { extends: true, test: { ...oneByOne, name: "quorum", include: onEngines.quorum, exclude: notTests } },
+      project("pure", {
+        include: pureTests,
+        exclude: [...notHere, ...(mode === "quick" ? manyCases : [])],
+        ...{ pool: "threads", isolate: false },
+      }),
+      // Most of what such a file costs is compiling a node, so they share processes.
+      project("io", { include: ["**/*.test.ts"], exclude: [...notHere, ...pureTests], isolate: false }),
+      project("alone", { include: [alone] }),
+      project("e2e", { include: [endToEnd], ...patientWithProcesses }),
+      project("full", { include: [full], exclude: [...notTests, ...computing], ...patientWithProcesses }),
+      project("computing", { include: computing, ...patientWhereItYields }),
+      project("engines", { include: onEngines.engines, ...together }),
+      project("regions", {
+        include: onEngines.regions,
+        exclude: [...notTests, ...failRegions],
+        ...together,
+      }),
+      project("regions-alone", { include: failRegions, ...oneByOne }),
+      project("quorum", { include: onEngines.quorum, ...oneByOne }),
     ],
   },
 }));

@@ -225,7 +225,7 @@ async function* rowItems(rows: ReturnType<typeof tableRows>, options: FeedOption
     const { line } = row;
     if ("fault" in row) yield leftOut(line, row.fault);
     else if (reader === null) {
-      const isMapped = mapping.columns !== undefined || mapping.prices !== undefined;
+      const isMapped = Object.keys(mapping.columns ?? {}).length > 0 || (mapping.prices ?? []).length > 0;
       const program = isMapped ? null : shopExportOf(row.fields);
       const read =
         program === null ? createColumnReader(row.fields, mapping, set) : shopReader(program, row, options);

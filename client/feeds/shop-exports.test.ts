@@ -226,6 +226,7 @@ describe("an export of products", () => {
     await expect(itemsOf(file)).rejects.toThrow("by Shopify, which does not say where the shop is");
     const mapping = { v: 1, columns: { Handle: "business_product_id" } } as const;
     await expect(itemsOf(file, { mapping })).rejects.toThrow('no column "Title"');
+    expect(await itemsOf(file, { set, nowMs, mapping: { v: 1, columns: {}, prices: [] } })).toHaveLength(1);
   });
 });
 

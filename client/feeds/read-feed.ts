@@ -1,6 +1,6 @@
 // Reads a file of products in any of the formats, as it arrives, into the exact bytes to seal.
 
-import { ok, type Result } from "../../protocol/result.ts";
+import { ok, type Result, refuse } from "../../protocol/result.ts";
 import { isObject } from "../../std/is-object.ts";
 import { base64Length, recordCharactersMax } from "../batch.ts";
 import { type JsonValue, ownIdOf, parseJsonText, recordBytes } from "../record-bytes.ts";
@@ -17,6 +17,7 @@ import { merchantXmlItems } from "./merchant-xml.ts";
 import { createColumnReader, membersOf, productSchema, type RowRecord } from "./product-columns.ts";
 import { hasMarkup, leftOver } from "./published-text.ts";
 import {
+  columnTwice,
   type ShopExport,
   ShopRows,
   shopExportOf,
@@ -252,6 +253,12 @@ function shopReader(
   { fields, line }: CsvRow,
   options: FeedOptions,
 ): Result<RowsReader, "column_unknown" | "column_twice"> {
+  const twice = columnTwice(program, fields);
+  if (twice !== null)
+    return refuse(
+      "column_twice",
+      `The header says ${JSON.stringify(twice)} twice. Take one out of the file: nobody can tell which is meant.`,
+    );
   const [shop, currency] = shopSettings.map((name) => options.set?.get(name));
   if (shop === undefined || currency === undefined)
     throw new FeedError(
@@ -266,7 +273,9 @@ function shopReader(
   return ok({
     read: (cells) => {
       const row = rows.row(cells);
-      return row === null ? null : columns.value.read(row);
+      if (row === null) return null;
+      const read = columns.value.read(row.cells);
+      return { ...read, notes: [...read.notes, ...row.notes] };
     },
   });
 }

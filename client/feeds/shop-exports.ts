@@ -4,6 +4,7 @@
 // and a cell that cannot be used is passed on as it is, so that it becomes a fault of its row.
 
 import { verticalOf } from "../../protocol/records/vocabularies/taxonomy.ts";
+import { type FeedNote, note } from "./feed-item.ts";
 import type { FeedMapping } from "./feed-mapping.ts";
 import { categoryOf, ownCategories } from "./google-categories.ts";
 import { parseInstant } from "./merchant-price.ts";
@@ -15,6 +16,8 @@ export interface ShopExport {
   readonly program: string;
   /** Columns by which an export is recognised. */
   readonly columns: readonly string[];
+  /** Other names of columns, by which other versions of the program write them. */
+  readonly aliases?: ReadonlyMap<string, string>;
   /** What a row is of a product; null for a row that is none. `parent` is the row of the product of which it is a variant. */
   readonly productOf: (cells: Cells, from: From) => Product | null;
   /** What other rows name a row by. */
@@ -71,18 +74,35 @@ const cell = (cells: Cells, name: string): string => cells[name] ?? "";
 const inherited = ({ parent }: From, cells: Cells, name: string): string =>
   cell(cells, name) || cell(parent, name);
 
-/** help.shopify.com, «Using CSV files to import and export products». */
+/** help.shopify.com, «Using CSV files to import and export products», as it was until 2024, and as it is since. */
 const shopify: ShopExport = {
   program: "Shopify",
   columns: ["Handle", "Title", "Vendor", "Variant Price"],
+  aliases: new Map([
+    ["URL handle", "Handle"],
+    ["Description", "Body (HTML)"],
+    ["Product category", "Product Category"],
+    ["Published on online store", "Published"],
+    ["SKU", "Variant SKU"],
+    ["Barcode", "Variant Barcode"],
+    ["Option1 value", "Option1 Value"],
+    ["Option2 value", "Option2 Value"],
+    ["Option3 value", "Option3 Value"],
+    ["Price", "Variant Price"],
+    ["Compare-at price", "Variant Compare At Price"],
+    ["Inventory tracker", "Variant Inventory Tracker"],
+    ["Inventory quantity", "Variant Inventory Qty"],
+    ["Continue selling when out of stock", "Variant Inventory Policy"],
+    ["Google Shopping / Google product category", "Google Shopping / Google Product Category"],
+  ]),
   namesOf: (cells) => (cell(cells, "Title") === "" ? [] : [cell(cells, "Handle")]),
   parentOf: (cells) => cell(cells, "Handle"),
   productOf: (cells, from) => {
     const of = (name: string): string => inherited(from, cells, name);
     const price = cell(cells, "Variant Price");
     // A row without a price only has a further picture.
-    if (price === "" || /^(?:draft|archived)$/i.test(of("Status")) || /^false$/i.test(of("Published")))
-      return null;
+    const isHidden = /^(?:draft|archived|unlisted)$/i.test(of("Status")) || /^false$/i.test(of("Published"));
+    if (price === "" || isHidden) return null;
     const options = [1, 2, 3]
       .map((at) => cell(cells, `Option${at} Value`))
       .filter((value) => !["", "Default Title"].includes(value));
@@ -107,11 +127,12 @@ const shopify: ShopExport = {
 };
 
 function shopifyStock(cells: Cells): string {
-  const quantity = cell(cells, "Variant Inventory Qty");
+  const [quantity, policy] = [cell(cells, "Variant Inventory Qty"), cell(cells, "Variant Inventory Policy")];
   if (cell(cells, "Variant Inventory Tracker") === "") return "in_stock";
   if (!/^-?[0-9]+$/.test(quantity)) return quantity;
   if (Number(quantity) > 0) return "in_stock";
-  return /^continue$/i.test(cell(cells, "Variant Inventory Policy")) ? "backorder" : "out_of_stock";
+  if (/^(?:continue|true)$/i.test(policy)) return "backorder";
+  return /^(?:deny|false|)$/i.test(policy) ? "out_of_stock" : policy;
 }
 
 /** woocommerce.com, «Product CSV Importer and Exporter». */
@@ -188,10 +209,23 @@ const magento: ShopExport = {
 
 /** The export that a header is of; null for any other table. */
 export function shopExportOf(header: readonly string[]): ShopExport | null {
-  const names = new Set(header.map((name) => name.trim()));
-  return (
-    [shopify, wooCommerce, magento].find(({ columns }) => columns.every((name) => names.has(name))) ?? null
-  );
+  const isOf = (program: ShopExport): boolean => {
+    const names = columnsOf(program, header);
+    return program.columns.every((name) => names.includes(name));
+  };
+  return [shopify, wooCommerce, magento].find(isOf) ?? null;
+}
+
+/** The columns of a header by the names that are read here. */
+function columnsOf({ aliases }: ShopExport, header: readonly string[]): readonly string[] {
+  return header.map((name) => aliases?.get(name.trim()) ?? name.trim());
+}
+
+/** Of two columns that say one thing nobody can tell which is meant; null where each is there once. */
+export function columnTwice(program: ShopExport, header: readonly string[]): string | null {
+  const names = columnsOf(program, header);
+  const at = names.findIndex((name, index) => name !== "" && names.indexOf(name) < index);
+  return at < 0 ? null : (header[at] ?? null);
 }
 
 /** What `--set` says of a shop besides members: none of these exports names it. */
@@ -239,7 +273,7 @@ export class ShopRows {
     const { shop, nowMs, mapping } = settings;
     const category = mapping.defaults?.["category"];
     this.#export = program;
-    this.#header = header.map((name) => name.trim());
+    this.#header = columnsOf(program, header);
     this.#settings = {
       shop: shop.replace(/\/$/, ""),
       nowMs,
@@ -248,7 +282,10 @@ export class ShopRows {
     this.#categories = ownCategories(mapping.categories ?? {});
   }
 
-  row(fields: readonly string[]): readonly string[] | null {
+  /** A row under {@link shopHeader}, and what of it no record says; null for a row that is no product. */
+  row(
+    fields: readonly string[],
+  ): { readonly cells: readonly string[]; readonly notes: readonly FeedNote[] } | null {
     const cells = Object.fromEntries(this.#header.map((name, at) => [name, (fields[at] ?? "").trim()]));
     for (const name of this.#export.namesOf(cells)) if (name !== "") this.#parents.set(name, cells);
     const parent = this.#parents.get(this.#export.parentOf(cells) ?? "") ?? {};
@@ -258,18 +295,14 @@ export class ShopRows {
       .filter((tag) => tag !== "" && [...tag].length <= tagLengthMax)
       .slice(0, tagsMax);
     const category = this.#category(product);
-    return [
-      ...[
-        product.id,
-        product.name,
-        product.text,
-        product.brand,
-        product.gtin,
-        product.url,
-        product.availability,
+    const { id, name, text, brand, gtin, url, availability, onSale, price } = product;
+    return {
+      cells: [
+        ...[id, name, text, brand, gtin, url, availability],
+        ...[[...new Set(tags)].join("|"), category, verticalOf(category) ?? "", onSale, price],
       ],
-      ...[[...new Set(tags)].join("|"), category, verticalOf(category) ?? "", product.onSale, product.price],
-    ];
+      notes: this.#header.flatMap((column) => marketNotes(column, cell(cells, column))),
+    };
   }
 
   #category({ category, headings }: Product): string {
@@ -279,4 +312,12 @@ export class ShopRows {
     );
     return found ?? (category === "" ? this.#settings.category : category);
   }
+}
+
+/** Shopify has further prices for markets, but does not say of which countries these are. */
+function marketNotes(column: string, price: string): readonly FeedNote[] {
+  if (!column.startsWith("Price / ") || price === "") return [];
+  const detail =
+    "Of this market's countries the export says nothing: --set countries only those of the primary market.";
+  return [note("attribute_left_out", "attribute_not_in_schema", { attribute: column, value: price, detail })];
 }

@@ -274,8 +274,9 @@ function shopReader(
     read: (cells) => {
       const row = rows.row(cells);
       if (row === null) return null;
-      const read = columns.value.read(row.cells);
-      return { ...read, notes: [...read.notes, ...row.notes] };
+      const { id, record, notes } = columns.value.read(row.cells);
+      const isLeftOut = row.notes.some(({ effect }) => effect === "item_left_out");
+      return { id, record: isLeftOut ? null : record, notes: [...notes, ...row.notes] };
     },
   });
 }

@@ -246,6 +246,30 @@ describe("an export of products", () => {
     expect(facts[2]).toMatchObject({ short_description: "A warm hoodie.", tags: ["warm"], brand: "Loom" });
   });
 
+  it("names a category that nobody knows, unless one is for all", async () => {
+    const without = new Map([...set].filter(([name]) => name !== "category"));
+    const file = exportOf(wooCommerce, [{ ...hoodie, Categories: "Warm things > Hoodies, Sale" }]);
+    const [left] = await itemsOf(file, { set: without, nowMs });
+    expect(left).toMatchObject({ id: "hoodie", bytes: null });
+    expect(left?.notes.at(-1)).toMatchObject({
+      ...{ attribute: "category", code: "category_unknown", value: "Warm things > Hoodies" },
+      detail: expect.stringContaining("--set category"),
+    });
+    const ways = [
+      { set },
+      { set: without, mapping: { v: 1, categories: { "warm things": "clothing" } } },
+      { set: without, mapping: { v: 1, constants: { category: "clothing" } } },
+    ] as const;
+    for (const way of ways)
+      expect(recordOf((await itemsOf(file, { nowMs, ...way }))[0])).toMatchObject({ vertical: "apparel" });
+    // A category that the program has for all shops contradicts what is for all.
+    const odd = exportOf(shopify, [{ ...shirt, "Product Category": "Nonsense" }]);
+    expect((await itemsOf(odd, { set, nowMs }))[0]?.notes.at(-1)).toMatchObject({
+      ...{ code: "category_unknown", value: "Nonsense" },
+      detail: expect.not.stringContaining("--set"),
+    });
+  });
+
   it("by Magento has addresses of their keys, and skips rows of store views", async () => {
     const rows = [
       bag,

@@ -261,7 +261,13 @@ const tagLengthMax = 64;
 export class ShopRows {
   readonly #export: ShopExport;
   readonly #header: readonly string[];
-  readonly #settings: { readonly shop: string; readonly nowMs: number; readonly category: string };
+  readonly #settings: {
+    readonly shop: string;
+    readonly nowMs: number;
+    /** Categories of the mapping: of all products, and of those that name none. */
+    readonly constant: string;
+    readonly otherwise: string;
+  };
   readonly #categories: ReadonlyMap<string, string>;
   readonly #parents = new Map<string, Cells>();
 
@@ -271,13 +277,17 @@ export class ShopRows {
     settings: { readonly shop: string; readonly nowMs: number; readonly mapping: FeedMapping },
   ) {
     const { shop, nowMs, mapping } = settings;
-    const category = mapping.defaults?.["category"];
+    const given = (from: FeedMapping["defaults"]): string => {
+      const category = from?.["category"];
+      return typeof category === "string" ? category : "";
+    };
     this.#export = program;
     this.#header = columnsOf(program, header);
     this.#settings = {
       shop: shop.replace(/\/$/, ""),
       nowMs,
-      category: typeof category === "string" ? category : "",
+      constant: given(mapping.constants),
+      otherwise: given(mapping.defaults),
     };
     this.#categories = ownCategories(mapping.categories ?? {});
   }
@@ -294,23 +304,30 @@ export class ShopRows {
     const tags = product.tags
       .filter((tag) => tag !== "" && [...tag].length <= tagLengthMax)
       .slice(0, tagsMax);
-    const category = this.#category(product);
+    const { code: category, fault } = this.#category(product);
     const { id, name, text, brand, gtin, url, availability, onSale, price } = product;
     return {
       cells: [
         ...[id, name, text, brand, gtin, url, availability],
         ...[[...new Set(tags)].join("|"), category, verticalOf(category) ?? "", onSale, price],
       ],
-      notes: this.#header.flatMap((column) => marketNotes(column, cell(cells, column))),
+      notes: [
+        ...(fault === null ? [] : [fault]),
+        ...this.#header.flatMap((column) => marketNotes(column, cell(cells, column))),
+      ],
     };
   }
 
-  #category({ category, headings }: Product): string {
-    const found = categoryOf(
-      [category, ...headings].filter((name) => name !== ""),
-      this.#categories,
-    );
-    return found ?? (category === "" ? this.#settings.category : category);
+  /** The category, or what is wrong with the names that the product has. A heading of the shop's own contradicts no default. */
+  #category({ category, headings }: Product): { readonly code: string; readonly fault: FeedNote | null } {
+    const { constant, otherwise } = this.#settings;
+    const named = [category, ...headings].filter((name) => name !== "");
+    const found = constant || categoryOf(named, this.#categories) || (category === "" ? otherwise : "");
+    if (found !== "" || named[0] === undefined) return { code: found, fault: null };
+    const forAll = category === "" ? ", or for all with --set category=…" : "";
+    const detail = `No category here is known for it; name one in the mapping's categories${forAll}.`;
+    const about = { attribute: "category", value: named[0], detail };
+    return { code: "", fault: note("item_left_out", "category_unknown", about) };
   }
 }
 

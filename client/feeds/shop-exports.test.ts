@@ -255,6 +255,9 @@ describe("an export of products", () => {
       ...{ attribute: "category", code: "category_unknown", value: "Warm things > Hoodies" },
       detail: expect.stringContaining("--set category"),
     });
+    const unnamed = exportOf(shopify, [{ ...shirt, "Product Category": "" }]);
+    const [none] = await itemsOf(unnamed, { set: without, nowMs });
+    expect([none?.bytes, none?.notes.at(-1)?.code]).toEqual([null, "value_missing"]);
     const ways = [
       { set },
       { set: without, mapping: { v: 1, categories: { "warm things": "clothing" } } },

@@ -318,15 +318,20 @@ export class ShopRows {
     };
   }
 
-  /** The category, or what is wrong with the names that the product has. A heading of the shop's own contradicts no default. */
+  /** The category, or why there is none. A heading of the shop's own contradicts no default. */
   #category({ category, headings }: Product): { readonly code: string; readonly fault: FeedNote | null } {
     const { constant, otherwise } = this.#settings;
     const named = [category, ...headings].filter((name) => name !== "");
     const found = constant || categoryOf(named, this.#categories) || (category === "" ? otherwise : "");
-    if (found !== "" || named[0] === undefined) return { code: found, fault: null };
-    const forAll = category === "" ? ", or for all with --set category=…" : "";
-    const detail = `No category here is known for it; name one in the mapping's categories${forAll}.`;
-    const about = { attribute: "category", value: named[0], detail };
+    if (found !== "") return { code: found, fault: null };
+    const [value] = named;
+    const forAll = category === "" ? " for all with --set category=…" : "";
+    if (value === undefined) {
+      const about = { attribute: "category", detail: `The row names no category; name one${forAll}.` };
+      return { code: "", fault: note("item_left_out", "value_missing", about) };
+    }
+    const one = `name one in the mapping's categories${forAll === "" ? "" : `, or${forAll}`}.`;
+    const about = { attribute: "category", value, detail: `No category here is known for it; ${one}` };
     return { code: "", fault: note("item_left_out", "category_unknown", about) };
   }
 }

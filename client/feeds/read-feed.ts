@@ -267,7 +267,8 @@ function shopReader(
     );
   const members = [...(options.set ?? [])].filter(([name]) => !shopSettings.some((each) => each === name));
   const mapping = withSet({ ...options, set: new Map(members) });
-  const rows = new ShopRows(program, fields, { shop, nowMs: options.nowMs ?? Date.now(), mapping });
+  const nowMs = options.nowMs ?? Date.now();
+  const rows = new ShopRows(program, fields, { shop, currency, nowMs, mapping });
   const columns = createColumnReader(shopHeader, shopMapping(mapping, currency));
   if (!columns.ok) return columns;
   return ok({

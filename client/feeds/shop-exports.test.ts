@@ -194,6 +194,14 @@ describe("an export of products", () => {
       ["short_description markup_removed"],
       ["short_description markup_removed", "Price / International attribute_not_in_schema"],
     ]);
+    for (const before of ["1.250", "12,00", "-1"]) {
+      const odd = exportOf(shopifySince2024, [{ ...pot, "Compare-at price": before }]);
+      const [item] = await itemsOf(odd, { set, nowMs });
+      expect([item?.bytes, item?.notes.find(({ attribute }) => attribute === "on_sale")?.value]).toEqual([
+        null,
+        before,
+      ]);
+    }
     const both = exportOf(`${shopifySince2024},Variant Price`, [{ ...pot, "Variant Price": "8.00" }]);
     await expect(itemsOf(both, { set, nowMs })).rejects.toThrow('says "Variant Price" twice');
   });

@@ -6,6 +6,7 @@
 import { verticalOf } from "../../protocol/records/vocabularies/taxonomy.ts";
 import { type FeedNote, note } from "./feed-item.ts";
 import type { FeedMapping } from "./feed-mapping.ts";
+import { readAmount } from "./feed-values.ts";
 import { categoryOf, ownCategories } from "./google-categories.ts";
 import { parseInstant } from "./merchant-price.ts";
 
@@ -27,6 +28,7 @@ export interface ShopExport {
 
 interface From {
   readonly shop: string;
+  readonly currency: string;
   readonly nowMs: number;
   readonly parent: Cells;
 }
@@ -48,12 +50,19 @@ interface Product {
   readonly onSale: string;
 }
 
-const decimal = /^[0-9]+(?:\.[0-9]+)?$/;
-
 /** A price and one that may be lower for a time, as a current price and whether it is a sale. */
-function priced(regular: string, sale: string, isNow: boolean | null): Pick<Product, "price" | "onSale"> {
+function priced(
+  {
+    regular,
+    sale,
+    isNow,
+  }: { readonly regular: string; readonly sale: string; readonly isNow: boolean | null },
+  { currency }: Pick<From, "currency">,
+): Pick<Product, "price" | "onSale"> {
   if (sale === "" || isNow === false) return { price: regular, onSale: "no" };
-  if (isNow === null || !decimal.test(sale) || !decimal.test(regular)) return { price: sale, onSale: sale };
+  const isOdd = (cell: string): boolean => readAmount(cell, { currency }).fault !== null || Number(cell) < 0;
+  const odd = [sale, regular].find(isOdd);
+  if (isNow === null || odd !== undefined) return { price: sale, onSale: odd ?? sale };
   const isLower = Number(sale) > 0 && Number(sale) < Number(regular);
   return { price: isLower ? sale : regular, onSale: isLower ? "yes" : "no" };
 }
@@ -121,7 +130,7 @@ const shopify: ShopExport = {
       headings: [of("Type")],
       ...(before === "" || before === "0"
         ? { price, onSale: "no" }
-        : { ...priced(before, price, true), price }),
+        : { ...priced({ regular: before, sale: price, isNow: true }, from), price }),
     };
   },
 };
@@ -165,7 +174,7 @@ const wooCommerce: ShopExport = {
       tags: listed(of("Tags"), ","),
       category: "",
       headings: paths,
-      ...priced(cell(cells, "Regular price"), cell(cells, "Sale price"), isNow),
+      ...priced({ regular: cell(cells, "Regular price"), sale: cell(cells, "Sale price"), isNow }, from),
     };
   },
 };
@@ -176,7 +185,7 @@ const magento: ShopExport = {
   columns: ["sku", "store_view_code", "product_type", "product_online", "price", "url_key"],
   namesOf: () => [],
   parentOf: () => null,
-  productOf: (cells, { shop, nowMs }) => {
+  productOf: (cells, from) => {
     const isHidden =
       cell(cells, "product_online") === "2" || cell(cells, "visibility") === "Not Visible Individually";
     const isPart = /^(?:configurable|bundle|grouped)$/.test(cell(cells, "product_type"));
@@ -185,7 +194,7 @@ const magento: ShopExport = {
     const isNow = isWithin(
       cell(cells, "special_price_from_date"),
       cell(cells, "special_price_to_date"),
-      nowMs,
+      from.nowMs,
     );
     const [key, stock] = [cell(cells, "url_key"), cell(cells, "is_in_stock")];
     const paths = listed(cell(cells, "categories"), ",").map((path) =>
@@ -197,12 +206,12 @@ const magento: ShopExport = {
       text: cell(cells, "short_description") || cell(cells, "description"),
       brand: "",
       gtin: "",
-      url: key === "" ? "" : `${shop}/${key}.html`,
+      url: key === "" ? "" : `${from.shop}/${key}.html`,
       availability: { "1": "in_stock", "0": "out_of_stock" }[stock] ?? stock,
       tags: [],
       category: "",
       headings: paths,
-      ...priced(cell(cells, "price"), cell(cells, "special_price"), isNow),
+      ...priced({ regular: cell(cells, "price"), sale: cell(cells, "special_price"), isNow }, from),
     };
   },
 };
@@ -263,6 +272,7 @@ export class ShopRows {
   readonly #header: readonly string[];
   readonly #settings: {
     readonly shop: string;
+    readonly currency: string;
     readonly nowMs: number;
     /** Categories of the mapping: of all products, and of those that name none. */
     readonly constant: string;
@@ -274,9 +284,9 @@ export class ShopRows {
   constructor(
     program: ShopExport,
     header: readonly string[],
-    settings: { readonly shop: string; readonly nowMs: number; readonly mapping: FeedMapping },
+    settings: Pick<From, "shop" | "currency" | "nowMs"> & { readonly mapping: FeedMapping },
   ) {
-    const { shop, nowMs, mapping } = settings;
+    const { shop, currency, nowMs, mapping } = settings;
     const given = (from: FeedMapping["defaults"]): string => {
       const category = from?.["category"];
       return typeof category === "string" ? category : "";
@@ -285,6 +295,7 @@ export class ShopRows {
     this.#header = columnsOf(program, header);
     this.#settings = {
       shop: shop.replace(/\/$/, ""),
+      currency,
       nowMs,
       constant: given(mapping.constants),
       otherwise: given(mapping.defaults),

@@ -2,9 +2,15 @@
 
 import { collections } from "../collections/collections.ts";
 import { type CollectionName, collectionNames } from "../protocol/identifiers.ts";
-import { requestBytesMax } from "../protocol/limits.ts";
+import { requestBytesMax, withdrawalsBytesMax } from "../protocol/limits.ts";
 import type { ProblemCode } from "../protocol/problem.ts";
-import { removalActions, removalAnswer, removalBody } from "../protocol/wire/removal.ts";
+import {
+  removalActions,
+  removalAnswer,
+  removalBody,
+  withdrawalsAnswer,
+  withdrawalsBody,
+} from "../protocol/wire/removal.ts";
 import type { Outcome } from "../service/answer.ts";
 import type { AuthenticationDeps } from "../service/authenticate.ts";
 import type { RemovalRequest } from "../service/remove-record.ts";
@@ -18,6 +24,7 @@ import { signedHandler } from "./signed.ts";
 /** What the routes call; it checks its input beyond authentication. */
 export interface Removing {
   removeRecord(request: RemovalRequest): Promise<Outcome>;
+  withdrawRecords(request: Omit<RemovalRequest, "action" | "collection">): Promise<Outcome>;
 }
 
 export interface RemovalRoutesDeps {
@@ -41,6 +48,9 @@ const problems: readonly ProblemCode[] = [
   "idempotency_key_reused",
 ];
 
+/** Those that a result of several has. */
+const ofOneDocument: readonly ProblemCode[] = ["not_found", "seal_invalid", "deletion_rejected"];
+
 const effects = {
   withdraw:
     "The record leaves serving in every region within seconds. Its versions and their history stay, and a later batch may publish it again.",
@@ -49,7 +59,10 @@ const effects = {
 } as const;
 
 export function removalRoutes(deps: RemovalRoutesDeps): readonly Route[] {
-  return collectionNames.flatMap((name) => removalActions.map((action) => removalRoute(deps, name, action)));
+  const one = collectionNames.flatMap((name) =>
+    removalActions.map((action) => removalRoute(deps, name, action)),
+  );
+  return [...one, withdrawalsRoute(deps)];
 }
 
 function removalRoute(
@@ -75,22 +88,48 @@ function removalRoute(
       },
       problems,
     },
-    handle: signedHandler({
-      authentication: deps.authentication,
-      accepted: acceptedWith(deps, "svc-push"),
-      limits: { bytesMax: requestBytesMax, edge: deps.http.edge },
-      queryNames: [],
-      claimsMeanwhile: false,
-      answer: ({ authenticated, body, request }) =>
-        deps.publishing.removeRecord({
-          caller: authenticated.caller,
-          collection,
-          action,
-          idempotencyKey: single(request.headers["idempotency-key"]),
-          contentDigest: verifiedDigest(request),
-          body,
-          sourceIp: sourceOfRequest(request, deps.http.edge),
-        }),
-    }),
+    handle: handlerOf(deps, requestBytesMax, (call) =>
+      deps.publishing.removeRecord({ ...call, collection, action }),
+    ),
   };
+}
+
+function withdrawalsRoute(deps: RemovalRoutesDeps): Route {
+  return {
+    method: "POST",
+    path: "/v1/withdrawals",
+    tags: ["svc-push"],
+    doc: {
+      summary: "Withdraw many records, each by a sealed document of its own",
+      description:
+        "Each document is judged as by the route for one, and counts as one record; one that is refused changes nothing of the others. The answer is 200 whatever its results, and is the same for the same Idempotency-Key: send a document that was refused again under another. The places that a problem names are those of its own document.",
+      parameters: [sandboxKey, idempotencyKey],
+      body: withdrawalsBody,
+      answers: { 200: { description: "What became of each document", body: withdrawalsAnswer } },
+      problems: problems.filter((code) => !ofOneDocument.includes(code)),
+    },
+    handle: handlerOf(deps, withdrawalsBytesMax, (call) => deps.publishing.withdrawRecords(call)),
+  };
+}
+
+function handlerOf(
+  deps: RemovalRoutesDeps,
+  bytesMax: number,
+  remove: (call: Omit<RemovalRequest, "action" | "collection">) => Promise<Outcome>,
+): Route["handle"] {
+  return signedHandler({
+    authentication: deps.authentication,
+    accepted: acceptedWith(deps, "svc-push"),
+    limits: { bytesMax, edge: deps.http.edge },
+    queryNames: [],
+    claimsMeanwhile: false,
+    answer: ({ authenticated, body, request }) =>
+      remove({
+        caller: authenticated.caller,
+        idempotencyKey: single(request.headers["idempotency-key"]),
+        contentDigest: verifiedDigest(request),
+        body,
+        sourceIp: sourceOfRequest(request, deps.http.edge),
+      }),
+  });
 }

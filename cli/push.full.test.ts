@@ -132,6 +132,17 @@ describe("a table with other columns", () => {
   });
 });
 
+it("an export of products of a shop is recognised, and published without a mapping", async () => {
+  const header = "Title,URL handle,Description,Vendor,Product category,Price,SKU";
+  const row = "Pot,pot,A pot.,Clay,Home & Garden > Decor,9.00,pot-1";
+  const file = await fileOf("products_export.csv", `${header}\n${row}\n`);
+  const unsaid = await sandbox.svc("push", file);
+  expect(unsaid).toMatchObject({ code: 2, output: expect.stringContaining("--set shop=https://") });
+  const of = ["shop=https://shop.example", "currency=USD", "countries=US", "language=en"];
+  const pushed = await sandbox.svc("push", file, ...of.flatMap((each) => ["--set", each]));
+  expect(pushed).toMatchObject({ code: 0, output: expect.stringContaining("1 product: 1 published") });
+});
+
 it("--check and --dry-run publish nothing", async () => {
   const file = await fileOf("faulty.csv", `${loafs(2, "check")}\ncheck-2,en,,,,,,,,,,,\n`);
   const checked = await events("push", file, "--check");

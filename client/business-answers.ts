@@ -11,7 +11,7 @@ export type { AdImage } from "../protocol/wire/ad-images.ts";
 export type { DailyAnalytics, Demand, WhoIsAsking } from "../protocol/wire/analytics.ts";
 export type { AttemptsPage, PushAttempt } from "../protocol/wire/attempts.ts";
 export type { CatalogueEntry, CataloguePage } from "../protocol/wire/catalogue.ts";
-export type { RemovalAnswer as RemovalOutcome } from "../protocol/wire/removal.ts";
+export type { RemovalAnswer as RemovalOutcome, WithdrawalsAnswer } from "../protocol/wire/removal.ts";
 export type { ValidationOutcome } from "../protocol/wire/validation.ts";
 
 export type { DomainsAnswer };

@@ -22,6 +22,7 @@ import type {
   RemovalOutcome,
   ValidationOutcome,
   WhoIsAsking,
+  WithdrawalsAnswer,
 } from "./business-answers.ts";
 import { SvcProblemError } from "./errors.ts";
 import { type JsonAnswer, jsonAnswer, jsonBody, unexpectedAnswer } from "./json-answer.ts";
@@ -82,6 +83,12 @@ export interface RemovalRequest {
   readonly idempotencyKey: string;
 }
 
+export interface WithdrawalsRequest {
+  /** At most 50. */
+  readonly withdrawals: readonly Pick<RemovalRequest, "document" | "seal">[];
+  readonly idempotencyKey: string;
+}
+
 export interface BusinessClient extends BulkClient {
   sealContext(): Promise<JsonAnswer<SealContext>>;
   /** Sends a sealed batch; the answer is 200 for up to 50 records and 202 otherwise. */
@@ -96,6 +103,8 @@ export interface BusinessClient extends BulkClient {
   /** The pushes that wait for such a decision, oldest first. */
   holdsPage(query?: HoldsQuery): Promise<JsonAnswer<HeldPushes>>;
   remove(request: RemovalRequest): Promise<JsonAnswer<RemovalOutcome>>;
+  /** Hands in many withdrawals, of records of any type; each is answered as if it had come alone. */
+  withdraw(request: WithdrawalsRequest): Promise<JsonAnswer<WithdrawalsAnswer>>;
   cataloguePage(query?: CatalogueQuery): Promise<JsonAnswer<CataloguePage>>;
   /** One record, by its id or the business's own id of it, with the exact text that was sealed. */
   catalogueRecord(id: string): Promise<JsonAnswer<CatalogueRecord> & { readonly recordText: string }>;
@@ -140,6 +149,24 @@ function adMethods(post: Post): Pick<BusinessClient, "publishAd" | "removeAd"> {
   };
 }
 
+function removalMethods(post: Post): Pick<BusinessClient, "remove" | "withdraw"> {
+  return {
+    remove: ({ type, action, document, seal, idempotencyKey }) =>
+      post(`/v1/publish/${type}/${action}`, {
+        body: jsonBody({ document_base64: toBase64(document), seal }),
+        idempotencyKey,
+      }),
+    withdraw: ({ withdrawals, idempotencyKey }) => {
+      const sent = withdrawals.map(({ document, seal }) => ({ document_base64: toBase64(document), seal }));
+      return post("/v1/withdrawals", {
+        body: jsonBody({ withdrawals: sent }),
+        idempotencyKey,
+        timeoutMs: publishTimeoutMs,
+      });
+    },
+  };
+}
+
 /** `send` reaches the business surface, `sender` any address. */
 export function businessMethods(send: Send, sender: Sender): BusinessClient {
   const get = async <T>(path: string): Promise<JsonAnswer<T>> =>
@@ -165,11 +192,7 @@ export function businessMethods(send: Send, sender: Sender): BusinessClient {
     cancelPush: (pushId) => post(`${push(pushId)}/cancel`, { body: null }),
     decideHold: (pushId, decision) => post(`${push(pushId)}/hold`, { body: jsonBody({ decision }) }),
     holdsPage: (query = {}) => get(`/v1/holds${queryOf(query)}`),
-    remove: ({ type, action, document, seal, idempotencyKey }) =>
-      post(`/v1/publish/${type}/${action}`, {
-        body: jsonBody({ document_base64: toBase64(document), seal }),
-        idempotencyKey,
-      }),
+    ...removalMethods(post),
     cataloguePage: (query = {}) => get(`/v1/catalogue${queryOf(query)}`),
     catalogueRecord: async (id) => {
       const answer = await get<CatalogueRecord>(`/v1/catalogue/${encodeURIComponent(id)}`);

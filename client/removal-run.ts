@@ -1,15 +1,18 @@
-// Takes any number of records out of serving, each by a document of its own, many at a time.
+// Takes any number of records out of serving, each by a document of its own, many at a time: withdrawals by the fifty in a
+// request, which one signature and one place in the request rate of the key stand for.
 
+import { withdrawalsMax } from "../protocol/limits.ts";
+import type { Problem } from "../protocol/problem.ts";
 import type { SealContext } from "../protocol/wire/push.ts";
 import type { RemovalOutcome } from "./business-answers.ts";
-import type { BusinessClient } from "./business-client.ts";
+import type { BusinessClient, WithdrawalsRequest } from "./business-client.ts";
 import { SvcProblemError } from "./errors.ts";
-import { sealRemoval } from "./removal.ts";
+import { type SealedRemoval, sealRemoval } from "./removal.ts";
 import { type Patience, retryUntil } from "./retry-until.ts";
 import type { SigningKey } from "./signing-key.ts";
 
 export interface RemovalDeps {
-  readonly client: Pick<BusinessClient, "remove" | "sealContext">;
+  readonly client: Pick<BusinessClient, "remove" | "withdraw" | "sealContext">;
   readonly key: SigningKey;
   readonly patience: Patience;
   /** Distinguishes this run's requests from those of earlier runs. Printable ASCII. */
@@ -17,7 +20,7 @@ export interface RemovalDeps {
 }
 
 /** Requests at the same time: the service commits what arrives together in one write. */
-const removalsAtOnce = 16;
+const requestsAtOnce = 4;
 
 /**
  * Withdraws or deletes records by their record ids, in no particular order. Rejects with the first error once the requests that
@@ -28,48 +31,126 @@ export async function removeRecords(
   { recordIds, action }: { readonly recordIds: readonly string[]; readonly action: "withdraw" | "delete" },
   onRemoved: (outcome: RemovalOutcome) => void = () => {},
 ): Promise<void> {
-  const seal = createSealing(deps, action);
-  const waiting = recordIds.values();
+  const run: Run = { deps, action, sealing: createSealing(deps, action), onRemoved };
+  const isMany = action === "withdraw" && recordIds.length > 1;
+  const waiting = isMany ? slices(recordIds, withdrawalsMax) : recordIds.map((id) => [id]);
   const failures: unknown[] = [];
+  const parts = waiting.values();
   const work = async (): Promise<void> => {
-    for (const recordId of waiting) {
+    for (const part of parts) {
       if (failures.length > 0) return;
       try {
-        onRemoved(await seal(recordId));
+        await (isMany ? withdrawPart(run, part) : removeOne(run, part[0] ?? ""));
       } catch (error) {
         failures.push(error);
       }
     }
   };
-  await Promise.all(Array.from({ length: removalsAtOnce }, work));
+  await Promise.all(Array.from({ length: requestsAtOnce }, work));
   if (failures.length > 0) throw failures[0];
 }
 
-/** Reads what a seal must name once, and again when the service says that it was replaced meanwhile. */
-function createSealing(deps: RemovalDeps, action: "withdraw" | "delete") {
-  const { client, key, runId } = deps;
+function slices(ids: readonly string[], length: number): readonly (readonly string[])[] {
+  return Array.from({ length: Math.ceil(ids.length / length) }, (_, at) =>
+    ids.slice(at * length, (at + 1) * length),
+  );
+}
+
+interface Run {
+  readonly deps: RemovalDeps;
+  readonly action: "withdraw" | "delete";
+  readonly sealing: Sealing;
+  readonly onRemoved: (outcome: RemovalOutcome) => void;
+}
+
+async function removeOne(run: Run, recordId: string, again = false): Promise<void> {
+  const {
+    deps: { client, runId },
+    action,
+    sealing,
+    onRemoved,
+  } = run;
+  const sealed = await sealing.seal(recordId);
+  const idempotencyKey = `${action}.${recordId}.${runId}${again ? ".again" : ""}`;
+  try {
+    onRemoved((await retryUntil(sealing.patience, () => client.remove({ ...sealed, idempotencyKey }))).body);
+  } catch (error) {
+    if (again || !(error instanceof SvcProblemError) || error.code !== "seal_invalid") throw error;
+    sealing.renew();
+    await removeOne(run, recordId, true);
+  }
+}
+
+/**
+ * Withdraws up to fifty records. What is refused for now is sent again under another key, and once what was sealed by what is in
+ * force no more; a request without an answer is sent again exactly as it was.
+ */
+async function withdrawPart({ deps, sealing, onRemoved }: Run, recordIds: readonly string[]): Promise<void> {
+  const { client, runId } = deps;
+  let left = recordIds;
+  let turn = 0;
+  let hasRenewed = false;
+  let sent: WithdrawalsRequest | null = null;
+  const send = async (): Promise<void> => {
+    while (left.length > 0) {
+      const withdrawals = sent?.withdrawals ?? (await Promise.all(left.map((id) => sealing.seal(id))));
+      sent ??= { withdrawals, idempotencyKey: `withdrawals.${left[0]}.${runId}.${turn}` };
+      const { results } = (await client.withdraw(sent)).body;
+      turn += 1;
+      sent = null;
+      const problems = new Map<string, Problem>();
+      for (const [at, id] of left.entries()) {
+        const result = results[at];
+        if (result === undefined) throw new Error("The answer has fewer results than documents were sent.");
+        if ("problem" in result) problems.set(id, result.problem);
+        else onRemoved(result);
+      }
+      left = [...problems.keys()];
+      const refusal = [...problems.values()].find(({ code }) => hasRenewed || code !== "seal_invalid");
+      if (refusal !== undefined) throw refusedWith(refusal);
+      if (left.length > 0) sealing.renew();
+      hasRenewed = true;
+    }
+  };
+  await retryUntil(sealing.patience, send);
+}
+
+function refusedWith(problem: Problem): SvcProblemError {
+  const { status, code, detail, retry_after_seconds: retryAfterSeconds = null } = problem;
+  return new SvcProblemError({ status, code, detail, retryAfterSeconds, problem: { ...problem } });
+}
+
+interface Sealing {
+  readonly patience: Patience;
+  readonly seal: (recordId: string) => Promise<SealedRemoval>;
+  /** What is in force is read again before the next seal. */
+  readonly renew: () => void;
+}
+
+/** Reads once what a seal must name, and again when the service says that it was replaced meanwhile. */
+function createSealing(
+  { client, key, patience: given }: RemovalDeps,
+  action: "withdraw" | "delete",
+): Sealing {
   const patience: Patience = {
-    ...deps.patience,
-    onWaiting: (waiting) => isPace(waiting.error) || deps.patience.onWaiting(waiting),
+    ...given,
+    onWaiting: (waiting) => isPace(waiting.error) || given.onWaiting(waiting),
   };
   const read = async (): Promise<SealContext> =>
     (await retryUntil(patience, () => client.sealContext())).body;
   let known: Promise<SealContext> | null = null;
-  const send = async (recordId: string, again: boolean): Promise<RemovalOutcome> => {
-    known ??= read();
-    const context = await known;
-    const facts = { certId: context.cert_id, aiPolicyVersion: context.ai_policy_version };
-    const sealed = await sealRemoval({ recordId, action, ...facts, atMs: patience.now() }, key);
-    const idempotencyKey = `${action}.${recordId}.${runId}${again ? ".again" : ""}`;
-    try {
-      return (await retryUntil(patience, () => client.remove({ ...sealed, idempotencyKey }))).body;
-    } catch (error) {
-      if (again || !(error instanceof SvcProblemError) || error.code !== "seal_invalid") throw error;
+  return {
+    patience,
+    seal: async (recordId) => {
+      known ??= read();
+      const context = await known;
+      const facts = { certId: context.cert_id, aiPolicyVersion: context.ai_policy_version };
+      return await sealRemoval({ recordId, action, ...facts, atMs: patience.now() }, key);
+    },
+    renew: () => {
       known = null;
-      return await send(recordId, true);
-    }
+    },
   };
-  return (recordId: string): Promise<RemovalOutcome> => send(recordId, false);
 }
 
 /** Many requests at a time find the request rate of the key: that is their pace, and nobody needs to be told. */

@@ -169,11 +169,13 @@ async function removing(): Promise<void> {
   for (const { name, path } of Object.values(collections)) {
     const record_id = await publishAlone(services, business, name);
     if (name === "business_files") await ask(base, pusher, { path: "/v1/domains", tag: "svc-business-read" });
-    for (const action of removalActions) {
+    for (const action of removalActions.toReversed()) {
       const sealed = await sealRemoval(business, { record_id, action }, signer, { record_type: name });
       const headers = { "idempotency-key": `example-${action}-${path}` };
       const body = removalText(sealed);
       await ask(base, pusher, { path: `/v1/publish/${path}/${action}`, body, tag: "svc-push", headers });
+      const many = `{"withdrawals":[${body}]}`;
+      await ask(base, pusher, { path: "/v1/withdrawals", body: many, tag: "svc-push", headers });
     }
   }
 }

@@ -15,7 +15,7 @@ import { createMandateKeeper, createMandateRenewal, type KeepMandate } from "../
 import { publishBatch } from "../service/publish.ts";
 import { publishAd, removeAd } from "../service/publish-ad.ts";
 import { readPush } from "../service/push-status.ts";
-import { removeRecord } from "../service/remove-record.ts";
+import { removeRecord, withdrawRecords } from "../service/remove-record.ts";
 import { sealContext } from "../service/seal-context.ts";
 import { validateBatch } from "../service/validate-batch.ts";
 import { validateImport } from "../service/validate-import.ts";
@@ -55,6 +55,10 @@ function publishingOf(services: NodeServices, keep: KeepMandate): Publishing {
     removeRecord: async (request) => {
       await keep(request.caller.party.uuid, request.caller.key.key_id);
       return removeRecord(deps, request);
+    },
+    withdrawRecords: async (request) => {
+      await keep(request.caller.party.uuid, request.caller.key.key_id);
+      return withdrawRecords(deps, request);
     },
     validateBatch: async (request) => {
       await keep(request.caller.party.uuid, request.caller.key.key_id);

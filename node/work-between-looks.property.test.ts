@@ -21,6 +21,7 @@ import {
   recordCharactersMax,
   requestBytesMax,
   verifyBytesMax,
+  withdrawalsMax,
 } from "../protocol/limits.ts";
 import { countries } from "../protocol/records/vocabularies/countries.ts";
 import { workMsMax } from "../std/work.ts";
@@ -39,6 +40,7 @@ import {
 import { fileOf, newUpload, requestImport, sendFile, stageRecords } from "./bulk.fixture.ts";
 import { hostileJson, hostileRecord, hostileRecords } from "./hostile-bodies.fixture.ts";
 import { product, seal, type TestBusiness } from "./publishing.fixture.ts";
+import { removalText, sealRemoval } from "./removal.fixture.ts";
 
 const recordBytesMax = (recordCharactersMax / 4) * 3;
 const seed = testSeed(process.env);
@@ -130,6 +132,19 @@ describe(`work between two looks at the time, seed ${seed}`, () => {
       });
     }),
   );
+
+  it("of a request with as many withdrawals as it may have", async () => {
+    const { recordIdOf } = node.running.services;
+    const sealed = Array.from({ length: withdrawalsMax }, (_, index) => {
+      const record_id = recordIdOf(publisher.party.uuid, "products", `first-${index}`);
+      return sealRemoval(publisher, { record_id }, publisher.signingKey);
+    });
+    const body = `{"withdrawals":[${(await Promise.all(sealed)).map(removalText).join(",")}]}`;
+    await measure("POST /v1/withdrawals", async () => {
+      const answer = await publishOver(node, publisher, body, { path: "/v1/withdrawals" });
+      expect(answer.text.match(/"live_in":\[\]/g)).toHaveLength(withdrawalsMax);
+    });
+  });
 
   it("of a file that is sent, validated and imported", { timeout: patienceMs }, () =>
     check(hostileRecords(20_000, recordBytesMax), async ({ records }) => {

@@ -21,6 +21,9 @@ export const bulkUploadOpenMs = 7_200_000;
 export const bulkFileKeptMs = 7 * 86_400_000;
 /** Maximum size in bytes of any other signed request. */
 export const requestBytesMax = 16_384;
+/** Maximum number of withdrawals in a request, and its size in bytes. */
+export const withdrawalsMax = 50;
+export const withdrawalsBytesMax = 262_144;
 /** Maximum size in bytes of a verification request: a record with its seal, sidecar and row. */
 export const verifyBytesMax = 286_720;
 /** Maximum size in bytes of a request for a sandbox grant. */

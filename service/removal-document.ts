@@ -14,8 +14,9 @@ import { problem } from "../protocol/problem.ts";
 import { requestProblem } from "../protocol/request-problem.ts";
 import { ok, type Result, refuse } from "../protocol/result.ts";
 import { openSeal, type SealV2, sealedAtSkewMs } from "../protocol/seal.ts";
+import type { Shape } from "../protocol/shape.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
-import { type RemovalBody, removalBody } from "../protocol/wire/removal.ts";
+import type { RemovalBody } from "../protocol/wire/removal.ts";
 import { parseWithdrawal, type Withdrawal } from "../protocol/withdrawal.ts";
 import { verifySealer } from "../verifier/business-keys.ts";
 import { verifySeal } from "../verifier/seal.ts";
@@ -51,21 +52,28 @@ export interface SealedDocument {
 
 interface Asked {
   readonly caller: Caller;
-  readonly collection: string;
+  /** The type that the route is for; null for every one. */
+  readonly collection: string | null;
   readonly action: RemovalAction;
-  readonly body: Uint8Array;
 }
 
 /** Every key of the business may seal a removal. */
 const sealers = ["passkey", "hosted", "system"] as const;
 
-/** Reads the body and judges everything about it that stays true for ever. */
-export async function openRemoval(deps: RemovalDeps, request: Asked): Promise<SealedDocument | Refused> {
-  const json = parseStrictJson(request.body);
+/** The body of a request in the form that its route wants. */
+export function parseRemovalBody<T>(body: Uint8Array, shape: Shape<T>): { readonly value: T } | Refused {
+  const json = parseStrictJson(body);
   if (!json.ok) return invalid(`The body is not strict JSON: ${json.detail}`, json.pointer ?? "");
-  const fault = requestProblem(removalBody, json.value as JsonValue);
-  if (fault !== null) return refused(fault);
-  const { document_base64, seal: envelope } = json.value as unknown as RemovalBody;
+  const fault = requestProblem(shape, json.value as JsonValue);
+  return fault === null ? { value: json.value as T } : refused(fault);
+}
+
+/** Judges everything about a document and its seal that stays true for ever. */
+export async function openRemoval(
+  deps: RemovalDeps,
+  request: Asked,
+  { document_base64, seal: envelope }: RemovalBody,
+): Promise<SealedDocument | Refused> {
   const bytes = parseBase64(document_base64) ?? new Uint8Array();
   const opened = openSeal(envelope);
   if (!opened.ok) return sealRefused(opened.code, opened.detail, { pointer: "/seal" });
@@ -84,7 +92,7 @@ export async function openRemoval(deps: RemovalDeps, request: Asked): Promise<Se
     const detail = `The document says ${document.value.action}, and the route is for ${request.action}.`;
     return invalid(detail, "/document_base64");
   }
-  if (seal.record_type !== request.collection) {
+  if (request.collection !== null && seal.record_type !== request.collection) {
     const detail = `The seal is for ${seal.record_type}, but the request is for ${request.collection}.`;
     return sealRefused("record_type_mismatch", detail);
   }
@@ -107,7 +115,7 @@ export async function judgeRemoval(
   const uuid = request.caller.party.uuid;
   const inForce = opened.key.role === "integration" ? await mandatesOf(deps, request, judged) : null;
   if (inForce !== null && isRefused(inForce)) return inForce;
-  const mandates = inForce && ofType(inForce, request.collection);
+  const mandates = inForce && ofType(inForce, opened.seal.record_type);
   if (mandates !== null && isRefused(mandates)) return mandates;
   const received = [receivedInTime(opened.seal, nowMs), writtenInTime(opened.document, nowMs)];
   const { seal, key } = opened;

@@ -1,4 +1,4 @@
-// POST /v1/publish/{type}/withdraw and …/delete: a sealed document takes a record out of serving.
+// POST /v1/publish/{type}/withdraw and …/delete: a sealed document takes a record out of serving. POST /v1/withdrawals takes several.
 //   V1. The checks are those of publishing, by the same functions and in the same order (publish.ts): Idempotency-Key, key
 //       and mandate, source, caps, verified business, body, seal, and, for a document that was not accepted before, what
 //       is in force. Only what the mandate covers is judged behind the seal, because it depends on who sealed (V2).
@@ -9,6 +9,8 @@
 //       an operator decides: a thief of the keys must not destroy what shows what was done with them.
 //   V3. A document is accepted once (X1 in actors/business/remove.ts). Sent again, however late, it is answered again and
 //       changes nothing; nothing but its seal is judged then, as with a batch (W3 in publish.ts).
+//   V6. Several documents in one request are several removals: each is judged, charged and answered as if it had come alone, and what is
+//       refused of one changes nothing of the others. One key and one signature stand for all of them, and one Idempotency-Key.
 //   V4. A record that the business does not have is not found, no matter who else has it: its own actor is asked, and no other.
 //
 // Publishing may refuse a seal that has no room left in the caps; a removal is charged as one record, so a stolen key cannot
@@ -26,16 +28,28 @@ import type { Clock, CryptoPort } from "../crypto/port.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { problem } from "../protocol/problem.ts";
 import { confirmedWithinMs } from "../protocol/wire/live-in.ts";
-import type { RemovalAnswer } from "../protocol/wire/removal.ts";
+import {
+  type RemovalAnswer,
+  type RemovalBody,
+  removalBody,
+  type WithdrawalsAnswer,
+  withdrawalsBody,
+} from "../protocol/wire/removal.ts";
 import type { RecordStore } from "../storage/record-store.ts";
-import { answerJson, isRefused, type Outcome, type Refused, refused } from "./answer.ts";
+import { answerJson, bodyText, isRefused, type Outcome, type Refused, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
 import { capRefused } from "./charge-refused.ts";
 import { keyRevoked } from "./find-mandate.ts";
 import { answerOnce, type IdempotencyDeps } from "./idempotency.ts";
 import { claimFor } from "./publish-claim.ts";
 import { passRemovalGate, type RemovalGate } from "./publish-gate.ts";
-import { judgeRemoval, openRemoval, type RemovalDeps, type SealedDocument } from "./removal-document.ts";
+import {
+  judgeRemoval,
+  openRemoval,
+  parseRemovalBody,
+  type RemovalDeps,
+  type SealedDocument,
+} from "./removal-document.ts";
 import { sealRefused } from "./seal-refused.ts";
 
 export interface RemoveRecordDeps extends RemovalDeps, Pick<IdempotencyDeps, "timers"> {
@@ -51,8 +65,8 @@ export interface RemoveRecordDeps extends RemovalDeps, Pick<IdempotencyDeps, "ti
 
 export interface RemovalRequest {
   readonly caller: Caller;
-  /** The collection named in the path, already mapped. */
-  readonly collection: string;
+  /** The collection named in the path, already mapped; null where it names none. */
+  readonly collection: string | null;
   readonly action: RemovalAction;
   readonly idempotencyKey: string | null;
   /** The value of the verified Content-Digest header. */
@@ -63,7 +77,6 @@ export interface RemovalRequest {
 }
 
 export async function removeRecord(deps: RemoveRecordDeps, request: RemovalRequest): Promise<Outcome> {
-  const { actors } = deps;
   const { party, key } = request.caller;
   const own = keyRef(party.uuid, key.key_id);
   const route = `${request.action}/${request.collection}`;
@@ -72,31 +85,84 @@ export async function removeRecord(deps: RemoveRecordDeps, request: RemovalReque
   return answerOnce(deps, claim, async () => {
     const gate = await passRemovalGate(deps, request);
     if (isRefused(gate)) return gate;
-    const opened = await openRemoval(deps, request);
-    if (isRefused(opened)) return opened;
-    const { removal: known, held } = await actors.ask(businessRef(party.uuid), {
-      type: "removal.read",
-      document_hash: opened.hash,
-    });
-    if (known === null && held === null) {
-      const fallen = await admitNew(deps, request, { opened, ...gate });
-      if (fallen) return fallen;
-    }
-    return apply(deps, request, { opened, receivedAtMs: gate.facts.at_ms });
+    const read = parseRemovalBody(request.body, removalBody);
+    return isRefused(read)
+      ? read
+      : removeOne(deps, request, { ...gate, body: read.value, bytes: request.body.length });
   });
+}
+
+/** How many documents of a request are judged at a time: the business's actor commits together what arrives together. */
+const atOnce = 10;
+
+/** See V6. */
+export async function withdrawRecords(
+  deps: RemoveRecordDeps,
+  call: Omit<RemovalRequest, "action" | "collection">,
+): Promise<Outcome> {
+  const request = { ...call, action: "withdraw", collection: null } as const;
+  const key = keyRef(call.caller.party.uuid, call.caller.key.key_id);
+  const claim = claimFor(request, { key, route: "withdrawals", replayed: () => {} });
+  if (isRefused(claim)) return claim;
+  return answerOnce(deps, claim, async () => {
+    const gate = await passRemovalGate(deps, request);
+    if (isRefused(gate)) return gate;
+    const read = parseRemovalBody(request.body, withdrawalsBody);
+    if (isRefused(read)) return read;
+    const { withdrawals } = read.value;
+    const bytes = Math.ceil(request.body.length / withdrawals.length);
+    const results: WithdrawalsAnswer["results"][number][] = [];
+    const waiting = withdrawals.entries();
+    const work = async (): Promise<void> => {
+      for (const [at, body] of waiting) {
+        results[at] = resultOf(await removeOne(deps, request, { ...gate, body, bytes }));
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, work));
+    return answerJson(200, { results } satisfies WithdrawalsAnswer);
+  });
+}
+
+function resultOf(outcome: Outcome): WithdrawalsAnswer["results"][number] {
+  return isRefused(outcome)
+    ? { problem: outcome.problem }
+    : (JSON.parse(bodyText(outcome.body)) as RemovalAnswer);
+}
+
+type Judged = RemovalGate & {
+  /** What of the request's body is charged. */
+  readonly bytes: number;
+};
+
+async function removeOne(
+  deps: RemoveRecordDeps,
+  request: RemovalRequest,
+  { body, ...judged }: Judged & { readonly body: RemovalBody },
+): Promise<Outcome> {
+  const opened = await openRemoval(deps, request, body);
+  if (isRefused(opened)) return opened;
+  const { removal: known, held } = await deps.actors.ask(businessRef(request.caller.party.uuid), {
+    type: "removal.read",
+    document_hash: opened.hash,
+  });
+  if (known === null && held === null) {
+    const fallen = await admitNew(deps, request, { opened, ...judged });
+    if (fallen) return fallen;
+  }
+  return apply(deps, request, { opened, receivedAtMs: judged.facts.at_ms });
 }
 
 /** What is judged only of a document that was not accepted before: what is in force, and the charge. */
 async function admitNew(
   deps: RemoveRecordDeps,
   request: RemovalRequest,
-  judged: RemovalGate & { readonly opened: SealedDocument },
+  judged: Judged & { readonly opened: SealedDocument },
 ): Promise<Refused | null> {
   const fallen = await judgeRemoval(deps, request, judged);
   if (fallen) return fallen;
   if (judged.allowed === null) return null;
   const { party, key } = request.caller;
-  const charge = { bytes: request.body.length, caps: judged.allowed.caps };
+  const charge = { bytes: judged.bytes, caps: judged.allowed.caps };
   const charged = await deps.actors.ask(keyRef(party.uuid, key.key_id), {
     type: "removal.charge",
     document_hash: judged.opened.hash,

@@ -31,6 +31,8 @@ export interface ProgramRun extends Run {
   lastEvent(): string;
   /** Resolves once `count` events were reported, or the program ended. */
   events(count: number): Promise<void>;
+  /** Resolves once an event of a type was reported after the first `count`, or the program ended. */
+  event(type: string, count: number): Promise<void>;
 }
 
 const program = join(root, "cli", "main.ts");
@@ -76,6 +78,13 @@ export function startPush(
         .some(({ type, settled = 0, records = 0 }) => type === "batch.progress" && settled < records),
     lastEvent: () => /"type":"([^"]+)"/.exec(told().at(-1) ?? "")?.[1] ?? "nothing",
     events: (count) => run.until(() => told().length >= count || run.hasEnded()),
+    event: (type, count) => {
+      const isTold = (): boolean =>
+        told()
+          .slice(count)
+          .some((line) => line.startsWith(`{"type":"${type}"`));
+      return run.until(() => isTold() || run.hasEnded());
+    },
   };
 }
 

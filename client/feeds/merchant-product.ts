@@ -40,14 +40,12 @@ export function createMerchantMapper({ mapping, nowMs }: MerchantOptions): Merch
       const reading = new Reading(item, words);
       const id = idOf(reading);
       const place = { place: item.place, id };
-      const told = mapTold(reading, id, { categories, nowMs, defaults, constants });
+      const said = mapTold(reading, id, { categories, nowMs, defaults, constants });
       for (const [name, value] of reading.unused()) reading.notes.push(notInSchema(name, value));
-      if (reading.notes.some(({ effect }) => effect === "item_left_out"))
-        return { ...place, bytes: null, notes: reading.notes };
       const members: Record<string, JsonValue> = {
         tags: [],
         ...defaults,
-        ...told,
+        ...said,
         ...constants,
         schema: productSchema,
       };
@@ -55,14 +53,18 @@ export function createMerchantMapper({ mapping, nowMs }: MerchantOptions): Merch
         (entry): entry is [string, JsonValue] => entry[1] !== null,
       );
       const bytes = recordBytes(Object.fromEntries(unsaid));
-      const faults = productFaults(bytes).map(({ pointer, detail, code }) =>
-        note("item_left_out", code === "member_missing" ? "value_missing" : "record_invalid", {
-          attribute: attributeOf(pointer),
-          value: reading.first(attributeOf(pointer)) ?? "",
-          detail: `${pointer || "/"}: ${detail}`,
-        }),
-      );
-      return { ...place, bytes: faults.length === 0 ? bytes : null, notes: [...reading.notes, ...faults] };
+      const told = reading.notes.filter(({ effect }) => effect === "item_left_out");
+      const faults = productFaults(bytes)
+        .filter((fault) => told.length === 0 || isUntold(fault, told))
+        .map(({ pointer, detail, code }) =>
+          note("item_left_out", code === "member_missing" ? "value_missing" : "record_invalid", {
+            attribute: attributeOf(pointer),
+            value: reading.first(attributeOf(pointer)) ?? "",
+            detail: `${pointer || "/"}: ${detail}`,
+          }),
+        );
+      const isWhole = told.length + faults.length === 0;
+      return { ...place, bytes: isWhole ? bytes : null, notes: [...reading.notes, ...faults] };
     },
   };
 }
@@ -103,6 +105,25 @@ function wordsOf({ columns = {} }: FeedMapping): Words {
 function attributeOf(pointer: string): string {
   const member = pointer.split("/")[1] ?? "";
   return sources[member] ?? member;
+}
+
+/** Members that an item says in an attribute of their own, and nothing else replaces. */
+const plainMembers = [
+  "business_product_id",
+  "language",
+  "product_name",
+  "brand",
+  "short_description",
+  "product_url",
+];
+
+/** Whether a member is missing besides what is already wrong with an item, so that all of it is told in one run. */
+function isUntold(
+  { code, pointer }: { readonly code: string; readonly pointer: string },
+  told: readonly FeedNote[],
+) {
+  const isMissing = code === "member_missing" && plainMembers.includes(pointer.slice(1));
+  return isMissing && !told.some(({ attribute }) => attribute === attributeOf(pointer));
 }
 
 function notInSchema(attribute: string, value: string): FeedNote {

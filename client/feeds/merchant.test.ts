@@ -96,6 +96,14 @@ describe("a merchant feed as tab-separated text", () => {
     expect(await item({ link: "http://lamps.example/1" })).toEqual(out("link value_invalid"));
     expect(await item({ shipping: "" })).toEqual(out("shipping value_missing"));
     expect(await item({}, { v: 1 })).toEqual(out("language value_missing"));
+    // All that an item lacks is told at once, and nothing twice.
+    expect(await item({ shipping: "", description: "", brand: "null" }, { v: 1 })).toEqual({
+      isRecord: false,
+      notes: [
+        ...["brand value_invalid", "shipping value_missing"],
+        ...["language value_missing", "description value_missing"],
+      ],
+    });
     expect(await item({ expiration_date: "2026-11-22T11:59Z" })).toEqual(out("expiration_date expired"));
     expect(await item({ expiration_date: "2026-11-23" })).toEqual({ isRecord: true, notes: [] });
     expect(await item({ sale_price: "6 USD" })).toEqual({

@@ -1,6 +1,6 @@
 // Reads a file of products in any of the formats, as it arrives, into the exact bytes to seal.
 
-import { ok, type Result } from "../../protocol/result.ts";
+import { ok, type Result, refuse } from "../../protocol/result.ts";
 import { isObject } from "../../std/is-object.ts";
 import { base64Length, recordCharactersMax } from "../batch.ts";
 import { type JsonValue, ownIdOf, parseJsonText, recordBytes } from "../record-bytes.ts";
@@ -17,6 +17,7 @@ import { merchantXmlItems } from "./merchant-xml.ts";
 import { createColumnReader, membersOf, productSchema, type RowRecord } from "./product-columns.ts";
 import { hasMarkup, leftOver } from "./published-text.ts";
 import {
+  columnTwice,
   type ShopExport,
   ShopRows,
   shopExportOf,
@@ -225,7 +226,7 @@ async function* rowItems(rows: ReturnType<typeof tableRows>, options: FeedOption
     const { line } = row;
     if ("fault" in row) yield leftOut(line, row.fault);
     else if (reader === null) {
-      const isMapped = mapping.columns !== undefined || mapping.prices !== undefined;
+      const isMapped = Object.keys(mapping.columns ?? {}).length > 0 || (mapping.prices ?? []).length > 0;
       const program = isMapped ? null : shopExportOf(row.fields);
       const read =
         program === null ? createColumnReader(row.fields, mapping, set) : shopReader(program, row, options);
@@ -252,6 +253,12 @@ function shopReader(
   { fields, line }: CsvRow,
   options: FeedOptions,
 ): Result<RowsReader, "column_unknown" | "column_twice"> {
+  const twice = columnTwice(program, fields);
+  if (twice !== null)
+    return refuse(
+      "column_twice",
+      `The header says ${JSON.stringify(twice)} twice. Take one out of the file: nobody can tell which is meant.`,
+    );
   const [shop, currency] = shopSettings.map((name) => options.set?.get(name));
   if (shop === undefined || currency === undefined)
     throw new FeedError(
@@ -260,13 +267,17 @@ function shopReader(
     );
   const members = [...(options.set ?? [])].filter(([name]) => !shopSettings.some((each) => each === name));
   const mapping = withSet({ ...options, set: new Map(members) });
-  const rows = new ShopRows(program, fields, { shop, nowMs: options.nowMs ?? Date.now(), mapping });
+  const nowMs = options.nowMs ?? Date.now();
+  const rows = new ShopRows(program, fields, { shop, currency, nowMs, mapping });
   const columns = createColumnReader(shopHeader, shopMapping(mapping, currency));
   if (!columns.ok) return columns;
   return ok({
     read: (cells) => {
       const row = rows.row(cells);
-      return row === null ? null : columns.value.read(row);
+      if (row === null) return null;
+      const { id, record, notes } = columns.value.read(row.cells);
+      const isLeftOut = row.notes.some(({ effect }) => effect === "item_left_out");
+      return { id, record: isLeftOut ? null : record, notes: [...notes, ...row.notes] };
     },
   });
 }

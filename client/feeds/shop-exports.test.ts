@@ -28,6 +28,8 @@ function exportOf(columns: string, rows: readonly Readonly<Record<string, string
 
 const shopify =
   "Handle,Title,Body (HTML),Vendor,Product Category,Type,Tags,Published,Option1 Name,Option1 Value,Option2 Name,Option2 Value,Option3 Name,Option3 Value,Variant SKU,Variant Grams,Variant Inventory Tracker,Variant Inventory Qty,Variant Inventory Policy,Variant Fulfillment Service,Variant Price,Variant Compare At Price,Variant Requires Shipping,Variant Taxable,Variant Barcode,Image Src,Image Position,Image Alt Text,Gift Card,SEO Title,SEO Description,Variant Image,Variant Weight Unit,Variant Tax Code,Cost per item,Status";
+const shopifySince2024 =
+  "Title,URL handle,Description,Vendor,Product category,Type,Tags,Published on online store,Status,SKU,Barcode,Option1 name,Option1 value,Option1 Linked To,Option2 name,Option2 value,Option2 Linked To,Option3 name,Option3 value,Option3 Linked To,Price,Price / International,Compare-at price,Compare-at price / International,Cost per item,Charge tax,Tax code,Unit price total measure,Unit price total measure unit,Unit price base measure,Unit price base measure unit,Inventory tracker,Inventory quantity,Continue selling when out of stock,Weight value (grams),Weight unit for display,Requires shipping,Fulfillment service,Product image URL,Image position,Image alt text,Variant image URL,Gift card,SEO title,SEO description,Color (product.metafields.shopify.color-pattern),Google Shopping / Google product category,Google Shopping / Gender,Google Shopping / Age group,Google Shopping / Manufacturer part number (MPN),Google Shopping / Condition";
 const wooCommerce =
   "ID,Type,SKU,GTIN_,Name,Published,Is featured?,Visibility in catalog,Short description,Description,Date sale price starts,Date sale price ends,Tax status,Tax class,In stock?,Stock,Low stock amount,Backorders allowed?,Sold individually?,Sale price,Regular price,Categories,Tags,Shipping class,Images,Parent,External URL,Position,Brands";
 const magento =
@@ -150,6 +152,60 @@ describe("an export of products", () => {
     });
   });
 
+  it("by Shopify has the columns that it documents since 2024, or those before", async () => {
+    const pot = {
+      ...{ Title: "Pot", "URL handle": "pot", Description: "<p>A pot.</p>", Vendor: "Clay" },
+      ...{ "Product category": "Home & Garden > Decor", Tags: "clay", "Published on online store": "TRUE" },
+      ...{ Status: "Active", SKU: "pot-s", Barcode: "4006381333931", "Option1 value": "S" },
+      ...{ Price: "9.00", "Compare-at price": "12.00", "Price / International": "11.00" },
+      ...{ "Inventory tracker": "shopify", "Inventory quantity": "0" },
+      "Continue selling when out of stock": "CONTINUE",
+    };
+    const variant = { "URL handle": "pot", "Option1 value": "L", SKU: "pot-l", Price: "15.00" };
+    const rows = [
+      pot,
+      variant,
+      { "URL handle": "pot", "Product image URL": "https://shop.example/2.jpg", "Image position": "2" },
+      { ...pot, "URL handle": "hidden", SKU: "hidden", Status: "Unlisted" },
+      { ...pot, "URL handle": "off", SKU: "off", "Published on online store": "FALSE" },
+      { ...pot, "URL handle": "odd", SKU: "odd", "Continue selling when out of stock": "ASK" },
+    ];
+    const items = await itemsOf(exportOf(shopifySince2024, rows), { set, nowMs });
+    const read = items.map(({ id, bytes }) => [
+      id,
+      productFaults(bytes ?? new Uint8Array()).map((each) => each.pointer),
+    ]);
+    expect(read).toEqual([
+      ["pot-s", []],
+      ["pot-l", []],
+      ["odd", ["/availability"]],
+    ]);
+    expect(recordOf(items[0])).toMatchObject({
+      ...{ product_name: "Pot – S", short_description: "A pot.", brand: "Clay", gtin: "4006381333931" },
+      ...{ product_url: "https://shop.example/products/pot", availability: "backorder", tags: ["clay"] },
+      ...{ category: "home_decor", on_sale: true, prices: [{ amount: "9.00" }, {}] },
+    });
+    expect(recordOf(items[1])).toMatchObject({
+      ...{ product_name: "Pot – L", short_description: "A pot.", availability: "in_stock", on_sale: false },
+      prices: [{ amount: "15.00" }, {}],
+    });
+    expect(items.map(notesOf)).toEqual([
+      ["short_description markup_removed", "Price / International attribute_not_in_schema"],
+      ["short_description markup_removed"],
+      ["short_description markup_removed", "Price / International attribute_not_in_schema"],
+    ]);
+    for (const before of ["1.250", "12,00", "-1"]) {
+      const odd = exportOf(shopifySince2024, [{ ...pot, "Compare-at price": before }]);
+      const [item] = await itemsOf(odd, { set, nowMs });
+      expect([item?.bytes, item?.notes.find(({ attribute }) => attribute === "on_sale")?.value]).toEqual([
+        null,
+        before,
+      ]);
+    }
+    const both = exportOf(`${shopifySince2024},Variant Price`, [{ ...pot, "Variant Price": "8.00" }]);
+    await expect(itemsOf(both, { set, nowMs })).rejects.toThrow('says "Variant Price" twice');
+  });
+
   it("by WooCommerce takes the sale price while it holds, and skips what is hidden or has variations", async () => {
     const rows = [
       hoodie,
@@ -198,6 +254,33 @@ describe("an export of products", () => {
     expect(facts[2]).toMatchObject({ short_description: "A warm hoodie.", tags: ["warm"], brand: "Loom" });
   });
 
+  it("names a category that nobody knows, unless one is for all", async () => {
+    const without = new Map([...set].filter(([name]) => name !== "category"));
+    const file = exportOf(wooCommerce, [{ ...hoodie, Categories: "Warm things > Hoodies, Sale" }]);
+    const [left] = await itemsOf(file, { set: without, nowMs });
+    expect(left).toMatchObject({ id: "hoodie", bytes: null });
+    expect(left?.notes.at(-1)).toMatchObject({
+      ...{ attribute: "category", code: "category_unknown", value: "Warm things > Hoodies" },
+      detail: expect.stringContaining("--set category"),
+    });
+    const unnamed = exportOf(shopify, [{ ...shirt, "Product Category": "" }]);
+    const [none] = await itemsOf(unnamed, { set: without, nowMs });
+    expect([none?.bytes, none?.notes.at(-1)?.code]).toEqual([null, "value_missing"]);
+    const ways = [
+      { set },
+      { set: without, mapping: { v: 1, categories: { "warm things": "clothing" } } },
+      { set: without, mapping: { v: 1, constants: { category: "clothing" } } },
+    ] as const;
+    for (const way of ways)
+      expect(recordOf((await itemsOf(file, { nowMs, ...way }))[0])).toMatchObject({ vertical: "apparel" });
+    // A category that the program has for all shops contradicts what is for all.
+    const odd = exportOf(shopify, [{ ...shirt, "Product Category": "Nonsense" }]);
+    expect((await itemsOf(odd, { set, nowMs }))[0]?.notes.at(-1)).toMatchObject({
+      ...{ code: "category_unknown", value: "Nonsense" },
+      detail: expect.not.stringContaining("--set"),
+    });
+  });
+
   it("by Magento has addresses of their keys, and skips rows of store views", async () => {
     const rows = [
       bag,
@@ -226,6 +309,7 @@ describe("an export of products", () => {
     await expect(itemsOf(file)).rejects.toThrow("by Shopify, which does not say where the shop is");
     const mapping = { v: 1, columns: { Handle: "business_product_id" } } as const;
     await expect(itemsOf(file, { mapping })).rejects.toThrow('no column "Title"');
+    expect(await itemsOf(file, { set, nowMs, mapping: { v: 1, columns: {}, prices: [] } })).toHaveLength(1);
   });
 });
 

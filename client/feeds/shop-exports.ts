@@ -4,7 +4,9 @@
 // and a cell that cannot be used is passed on as it is, so that it becomes a fault of its row.
 
 import { verticalOf } from "../../protocol/records/vocabularies/taxonomy.ts";
+import { type FeedNote, note } from "./feed-item.ts";
 import type { FeedMapping } from "./feed-mapping.ts";
+import { readAmount } from "./feed-values.ts";
 import { categoryOf, ownCategories } from "./google-categories.ts";
 import { parseInstant } from "./merchant-price.ts";
 
@@ -15,6 +17,8 @@ export interface ShopExport {
   readonly program: string;
   /** Columns by which an export is recognised. */
   readonly columns: readonly string[];
+  /** Other names of columns, by which other versions of the program write them. */
+  readonly aliases?: ReadonlyMap<string, string>;
   /** What a row is of a product; null for a row that is none. `parent` is the row of the product of which it is a variant. */
   readonly productOf: (cells: Cells, from: From) => Product | null;
   /** What other rows name a row by. */
@@ -24,6 +28,7 @@ export interface ShopExport {
 
 interface From {
   readonly shop: string;
+  readonly currency: string;
   readonly nowMs: number;
   readonly parent: Cells;
 }
@@ -45,12 +50,19 @@ interface Product {
   readonly onSale: string;
 }
 
-const decimal = /^[0-9]+(?:\.[0-9]+)?$/;
-
 /** A price and one that may be lower for a time, as a current price and whether it is a sale. */
-function priced(regular: string, sale: string, isNow: boolean | null): Pick<Product, "price" | "onSale"> {
+function priced(
+  {
+    regular,
+    sale,
+    isNow,
+  }: { readonly regular: string; readonly sale: string; readonly isNow: boolean | null },
+  { currency }: Pick<From, "currency">,
+): Pick<Product, "price" | "onSale"> {
   if (sale === "" || isNow === false) return { price: regular, onSale: "no" };
-  if (isNow === null || !decimal.test(sale) || !decimal.test(regular)) return { price: sale, onSale: sale };
+  const isOdd = (cell: string): boolean => readAmount(cell, { currency }).fault !== null || Number(cell) < 0;
+  const odd = [sale, regular].find(isOdd);
+  if (isNow === null || odd !== undefined) return { price: sale, onSale: odd ?? sale };
   const isLower = Number(sale) > 0 && Number(sale) < Number(regular);
   return { price: isLower ? sale : regular, onSale: isLower ? "yes" : "no" };
 }
@@ -71,18 +83,35 @@ const cell = (cells: Cells, name: string): string => cells[name] ?? "";
 const inherited = ({ parent }: From, cells: Cells, name: string): string =>
   cell(cells, name) || cell(parent, name);
 
-/** help.shopify.com, «Using CSV files to import and export products». */
+/** help.shopify.com, «Using CSV files to import and export products», as it was until 2024, and as it is since. */
 const shopify: ShopExport = {
   program: "Shopify",
   columns: ["Handle", "Title", "Vendor", "Variant Price"],
+  aliases: new Map([
+    ["URL handle", "Handle"],
+    ["Description", "Body (HTML)"],
+    ["Product category", "Product Category"],
+    ["Published on online store", "Published"],
+    ["SKU", "Variant SKU"],
+    ["Barcode", "Variant Barcode"],
+    ["Option1 value", "Option1 Value"],
+    ["Option2 value", "Option2 Value"],
+    ["Option3 value", "Option3 Value"],
+    ["Price", "Variant Price"],
+    ["Compare-at price", "Variant Compare At Price"],
+    ["Inventory tracker", "Variant Inventory Tracker"],
+    ["Inventory quantity", "Variant Inventory Qty"],
+    ["Continue selling when out of stock", "Variant Inventory Policy"],
+    ["Google Shopping / Google product category", "Google Shopping / Google Product Category"],
+  ]),
   namesOf: (cells) => (cell(cells, "Title") === "" ? [] : [cell(cells, "Handle")]),
   parentOf: (cells) => cell(cells, "Handle"),
   productOf: (cells, from) => {
     const of = (name: string): string => inherited(from, cells, name);
     const price = cell(cells, "Variant Price");
     // A row without a price only has a further picture.
-    if (price === "" || /^(?:draft|archived)$/i.test(of("Status")) || /^false$/i.test(of("Published")))
-      return null;
+    const isHidden = /^(?:draft|archived|unlisted)$/i.test(of("Status")) || /^false$/i.test(of("Published"));
+    if (price === "" || isHidden) return null;
     const options = [1, 2, 3]
       .map((at) => cell(cells, `Option${at} Value`))
       .filter((value) => !["", "Default Title"].includes(value));
@@ -101,17 +130,18 @@ const shopify: ShopExport = {
       headings: [of("Type")],
       ...(before === "" || before === "0"
         ? { price, onSale: "no" }
-        : { ...priced(before, price, true), price }),
+        : { ...priced({ regular: before, sale: price, isNow: true }, from), price }),
     };
   },
 };
 
 function shopifyStock(cells: Cells): string {
-  const quantity = cell(cells, "Variant Inventory Qty");
+  const [quantity, policy] = [cell(cells, "Variant Inventory Qty"), cell(cells, "Variant Inventory Policy")];
   if (cell(cells, "Variant Inventory Tracker") === "") return "in_stock";
   if (!/^-?[0-9]+$/.test(quantity)) return quantity;
   if (Number(quantity) > 0) return "in_stock";
-  return /^continue$/i.test(cell(cells, "Variant Inventory Policy")) ? "backorder" : "out_of_stock";
+  if (/^(?:continue|true)$/i.test(policy)) return "backorder";
+  return /^(?:deny|false|)$/i.test(policy) ? "out_of_stock" : policy;
 }
 
 /** woocommerce.com, «Product CSV Importer and Exporter». */
@@ -144,7 +174,7 @@ const wooCommerce: ShopExport = {
       tags: listed(of("Tags"), ","),
       category: "",
       headings: paths,
-      ...priced(cell(cells, "Regular price"), cell(cells, "Sale price"), isNow),
+      ...priced({ regular: cell(cells, "Regular price"), sale: cell(cells, "Sale price"), isNow }, from),
     };
   },
 };
@@ -155,7 +185,7 @@ const magento: ShopExport = {
   columns: ["sku", "store_view_code", "product_type", "product_online", "price", "url_key"],
   namesOf: () => [],
   parentOf: () => null,
-  productOf: (cells, { shop, nowMs }) => {
+  productOf: (cells, from) => {
     const isHidden =
       cell(cells, "product_online") === "2" || cell(cells, "visibility") === "Not Visible Individually";
     const isPart = /^(?:configurable|bundle|grouped)$/.test(cell(cells, "product_type"));
@@ -164,7 +194,7 @@ const magento: ShopExport = {
     const isNow = isWithin(
       cell(cells, "special_price_from_date"),
       cell(cells, "special_price_to_date"),
-      nowMs,
+      from.nowMs,
     );
     const [key, stock] = [cell(cells, "url_key"), cell(cells, "is_in_stock")];
     const paths = listed(cell(cells, "categories"), ",").map((path) =>
@@ -176,22 +206,35 @@ const magento: ShopExport = {
       text: cell(cells, "short_description") || cell(cells, "description"),
       brand: "",
       gtin: "",
-      url: key === "" ? "" : `${shop}/${key}.html`,
+      url: key === "" ? "" : `${from.shop}/${key}.html`,
       availability: { "1": "in_stock", "0": "out_of_stock" }[stock] ?? stock,
       tags: [],
       category: "",
       headings: paths,
-      ...priced(cell(cells, "price"), cell(cells, "special_price"), isNow),
+      ...priced({ regular: cell(cells, "price"), sale: cell(cells, "special_price"), isNow }, from),
     };
   },
 };
 
 /** The export that a header is of; null for any other table. */
 export function shopExportOf(header: readonly string[]): ShopExport | null {
-  const names = new Set(header.map((name) => name.trim()));
-  return (
-    [shopify, wooCommerce, magento].find(({ columns }) => columns.every((name) => names.has(name))) ?? null
-  );
+  const isOf = (program: ShopExport): boolean => {
+    const names = columnsOf(program, header);
+    return program.columns.every((name) => names.includes(name));
+  };
+  return [shopify, wooCommerce, magento].find(isOf) ?? null;
+}
+
+/** The columns of a header by the names that are read here. */
+function columnsOf({ aliases }: ShopExport, header: readonly string[]): readonly string[] {
+  return header.map((name) => aliases?.get(name.trim()) ?? name.trim());
+}
+
+/** Of two columns that say one thing nobody can tell which is meant; null where each is there once. */
+export function columnTwice(program: ShopExport, header: readonly string[]): string | null {
+  const names = columnsOf(program, header);
+  const at = names.findIndex((name, index) => name !== "" && names.indexOf(name) < index);
+  return at < 0 ? null : (header[at] ?? null);
 }
 
 /** What `--set` says of a shop besides members: none of these exports names it. */
@@ -227,28 +270,43 @@ const tagLengthMax = 64;
 export class ShopRows {
   readonly #export: ShopExport;
   readonly #header: readonly string[];
-  readonly #settings: { readonly shop: string; readonly nowMs: number; readonly category: string };
+  readonly #settings: {
+    readonly shop: string;
+    readonly currency: string;
+    readonly nowMs: number;
+    /** Categories of the mapping: of all products, and of those that name none. */
+    readonly constant: string;
+    readonly otherwise: string;
+  };
   readonly #categories: ReadonlyMap<string, string>;
   readonly #parents = new Map<string, Cells>();
 
   constructor(
     program: ShopExport,
     header: readonly string[],
-    settings: { readonly shop: string; readonly nowMs: number; readonly mapping: FeedMapping },
+    settings: Pick<From, "shop" | "currency" | "nowMs"> & { readonly mapping: FeedMapping },
   ) {
-    const { shop, nowMs, mapping } = settings;
-    const category = mapping.defaults?.["category"];
+    const { shop, currency, nowMs, mapping } = settings;
+    const given = (from: FeedMapping["defaults"]): string => {
+      const category = from?.["category"];
+      return typeof category === "string" ? category : "";
+    };
     this.#export = program;
-    this.#header = header.map((name) => name.trim());
+    this.#header = columnsOf(program, header);
     this.#settings = {
       shop: shop.replace(/\/$/, ""),
+      currency,
       nowMs,
-      category: typeof category === "string" ? category : "",
+      constant: given(mapping.constants),
+      otherwise: given(mapping.defaults),
     };
     this.#categories = ownCategories(mapping.categories ?? {});
   }
 
-  row(fields: readonly string[]): readonly string[] | null {
+  /** A row under {@link shopHeader}, and what of it no record says; null for a row that is no product. */
+  row(
+    fields: readonly string[],
+  ): { readonly cells: readonly string[]; readonly notes: readonly FeedNote[] } | null {
     const cells = Object.fromEntries(this.#header.map((name, at) => [name, (fields[at] ?? "").trim()]));
     for (const name of this.#export.namesOf(cells)) if (name !== "") this.#parents.set(name, cells);
     const parent = this.#parents.get(this.#export.parentOf(cells) ?? "") ?? {};
@@ -257,26 +315,42 @@ export class ShopRows {
     const tags = product.tags
       .filter((tag) => tag !== "" && [...tag].length <= tagLengthMax)
       .slice(0, tagsMax);
-    const category = this.#category(product);
-    return [
-      ...[
-        product.id,
-        product.name,
-        product.text,
-        product.brand,
-        product.gtin,
-        product.url,
-        product.availability,
+    const { code: category, fault } = this.#category(product);
+    const { id, name, text, brand, gtin, url, availability, onSale, price } = product;
+    return {
+      cells: [
+        ...[id, name, text, brand, gtin, url, availability],
+        ...[[...new Set(tags)].join("|"), category, verticalOf(category) ?? "", onSale, price],
       ],
-      ...[[...new Set(tags)].join("|"), category, verticalOf(category) ?? "", product.onSale, product.price],
-    ];
+      notes: [
+        ...(fault === null ? [] : [fault]),
+        ...this.#header.flatMap((column) => marketNotes(column, cell(cells, column))),
+      ],
+    };
   }
 
-  #category({ category, headings }: Product): string {
-    const found = categoryOf(
-      [category, ...headings].filter((name) => name !== ""),
-      this.#categories,
-    );
-    return found ?? (category === "" ? this.#settings.category : category);
+  /** The category, or why there is none. A heading of the shop's own contradicts no default. */
+  #category({ category, headings }: Product): { readonly code: string; readonly fault: FeedNote | null } {
+    const { constant, otherwise } = this.#settings;
+    const named = [category, ...headings].filter((name) => name !== "");
+    const found = constant || categoryOf(named, this.#categories) || (category === "" ? otherwise : "");
+    if (found !== "") return { code: found, fault: null };
+    const [value] = named;
+    const forAll = category === "" ? " for all with --set category=…" : "";
+    if (value === undefined) {
+      const about = { attribute: "category", detail: `The row names no category; name one${forAll}.` };
+      return { code: "", fault: note("item_left_out", "value_missing", about) };
+    }
+    const one = `name one in the mapping's categories${forAll === "" ? "" : `, or${forAll}`}.`;
+    const about = { attribute: "category", value, detail: `No category here is known for it; ${one}` };
+    return { code: "", fault: note("item_left_out", "category_unknown", about) };
   }
+}
+
+/** Shopify has further prices for markets, but does not say of which countries these are. */
+function marketNotes(column: string, price: string): readonly FeedNote[] {
+  if (!column.startsWith("Price / ") || price === "") return [];
+  const detail =
+    "Of this market's countries the export says nothing: --set countries only those of the primary market.";
+  return [note("attribute_left_out", "attribute_not_in_schema", { attribute: column, value: price, detail })];
 }

@@ -2,7 +2,20 @@
 
 import { parseBase64 } from "../bytes.ts";
 import { envelopeShape } from "../dsse.ts";
-import { described, literal, matching, named, type Of, object, oneOf, optional } from "../shape.ts";
+import { withdrawalsMax } from "../limits.ts";
+import { problemShape } from "../problem.ts";
+import {
+  described,
+  either,
+  list,
+  literal,
+  matching,
+  named,
+  type Of,
+  object,
+  oneOf,
+  optional,
+} from "../shape.ts";
 import { maybeFoundIn } from "./live-in.ts";
 import { recordId } from "./push.ts";
 
@@ -43,3 +56,22 @@ export const removalAnswer = named(
   }),
 );
 export type RemovalAnswer = Of<typeof removalAnswer>;
+
+/** The body of POST /v1/withdrawals. */
+export const withdrawalsBody = object({
+  withdrawals: described(
+    list(removalBody, { min: 1, max: withdrawalsMax }),
+    "Documents with the action `withdraw`, each with its seal; their records may be of several types.",
+  ),
+});
+
+export const withdrawalsAnswer = named(
+  "Withdrawals",
+  object({
+    results: described(
+      list(either(removalAnswer, object({ problem: problemShape })), { min: 1, max: withdrawalsMax }),
+      "One for each document, in the order sent: what the route for one document answers, or why it is refused.",
+    ),
+  }),
+);
+export type WithdrawalsAnswer = Of<typeof withdrawalsAnswer>;

@@ -62,16 +62,19 @@ async function judge(choices: Choices): Promise<string> {
     "merchant-tsv",
     "merchant-xml",
     "merchant-json",
+    "shop",
     "json",
     "ndjson",
   ] as const);
-  const products = Array.from({ length: 1 + choices.below(4) }, (_, at) => factsOf(choices, at));
+  const facts = Array.from({ length: 1 + choices.below(4) }, (_, at) => factsOf(choices, at));
+  const products = format === "shop" ? facts.map(asInShop) : facts;
   const file = written(format, products, place, choices);
   const { bytes, encoding, isCut, how } = arrived(file.text, choices);
   const outcome = `${format} ${file.how} ${how}${isCut ? " cut" : ""}`;
   let items: readonly FeedItem[];
   try {
-    const feed: Feed = await readFeed(whole(bytes), { mapping: file.mapping, encoding, nowMs });
+    const set = format === "shop" ? new Map([...shopSet, ["currency", place.currency]]) : new Map();
+    const feed: Feed = await readFeed(whole(bytes), { mapping: file.mapping, encoding, set, nowMs });
     items = await Array.fromAsync(feed.items);
   } catch (error) {
     if (!(error instanceof Error && error.name === "FeedError")) throw error;
@@ -109,13 +112,25 @@ const members: Readonly<Record<string, string>> = {
     link: "product_url",
   },
   ...{ product_type: "tags", shipping: "countries" },
+  ...{
+    Title: "product_name",
+    Description: "short_description",
+    Vendor: "brand",
+    Barcode: "gtin",
+    Tags: "tags",
+  },
+  ...{ "URL handle": "product_url", "Inventory quantity": "availability" },
 };
 
 function written(format: string, products: readonly Facts[], place: Place, choices: Choices): Written {
   const isMerchant = format.startsWith("merchant");
   const decimalComma = format === "mapped";
   const cells = products.map((facts) =>
-    isMerchant ? merchantCells(facts, place, choices) : tableCells(facts, place, { choices, decimalComma }),
+    isMerchant
+      ? merchantCells(facts, place, choices)
+      : format === "shop"
+        ? shopCells(facts, choices)
+        : tableCells(facts, place, { choices, decimalComma }),
   );
   const told = new Map(
     products.map((facts, at) => {
@@ -156,12 +171,48 @@ function written(format: string, products: readonly Facts[], place: Place, choic
 }
 
 function mappingOf(format: string, { country, currency }: Place): FeedMapping {
+  // An export of a shop does not say where it sells.
+  if (format === "shop") return { v: 1, defaults: { ...defaults, countries: [country] } };
   if (format !== "mapped") return { v: 1, defaults };
   const prices = [{ amount: "Preis", currency, countries: [country], decimal_comma: true }];
   return { v: 1, defaults: { ...defaults, countries: [country] }, prices };
 }
 
 type Cells = Readonly<Record<string, string>>;
+
+const shopSet = [["shop", "https://shop.example/"]] as const;
+
+/** A product as Shopify knows it: its page has the handle, and nothing says its condition. */
+function asInShop(facts: Facts): Facts {
+  const url = `https://shop.example/products/p-${facts.id.replace(/\W/g, "")}`;
+  return { ...facts, url, tags: facts.tags.slice(0, 1), condition: "new" };
+}
+
+/** A row of Shopify's export. A lower price stands in the column of the price, beside the one before. */
+function shopCells(facts: Facts, choices: Choices): Cells {
+  const { amount, sale } = facts;
+  const before = sale === null ? choices.of(["", "", "0", amount]) : writtenAmount(amount, choices, false);
+  const stock = {
+    in_stock: [choices.of(["3", "12"]), choices.of(["deny", "CONTINUE"])],
+    out_of_stock: [choices.of(["0", "-1"]), choices.of(["deny", "DENY", "FALSE"])],
+    backorder: ["0", choices.of(["continue", "CONTINUE", "TRUE"])],
+  }[facts.availability] ?? ["", ""];
+  return {
+    SKU: writtenId(facts.id, choices),
+    "URL handle": facts.url.split("/").at(-1) ?? "",
+    Title: writtenText(facts.name, choices),
+    Vendor: writtenText(facts.brand, choices),
+    "Product category": "Media > Books",
+    Barcode: writtenGtin(facts.gtin, choices),
+    Price: writtenAmount(sale ?? amount, choices, false),
+    "Compare-at price": before,
+    "Inventory tracker": "shopify",
+    "Inventory quantity": choices.once(6) ? choices.of(["many", ""]) : (stock[0] ?? ""),
+    "Continue selling when out of stock": choices.once(6) ? choices.of(["ask", "denied"]) : (stock[1] ?? ""),
+    Description: writtenText(facts.text, choices),
+    Tags: facts.tags.join(),
+  };
+}
 
 function tableCells(
   facts: Facts,
@@ -245,7 +296,7 @@ function tableOf(cells: readonly Cells[], choices: Choices): Table & { readonly 
   const turn = choices.below(names.length - 1);
   const columns = [...names.slice(turn, -1), ...names.slice(0, turn), ...names.slice(-1)];
   const rows = cells.map((each) => columns.map((name) => each[name] ?? ""));
-  const price = columns.findIndex((name) => /^price|^Preis/.test(name));
+  const price = columns.findIndex((name) => /^price|^Preis|^Price/.test(name));
   const twice = choices.once(16) ? choices.below(rows.length) : null;
   if (twice !== null)
     rows.push((rows[twice] ?? []).map((cell, at) => (at === price ? cell.replace(/[0-9.,]+/, "7") : cell)));

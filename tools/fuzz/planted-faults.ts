@@ -150,6 +150,18 @@ export const plantedFaults: readonly PlantedFault[] = [
     "if (id === null || earlier === undefined || item.bytes === null)",
     "if (id === null || item.bytes === null || places.size > 0)",
   ),
+  ofReader(
+    "shop-exports.ts",
+    "unknownPolicyIsOutOfStock",
+    '? "out_of_stock" : policy',
+    '? "out_of_stock" : "out_of_stock"',
+  ),
+  ofReader(
+    "shop-exports.ts",
+    "oddPriceBeforeIsNoSale",
+    "const odd = [sale, regular].find(isOdd)",
+    "const odd = [sale].find(isOdd)",
+  ),
 ];
 
 /** Plants a fault; call it before the code is loaded. Returns a check, for when it is, that the fault is there. */

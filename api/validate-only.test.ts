@@ -93,7 +93,7 @@ async function state() {
     business: await businessAt(),
     key: await contextOf(key),
     pushes: (await actorStore.listActors("push", "", 1_000)).filter(ofThis),
-    staged: (await records.stagedPushes("", 1_000)).map((each) => each.push_id).filter(ofThis),
+    staged: (await records.stagedPushes(null, 1_000)).pushes.map((each) => each.push_id).filter(ofThis),
     catalogue: await records.listCatalogue(uuid, null, 100),
   };
 }

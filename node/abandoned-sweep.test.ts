@@ -28,5 +28,7 @@ it("a node that runs drops within the hour what was staged a day ago and never a
   nowMs = startMs + 24 * hourMs;
   await timers.advance(hourMs);
   expect(await dropped.promise).toBe("1 pushes were never accepted");
-  expect((await node.records.stagedPushes("", 5)).map(({ push_id }) => push_id)).toEqual(["bat_late"]);
+  expect((await node.records.stagedPushes(null, 5)).pushes.map(({ push_id }) => push_id)).toEqual([
+    "bat_late",
+  ]);
 });

@@ -61,6 +61,27 @@ it("spends a small part of it, and takes nothing from others; its advertiser see
 
   const { ops_url } = node.running.urls;
   const address = `${ops_url}/ops/campaigns/${advertiser.uuid}/spring`;
+  const day = new Date().toISOString().slice(0, 10);
+  const unusual = await (await contractFetch(`${ops_url}/ops/campaigns`)).json();
+  expect(unusual).toEqual({
+    unusual: [
+      {
+        business_uuid: advertiser.uuid,
+        campaign_id: "spring",
+        company_uuid: thief,
+        day,
+        of: "renders",
+        count: 20,
+        usual: 5,
+      },
+    ],
+    next_after: null,
+  });
+  const further = await contractFetch(`${ops_url}/ops/campaigns?after=${advertiser.uuid}.spring`);
+  expect(await further.json()).toEqual({ unusual: [], next_after: null });
+  const page = await (await fetch(`${ops_url}/ui/renders`)).text();
+  expect(page).toContain(`<code>${thief}</code>`);
+
   const reverse = async (company_uuid: string) => {
     const body = JSON.stringify({ company_uuid, reason: "Nothing was shown." });
     const token = (await readFile(join(node.running.config.home, "ops-token"), "utf8")).trim();
@@ -74,6 +95,8 @@ it("spends a small part of it, and takes nothing from others; its advertiser see
   expect(shown.campaign).toMatchObject({
     companies: [{ company_uuid: thief, reversed: 20 }, { reversed: 0 }],
   });
+  const rest = (await (await contractFetch(`${address}?after=${thief}`)).json()) as { campaign: object };
+  expect(rest.campaign).toMatchObject({ companies: [{ company_uuid: honest }] });
   // What was reversed gives the company no more room.
   expect(await renderAll(callers[0], 1)).toEqual({ company_limit: 5 });
 });

@@ -165,7 +165,7 @@ describe("a process that dies at a COMMIT", () => {
     await before.records.putStagedDocument(scenario.first.push_id, "plan", "[]");
     await before[Symbol.asyncDispose]();
     await using after = await openCrashedNode(home);
-    expect(await after.records.stagedPushes("", 10)).toEqual([]);
+    expect((await after.records.stagedPushes(null, 10)).pushes).toEqual([]);
   });
 
   it(`leaves what can be gone on from, when it dies again and again (seed ${seed})`, async () => {

@@ -63,6 +63,7 @@ export async function moneyExamples({
   const campaign = `/ops/campaigns/${advertiser.uuid}/spring`;
   const route = "/ops/campaigns/:business_uuid/:campaign_id";
   await askOps(campaign, route);
+  await askOps("/ops/campaigns", "/ops/campaigns");
   await askOps(`${campaign}/reverse`, `${route}/reverse`, { company_uuid: companyUuid, ...act });
   await advertiser.remove(String(ad["ad_id"]), "withdraw");
 }

@@ -180,6 +180,7 @@ export const operations: Readonly<Record<string, Proof>> = {
       ...["path business_uuid", "path campaign_id", "query after"].map(
         (member) => `GET /ops/campaigns/{business_uuid}/{campaign_id} ${member}`,
       ),
+      "GET /ops/campaigns query after",
       ...["path business_uuid", "path campaign_id", "body /company_uuid", "body /reason"].map(
         (member) => `POST /ops/campaigns/{business_uuid}/{campaign_id}/reverse ${member}`,
       ),

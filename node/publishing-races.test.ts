@@ -250,7 +250,7 @@ describe("batches sent at once under a cap that one of them uses up", () => {
     const answers = await Promise.all(batches.map(({ body }) => publishOver(node, business, body)));
     const refused = batches.filter((_, at) => answers[at]?.json["code"] === "rate_limited");
     expect(refused.length).toBeGreaterThan(0);
-    const staged = await node.running.services.records.stagedPushes("", 1_000);
+    const { pushes: staged } = await node.running.services.records.stagedPushes(null, 1_000);
     const ofThese = (pushId: string) => staged.filter(({ push_id }) => push_id.endsWith(pushId));
     expect(refused.flatMap(({ pushId }) => ofThese(pushId))).toEqual([]);
   });

@@ -90,7 +90,10 @@ export const noTakedowns: Takedowns = {
   inForce: () => ({ takedowns: [], total: 0 }),
 };
 
-export const noCampaigns: OperatorCampaigns = { of: nothing, reverse: nothing };
+export const noCampaigns: OperatorCampaigns = {
+  ...{ of: nothing, reverse: nothing },
+  unusual: async () => ({ unusual: [], next_after: null }),
+};
 
 export const noPurges: PurgeReads = {
   late: () => [],

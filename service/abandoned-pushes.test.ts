@@ -14,12 +14,14 @@ function newWorld(
   const deps: AbandonedDeps = {
     actors: { inspect: async ({ id }) => known[id] ?? null },
     records: {
-      stagedPushes: async (after, limit) =>
-        [...staged]
+      stagedPushes: async (cursor, limit) => {
+        const pushes = [...staged]
           .map(([push_id, staged_at_ms]) => ({ push_id, staged_at_ms }))
-          .filter(({ push_id }) => push_id > after)
+          .filter(({ push_id }) => push_id > (cursor ?? ""))
           .sort((a, b) => (a.push_id < b.push_id ? -1 : 1))
-          .slice(0, limit),
+          .slice(0, limit);
+        return { pushes, cursor: pushes.at(-1)?.push_id ?? null };
+      },
       dropStaged: async (id, untilMs = Number.POSITIVE_INFINITY) => {
         if ((staged.get(id) ?? 0) <= untilMs) staged.delete(id);
       },

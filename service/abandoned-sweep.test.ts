@@ -28,10 +28,10 @@ function begin(): () => Promise<void> {
   return sweepAbandoned({
     actors: { inspect: async () => null },
     records: {
-      stagedPushes: async (after) => {
+      stagedPushes: async () => {
         began.push(time.now());
         await listing();
-        return after === "" ? [...staged].map(([push_id, at]) => ({ push_id, staged_at_ms: at })) : [];
+        return { pushes: [...staged].map(([push_id, at]) => ({ push_id, staged_at_ms: at })), cursor: null };
       },
       dropStaged: async (id) => {
         await dropping();

@@ -8,8 +8,9 @@ import { formatTimestamp, isUuidV4 } from "../protocol/identifiers.ts";
 import { problem } from "../protocol/problem.ts";
 import { campaignIdForm } from "../protocol/records/fields.ts";
 import { ok, type Result, refuse } from "../protocol/result.ts";
-import type { CampaignRenders } from "../protocol/wire/ad-requests.ts";
+import type { CampaignRenders, UnusualRenders } from "../protocol/wire/ad-requests.ts";
 import { answerJson, type Outcome, refused } from "./answer.ts";
+import { readUnusualRenders, type UnusualRendersDeps } from "./unusual-renders.ts";
 
 export interface CampaignRendersDeps {
   readonly actors: Pick<ActorSystem, "ask">;
@@ -24,6 +25,8 @@ type Found<T> = Promise<Result<T, "unknown">>;
 
 /** What operators see and do. */
 export interface OperatorCampaigns {
+  /** What is unusual of a page of campaigns. */
+  unusual(after: string): Promise<UnusualRenders>;
   of(campaign: CampaignName, after: string): Found<CampaignRenders>;
   /** How many renders were reversed; none if all of them were before. */
   reverse(campaign: CampaignName & { readonly company_uuid: string }): Found<{ readonly reversed: number }>;
@@ -31,8 +34,10 @@ export interface OperatorCampaigns {
 
 const pageMax = 100;
 
-export function createOperatorCampaigns({ actors }: CampaignRendersDeps): OperatorCampaigns {
+export function createOperatorCampaigns(deps: CampaignRendersDeps & UnusualRendersDeps): OperatorCampaigns {
+  const { actors } = deps;
   return {
+    unusual: (after) => readUnusualRenders(deps, after),
     of: async (campaign, after) => {
       const found = await readRenders({ actors }, campaign, after);
       return found === null ? unknown : ok(found);

@@ -11,6 +11,7 @@ import type { ActorSystem } from "../actors/system/definition.ts";
 import type { Listings } from "../protocol/listings.ts";
 import { PriceShock } from "../protocol/price-shock.ts";
 import type { HeldReason } from "../protocol/wire/push.ts";
+import { noteWork } from "../std/work.ts";
 import {
   earlierPlans,
   isLarge,
@@ -135,10 +136,13 @@ export class CatalogueComparison {
     earlier: readonly ReadonlyMap<string, Listings>[],
   ): Promise<PreviewReply> {
     await this.#deps.pace();
+    noteWork("value", earlier.length * piece.length);
+    // Of several plans of a record only the last one's listings count, so the others' are not sent.
     const ofThese = earlier.map((plan) =>
       piece.flatMap(([recordId]): PlannedListings => {
         const listings = plan.get(recordId);
-        return listings === undefined ? [] : [[recordId, listings]];
+        if (listings === undefined) return [];
+        return [[recordId, listings === this.#overlay.get(recordId) ? listings : {}]];
       }),
     );
     const { businessUuid, pushId: push_id, root } = this.#push;
@@ -170,8 +174,8 @@ export class CatalogueComparison {
 const fewRecords = 40;
 
 /**
- * How the business is asked about a plan: at once, with the plans of its pending pushes; or in pieces, where one of these, or what
- * is published, is too much for that. `too_many`: more is waiting than is planned with.
+ * How the business is asked about a plan: at once, with the plans of its pending pushes; or in pieces, where all of these together, or
+ * what is published, are too much for that. `too_many`: more is waiting than is planned with.
  */
 export async function comparisonOf(
   deps: ComparisonDeps,
@@ -180,7 +184,7 @@ export async function comparisonOf(
 ): Promise<"too_many" | Required<PendingPushes> | CatalogueComparison> {
   const earlier = await earlierPlans(deps, push, pending);
   if (earlier.reduce((sum, each) => sum + each.length, 0) > plannedLeavesMax) return "too_many";
-  const isInPieces = [listings, ...earlier].some(isLarge) || (await hasMuchPublished(deps, push, listings));
+  const isInPieces = isLarge([listings, ...earlier]) || (await hasMuchPublished(deps, push, listings));
   return isInPieces ? new CatalogueComparison(deps, push, { pending, earlier }) : { pending, earlier };
 }
 

@@ -4,7 +4,8 @@
 //   E1. Each actor is read as a whole between two reads of its head that agree: it is as it was at some instant. Two
 //       actors may be of different instants, as they are when a node dies between the commits of both.
 //   E2. Bytes of unfinished pushes are included, because nobody could finish the pushes without them.
-//   E3. Of named parties only ids that begin with one are listed, so that the rest of the store costs nothing.
+//   E3. Of named parties only actors whose ids begin with one are listed, so that the rest of the store costs nothing but a look at the list
+//       of what is staged.
 //   E4. What is read at most is bounded where a bound is given: the file is made in memory.
 
 import { partsOf, placementOf } from "../actors/messages/refs.ts";
@@ -17,7 +18,7 @@ import {
   type PartitionRow,
   rowTable,
 } from "../storage/actor-store.ts";
-import type { RecordStore } from "../storage/record-store.ts";
+import type { RecordStore, StagedPage } from "../storage/record-store.ts";
 
 export interface JournalActor {
   readonly kind: string;
@@ -159,9 +160,7 @@ async function readStaged(
   budget: Budget,
 ): Promise<readonly StagedPush[]> {
   const staged: StagedPush[] = [];
-  const idsAfter = async (after: string) =>
-    (await records.stagedPushes(after, pageSize)).map(({ push_id }) => push_id);
-  for await (const id of idsOf(idsAfter, parties)) {
+  for (const id of await stagedIds(records)) {
     if (parties !== null && !parties.has(partsOf(id).party)) continue;
     const leaves: Uint8Array[] = [];
     for (let page = await records.loadLeaves(id, 0, pageSize); page.length > 0; ) {
@@ -172,6 +171,16 @@ async function readStaged(
     staged.push({ id, leaves, plan: await records.readStagedDocument(id, "plan") });
   }
   return staged;
+}
+
+async function stagedIds(records: Pick<RecordStore, "stagedPushes">): Promise<readonly string[]> {
+  const ids = new Set<string>();
+  for (let cursor: string | null = null; ; ) {
+    const page: StagedPage = await records.stagedPushes(cursor, pageSize);
+    for (const { push_id } of page.pushes) ids.add(push_id);
+    if (page.cursor === null) return [...ids].sort();
+    cursor = page.cursor;
+  }
 }
 
 /** Writes one line per actor, so that a large file can be searched. */

@@ -38,7 +38,7 @@ describe("the plan of a push", () => {
       const plan = planOfSize(count, listings);
       await storePlan(deps, "push", plan);
       expect(documents.size).toBe(pieces);
-      expect(isLarge(plan)).toBe(pieces > 1);
+      expect(isLarge([plan])).toBe(pieces > 1);
       expect(await loadPlan(deps, uuid, "push")).toEqual(plan);
     },
   );

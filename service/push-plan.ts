@@ -18,7 +18,7 @@ export const plannedLeavesMax = 100_000;
 const leavesPerRead = 1_000;
 const planDocument = "plan";
 
-/** A plan of up to so many records and listings is stored and compared at once. */
+/** A plan of up to so many records and listings is stored at once, and compared at once, with those before it. */
 const wholeRecordsMax = 1_000;
 export const wholeListingsMax = 10_000;
 /** The last item of a stored piece that others follow: no record has this id. */
@@ -95,11 +95,11 @@ export async function planOf(deps: Omit<PlanDeps, "records">, request: PlanReque
   return { listings: [...plan], leaves };
 }
 
-/** Whether a plan has to be compared in pieces (PL1). */
-export function isLarge(plan: PlannedListings): boolean {
-  if (plan.length > wholeRecordsMax) return true;
+/** Whether the plans together have to be stored or compared in pieces (PL1). */
+export function isLarge(plans: readonly PlannedListings[]): boolean {
+  if (plans.reduce((sum, plan) => sum + plan.length, 0) > wholeRecordsMax) return true;
   let listings = 0;
-  for (const [, each] of plan) listings += Object.keys(each).length;
+  for (const plan of plans) for (const [, each] of plan) listings += Object.keys(each).length;
   return listings > wholeListingsMax;
 }
 
@@ -109,7 +109,7 @@ export async function storePlan(
   push: string,
   plan: PlannedListings,
 ): Promise<void> {
-  const pieces = isLarge(plan) ? [...piecesOf(plan)] : [plan];
+  const pieces = isLarge([plan]) ? [...piecesOf(plan)] : [plan];
   for (const [place, piece] of pieces.entries()) {
     const due = pace();
     if (due !== null) await due;

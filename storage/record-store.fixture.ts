@@ -1,6 +1,13 @@
 // Versions, heads and seals for the conformance suites of the record store.
 
-import type { RecordHead, RecordVersion, StoredSeal } from "./record-store.ts";
+import type {
+  RecordHead,
+  RecordStore,
+  RecordVersion,
+  StagedPage,
+  StagedPush,
+  StoredSeal,
+} from "./record-store.ts";
 
 let counter = 0;
 /** Unique across this run and earlier ones, so that stores which keep their contents can be used. */
@@ -49,4 +56,16 @@ export function head(record_id: string, changes: Partial<RecordHead> = {}): Reco
 
 export function seal(seal_id: string, changes: Partial<StoredSeal> = {}): StoredSeal {
   return { seal_id, envelope: '{"payloadType":"batch-seal","signatures":[]}', tree_size: 8, ...changes };
+}
+
+/** All that is staged, by id, read in pages of at most `limit`. */
+export async function stagedIn(store: RecordStore, limit: number): Promise<readonly StagedPush[]> {
+  const found: StagedPush[] = [];
+  for (let cursor: string | null = null; ; ) {
+    const page: StagedPage = await store.stagedPushes(cursor, limit);
+    if (page.pushes.length > limit) throw new Error(`A page of ${limit} has ${page.pushes.length} pushes.`);
+    found.push(...page.pushes);
+    if (page.cursor === null) return found.sort((a, b) => (a.push_id < b.push_id ? -1 : 1));
+    cursor = page.cursor;
+  }
 }

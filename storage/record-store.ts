@@ -82,6 +82,13 @@ export interface StagedPush {
   readonly staged_at_ms: number;
 }
 
+/** One page of what is staged. It may hold fewer pushes than requested, or none, while more pages follow. */
+export interface StagedPage {
+  readonly pushes: readonly StagedPush[];
+  /** Opaque cursor of the next page; null after the last page. */
+  readonly cursor: string | null;
+}
+
 export interface RecordStore {
   /** Keeps leaves of an incomplete push. Leaf `firstLeaf + i` is `leaves[i]`. */
   stageLeaves(pushId: string, firstLeaf: number, leaves: readonly Uint8Array[]): Promise<void>;
@@ -92,8 +99,11 @@ export interface RecordStore {
   /** Keeps a document that belongs to a staged push, for example `plan`. */
   putStagedDocument(pushId: string, name: string, body: string): Promise<void>;
   readStagedDocument(pushId: string, name: string): Promise<string | null>;
-  /** Pushes that have something staged, in ascending order of id, above `afterId`, at most `limit`. */
-  stagedPushes(afterId: string, limit: number): Promise<readonly StagedPush[]>;
+  /**
+   * Pushes that have something staged, at most `limit`, in an order of the store's own. One that is staged throughout is in one of the
+   * pages; one that is staged again meanwhile may be in several.
+   */
+  stagedPushes(cursor: string | null, limit: number): Promise<StagedPage>;
 
   putSeal(seal: StoredSeal): Promise<void>;
   readSeal(sealId: string): Promise<StoredSeal | null>;

@@ -30,7 +30,7 @@ import type {
   RenderReply,
   ReverseReply,
 } from "../messages/ads.ts";
-import type { CommandOf, Commands } from "../messages/protocol.ts";
+import type { CommandOf, Commands, DoneReply } from "../messages/protocol.ts";
 import { logRef, partsOf } from "../messages/refs.ts";
 import { type Decision, defineActor, type Effect, tell, type ViewOf } from "../system/definition.ts";
 import { defineJsonTable } from "../system/row-table.ts";
@@ -41,6 +41,7 @@ import {
   noRenders,
   resumesAt,
   type SpentOfDay,
+  withClick,
   withRender,
 } from "./render-bounds.ts";
 
@@ -93,14 +94,17 @@ export const adCampaignActor = defineActor<"ad-campaign", typeof adCampaignMachi
     "ad.remove": remove,
     "render.charge": charge,
     "renders.reverse": reverse,
+    "click.note": noteClick,
     "campaign.read": (_command, view) => {
       const now = money.read(view, "");
       return { reply: now === undefined ? null : reportOf(view, now) };
     },
     "renders.list": (_command, view) => ({
-      reply: companies.readAll(view).map(({ k2: company, value: { renders, reversed, last_at_ms } }) => ({
-        ...{ company, renders, reversed, last_at_ms },
-      })),
+      reply: companies
+        .readAll(view)
+        .map(({ k2: company, value: { renders, reversed, last_at_ms, days } }) => ({
+          ...{ company, renders, reversed, last_at_ms, days },
+        })),
     }),
     "ads.list": (_command, view) => ({
       reply: ads.readAll(view).flatMap(({ value }) => (value.facts === null ? [] : [value.facts])),
@@ -112,6 +116,7 @@ export const adCampaignActor = defineActor<"ad-campaign", typeof adCampaignMachi
     "ads.list": { reply: [] },
     "renders.list": { reply: [] },
     "renders.reverse": { reply: { status: "unknown" } },
+    "click.note": { reply: { status: "done" } },
     "ad.assign": { reply: { status: "campaign_unknown" } },
   },
   effects: {
@@ -134,6 +139,8 @@ function rowsFor(command: Commands<AdCampaignProtocol>): readonly RowSelection[]
         companies.select([command.company]),
         moneyRow,
       ];
+    case "click.note":
+      return [companies.select([command.company])];
     case "renders.reverse":
       return [companies.select([command.company]), moneyRow];
     case "renders.list":
@@ -281,6 +288,13 @@ function charge(command: Asked<"render.charge">, view: View): Decided<RenderRepl
     events: [{ type: "render.charged", ad_id, state: stateOf(next), ends_day }],
     puts: [kept, money.write("", next), companies.write(command.company, caused)],
   };
+}
+
+/** A click follows a render. */
+function noteClick({ company }: Asked<"click.note">, view: View): Decided<DoneReply> {
+  const known = companies.read(view, company);
+  const puts = known === undefined ? [] : [companies.write(company, withClick(known, view.nowMs))];
+  return { reply: { status: "done" }, puts };
 }
 
 /** See RB3 in render-bounds.ts. */

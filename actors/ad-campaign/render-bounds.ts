@@ -5,7 +5,7 @@
 //        less than 50 renders a day, 20 an hour and 100 in all, since a small campaign could not run otherwise.
 //   RB3. What is reversed is given back to the campaign, and not to the bounds of the company that caused it.
 
-import type { CampaignTerms } from "../messages/ads.ts";
+import type { CampaignTerms, DayOfCompany } from "../messages/ads.ts";
 
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
@@ -28,11 +28,15 @@ export interface CompanyRenders extends SpentOfDay {
   /** Renders that operators reversed. */
   readonly reversed: number;
   readonly last_at_ms: number;
+  readonly days: readonly DayOfCompany[];
 }
+
+/** Days that are kept of a company: a day and the week before it. */
+const daysMax = 8;
 
 export const noRenders: CompanyRenders = {
   ...{ day: 0, of_day: 0, hour: 0, of_hour: 0, spent: 0, given_back: 0, renders: 0, reversed: 0 },
-  last_at_ms: 0,
+  ...{ last_at_ms: 0, days: [] },
 };
 
 /** What a day may cost (RB1). */
@@ -68,7 +72,23 @@ export function withRender(before: CompanyRenders, amount: number, nowMs: number
     ...addToDay(before, amount, nowMs),
     ...{ hour, of_hour: amount + (before.hour === hour ? before.of_hour : 0) },
     ...{ spent: before.spent + amount, renders: before.renders + 1, last_at_ms: nowMs },
+    days: withStatement(before.days, "renders", nowMs),
   };
+}
+
+export function withClick(before: CompanyRenders, nowMs: number): CompanyRenders {
+  return { ...before, days: withStatement(before.days, "clicks", nowMs) };
+}
+
+function withStatement(
+  days: readonly DayOfCompany[],
+  kind: "renders" | "clicks",
+  nowMs: number,
+): readonly DayOfCompany[] {
+  const day = Math.floor(nowMs / dayMs);
+  const known = days.find((each) => each.day === day) ?? { day, renders: 0, clicks: 0 };
+  const earlier = days.filter((each) => each.day < day && each.day > day - daysMax);
+  return [...earlier, { ...known, [kind]: known[kind] + 1 }];
 }
 
 /** Whether a company causes more than it may with the render that it has been charged with here (RB2). */

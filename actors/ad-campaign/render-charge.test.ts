@@ -188,6 +188,23 @@ describe("what a day and one company may spend", () => {
     expect(renderOf("c6", 1)).toEqual(["day_spent"]);
   });
 
+  it("and each click are counted by day, for a day and the week before it", () => {
+    const day = midnight / (24 * hourMs);
+    const click = (company: string) => campaign.send({ type: "click.note", company });
+    for (let later = 0; later < 10; later += 1) {
+      campaign.nowMs = midnight + later * 24 * hourMs;
+      renderOf("c1", 1);
+      click("c1");
+    }
+    click("c1");
+    click("c2");
+    const [c1, ...others] = campaign.send({ type: "renders.list", after: "" });
+    expect(others).toEqual([]);
+    expect(c1?.days).toEqual(
+      Array.from({ length: 8 }, (_, at) => ({ day: day + 2 + at, renders: 1, clicks: at === 7 ? 2 : 1 })),
+    );
+  });
+
   it("is told to the advertiser by company, and given back by operators without giving room to the company (RB3)", () => {
     renderOf("c1", 40);
     renderOf("c2", 3);
@@ -202,9 +219,10 @@ describe("what a day and one company may spend", () => {
     expect(reverse("c9")).toEqual({ status: "unknown" });
     expect(entry().state).toBe("running");
     const last_at_ms = midnight;
+    const day = midnight / (24 * hourMs);
     expect(campaign.send({ type: "renders.list", after: "" })).toEqual([
-      { company: "c1", renders: 40, reversed: 40, last_at_ms },
-      { company: "c2", renders: 3, reversed: 0, last_at_ms },
+      { company: "c1", renders: 40, reversed: 40, last_at_ms, days: [{ day, renders: 40, clicks: 0 }] },
+      { company: "c2", renders: 3, reversed: 0, last_at_ms, days: [{ day, renders: 3, clicks: 0 }] },
     ]);
     expect(campaign.send({ type: "renders.list", after: "c1" })).toHaveLength(1);
     expect(renders()).toBe(43);

@@ -41,6 +41,15 @@ describe("an item", () => {
     expect(item()).toMatchObject({ state: "clicked", format: "card", clicked_at_ms: renderedAt + 5 });
   });
 
+  it("tells its campaign once that it was clicked", () => {
+    settle();
+    for (let times = 0; times < 2; times += 1) click();
+    const told = pool.effects.flatMap((effect) =>
+      effect.kind === "tell" && effect.message.type === "click.note" ? [effect] : [],
+    );
+    expect(told).toMatchObject([{ to: { kind: "ad-campaign", id: "b.spring" }, message: { company: "c" } }]);
+  });
+
   it("is clicked once, and for 24 hours", () => {
     settle();
     pool.nowMs = renderedAt + adClickMs + 1;

@@ -8,6 +8,7 @@ import { type AdPoolEvent, adPoolMachine, type PoolItem } from "../../machines/a
 import { adClickMs, adRepeatMs } from "../../protocol/limits.ts";
 import type { AdPoolProtocol, ClickReply, PoolReport } from "../messages/ads.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
+import { campaignRef } from "../messages/refs.ts";
 import { type Decision, defineActor, type Effect, tell, type ViewOf } from "../system/definition.ts";
 
 type View = ViewOf<typeof adPoolMachine>;
@@ -60,8 +61,10 @@ function click({ index, rendered_at_ms }: Asked<"item.click">, view: View): Deci
   if (view.nowMs > rendered_at_ms + adClickMs) return { reply: { status: "expired" } };
   const rendered: AdPoolEvent = { type: "item.rendered", index, format: null, at_ms: rendered_at_ms };
   const clicked: AdPoolEvent = { type: "item.clicked", index, at_ms: view.nowMs };
+  const { company } = view.snapshot.context;
   return {
     reply: { status: "clicked", clicked_at_ms: view.nowMs },
+    effects: [tell(campaignRef(item.business_uuid, item.campaign_id), { type: "click.note", company })],
     events: item.rendered_at_ms === null ? [rendered, clicked] : [clicked],
   };
 }

@@ -2,6 +2,7 @@
 
 import type { BusinessContext, BusinessEvent } from "../../machines/business.ts";
 import { holdThreshold } from "../../protocol/listings.ts";
+import { noteWork } from "../../std/work.ts";
 import type { AdmitReply } from "../messages/admission.ts";
 import type { BusinessCommand, HeldReason, Listings, PushPlan } from "../messages/business.ts";
 import type { Decision } from "../system/definition.ts";
@@ -103,7 +104,9 @@ function sameSet(a: readonly string[], b: readonly string[]): boolean {
 
 /** The listings as they will be before this push: the applied ones, overlaid by the pending pushes, oldest first. */
 function holdQuestion(plan: PushPlan, context: BusinessContext, view: BusinessView) {
-  const overlay = new Map<string, Listings>(plan.earlier.flat());
+  const planned = plan.earlier.flat();
+  noteWork("value", planned.length);
+  const overlay = new Map<string, Listings>(planned);
   const applied = (recordId: string): Listings => {
     const head = heads.read(view, recordId);
     return head?.live ? head.listings : {};

@@ -3,6 +3,7 @@
 //       nothing.
 //   V2. Pushes that are accepted and not applied yet count as if they were applied: this batch would be numbered after them.
 
+import { noteWork } from "../../std/work.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
 import type { PlannedVersion, PreviewReply } from "../messages/admission.ts";
 import type { BusinessCommand, PushPlan } from "../messages/business.ts";
@@ -15,7 +16,9 @@ import type { BusinessView } from "./view.ts";
 type PreviewCommand = Extract<BusinessCommand, { type: "push.preview" }>;
 
 export function plannedRecords(plan: PushPlan): readonly string[] {
-  return [...new Set([plan.listings, ...plan.earlier].flat().map(([recordId]) => recordId))];
+  const planned = [plan.listings, ...plan.earlier].flat();
+  noteWork("value", planned.length);
+  return [...new Set(planned.map(([recordId]) => recordId))];
 }
 
 export function selectForPreview({ push_id, plan, root }: PreviewCommand): readonly RowSelection[] {
@@ -45,7 +48,12 @@ function waitingNumbers({ push_id, plan }: PreviewCommand, view: BusinessView): 
   const others = plan.pending.filter((id) => id !== push_id);
   for (const [index, listings] of plan.earlier.entries()) {
     const number = admissions.read(view, others[index] ?? "")?.number ?? Number.POSITIVE_INFINITY;
-    for (const [recordId] of listings) numbers.set(recordId, [...(numbers.get(recordId) ?? []), number]);
+    noteWork("value", listings.length);
+    for (const [recordId] of listings) {
+      const known = numbers.get(recordId);
+      if (known === undefined) numbers.set(recordId, [number]);
+      else known.push(number);
+    }
   }
   return numbers;
 }

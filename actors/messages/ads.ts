@@ -83,6 +83,15 @@ export interface RendersOfCompany {
   readonly renders: number;
   readonly reversed: number;
   readonly last_at_ms: number;
+  /** The newest days on which it rendered or was clicked, oldest first. */
+  readonly days: readonly DayOfCompany[];
+}
+
+/** What one AI company stated of a campaign on a day: its number since 1970. */
+export interface DayOfCompany {
+  readonly day: number;
+  readonly renders: number;
+  readonly clicks: number;
 }
 
 /** Why a render is not charged, and so is none. */
@@ -141,6 +150,8 @@ export interface AdCampaignProtocol {
    * gives back what came since.
    */
   "renders.reverse"(command: { readonly company: string }): ReverseReply;
+  /** From a pool: one of its items was clicked. */
+  "click.note"(command: { readonly company: string }): DoneReply;
   /** Read-only. Null for a campaign that was never accepted. */
   "campaign.read"(): CampaignReport | null;
   /** Read-only: what companies rendered, in the order of their ids, 100 at most, after one. */

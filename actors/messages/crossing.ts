@@ -143,6 +143,7 @@ const adCampaign: Readonly<Record<keyof AdCampaignProtocol, Crossing>> = {
   "ad.remove": "ask",
   "render.charge": "ask",
   "renders.reverse": "ask",
+  "click.note": "deliver",
   "campaign.read": "ask",
   "renders.list": "ask",
   "ads.list": "ask",

@@ -53,7 +53,7 @@ export interface OpsWorld extends AsyncDisposable {
 const noAudit = async () => ({ readable: false, entries: [] });
 /** No party, record or ad is there to be found. */
 const nobodyRegistered = {
-  records: { stagedPushes: async () => [], readHead: async () => null },
+  records: { stagedPushes: async () => ({ pushes: [], cursor: null }), readHead: async () => null },
   register: {
     ...{ party: () => null, mandates: async () => [], ads: { live: () => [] } },
     certifiedNames: { named: () => [] },

@@ -31,10 +31,11 @@ function storeOf(staged: readonly (readonly [string, number])[], uploads: readon
   const deps: PassiveDeps = {
     store: { listActors: async (_kind, _after, limit) => uploads.slice(0, limit) },
     records: {
-      stagedPushes: async (after, limit) => {
+      stagedPushes: async (cursor, limit) => {
         listings += 1;
-        const page = staged.filter(([id]) => id > after).slice(0, limit);
-        return page.map(([push_id, staged_at_ms]) => ({ push_id, staged_at_ms }));
+        const page = staged.filter(([id]) => id > (cursor ?? "")).slice(0, limit);
+        const pushes = page.map(([push_id, staged_at_ms]) => ({ push_id, staged_at_ms }));
+        return { pushes, cursor: pushes.length < limit ? null : (pushes.at(-1)?.push_id ?? null) };
       },
     },
     inspect: async () => ({ context: { pushId: "imported" } }),

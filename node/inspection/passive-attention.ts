@@ -11,7 +11,7 @@ import type { BulkUploadContext } from "../../machines/bulk-upload.ts";
 import type { ActorRow } from "../../ops/inspection-shapes.ts";
 import { Semaphore } from "../../std/semaphore.ts";
 import type { ActorRef, ActorStore } from "../../storage/actor-store.ts";
-import type { RecordStore } from "../../storage/record-store.ts";
+import type { RecordStore, StagedPage } from "../../storage/record-store.ts";
 
 export interface PassiveAttention {
   readonly rows: readonly ActorRow[];
@@ -83,17 +83,17 @@ interface Ids {
 
 async function stagedIds({ records, nowMs }: PassiveDeps): Promise<Ids> {
   const untilMs = nowMs() - freshMs;
-  const ids: string[] = [];
+  const found = new Set<string>();
   let listed = 0;
-  for (let after = ""; ; ) {
-    const page = await records.stagedPushes(after, idsPerRead);
-    for (const { push_id, staged_at_ms } of page) if (staged_at_ms <= untilMs) ids.push(push_id);
-    const last = page.at(-1);
-    listed += page.length;
-    if (last === undefined || page.length < idsPerRead)
-      return { ids: ids.slice(0, readMax), isComplete: ids.length <= readMax };
-    if (ids.length > readMax || listed >= stagedMax) return { ids: ids.slice(0, readMax), isComplete: false };
-    after = last.push_id;
+  for (let cursor: string | null = null; ; ) {
+    const page: StagedPage = await records.stagedPushes(cursor, idsPerRead);
+    for (const { push_id, staged_at_ms } of page.pushes) if (staged_at_ms <= untilMs) found.add(push_id);
+    listed += page.pushes.length;
+    const ids = [...found].slice(0, readMax);
+    if (found.size > readMax || page.cursor === null)
+      return { ids, isComplete: found.size <= readMax && page.cursor === null };
+    if (listed >= stagedMax) return { ids, isComplete: false };
+    cursor = page.cursor;
   }
 }
 

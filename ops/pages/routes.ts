@@ -13,6 +13,7 @@ import type { ComponentChild } from "preact";
 import { h } from "preact";
 import { parseTimestamp } from "../../protocol/identifiers.ts";
 import { ok } from "../../protocol/result.ts";
+import type { OperatorCampaigns } from "../../service/campaign-renders.ts";
 import { failureAnswer } from "../../service/failure.ts";
 import type { Revocations } from "../../service/revocations.ts";
 import type { Takedowns as OpsTakedowns } from "../../service/takedowns.ts";
@@ -32,6 +33,7 @@ import {
   frame,
   nodesPath,
   refusalsPath,
+  rendersPath,
   takedownsPath,
   uiBase,
 } from "./views/frame.ts";
@@ -42,6 +44,7 @@ import { Nodes } from "./views/nodes.ts";
 import { Overview, type OverviewData } from "./views/overview.ts";
 import { Push } from "./views/push.ts";
 import { Refusals } from "./views/refusals.ts";
+import { rendersList } from "./views/renders.ts";
 import { SignIn } from "./views/sign-in.ts";
 import { Takedowns } from "./views/takedowns.ts";
 
@@ -51,6 +54,7 @@ export interface PagesDeps {
   readonly cluster: Pick<ClusterOps, "state"> | null;
   readonly revocations: Pick<Revocations, "key" | "acts">;
   readonly takedowns: Pick<OpsTakedowns, "inForce">;
+  readonly campaigns: Pick<OperatorCampaigns, "unusual">;
   readonly logger: FastifyBaseLogger;
 }
 
@@ -75,11 +79,11 @@ function query(...names: readonly string[]) {
 }
 
 export function addPages(server: FastifyInstance, deps: PagesDeps): void {
-  const { inspection, cluster, revocations, takedowns, logger } = deps;
+  const { inspection, cluster, revocations, takedowns, campaigns, logger } = deps;
   const failed = (detail: unknown) => logger.warn({ err: detail }, "a part of the pages could not be made");
   const entry = new URL("./browser/main.ts", import.meta.url);
   const made: Made = {
-    ...{ inspection, cluster, revocations, takedowns, failed },
+    ...{ inspection, cluster, revocations, takedowns, campaigns, failed },
     layouts: createLayouts(failed),
     assets: createAssets({ entry, base: `${uiBase}assets/`, failed }),
   };
@@ -115,6 +119,9 @@ export function addPages(server: FastifyInstance, deps: PagesDeps): void {
     async (request, reply) => refusalsPage(reply, made, request.query),
   );
   server.get(takedownsPath, asPage, async (_request, reply) => takedownsPage(reply, made));
+  server.get<{ Querystring: Query }>(rendersPath, { ...asPage, ...query("after") }, async (request, reply) =>
+    rendersPage(reply, made, request.query["after"] ?? ""),
+  );
   server.get<{ Querystring: Query }>(auditPath, { ...asPage, ...query("before") }, async (request, reply) =>
     auditLogPage(reply, made, textOf(request.query["before"])),
   );
@@ -268,6 +275,11 @@ async function refusalsPage(reply: FastifyReply, made: Made, given: Query): Prom
 async function takedownsPage(reply: FastifyReply, made: Made): Promise<FastifyReply> {
   const content = island("takedowns", Takedowns, { language, list: made.takedowns.inForce() });
   return show(reply, made, { title: texts.takedowns.title, current: "takedowns", content });
+}
+
+async function rendersPage(reply: FastifyReply, made: Made, after: string): Promise<FastifyReply> {
+  const content = rendersList(await made.campaigns.unusual(after), texts);
+  return show(reply, made, { title: texts.renders.title, current: "renders", content });
 }
 
 async function auditLogPage(reply: FastifyReply, made: Made, before: string | null): Promise<FastifyReply> {

@@ -191,6 +191,34 @@ export const campaignRenders = named(
 );
 export type CampaignRenders = Of<typeof campaignRenders>;
 
+export const unusualRenders = named(
+  "UnusualAdRenders",
+  object({
+    unusual: described(
+      listOf(
+        object({
+          business_uuid: uuid,
+          campaign_id: anyText,
+          company_uuid: uuid,
+          day: described(anyText, "`YYYY-MM-DD` (UTC): today or yesterday."),
+          of: oneOf(["renders", "clicks"]),
+          count: described(countOfRenders, "How many the company confirmed on the day."),
+          usual: described(
+            countOfRenders,
+            "The mean of its own days of the week before; without such a day, of the campaign's other companies on that day. Rounded.",
+          ),
+        }),
+      ),
+      "Companies that rendered at least 20 times on a day, or clicked 10 times, and more than three times as often as usual.",
+    ),
+    next_after: described(
+      nullable(anyText),
+      "`after` of the next page, which has further campaigns; null on the last.",
+    ),
+  }),
+);
+export type UnusualRenders = Of<typeof unusualRenders>;
+
 export const adAnswer = named(
   "PublishedAd",
   object({

@@ -107,7 +107,7 @@ const activities: readonly Mutant[] = [
       ...bound(records),
       putSeal: async (seal) => {
         await records.putSeal(seal);
-        for (const { push_id } of await records.stagedPushes("", 100)) {
+        for (const { push_id } of (await records.stagedPushes(null, 100)).pushes) {
           changed();
           await records.dropStaged(push_id);
         }

@@ -13,7 +13,7 @@ describe("the simulator's records", () => {
     await store.putStagedDocument("a", "plan", "{}");
     nowMs = 2_000;
     await store.stageLeaves("a", 0, leaves);
-    expect(await store.stagedPushes("", 5)).toEqual([{ push_id: "a", staged_at_ms: 2_000 }]);
+    expect((await store.stagedPushes(null, 5)).pushes).toEqual([{ push_id: "a", staged_at_ms: 2_000 }]);
     await store.dropStaged("a", 1_999);
     expect([await store.loadLeaves("a", 0, 5), await store.readStagedDocument("a", "plan")]).toEqual([
       leaves,
@@ -24,6 +24,6 @@ describe("the simulator's records", () => {
       [],
       null,
     ]);
-    expect(await store.stagedPushes("", 5)).toEqual([]);
+    expect((await store.stagedPushes(null, 5)).pushes).toEqual([]);
   });
 });

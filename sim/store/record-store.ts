@@ -9,7 +9,7 @@ import type {
   RecordStore,
   RecordVersion,
   ServedRecord,
-  StagedPush,
+  StagedPage,
   StoredSeal,
   VersionDate,
   VersionId,
@@ -121,18 +121,19 @@ class SimRecordStore implements RecordStore {
     return this.#read((region) => this.#documents.read(region, `${pushId}/${name}`)?.body ?? null);
   }
 
-  stagedPushes(afterId: string, limit: number): Promise<readonly StagedPush[]> {
+  stagedPushes(cursor: string | null, limit: number): Promise<StagedPage> {
     return this.#read((region) => {
       const newest = new Map<string, number>();
       for (const { pushId, stagedAtMs } of [
         ...this.#leaves.values(region),
         ...this.#documents.values(region),
       ])
-        if (pushId > afterId) newest.set(pushId, Math.max(newest.get(pushId) ?? 0, stagedAtMs));
-      return [...newest]
+        if (pushId > (cursor ?? "")) newest.set(pushId, Math.max(newest.get(pushId) ?? 0, stagedAtMs));
+      const pushes = [...newest]
         .map(([push_id, staged_at_ms]) => ({ push_id, staged_at_ms }))
         .sort((a, b) => (a.push_id < b.push_id ? -1 : 1))
         .slice(0, limit);
+      return { pushes, cursor: pushes.length < limit ? null : (pushes.at(-1)?.push_id ?? null) };
     });
   }
 

@@ -75,6 +75,16 @@ export async function openStoreIn<S>(
   };
 }
 
+/** The most deleted rows that a read of the table has passed over on the node that answers. */
+export async function mostPassedOver(session: CassandraSession, table: string): Promise<number> {
+  const { rows } = await session.execute(
+    "SELECT max FROM system_views.tombstones_per_read WHERE keyspace_name = ? AND table_name = ?",
+    [session.keyspace, table],
+    { idempotent: true },
+  );
+  return Number(rows[0]?.["max"]);
+}
+
 /** The cluster store of every region under test, as its conformance suites open it. */
 export function openClusterStoreIn(keyspace: TestKeyspace): OpenClusterStore {
   const sessions: CassandraSession[] = [];

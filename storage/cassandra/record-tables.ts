@@ -24,11 +24,14 @@ const records: readonly string[] = [
      PRIMARY KEY (push_id, first, leaves)) WITH ${compaction}`,
   `CREATE TABLE IF NOT EXISTS staged_document (
      push_id text, name text, body text, PRIMARY KEY (push_id, name)) WITH ${compaction}`,
-  // The pushes that have anything staged, with the stamp of the newest of it. If a row reappears after gc_grace, it names
-  // a push with nothing staged, which is dropped once more; tombstones would slow down every listing.
+  // The pushes that have anything staged, by slots of five minutes, with the stamp of the newest of it, and the place of each push.
+  // A row of a slot is struck out, never deleted; one that reappears with its slot goes with it again (staged-list.ts).
   `CREATE TABLE IF NOT EXISTS staged_push (
-     shard smallint, push_id text, stamp bigint, PRIMARY KEY (shard, push_id))
-   WITH gc_grace_seconds = 600 AND ${compaction}`,
+     region text, slot bigint, push_id text, stamp bigint, dropped bigint,
+     PRIMARY KEY ((region, slot), push_id)) WITH ${compaction}`,
+  `CREATE TABLE IF NOT EXISTS staged_of_push (
+     push_id text PRIMARY KEY, region text, slot bigint, stamp bigint) WITH ${compaction}`,
+  "CREATE TABLE IF NOT EXISTS staged_floor (list text, region text, slot bigint, PRIMARY KEY (list, region))",
 ];
 
 /** Receipts and their batches. */

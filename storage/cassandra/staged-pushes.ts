@@ -1,5 +1,5 @@
 // What is staged of incomplete pushes, in Cassandra.
-//   P1. A push is listed before anything of it is stored, and until everything of it is gone.
+//   P1. A push is listed before anything of it is stored, and until everything of it is gone (staged-list.ts).
 //   P2. A drop removes what was staged up to the newest stamp in the list, whatever the dropping node's clock says: a push
 //       that is staged again later is not touched (W4 in write-timestamps.ts), not even during the drop (R6).
 //   P3. A row contains several consecutive leaves, because a row costs the engine as much as its bytes. Rows may overlap
@@ -7,11 +7,11 @@
 //       row is replaced only by one with exactly the same leaves.
 
 import { concatBytes } from "../../protocol/bytes.ts";
-import { Semaphore } from "../../std/semaphore.ts";
-import type { RecordStore, StagedPush } from "../record-store.ts";
-import { bucketOf } from "./buckets.ts";
+import type { Semaphore } from "../../std/semaphore.ts";
+import type { RecordStore } from "../record-store.ts";
 import { bytesOf, numberOf, textOf } from "./columns.ts";
 import { type CassandraSession, type CqlRow, executeAll, type StatementOptions } from "./session.ts";
+import { StagedList } from "./staged-list.ts";
 import { msOfStamp, type WriteTimestamps } from "./write-timestamps.ts";
 
 type StagedPushes = Pick<
@@ -19,13 +19,6 @@ type StagedPushes = Pick<
   "stageLeaves" | "loadLeaves" | "dropStaged" | "putStagedDocument" | "readStagedDocument" | "stagedPushes"
 >;
 
-/**
- * Partitions of the list of pushes. Ids have no order in time, so a listing walks over all that was dropped within the table's grace of
- * ten minutes: at a hundred pushes a second, a thousand rows of each partition. Changing the number loses what is listed.
- */
-const shards = 64;
-/** A listing is no flood, and ends at the first read that fails: the driver gives a connection up after 64 time-outs. */
-const readsAtOnce = 8;
 /** Maximum leaves and bytes in one row: far below the engine's limits, and enough to keep rows few. */
 const leavesPerRow = 100;
 const bytesPerRow = 256 * 1024;
@@ -33,10 +26,6 @@ const bytesPerRow = 256 * 1024;
 const rowsPerPage = 32;
 
 const cql = {
-  list: "INSERT INTO staged_push (shard, push_id, stamp) VALUES (?, ?, ?) USING TIMESTAMP ?",
-  listed: "SELECT stamp FROM staged_push WHERE shard = ? AND push_id = ?",
-  unlist: "DELETE FROM staged_push USING TIMESTAMP ? WHERE shard = ? AND push_id = ?",
-  pushes: "SELECT push_id, stamp FROM staged_push WHERE shard = ? AND push_id > ? LIMIT ?",
   stage: `INSERT INTO staged_leaves (push_id, first, leaves, ends, bytes) VALUES (?, ?, ?, ?, ?)
     USING TIMESTAMP ?`,
   leaves: `SELECT first, ends, bytes, WRITETIME(bytes) AS stamp FROM staged_leaves
@@ -60,15 +49,11 @@ export function stagedPushesIn(
   session: CassandraSession,
   { lanes, stamps, put }: StagingOptions,
 ): StagedPushes {
-  const list = async (pushId: string): Promise<number> => {
-    const stamp = stamps.rising();
-    await session.execute(cql.list, [shardOf(pushId), pushId, stamp, stamp], put);
-    return stamp;
-  };
+  const list = new StagedList(session, stamps, put);
   return {
     stageLeaves: async (pushId, firstLeaf, leaves) => {
       if (leaves.length === 0) return;
-      const stamp = await list(pushId);
+      const stamp = await list.add(pushId);
       const rows = slices(leaves).map(([from, end]) => {
         const { ends, bytes } = packLeaves(leaves.slice(from, end));
         return [pushId, firstLeaf + from, end - from, ends, bytes, stamp];
@@ -80,16 +65,16 @@ export function stagedPushesIn(
       const rows = await executeAll(session, cql.leaves, params, { ...plain, fetchSize: rowsPerPage });
       return leavesIn(rows, firstLeaf, count).filter((leaf) => leaf !== undefined);
     },
-    dropStaged: (pushId, untilMs = Number.POSITIVE_INFINITY) => drop(session, pushId, untilMs),
+    dropStaged: (pushId, untilMs = Number.POSITIVE_INFINITY) => drop(session, list, { pushId, untilMs }),
     putStagedDocument: async (pushId, name, body) => {
-      const stamp = await list(pushId);
+      const stamp = await list.add(pushId);
       await session.execute(cql.putDocument, [pushId, name, body, stamp], put);
     },
     readStagedDocument: async (pushId, name) => {
       const { rows } = await session.execute(cql.document, [pushId, name], plain);
       return rows[0] === undefined ? null : textOf(rows[0]["body"]);
     },
-    stagedPushes: (afterId, limit) => listPushes(session, afterId, limit),
+    stagedPushes: (cursor, limit) => list.page(cursor, limit),
   };
 }
 
@@ -147,39 +132,16 @@ function slices(leaves: readonly Uint8Array[]): readonly (readonly [number, numb
 }
 
 /** See P2. A concurrent writer stages under a later stamp. */
-async function drop(session: CassandraSession, pushId: string, untilMs: number): Promise<void> {
-  const { rows } = await session.execute(cql.listed, [shardOf(pushId), pushId], plain);
-  if (rows[0] === undefined) return;
-  const stamp = numberOf(rows[0]["stamp"]);
-  if (msOfStamp(stamp) > untilMs) return;
-  await Promise.all([
-    session.execute(cql.dropLeaves, [stamp, pushId], plain),
-    session.execute(cql.dropDocuments, [stamp, pushId], plain),
-  ]);
-  await session.execute(cql.unlist, [stamp, shardOf(pushId), pushId], plain);
-}
-
-async function listPushes(
+async function drop(
   session: CassandraSession,
-  afterId: string,
-  limit: number,
-): Promise<readonly StagedPush[]> {
-  const reads = Array.from(
-    { length: shards },
-    (_, shard) => () => executeAll(session, cql.pushes, [shard, afterId, limit], plain),
-  );
-  const pushes = (await new Semaphore(readsAtOnce).all(reads)).flat().map((row) => ({
-    push_id: textOf(row["push_id"]),
-    staged_at_ms: msOfStamp(numberOf(row["stamp"])),
-  }));
-  return pushes.toSorted((a, b) => inByteOrder(a.push_id, b.push_id)).slice(0, limit);
-}
-
-/** Ids are ASCII, whose code units equal their bytes. */
-function inByteOrder(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
-}
-
-function shardOf(pushId: string): number {
-  return bucketOf(pushId, shards);
+  list: StagedList,
+  { pushId, untilMs }: { readonly pushId: string; readonly untilMs: number },
+): Promise<void> {
+  const place = await list.placeOf(pushId);
+  if (place === null || msOfStamp(place.stamp) > untilMs) return;
+  await Promise.all([
+    session.execute(cql.dropLeaves, [place.stamp, pushId], plain),
+    session.execute(cql.dropDocuments, [place.stamp, pushId], plain),
+  ]);
+  await list.remove(pushId, place);
 }

@@ -3,11 +3,11 @@
 //       covered by an earlier hint writes none.
 //   H2. A hint goes into the slot (ten seconds) of its time, but never into one that is over: so everything behind the floor,
 //       the first slot that may contain any, stays empty.
-//   H3. A hint is removed only when it is over and older than any commit that may still be on its way, a serial read of
-//       the actor says that it is not due, and a hint for the time that the actor then names has been written.
-//       A slot that has been read stays a partition of deleted rows until the floor has passed it, and every read walks over them:
-//       so a slot is short, and as many hints as Cassandra walks over are ten thousand a second of a region.
-//   H4. A hint that is not removed is checked again: a superfluous hint costs a read, a missing one loses work.
+//   H3. A hint is settled once its slot is over, when no commit that relies on it can be on its way any more: a serial read of the actor
+//       says when it has to be woken, and a hint for that time is written, unless one in a later slot is known.
+//   H4. A hint that is not settled is checked again: a superfluous hint costs a read, a missing one loses work.
+//   H5. Hints are deleted by whole slots: a slot goes when it is over and all of its hints are settled. So no read passes over rows
+//       that were deleted, however many hints there are.
 
 import { BoundedMap } from "../../std/bounded-map.ts";
 import type { ActorRef } from "../actor-store.ts";
@@ -33,9 +33,29 @@ interface Hint extends DueActor {
   readonly hintedAtMs: number;
 }
 
+interface SlotPart {
+  readonly region: string;
+  readonly slot: number;
+  /** Hints for later times are not read. */
+  readonly untilMs: number;
+}
+
+interface HintPage extends SlotPart {
+  readonly hints: readonly Hint[];
+  readonly next: string | null;
+}
+
+/** Whether more hints are wanted. */
+type Take = (hints: readonly Hint[], isOver: boolean) => Promise<boolean>;
+type ActorWake = NonNullable<Awaited<ReturnType<typeof readWake>>>;
+
+const everMs = Number.MAX_SAFE_INTEGER;
 export const slotMs = 10_000;
-/** Number of slots that another node, whose clock is behind or which is writing, may not consider over yet: above `writeMs` and `skewMs`. */
-const openSlots = 6;
+/**
+ * Number of slots that may not be over yet: another node, whose clock is behind, may be writing into them, or a commit that relies on
+ * a hint in them may be on its way. Above `writeMs`, and a minute, and `skewMs`.
+ */
+const openSlots = 8;
 /** How far back a new region's floor is: before anything that another node may be writing at the same time. */
 const firstSlots = 12;
 /** A hint is written within this time after its slot was chosen, or else written again. */
@@ -46,19 +66,18 @@ const relianceMs = 15_000;
 const commitMs = 10_000;
 /** Maximum clock skew between nodes, with a margin. */
 const skewMs = 3_000;
-/** No commit is on its way for longer than this (H3). */
-const graceMs = 60_000;
-/** How soon a hint that was found not due is checked again. */
+/** How soon a hint that was found not due is checked again, at first; after that, when it has become twice as old. */
 const lookAgainMs = 10_000;
-const staleMax = 20_000;
+/** Hints that are remembered: those of a minute and a half, at a thousand a second. */
+const staleMax = 100_000;
+const settled = Number.POSITIVE_INFINITY;
 const pageRows = 500;
 const lanes = 8;
 
 const cql = {
   hint: `INSERT INTO actor_wake (region, slot, wake_at, kind, id, hinted_at) VALUES (?, ?, ?, ?, ?, ?)`,
-  remove: "DELETE FROM actor_wake WHERE region = ? AND slot = ? AND wake_at = ? AND kind = ? AND id = ?",
+  remove: "DELETE FROM actor_wake WHERE region = ? AND slot = ?",
   slot: "SELECT wake_at, kind, id, hinted_at FROM actor_wake WHERE region = ? AND slot = ? AND wake_at <= ?",
-  any: "SELECT wake_at FROM actor_wake WHERE region = ? AND slot = ? LIMIT 1",
   floor: "SELECT slot FROM actor_wake_floor WHERE region = ?",
   // The slot number is used as the write timestamp: the higher of two floors wins, in whatever order they are written.
   raise: "INSERT INTO actor_wake_floor (region, slot) VALUES (?, ?) USING TIMESTAMP ?",
@@ -79,8 +98,10 @@ export class WakeHints {
   readonly #session: CassandraSession;
   readonly #options: WakeHintsOptions;
   readonly #floors = new Map<string, number>();
-  /** Hints that were not due, and when to check them again. */
+  /** Hints that were not due, and when to check them again; never those that are settled. */
   readonly #stale = new BoundedMap<string, number>(staleMax);
+  /** The hint in the highest slot of each actor that was found due (H3). */
+  readonly #newest = new BoundedMap<string, Hint>(staleMax);
 
   constructor(session: CassandraSession, options: WakeHintsOptions) {
     this.#session = session;
@@ -106,9 +127,9 @@ export class WakeHints {
   async due(regions: readonly string[], nowMs: number, limit: number): Promise<readonly DueActor[]> {
     const found = new Map<string, DueActor>();
     for (const region of regions) {
-      await this.#walk(region, nowMs, async (hints) => {
-        for (const due of await this.#check(hints, regions, nowMs)) {
-          found.set(`${due.ref.kind}\n${due.ref.id}`, due);
+      await this.#walk(region, nowMs, async (hints, isOver) => {
+        for (const due of await this.#check(hints, { regions, nowMs, isOver })) {
+          found.set(actorOf(due.ref), due);
         }
         return found.size < limit;
       });
@@ -117,92 +138,105 @@ export class WakeHints {
     return [...found.values()].sort((a, b) => a.wakeAtMs - b.wakeAtMs).slice(0, limit);
   }
 
-  /** Passes the region's hints up to `nowMs`, page by page, to `take` until it wants no more. */
-  async #walk(
-    region: string,
-    nowMs: number,
-    take: (hints: readonly Hint[]) => Promise<boolean>,
-  ): Promise<void> {
+  /** Passes the region's hints up to `nowMs`, and all of slots that are over, page by page, to `take` until it wants no more. */
+  async #walk(region: string, nowMs: number, take: Take): Promise<void> {
     const first = await this.#floor(region);
-    const last = slotOf(Math.max(nowMs, this.#options.now() + skewMs));
-    let isFloor = true;
+    const realMs = this.#options.now();
+    const last = slotOf(Math.max(nowMs, realMs + skewMs));
+    const lastOver = slotOf(realMs) - openSlots;
     for (let from = first; from <= last; from += lanes) {
       const slots = Array.from({ length: Math.min(lanes, last - from + 1) }, (_, lane) => from + lane);
-      const pages = await Promise.all(slots.map((slot) => this.#page(region, slot, nowMs)));
-      const full = pages.findIndex(({ hints }) => hints.length > 0);
-      const empty = full < 0 ? slots : slots.slice(0, full);
-      if (isFloor) isFloor = await this.#close(region, empty, slots.length);
-      for (const [lane, slot] of slots.entries()) {
-        let page = pages[lane];
-        while (page !== undefined) {
-          if (page.hints.length > 0 && !(await take(page.hints))) return;
-          page = page.next === null ? undefined : await this.#page(region, slot, nowMs, page.next);
-        }
+      const pages = await Promise.all(
+        slots.map((slot) => this.#page({ region, slot, untilMs: slot <= lastOver ? everMs : nowMs })),
+      );
+      let isWanted = true;
+      let floor = from;
+      for (const page of pages) {
+        const isOver = page.slot <= lastOver;
+        isWanted = await this.#takeSlot(page, (hints) => take(hints, isOver));
+        if (!isWanted) break;
+        if (isOver) floor = page.slot + 1;
+        if (isOver && page.hints.length > 0)
+          await this.#session.execute(cql.remove, [region, page.slot], { idempotent: true });
       }
+      if (floor > from) await this.#raise(region, floor);
+      if (!isWanted) return;
     }
   }
 
-  async #page(region: string, slot: number, nowMs: number, pageState?: string) {
-    const page = await this.#session.execute(cql.slot, [region, slot, nowMs], {
+  /** Passes on the hints of a slot, of which this is the first page; whether `take` wanted them all. */
+  async #takeSlot(first: HintPage, take: (hints: readonly Hint[]) => Promise<boolean>): Promise<boolean> {
+    let page = first;
+    for (;;) {
+      if (page.hints.length > 0 && !(await take(page.hints))) return false;
+      if (page.next === null) return true;
+      page = await this.#page(page, page.next);
+    }
+  }
+
+  async #page({ region, slot, untilMs }: SlotPart, pageState?: string): Promise<HintPage> {
+    const page = await this.#session.execute(cql.slot, [region, slot, untilMs], {
       idempotent: true,
       fetchSize: pageRows,
       ...(pageState === undefined ? {} : { pageState }),
     });
-    return { hints: page.rows.map((row) => toHint(region, slot, row)), next: page.pageState };
+    const hints = page.rows.map((row) => toHint(region, slot, row));
+    return { region, slot, untilMs, hints, next: page.pageState };
   }
 
-  /** Returns those of `hints` that are really due; the others are corrected (H3). */
+  /** Returns those of `hints` that are really due; if their slot is over, all of them are settled (H3). */
   async #check(
     hints: readonly Hint[],
-    regions: readonly string[],
-    nowMs: number,
+    about: { readonly regions: readonly string[]; readonly nowMs: number; readonly isOver: boolean },
   ): Promise<readonly DueActor[]> {
+    const { regions, nowMs, isOver } = about;
     const due: DueActor[] = [];
     const realMs = this.#options.now();
-    const open = hints.filter((hint) => (this.#stale.get(keyOf(hint)) ?? 0) <= realMs);
+    const open = hints.filter((hint) => {
+      const againMs = this.#stale.get(keyOf(hint)) ?? 0;
+      return isOver ? againMs !== settled : againMs <= realMs;
+    });
     await eachOf(open, async (hint) => {
-      const truth = await readWake(this.#session, hint.ref, "LOCAL_QUORUM");
-      const isOurs = truth !== null && regions.includes(truth.home);
-      if (isOurs && truth.wakeAtMs !== null && truth.wakeAtMs <= nowMs) {
-        due.push({ ref: hint.ref, wakeAtMs: truth.wakeAtMs });
-      } else await this.#settle(hint, realMs, truth?.wakeAtMs ?? null);
+      const truth = await readWake(this.#session, hint.ref, isOver ? "LOCAL_SERIAL" : "LOCAL_QUORUM");
+      const wakeAtMs = truth?.wakeAtMs ?? null;
+      const isDue = truth !== null && regions.includes(truth.home) && wakeAtMs !== null && wakeAtMs <= nowMs;
+      if (isDue) due.push({ ref: hint.ref, wakeAtMs });
+      if (isOver) await this.#settle(hint, truth);
+      else if (isDue) this.#noteDue(hint);
+      else this.#stale.set(keyOf(hint), againAt(hint, { realMs, wakeAtMs }));
     });
     return due;
   }
 
-  /** H3, H4: removes a hint that is over and not due. */
-  async #settle(hint: Hint, nowMs: number, wakeAtMs: number | null): Promise<void> {
-    const againMs = nowMs + lookAgainMs;
-    this.#stale.set(
-      keyOf(hint),
-      wakeAtMs === null || wakeAtMs <= nowMs ? againMs : Math.min(againMs, wakeAtMs),
-    );
-    if (hint.wakeAtMs > nowMs - skewMs || hint.hintedAtMs > nowMs - graceMs) return;
-    const truth = await readWake(this.#session, hint.ref, "LOCAL_SERIAL");
+  #noteDue(hint: Hint): void {
+    const actor = actorOf(hint.ref);
+    const known = this.#newest.get(actor);
+    if (known === undefined || known.region !== hint.region || known.slot < hint.slot)
+      this.#newest.set(actor, hint);
+  }
+
+  /** See H3. Of an actor that stays due, one hint goes on, in whatever slots several nodes wrote theirs. */
+  async #settle(hint: Hint, truth: ActorWake | null): Promise<void> {
     if (truth !== null && truth.wakeAtMs !== null) {
-      await this.write(truth.home, hint.ref, truth.wakeAtMs);
+      const { home, wakeAtMs } = truth;
+      const newest = this.#newest.get(actorOf(hint.ref));
+      const isKnown =
+        newest !== undefined &&
+        newest.region === home &&
+        newest.wakeAtMs <= wakeAtMs &&
+        (newest.slot > hint.slot || newest.region !== hint.region);
+      if (!isKnown) await this.write(home, hint.ref, wakeAtMs);
     }
-    const { region, slot, ref } = hint;
-    const key = [region, slot, hint.wakeAtMs, ref.kind, ref.id];
-    await this.#session.execute(cql.remove, key, { idempotent: true });
+    this.#stale.set(keyOf(hint), settled);
   }
 
-  /** Raises the floor past those of the next slots that are empty and over for every node (H2); whether these are `wanted` slots. */
-  async #close(region: string, slots: readonly number[], wanted: number): Promise<boolean> {
-    const lastOver = slotOf(this.#options.now()) - openSlots;
-    const over = slots.filter((slot) => slot <= lastOver);
-    const found = await Promise.all(
-      over.map((slot) => this.#session.execute(cql.any, [region, slot], { idempotent: true })),
-    );
-    const full = found.findIndex(({ rows }) => rows.length > 0);
-    const last = over.at(full < 0 ? -1 : full - 1);
-    if (full === 0 || last === undefined) return false;
-    this.#floors.set(region, last + 1);
-    await this.#session.execute(cql.raise, [region, last + 1, last + 1], { idempotent: true });
-    return full < 0 && over.length === wanted;
+  /** Everything before `floor` is over for every node and gone (H2, H5). */
+  async #raise(region: string, floor: number): Promise<void> {
+    this.#floors.set(region, floor);
+    await this.#session.execute(cql.raise, [region, floor, floor], { idempotent: true });
   }
 
-  /** Reads the region's floor once, or creates it if the region has none; only {@link #close} moves it. */
+  /** Reads the region's floor once, or creates it if the region has none; only {@link #walk} moves it. */
   async #floor(region: string): Promise<number> {
     const known = this.#floors.get(region);
     if (known !== undefined) return known;
@@ -219,6 +253,20 @@ export class WakeHints {
 
 function slotOf(ms: number): number {
   return Math.floor(ms / slotMs);
+}
+
+/** When to check a hint again that is not due: twice as old as now, or when its actor is to be woken. */
+function againAt(
+  hint: Hint,
+  { realMs, wakeAtMs }: { readonly realMs: number; readonly wakeAtMs: number | null },
+) {
+  const ageMs = realMs - Math.max(hint.wakeAtMs, hint.hintedAtMs);
+  const againMs = realMs + Math.max(lookAgainMs, ageMs);
+  return wakeAtMs === null || wakeAtMs <= realMs ? againMs : Math.min(againMs, wakeAtMs);
+}
+
+function actorOf({ kind, id }: ActorRef): string {
+  return `${kind}\n${id}`;
 }
 
 function keyOf(hint: Hint): string {

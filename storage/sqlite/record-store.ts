@@ -13,7 +13,7 @@ import type {
   RecordStore,
   RecordVersion,
   ServedRecord,
-  StagedPush,
+  StagedPage,
   StoredSeal,
   VersionDate,
   VersionId,
@@ -98,11 +98,12 @@ class SqliteRecordStore implements RecordStore {
     return row === undefined ? null : textOf(row["body"]);
   }
 
-  async stagedPushes(afterId: string, limit: number): Promise<readonly StagedPush[]> {
-    return this.#sql.stagedPushes.all(afterId, limit).map((row) => ({
+  async stagedPushes(cursor: string | null, limit: number): Promise<StagedPage> {
+    const pushes = this.#sql.stagedPushes.all(cursor ?? "", limit).map((row) => ({
       push_id: textOf(row["push_id"]),
       staged_at_ms: numberOf(row["staged_at"]),
     }));
+    return { pushes, cursor: pushes.length < limit ? null : (pushes.at(-1)?.push_id ?? null) };
   }
 
   async putSeal(seal: StoredSeal): Promise<void> {

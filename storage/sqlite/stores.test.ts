@@ -301,7 +301,7 @@ describe("the SQLite stores", () => {
     // A clock that was set back makes nothing older.
     nowMs = 1_500;
     await store.putStagedDocument("a", "plan", "{}");
-    expect(await store.stagedPushes("", 5)).toEqual([{ push_id: "a", staged_at_ms: 2_000 }]);
+    expect((await store.stagedPushes(null, 5)).pushes).toEqual([{ push_id: "a", staged_at_ms: 2_000 }]);
     await store.dropStaged("a", 1_999);
     expect(await store.loadLeaves("a", 0, 2_000)).toEqual(leaves);
     nowMs = 3_000;
@@ -309,9 +309,9 @@ describe("the SQLite stores", () => {
     const dropping = store.dropStaged("a", 2_000);
     await Promise.all([dropping, store.stageLeaves("a", 0, leaves)]);
     expect(await store.loadLeaves("a", 0, 2_000)).toEqual(leaves);
-    expect(await store.stagedPushes("", 5)).toEqual([{ push_id: "a", staged_at_ms: 3_000 }]);
+    expect((await store.stagedPushes(null, 5)).pushes).toEqual([{ push_id: "a", staged_at_ms: 3_000 }]);
     await store.dropStaged("a", 3_000);
-    expect([await store.loadLeaves("a", 0, 5), await store.stagedPushes("", 5)]).toEqual([[], []]);
+    expect([await store.loadLeaves("a", 0, 5), (await store.stagedPushes(null, 5)).pushes]).toEqual([[], []]);
   });
 
   it("answer every read through an index, never by a scan or a sort", () => {

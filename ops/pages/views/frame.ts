@@ -7,10 +7,11 @@ export const uiBase = "/ui/";
 export const nodesPath = `${uiBase}nodes`;
 export const refusalsPath = `${uiBase}refusals`;
 export const takedownsPath = `${uiBase}takedowns`;
+export const rendersPath = `${uiBase}renders`;
 export const auditPath = `${uiBase}audit`;
 
 /** Where one can go from every page. */
-type Entry = "overview" | "nodes" | "actors" | "refusals" | "takedowns" | "audit";
+type Entry = "overview" | "nodes" | "actors" | "refusals" | "takedowns" | "renders" | "audit";
 
 export interface FrameOptions {
   readonly texts: Texts["operations"];
@@ -44,6 +45,7 @@ export function frame(
         entry("actors", `${uiBase}actors`),
         entry("refusals", refusalsPath),
         entry("takedowns", takedownsPath),
+        entry("renders", rendersPath),
         entry("audit", auditPath),
       ),
       h(

@@ -13,6 +13,7 @@ export const operations = {
     actors: "Actors",
     refusals: "Refusals",
     takedowns: "Takedowns",
+    renders: "Renders",
     audit: "Audit",
   },
   notFound: { title: "Not found", words: "This page does not exist here." },

@@ -1,4 +1,4 @@
-// What the pages of takedowns and of the audit log say, in English.
+// What the pages of takedowns, of unusual renders and of the audit log say, in English.
 
 export const operatorActs = {
   takedowns: {
@@ -19,6 +19,20 @@ export const operatorActs = {
     impose: "take it out of serving",
     lift: "undo its takedown",
     subject: "Record id, or UUID of a business",
+  },
+  renders: {
+    title: "Unusual renders and clicks",
+    help: "Companies that stated, today or yesterday (UTC), more than three times as many renders or clicks of a campaign as usual. It is a reason to look, and changes nothing by itself; what a company rendered can be reversed.",
+    caption: "Unusual renders and clicks, by campaign",
+    day: "Day",
+    campaign: "Campaign",
+    company: "AI company",
+    of: "Of what",
+    kinds: { renders: "renders", clicks: "clicks" },
+    count: "Count",
+    usual: "Usual",
+    none: "Nothing of these campaigns is unusual.",
+    more: "Further campaigns",
   },
   audit: {
     title: "Audit log",

@@ -1,0 +1,88 @@
+// Companies whose renders or clicks of a campaign are unusual, for operators: a reason to look, which changes nothing by itself.
+//   UR1. A day's count is unusual if it is above a least one, and more than three times what is usual: the mean of the company's own
+//        days of the week before on which it had any; without such a day, the mean of the other companies of the campaign on that day.
+//   UR2. A page reads a bounded number of campaigns, and all companies of each.
+
+import type { DayOfCompany, RendersOfCompany } from "../actors/messages/ads.ts";
+import { partsOf } from "../actors/messages/refs.ts";
+import type { ActorSystem } from "../actors/system/definition.ts";
+import type { UnusualRenders } from "../protocol/wire/ad-requests.ts";
+import { Semaphore } from "../std/semaphore.ts";
+import type { ActorStore } from "../storage/actor-store.ts";
+
+export interface UnusualRendersDeps {
+  readonly actors: Pick<ActorSystem, "ask">;
+  readonly actorStore: Pick<ActorStore, "listActors">;
+  readonly clock: { now(): number };
+}
+
+type Unusual = UnusualRenders["unusual"][number];
+
+const dayMs = 86_400_000;
+const campaignsPerPage = 100;
+const companiesPerPage = 100;
+const campaignsAtOnce = 8;
+const timesUsual = 3;
+/** Fewer on a day are never unusual (UR1). */
+const least = { renders: 20, clicks: 10 } as const;
+const kinds = ["renders", "clicks"] as const;
+
+/** Of today and yesterday (UTC), in the order of campaigns. */
+export async function readUnusualRenders(deps: UnusualRendersDeps, after: string): Promise<UnusualRenders> {
+  const { actors, actorStore, clock } = deps;
+  const today = Math.floor(clock.now() / dayMs);
+  const ids = await actorStore.listActors("ad-campaign", after, campaignsPerPage);
+  const ofCampaign = async (id: string): Promise<readonly Unusual[]> => {
+    const { party: business_uuid, own: campaign_id } = partsOf(id);
+    const companies = await companiesOf(actors, id);
+    return [today, today - 1].flatMap((day) =>
+      unusualOn(day, companies).map((found) => ({ business_uuid, campaign_id, ...found })),
+    );
+  };
+  const found = await new Semaphore(campaignsAtOnce).all(ids.map((id) => () => ofCampaign(id)));
+  return { unusual: found.flat(), next_after: ids.length < campaignsPerPage ? null : (ids.at(-1) ?? null) };
+}
+
+async function companiesOf(
+  actors: Pick<ActorSystem, "ask">,
+  id: string,
+): Promise<readonly RendersOfCompany[]> {
+  const companies: RendersOfCompany[] = [];
+  for (let after = ""; ; ) {
+    const page = await actors.ask({ kind: "ad-campaign", id }, { type: "renders.list", after });
+    companies.push(...page);
+    if (page.length < companiesPerPage) return companies;
+    after = page.at(-1)?.company ?? "";
+  }
+}
+
+type Counted = Pick<RendersOfCompany, "company" | "days">;
+
+/** @internal for tests: what is unusual of a campaign on a day (UR1). */
+export function unusualOn(
+  day: number,
+  companies: readonly Counted[],
+): readonly Omit<Unusual, "business_uuid" | "campaign_id">[] {
+  return companies.flatMap(({ company, days }) =>
+    kinds.flatMap((kind) => {
+      const count = countOn(day, days, kind);
+      if (count < least[kind]) return [];
+      const earlier = days.filter((each) => each.day < day && each.day >= day - 7).map((each) => each[kind]);
+      const others = companies.filter((each) => each.company !== company);
+      const usual = meanOf(earlier) ?? meanOf(others.map((each) => countOn(day, each.days, kind)));
+      if (usual === null || count <= timesUsual * usual) return [];
+      const date = new Date(day * dayMs).toISOString().slice(0, 10);
+      return [{ company_uuid: company, day: date, of: kind, count, usual: Math.round(usual) }];
+    }),
+  );
+}
+
+function countOn(day: number, days: readonly DayOfCompany[], kind: (typeof kinds)[number]): number {
+  return days.find((each) => each.day === day)?.[kind] ?? 0;
+}
+
+/** Of those that have any; null if none has. */
+function meanOf(counts: readonly number[]): number | null {
+  const some = counts.filter((count) => count > 0);
+  return some.length === 0 ? null : some.reduce((sum, count) => sum + count, 0) / some.length;
+}

@@ -247,7 +247,7 @@ function categoryMembers(reading: Reading, told: Told): Record<string, JsonValue
   const attribute = given === null ? "product_type" : "google_product_category";
   const detail =
     names.length === 0
-      ? "The item has neither google_product_category nor product_type; name a category in the mapping's defaults."
+      ? "The item has neither google_product_category nor product_type; name a category in the mapping's defaults or with --set category=…."
       : "No category here is known for it; name one in the mapping's categories.";
   reading.tell("item_left_out", names.length === 0 ? "value_missing" : "category_unknown", attribute, detail);
   return {};

@@ -29,7 +29,8 @@ describe("a table", () => {
     ["of rows that end with empty fields", '1,"x,,\n2,y",B,c'],
     ["of a row that lacks its end, in the second column", '1,"x\n2,z",B,c'],
     ["of a first column", '"1,x,A,b\n2,y",B,c,d'],
-    ["of a row with empty fields before the next quote", '1,x,"A,b\n2,y,,",c'],
+    ["that a quote alone closes", '1,"x,A,b\n2,",B,c'],
+    ["that a quote alone closes after empty fields", '1,x,"A,b\n2,,",c'],
     ["of short rows", '1,x,"A\n22,y\n3,z",c'],
   ])("is refused for a field %s", async (_name, rows) => {
     const reading = itemsOf(`business_product_id,short_description,brand,tags\n${rows}\n`);

@@ -125,7 +125,7 @@ function joinedField(fields: readonly string[], columns: number, separator: Sepa
     const [first = "", last = ""] = [lines[0], lines.at(-1)];
     const rest = columns - before - 1;
     const missing = columns - (fields.length - before);
-    // The last fields of a row are often empty.
+    // The last fields of a row are often empty, and so may be what precedes the quote that ends the field.
     const beginsRow = count(first) + separatorsAtEnd(first, separator) >= rest;
     const endsRow = count(last) + separatorsAtEnd(last, separator) >= missing;
     const completes = endsRow && (rest === 0 ? missing > 0 : beginsRow);

@@ -7,10 +7,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { root, type StartedProcess, startProcess } from "../tools/process.ts";
 import { type Spent, spend } from "./work.ts";
 
-/** The modules of which a child runs functions, by their paths below bench/. Tests add those that they have. */
+/** The modules of which a child runs functions, by their paths below bench/. Fixtures add themselves. */
 export interface Modules {
   readonly "actors/program.ts": typeof import("./actors/program.ts");
-  readonly "ads-book.ts": typeof import("./ads-book.ts");
   readonly "floor/ads.ts": typeof import("./floor/ads.ts");
   readonly "floor/engines.ts": typeof import("./floor/engines.ts");
   readonly "floor/fenced-commits.ts": typeof import("./floor/fenced-commits.ts");
@@ -18,15 +17,15 @@ export interface Modules {
   readonly "floor/search.ts": typeof import("./floor/search.ts");
   readonly "floor/serve.ts": typeof import("./floor/serve.ts");
   readonly "floor/synced-file.ts": typeof import("./floor/synced-file.ts");
-  readonly "log/append.ts": typeof import("./log/append.ts");
-  readonly "log/proofs.ts": typeof import("./log/proofs.ts");
   readonly "node-surfaces.ts": typeof import("./node-surfaces.ts");
   readonly "ops/fill-ledgers.ts": typeof import("./ops/fill-ledgers.ts");
-  readonly "receipts/reads.ts": typeof import("./receipts/reads.ts");
+  readonly "sections/log-append.ts": typeof import("./sections/log-append.ts");
+  readonly "sections/log-proof.ts": typeof import("./sections/log-proof.ts");
+  readonly "sections/receipts.ts": typeof import("./sections/receipts.ts");
+  readonly "sections/sim.ts": typeof import("./sections/sim.ts");
+  readonly "sections/transport.ts": typeof import("./sections/transport.ts");
   readonly "serve.ts": typeof import("./serve.ts");
-  readonly "sim/seeds.ts": typeof import("./sim/seeds.ts");
   readonly "storm/hostile.ts": typeof import("./storm/hostile.ts");
-  readonly "transport.ts": typeof import("./transport.ts");
   readonly "work.ts": typeof import("./work.ts");
 }
 export type ModulePath = keyof Modules;

@@ -1,5 +1,6 @@
 // Options of `npm run bench`.
 
+import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { bulkRecordsMax } from "../protocol/limits.ts";
 import { type ContestName, contests, type SectionName, sections } from "./sections.ts";
@@ -11,12 +12,6 @@ const onlyNamed: readonly SectionName[] = ["million", "large-business", "cluster
 /** What can be compared with another commit. */
 const contestNames = Object.keys(contests) as readonly ContestName[];
 const pairsDefault = 15;
-
-export interface AgainstOptions {
-  readonly commit: string;
-  readonly pairs: number;
-  readonly contests: readonly ContestName[];
-}
 
 export interface BenchOptions {
   readonly sections: readonly SectionName[];
@@ -33,7 +28,11 @@ export interface BenchOptions {
   /** Folder in which prepared homes are kept, for reuse by the next run. */
   readonly prepared: string | null;
   /** What is compared instead of measured; null to measure. */
-  readonly against: AgainstOptions | null;
+  readonly against: {
+    readonly commit: string;
+    readonly pairs: number;
+    readonly contests: readonly ContestName[];
+  } | null;
 }
 
 export const usage = `npm run bench -- [options]
@@ -65,26 +64,26 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       pairs: { type: "string" },
     },
   });
-  const named = values.only?.split(",") ?? sectionNames.filter((name) => !onlyNamed.includes(name));
-  const sections = named.map((name) =>
-    oneOf(sectionNames, name, `There is no section ${name}. Sections are ${sectionNames.join(", ")}.`),
-  );
+  const { only, quick, json = null, profile = null, dir = null, prepared = null, against } = values;
+  const named = only?.split(",") ?? sectionNames.filter((name) => !onlyNamed.includes(name));
+  const records = Number(values.records ?? bulkRecordsMax);
+  if (!Number.isInteger(records) || records < 1 || records > bulkRecordsMax)
+    throw new Error(`--records is a number from 1 to ${bulkRecordsMax}, not ${values.records}.`);
   return {
-    sections,
-    quick: values.quick,
-    records: values.records === undefined ? null : recordsOf(values.records),
-    json: values.json ?? null,
-    profileTo: values.profile ?? null,
-    dir: values.dir ?? null,
-    prepared: values.prepared ?? null,
-    against: values.against === undefined ? null : againstOf(values.against, values),
+    sections: named.map((name) => {
+      const fault = `There is no section ${name}. Sections are ${sectionNames.join(", ")}.`;
+      return oneOf(sectionNames, name, fault);
+    }),
+    ...{ quick, json, dir, prepared, profileTo: profile && resolve(profile) },
+    records: values.records === undefined ? null : records,
+    against: against === undefined ? null : againstOf(against, values),
   };
 }
 
 function againstOf(
   commit: string,
   { only, pairs: text }: { readonly only?: string; readonly pairs?: string },
-): AgainstOptions {
+): NonNullable<BenchOptions["against"]> {
   const pairs = Number(text ?? pairsDefault);
   if (!Number.isInteger(pairs) || pairs < pairsMin)
     throw new Error(`--pairs is a whole number from ${pairsMin}, not ${text}.`);
@@ -98,11 +97,4 @@ function oneOf<Name extends string>(names: readonly Name[], name: string, fault:
   const known = names.find((each) => each === name);
   if (known === undefined) throw new Error(fault);
   return known;
-}
-
-function recordsOf(text: string): number {
-  const records = Number(text);
-  if (!Number.isInteger(records) || records < 1 || records > bulkRecordsMax)
-    throw new Error(`--records is a number from 1 to ${bulkRecordsMax}, not ${text}.`);
-  return records;
 }

@@ -2,7 +2,7 @@
 // the engines again.
 
 import { IndexNames, rowsAlias } from "../../storage/elasticsearch/names.ts";
-import { compareBy, count, type Figure, figuresOf, sidesText, takeRounds } from "../figures.ts";
+import { compareBy, count, figure, type Measured, sidesText, takeRounds } from "../figures.ts";
 import { newPublisher, type Publisher } from "../parties.ts";
 import {
   batchRecords,
@@ -17,24 +17,24 @@ import {
 import type { Stored } from "../serve.ts";
 import type { Spent } from "../work.ts";
 import { numbersTo, recordIds } from "../world.ts";
-import type { Regions } from "./setting.ts";
+import type { Regions } from "./regions.ts";
 
 const warmUpRecords = 500;
 
-export async function measurePushes(regions: Regions): Promise<readonly Figure[]> {
+export async function measurePushes(regions: Regions): Promise<readonly Measured[]> {
   const { world, node } = regions;
   const records = world.size(batchRecords, 1_000);
   const prepareOf = (count: number) => (publisher: Publisher) =>
     preparePush(node.businessUrl, publisher, { first: 0, count });
   return await measureTurns(regions, {
-    ...{ section: "cluster", name: `push of ${count(records)} records until both regions find all` },
+    name: `push of ${count(records)} records until both regions find all`,
     ...{ rounds: world.size(3, 1), sample: records, copies: 1 },
     ...{ warmUp: prepareOf(warmUpRecords), measured: prepareOf(records) },
     note: "The floor writes the versions, heads and catalogue rows that ours stored, and sends its rows to both regions' Elasticsearch, at the same time and with as many requests at once as ours; all of it was made beforehand.",
   });
 }
 
-export async function measureImports(regions: Regions): Promise<readonly Figure[]> {
+export async function measureImports(regions: Regions): Promise<readonly Measured[]> {
   const { world, node } = regions;
   // The floor writes a part of the file several times: all of it at once would not fit into memory.
   const sample = Math.min(world.bulkRecords, world.size(batchRecords, 1_000));
@@ -45,7 +45,6 @@ export async function measureImports(regions: Regions): Promise<readonly Figure[
     return (publisher: Publisher) => prepareImport(node.businessUrl, publisher, file);
   };
   return await measureTurns(regions, {
-    section: "cluster-import",
     name: `a file of ${count(records)} records until both regions find all`,
     ...{ rounds: world.size(2, 1), sample, copies },
     warmUp: await prepareOf("warm-up.txt", warmUpRecords),
@@ -57,7 +56,6 @@ export async function measureImports(regions: Regions): Promise<readonly Figure[
 type Prepare = (publisher: Publisher) => Promise<PreparedPush | PreparedImport>;
 
 interface Turns {
-  readonly section: string;
   readonly name: string;
   readonly note: string;
   readonly rounds: number;
@@ -68,7 +66,7 @@ interface Turns {
   readonly measured: Prepare;
 }
 
-async function measureTurns(regions: Regions, of: Turns): Promise<readonly Figure[]> {
+async function measureTurns(regions: Regions, of: Turns): Promise<readonly Measured[]> {
   const { world, node } = regions;
   await publishOnce(regions, of.warmUp);
   let stored: readonly Stored[] | null = null;
@@ -89,15 +87,15 @@ async function measureTurns(regions: Regions, of: Turns): Promise<readonly Figur
   });
   const times = compareBy(rounds, ({ elapsedMs }) => elapsedMs);
   const note = `${of.note} Processor time of the home node's main thread ${sidesText(rounds, ({ cpu }) => cpu.mainMs)} ms.`;
-  return [figuresOf(of.section)(of.name, "ms", times, { atMost: 2 }, note)];
+  return [figure(of.name, "ms", times, { atMost: 2 }, note)];
 }
 
 /**
  * Publishes what a new business has, from the first byte of its request until it is complete, which every index has to confirm, and
  * sees that every region has all of it.
  */
-async function publishOnce({ node, nodes, setting }: Regions, prepare: Prepare) {
-  const publisher = await newPublisher(setting.keysFolder, node.businessUrl);
+async function publishOnce({ node, nodes, keysFolder }: Regions, prepare: Prepare) {
+  const publisher = await newPublisher(keysFolder, node.businessUrl);
   const prepared = await prepare(publisher);
   const indexed = () => Promise.all(nodes.map(({ child }) => child.call("serve.ts", "indexedProducts")));
   const before = await indexed();
@@ -113,24 +111,20 @@ async function publishOnce({ node, nodes, setting }: Regions, prepare: Prepare) 
 
 /** Writes what ours stored again, `copies` times under other ids. */
 async function pushToFloor(
-  { world, setting, node }: Regions,
+  { world, engines, place, indexPrefix }: Regions,
   stored: readonly Stored[],
   round: number,
   copies: number,
 ): Promise<Spent> {
   await using child = world.startFloor();
-  const { regions, elastic } = setting.engines;
-  const indexes = regions.map((region, at) => ({
-    elastic: elastic[at] ?? "",
-    alias: rowsAlias(new IndexNames(setting.indexPrefix(region), "products").generation(1)),
+  const indexes = engines.regions.map((region, at) => ({
+    elastic: engines.elastic[at] ?? "",
+    alias: rowsAlias(new IndexNames(indexPrefix(region), "products").generation(1)),
   }));
   const push = (marks: readonly string[], some: readonly Stored[]): Promise<Spent> =>
-    child.call("floor/engines.ts", "push", {
-      ...{ place: setting.placeOf(node.region), indexes, stored: some, marks },
-    });
+    child.call("floor/engines.ts", "push", { place, indexes, stored: some, marks });
   const digits = "abcdefghijklmnopqrstuvwxyz";
-  const digit = digits[round] ?? "";
-  const marks = Array.from({ length: copies }, (_, copy) => `${digit}bb${digits[copy]}`);
-  await push([`${digit}aaa`], stored.slice(0, warmUpRecords));
+  await push([`${digits[round]}aaa`], stored.slice(0, warmUpRecords));
+  const marks = numbersTo(copies).map((copy) => `${digits[round]}bb${digits[copy]}`);
   return await push(marks, stored);
 }

@@ -29,7 +29,7 @@ export function newRetrievalId(nowMs: number): string {
 }
 
 /** Answers a request whose signature is verified, with bytes or, to refuse it, with a status. */
-export type Answer = (asked: {
+type Answer = (asked: {
   readonly request: IncomingMessage;
   readonly body: Buffer;
   readonly nonce: string;
@@ -76,8 +76,7 @@ export class BareServer {
   }
 
   close(): void {
-    this.#server.close();
-    this.#server.closeAllConnections();
+    this.#server.close().closeAllConnections();
   }
 
   async #take(request: IncomingMessage, body: Buffer, response: ServerResponse): Promise<void> {

@@ -158,7 +158,7 @@ describe("the floors of actors", () => {
   it("answer how long their messages took", async () => {
     await using child = new Child();
     for (const name of ["messages", "transitions"] as const)
-      expect(await child.call("actors/program.ts", name, { actors: 10, messages: 1_000 })).toBeGreaterThan(0);
+      expect(await child.call("actors/program.ts", name, 10, 1_000)).toBeGreaterThan(0);
   });
 });
 
@@ -167,11 +167,11 @@ describe("the floor of calls between nodes", () => {
     for (const kind of ["", "Bare"] as const) {
       await using answering = new Child();
       await using calling = new Child();
-      const address = await answering.call("transport.ts", `listen${kind}`);
-      await calling.call("transport.ts", `connect${kind}`, address);
-      const saturated = await calling.call("transport.ts", "saturate", 500, 8);
+      const address = await answering.call("sections/transport.ts", `listen${kind}`);
+      await calling.call("sections/transport.ts", `connect${kind}`, address);
+      const saturated = await calling.call("sections/transport.ts", "saturate", 500, 8);
       expect(saturated.perSecond).toBeGreaterThan(0);
-      const paced = await calling.call("transport.ts", "pace", 100, 5_000);
+      const paced = await calling.call("sections/transport.ts", "pace", 100, 5_000);
       expect(paced.p99Ms).toBeGreaterThanOrEqual(paced.p50Ms);
     }
   });

@@ -1,8 +1,8 @@
 // What watching costs a node: the same searches and pushes while browsers watch it and while nobody does, in turn.
 
 import { setTimeout as delay } from "node:timers/promises";
-import { Searches } from "../catalogue.ts";
-import { compareBy, count, type Figure, figuresOf, median, middleHalf, takeRounds } from "../figures.ts";
+import { newSearches } from "../catalogue.ts";
+import { compareBy, count, figure, type Measured, median, middleHalf, takeRounds } from "../figures.ts";
 import { sendAll } from "../load.ts";
 import { merchantOf } from "../parties.ts";
 import { preparePush, productRanges, publish } from "../publishing.ts";
@@ -37,9 +37,8 @@ export async function touch({ node: { child, sandbox }, load }: FilledNode): Pro
 const connections = 16;
 const batchOf = 200;
 const pairs = 16;
-const figure = figuresOf("ops");
 
-export async function measureWatching(filled: FilledNode): Promise<readonly Figure[]> {
+export async function measureWatching(filled: FilledNode): Promise<readonly Measured[]> {
   const { world, load, node } = filled;
   const { ops_url: opsUrl } = node.sandbox;
   const work = { searches: world.size(600, 150), pushes: world.size(2, 1) };
@@ -63,10 +62,9 @@ export async function measureWatching(filled: FilledNode): Promise<readonly Figu
   });
   if (views === 0) throw new Error("no view arrived, so nothing was watched");
   const done = work.searches + work.pushes * batchOf;
-  const throughput = (name: string, msOf: (segment: Spent) => number, note: string): Figure => {
+  const throughput = (name: string, msOf: (segment: Spent) => number, note: string): Measured => {
     const rateOf = (segment: Spent): number => (done / msOf(segment)) * 1_000;
-    const rates = rounds.map(({ ours, floor }) => ({ ours: rateOf(ours), floor: rateOf(floor) }));
-    const spread = ` Half of the ${rounds.length} rounds are from ${middleHalf(rates, 3)}.`;
+    const spread = ` Half of the ${rounds.length} rounds are from ${middleHalf(rounds, rateOf, 3)}.`;
     return figure(name, "/s", compareBy(rounds, rateOf), { atLeast: 0.98 }, note + spread);
   };
   return [
@@ -95,7 +93,7 @@ const stirMs = 100;
 const coreShareMax = 2;
 
 /** What watching takes of a node with nothing else to do than to change what is watched: no other work blurs it. */
-async function measureIdle(filled: FilledNode, given: Watched): Promise<Figure> {
+async function measureIdle(filled: FilledNode, given: Watched): Promise<Measured> {
   const { world, actor, node } = filled;
   const window = async (): Promise<number> => {
     await touch(filled);
@@ -133,11 +131,11 @@ async function busiest(opsUrl: string): Promise<string> {
 /** Takes segments of work, each of as many searches and pushes; the warm-up returns the id of a push. */
 function segmentsOf(filled: FilledNode, work: { readonly searches: number; readonly pushes: number }) {
   const { node, products } = filled;
-  const searches = new Searches();
+  const searches = newSearches();
   const next = productRanges(products);
   const prepare = (records: number) => preparePush(node.businessUrl, merchantOf(node.sandbox), next(records));
   const take = async (): Promise<Spent> => {
-    const requests = await makeRequests(node.baseUrl, node.caller, searches.next(work.searches));
+    const requests = await makeRequests(node.baseUrl, node.caller, searches(work.searches));
     const pushes = await Array.fromAsync({ length: work.pushes }, () => prepare(batchOf));
     await touch(filled);
     const publishAll = async (): Promise<void> => {

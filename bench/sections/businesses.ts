@@ -3,7 +3,7 @@
 
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { compare, count, type Figure, figuresOf, takeRounds } from "../figures.ts";
+import { compare, count, figure, type Measured, takeRounds } from "../figures.ts";
 import { refused, sendOne } from "../load.ts";
 import { merchantOf, newPublisher, type Publisher } from "../parties.ts";
 import {
@@ -21,7 +21,7 @@ import type { OpenNode, World } from "../world.ts";
 
 const validating = "/v1/publish/products?validate_only=true";
 
-export async function measureValidate(world: World): Promise<readonly Figure[]> {
+export async function measureValidate(world: World): Promise<readonly Measured[]> {
   await using node = await world.openNode(await world.seededHome());
   const next = productRanges(0);
   const prepare = (records: number, path?: string) =>
@@ -47,12 +47,12 @@ export async function measureValidate(world: World): Promise<readonly Figure[]> 
   };
   await validate(inlineRecords);
   await publish(inlineRecords);
-  const measure = async (records: number, rounds: number, more: string): Promise<Figure> => {
+  const measure = async (records: number, rounds: number, more: string): Promise<Measured> => {
     const sides = { ours: () => validate(records), floor: () => publish(records) };
     const compared = compare(await takeRounds(rounds, sides));
     const name = `${count(records)} records validated, until answered, against published`;
     const note = `The column of the floor is publishing. Batches of new records in turn, one at a time in one node. ${more}`;
-    return figuresOf("validate")(name, "ms", compared, { atMost: 1 }, note);
+    return figure(name, "ms", compared, { atMost: 1 }, note);
   };
   const few = "Published, they are stored and searchable when the answer leaves.";
   const many =
@@ -65,7 +65,7 @@ export async function measureValidate(world: World): Promise<readonly Figure[]> 
 
 const smallCatalogue = 1_000;
 
-export async function measureLargeBusiness(world: World): Promise<readonly Figure[]> {
+export async function measureLargeBusiness(world: World): Promise<readonly Measured[]> {
   const products = world.size(1_000_000, 20_000);
   const home = await world.filledHome(products);
   await using node = await world.openNode(home);
@@ -77,7 +77,7 @@ export async function measureLargeBusiness(world: World): Promise<readonly Figur
   const large = merchantOf(node.sandbox);
   const next = productRanges(products);
   await untilAllowed(world, node, async () => (await preparePush(node.businessUrl, large, next(1))).request);
-  const measure = async (records: number, rounds: number): Promise<Figure> => {
+  const measure = async (records: number, rounds: number): Promise<Measured> => {
     // Both are warm: a small business is new in each round, so that it has no more than its thousand.
     await timePush(node, large, next(records));
     await timePush(node, await small(), next(records));
@@ -88,7 +88,7 @@ export async function measureLargeBusiness(world: World): Promise<readonly Figur
     const name = `push of ${count(records)} records beside ${count(products)} live ones, against beside ${count(smallCatalogue)}`;
     const note =
       "The column of the floor is a new business with that many records in the same node. No slower, but for the tenth by which figures move.";
-    return figuresOf("large-business")(name, "ms", compare(compared), { atMost: 1.1 }, note);
+    return figure(name, "ms", compare(compared), { atMost: 1.1 }, note);
   };
   return [
     await measure(inlineRecords, world.size(40, 2)),

@@ -15,7 +15,7 @@ import { exactMember } from "../../protocol/exact-member.ts";
 import { type StartedProcess, startProcess } from "../../tools/process.ts";
 import { fetchPlan } from "../catalogue.ts";
 import type { Child } from "../child.ts";
-import { compare, compareBy, type Figure, figuresOf, median, sidesText, takeRounds } from "../figures.ts";
+import { compare, compareBy, figure, type Measured, median, sidesText, takeRounds } from "../figures.ts";
 import type { ReceivedAnswer } from "../load.ts";
 import { ask, requestBytes, timeLoad } from "../requests.ts";
 import { inLanes, msOf } from "../work.ts";
@@ -29,7 +29,7 @@ const clientInfo = { name: "bench", version: "1" };
 const session = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
 const about = `Searches of ten rows over the samples. Ours is a message over stdio to svc-mcp, which signs and sends; the floor is the client library in the benchmark's process. Both reach the same node, and all run on the main thread of their process.`;
 
-export async function measureMcp(world: World): Promise<readonly Figure[]> {
+export async function measureMcp(world: World): Promise<readonly Measured[]> {
   await using node = await world.openNode(await world.seededHome());
   const home = world.path("mcp");
   await mkdir(home, { recursive: true });
@@ -53,7 +53,6 @@ export async function measureMcp(world: World): Promise<readonly Figure[]> {
     await started.callTool("search_products", search);
   };
   const starts = await Array.fromAsync({ length: world.size(5, 1) }, () => msOf(start));
-  const figure = figuresOf("mcp");
   const added = median(single.map((round) => round.ours - round.floor));
   const note = `${about} p50 ${sidesText(single, (ms) => ms, 2)} ms.`;
   const noteOfStart =
@@ -146,9 +145,8 @@ const openSessions = 1_000;
 const openers = 32;
 const path = "/v1/mcp/public";
 const accept = "application/json, text/event-stream";
-const hosted = figuresOf("mcp-hosted");
 
-export async function measureMcpHosted(world: World): Promise<readonly Figure[]> {
+export async function measureMcpHosted(world: World): Promise<readonly Measured[]> {
   await using node = await world.openNode(await world.seededHome());
   const { child } = node;
   const evidence = await evidenceOf(node);
@@ -186,12 +184,12 @@ export async function measureMcpHosted(world: World): Promise<readonly Figure[]>
   const name = `verify, ${connections} connections, ${openSessions} sessions`;
   const rates = compareBy(rounds, ({ rate }) => rate);
   return [
-    hosted(name, "answers/s", rates, { atLeast: 0.5 }, note),
+    figure(name, "answers/s", rates, { atLeast: 0.5 }, note),
     await measureSessions(world, child, ports.tools),
   ];
 }
 
-async function measureSessions(world: World, child: Child, port: number): Promise<Figure> {
+async function measureSessions(world: World, child: Child, port: number): Promise<Measured> {
   const held = () => child.call("node-surfaces.ts", "heldByTools");
   const { sessionsMax } = toolSessionLimits;
   const before = await held();
@@ -205,7 +203,7 @@ async function measureSessions(world: World, child: Child, port: number): Promis
   }
   const note = `Heap in use after a full collection, with ${before.sessions} and with ${after.sessions} sessions. One more than ${sessionsMax} is refused with 503.`;
   const bytes = (after.bytes - before.bytes) / wanted;
-  return hosted(`memory of a session, up to ${after.sessions}`, "bytes", bytes, { atMost: 1_024 }, note);
+  return figure(`memory of a session, up to ${after.sessions}`, "bytes", bytes, { atMost: 1_024 }, note);
 }
 
 async function open(port: number): Promise<{ readonly status: number; readonly id: string | null }> {

@@ -4,16 +4,15 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type Browser, chromium } from "playwright-core";
 import { findBrowser } from "../../tools/browser.ts";
-import { count, type Figure, figuresOf, median } from "../figures.ts";
+import { count, figure, type Measured, median } from "../figures.ts";
 import { type FilledNode, ledgers, measureWatching, touch } from "../ops/watching.ts";
 import { msOf } from "../work.ts";
 import type { World } from "../world.ts";
 
 const secondMs = 1_000;
 const megabyte = 1_000_000;
-const figure = figuresOf("ops");
 
-export async function measureOps(world: World): Promise<readonly Figure[]> {
+export async function measureOps(world: World): Promise<readonly Measured[]> {
   const products = world.size(10_000, 2_000);
   await using node = await world.openNode(await world.filledHome(products));
   const load = { known: world.size(100_000, 5_000), active: world.size(5_000, 500) };
@@ -29,7 +28,7 @@ export async function measureOps(world: World): Promise<readonly Figure[]> {
   ];
 }
 
-async function measurePages(filled: FilledNode): Promise<readonly Figure[]> {
+async function measurePages(filled: FilledNode): Promise<readonly Measured[]> {
   const executablePath = findBrowser();
   if (executablePath === null) {
     filled.world.say("NOT MEASURED: pages, because there is no Chromium");
@@ -67,7 +66,7 @@ async function measurePaint(
   filled: FilledNode,
   browser: Browser,
   [name, path]: PaintedPage,
-): Promise<Figure> {
+): Promise<Measured> {
   const { world, node } = filled;
   world.say(`ops: first paints of ${name}`);
   await touch(filled);
@@ -94,7 +93,7 @@ async function firstPaintMs(browser: Browser, url: string): Promise<number> {
   return (await page.evaluate(firstPaint)) as number;
 }
 
-async function measureRead(filled: FilledNode, name: string, path: string): Promise<Figure> {
+async function measureRead(filled: FilledNode, name: string, path: string): Promise<Measured> {
   const { world, node } = filled;
   await touch(filled);
   const tookMs = await Array.fromAsync({ length: world.size(30, 5) }, () =>
@@ -135,7 +134,7 @@ interface Reading {
 }
 
 /** What live updates leave behind: in the heap of the node, and in the pages that follow it. */
-async function measureGrowth(filled: FilledNode, browser: Browser): Promise<readonly Figure[]> {
+async function measureGrowth(filled: FilledNode, browser: Browser): Promise<readonly Measured[]> {
   const { world, actor } = filled;
   const { child } = filled.node;
   world.say("ops: live updates");
@@ -155,17 +154,17 @@ async function measureGrowth(filled: FilledNode, browser: Browser): Promise<read
   return growthFigures(readings);
 }
 
-function growthFigures(readings: readonly Reading[]): readonly Figure[] {
+function growthFigures(readings: readonly Reading[]): readonly Measured[] {
   const [first, last] = [readings[0], readings.at(-1)];
   if (first === undefined || last === undefined) throw new Error("nothing was read");
-  const grown = (name: string, of: (reading: Reading) => number, updates: number, more: string): Figure => {
+  const grown = (name: string, of: (reading: Reading) => number, updates: number, more: string): Measured => {
     const all = readings.map((each) => (of(each) / megabyte).toFixed(2)).join(", ");
     const note = `${count(updates)} updates. Megabytes in use, in the order of the readings: ${all}.${more}`;
     const [what, perUpdate] = [`growth of ${name} with live updates`, (of(last) - of(first)) / updates];
     return figure(what, "B/update", perUpdate, { atMost: perUpdateMax }, note);
   };
   const sent = (which: "overview" | "actor"): number => last[which].updates - first[which].updates;
-  const ofPage = (name: string, which: "overview" | "actor"): Figure => {
+  const ofPage = (name: string, which: "overview" | "actor"): Measured => {
     const list = (what: keyof Held): string => readings.map((each) => each[which][what]).join(", ");
     const more = ` Nodes of the document: ${list("nodes")}; listeners: ${list("listeners")}.`;
     return grown(`the heap of ${name}`, (reading) => reading[which].bytes, sent(which), more);

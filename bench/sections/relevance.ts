@@ -7,11 +7,11 @@ import { ElasticRowIndex } from "../../storage/elasticsearch/row-index.ts";
 import type { RowChange, RowIndex } from "../../storage/row-index.ts";
 import { SqliteRowIndex } from "../../storage/sqlite/row-index.ts";
 import { openEngines } from "../cluster/engines.ts";
-import { type Figure, figuresOf } from "../figures.ts";
+import { figure, type Measured } from "../figures.ts";
 import { type JudgedAnswer, judgeIndex, meanOf, meansBy, ndcgGoal } from "../relevance/judge-index.ts";
 import type { World } from "../world.ts";
 
-export async function measureRelevance(world: World): Promise<readonly Figure[]> {
+export async function measureRelevance(world: World): Promise<readonly Measured[]> {
   const embedded = new SqliteRowIndex(world.path("relevance.db"));
   const answers = await judgeIndex(embedded).finally(() => embedded.close());
   const ofEmbedded = figureOf("the embedded store", answers, "");
@@ -25,10 +25,10 @@ export async function measureRelevance(world: World): Promise<readonly Figure[]>
   return [ofEmbedded, figureOf("Elasticsearch", found, more)];
 }
 
-function figureOf(engine: string, answers: readonly JudgedAnswer[], more: string): Figure {
+function figureOf(engine: string, answers: readonly JudgedAnswer[], more: string): Measured {
   const parts = (nameOf: Parameters<typeof meansBy>[1]): string =>
     [...meansBy(answers, nameOf)].map(([name, mean]) => `${name} ${mean.toFixed(3)}`).join(", ");
-  return figuresOf("relevance")(
+  return figure(
     `nDCG@10, ${answers.length} judged queries, ${engine}`,
     "",
     meanOf(answers),

@@ -3,18 +3,17 @@
 
 import { join } from "node:path";
 import type { OpenContest } from "../against.ts";
-import { type PlannedQuery, planQueries, queryKinds, rowsWanted, Searches } from "../catalogue.ts";
+import { newSearches, type PlannedQuery, planQueries, queryKinds, rowsWanted } from "../catalogue.ts";
 import type { Child } from "../child.ts";
 import {
   compareBy,
   count,
-  type Figure,
-  figuresOf,
+  figure,
+  type Measured,
   median,
   quantile,
   type Rounds,
   takeRounds,
-  warmedUp,
 } from "../figures.ts";
 import { sendAll, sendPaced } from "../load.ts";
 import { merchantOf } from "../parties.ts";
@@ -41,7 +40,7 @@ interface Combined extends Side {
   readonly server: Side;
 }
 
-export async function measureSearch(world: World): Promise<readonly Figure[]> {
+export async function measureSearch(world: World): Promise<readonly Measured[]> {
   const home = await world.filledHome();
   await using node = await world.openNode(home);
   const sizes = { products: world.products, rounds: world.size(5, 1), each: world.size(600, 60) };
@@ -60,18 +59,22 @@ export async function measureSearchOf(
     /** Queries of a round; the same number again warms up. */
     readonly each: number;
   },
-): Promise<readonly [Figure, Figure, Figure]> {
+): Promise<readonly [Measured, Measured, Measured]> {
   const { home, products, rounds: count, each } = of;
   await using opening = new AsyncDisposableStack();
   const { direct, queries, floor } = await openFloor(world, opening, {
     ...{ node, home, wanted: (count + 1) * each },
   });
   const some = (round: number): readonly Query[] => queries.slice(round * each, (round + 1) * each);
-  const rounds = await warmedUp(count, {
-    ours: (round) => askServer(node, node, some(round)),
-    floor: async (round) =>
-      combine(await askDirectly(direct, some(round)), await askServer(node, floor, some(round))),
-  });
+  const rounds = await takeRounds(
+    count,
+    {
+      ours: (round) => askServer(node, node, some(round)),
+      floor: async (round) =>
+        combine(await askDirectly(direct, some(round)), await askServer(node, floor, some(round))),
+    },
+    1,
+  );
   return searchFigures(rounds, products);
 }
 
@@ -160,14 +163,16 @@ function combine(direct: Side, server: Side): Combined {
   };
 }
 
-function searchFigures(rounds: Rounds<Side, Combined>, products: number): readonly [Figure, Figure, Figure] {
-  const figure = figuresOf("search");
+function searchFigures(
+  rounds: Rounds<Side, Combined>,
+  products: number,
+): readonly [Measured, Measured, Measured] {
   const parts = (pick: (part: Side) => number, digits: number) => {
     const of = (side: (floor: Combined) => Side) =>
       median(rounds.map(({ floor }) => pick(side(floor)))).toFixed(digits);
     return { direct: of(({ direct }) => direct), server: of(({ server }) => server) };
   };
-  const latency = (name: string, pick: (side: Side) => number, atMost: number, more: string): Figure => {
+  const latency = (name: string, pick: (side: Side) => number, atMost: number, more: string): Measured => {
     const { direct, server } = parts(pick, 2);
     const note = `SQLite directly ${direct} ms, the bare server ${server} ms.${more}`;
     return figure(`${name}, one at a time, ${what}`, "ms", compareBy<Side>(rounds, pick), { atMost }, note);
@@ -199,13 +204,13 @@ const perSecond = 20;
 /** More than are sent during the longest import: all of them are signed beforehand. */
 const searchesMax = 4_000;
 
-export async function measureMeanwhile(world: World): Promise<readonly Figure[]> {
+export async function measureMeanwhile(world: World): Promise<readonly Measured[]> {
   const records = world.bulkRecords;
   await using node = await world.openNode(await world.filledHome());
   const idle = world.size(400, 40);
-  const searches = new Searches();
+  const searches = newSearches();
   const send = async (count: number, until: AbortSignal | null, meanwhile: () => Promise<void>) => {
-    const requests = await makeRequests(node.baseUrl, node.caller, searches.next(count));
+    const requests = await makeRequests(node.baseUrl, node.caller, searches(count));
     const addressed = requests.map((bytes) => ({ target: node.target, bytes }));
     const [tookMs] = await Promise.all([sendPaced(addressed, perSecond, until), meanwhile()]);
     return { p50Ms: quantile(tookMs, 0.5), p99Ms: quantile(tookMs, 0.99), searches: tookMs.length };
@@ -231,7 +236,6 @@ export async function measureMeanwhile(world: World): Promise<readonly Figure[]>
     floor: undisturbed,
   });
   const during = median(rounds.map(({ ours }) => ours.searches));
-  const figure = figuresOf("meanwhile");
   const note =
     `The column of the floor is the same node with nothing else to do. ${perSecond} searches a second, each counted from when it was due; ${during} in a round during the import, ${idle} without. ` +
     `${count(world.products)} products at first, and ${count(records)} more after each import.`;

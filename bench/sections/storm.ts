@@ -3,7 +3,7 @@
 
 import { join } from "node:path";
 import { fetchPlan, searchPlan } from "../catalogue.ts";
-import { compareBy, type Figure, figuresOf, middleHalf, quantile, takeRounds } from "../figures.ts";
+import { compareBy, figure, type Measured, middleHalf, quantile, takeRounds } from "../figures.ts";
 import { type Addressed, Pool, refused, sendOne, sendPaced } from "../load.ts";
 import { newCompany, newParty, newPublisher, type Publisher } from "../parties.ts";
 import { inlineRecords, preparePush } from "../publishing.ts";
@@ -100,7 +100,7 @@ async function rateOf(honest: Honest, count: number): Promise<number> {
   return (count * 1_000) / ms;
 }
 
-export async function measureStorm(world: World): Promise<readonly Figure[]> {
+export async function measureStorm(world: World): Promise<readonly Measured[]> {
   await using child = world.start();
   await using attacker = world.start();
   const home = world.path("storm");
@@ -130,20 +130,19 @@ export async function measureStorm(world: World): Promise<readonly Figure[]> {
   };
   await turn(null);
 
-  const figures: Figure[] = [];
+  const figures: Measured[] = [];
   for (const [kind, what] of Object.entries(hostileKinds) as [HostileKind, string][]) {
     world.say(what);
     const rounds = await takeRounds(world.size(5, 1), { ours: () => turn(kind), floor: () => turn(null) });
-    const times = rounds.map(({ ours, floor }) => ({ ours: ours.p99Ms, floor: floor.p99Ms }));
     const kinds = honestKinds.map((each) => {
       const { ours, floor } = compareBy(rounds, ({ p99Of }) => p99Of(each));
       return `${each} ${ours.toFixed(0)} against ${floor.toFixed(0)}`;
     });
     const note =
       `p99 of ${perSecond.toFixed(0)} honest requests a second, half of what the node answers; the floor is the same without the hostile party. ` +
-      `The middle half of the ratios is ${middleHalf(times, 2)}; by kind ${kinds.join(", ")} ms. Nothing honest was refused. The hostile party was answered ${JSON.stringify(rounds.at(-1)?.ours.sent)}.`;
+      `The middle half of the ratios is ${middleHalf(rounds, ({ p99Ms }) => p99Ms)}; by kind ${kinds.join(", ")} ms. Nothing honest was refused. The hostile party was answered ${JSON.stringify(rounds.at(-1)?.ours.sent)}.`;
     const p99 = compareBy(rounds, ({ p99Ms }) => p99Ms);
-    figures.push(figuresOf("storm")(what, "ms", p99, null, note));
+    figures.push(figure(what, "ms", p99, null, note));
   }
   return figures;
 }

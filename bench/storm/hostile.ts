@@ -6,11 +6,10 @@ import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import sharp from "sharp";
 import { canonicalBytes, type JsonObject } from "../../protocol/canonical-json.ts";
-import type { BulkUpload } from "../../protocol/wire/bulk.ts";
 import { productBytes, type QueryBody, searchPlan } from "../catalogue.ts";
-import { Connection, sendOne } from "../load.ts";
+import { Connection } from "../load.ts";
 import { type GrantedParty, type Publisher, publisherOf } from "../parties.ts";
-import { inlineRecords, postRequest, preparePush, uploadForm } from "../publishing.ts";
+import { askForUpload, inlineRecords, preparePush, uploadForm } from "../publishing.ts";
 import { callerOf, makeRequest, requestBytes, targetOf } from "../requests.ts";
 
 export const hostileKinds = {
@@ -186,18 +185,12 @@ async function fileLane({ business_url }: StormUrls, file: GrantedParty, isSlow:
   const caller = callerOf(file);
   const piece = Buffer.from("e30=\n".repeat(isSlow ? 1_500 : 10_000));
   while (!isOver) {
-    const asked = {
-      body: Buffer.from(JSON.stringify({ record_type: "products" })),
-      key: randomBytes(16).toString("hex"),
-    };
-    const begin = await postRequest(business_url, caller, "/v1/bulk-uploads", asked);
-    const answer = await sendOne(targetOf(business_url), begin);
-    count(`begin ${answer.status}`);
-    if (answer.status !== 201) {
+    const upload = await askForUpload(business_url, caller, randomBytes(16).toString("hex"));
+    if ("status" in upload) {
+      count(`begin ${upload.status}`);
       await delay(200);
       continue;
     }
-    const upload = JSON.parse(answer.body) as BulkUpload;
     const socket = connect(targetOf(upload.upload_url));
     let text = "";
     socket.on("data", (bytes) => {

@@ -37,13 +37,6 @@ export type CallResult<Path extends ModulePath, Name extends FunctionOf<Path>> =
   Modules[Path][Name]
 >;
 
-/** A child's answer to a call, or its error. */
-interface Reply {
-  readonly id: number;
-  readonly result?: unknown;
-  readonly error?: string;
-}
-
 export interface ChildOptions {
   /** Folder into which the child writes a CPU profile when it ends; by default none is written. */
   readonly profileTo?: string | null;
@@ -73,7 +66,13 @@ export class Child implements AsyncDisposable {
         call.reject(error ?? new Error(`A child ended (${signal ?? code}) before it answered.`));
       this.#calls.clear();
     });
-    this.#started.child.on("message", (message) => this.#take(message as Reply));
+    this.#started.child.on("message", (message) => {
+      const { id, result, error } = message as { id: number; result?: unknown; error?: string };
+      const call = this.#calls.get(id);
+      this.#calls.delete(id);
+      if (error === undefined) call?.resolve(result);
+      else call?.reject(new Error(error));
+    });
   }
 
   /** Calls a function that a module exports; what it is given and what it returns are copied. */
@@ -124,13 +123,6 @@ export class Child implements AsyncDisposable {
     await ended;
     clearTimeout(timer);
   }
-
-  #take(reply: Reply): void {
-    const call = this.#calls.get(reply.id);
-    this.#calls.delete(reply.id);
-    if (reply.error === undefined) call?.resolve(reply.result);
-    else call?.reject(new Error(reply.error));
-  }
 }
 
 export const memorySampleMs = 10;
@@ -149,10 +141,9 @@ export function watchMemory(child: Child): { stop(): Promise<number | null> } {
     return highest - before;
   };
   const watching = watch();
-  return {
-    stop: () => {
-      stopped = true;
-      return watching;
-    },
+  const stop = (): Promise<number | null> => {
+    stopped = true;
+    return watching;
   };
+  return { stop };
 }

@@ -60,16 +60,12 @@ function commitTests(keyspace: () => TestKeyspace, place: () => EnginePlace): vo
       floor.call("floor/engines.ts", "replay", { place: place(), callers: 4, commits: some });
     expect(await replay(commits)).toBeGreaterThan(0);
     const lastOf = new Map(commits.map((commit) => [commit.ref.id, commit]));
-    const heads = (await rowsOf(session(), "SELECT DISTINCT kind, id, head, op FROM actor")).map(
-      (row) => [String(row["id"]), row["head"], row["op"]] as const,
-    );
+    const heads = await rowsOf(session(), "SELECT DISTINCT kind, id, head, op FROM actor");
     for (const [id, { expectedHead, op }] of lastOf) {
       // Ours and the floor's: another partition with the same end.
-      const ends = heads.filter(([each]) => each === id || each.endsWith(`/${id}`));
-      expect(ends.map(([, ...end]) => end)).toEqual([
-        [expectedHead + 1, op],
-        [expectedHead + 1, op],
-      ]);
+      const ends = heads.filter((row) => row["id"] === id || String(row["id"]).endsWith(`/${id}`));
+      const end = [expectedHead + 1, op];
+      expect(ends.map((row) => [row["head"], row["op"]])).toEqual([end, end]);
     }
     const [first] = commits;
     const without = commits.filter((commit) => commit.ref.id === first?.ref.id).toSpliced(1, 1);
@@ -85,12 +81,8 @@ function storedProducts(): readonly Stored[] {
   return Array.from({ length: records }, (_, n) => {
     const id = recordIdFor("products", space, n);
     const { business_uuid } = head(id);
-    const row = JSON.stringify({
-      business_uuid,
-      record_id: id,
-      countries: ["US"],
-      product_name: `lamp ${n}`,
-    });
+    const named = { business_uuid, record_id: id, countries: ["US"], product_name: `lamp ${n}` };
+    const row = JSON.stringify(named);
     return { version: version(id, "bat_floor", { row }), head: head(id) };
   });
 }
@@ -127,13 +119,9 @@ function pushTests(keyspace: () => TestKeyspace, place: () => EnginePlace): void
       expect(heads.map(({ record_id }) => record_id)).toEqual(
         expect.arrayContaining(stored.map(({ head: { record_id } }) => `${record_id.slice(0, -4)}abcd`)),
       );
-      await expect(
-        floor.call("floor/engines.ts", "push", {
-          ...push,
-          marks: ["abce"],
-          indexes: [{ elastic: elasticUrl, alias: `${alias}.none` }],
-        }),
-      ).rejects.toThrow("a row was refused");
+      const lost = [{ elastic: elasticUrl, alias: `${alias}.none` }];
+      const again = { ...push, marks: ["abce"], indexes: lost };
+      await expect(floor.call("floor/engines.ts", "push", again)).rejects.toThrow("a row was refused");
     } finally {
       await close();
     }
@@ -149,7 +137,7 @@ function serveTests(keyspace: () => TestKeyspace, place: () => EnginePlace): voi
       `${method} ${path} HTTP/1.1\r\nhost: x\r\nsignature-input: sig1=();nonce="${fresh("nonce-of-the-floor")}"\r\n` +
         `content-length: ${body.length}\r\n\r\n${body}`,
     );
-  const kept = async (): Promise<{ readonly nonces: number; readonly envelopes: readonly number[] }> => {
+  const kept = async () => {
     const rows = await rowsOf(session(), "SELECT kind, rt FROM actor");
     const receipts = await rowsOf(session(), "SELECT region, envelope FROM receipt");
     return {
@@ -165,16 +153,13 @@ function serveTests(keyspace: () => TestKeyspace, place: () => EnginePlace): voi
     const { options, close } = await openFresh(["products"]);
     const { serving } = new IndexNames(options.prefix, "products");
     const lanes = 3;
+    const body = { query: { match_all: {} } };
     const plan: EngineFloorPlan = {
-      place: place(),
-      lanes,
-      signatureBaseLength: 300,
-      receiptLength: 700,
-      envelopeLength: 900,
+      ...{ place: place(), lanes, signatureBaseLength: 300, receiptLength: 700, envelopeLength: 900 },
       bodies: [Buffer.from("one"), Buffer.from("two")],
       queries: new Map([
-        ["a query", { path: `/${serving}/_search`, body: { query: { match_all: {} } } }],
-        ["a query of nothing", { path: "/no-such-index/_search", body: { query: { match_all: {} } } }],
+        ["a query", { path: `/${serving}/_search`, body }],
+        ["a query of nothing", { path: "/no-such-index/_search", body }],
       ]),
     };
     try {

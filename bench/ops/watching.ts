@@ -5,9 +5,9 @@ import { newSearches } from "../catalogue.ts";
 import { compareBy, count, figure, type Measured, median, middleHalf, takeRounds } from "../figures.ts";
 import { sendAll } from "../load.ts";
 import { merchantOf } from "../parties.ts";
-import { preparePush, productRanges, publish } from "../publishing.ts";
+import { type Push, preparePush, productRanges, publish } from "../publishing.ts";
 import { makeRequests } from "../requests.ts";
-import type { Spent } from "../work.ts";
+import { inLanes, type Spent } from "../work.ts";
 import type { OpenNode, World } from "../world.ts";
 import type { LedgerLoad } from "./fill-ledgers.ts";
 
@@ -62,29 +62,22 @@ export async function measureWatching(filled: FilledNode): Promise<readonly Meas
   });
   if (views === 0) throw new Error("no view arrived, so nothing was watched");
   const done = work.searches + work.pushes * batchOf;
-  const throughput = (name: string, msOf: (segment: Spent) => number, note: string): Measured => {
+  const throughput = (by: string, msOf: (segment: Spent) => number, note: string): Measured => {
     const rateOf = (segment: Spent): number => (done / msOf(segment)) * 1_000;
     const spread = ` Half of the ${rounds.length} rounds are from ${middleHalf(rounds, rateOf, 3)}.`;
-    return figure(name, "/s", compareBy(rounds, rateOf), { atLeast: 0.98 }, note + spread);
+    const rates = compareBy(rounds, rateOf);
+    return figure(`throughput${by} while watched`, "/s", rates, { atLeast: 0.98 }, note + spread);
   };
+  const note =
+    `The column of the floor is the same node while nobody watches. Each round: ${work.searches} searches over ${connections} connections while ${work.pushes} batches of ${batchOf} records are published. ` +
+    `${count(load.active)} actors are in memory; an overview, an actor that changes all the time and a push are open, of which ${(views / (watchedMs / 1_000)).toFixed(1)} views a second arrived.`;
+  const cpuNote = "Searches and records for each second of processor time of the node, all threads together.";
+  const mainNote = "The same of the main thread, which does all the watching.";
   return [
     idle,
-    throughput(
-      "throughput while watched",
-      ({ elapsedMs }) => elapsedMs,
-      `The column of the floor is the same node while nobody watches. Each round: ${work.searches} searches over ${connections} connections while ${work.pushes} batches of ${batchOf} records are published. ` +
-        `${count(load.active)} actors are in memory; an overview, an actor that changes all the time and a push are open, of which ${(views / (watchedMs / 1_000)).toFixed(1)} views a second arrived.`,
-    ),
-    throughput(
-      "throughput by processor time while watched",
-      ({ cpu }) => cpu.allMs,
-      "Searches and records for each second of processor time of the node, all threads together.",
-    ),
-    throughput(
-      "throughput by processor time of the main thread while watched",
-      ({ cpu }) => cpu.mainMs,
-      "The same of the main thread, which does all the watching.",
-    ),
+    throughput("", ({ elapsedMs }) => elapsedMs, note),
+    throughput(" by processor time", ({ cpu }) => cpu.allMs, cpuNote),
+    throughput(" by processor time of the main thread", ({ cpu }) => cpu.mainMs, mainNote),
   ];
 }
 
@@ -138,9 +131,7 @@ function segmentsOf(filled: FilledNode, work: { readonly searches: number; reado
     const requests = await makeRequests(node.baseUrl, node.caller, searches(work.searches));
     const pushes = await Array.fromAsync({ length: work.pushes }, () => prepare(batchOf));
     await touch(filled);
-    const publishAll = async (): Promise<void> => {
-      for (const each of pushes) await publish(node, each);
-    };
+    const publishAll = () => inLanes(1, pushes.length, (at) => publish(node, pushes[at] as Push));
     return await node.child.spend(() =>
       Promise.all([sendAll(node.target, requests, connections), publishAll()]),
     );

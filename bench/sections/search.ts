@@ -60,22 +60,17 @@ export async function measureSearchOf(
     readonly each: number;
   },
 ): Promise<readonly [Measured, Measured, Measured]> {
-  const { home, products, rounds: count, each } = of;
+  const { home, products, each } = of;
   await using opening = new AsyncDisposableStack();
-  const { direct, queries, floor } = await openFloor(world, opening, {
-    ...{ node, home, wanted: (count + 1) * each },
-  });
+  const opened = await openFloor(world, opening, { node, home, wanted: (of.rounds + 1) * each });
+  const { direct, queries, floor } = opened;
   const some = (round: number): readonly Query[] => queries.slice(round * each, (round + 1) * each);
-  const rounds = await takeRounds(
-    count,
-    {
-      ours: (round) => askServer(node, node, some(round)),
-      floor: async (round) =>
-        combine(await askDirectly(direct, some(round)), await askServer(node, floor, some(round))),
-    },
-    1,
-  );
-  return searchFigures(rounds, products);
+  const sides = {
+    ours: (round: number) => askServer(node, node, some(round)),
+    floor: async (round: number) =>
+      combine(await askDirectly(direct, some(round)), await askServer(node, floor, some(round))),
+  };
+  return searchFigures(await takeRounds(of.rounds, sides, 1), products);
 }
 
 /** SQLite, the bare server, and so many queries that the index and the plain tables answer alike. */
@@ -168,16 +163,16 @@ function searchFigures(
   products: number,
 ): readonly [Measured, Measured, Measured] {
   const parts = (pick: (part: Side) => number, digits: number) => {
-    const of = (side: (floor: Combined) => Side) =>
-      median(rounds.map(({ floor }) => pick(side(floor)))).toFixed(digits);
-    return { direct: of(({ direct }) => direct), server: of(({ server }) => server) };
+    const of = (side: "direct" | "server"): string =>
+      median(rounds.map(({ floor }) => pick(floor[side]))).toFixed(digits);
+    return { direct: of("direct"), server: of("server") };
   };
+  const what = `${count(products)} rows, distinct queries, ${rowsWanted}-row answers`;
   const latency = (name: string, pick: (side: Side) => number, atMost: number, more: string): Measured => {
     const { direct, server } = parts(pick, 2);
     const note = `SQLite directly ${direct} ms, the bare server ${server} ms.${more}`;
     return figure(`${name}, one at a time, ${what}`, "ms", compareBy<Side>(rounds, pick), { atMost }, note);
   };
-  const what = `${count(products)} rows, distinct queries, ${rowsWanted}-row answers`;
   const rates = parts(({ rate }) => rate, 0);
   const rate = compareBy<Side>(rounds, (side) => side.rate);
   const note =
@@ -217,24 +212,19 @@ export async function measureMeanwhile(world: World): Promise<readonly Measured[
   };
   const undisturbed = () => send(idle, null, async () => {});
   await undisturbed();
-  const rounds = await takeRounds(world.size(3, 1), {
-    ours: async (round) => {
-      world.say(`meanwhile, round ${round + 1}`);
-      const range = { first: world.products + round * records, count: records };
-      const file = await writeBulkFile(world.path("file.txt"), range);
-      const prepared = await prepareImport(node.businessUrl, merchantOf(node.sandbox), file);
-      const ended = new AbortController();
-      return await send(searchesMax, ended.signal, async () => {
-        try {
-          await sendUpload(prepared);
-          await publish(node, prepared);
-        } finally {
-          ended.abort();
-        }
-      });
-    },
-    floor: undisturbed,
-  });
+  const ours = async (round: number) => {
+    world.say(`meanwhile, round ${round + 1}`);
+    const range = { first: world.products + round * records, count: records };
+    const file = await writeBulkFile(world.path("file.txt"), range);
+    const prepared = await prepareImport(node.businessUrl, merchantOf(node.sandbox), file);
+    const ended = new AbortController();
+    const importAll = async (): Promise<void> => {
+      await sendUpload(prepared);
+      await publish(node, prepared);
+    };
+    return await send(searchesMax, ended.signal, () => importAll().finally(() => ended.abort()));
+  };
+  const rounds = await takeRounds(world.size(3, 1), { ours, floor: undisturbed });
   const during = median(rounds.map(({ ours }) => ours.searches));
   const note =
     `The column of the floor is the same node with nothing else to do. ${perSecond} searches a second, each counted from when it was due; ${during} in a round during the import, ${idle} without. ` +

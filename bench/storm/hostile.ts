@@ -11,6 +11,7 @@ import { Connection } from "../load.ts";
 import { type GrantedParty, type Publisher, publisherOf } from "../parties.ts";
 import { askForUpload, inlineRecords, preparePush, uploadForm } from "../publishing.ts";
 import { callerOf, makeRequest, requestBytes, targetOf } from "../requests.ts";
+import { numbersTo } from "../world.ts";
 
 export const hostileKinds = {
   faults: "a business validates records of 150 KB of unknown members",
@@ -40,9 +41,7 @@ export interface HostileSetting {
 /** A search that finds a page of the honest products; no two are alike. */
 export function stonesSearch(index: number): QueryBody {
   return {
-    collection: "products",
-    q: "diamond",
-    query_by: ["product_name", "short_description"],
+    ...{ collection: "products", q: "diamond", query_by: ["product_name", "short_description"] },
     filter: { all: [{ country: "US" }, { price_amount: { gte: 1 + (index % 10_000) / 100 } }] },
     sort_by: "price_amount:asc",
   };
@@ -79,12 +78,8 @@ async function noise(): Promise<Uint8Array> {
   return new Uint8Array(await drawn.png().toBuffer());
 }
 
-/** A lane sends one request after another; it asks for each of them, and there are as many lanes as the attack wants. */
-interface Attack {
-  readonly url: string;
-  readonly lanes: number;
-  readonly next: () => Promise<Uint8Array>;
-}
+/** Where requests are sent, by how many lanes, each of which sends one after another, and what makes them. */
+type Attack = readonly [url: string, lanes: number, next: () => Promise<Uint8Array>];
 
 type Attacks = Readonly<Record<Exclude<HostileKind, "files" | "lines">, () => Promise<Attack>>>;
 
@@ -102,17 +97,16 @@ function attacksOf({ urls, businesses, company }: HostileSetting): Attacks {
       const by = await publisher();
       const records = Array<Uint8Array>(inlineRecords).fill(unknownMembers(150_000));
       const path = "/v1/publish/products?validate_only=true";
-      const next = async () => (await preparePush(business_url, by, records, path)).request;
-      return { url: business_url, lanes: 4, next };
+      return [business_url, 4, async () => (await preparePush(business_url, by, records, path)).request];
     },
     batches: async () => {
       const by = await publisher();
       const next = async () => {
         const first = number() * 2_000;
-        const records = Array.from({ length: 2_000 }, (_, at) => hoseBytes(first + at));
+        const records = numbersTo(2_000).map((at) => hoseBytes(first + at));
         return (await preparePush(business_url, by, records)).request;
       };
-      return { url: business_url, lanes: 2, next };
+      return [business_url, 2, next];
     },
     images: async () => {
       const by = await publisher();
@@ -123,11 +117,10 @@ function attacksOf({ urls, businesses, company }: HostileSetting): Attacks {
         const body = images[number() % images.length] ?? new Uint8Array();
         return makeRequest(business_url, by.caller, { ...plan, body });
       };
-      return { url: business_url, lanes: 4, next };
+      return [business_url, 4, next];
     },
     searches: async () => {
-      const next = () => makeRequest(base_url, caller, searchPlan(stonesSearch(number())));
-      return { url: base_url, lanes: 16, next };
+      return [base_url, 16, () => makeRequest(base_url, caller, searchPlan(stonesSearch(number())))];
     },
     pools: async () => {
       const plan = { method: "POST", path: "/v1/ads/pool", tag: "svc-retrieval" } as const;
@@ -136,17 +129,17 @@ function attacksOf({ urls, businesses, company }: HostileSetting): Attacks {
         const asked = { session_ref, country: "GB", keywords: ["bread"], sort_by: "random:asc" };
         return makeRequest(base_url, caller, { ...plan, body: Buffer.from(JSON.stringify(asked)) });
       };
-      return { url: base_url, lanes: 16, next };
+      return [base_url, 16, next];
     },
     checks: async () => {
       const request = checkRequest(verify_url, 24_576);
-      return { url: verify_url, lanes: 64, next: async () => request };
+      return [verify_url, 64, async () => request];
     },
     forgeries: async () => {
       const genuine = Buffer.from(await makeRequest(base_url, caller, searchPlan(stonesSearch(0))));
       const forged = `$1${Buffer.alloc(64).toString("base64")}`;
       const text = genuine.toString("latin1").replace(/(\r\nsignature: sig1=:)[^:]+/, forged);
-      return { url: base_url, lanes: 64, next: async () => Buffer.from(text, "latin1") };
+      return [base_url, 64, async () => Buffer.from(text, "latin1")];
     },
   };
 }
@@ -159,7 +152,7 @@ function count(status: number | string): void {
   sent.set(String(status), (sent.get(String(status)) ?? 0) + 1);
 }
 
-async function lane({ url, next }: Attack): Promise<void> {
+async function lane([url, , next]: Attack): Promise<void> {
   let connection = await Connection.open(targetOf(url));
   while (!isOver) {
     try {
@@ -209,13 +202,11 @@ async function fileLane({ business_url }: StormUrls, file: GrantedParty, isSlow:
 
 async function lanesOf(kind: HostileKind, setting: HostileSetting): Promise<readonly Promise<void>[]> {
   const { urls, businesses, company } = setting;
-  const lanes = (count: number, start: (at: number) => Promise<void>) =>
-    Array.from({ length: count }, (_, at) => start(at));
   const business = (at: number): GrantedParty => businesses[at % businesses.length] ?? company;
-  if (kind === "files") return lanes(36, (at) => fileLane(urls, business(at), true));
-  if (kind === "lines") return lanes(12, () => fileLane(urls, business(0), false));
+  if (kind === "files") return numbersTo(36).map((at) => fileLane(urls, business(at), true));
+  if (kind === "lines") return numbersTo(12).map(() => fileLane(urls, business(0), false));
   const attack = await attacksOf(setting)[kind]();
-  return lanes(attack.lanes, () => lane(attack));
+  return numbersTo(attack[1]).map(() => lane(attack));
 }
 
 export async function start(kind: HostileKind, setting: HostileSetting): Promise<void> {

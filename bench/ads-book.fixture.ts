@@ -20,7 +20,6 @@ export interface AdsBook {
 }
 
 const pollMs = 5;
-/** Advertisers that publish at once. */
 const atOnce = 16;
 /** In millionths; so many different prices occur. */
 const pricesCount = 20;

@@ -57,7 +57,6 @@ interface Pair {
   readonly floor: Pick<Cost, "micros">;
 }
 
-/** Measures the pairs of a contest, and judges them. */
 export async function hold(contest: Contest, pairs: number) {
   for (let warming = 0; warming < contest.warmingTurns; warming += 1)
     await takePair(contest, pairs + warming);

@@ -16,13 +16,11 @@ let stones: readonly Stone[] | null = null;
 /** Distinct from the sample's own numbers. */
 const shop = { ...stoneShop, idPrefix: "LB-" };
 
-/** The stones of the sandbox's sample. */
 export function sampleStones(): readonly Stone[] {
   stones ??= parseStones(readFileSync(slice, "utf8"));
   return stones;
 }
 
-/** Exact record bytes of product `index` (from 0). */
 export function productBytes(index: number): Uint8Array {
   const stone = pick(sampleStones(), index);
   const round = Math.floor(index / sampleStones().length);
@@ -31,7 +29,6 @@ export function productBytes(index: number): Uint8Array {
   return canonicalBytes(diamondProduct({ ...stone, carat, price }, index, shop));
 }
 
-/** `business_product_id` of product `index`. */
 export function productId(index: number): string {
   return `${shop.idPrefix}${String(index + 1).padStart(6, "0")}`;
 }
@@ -40,7 +37,6 @@ export type QueryBody = Readonly<Record<string, JsonValue>>;
 
 export interface QueryKind {
   readonly name: string;
-  /** Request body of query `index` of this kind. */
   readonly body: (index: number) => QueryBody;
 }
 

@@ -30,17 +30,18 @@ export interface Modules {
 }
 export type ModulePath = keyof Modules;
 export type FunctionOf<Path extends ModulePath> = keyof Modules[Path] & string;
-type ArgsOf<F> = F extends (...args: infer Args) => unknown ? Args : never;
-type ResultOf<F> = F extends (...args: never) => infer Result ? Awaited<Result> : never;
-export type CallArgs<Path extends ModulePath, Name extends FunctionOf<Path>> = ArgsOf<Modules[Path][Name]>;
-export type CallResult<Path extends ModulePath, Name extends FunctionOf<Path>> = ResultOf<
-  Modules[Path][Name]
+type Called<Path extends ModulePath, Name extends FunctionOf<Path>> = Extract<
+  Modules[Path][Name],
+  (...args: never) => unknown
+>;
+export type CallArgs<Path extends ModulePath, Name extends FunctionOf<Path>> = Parameters<Called<Path, Name>>;
+export type CallResult<Path extends ModulePath, Name extends FunctionOf<Path>> = Awaited<
+  ReturnType<Called<Path, Name>>
 >;
 
 export interface ChildOptions {
   /** Folder into which the child writes a CPU profile when it ends; by default none is written. */
   readonly profileTo?: string | null;
-  /** Additional options for Node. */
   readonly nodeOptions?: readonly string[];
   /** The checkout whose modules it runs; by default this one. */
   readonly tree?: string | null;

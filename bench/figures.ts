@@ -4,7 +4,6 @@
 
 import { availableParallelism, cpus, totalmem } from "node:os";
 
-/** What a section measured. */
 export interface Measured {
   readonly name: string;
   readonly unit: string;
@@ -46,7 +45,6 @@ export function figure(
 
 export type Rounds<Ours, Floor = Ours> = readonly { readonly ours: Ours; readonly floor: Floor }[];
 
-/** How the two sides of a round are measured. */
 export interface Sides<Ours, Floor = Ours> {
   readonly ours: (round: number) => Promise<Ours>;
   readonly floor: (round: number) => Promise<Floor>;
@@ -68,7 +66,6 @@ export async function takeRounds<Ours, Floor>(
   return rounds.slice(warming);
 }
 
-/** Medians over rounds. */
 export function compare(rounds: Rounds<number>): Compared {
   const medianOf = (of: (round: Rounds<number>[number]) => number): number => median(rounds.map(of));
   return {
@@ -110,7 +107,6 @@ export function middleHalf<Side>(rounds: Rounds<Side>, of: (side: Side) => numbe
   return `${quantile(ratios, 0.25).toFixed(digits)} to ${quantile(ratios, 0.75).toFixed(digits)}`;
 }
 
-/** A number as people read it. */
 export function count(value: number): string {
   return value.toLocaleString("en");
 }
@@ -120,7 +116,6 @@ export function isMet({ goal, ratio, ours }: Measured): boolean | null {
   return goal && value >= (goal.atLeast ?? -Infinity) && value <= (goal.atMost ?? Infinity);
 }
 
-/** The whole report as JSON text. */
 export function reportJson(
   figures: readonly Figure[],
   facts: { readonly quick: boolean; readonly startedAt: string },

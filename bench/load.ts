@@ -53,7 +53,6 @@ export async function sendOne(
   }
 }
 
-/** A request and where it is sent. */
 export interface Addressed {
   readonly target: LoadTarget;
   readonly bytes: Uint8Array;
@@ -96,7 +95,6 @@ export class Pool implements Disposable {
   readonly #free = new Map<string, Connection[]>();
   readonly #open: Connection[] = [];
 
-  /** Opens connections before they are needed. */
   async open(target: LoadTarget, count: number): Promise<void> {
     const opening = Array.from({ length: count }, () => this.#connect(target));
     this.#freeTo(target).push(...(await Promise.all(opening)));
@@ -145,7 +143,6 @@ export function refused(what: string, { status, body }: WholeAnswer): Error {
 
 export interface ReceivedAnswer {
   readonly status: number;
-  /** The body, decoded on demand. */
   body(): string;
 }
 

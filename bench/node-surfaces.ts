@@ -22,7 +22,6 @@ const closing = new AsyncDisposableStack();
 
 export const close = () => closing.disposeAsync();
 
-/** Opens one of surfaces that log nothing, and returns its port. */
 async function openSurface(
   name: keyof ReturnType<typeof buildSurfaces>,
   changed: Partial<Parameters<typeof buildSurfaces>[0]>,

@@ -13,21 +13,15 @@ const onlyNamed: readonly SectionName[] = ["million", "large-business", "cluster
 const contestNames = Object.keys(contests) as readonly ContestName[];
 const pairsDefault = 15;
 
+/** What the usage below says of each; null for an option that is not given. */
 export interface BenchOptions {
   readonly sections: readonly SectionName[];
-  /** Small sizes: for trying the benchmark, not for its figures. */
   readonly quick: boolean;
-  /** Records of a bulk file; null for as many as one may have. */
   readonly records: number | null;
-  /** Path of the JSON report, `-` for standard output, null for none. */
   readonly json: string | null;
-  /** Folder for CPU profiles of the measured processes. */
   readonly profileTo: string | null;
-  /** Folder for temporary homes; it must be on a disk, because a memory file system does not sync. */
   readonly dir: string | null;
-  /** Folder in which prepared homes are kept, for reuse by the next run. */
   readonly prepared: string | null;
-  /** What is compared instead of measured; null to measure. */
   readonly against: {
     readonly commit: string;
     readonly pairs: number;

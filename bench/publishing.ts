@@ -10,14 +10,13 @@ import { productBytes, searchPlan } from "./catalogue.ts";
 import type { Child } from "./child.ts";
 import { refused, sendOne, type WholeAnswer } from "./load.ts";
 import { companyOf, type Publisher } from "./parties.ts";
-import { type Caller, makeRequest, targetOf } from "./requests.ts";
+import { type Caller, makeRequest, requestBytes, targetOf } from "./requests.ts";
 
 /** Limit of one push. */
 export const batchRecords = 10_000;
 /** A batch up to here is published before it is answered. */
 export const inlineRecords = 50;
 
-/** Products by their numbers. */
 export interface ProductRange {
   readonly first: number;
   readonly count: number;
@@ -48,7 +47,6 @@ function sealFacts({ uuid, certId, aiPolicyVersion, caller }: Publisher) {
   };
 }
 
-/** A request of a business that changes something. */
 export function postRequest(
   businessUrl: string,
   caller: Caller,
@@ -68,7 +66,6 @@ export interface Push {
   readonly lastRecord: Uint8Array;
 }
 
-/** A sealed batch. */
 export interface PreparedPush extends Push {
   readonly body: Uint8Array;
 }
@@ -89,7 +86,6 @@ export async function preparePush(
   return { publisher, pushId, records: records.length, request, lastRecord, body };
 }
 
-/** Where pushes are sent, and whom to ask about them. */
 export interface PushNode {
   readonly child: Child;
   readonly businessUrl: string;
@@ -143,9 +139,7 @@ export async function writeBulkFile(path: string, range: ProductRange): Promise<
 
 /** An import with everything that its business has to do beforehand. */
 export interface PreparedImport extends Push {
-  /** The file. */
   readonly path: string;
-  /** The request with the file, to `uploadUrl`. */
   readonly upload: Uint8Array;
   readonly uploadUrl: string;
 }
@@ -187,24 +181,18 @@ const boundary = "the-boundary-of-the-benchmark";
 
 /** What an upload sends before and after a file of so many bytes. */
 export function uploadForm({ upload_url, fields, content_type }: BulkUpload, fileBytes: number) {
-  const { host, pathname } = new URL(upload_url);
   const part = (name: string, rest: string): string =>
     `--${boundary}\r\nContent-Disposition: form-data; name="${name}"${rest}\r\n\r\n`;
-  const front = [
-    ...Object.entries(fields).map(([name, value]) => `${part(name, "")}${value}\r\n`),
-    part("file", `; filename="records.ndjson"\r\nContent-Type: ${content_type}`),
-  ].join("");
-  const back = `\r\n--${boundary}--\r\n`;
-  const head = [
-    `POST ${pathname} HTTP/1.1`,
-    `host: ${host}`,
-    `content-type: multipart/form-data; boundary=${boundary}`,
-    `content-length: ${front.length + fileBytes + back.length}`,
-  ].join("\r\n");
-  return { front: Buffer.from(`${head}\r\n\r\n${front}`), back: Buffer.from(back) };
+  const file = part("file", `; filename="records.ndjson"\r\nContent-Type: ${content_type}`);
+  const front = Object.entries(fields).map(([name, value]) => `${part(name, "")}${value}\r\n`);
+  const [text, back] = [`${front.join("")}${file}`, `\r\n--${boundary}--\r\n`];
+  const head = requestBytes("POST", new URL(upload_url), null, {
+    "content-type": `multipart/form-data; boundary=${boundary}`,
+    "content-length": String(text.length + fileBytes + back.length),
+  });
+  return { front: Buffer.concat([head, Buffer.from(text)]), back: Buffer.from(back) };
 }
 
-/** Uploads the file; throws unless it was taken. */
 export async function sendUpload({ upload, uploadUrl }: PreparedImport): Promise<void> {
   const sent = await sendOne(targetOf(uploadUrl), upload);
   if (sent.status !== 201) throw refused("upload", sent);

@@ -92,7 +92,6 @@ export async function awaitPush(businessUuid: string, pushId: string) {
   }
 }
 
-/** Number of products that a search of this node could find. */
 export function indexedProducts(): Promise<number> {
   return running().services.index.count("products");
 }
@@ -106,7 +105,6 @@ export async function explain(bodies: readonly JsonValue[]) {
   return answers;
 }
 
-/** What is stored of these records. */
 export async function readStored(ids: readonly string[]): Promise<readonly Stored[]> {
   const { Semaphore } = await import("../std/semaphore.ts");
   const { records } = running().services;

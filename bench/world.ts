@@ -35,7 +35,6 @@ export class World {
     this.#tree = tree;
   }
 
-  /** Reports progress. */
   say(what: string): void {
     console.error(`[bench] ${what}`);
   }
@@ -55,7 +54,6 @@ export class World {
     return this.size(100_000, 20_000);
   }
 
-  /** A path that is not in use yet. */
   path(name: string): string {
     this.#files += 1;
     return join(this.#folder, `${this.#files}-${name}`);
@@ -66,7 +64,6 @@ export class World {
     return new Child({ profileTo: this.#options.profileTo, nodeOptions, tree: this.#tree });
   }
 
-  /** Calls one function in a process of its own. */
   async callIn<Path extends ModulePath, Name extends FunctionOf<Path>>(
     path: Path,
     name: Name,
@@ -113,18 +110,16 @@ export class World {
   }
 
   /** The home that holds a number of products. It is shared, so its products must not be changed. */
-  filledHome(products = this.products): Promise<string> {
+  async filledHome(products = this.products): Promise<string> {
     const name = `filled-${products}`;
-    const make = async (): Promise<string> => {
-      const kept = await this.prepared(name, async (home) => {
-        await cp(await this.seededHome(), home, { recursive: true });
-        this.say(`preparing a catalogue of ${products} products`);
-        await using node = await this.openNode(home);
-        await pushProducts(node, merchantOf(node.sandbox), products);
-      });
-      return this.#options.prepared === null ? kept : await this.#copy(kept);
-    };
-    return this.#once(`${name}, to be used`, make);
+    const kept = await this.prepared(name, async (home) => {
+      await cp(await this.seededHome(), home, { recursive: true });
+      this.say(`preparing a catalogue of ${products} products`);
+      await using node = await this.openNode(home);
+      await pushProducts(node, merchantOf(node.sandbox), products);
+    });
+    if (this.#options.prepared === null) return kept;
+    return await this.#once(`${name}, to be used`, () => this.#copy(kept));
   }
 
   /**
@@ -134,12 +129,17 @@ export class World {
   prepared(name: string, make: (folder: string) => Promise<void>): Promise<string> {
     return this.#once(name, async () => {
       const { prepared } = this.#options;
-      const kept = prepared === null ? this.path(name) : join(prepared, name);
+      if (prepared === null) {
+        const folder = this.path(name);
+        await make(folder);
+        return folder;
+      }
+      const kept = join(prepared, name);
       if (existsSync(kept)) return kept;
-      if (prepared !== null) await mkdir(prepared, { recursive: true });
-      const draft = prepared === null ? kept : `${kept}.${process.pid}.draft`;
+      await mkdir(prepared, { recursive: true });
+      const draft = `${kept}.${process.pid}.draft`;
       await make(draft);
-      if (draft !== kept) await rename(draft, kept);
+      await rename(draft, kept);
       return kept;
     });
   }
@@ -176,7 +176,6 @@ export function recordIds(
   return child.call("serve.ts", "recordIds", businessUuid, numbers.map(productId));
 }
 
-/** The numbers from 0 to less than `count`. */
 export function numbersTo(count: number): readonly number[] {
   return Array.from({ length: count }, (_, at) => at);
 }

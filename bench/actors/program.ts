@@ -17,7 +17,6 @@ export interface CallLoad {
   /** The store: a file, or a keyspace. */
   readonly at: string | EnginePlace;
   readonly actors: number;
-  /** Calls in flight at any time. */
   readonly callers: number;
   readonly calls: number;
 }

@@ -19,7 +19,6 @@ export interface ClusterNode extends Server, PushNode {
   readonly baseUrl: string;
 }
 
-/** What the parts of the section are given. */
 export interface Regions extends AsyncDisposable {
   readonly world: World;
   readonly engines: BenchEngines;
@@ -29,7 +28,6 @@ export interface Regions extends AsyncDisposable {
   readonly node: ClusterNode;
   /** Where the floor finds the engines of its region. */
   readonly place: EnginePlace;
-  /** Prefix of a region's index names. */
   indexPrefix(region: string): string;
   /** Starts a second node in the region of the one that is asked, or restarts it when it has ended. */
   startSecond(): Promise<ClusterNode>;

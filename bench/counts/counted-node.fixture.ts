@@ -22,7 +22,6 @@ const settings = {
 const closing = new AsyncDisposableStack();
 let inside: Readonly<Record<InsideOperation, () => Promise<unknown>>> | null = null;
 
-/** Operations that this process does by itself. */
 export type InsideOperation = "call" | "append";
 
 /** Opens everything in a new folder, and returns where the node is, the time by its clock, and the folder of its keys. */
@@ -80,7 +79,6 @@ export async function publishAds(count: number): Promise<void> {
 /** Turns of the event loop in which nothing happens. */
 const quietTurns = 20;
 
-/** Resolves once nothing of an operation is left to do. */
 function settled(): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let last = -1;

@@ -54,20 +54,16 @@ interface Times {
   readonly alone: number;
 }
 
-/** What was counted of an operation. */
 export interface Counted {
   /** Between each two it was done so many times in a row, which may be none. */
   readonly inRow: { readonly times: number; readonly marks: readonly Mark[] };
-  /** Between each two it was done once. */
   readonly alone: readonly Mark[];
-  /** Between each two nothing was done. */
   readonly nothing: readonly Mark[];
 }
 
 /** The interpreter alone allocates the same each time; compiled code allocates less, and when it is compiled is a matter of time. */
 const interpretedOnly = ["--no-opt", "--no-maglev", "--no-sparkplug"];
 
-/** Counts every operation on a new node in a new folder. */
 export async function countOperations(folder: string): Promise<Readonly<Record<Operation, Counted>>> {
   const tally = new URL("tally.fixture.ts", import.meta.url).href;
   await using child = new Child({ nodeOptions: ["--import", tally, ...interpretedOnly] });

@@ -7,18 +7,17 @@
 import { hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { nativeCrypto } from "../../crypto/native.ts";
 import { utf8 } from "../../protocol/bytes.ts";
-import { type AnswerPlan, BareServer, keyId, newRetrievalId, nonceLifeMs } from "./bare-server.ts";
+import { type AnswerPlan, BareServer, newRetrievalId } from "./bare-server.ts";
+import { answersIn } from "./serve.ts";
 import { SyncedFile } from "./synced-file.ts";
 
 export interface AdFloorPlan extends Omit<AnswerPlan, "bodies"> {
-  /** Path of the store file. */
   readonly file: string;
   /** Length of the pool's items as stored. */
   readonly itemsLength: number;
   /** Texts of items, captured from ours. Ads have them in turn. */
   readonly items: readonly string[];
   readonly keywords: readonly string[];
-  /** How many ads name each keyword. */
   readonly adsOfKeyword: number;
   readonly campaigns: number;
 }
@@ -54,7 +53,6 @@ export function tokens(count: number): readonly string[] {
   });
 }
 
-/** Starts to listen and returns the port. */
 export async function listen(plan: AdFloorPlan): Promise<number> {
   ({ campaigns } = plan);
   const file = closing.adopt(new SyncedFile(plan.file), (opened) => opened.close());
@@ -122,17 +120,14 @@ function firstOf(found: readonly FloorAd[], retrievalId: string): readonly Floor
     .map(({ ad }) => ad);
 }
 
-function prepareWrites({ db }: SyncedFile, { itemsLength, campaigns }: AdFloorPlan, envelope: string) {
-  db.exec(`CREATE TABLE nonce (nonce TEXT PRIMARY KEY, expires_at INTEGER NOT NULL) WITHOUT ROWID;
-    CREATE TABLE receipt (retrieval_id TEXT PRIMARY KEY, key_id TEXT NOT NULL, nonce TEXT NOT NULL, envelope TEXT NOT NULL);
-    CREATE TABLE pool (retrieval_id TEXT PRIMARY KEY, items TEXT NOT NULL);
+function prepareWrites(file: SyncedFile, { itemsLength, campaigns }: AdFloorPlan, envelope: string) {
+  const { db } = file;
+  const { addNonce, addReceipt } = answersIn(file);
+  db.exec(`CREATE TABLE pool (retrieval_id TEXT PRIMARY KEY, items TEXT NOT NULL);
     CREATE TABLE item (item TEXT PRIMARY KEY, rendered_at INTEGER, clicked_at INTEGER) WITHOUT ROWID;
     CREATE TABLE campaign (id INTEGER PRIMARY KEY, renders INTEGER NOT NULL, spent INTEGER NOT NULL);`);
   const addCampaign = db.prepare("INSERT INTO campaign VALUES (?, 0, 0)");
   for (let id = 0; id < campaigns; id += 1) addCampaign.run(id);
-  const insertNonce = db.prepare("INSERT INTO nonce VALUES (?, ?)");
-  const addNonce = (nonce: string): void => void insertNonce.run(nonce, Date.now() + nonceLifeMs);
-  const addReceipt = db.prepare("INSERT INTO receipt VALUES (?, ?, ?, ?)");
   const addPool = db.prepare("INSERT INTO pool VALUES (?, ?)");
   const noteRender = db.prepare("INSERT INTO item VALUES (?, ?, NULL)");
   const charge = db.prepare("UPDATE campaign SET renders = renders + 1, spent = spent + ? WHERE id = ?");
@@ -141,9 +136,7 @@ function prepareWrites({ db }: SyncedFile, { itemsLength, campaigns }: AdFloorPl
   return {
     pool: (nonce: string): void => {
       addNonce(nonce);
-      const retrievalId = newRetrievalId(Date.now());
-      addReceipt.run(retrievalId, keyId, nonce, envelope);
-      addPool.run(retrievalId, items);
+      addPool.run(addReceipt(nonce, envelope), items);
     },
     render: (nonce: string, item: string): void => {
       addNonce(nonce);

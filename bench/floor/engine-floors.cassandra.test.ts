@@ -33,7 +33,6 @@ describe.skipIf(cassandra === "" || !hasElastic)("with the engines that the envi
   describe("the floor of fetch and search", () => serveTests(() => keyspace, common));
 });
 
-/** A separate connection for each test. */
 function sessionOf(keyspace: () => TestKeyspace): () => CassandraSession {
   let session: CassandraSession;
   beforeEach(async () => {
@@ -75,7 +74,6 @@ function commitTests(keyspace: () => TestKeyspace, place: () => EnginePlace): vo
 
 const records = 20;
 
-/** What a push of products would have stored. */
 function storedProducts(): readonly Stored[] {
   const space = Date.now() % 2 ** 31;
   return Array.from({ length: records }, (_, n) => {

@@ -32,7 +32,6 @@ export interface EnginePlace {
   readonly cassandra: string;
   readonly region: string;
   readonly keyspace: string;
-  /** URL of the region's Elasticsearch. */
   readonly elastic: string;
 }
 
@@ -43,13 +42,11 @@ export interface EngineQuery {
 
 export interface EngineFloorPlan extends AnswerPlan {
   readonly place: EnginePlace;
-  /** Maximum number of concurrent requests. */
   readonly lanes: number;
   /** The Elasticsearch query for each request body. Any other request is a fetch. */
   readonly queries: ReadonlyMap<string, EngineQuery>;
 }
 
-/** A connection to the region's Cassandra node. */
 export function openSession({ cassandra, region, keyspace }: EnginePlace): Promise<CassandraSession> {
   return openCassandraSession({ contactPoints: [cassandra], localDc: region, keyspace });
 }
@@ -128,7 +125,6 @@ const closing = new AsyncDisposableStack();
 
 export const close = () => closing.disposeAsync();
 
-/** Starts to listen and returns the port. */
 export async function listen(plan: EngineFloorPlan): Promise<number> {
   const session = closing.adopt(await openSession(plan.place), (opened) => opened.close());
   const keep = await openLanes(session, plan.lanes);
@@ -160,7 +156,6 @@ export interface EngineReplay {
 
 const claimsAtOnce = 64;
 
-/** Milliseconds that the commits took. */
 export async function replay({ place, commits, callers }: EngineReplay): Promise<number> {
   const session = await openSession(place);
   try {

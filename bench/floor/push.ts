@@ -37,12 +37,10 @@ export interface StoredRecord {
   /** Signed bytes of the sidecar's envelope: the payload itself and its pre-authentication encoding. */
   readonly sidecarPayload: Uint8Array;
   readonly sidecarMessage: Uint8Array;
-  /** Analysed text of each text field. */
   readonly texts: readonly (string | null)[];
 }
 
 export interface FloorPush {
-  /** Path of the store file. */
   readonly file: string;
   readonly pushId: string;
   /** In the order of the push, or the home of a node that is not running, in which they are: they are read before the time begins. */
@@ -67,7 +65,6 @@ class FloorStore {
   readonly #version: StatementSync;
   readonly #head: StatementSync;
   readonly #rows: Worker;
-  /** Flushes of the file of the rows. */
   rowFlushes = 0;
   #rowsUnderWay = 0;
   #rowsDone = (): void => {};
@@ -109,7 +106,6 @@ class FloorStore {
     );
   }
 
-  /** Resolves when all rows are committed. */
   untilInserted(): Promise<void> {
     return new Promise((resolve) => {
       this.#rowsDone = resolve;

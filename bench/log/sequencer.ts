@@ -18,7 +18,6 @@ import { openSqliteActorStore } from "../../storage/sqlite/actor-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import { openSqliteLogStore } from "../../storage/sqlite/log-store.ts";
 
-/** The name of the log. */
 export const origin = "bench.invalid/log";
 
 /** An entry that the benchmarks of the log append: tools/log-judge/append-floor appends the same. */

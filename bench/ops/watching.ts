@@ -116,7 +116,7 @@ async function busiest(opsUrl: string): Promise<string> {
   const { actors } = (await answer.json()) as {
     readonly actors: readonly { readonly kind: string; readonly id: string; readonly head: number }[];
   };
-  const [first] = [...actors].sort((a, b) => b.head - a.head);
+  const [first] = actors.toSorted((a, b) => b.head - a.head);
   if (first === undefined) throw new Error("there is no actor to watch");
   return `${first.kind}/${encodeURIComponent(first.id)}`;
 }
@@ -172,7 +172,6 @@ async function watchPages({ opsUrl, actor, push }: Watched) {
   const { signal } = stop;
   const following: Promise<void>[] = [];
   const watching = {
-    /** Number of views that arrived. */
     views: 0,
     async [Symbol.asyncDispose](): Promise<void> {
       clearInterval(polling);
@@ -180,11 +179,12 @@ async function watchPages({ opsUrl, actor, push }: Watched) {
       await Promise.allSettled(following);
     },
   };
-  const read = (path: string): void => {
-    fetch(opsUrl + path, { signal }).then(
-      (answer) => answer.arrayBuffer().catch(() => {}),
-      () => {},
-    );
+  const read = (...paths: readonly string[]): void => {
+    for (const path of paths)
+      fetch(opsUrl + path, { signal }).then(
+        (answer) => answer.arrayBuffer().catch(() => {}),
+        () => {},
+      );
   };
   /** Follows a view, and reads the path whenever what `of` says of it changes. Resolves once the first has arrived. */
   const follow = async (name: string, path: string, of: (view: View) => unknown): Promise<void> => {
@@ -203,10 +203,7 @@ async function watchPages({ opsUrl, actor, push }: Watched) {
     following.push(views);
     await first.promise;
   };
-  const poll = (): void => {
-    read("/ops/nodes");
-    read("/ops/attention");
-  };
+  const poll = (): void => read("/ops/nodes", "/ops/attention");
   const polling = setInterval(poll, pollMs);
   await Promise.all([
     follow("counts", "/ops/attention", ({ attention }) => JSON.stringify(attention)),
@@ -217,7 +214,6 @@ async function watchPages({ opsUrl, actor, push }: Watched) {
   return watching;
 }
 
-/** Calls `note` with the data of each event. */
 async function readViews(body: ReadableStream<Uint8Array>, note: (view: View) => void): Promise<void> {
   const decoder = new TextDecoder();
   let rest = "";

@@ -10,14 +10,12 @@ import { putOf, sampleRecords } from "./sample-records.ts";
 export interface JudgedAnswer {
   readonly query: JudgedQuery;
   readonly ndcg: number;
-  /** Ids of the records found, in order. */
   readonly found: readonly string[];
 }
 
 /** The mean over all queries that must be reached on every engine; relevance.test.ts asserts it. */
 export const ndcgGoal = 0.97;
 const ranksMax = 10;
-/** Rows applied at a time. */
 const batchRows = 200;
 
 /** Fills an empty index with the sample records, and asks it. */
@@ -58,7 +56,6 @@ export function meanOf(answers: readonly JudgedAnswer[]): number {
   return answers.reduce((sum, each) => sum + each.ndcg, 0) / answers.length;
 }
 
-/** The mean of each group, by its name. */
 export function meansBy(
   answers: readonly JudgedAnswer[],
   nameOf: (query: JudgedQuery) => string,

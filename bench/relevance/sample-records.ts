@@ -41,7 +41,6 @@ function seedOf(n: number): Uint8Array {
   return seed;
 }
 
-/** The record as a put into an index. */
 export function putOf({ id, collection, businessUuid, record }: PublishedRecord): RowChange {
   const projected = projectRecord({
     ...{ collection, record, recordId: id, businessUuid, publishedAt, aiPolicyVersion: 1 },

@@ -24,7 +24,6 @@ function loadOf(world: World, callers: number, calls: number): CallLoad {
   return { at: world.path("actors.db"), actors, callers, calls };
 }
 
-/** Milliseconds that the floor takes for the commits. */
 async function replay(world: World, groups: RecordedCommits): Promise<number> {
   await using floor = world.startFloor();
   return await floor.call("floor/fenced-commits.ts", "replay", world.path("commits.db"), groups);

@@ -11,7 +11,6 @@ import { verifyEvidence } from "../../verifier/verifier.ts";
 import { type Compared, compare, count, figure, type Goal, type Measured, median } from "../figures.ts";
 import type { World } from "../world.ts";
 
-/** What one page measured, in milliseconds. */
 interface PageTimes {
   readonly firstMlDsa: number;
   readonly firstFile: number;

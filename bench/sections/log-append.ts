@@ -16,7 +16,6 @@ import type { World } from "../world.ts";
 
 const runProgram = promisify(execFile);
 const program = "sections/log-append.ts";
-/** Entries before the clock starts. */
 const warmUp = 2_048;
 
 export async function measureLogAppend(world: World): Promise<readonly Measured[]> {

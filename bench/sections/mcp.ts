@@ -192,7 +192,6 @@ async function open(port: number): Promise<{ readonly status: number; readonly i
   return { status: answer.status, id: answer.headers.get("mcp-session-id") };
 }
 
-/** Opens sessions, each with a request of its own, and returns their ids. */
 async function openAll(port: number, count: number): Promise<readonly string[]> {
   const ids: string[] = [];
   await inLanes(openers, count, async () => {

@@ -28,7 +28,6 @@ export async function measureStart(world: World): Promise<readonly Measured[]> {
   ];
 }
 
-/** Measures starts with a home, which may be a different one each time. */
 async function measureStartOf(name: string, rounds: number, home: () => string): Promise<Measured> {
   const floor = () => msOf(() => startProcess(process.execPath, ["-e", "0"]).ended);
   const compared = compare(await takeRounds(rounds, { ours: () => firstAnswerMs(home()), floor }));

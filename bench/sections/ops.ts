@@ -105,7 +105,6 @@ interface Held {
   readonly bytes: number;
   readonly nodes: number;
   readonly listeners: number;
-  /** Number of views that have arrived. */
   readonly updates: number;
 }
 

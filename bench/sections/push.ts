@@ -37,7 +37,6 @@ type Prepared = PreparedPush | PreparedImport;
 type Prepare = (node: OpenNode) => Promise<readonly Prepared[]>;
 
 interface Published extends Spent {
-  /** Part of the time: until the upload was answered. */
   readonly uploadMs: number;
   /** Peak resident memory meanwhile, minus that before; null where it cannot be read. */
   readonly grownBytes: number | null;
@@ -92,7 +91,6 @@ async function timePublishing(node: OpenNode, prepared: Prepared): Promise<Publi
   return { elapsedMs, cpu, uploadMs, grownBytes };
 }
 
-/** What it takes until an upload is answered. */
 async function uploadToFloor(child: Child, world: World, prepared: PreparedImport): Promise<Spent> {
   const port = await child.call("floor/push.ts", "receiveUpload", world.path("upload"));
   return await child.spend(() => sendUpload({ ...prepared, uploadUrl: `http://127.0.0.1:${port}` }));

@@ -17,7 +17,6 @@ import { numbersTo, type World } from "../world.ts";
 
 const program = "sections/receipts.ts";
 
-/** A month with so many receipts. */
 interface Month {
   readonly folder: string;
   readonly size: number;
@@ -98,7 +97,6 @@ function open(folder: string) {
   return { database, store, [Symbol.asyncDispose]: async (): Promise<void> => database.close() };
 }
 
-/** Writes a month of receipts, and closes their batches, as a region does. */
 export async function build({ folder, size }: Month): Promise<void> {
   await mkdir(folder, { recursive: true });
   await using opened = open(folder);

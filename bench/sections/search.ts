@@ -114,21 +114,18 @@ export const contestOfSearches: OpenContest = async ({ present, other, pairs, op
 };
 
 /** The same queries one at a time, for the latency, then many at once, for the throughput. */
-async function askServer(
-  { baseUrl, caller }: OpenNode,
-  { target }: Server,
-  queries: readonly Query[],
-): Promise<Side> {
+async function askServer(node: OpenNode, { target }: Server, queries: readonly Query[]): Promise<Side> {
   const plans = queries.map(({ plan }) => plan);
-  const alone = await sendAll(target, await makeRequests(baseUrl, caller, plans), 1);
-  const together = await sendAll(target, await makeRequests(baseUrl, caller, plans), connections);
-  return { ...latencies(queries, [...alone.latenciesMs]), rate: (plans.length / together.elapsedMs) * 1_000 };
+  const send = async (open: number) =>
+    await sendAll(target, await makeRequests(node.baseUrl, node.caller, plans), open);
+  const { latenciesMs } = await send(1);
+  const { elapsedMs } = await send(connections);
+  return { ...latencies(queries, [...latenciesMs]), rate: (plans.length / elapsedMs) * 1_000 };
 }
 
 function latencies(queries: readonly Query[], tookMs: readonly number[]): Omit<Side, "rate"> {
-  const kindsMs = queryKinds.map((_, kind) =>
-    median(tookMs.filter((_ms, index) => queries[index]?.kind === kind)),
-  );
+  const ofKind = (kind: number) => tookMs.filter((_ms, index) => queries[index]?.kind === kind);
+  const kindsMs = queryKinds.map((_, kind) => median(ofKind(kind)));
   return { p50Ms: median(tookMs), p99Ms: quantile(tookMs, 0.99), kindsMs };
 }
 
@@ -149,12 +146,10 @@ async function askDirectly(direct: Child, queries: readonly Query[]): Promise<Si
 /** The two run in sequence: latencies add up, and so do the times per answer at full load. */
 function combine(direct: Side, server: Side): Combined {
   return {
-    p50Ms: direct.p50Ms + server.p50Ms,
-    p99Ms: direct.p99Ms + server.p99Ms,
+    ...{ p50Ms: direct.p50Ms + server.p50Ms, p99Ms: direct.p99Ms + server.p99Ms },
     kindsMs: direct.kindsMs.map((ms, kind) => ms + (server.kindsMs[kind] ?? 0)),
     rate: 1 / (1 / direct.rate + 1 / server.rate),
-    direct,
-    server,
+    ...{ direct, server },
   };
 }
 
@@ -186,7 +181,6 @@ function searchFigures(
   ];
 }
 
-/** The result of each kind of query. */
 function kindsText(rounds: Rounds<Side>): string {
   const kinds = queryKinds.map(({ name }, kind) => {
     const { ours, floor, ratio } = compareBy(rounds, ({ kindsMs }) => kindsMs[kind] ?? 0);

@@ -56,7 +56,6 @@ const host = "127.0.0.1";
 const timeoutMs = 30_000;
 const to = { kind: "integration-key", id: `${keyId}@eu-west1` };
 
-/** Makes one call, and resolves with its answer. */
 let call: (command: object) => Promise<unknown> = () => Promise.reject(new Error("nobody to call"));
 let end: () => unknown = () => {};
 
@@ -90,7 +89,6 @@ async function openTransport(incarnation: string) {
   return transport;
 }
 
-/** Starts to listen and returns the address. */
 export async function listen(): Promise<string> {
   return (await openTransport("answering")).address;
 }

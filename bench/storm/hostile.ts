@@ -71,7 +71,6 @@ function unknownMembers(bytes: number): Uint8Array {
   return Buffer.from(`{${members.join(",")}}`);
 }
 
-/** An image that cannot be compressed. */
 async function noise(): Promise<Uint8Array> {
   const noise = { type: "gaussian", mean: 128, sigma: 40 } as const;
   const drawn = sharp({ create: { width: 768, height: 768, channels: 3, background: "#336699", noise } });
@@ -215,7 +214,6 @@ export async function start(kind: HostileKind, setting: HostileSetting): Promise
   running = Promise.allSettled(await lanesOf(kind, setting));
 }
 
-/** Returns how many requests of each status it sent. */
 export async function stop(): Promise<Readonly<Record<string, number>>> {
   isOver = true;
   await running;

@@ -109,13 +109,8 @@ function slowdownText({ median: middle, low, high, isAlarm }: Slowdown): string 
   return `${middle.toFixed(3)} (${low.toFixed(3)} to ${high.toFixed(3)})${alarm}`;
 }
 
-interface MachineTimes {
-  readonly total: number;
-  readonly stolen: number;
-}
-
 /** Time of all processors, and that of it which another machine had; null where the system does not say. */
-async function machineTimes(): Promise<MachineTimes | null> {
+async function machineTimes() {
   const text = await readFile("/proc/stat", "utf8").catch(() => "");
   // user, nice, system, idle, iowait, irq, softirq, steal; what guests use is part of user.
   const times = /^cpu +([\d ]+)$/m.exec(text)?.[1]?.split(" ").slice(0, 8).map(Number);
@@ -123,8 +118,10 @@ async function machineTimes(): Promise<MachineTimes | null> {
   return { total: times.reduce((sum, each) => sum + each, 0), stolen: times[7] ?? 0 };
 }
 
+type MachineTimes = Awaited<ReturnType<typeof machineTimes>>;
+
 /** How much the machine did besides, and by how much equal work differed. */
-function noiseText(before: MachineTimes | null, after: MachineTimes | null, pairs: readonly Pair[]): string {
+function noiseText(before: MachineTimes, after: MachineTimes, pairs: readonly Pair[]): string {
   const percent = (share: number): string => `${(share * 100).toFixed(1)} %`;
   const stolen =
     before === null || after === null

@@ -39,14 +39,6 @@ export type CallResult<Path extends ModulePath, Name extends FunctionOf<Path>> =
   ReturnType<Called<Path, Name>>
 >;
 
-export interface ChildOptions {
-  /** Folder into which the child writes a CPU profile when it ends; by default none is written. */
-  readonly profileTo?: string | null;
-  readonly nodeOptions?: readonly string[];
-  /** The checkout whose modules it runs; by default this one. */
-  readonly tree?: string | null;
-}
-
 /** How long a child may take to end on its own. */
 const endMs = 20_000;
 
@@ -55,7 +47,16 @@ export class Child implements AsyncDisposable {
   readonly #calls = new Map<number, PromiseWithResolvers<unknown>>();
   #lastCall = 0;
 
-  constructor({ profileTo = null, nodeOptions = [], tree }: ChildOptions = {}) {
+  /** Runs modules of the checkout `tree`, by default this one; writes a CPU profile into the folder `profileTo` when it ends. */
+  constructor({
+    profileTo = null,
+    nodeOptions = [],
+    tree = null,
+  }: {
+    readonly profileTo?: string | null;
+    readonly nodeOptions?: readonly string[];
+    readonly tree?: string | null;
+  } = {}) {
     const profiling = profileTo === null ? [] : ["--cpu-prof", `--cpu-prof-dir=${profileTo}`];
     const cwd = tree ?? root;
     const args = [...profiling, ...nodeOptions, join(cwd, "bench/program.ts")];

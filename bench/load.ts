@@ -11,12 +11,6 @@ export interface LoadTarget {
   readonly port: number;
 }
 
-export interface LoadResult {
-  readonly elapsedMs: number;
-  /** Milliseconds of each answer, in the order of the requests. */
-  readonly latenciesMs: Float64Array;
-}
-
 /** Sends all requests over `connections`, in order. Rejects at the first answer that is not 200. */
 export async function sendAll(
   target: LoadTarget,
@@ -24,7 +18,8 @@ export async function sendAll(
   connections: number,
   /** Called with each answer once it is complete; `index` is that of its request. */
   note: (answer: ReceivedAnswer, index: number) => void = () => {},
-): Promise<LoadResult> {
+) {
+  /** Milliseconds of each answer, in the order of the requests. */
   const latenciesMs = new Float64Array(requests.length);
   using pool = new Pool();
   await pool.open(target, connections);

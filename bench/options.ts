@@ -13,21 +13,8 @@ const onlyNamed: readonly SectionName[] = ["million", "large-business", "cluster
 const contestNames = Object.keys(contests) as readonly ContestName[];
 const pairsDefault = 15;
 
-/** What the usage below says of each; null for an option that is not given. */
-export interface BenchOptions {
-  readonly sections: readonly SectionName[];
-  readonly quick: boolean;
-  readonly records: number | null;
-  readonly json: string | null;
-  readonly profileTo: string | null;
-  readonly dir: string | null;
-  readonly prepared: string | null;
-  readonly against: {
-    readonly commit: string;
-    readonly pairs: number;
-    readonly contests: readonly ContestName[];
-  } | null;
-}
+/** What was asked for; null for an option that is not given. */
+export type BenchOptions = ReturnType<typeof parseOptions>;
 
 export const usage = `npm run bench -- [options]
   --only NAMES     sections to run, separated by commas: ${sectionNames.join(",")};
@@ -43,19 +30,13 @@ export const usage = `npm run bench -- [options]
   --prepared DIR   keeps the prepared homes there and uses them again`;
 
 /** Throws an error with a message for people. */
-export function parseOptions(args: readonly string[]): BenchOptions {
+export function parseOptions(args: readonly string[]) {
+  const text = { type: "string" } as const;
   const { values } = parseArgs({
     args: [...args],
     options: {
-      only: { type: "string" },
-      quick: { type: "boolean", default: false },
-      records: { type: "string" },
-      json: { type: "string" },
-      profile: { type: "string" },
-      dir: { type: "string" },
-      prepared: { type: "string" },
-      against: { type: "string" },
-      pairs: { type: "string" },
+      ...{ only: text, records: text, json: text, profile: text, dir: text, prepared: text },
+      ...{ against: text, pairs: text, quick: { type: "boolean", default: false } },
     },
   });
   const { only, quick, json = null, profile = null, dir = null, prepared = null, against } = values;
@@ -77,7 +58,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
 function againstOf(
   commit: string,
   { only, pairs: text }: { readonly only?: string; readonly pairs?: string },
-): NonNullable<BenchOptions["against"]> {
+) {
   const pairs = Number(text ?? pairsDefault);
   if (!Number.isInteger(pairs) || pairs < pairsMin)
     throw new Error(`--pairs is a whole number from ${pairsMin}, not ${text}.`);

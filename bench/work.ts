@@ -70,11 +70,7 @@ export function sumOf(parts: readonly Spent[]): Spent {
 }
 
 /** What one operation cost: elapsed time, and processor time of the main thread and of all. */
-export interface Cost {
-  readonly micros: number;
-  readonly mainMicros: number;
-  readonly allMicros: number;
-}
+export type Cost = Readonly<Record<"micros" | "mainMicros" | "allMicros", number>>;
 
 export function costOf({ elapsedMs, cpu }: Spent, operations: number): Cost {
   const microsOf = (ms: number): number => (ms * 1_000) / operations;

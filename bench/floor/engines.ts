@@ -35,16 +35,11 @@ export interface EnginePlace {
   readonly elastic: string;
 }
 
-export interface EngineQuery {
-  readonly path: string;
-  readonly body: Readonly<Record<string, unknown>>;
-}
-
 export interface EngineFloorPlan extends AnswerPlan {
   readonly place: EnginePlace;
   readonly lanes: number;
   /** The Elasticsearch query for each request body. Any other request is a fetch. */
-  readonly queries: ReadonlyMap<string, EngineQuery>;
+  readonly queries: ReadonlyMap<string, Pick<Parameters<Engine["read"]>[0], "path" | "body">>;
 }
 
 export function openSession({ cassandra, region, keyspace }: EnginePlace): Promise<CassandraSession> {

@@ -11,7 +11,7 @@ import { openEngines } from "../cluster/engines.ts";
 import { measureImports, measurePushes } from "../cluster/pushes.ts";
 import { type ClusterNode, openRegions, type Regions } from "../cluster/regions.ts";
 import { compare, figure, type Measured, median, takeRounds } from "../figures.ts";
-import { Connection, refused } from "../load.ts";
+import { refused, sendOne } from "../load.ts";
 import { newCompany } from "../parties.ts";
 import { type Caller, makeRequest } from "../requests.ts";
 import type { World } from "../world.ts";
@@ -113,16 +113,11 @@ async function untilAnswered({ baseUrl, target }: ClusterNode, caller: Caller): 
   const lateMs = performance.now() + patienceMs;
   // Not a record id: refused once the nonce is claimed.
   const plan = fetchPlan(productId(0));
-  const connection = await Connection.open(target);
-  try {
-    while (performance.now() < lateMs) {
-      const { status, body } = await connection.exchange(await makeRequest(baseUrl, caller, plan));
-      if (status === 422 || status === 400) return;
-      if (status !== 503) throw refused("answer", { status, body: body() });
-      await delay(pauseMs);
-    }
-    throw new Error("no answer");
-  } finally {
-    connection.close();
+  while (performance.now() < lateMs) {
+    const answer = await sendOne(target, await makeRequest(baseUrl, caller, plan));
+    if (answer.status === 422 || answer.status === 400) return;
+    if (answer.status !== 503) throw refused("answer", answer);
+    await delay(pauseMs);
   }
+  throw new Error("no answer");
 }

@@ -24,12 +24,10 @@ const warmUpRecords = 500;
 export async function measurePushes(regions: Regions): Promise<readonly Measured[]> {
   const { world, node } = regions;
   const records = world.size(batchRecords, 1_000);
-  const prepareOf = (count: number) => (publisher: Publisher) =>
-    preparePush(node.businessUrl, publisher, { first: 0, count });
   return await measureTurns(regions, {
     name: `push of ${count(records)} records until both regions find all`,
     ...{ rounds: world.size(3, 1), sample: records, copies: 1 },
-    ...{ warmUp: prepareOf(warmUpRecords), measured: prepareOf(records) },
+    prepareOf: async (count) => (publisher) => preparePush(node.businessUrl, publisher, { first: 0, count }),
     note: "The floor writes the versions, heads and catalogue rows that ours stored, and sends its rows to both regions' Elasticsearch, at the same time and with as many requests at once as ours; all of it was made beforehand.",
   });
 }
@@ -39,16 +37,13 @@ export async function measureImports(regions: Regions): Promise<readonly Measure
   // The floor writes a part of the file several times: all of it at once would not fit into memory.
   const sample = Math.min(world.bulkRecords, world.size(batchRecords, 1_000));
   const copies = Math.ceil(world.bulkRecords / sample);
-  const records = copies * sample;
-  const prepareOf = async (name: string, count: number) => {
-    const file = await writeBulkFile(world.path(name), { first: 0, count });
-    return (publisher: Publisher) => prepareImport(node.businessUrl, publisher, file);
-  };
   return await measureTurns(regions, {
-    name: `a file of ${count(records)} records until both regions find all`,
+    name: `a file of ${count(copies * sample)} records until both regions find all`,
     ...{ rounds: world.size(2, 1), sample, copies },
-    warmUp: await prepareOf("warm-up.txt", warmUpRecords),
-    measured: await prepareOf("file.txt", records),
+    prepareOf: async (count) => {
+      const file = await writeBulkFile(world.path("file.txt"), { first: 0, count });
+      return (publisher) => prepareImport(node.businessUrl, publisher, file);
+    },
     note: `From the first byte of the upload. The floor writes what ours stored of ${count(sample)} of the records ${copies} times under other ids, as in a push of the section cluster; each time is prepared before the clock goes on.`,
   });
 }
@@ -62,18 +57,19 @@ interface Turns {
   /** How many of the records the floor writes, and how often. */
   readonly sample: number;
   readonly copies: number;
-  readonly warmUp: Prepare;
-  readonly measured: Prepare;
+  /** Prepares what a business publishes, of so many records. */
+  readonly prepareOf: (records: number) => Promise<Prepare>;
 }
 
 async function measureTurns(regions: Regions, of: Turns): Promise<readonly Measured[]> {
   const { world, node } = regions;
-  await publishOnce(regions, of.warmUp);
+  await publishOnce(regions, await of.prepareOf(warmUpRecords));
+  const prepare = await of.prepareOf(of.copies * of.sample);
   let stored: readonly Stored[] | null = null;
   const rounds = await takeRounds<Spent, Spent>(of.rounds, {
     ours: async (round) => {
       world.say(`cluster: publishing, round ${round + 1}`);
-      const { publisher, ...measured } = await publishOnce(regions, of.measured);
+      const { publisher, ...measured } = await publishOnce(regions, prepare);
       if (stored === null) {
         const ids = await recordIds(node.child, publisher.uuid, numbersTo(of.sample));
         stored = await node.child.call("serve.ts", "readStored", ids);

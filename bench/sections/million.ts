@@ -3,6 +3,7 @@
 
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { freePorts, surfacePorts } from "../../tools/free-ports.ts";
 import { startProcess } from "../../tools/process.ts";
 import { queryKinds, searchPlan } from "../catalogue.ts";
@@ -15,7 +16,6 @@ import { measureFetchOf } from "./fetch.ts";
 import { measurePushInto } from "./push.ts";
 import { measureSearchOf } from "./search.ts";
 
-const host = "127.0.0.1";
 const pollMs = 5;
 const patienceMs = 300_000;
 
@@ -37,19 +37,16 @@ async function measureStartOf(name: string, rounds: number, home: () => string):
 
 async function firstAnswerMs(home: string): Promise<number> {
   const portBase = await freePorts(surfacePorts);
-  const port = portBase + 4;
+  const url = `http://127.0.0.1:${portBase + 4}/healthz`;
   const startedMs = performance.now();
   const started = startProcess(process.execPath, [
     ...["cli/main.ts", "start", "--home", home, "--port-base", String(portBase)],
   ]);
   try {
-    const request = Buffer.from(
-      `GET /healthz HTTP/1.1\r\nhost: ${host}:${port}\r\nconnection: close\r\n\r\n`,
-    );
     while (performance.now() - startedMs < patienceMs) {
-      const answer = await sendOne({ host, port }, request).catch(() => null);
+      const answer = await fetch(url).catch(() => null);
       if (answer?.status === 200) return performance.now() - startedMs;
-      await new Promise((resolve) => setTimeout(resolve, pollMs));
+      await delay(pollMs);
     }
     throw new Error("the node did not answer");
   } finally {

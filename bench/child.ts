@@ -136,8 +136,9 @@ export function watchMemory(child: Child): { stop(): Promise<number | null> } {
     const before = await child.memoryBytes("VmRSS");
     if (before === null) return null;
     let highest = before;
-    while (!stopped) {
-      highest = Math.max(highest, (await child.memoryBytes("VmRSS")) ?? 0);
+    // A child that is gone has no memory.
+    for (let now: number | null = before; now !== null && !stopped; now = await child.memoryBytes("VmRSS")) {
+      highest = Math.max(highest, now);
       await delay(memorySampleMs);
     }
     return highest - before;

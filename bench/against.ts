@@ -57,13 +57,7 @@ interface Pair {
   readonly floor: Pick<Cost, "micros">;
 }
 
-export interface Verdict {
-  readonly isAlarm: boolean;
-  readonly text: string;
-}
-
-/** Measures the pairs of a contest, and judges them. */
-export async function hold(contest: Contest, pairs: number): Promise<Verdict> {
+export async function hold(contest: Contest, pairs: number) {
   for (let warming = 0; warming < contest.warmingTurns; warming += 1)
     await takePair(contest, pairs + warming);
   const machineBefore = await machineTimes();
@@ -74,12 +68,10 @@ export async function hold(contest: Contest, pairs: number): Promise<Verdict> {
 }
 
 async function takePair(contest: Contest, turn: number): Promise<Pair> {
-  if (turn % 2 === 0) {
-    const present = await contest.present(turn);
-    return { present, other: await contest.other(turn), floor: await contest.floor(turn) };
-  }
-  const other = await contest.other(turn);
-  return { other, present: await contest.present(turn), floor: await contest.floor(turn) };
+  const early = turn % 2 === 0 ? null : { other: await contest.other(turn) };
+  const present = await contest.present(turn);
+  const { other } = early ?? { other: await contest.other(turn) };
+  return { present, other, floor: await contest.floor(turn) };
 }
 
 const costs = [
@@ -88,32 +80,28 @@ const costs = [
   ["processor, all threads", "allMicros"],
 ] as const;
 
-function judge(name: string, pairs: readonly Pair[], noise: string): Verdict {
+/** What is printed of the pairs, and whether anything is certainly slower. */
+function judge(name: string, pairs: readonly Pair[], noise: string) {
   const judged = costs.map(([what, key]) => {
-    const values: readonly CostPair[] = pairs.map(({ present, other }) => ({
-      ...{ present: present[key], other: other[key] },
-    }));
-    return { what, values, slowdown: slowdownOf(values) };
+    const values = pairs.map(
+      ({ present, other }): CostPair => ({ present: present[key], other: other[key] }),
+    );
+    const microsOf = (side: keyof CostPair): string =>
+      `${median(values.map((each) => each[side])).toFixed(1)} µs`;
+    const slowdown = slowdownOf(values);
+    const row = [what, microsOf("present"), microsOf("other"), slowdownText(slowdown)];
+    return { row, isAlarm: slowdown.isAlarm };
   });
-  const rows = judged.map(({ what, values, slowdown }) => [
-    what,
-    `${median(values.map(({ present }) => present)).toFixed(1)} µs`,
-    `${median(values.map(({ other }) => other)).toFixed(1)} µs`,
-    slowdownText(slowdown),
-  ]);
   const floor = (side: "present" | "other"): string =>
     median(pairs.map((pair) => pair[side].micros / pair.floor.micros)).toFixed(2);
-  const table = tableOf(
-    [["", "present", "other", "present ÷ other (95 %)"], ...rows],
-    (column) => column === 1 || column === 2,
-  );
+  const headings = ["", "present", "other", "present ÷ other (95 %)"];
   const text = [
     `${name}, ${pairs.length} pairs`,
-    ...table,
+    ...tableOf([headings, ...judged.map(({ row }) => row)], (column) => column === 1 || column === 2),
     `Times the floor's elapsed time: present ${floor("present")}, other ${floor("other")}.`,
     noise,
   ].join("\n");
-  return { isAlarm: judged.some(({ slowdown }) => slowdown.isAlarm), text };
+  return { isAlarm: judged.some(({ isAlarm }) => isAlarm), text };
 }
 
 function slowdownText({ median: middle, low, high, isAlarm }: Slowdown): string {
@@ -121,13 +109,8 @@ function slowdownText({ median: middle, low, high, isAlarm }: Slowdown): string 
   return `${middle.toFixed(3)} (${low.toFixed(3)} to ${high.toFixed(3)})${alarm}`;
 }
 
-interface MachineTimes {
-  readonly total: number;
-  readonly stolen: number;
-}
-
 /** Time of all processors, and that of it which another machine had; null where the system does not say. */
-async function machineTimes(): Promise<MachineTimes | null> {
+async function machineTimes() {
   const text = await readFile("/proc/stat", "utf8").catch(() => "");
   // user, nice, system, idle, iowait, irq, softirq, steal; what guests use is part of user.
   const times = /^cpu +([\d ]+)$/m.exec(text)?.[1]?.split(" ").slice(0, 8).map(Number);
@@ -135,8 +118,10 @@ async function machineTimes(): Promise<MachineTimes | null> {
   return { total: times.reduce((sum, each) => sum + each, 0), stolen: times[7] ?? 0 };
 }
 
+type MachineTimes = Awaited<ReturnType<typeof machineTimes>>;
+
 /** How much the machine did besides, and by how much equal work differed. */
-function noiseText(before: MachineTimes | null, after: MachineTimes | null, pairs: readonly Pair[]): string {
+function noiseText(before: MachineTimes, after: MachineTimes, pairs: readonly Pair[]): string {
   const percent = (share: number): string => `${(share * 100).toFixed(1)} %`;
   const stolen =
     before === null || after === null

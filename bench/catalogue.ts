@@ -16,17 +16,19 @@ let stones: readonly Stone[] | null = null;
 /** Distinct from the sample's own numbers. */
 const shop = { ...stoneShop, idPrefix: "LB-" };
 
-/** Exact record bytes of product `index` (from 0). */
-export function productBytes(index: number): Uint8Array {
+export function sampleStones(): readonly Stone[] {
   stones ??= parseStones(readFileSync(slice, "utf8"));
-  const stone = pick(stones, index);
-  const round = Math.floor(index / stones.length);
+  return stones;
+}
+
+export function productBytes(index: number): Uint8Array {
+  const stone = pick(sampleStones(), index);
+  const round = Math.floor(index / sampleStones().length);
   const carat = (Number(stone.carat) + (round % 40) / 100).toFixed(2);
   const price = String(Number(stone.price) + ((round * 37) % 4_001));
   return canonicalBytes(diamondProduct({ ...stone, carat, price }, index, shop));
 }
 
-/** `business_product_id` of product `index`. */
 export function productId(index: number): string {
   return `${shop.idPrefix}${String(index + 1).padStart(6, "0")}`;
 }
@@ -35,7 +37,6 @@ export type QueryBody = Readonly<Record<string, JsonValue>>;
 
 export interface QueryKind {
   readonly name: string;
-  /** Request body of query `index` of this kind. */
   readonly body: (index: number) => QueryBody;
 }
 
@@ -44,48 +45,34 @@ const colours = ["D", "E", "F", "G", "H", "I", "J"];
 const clarities = ["SI1", "VS2", "SI2", "VS1", "VVS2"];
 const countries = ["US", "GB", "CA"];
 
-/** A price from 300 to 799 that no other query of the same kind names. */
-function lowPrice(index: number): number {
-  return Math.round((300 + (index % 500) + Math.floor(index / 500) / 100) * 100) / 100;
+/** A country, and a price from 300 to 799 that no other query of the same kind names. */
+function cheapIn(index: number): readonly [QueryBody, QueryBody] {
+  const gte = Math.round((300 + (index % 500) + Math.floor(index / 500) / 100) * 100) / 100;
+  return [{ country: pick(countries, index) }, { price_amount: { gte } }];
 }
 
-function cheapIn(index: number): readonly [QueryBody, QueryBody] {
-  return [{ country: pick(countries, index) }, { price_amount: { gte: lowPrice(index) } }];
+function kindOf(name: string, sort_by: string, partsOf: (index: number) => QueryBody): QueryKind {
+  const body: QueryKind["body"] = (index) => ({
+    ...{ collection: "products", filter: { all: cheapIn(index) }, sort_by },
+    ...partsOf(index),
+  });
+  return { name, body };
 }
 
 export const queryKinds: readonly QueryKind[] = [
-  {
-    name: "text, filter and price order",
-    body: (index) => ({
-      collection: "products",
-      q: `${pick(cuts, index)} diamond ${pick(colours, index)}`,
-      query_by: ["product_name", "short_description"],
-      filter: { all: cheapIn(index) },
-      sort_by: "price_amount:asc",
-    }),
-  },
-  {
-    name: "filters only",
-    body: (index) => {
-      const [country, price] = cheapIn(index);
-      const tags = `clarity ${pick(clarities, index)}`;
-      return {
-        collection: "products",
-        filter: { all: [country, { tags }, { availability: "in_stock" }, price] },
-        sort_by: "price_amount:asc",
-      };
-    },
-  },
-  {
-    name: "text by relevance",
-    body: (index) => ({
-      collection: "products",
-      q: `${pick(cuts, index)} ${pick(clarities, index)} ${pick(colours, index)}`,
-      query_by: ["product_name", "tags"],
-      filter: { all: cheapIn(index) },
-      sort_by: "_text_match:desc",
-    }),
-  },
+  kindOf("text, filter and price order", "price_amount:asc", (index) => ({
+    q: `${pick(cuts, index)} diamond ${pick(colours, index)}`,
+    query_by: ["product_name", "short_description"],
+  })),
+  kindOf("filters only", "price_amount:asc", (index) => {
+    const [country, price] = cheapIn(index);
+    const tags = `clarity ${pick(clarities, index)}`;
+    return { filter: { all: [country, { tags }, { availability: "in_stock" }, price] } };
+  }),
+  kindOf("text by relevance", "_text_match:desc", (index) => ({
+    q: `${pick(cuts, index)} ${pick(clarities, index)} ${pick(colours, index)}`,
+    query_by: ["product_name", "tags"],
+  })),
 ];
 
 export function searchPlan(body: QueryBody): RequestPlan {
@@ -106,17 +93,15 @@ export function fetchPlan(recordId: string): RequestPlan {
   return { method: "GET", path: `/v1/records/${recordId}`, tag: "svc-retrieval" };
 }
 
-/** Searches of the kinds in turn, of which no two are alike, whatever they find. */
-export class Searches {
-  #made = 0;
-
-  next(count: number): readonly RequestPlan[] {
-    return Array.from({ length: count }, () => {
-      const { body } = pick(queryKinds, this.#made);
-      this.#made += 1;
-      return searchPlan(body(Math.floor((this.#made - 1) / queryKinds.length)));
-    });
-  }
+/** Searches of the kinds in turn, of which no two are alike, whatever they find: each call returns the next ones. */
+export function newSearches(): (count: number) => readonly RequestPlan[] {
+  let made = 0;
+  const next = (): RequestPlan => {
+    const at = made;
+    made += 1;
+    return searchPlan(pick(queryKinds, at).body(Math.floor(at / queryKinds.length)));
+  };
+  return (count) => Array.from({ length: count }, next);
 }
 
 /** Rows of a full page. */
@@ -138,8 +123,7 @@ export async function planQueries<Found extends { readonly rows: number }>(
   ask: (bodies: readonly QueryBody[]) => Promise<readonly Found[]>,
 ): Promise<readonly PlannedQuery<Found>[]> {
   const each = Math.ceil(count / queryKinds.length);
-  const ofKind: (readonly PlannedQuery<Found>[])[] = [];
-  for (const [kind, { name, body: bodyOf }] of queryKinds.entries()) {
+  const ofKind = await Array.fromAsync(queryKinds.entries(), async ([kind, { name, body: bodyOf }]) => {
     const queries: PlannedQuery<Found>[] = [];
     for (let first = 0; queries.length < each && first < each * triesMax; first += each) {
       const bodies = Array.from({ length: each }, (_, index) => bodyOf(first + index));
@@ -148,13 +132,13 @@ export async function planQueries<Found extends { readonly rows: number }>(
         if (found.rows === rowsWanted) queries.push({ kind, body, plan: searchPlan(body), found });
       }
     }
-    if (queries.length < each)
-      throw new Error(`${name}: only ${queries.length} of ${each} queries answer ${rowsWanted} rows`);
-    ofKind.push(queries);
-  }
-  return Array.from({ length: each }, (_, index) => ofKind.flatMap((queries) => queries[index] ?? []))
-    .flat()
-    .slice(0, count);
+    if (queries.length >= each) return queries;
+    throw new Error(`${name}: only ${queries.length} of ${each} queries answer ${rowsWanted} rows`);
+  });
+  return Array.from({ length: count }, (_, at) => {
+    const queries = pick(ofKind, at);
+    return pick(queries, Math.floor(at / ofKind.length));
+  });
 }
 
 function pick<T>(list: readonly T[], index: number): T {

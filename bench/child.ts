@@ -7,10 +7,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { root, type StartedProcess, startProcess } from "../tools/process.ts";
 import { type Spent, spend } from "./work.ts";
 
-/** The modules of which a child runs functions, by their paths below bench/. Tests add those that they have. */
+/** The modules of which a child runs functions, by their paths below bench/. Fixtures add themselves. */
 export interface Modules {
   readonly "actors/program.ts": typeof import("./actors/program.ts");
-  readonly "ads-book.ts": typeof import("./ads-book.ts");
   readonly "floor/ads.ts": typeof import("./floor/ads.ts");
   readonly "floor/engines.ts": typeof import("./floor/engines.ts");
   readonly "floor/fenced-commits.ts": typeof import("./floor/fenced-commits.ts");
@@ -18,41 +17,27 @@ export interface Modules {
   readonly "floor/search.ts": typeof import("./floor/search.ts");
   readonly "floor/serve.ts": typeof import("./floor/serve.ts");
   readonly "floor/synced-file.ts": typeof import("./floor/synced-file.ts");
-  readonly "log/append.ts": typeof import("./log/append.ts");
-  readonly "log/proofs.ts": typeof import("./log/proofs.ts");
   readonly "node-surfaces.ts": typeof import("./node-surfaces.ts");
   readonly "ops/fill-ledgers.ts": typeof import("./ops/fill-ledgers.ts");
-  readonly "receipts/reads.ts": typeof import("./receipts/reads.ts");
+  readonly "sections/log-append.ts": typeof import("./sections/log-append.ts");
+  readonly "sections/log-proof.ts": typeof import("./sections/log-proof.ts");
+  readonly "sections/receipts.ts": typeof import("./sections/receipts.ts");
+  readonly "sections/sim.ts": typeof import("./sections/sim.ts");
+  readonly "sections/transport.ts": typeof import("./sections/transport.ts");
   readonly "serve.ts": typeof import("./serve.ts");
-  readonly "sim/seeds.ts": typeof import("./sim/seeds.ts");
   readonly "storm/hostile.ts": typeof import("./storm/hostile.ts");
-  readonly "transport.ts": typeof import("./transport.ts");
   readonly "work.ts": typeof import("./work.ts");
 }
 export type ModulePath = keyof Modules;
 export type FunctionOf<Path extends ModulePath> = keyof Modules[Path] & string;
-type ArgsOf<F> = F extends (...args: infer Args) => unknown ? Args : never;
-type ResultOf<F> = F extends (...args: never) => infer Result ? Awaited<Result> : never;
-export type CallArgs<Path extends ModulePath, Name extends FunctionOf<Path>> = ArgsOf<Modules[Path][Name]>;
-export type CallResult<Path extends ModulePath, Name extends FunctionOf<Path>> = ResultOf<
-  Modules[Path][Name]
+type Called<Path extends ModulePath, Name extends FunctionOf<Path>> = Extract<
+  Modules[Path][Name],
+  (...args: never) => unknown
 >;
-
-/** A child's answer to a call, or its error. */
-interface Reply {
-  readonly id: number;
-  readonly result?: unknown;
-  readonly error?: string;
-}
-
-export interface ChildOptions {
-  /** Folder into which the child writes a CPU profile when it ends; by default none is written. */
-  readonly profileTo?: string | null;
-  /** Additional options for Node. */
-  readonly nodeOptions?: readonly string[];
-  /** The checkout whose modules it runs; by default this one. */
-  readonly tree?: string | null;
-}
+export type CallArgs<Path extends ModulePath, Name extends FunctionOf<Path>> = Parameters<Called<Path, Name>>;
+export type CallResult<Path extends ModulePath, Name extends FunctionOf<Path>> = Awaited<
+  ReturnType<Called<Path, Name>>
+>;
 
 /** How long a child may take to end on its own. */
 const endMs = 20_000;
@@ -62,7 +47,16 @@ export class Child implements AsyncDisposable {
   readonly #calls = new Map<number, PromiseWithResolvers<unknown>>();
   #lastCall = 0;
 
-  constructor({ profileTo = null, nodeOptions = [], tree }: ChildOptions = {}) {
+  /** Runs modules of the checkout `tree`, by default this one; writes a CPU profile into the folder `profileTo` when it ends. */
+  constructor({
+    profileTo = null,
+    nodeOptions = [],
+    tree = null,
+  }: {
+    readonly profileTo?: string | null;
+    readonly nodeOptions?: readonly string[];
+    readonly tree?: string | null;
+  } = {}) {
     const profiling = profileTo === null ? [] : ["--cpu-prof", `--cpu-prof-dir=${profileTo}`];
     const cwd = tree ?? root;
     const args = [...profiling, ...nodeOptions, join(cwd, "bench/program.ts")];
@@ -74,7 +68,13 @@ export class Child implements AsyncDisposable {
         call.reject(error ?? new Error(`A child ended (${signal ?? code}) before it answered.`));
       this.#calls.clear();
     });
-    this.#started.child.on("message", (message) => this.#take(message as Reply));
+    this.#started.child.on("message", (message) => {
+      const { id, result, error } = message as { id: number; result?: unknown; error?: string };
+      const call = this.#calls.get(id);
+      this.#calls.delete(id);
+      if (error === undefined) call?.resolve(result);
+      else call?.reject(new Error(error));
+    });
   }
 
   /** Calls a function that a module exports; what it is given and what it returns are copied. */
@@ -125,13 +125,6 @@ export class Child implements AsyncDisposable {
     await ended;
     clearTimeout(timer);
   }
-
-  #take(reply: Reply): void {
-    const call = this.#calls.get(reply.id);
-    this.#calls.delete(reply.id);
-    if (reply.error === undefined) call?.resolve(reply.result);
-    else call?.reject(new Error(reply.error));
-  }
 }
 
 export const memorySampleMs = 10;
@@ -143,17 +136,17 @@ export function watchMemory(child: Child): { stop(): Promise<number | null> } {
     const before = await child.memoryBytes("VmRSS");
     if (before === null) return null;
     let highest = before;
-    while (!stopped) {
-      highest = Math.max(highest, (await child.memoryBytes("VmRSS")) ?? 0);
+    // A child that is gone has no memory.
+    for (let now: number | null = before; now !== null && !stopped; now = await child.memoryBytes("VmRSS")) {
+      highest = Math.max(highest, now);
       await delay(memorySampleMs);
     }
     return highest - before;
   };
   const watching = watch();
-  return {
-    stop: () => {
-      stopped = true;
-      return watching;
-    },
+  const stop = (): Promise<number | null> => {
+    stopped = true;
+    return watching;
   };
+  return { stop };
 }

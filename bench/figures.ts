@@ -4,8 +4,7 @@
 
 import { availableParallelism, cpus, totalmem } from "node:os";
 
-export interface Figure {
-  readonly section: string;
+export interface Measured {
   readonly name: string;
   readonly unit: string;
   /** Median over the rounds. */
@@ -20,69 +19,59 @@ export interface Figure {
   readonly note: string;
 }
 
+export interface Figure extends Measured {
+  readonly section: string;
+}
+
 export interface Goal {
   readonly atLeast?: number;
   readonly atMost?: number;
 }
 
-export interface Compared {
-  readonly ours: number;
-  readonly floor: number;
-  readonly ratio: number;
-}
+export type Compared = Readonly<Record<"ours" | "floor" | "ratio", number>>;
 
-/** Makes the figures of a section: of what was compared with a floor, or of a number that has none. */
-export function figuresOf(section: string) {
-  return (
-    name: string,
-    unit: string,
-    measured: Compared | number,
-    goal: Goal | null,
-    note: string,
-  ): Figure => ({
-    ...{ section, name, unit, goal, note },
-    ...(typeof measured === "number" ? { ours: measured, floor: null, ratio: null } : measured),
-  });
+/** A figure of what was compared with a floor, or of a number that has none. */
+export function figure(
+  name: string,
+  unit: string,
+  measured: Compared | number,
+  goal: Goal | null,
+  note: string,
+): Measured {
+  const { ours, floor, ratio } =
+    typeof measured === "number" ? { ours: measured, floor: null, ratio: null } : measured;
+  return { name, unit, ours, floor, ratio, goal, note };
 }
 
 export type Rounds<Ours, Floor = Ours> = readonly { readonly ours: Ours; readonly floor: Floor }[];
 
-/** How the two sides of a round are measured. */
 export interface Sides<Ours, Floor = Ours> {
   readonly ours: (round: number) => Promise<Ours>;
   readonly floor: (round: number) => Promise<Floor>;
 }
 
-/** Takes `count` rounds, alternating between ours first and the floor first. */
+/** Takes `count` rounds, alternating between ours first and the floor first, after `warming` that follow the last in number. */
 export async function takeRounds<Ours, Floor>(
   count: number,
   sides: Sides<Ours, Floor>,
+  warming = 0,
 ): Promise<Rounds<Ours, Floor>> {
   const rounds: { ours: Ours; floor: Floor }[] = [];
-  for (let round = 0; round < count; round += 1) {
+  for (let at = -warming; at < count; at += 1) {
+    const round = at < 0 ? count + warming + at : at;
     const early = round % 2 === 0 ? null : { floor: await sides.floor(round) };
     const ours = await sides.ours(round);
     rounds.push({ ours, ...(early ?? { floor: await sides.floor(round) }) });
   }
-  return rounds;
+  return rounds.slice(warming);
 }
 
-/** The same once the round after the last has warmed both sides up. */
-export async function warmedUp<Ours, Floor>(
-  count: number,
-  sides: Sides<Ours, Floor>,
-): Promise<Rounds<Ours, Floor>> {
-  await sides.ours(count);
-  await sides.floor(count);
-  return await takeRounds(count, sides);
-}
-
-/** Medians over rounds. */
 export function compare(rounds: Rounds<number>): Compared {
+  const medianOf = (of: (round: Rounds<number>[number]) => number): number => median(rounds.map(of));
   return {
-    ours: median(rounds.map(({ ours }) => ours)),
-    floor: median(rounds.map(({ floor }) => floor)),
-    ratio: median(rounds.map(({ ours, floor }) => ours / floor)),
+    ours: medianOf(({ ours }) => ours),
+    floor: medianOf(({ floor }) => floor),
+    ratio: medianOf(({ ours, floor }) => ours / floor),
   };
 }
 
@@ -113,25 +102,20 @@ export function quantile(values: Iterable<number>, share: number): number {
 }
 
 /** Where the middle half of the rounds' ratios are. */
-export function middleHalf(rounds: Rounds<number>, digits: number): string {
-  const ratios = rounds.map(({ ours, floor }) => ours / floor);
+export function middleHalf<Side>(rounds: Rounds<Side>, of: (side: Side) => number, digits = 2): string {
+  const ratios = rounds.map(({ ours, floor }) => of(ours) / of(floor));
   return `${quantile(ratios, 0.25).toFixed(digits)} to ${quantile(ratios, 0.75).toFixed(digits)}`;
 }
 
-/** A number as people read it. */
 export function count(value: number): string {
   return value.toLocaleString("en");
 }
 
-export function isMet({ goal, ratio, ours }: Figure): boolean | null {
-  if (goal === null) return null;
+export function isMet({ goal, ratio, ours }: Measured): boolean | null {
   const value = ratio ?? ours;
-  return (
-    value >= (goal.atLeast ?? Number.NEGATIVE_INFINITY) && value <= (goal.atMost ?? Number.POSITIVE_INFINITY)
-  );
+  return goal && value >= (goal.atLeast ?? -Infinity) && value <= (goal.atMost ?? Infinity);
 }
 
-/** The whole report as JSON text. */
 export function reportJson(
   figures: readonly Figure[],
   facts: { readonly quick: boolean; readonly startedAt: string },
@@ -147,15 +131,14 @@ export function reportJson(
   return `${JSON.stringify({ started_at: facts.startedAt, quick: facts.quick, machine, figures: rows }, null, 2)}\n`;
 }
 
-const headings = ["section", "figure", "ours", "floor", "ratio", "goal", "met"];
-
 /** The table, followed by the note of each figure. */
 export function reportTable(figures: readonly Figure[]): string {
+  const headings = ["section", "figure", "ours", "floor", "ratio", "goal", "met"];
   const notes = figures
     .filter(({ note }) => note !== "")
     .map(({ section, name, note }) => `${section}, ${name}: ${note}`);
-  const isNumber = (column: number): boolean => column >= 2 && column <= 4;
-  return [...tableOf([headings, ...figures.map(cellsOf)], isNumber), "", ...notes, ""].join("\n");
+  const table = tableOf([headings, ...figures.map(cellsOf)], (column) => column >= 2 && column <= 4);
+  return [...table, "", ...notes, ""].join("\n");
 }
 
 /** Lines of a table with a rule below its headings; numbers are aligned right. */
@@ -164,31 +147,25 @@ export function tableOf(
   isNumber: (column: number) => boolean,
 ): readonly string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  const lines = rows.map((row) =>
-    widths
-      .map((width, column) =>
-        isNumber(column) ? (row[column] ?? "").padStart(width) : (row[column] ?? "").padEnd(width),
-      )
-      .join("  ")
-      .trimEnd(),
-  );
+  const cell = (text: string, column: number): string => {
+    const width = widths[column] ?? 0;
+    return isNumber(column) ? text.padStart(width) : text.padEnd(width);
+  };
+  const lines = rows.map((row) => row.map(cell).join("  ").trimEnd());
   return lines.toSpliced(1, 0, widths.map((width) => "-".repeat(width)).join("  "));
 }
 
 function cellsOf(figure: Figure): readonly string[] {
-  const { section, name, unit, ours, floor, ratio } = figure;
+  const { section, name, unit, ours, floor, ratio, goal } = figure;
+  const limit = (sign: string, value: number | undefined): readonly string[] =>
+    value === undefined ? [] : [`${sign} ${ratio === null ? amount(value, unit) : value}`];
   const met = isMet(figure);
   return [
     ...[section, name, amount(ours, unit)],
-    ...[floor === null ? "" : amount(floor, unit), ratio === null ? "" : ratio.toFixed(2)],
-    ...[goalText(figure), met === null ? "" : met ? "yes" : "NO"],
+    ...[floor === null ? "" : amount(floor, unit), ratio?.toFixed(2) ?? ""],
+    [...limit("≥", goal?.atLeast), ...limit("≤", goal?.atMost)].join(", "),
+    met === null ? "" : met ? "yes" : "NO",
   ];
-}
-
-function goalText({ goal, ratio, unit }: Figure): string {
-  const limit = (sign: string, value: number | undefined): readonly string[] =>
-    value === undefined ? [] : [`${sign} ${ratio === null ? amount(value, unit) : value}`];
-  return [...limit("≥", goal?.atLeast), ...limit("≤", goal?.atMost)].join(", ");
 }
 
 function amount(value: number, unit: string): string {

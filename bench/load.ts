@@ -1,6 +1,7 @@
 // Load over raw sockets: HTTP/1.1, keep-alive, one request in flight per connection, every request prepared beforehand.
 // It only writes bytes and finds the end of the answer, so that the client never limits what is measured.
 
+import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { inLanes, msOf } from "./work.ts";
@@ -10,12 +11,6 @@ export interface LoadTarget {
   readonly port: number;
 }
 
-export interface LoadResult {
-  readonly elapsedMs: number;
-  /** Milliseconds of each answer, in the order of the requests. */
-  readonly latenciesMs: Float64Array;
-}
-
 /** Sends all requests over `connections`, in order. Rejects at the first answer that is not 200. */
 export async function sendAll(
   target: LoadTarget,
@@ -23,7 +18,8 @@ export async function sendAll(
   connections: number,
   /** Called with each answer once it is complete; `index` is that of its request. */
   note: (answer: ReceivedAnswer, index: number) => void = () => {},
-): Promise<LoadResult> {
+) {
+  /** Milliseconds of each answer, in the order of the requests. */
   const latenciesMs = new Float64Array(requests.length);
   using pool = new Pool();
   await pool.open(target, connections);
@@ -52,7 +48,6 @@ export async function sendOne(
   }
 }
 
-/** A request and where it is sent. */
 export interface Addressed {
   readonly target: LoadTarget;
   readonly bytes: Uint8Array;
@@ -95,7 +90,6 @@ export class Pool implements Disposable {
   readonly #free = new Map<string, Connection[]>();
   readonly #open: Connection[] = [];
 
-  /** Opens connections before they are needed. */
   async open(target: LoadTarget, count: number): Promise<void> {
     const opening = Array.from({ length: count }, () => this.#connect(target));
     this.#freeTo(target).push(...(await Promise.all(opening)));
@@ -144,7 +138,6 @@ export function refused(what: string, { status, body }: WholeAnswer): Error {
 
 export interface ReceivedAnswer {
   readonly status: number;
-  /** The body, decoded on demand. */
   body(): string;
 }
 
@@ -160,21 +153,16 @@ export class Connection {
   private constructor(socket: Socket) {
     this.#socket = socket;
     socket.on("data", (chunk: Buffer) => this.#take(chunk));
-    socket.on("error", (error) => this.#fail(error));
+    socket.on("error", (error) => this.#waiting?.reject(error));
     socket.on("close", () =>
-      this.#fail(new Error("the connection was closed before the answer was complete")),
+      this.#waiting?.reject(new Error("the connection was closed before the answer was complete")),
     );
   }
 
-  static open({ host, port }: LoadTarget): Promise<Connection> {
-    return new Promise((resolve, reject) => {
-      const socket = connect({ host, port, noDelay: true });
-      socket.once("error", reject);
-      socket.once("connect", () => {
-        socket.off("error", reject);
-        resolve(new Connection(socket));
-      });
-    });
+  static async open({ host, port }: LoadTarget): Promise<Connection> {
+    const socket = connect({ host, port, noDelay: true });
+    await once(socket, "connect");
+    return new Connection(socket);
   }
 
   exchange(request: Uint8Array): Promise<ReceivedAnswer> {
@@ -191,19 +179,13 @@ export class Connection {
     try {
       const answer = this.#reader.take(chunk);
       if (answer === null) return;
-      const waiting = this.#waiting;
+      if (this.#waiting === null) throw new Error("an answer came that nobody asked for");
+      this.#waiting.resolve(answer);
       this.#waiting = null;
-      if (waiting === null) throw new Error("an answer came that nobody asked for");
-      waiting.resolve(answer);
     } catch (error) {
-      this.#fail(error instanceof Error ? error : new Error(String(error)));
+      this.#waiting?.reject(error);
       this.close();
     }
-  }
-
-  #fail(error: Error): void {
-    this.#waiting?.reject(error);
-    this.#waiting = null;
   }
 }
 
@@ -219,27 +201,22 @@ export class AnswerReader {
     this.#chunks.push(chunk);
     this.#received += chunk.length;
     this.#head ??= this.#readHead();
-    const head = this.#head;
-    if (head === null || this.#received < head.end) return null;
-    if (this.#received > head.end) throw new Error("more arrived than the answer is long");
+    if (this.#head === null || this.#received < this.#head.end) return null;
+    if (this.#received > this.#head.end) throw new Error("more arrived than the answer is long");
+    const { status, bodyStart } = this.#head;
     const chunks = this.#chunks;
     this.#chunks = [];
     this.#received = 0;
     this.#head = null;
-    return {
-      status: head.status,
-      body: () => Buffer.concat(chunks).toString("utf8", head.bodyStart),
-    };
+    return { status, body: () => Buffer.concat(chunks).toString("utf8", bodyStart) };
   }
 
-  #readHead(): { status: number; bodyStart: number; end: number } | null {
+  #readHead() {
     const [first] = this.#chunks;
     const bytes = this.#chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.#chunks);
     const end = bytes.indexOf("\r\n\r\n");
-    if (end < 0) {
-      if (bytes.length > headBytesMax) throw new Error("the head of an answer does not end");
-      return null;
-    }
+    if (end < 0 && bytes.length > headBytesMax) throw new Error("the head of an answer does not end");
+    if (end < 0) return null;
     const text = bytes.toString("latin1", 0, end);
     const status = /^HTTP\/1\.1 (\d{3})/.exec(text)?.[1];
     const length = /\r\ncontent-length: *(\d+)/i.exec(text)?.[1];

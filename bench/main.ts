@@ -3,34 +3,29 @@
 
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { hold, unpack } from "./against.ts";
 import { type Figure, isMet, reportJson, reportTable } from "./figures.ts";
-import { type AgainstOptions, type BenchOptions, parseOptions, sectionNames, usage } from "./options.ts";
+import { type BenchOptions, parseOptions, sectionNames, usage } from "./options.ts";
 import { contests, sections } from "./sections.ts";
 import { World } from "./world.ts";
-
-function worldIn(folder: string, options: BenchOptions, tree: string | null): World {
-  const { prepared, quick, records } = options;
-  const profileTo = options.profileTo === null ? null : resolve(options.profileTo);
-  return new World({ folder, prepared, quick, records, profileTo, tree });
-}
 
 async function measure(folder: string, options: BenchOptions): Promise<void> {
   const startedAt = new Date().toISOString();
   const figures: Figure[] = [];
-  const world = worldIn(folder, options, null);
-  for (const name of sectionNames) {
-    if (!options.sections.includes(name)) continue;
-    world.say(name);
-    const measured = await sections[name](world);
-    for (const { name: what, ratio, ours, unit } of measured)
-      world.say(`${what}: ${ratio?.toFixed(2) ?? `${ours} ${unit}`}`);
-    figures.push(...measured);
+  const world = new World(folder, options);
+  for (const section of sectionNames) {
+    if (!options.sections.includes(section)) continue;
+    world.say(section);
+    for (const measured of await sections[section](world)) {
+      const { name, ratio, ours, unit } = measured;
+      world.say(`${name}: ${ratio?.toFixed(2) ?? `${ours} ${unit}`}`);
+      figures.push({ section, ...measured });
+    }
   }
   const json = reportJson(figures, { quick: options.quick, startedAt });
-  if (options.json !== "-") console.log(`\n${reportTable(figures)}`);
-  else process.stdout.write(json);
+  if (options.json === "-") process.stdout.write(json);
+  else console.log(`\n${reportTable(figures)}`);
   if (options.json !== null && options.json !== "-") await writeFile(options.json, json);
   const missed = figures.filter((figure) => isMet(figure) === false).length;
   console.error(missed === 0 ? "Every goal is met." : `${missed} of the goals are not met.`);
@@ -39,15 +34,16 @@ async function measure(folder: string, options: BenchOptions): Promise<void> {
 async function compareWith(
   folder: string,
   options: BenchOptions,
-  { commit, pairs, contests: names }: AgainstOptions,
+  { commit, pairs, contests: names }: NonNullable<BenchOptions["against"]>,
 ): Promise<void> {
   const tree = join(folder, "other");
   const id = await unpack(commit, tree);
   // Both have small catalogues, and homes of their own: what is stored may differ.
   const few = { ...options, quick: true };
-  const theirs = few.prepared === null ? few : { ...few, prepared: join(few.prepared, id) };
+  const prepared = options.prepared && join(options.prepared, id);
   await mkdir(join(tree, ".bench"));
-  const [present, other] = [worldIn(folder, few, null), worldIn(join(tree, ".bench"), theirs, tree)];
+  const present = new World(folder, few);
+  const other = new World(join(tree, ".bench"), { ...few, prepared }, tree);
   let alarms = 0;
   for (const open of names.flatMap((name) => contests[name])) {
     await using opening = new AsyncDisposableStack();
@@ -61,7 +57,8 @@ async function compareWith(
   if (alarms > 0) process.exitCode = 1;
 }
 
-async function run(options: BenchOptions): Promise<void> {
+try {
+  const options = parseOptions(process.argv.slice(2));
   const folder = await mkdtemp(join(options.dir ?? tmpdir(), "svc-bench-"));
   try {
     if (options.against === null) await measure(folder, options);
@@ -69,10 +66,6 @@ async function run(options: BenchOptions): Promise<void> {
   } finally {
     await rm(folder, { recursive: true });
   }
-}
-
-try {
-  await run(parseOptions(process.argv.slice(2)));
 } catch (error) {
   const isUsage =
     error instanceof Error && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS");

@@ -18,19 +18,14 @@ import { heldBytes } from "./work.ts";
 
 const host = "127.0.0.1";
 
-type BuildParameters = Parameters<typeof buildSurfaces>;
-
 const closing = new AsyncDisposableStack();
 
-export function close(): Promise<void> {
-  return closing.disposeAsync();
-}
+export const close = () => closing.disposeAsync();
 
-/** Opens one of surfaces that log nothing, and returns its port. */
 async function openSurface(
   name: keyof ReturnType<typeof buildSurfaces>,
-  changed: Partial<BuildParameters[0]>,
-  options: BuildParameters[2],
+  changed: Partial<Parameters<typeof buildSurfaces>[0]>,
+  options: Parameters<typeof buildSurfaces>[2],
   hosts: string[] = [],
 ): Promise<number> {
   const { services, urls } = running();
@@ -61,9 +56,7 @@ let paid = 0;
  * Opens two surfaces that differ only in whether an answer is paid for out of a company's prepaid allowance, and returns their
  * ports.
  */
-export async function openAllowance(
-  company: string,
-): Promise<{ readonly paid: number; readonly free: number }> {
+export async function openAllowance(company: string) {
   const { actors, config, clock, elapsedMs, lease } = running().services;
   await actors.ask(ledgerRef(company), {
     ...{ type: "money.enter", entry_id: "bench", kind: "top_up", amount: money },
@@ -98,7 +91,7 @@ let sessions: ReturnType<typeof createToolSessions> | null = null;
  * Opens the hosted tool server, and a bare HTTP server in the same process that does the same verification and nothing else: it
  * trusts everybody, checks no request, and bounds nothing. Returns their ports.
  */
-export async function openTools(): Promise<{ readonly tools: number; readonly bare: number }> {
+export async function openTools() {
   const { services, urls } = running();
   // One address opens them all.
   const limits = { ...toolSessionLimits, perAddressMax: Number.POSITIVE_INFINITY };
@@ -112,10 +105,7 @@ export async function openTools(): Promise<{ readonly tools: number; readonly ba
     response.writeHead(status, { "content-type": "application/json", "content-length": text.length });
     response.end(text);
   });
-  closing.defer(() => {
-    bare.close();
-    bare.closeAllConnections();
-  });
+  closing.defer(() => bare.close().closeAllConnections());
   await new Promise<void>((resolve) => bare.listen(0, host, resolve));
   return {
     tools: await openSurface("tools", {}, { hosts: null, toolSessions: sessions, toolOpenings: null }),
@@ -124,7 +114,7 @@ export async function openTools(): Promise<{ readonly tools: number; readonly ba
 }
 
 /** How many sessions are open, and the bytes in use once what nobody needs has been collected. */
-export function heldByTools(): { readonly sessions: number; readonly bytes: number } {
+export function heldByTools() {
   return { sessions: sessions?.count ?? 0, bytes: heldBytes() };
 }
 

@@ -1,5 +1,6 @@
 // Options of `npm run bench`.
 
+import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { bulkRecordsMax } from "../protocol/limits.ts";
 import { type ContestName, contests, type SectionName, sections } from "./sections.ts";
@@ -12,29 +13,8 @@ const onlyNamed: readonly SectionName[] = ["million", "large-business", "cluster
 const contestNames = Object.keys(contests) as readonly ContestName[];
 const pairsDefault = 15;
 
-export interface AgainstOptions {
-  readonly commit: string;
-  readonly pairs: number;
-  readonly contests: readonly ContestName[];
-}
-
-export interface BenchOptions {
-  readonly sections: readonly SectionName[];
-  /** Small sizes: for trying the benchmark, not for its figures. */
-  readonly quick: boolean;
-  /** Records of a bulk file; null for as many as one may have. */
-  readonly records: number | null;
-  /** Path of the JSON report, `-` for standard output, null for none. */
-  readonly json: string | null;
-  /** Folder for CPU profiles of the measured processes. */
-  readonly profileTo: string | null;
-  /** Folder for temporary homes; it must be on a disk, because a memory file system does not sync. */
-  readonly dir: string | null;
-  /** Folder in which prepared homes are kept, for reuse by the next run. */
-  readonly prepared: string | null;
-  /** What is compared instead of measured; null to measure. */
-  readonly against: AgainstOptions | null;
-}
+/** What was asked for; null for an option that is not given. */
+export type BenchOptions = ReturnType<typeof parseOptions>;
 
 export const usage = `npm run bench -- [options]
   --only NAMES     sections to run, separated by commas: ${sectionNames.join(",")};
@@ -50,41 +30,35 @@ export const usage = `npm run bench -- [options]
   --prepared DIR   keeps the prepared homes there and uses them again`;
 
 /** Throws an error with a message for people. */
-export function parseOptions(args: readonly string[]): BenchOptions {
+export function parseOptions(args: readonly string[]) {
+  const text = { type: "string" } as const;
   const { values } = parseArgs({
     args: [...args],
     options: {
-      only: { type: "string" },
-      quick: { type: "boolean", default: false },
-      records: { type: "string" },
-      json: { type: "string" },
-      profile: { type: "string" },
-      dir: { type: "string" },
-      prepared: { type: "string" },
-      against: { type: "string" },
-      pairs: { type: "string" },
+      ...{ only: text, records: text, json: text, profile: text, dir: text, prepared: text },
+      ...{ against: text, pairs: text, quick: { type: "boolean", default: false } },
     },
   });
-  const named = values.only?.split(",") ?? sectionNames.filter((name) => !onlyNamed.includes(name));
-  const sections = named.map((name) =>
-    oneOf(sectionNames, name, `There is no section ${name}. Sections are ${sectionNames.join(", ")}.`),
-  );
+  const { only, quick, json = null, profile = null, dir = null, prepared = null, against } = values;
+  const named = only?.split(",") ?? sectionNames.filter((name) => !onlyNamed.includes(name));
+  const records = Number(values.records ?? bulkRecordsMax);
+  if (!Number.isInteger(records) || records < 1 || records > bulkRecordsMax)
+    throw new Error(`--records is a number from 1 to ${bulkRecordsMax}, not ${values.records}.`);
   return {
-    sections,
-    quick: values.quick,
-    records: values.records === undefined ? null : recordsOf(values.records),
-    json: values.json ?? null,
-    profileTo: values.profile ?? null,
-    dir: values.dir ?? null,
-    prepared: values.prepared ?? null,
-    against: values.against === undefined ? null : againstOf(values.against, values),
+    sections: named.map((name) => {
+      const fault = `There is no section ${name}. Sections are ${sectionNames.join(", ")}.`;
+      return oneOf(sectionNames, name, fault);
+    }),
+    ...{ quick, json, dir, prepared, profileTo: profile && resolve(profile) },
+    records: values.records === undefined ? null : records,
+    against: against === undefined ? null : againstOf(against, values),
   };
 }
 
 function againstOf(
   commit: string,
   { only, pairs: text }: { readonly only?: string; readonly pairs?: string },
-): AgainstOptions {
+) {
   const pairs = Number(text ?? pairsDefault);
   if (!Number.isInteger(pairs) || pairs < pairsMin)
     throw new Error(`--pairs is a whole number from ${pairsMin}, not ${text}.`);
@@ -98,11 +72,4 @@ function oneOf<Name extends string>(names: readonly Name[], name: string, fault:
   const known = names.find((each) => each === name);
   if (known === undefined) throw new Error(fault);
   return known;
-}
-
-function recordsOf(text: string): number {
-  const records = Number(text);
-  if (!Number.isInteger(records) || records < 1 || records > bulkRecordsMax)
-    throw new Error(`--records is a number from 1 to ${bulkRecordsMax}, not ${text}.`);
-  return records;
 }

@@ -1,41 +1,12 @@
-// Businesses and AI companies of the benchmark. A node knows one from its first request, whose grant introduces it, or is given it
-// without a request.
+// Businesses and AI companies of the benchmark. A node knows one from its first request, whose grant introduces it.
 
 import { createSigner } from "../crypto/file-signer.ts";
 import { FileKeyStore } from "../crypto/key-store.ts";
 import { generatePrivateJwk, type PrivateJwk } from "../crypto/private-jwk.ts";
-import type { Sandbox } from "../node/sandbox/sandbox-file.ts";
-import type { NodeServices } from "../node/services.ts";
-import { type PublicJwk, thumbprint } from "../protocol/jwk.ts";
+import type { Sandbox, SandboxKey } from "../node/sandbox/sandbox-file.ts";
 import type { SealContext } from "../protocol/wire/push.ts";
-import { createGrantedKeys } from "../service/granted-keys.ts";
 import { issueGrant, type SandboxGrant } from "../service/sandbox-grant.ts";
 import { ask, type Caller, callerOf } from "./requests.ts";
-
-/** A party and its key, by what identifies them. */
-export interface Party {
-  readonly uuid: string;
-  readonly role: SandboxGrant["role"];
-  readonly publicJwk: PublicJwk;
-}
-
-/** What a grant says of a party. */
-export function claimsOf({ uuid, role, publicJwk }: Party): SandboxGrant {
-  const kind = role === "integration" ? "business" : "ai_company";
-  return {
-    ...{ v: 1, environment: "sandbox", role, public_key: publicJwk, mandate_id: null },
-    party: { uuid, kind, legal_name: "Bench Ltd", country: "GB" },
-  };
-}
-
-/** Registers a party with a node, and returns the id of its certificate, which is empty for an AI company. */
-export async function introduce(services: NodeServices, party: Party): Promise<string> {
-  const keyId = thumbprint(party.publicJwk);
-  const granted = await createGrantedKeys(services)(claimsOf(party), keyId);
-  if (granted.status === "refused") throw new Error(granted.detail);
-  const { certificate } = await services.parties.facts(party.uuid, keyId);
-  return certificate?.cert_id ?? "";
-}
 
 /** A party with its key and the grant that introduces it, in a form that another process can be given. */
 export interface GrantedParty {
@@ -47,25 +18,34 @@ export interface GrantedParty {
 let parties = 0;
 
 /** A new party; `keysFolder` is the nodes'. */
-export async function newParty(keysFolder: string, role: Party["role"]): Promise<GrantedParty> {
+export async function newParty(keysFolder: string, role: SandboxGrant["role"]): Promise<GrantedParty> {
   parties += 1;
   const uuid = `00000000-0000-4000-8000-${String(parties).padStart(12, "0")}`;
   const private_jwk = generatePrivateJwk("Ed25519");
   const keyStore = await FileKeyStore.open(keysFolder);
   const grantKey = createSigner(await keyStore.loadOrCreate("grant", "Ed25519"));
-  const { publicJwk } = createSigner(private_jwk);
-  return { uuid, private_jwk, grant: await issueGrant(claimsOf({ uuid, role, publicJwk }), grantKey) };
+  const kind = role === "integration" ? "business" : "ai_company";
+  const claims: SandboxGrant = {
+    ...{ v: 1, environment: "sandbox", role, mandate_id: null },
+    ...{ public_key: createSigner(private_jwk).publicJwk },
+    party: { uuid, kind, legal_name: "Bench Ltd", country: "GB" },
+  };
+  return { uuid, private_jwk, grant: await issueGrant(claims, grantKey) };
 }
 
 export async function newCompany(keysFolder: string): Promise<Caller> {
   return callerOf(await newParty(keysFolder, "retrieval"));
 }
 
-/** The AI company that sends the requests, with its Ed25519 key. No sample business blocks it. */
+/** The AI company that sends the requests. No sample business blocks it. */
 export function companyOf(sandbox: Sandbox): Caller {
-  const key = sandbox.ai_companies[0]?.keys.find(({ alg }) => alg === "Ed25519");
-  if (key === undefined) throw new Error("the sandbox has no AI company with an Ed25519 key");
-  return callerOf(key);
+  return callerOf(ed25519Of(sandbox.ai_companies[0]?.keys));
+}
+
+function ed25519Of<Key extends Pick<SandboxKey, "alg">>(keys: readonly Key[] | undefined): Key {
+  const key = keys?.find(({ alg }) => alg === "Ed25519");
+  if (key === undefined) throw new Error("a party of the sandbox has no Ed25519 key");
+  return key;
 }
 
 /** A business with the values that its next seal must name. */
@@ -93,11 +73,7 @@ export async function newPublisher(keysFolder: string, businessUrl: string): Pro
 }
 
 /** The sandbox's merchant. The AI policy version is the one that is in force for it. */
-export function merchantOf(sandbox: Sandbox): Publisher {
-  const [business] = sandbox.businesses;
-  const key = business?.integration_keys.find(({ alg }) => alg === "Ed25519");
-  if (business === undefined || key === undefined)
-    throw new Error("the sandbox has no business with an Ed25519 key");
-  const { business_uuid: uuid, cert_id: certId } = business;
-  return { uuid, certId, aiPolicyVersion: 1, caller: callerOf(key) };
+export function merchantOf({ businesses: [merchant] }: Sandbox): Publisher {
+  const { business_uuid: uuid = "", cert_id: certId = "", integration_keys: keys } = merchant ?? {};
+  return { uuid, certId, aiPolicyVersion: 1, caller: callerOf(ed25519Of(keys)) };
 }

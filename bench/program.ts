@@ -4,14 +4,6 @@
 
 type Exports = Readonly<Record<string, (...args: readonly unknown[]) => unknown>>;
 
-/** A call as {@link Child} sends it; a module is given by its path below bench/. */
-interface Call {
-  readonly id: number;
-  readonly path: string;
-  readonly name: string;
-  readonly args: readonly unknown[];
-}
-
 const loaded = new Map<string, Promise<Exports>>();
 
 function load(path: string): Promise<Exports> {
@@ -25,7 +17,8 @@ async function closeAll(): Promise<void> {
 }
 
 process.on("message", async (message) => {
-  const { id, path, name, args } = message as Call;
+  // As the class Child sends it; a module is given by its path below bench/.
+  const { id, path, name, args } = message as Record<"id" | "path" | "name", string> & { args: unknown[] };
   try {
     const called = (await load(path))[name];
     if (called === undefined) throw new Error(`${path} has no function ${name}`);

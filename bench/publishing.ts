@@ -2,22 +2,21 @@
 
 import { createHash } from "node:crypto";
 import { open, readFile } from "node:fs/promises";
-import { publishBody, rootOf, type SealedBatch, sealBatch, sealLeaves } from "../client/batch.ts";
+import { publishBody, rootOf, sealBatch, sealLeaves } from "../client/batch.ts";
 import type { Sandbox } from "../node/sandbox/sandbox-file.ts";
 import { leafHash } from "../protocol/merkle.ts";
 import type { BulkUpload } from "../protocol/wire/bulk.ts";
 import { productBytes, searchPlan } from "./catalogue.ts";
 import type { Child } from "./child.ts";
-import { refused, sendOne } from "./load.ts";
+import { refused, sendOne, type WholeAnswer } from "./load.ts";
 import { companyOf, type Publisher } from "./parties.ts";
-import { type Caller, makeRequest, targetOf } from "./requests.ts";
+import { type Caller, makeRequest, requestBytes, targetOf } from "./requests.ts";
 
 /** Limit of one push. */
 export const batchRecords = 10_000;
 /** A batch up to here is published before it is answered. */
 export const inlineRecords = 50;
 
-/** Products by their numbers. */
 export interface ProductRange {
   readonly first: number;
   readonly count: number;
@@ -48,7 +47,6 @@ function sealFacts({ uuid, certId, aiPolicyVersion, caller }: Publisher) {
   };
 }
 
-/** A request of a business that changes something. */
 export function postRequest(
   businessUrl: string,
   caller: Caller,
@@ -59,19 +57,17 @@ export function postRequest(
   return makeRequest(businessUrl, caller, { method: "POST", path, tag: "svc-push", body, headers });
 }
 
-/** A push that has been asked for, by who publishes it and how many records it has. */
+/** A push by who publishes it and how many records it has, and the request that begins it as bytes. */
 export interface Push {
   readonly publisher: Publisher;
   readonly pushId: string;
   readonly records: number;
+  readonly request: Uint8Array;
+  readonly lastRecord: Uint8Array;
 }
 
-/** A sealed batch and its request as bytes. */
 export interface PreparedPush extends Push {
-  readonly request: Uint8Array;
   readonly body: Uint8Array;
-  readonly batch: SealedBatch;
-  readonly lastRecord: Uint8Array;
 }
 
 /** Seals a batch of products, and makes its request, ready to be sent. */
@@ -87,10 +83,9 @@ export async function preparePush(
   const pushId = batch.push_id;
   const request = await postRequest(businessUrl, publisher.caller, path, { body, key: pushId });
   const lastRecord = records.at(-1) ?? new Uint8Array();
-  return { publisher, pushId, records: records.length, request, body, batch, lastRecord };
+  return { publisher, pushId, records: records.length, request, lastRecord, body };
 }
 
-/** Where pushes are sent, and whom to ask about them. */
 export interface PushNode {
   readonly child: Child;
   readonly businessUrl: string;
@@ -105,16 +100,14 @@ export async function pushProducts(node: PushNode, publisher: Publisher, product
 }
 
 /** Sends what begins a push and waits until it is complete. Throws when one of its records is not published as new. */
-export async function publish(node: PushNode, push: Push & { readonly request: Uint8Array }): Promise<void> {
+export async function publish(node: PushNode, push: Push): Promise<void> {
   const answer = await sendOne(targetOf(node.businessUrl), push.request);
   if (answer.status !== 202 && answer.status !== 200) throw refused("push", answer);
   await untilComplete(node, push);
 }
 
-export async function untilComplete(
-  { child }: PushNode,
-  { publisher, pushId, records }: Push,
-): Promise<void> {
+export async function untilComplete({ child }: PushNode, push: Push): Promise<void> {
+  const { publisher, pushId, records } = push;
   const ended = await child.call("serve.ts", "awaitPush", publisher.uuid, pushId);
   if (ended.state !== "complete" || ended.counts.accepted !== records)
     throw new Error(`push: ${JSON.stringify(ended)}`);
@@ -122,7 +115,6 @@ export async function untilComplete(
 
 export interface BulkFile {
   readonly path: string;
-  readonly range: ProductRange;
   readonly leaves: readonly Uint8Array[];
   readonly lastRecord: Uint8Array;
 }
@@ -142,70 +134,65 @@ export async function writeBulkFile(path: string, range: ProductRange): Promise<
     lastRecord = new Uint8Array(records.at(-1) ?? []);
     await file.write(records.map((record) => `${Buffer.from(record).toString("base64")}\n`).join(""));
   }
-  return { path, range, leaves, lastRecord };
+  return { path, leaves, lastRecord };
 }
 
 /** An import with everything that its business has to do beforehand. */
 export interface PreparedImport extends Push {
-  /** The file. */
   readonly path: string;
-  readonly lastRecord: Uint8Array;
-  /** The request with the file, to `uploadUrl`. */
   readonly upload: Uint8Array;
   readonly uploadUrl: string;
-  /** The request that imports it. */
-  readonly request: Uint8Array;
 }
 
 /** Asks for an upload, seals the file, and makes the requests that upload and import it. */
 export async function prepareImport(
   businessUrl: string,
   publisher: Publisher,
-  file: BulkFile,
+  { path, leaves, lastRecord }: BulkFile,
 ): Promise<PreparedImport> {
   const { caller } = publisher;
-  const post = (path: string, body: unknown): Promise<Uint8Array> =>
-    postRequest(businessUrl, caller, path, {
-      body: Buffer.from(JSON.stringify(body)),
-      key: `bench-${rootOf(file.leaves).slice(-16)}-${Date.now()}`,
-    });
-  const begin = await post("/v1/bulk-uploads", { record_type: "products" });
-  const answer = await sendOne(targetOf(businessUrl), begin);
-  if (answer.status !== 201) throw refused("upload", answer);
-  const upload = JSON.parse(answer.body) as BulkUpload;
-  const { batch_seal, push_id: pushId } = await sealLeaves(file.leaves, sealFacts(publisher), caller.key);
-  const content = await readFile(file.path);
+  const key = `bench-${rootOf(leaves).slice(-16)}-${Date.now()}`;
+  const upload = await askForUpload(businessUrl, caller, key);
+  if ("status" in upload) throw refused("upload", upload);
+  const { batch_seal, push_id: pushId } = await sealLeaves(leaves, sealFacts(publisher), caller.key);
+  const content = await readFile(path);
   const { front, back } = uploadForm(upload, content.length);
+  const body = Buffer.from(JSON.stringify({ upload_id: upload.upload_id, batch_seal }));
   return {
-    ...{ publisher, pushId, records: file.range.count, uploadUrl: upload.upload_url },
-    ...{ path: file.path, lastRecord: file.lastRecord },
-    upload: Buffer.concat([front, content, back]),
-    request: await post("/v1/bulk-imports", { upload_id: upload.upload_id, batch_seal }),
+    ...{ publisher, pushId, records: leaves.length, lastRecord, path },
+    ...{ upload: Buffer.concat([front, content, back]), uploadUrl: upload.upload_url },
+    request: await postRequest(businessUrl, caller, "/v1/bulk-imports", { body, key: `${key}-import` }),
   };
+}
+
+/** Asks for an upload of products; returns it, or the answer that refuses it. */
+export async function askForUpload(
+  businessUrl: string,
+  caller: Caller,
+  key: string,
+): Promise<BulkUpload | WholeAnswer> {
+  const body = Buffer.from(JSON.stringify({ record_type: "products" }));
+  const begin = await postRequest(businessUrl, caller, "/v1/bulk-uploads", { body, key });
+  const answer = await sendOne(targetOf(businessUrl), begin);
+  return answer.status === 201 ? (JSON.parse(answer.body) as BulkUpload) : answer;
 }
 
 const boundary = "the-boundary-of-the-benchmark";
 
 /** What an upload sends before and after a file of so many bytes. */
 export function uploadForm({ upload_url, fields, content_type }: BulkUpload, fileBytes: number) {
-  const { host, pathname } = new URL(upload_url);
   const part = (name: string, rest: string): string =>
     `--${boundary}\r\nContent-Disposition: form-data; name="${name}"${rest}\r\n\r\n`;
-  const front = [
-    ...Object.entries(fields).map(([name, value]) => `${part(name, "")}${value}\r\n`),
-    part("file", `; filename="records.ndjson"\r\nContent-Type: ${content_type}`),
-  ].join("");
-  const back = `\r\n--${boundary}--\r\n`;
-  const head = [
-    `POST ${pathname} HTTP/1.1`,
-    `host: ${host}`,
-    `content-type: multipart/form-data; boundary=${boundary}`,
-    `content-length: ${front.length + fileBytes + back.length}`,
-  ].join("\r\n");
-  return { front: Buffer.from(`${head}\r\n\r\n${front}`), back: Buffer.from(back) };
+  const file = part("file", `; filename="records.ndjson"\r\nContent-Type: ${content_type}`);
+  const front = Object.entries(fields).map(([name, value]) => `${part(name, "")}${value}\r\n`);
+  const [text, back] = [`${front.join("")}${file}`, `\r\n--${boundary}--\r\n`];
+  const head = requestBytes("POST", new URL(upload_url), null, {
+    "content-type": `multipart/form-data; boundary=${boundary}`,
+    "content-length": String(text.length + fileBytes + back.length),
+  });
+  return { front: Buffer.concat([head, Buffer.from(text)]), back: Buffer.from(back) };
 }
 
-/** Uploads the file; throws unless it was taken. */
 export async function sendUpload({ upload, uploadUrl }: PreparedImport): Promise<void> {
   const sent = await sendOne(targetOf(uploadUrl), upload);
   if (sent.status !== 201) throw refused("upload", sent);

@@ -55,7 +55,6 @@ export async function makeRequest(baseUrl: string, caller: Caller, plan: Request
   });
 }
 
-/** Bytes of a request as it is. */
 export function requestBytes(
   method: string,
   { host, pathname, search }: URL,
@@ -71,7 +70,6 @@ export function requestBytes(
   return body === null ? head : Buffer.concat([head, body]);
 }
 
-/** Requests for many plans, in their order. */
 export async function makeRequests(
   baseUrl: string,
   caller: Caller,
@@ -97,7 +95,6 @@ export function targetOf(baseUrl: string): LoadTarget {
   return { host: hostname, port: Number(port) };
 }
 
-/** A server that is measured. */
 export interface Server {
   readonly child: Child;
   readonly target: LoadTarget;
@@ -158,20 +155,15 @@ export async function captureAnswers(
     throw new Error("nothing was captured");
   const { receipt } = JSON.parse(Buffer.from(body).toString()) as { receipt: { payload: string } };
   const payload = parseBase64(receipt.payload) ?? new Uint8Array();
+  const head = Buffer.from(request).toString("latin1");
+  const params = /\r\nsignature-input: sig1=([^\r]+)/.exec(head)?.[1] ?? "";
+  const contentDigest = /\r\ncontent-digest: ([^\r]+)/.exec(head)?.[1] ?? null;
+  const { host: authority, pathname: path } = new URL(baseUrl + plan.path);
+  const signed = { method: plan.method, authority, path, query: null, contentDigest };
   return {
-    signatureBaseLength: signatureBaseLength(baseUrl, plan, request),
+    signatureBaseLength: signatureBase(signed, params).length,
     receiptLength: pae(payloadTypes["receipt.v3"], payload).length,
     envelopeLength: JSON.stringify(receipt).length,
     bodies,
   };
-}
-
-/** Length of the signature base of a request made here. */
-function signatureBaseLength(baseUrl: string, plan: RequestPlan, request: Uint8Array): number {
-  const head = Buffer.from(request).toString("latin1");
-  const params = /\r\nsignature-input: sig1=([^\r]+)/.exec(head)?.[1] ?? "";
-  const contentDigest = /\r\ncontent-digest: ([^\r]+)/.exec(head)?.[1] ?? null;
-  const { host, pathname } = new URL(baseUrl + plan.path);
-  const parts = { method: plan.method, authority: host, path: pathname, query: null, contentDigest };
-  return signatureBase(parts, params).length;
 }

@@ -1,9 +1,9 @@
 // In a child process: a node of the service as `npm start` runs one, alone in a home folder or among others in a region. What only some
 // sections need of it is in modules that import it, and is loaded for them: with `--against`, this one also runs older sources.
 
-import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { pushRef } from "../actors/messages/refs.ts";
+import { boundHeapGrowth } from "../node/heap-growth.ts";
 import { type RunningNode, startNode } from "../node/start.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import type { RecordHead, RecordVersion } from "../storage/record-store.ts";
@@ -30,13 +30,6 @@ const indexPollMs = 5;
 let node: RunningNode | null = null;
 let isAmongOthers = false;
 
-/** As `npm start` does; older sources have no such bound. */
-async function boundHeap(): Promise<void> {
-  if (!existsSync(new URL("../node/heap-growth.ts", import.meta.url))) return;
-  const { boundHeapGrowth } = await import("../node/heap-growth.ts");
-  boundHeapGrowth();
-}
-
 export function running(): RunningNode {
   if (node === null) throw new Error("the node is not started");
   return node;
@@ -49,7 +42,7 @@ export function adopt(started: RunningNode): void {
 
 /** Starts a node alone, and returns its sandbox, samples included; with the limits that a node has by default only if that is asked for. */
 export async function open(home: string, isLimited = false) {
-  await boundHeap();
+  boundHeapGrowth();
   if (!isLimited) Object.assign(process.env, unlimited);
   node = await startNode({ home, portBase: 0, environment: "sandbox", logLevel: "error" });
   const seeded = await node.seeded;
@@ -59,7 +52,7 @@ export async function open(home: string, isLimited = false) {
 
 /** Starts a node among others, and returns its addresses once its surfaces listen and its region's index answers. */
 export async function join(env: Readonly<Record<string, string>>): Promise<RunningNode["urls"]> {
-  await boundHeap();
+  boundHeapGrowth();
   Object.assign(process.env, unlimited, env);
   isAmongOthers = true;
   node = await startNode();
@@ -99,7 +92,6 @@ export async function awaitPush(businessUuid: string, pushId: string) {
   }
 }
 
-/** Number of products that a search of this node could find. */
 export function indexedProducts(): Promise<number> {
   return running().services.index.count("products");
 }
@@ -113,7 +105,6 @@ export async function explain(bodies: readonly JsonValue[]) {
   return answers;
 }
 
-/** What is stored of these records. */
 export async function readStored(ids: readonly string[]): Promise<readonly Stored[]> {
   const { Semaphore } = await import("../std/semaphore.ts");
   const { records } = running().services;

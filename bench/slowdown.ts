@@ -3,6 +3,8 @@
 // machine that others use are not normally distributed, so nothing is assumed of them: the interval of their median is made of
 // two of the ratios themselves (order statistics; David and Nagaraja, «Order Statistics», section 7.1).
 
+import { median } from "./figures.ts";
+
 /** The median of values, and an interval that contains the median of where they come from. */
 export interface MedianInterval {
   readonly median: number;
@@ -29,8 +31,7 @@ export function medianInterval(values: readonly number[], miss = 0.05): MedianIn
     k += 1;
     below += chanceOf(sorted.length, k);
   }
-  const middle = (at((sorted.length - 1) >> 1) + at(sorted.length >> 1)) / 2;
-  return { median: middle, low: at(k), high: at(sorted.length - 1 - k) };
+  return { median: median(sorted), low: at(k), high: at(sorted.length - 1 - k) };
 }
 
 /** The probability of exactly `heads` heads in `tosses` tosses. */

@@ -21,7 +21,6 @@ export async function inLanes(
   await Promise.all(Array.from({ length: lanes }, (_, lane) => run(lane)));
 }
 
-/** Milliseconds that the work takes. */
 export async function msOf(work: () => unknown): Promise<number> {
   const startedMs = performance.now();
   await work();
@@ -36,7 +35,6 @@ export interface CpuTimes {
   readonly mainMs: number;
 }
 
-/** Processor times since this process started. */
 export function cpuTimes(): CpuTimes {
   const [all, main] = [process.cpuUsage(), process.threadCpuUsage()];
   return { allMs: (all.user + all.system) / 1_000, mainMs: (main.user + main.system) / 1_000 };
@@ -72,13 +70,8 @@ export function sumOf(parts: readonly Spent[]): Spent {
 }
 
 /** What one operation cost: elapsed time, and processor time of the main thread and of all. */
-export interface Cost {
-  readonly micros: number;
-  readonly mainMicros: number;
-  readonly allMicros: number;
-}
+export type Cost = Readonly<Record<"micros" | "mainMicros" | "allMicros", number>>;
 
-/** What each of so many operations cost. */
 export function costOf({ elapsedMs, cpu }: Spent, operations: number): Cost {
   const microsOf = (ms: number): number => (ms * 1_000) / operations;
   return { micros: microsOf(elapsedMs), mainMicros: microsOf(cpu.mainMs), allMicros: microsOf(cpu.allMs) };

@@ -7,21 +7,10 @@ import type { Sandbox } from "../node/sandbox/sandbox-file.ts";
 import { bulkRecordsMax } from "../protocol/limits.ts";
 import { productId } from "./catalogue.ts";
 import { type CallArgs, type CallResult, Child, type FunctionOf, type ModulePath } from "./child.ts";
+import type { BenchOptions } from "./options.ts";
 import { companyOf, merchantOf } from "./parties.ts";
 import { type PushNode, pushProducts } from "./publishing.ts";
 import { type Caller, captureAnswers, type RequestPlan, type Server, targetOf } from "./requests.ts";
-
-export interface WorldOptions {
-  readonly folder: string;
-  /** Where prepared homes are kept between runs; null to create them each time. */
-  readonly prepared: string | null;
-  readonly quick: boolean;
-  /** Number of records of a bulk file; null for the usual number. */
-  readonly records: number | null;
-  readonly profileTo: string | null;
-  /** The checkout whose nodes and programs are measured; null for this one. Floors are always of this one. */
-  readonly tree: string | null;
-}
 
 /** A running node, which is asked by the sandbox's company and published to by its merchant. */
 export interface OpenNode extends Server, PushNode, AsyncDisposable {
@@ -30,28 +19,34 @@ export interface OpenNode extends Server, PushNode, AsyncDisposable {
   readonly caller: Caller;
 }
 
+type WorldOptions = Pick<BenchOptions, "prepared" | "profileTo" | "quick" | "records">;
+
 export class World {
-  readonly options: WorldOptions;
+  readonly #folder: string;
+  readonly #options: WorldOptions;
+  readonly #tree: string | null;
   readonly #prepared = new Map<string, Promise<string>>();
   #files = 0;
 
-  constructor(options: WorldOptions) {
-    this.options = options;
+  /** Measures the nodes and programs of a checkout, by default this one. Floors are always of this one. */
+  constructor(folder: string, options: WorldOptions, tree: string | null = null) {
+    this.#folder = folder;
+    this.#options = options;
+    this.#tree = tree;
   }
 
-  /** Reports progress. */
   say(what: string): void {
     console.error(`[bench] ${what}`);
   }
 
   /** A size: the second one for a quick run. */
   size(full: number, quick: number): number {
-    return this.options.quick ? quick : full;
+    return this.#options.quick ? quick : full;
   }
 
   /** Records of a bulk file: as many as one may have. */
   get bulkRecords(): number {
-    return this.options.records ?? this.size(bulkRecordsMax, 2_000);
+    return this.#options.records ?? this.size(bulkRecordsMax, 2_000);
   }
 
   /** Products in the filled home, besides the samples. */
@@ -59,19 +54,16 @@ export class World {
     return this.size(100_000, 20_000);
   }
 
-  /** A path that is not in use yet. */
   path(name: string): string {
     this.#files += 1;
-    return join(this.options.folder, `${this.#files}-${name}`);
+    return join(this.#folder, `${this.#files}-${name}`);
   }
 
   /** Starts a process for modules of the measured checkout. */
   start(nodeOptions: readonly string[] = []): Child {
-    const { profileTo, tree } = this.options;
-    return new Child({ profileTo, nodeOptions, tree });
+    return new Child({ profileTo: this.#options.profileTo, nodeOptions, tree: this.#tree });
   }
 
-  /** Calls one function in a process of its own. */
   async callIn<Path extends ModulePath, Name extends FunctionOf<Path>>(
     path: Path,
     name: Name,
@@ -83,16 +75,14 @@ export class World {
 
   /** Starts a process for a floor. */
   startFloor(): Child {
-    return new Child({ profileTo: this.options.profileTo });
+    return new Child({ profileTo: this.#options.profileTo });
   }
 
   /** Starts a floor that is a server, whose port `listen` returns. */
-  async openFloor(listen: (child: Child) => Promise<number>): Promise<Server & AsyncDisposable> {
-    const child = this.startFloor();
-    return await orDispose(child, async () => {
-      const target = { host: "127.0.0.1", port: await listen(child) };
-      return { child, target, [Symbol.asyncDispose]: () => child[Symbol.asyncDispose]() };
-    });
+  openFloor(listen: (child: Child) => Promise<number>): Promise<Server & AsyncDisposable> {
+    return opened(this.startFloor(), async (child) => ({
+      target: { host: "127.0.0.1", port: await listen(child) },
+    }));
   }
 
   /** The floor of fetch and search, which answers these requests with the bytes of the node. */
@@ -101,15 +91,11 @@ export class World {
     return await this.openFloor((child) => child.call("floor/serve.ts", "listen", plan));
   }
 
-  async openNode(home: string): Promise<OpenNode> {
-    const child = this.start();
-    return await orDispose(child, async () => {
+  openNode(home: string): Promise<OpenNode> {
+    return opened(this.start(), async (child) => {
       const sandbox = await child.call("serve.ts", "open", home);
       const { base_url: baseUrl, business_url: businessUrl } = sandbox;
-      return {
-        ...{ child, sandbox, baseUrl, businessUrl, target: targetOf(baseUrl), caller: companyOf(sandbox) },
-        [Symbol.asyncDispose]: () => child[Symbol.asyncDispose](),
-      };
+      return { sandbox, baseUrl, businessUrl, target: targetOf(baseUrl), caller: companyOf(sandbox) };
     });
   }
 
@@ -124,18 +110,16 @@ export class World {
   }
 
   /** The home that holds a number of products. It is shared, so its products must not be changed. */
-  filledHome(products = this.products): Promise<string> {
+  async filledHome(products = this.products): Promise<string> {
     const name = `filled-${products}`;
-    const make = async (): Promise<string> => {
-      const kept = await this.prepared(name, async (home) => {
-        await cp(await this.seededHome(), home, { recursive: true });
-        this.say(`preparing a catalogue of ${products} products`);
-        await using node = await this.openNode(home);
-        await pushProducts(node, merchantOf(node.sandbox), products);
-      });
-      return this.options.prepared === null ? kept : await this.#copy(kept);
-    };
-    return this.#once(`${name}, to be used`, make);
+    const kept = await this.prepared(name, async (home) => {
+      await cp(await this.seededHome(), home, { recursive: true });
+      this.say(`preparing a catalogue of ${products} products`);
+      await using node = await this.openNode(home);
+      await pushProducts(node, merchantOf(node.sandbox), products);
+    });
+    if (this.#options.prepared === null) return kept;
+    return await this.#once(`${name}, to be used`, () => this.#copy(kept));
   }
 
   /**
@@ -144,13 +128,18 @@ export class World {
    */
   prepared(name: string, make: (folder: string) => Promise<void>): Promise<string> {
     return this.#once(name, async () => {
-      const { prepared } = this.options;
-      const kept = prepared === null ? this.path(name) : join(prepared, name);
+      const { prepared } = this.#options;
+      if (prepared === null) {
+        const folder = this.path(name);
+        await make(folder);
+        return folder;
+      }
+      const kept = join(prepared, name);
       if (existsSync(kept)) return kept;
-      if (prepared !== null) await mkdir(prepared, { recursive: true });
-      const draft = prepared === null ? kept : `${kept}.${process.pid}.draft`;
+      await mkdir(prepared, { recursive: true });
+      const draft = `${kept}.${process.pid}.draft`;
       await make(draft);
-      if (draft !== kept) await rename(draft, kept);
+      await rename(draft, kept);
       return kept;
     });
   }
@@ -168,9 +157,10 @@ export class World {
   }
 }
 
-async function orDispose<T>(child: Child, make: () => Promise<T>): Promise<T> {
+/** What `open` says of a child, with the child, which ends with it or where nothing could be opened. */
+async function opened<T>(child: Child, open: (child: Child) => Promise<T>) {
   try {
-    return await make();
+    return { ...(await open(child)), child, [Symbol.asyncDispose]: () => child[Symbol.asyncDispose]() };
   } catch (error) {
     await child[Symbol.asyncDispose]();
     throw error;
@@ -186,7 +176,6 @@ export function recordIds(
   return child.call("serve.ts", "recordIds", businessUuid, numbers.map(productId));
 }
 
-/** The numbers from 0 to less than `count`. */
 export function numbersTo(count: number): readonly number[] {
   return Array.from({ length: count }, (_, at) => at);
 }

@@ -19,13 +19,13 @@ import {
   startGuard,
   untilReady,
 } from "../tools/engines/engine-process.ts";
+import { dropTraces } from "../tools/engines/traces.ts";
 import type { EnginesUnderTest } from "../tools/engines/under-test.fixture.ts";
 import { freePorts } from "../tools/free-ports.ts";
 import { root } from "../tools/process.ts";
 import { seededRandom } from "../tools/seeded-random.ts";
 import { FaultyProxy } from "../transport/ws/faulty-proxy.fixture.ts";
 import { blindness } from "./blind-node.fixture.ts";
-import { dropTraces } from "./cluster-traces.fixture.ts";
 import { TcpLink } from "./tcp-link.fixture.ts";
 
 export interface ClusterOptions {

@@ -18,10 +18,10 @@ import {
 } from "../tools/engines/engine-process.ts";
 import { readHost } from "../tools/engines/host.ts";
 import { nodetoolCommand } from "../tools/engines/nodetool.ts";
+import { dropTraces } from "../tools/engines/traces.ts";
 import type { EnginesUnderTest } from "../tools/engines/under-test.fixture.ts";
 import { freePorts } from "../tools/free-ports.ts";
 import { root } from "../tools/process.ts";
-import { dropTraces } from "./cluster-traces.fixture.ts";
 import {
   type ElasticGate,
   type GateIdentity,

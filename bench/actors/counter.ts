@@ -34,9 +34,7 @@ export const counterMachine = setup({
   on: { added: { actions: assign({ n: ({ context, event }) => context.n + event.by }) } },
 });
 
-type Kind<K extends string> = TypedKind<K, CounterProtocol, typeof counterMachine>;
-
-const counterKind: Omit<Kind<string>, "kind" | "durability"> = {
+const counterKind = {
   schemaVersion: 1,
   machine: counterMachine,
   input: () => ({}),
@@ -44,17 +42,18 @@ const counterKind: Omit<Kind<string>, "kind" | "durability"> = {
     add: ({ by }, view) => ({ reply: view.snapshot.context.n + by, events: [{ type: "added", by }] }),
   },
   effects: {},
-};
-
-const durable: Kind<"durable-counter"> = { ...counterKind, kind: "durable-counter", durability: "journal" };
-const memory: Kind<"memory-counter"> = { ...counterKind, kind: "memory-counter", durability: "memory" };
+} satisfies Omit<TypedKind<string, CounterProtocol, typeof counterMachine>, "kind" | "durability">;
 
 export function counterSystem(store: ActorStore, limits: Partial<ActorLimits> = {}) {
   return createActorSystem<CounterProtocols>({
     store,
     definitions: [
-      defineActor<"durable-counter", typeof counterMachine, CounterProtocols>(durable),
-      defineActor<"memory-counter", typeof counterMachine, CounterProtocols>(memory),
+      defineActor<"durable-counter", typeof counterMachine, CounterProtocols>({
+        ...{ ...counterKind, kind: "durable-counter", durability: "journal" },
+      }),
+      defineActor<"memory-counter", typeof counterMachine, CounterProtocols>({
+        ...{ ...counterKind, kind: "memory-counter", durability: "memory" },
+      }),
     ],
     activities: {},
     clock: { now: Date.now },

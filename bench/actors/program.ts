@@ -3,6 +3,7 @@
 // is the same machine's transition function.
 
 import { randomUUID } from "node:crypto";
+import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
 import type { AnyMachineSnapshot, AnyStateMachine } from "xstate";
 import type { ActorCommit, ActorStore } from "../../storage/actor-store.ts";
 import { openSqliteActorStore } from "../../storage/sqlite/actor-store.ts";
@@ -16,17 +17,16 @@ export interface CallLoad {
   /** The store: a file, or a keyspace. */
   readonly at: string | EnginePlace;
   readonly actors: number;
-  /** Calls in flight at any time. */
   readonly callers: number;
   readonly calls: number;
 }
 
+interface Driven extends Spent {
+  readonly commits: number;
+}
+
 /** `onBegin` is called when all actors are in memory and the clock starts. */
-async function drive(
-  load: CallLoad,
-  store: ActorStore,
-  onBegin = (): void => {},
-): Promise<Spent & { readonly commits: number }> {
+async function drive(load: CallLoad, store: ActorStore, onBegin = (): void => {}): Promise<Driven> {
   const system = counterSystem(store);
   const run = randomUUID();
   const refs = Array.from({ length: load.actors }, (_, index) => durableRef(`${run}/${index}`));
@@ -42,7 +42,7 @@ async function drive(
   return { elapsedMs, cpu, commits };
 }
 
-export async function run(load: CallLoad): Promise<Spent & { readonly commits: number }> {
+export async function run(load: CallLoad): Promise<Driven> {
   if (typeof load.at !== "string") return await withEngine(load.at, (store) => drive(load, store));
   await using database = SqliteDatabase.open(load.at);
   return await drive(load, openSqliteActorStore(database, { now: Date.now }));
@@ -69,12 +69,11 @@ export async function record(load: CallLoad): Promise<RecordedCommits> {
 }
 
 async function withEngine<T>(place: EnginePlace, work: (store: ActorStore) => Promise<T>): Promise<T> {
-  const { openCassandraSession } = await import("../../storage/cassandra/session.ts");
+  const { openSession } = await import("../floor/engines.ts");
   const { openCassandraActorStore } = await import("../../storage/cassandra/actor-store.ts");
-  const { cassandra, region, keyspace } = place;
-  const session = await openCassandraSession({ contactPoints: [cassandra], localDc: region, keyspace });
+  const session = await openSession(place);
   try {
-    return await work(openCassandraActorStore(session, { region, now: Date.now }));
+    return await work(openCassandraActorStore(session, { region: place.region, now: Date.now }));
   } finally {
     await session.close();
   }
@@ -85,11 +84,19 @@ async function recordInFile(load: CallLoad, path: string): Promise<RecordedCommi
   const groups: ActorCommit[][] = [];
   const store = openSqliteActorStore(database, { now: Date.now });
   let commitToWrite: ActorCommit | null = null;
+  let group: ActorCommit[] | null = null;
   const write = database.write.bind(database);
   database.write = (work) => {
     const commit = commitToWrite;
     return write((db) => {
-      if (commit !== null) groupOfNow(groups).push(commit);
+      if (group === null) {
+        // Work of one transaction runs without a microtask in between (storage/sqlite/database.ts, D4).
+        queueMicrotask(() => {
+          group = null;
+        });
+        group = [];
+      }
+      if (commit !== null && group.push(commit) === 1) groups.push(group);
       return work(db);
     });
   };
@@ -103,32 +110,11 @@ async function recordInFile(load: CallLoad, path: string): Promise<RecordedCommi
   return groups;
 }
 
-let isGroupOpen = false;
-
-/** Work of one transaction runs without a microtask in between (storage/sqlite/database.ts, D4). */
-function groupOfNow(groups: ActorCommit[][]): ActorCommit[] {
-  const last = groups.at(-1);
-  if (isGroupOpen && last !== undefined) return last;
-  isGroupOpen = true;
-  queueMicrotask(() => {
-    isGroupOpen = false;
-  });
-  const group: ActorCommit[] = [];
-  groups.push(group);
-  return group;
-}
-
-/** Messages to in-memory actors for which no sender waits. */
-export interface MessageLoad {
-  readonly actors: number;
-  readonly messages: number;
-}
-
 /** Messages queued before they are processed: well below the capacity of a mailbox. */
 const burstPerActor = 40;
 
-/** Milliseconds until all messages were handled. */
-export async function messages({ actors, messages: total }: MessageLoad): Promise<number> {
+/** Milliseconds until all messages to in-memory actors were handled, for which no sender waits. */
+export async function messages(actors: number, total: number): Promise<number> {
   await using database = SqliteDatabase.open(":memory:");
   const system = counterSystem(openSqliteActorStore(database, { now: Date.now }));
   const refs = Array.from(
@@ -140,7 +126,7 @@ export async function messages({ actors, messages: total }: MessageLoad): Promis
     for (let turn = 0; turn < each; turn += 1) {
       for (const ref of refs) if (!system.tell(ref, add)) throw new Error("a message was refused");
     }
-    while (system.stats().commandsHandled < target) await new Promise((resolve) => setImmediate(resolve));
+    while (system.stats().commandsHandled < target) await nextTurn();
   };
   await sendAll(burstPerActor);
   const elapsedMs = await msOf(async () => {
@@ -151,51 +137,41 @@ export async function messages({ actors, messages: total }: MessageLoad): Promis
   return elapsedMs;
 }
 
-type Scope = Parameters<AnyStateMachine["transition"]>[2];
-
 /** Floor of in-memory messages: milliseconds that the machine's transition function takes, with one scope for all calls. */
-export function transitions({ actors, messages: total }: MessageLoad): number {
+export async function transitions(actors: number, total: number): Promise<number> {
   const machine: AnyStateMachine = counterMachine;
-  const scope = inertScope();
+  // A scope in which a machine without effects or children runs.
+  const nothing = (): void => {};
+  const self = { id: "", sessionId: "", system: { _sendInspectionEvent: nothing }, send: nothing };
+  const scope = {
+    ...{ self, system: self.system, id: "", sessionId: "", logger: nothing, defer: nothing },
+    ...{ emit: nothing, stopChild: nothing, actionExecutor: nothing },
+  } as unknown as Parameters<AnyStateMachine["transition"]>[2];
   const event: Added = { type: "added", by: 1 };
   const snapshots: AnyMachineSnapshot[] = Array.from({ length: actors }, () =>
     machine.getInitialSnapshot(scope),
   );
-  const turn = (): void => {
-    for (let actor = 0; actor < actors; actor += 1) {
-      const snapshot = snapshots[actor];
-      if (snapshot !== undefined) snapshots[actor] = machine.transition(snapshot, event, scope);
+  const turns = (count: number): void => {
+    for (let turn = 0; turn < count; turn += 1) {
+      for (let actor = 0; actor < actors; actor += 1) {
+        const snapshot = snapshots[actor];
+        if (snapshot !== undefined) snapshots[actor] = machine.transition(snapshot, event, scope);
+      }
     }
   };
-  for (let warming = 0; warming < burstPerActor; warming += 1) turn();
-  const startedMs = performance.now();
-  for (let done = 0; done < total; done += actors) turn();
-  return performance.now() - startedMs;
-}
-
-/** A scope in which a machine without effects or children runs. */
-function inertScope(): Scope {
-  const nothing = (): void => {};
-  const system = { _sendInspectionEvent: nothing };
-  const self = { id: "", sessionId: "", system, send: nothing };
-  const scope = { self, system, id: "", sessionId: "", logger: nothing, defer: nothing, emit: nothing };
-  return { ...scope, stopChild: nothing, actionExecutor: nothing } as unknown as Scope;
-}
-
-/** The cost of actors that were used once and have since been passivated. */
-export interface PassiveLoad {
-  /** Path of the store file. */
-  readonly file: string;
-  /** Actors before the first reading: they warm up everything that does not grow with the number of actors. */
-  readonly warmUp: number;
-  readonly actors: number;
+  turns(burstPerActor);
+  return await msOf(() => turns(total / actors));
 }
 
 const callsAtOnce = 2_000;
 
-export async function passive(load: PassiveLoad) {
+/**
+ * What so many actors cost that were used once and have since been passivated. Others, which come and go before, warm up
+ * everything that does not grow with the number of actors.
+ */
+export async function passive(file: string, warmUp: number, actors: number) {
   // Surviving a power failure does not matter here.
-  await using database = SqliteDatabase.open(load.file, { synchronous: "NORMAL" });
+  await using database = SqliteDatabase.open(file, { synchronous: "NORMAL" });
   // The page cache is bounded whatever the number of actors; it is kept small, because it would mask what is measured.
   database.db.exec("PRAGMA cache_size = -2048; PRAGMA mmap_size = 0;");
   const limits = { idleMs: 1_000, idleSweepMs: 500 };
@@ -206,11 +182,11 @@ export async function passive(load: PassiveLoad) {
       created += 1;
       return system.ask(durableRef(`passive/${created}`), add);
     });
-    while (system.stats().active > 0) await new Promise((resolve) => setTimeout(resolve, 100));
+    while (system.stats().active > 0) await delay(100);
   };
-  await create(load.warmUp);
+  await create(warmUp);
   const before = heldMemory();
-  const elapsedMs = await msOf(() => create(load.actors));
+  const elapsedMs = await msOf(() => create(actors));
   const after = heldMemory();
   await system.drain(1_000);
   const addedHeapBytes = after.heapUsed - before.heapUsed;

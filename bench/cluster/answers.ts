@@ -3,45 +3,45 @@
 import { hitsFilterPath } from "../../storage/elasticsearch/hits.ts";
 import { IndexNames } from "../../storage/elasticsearch/names.ts";
 import { searchBody } from "../../storage/elasticsearch/query.ts";
-import type { RowQuery } from "../../storage/row-index.ts";
 import { fetchPlan, planQueries, rowsWanted } from "../catalogue.ts";
-import { compareBy, count, type Figure, figuresOf, type Rounds, sidesText, warmedUp } from "../figures.ts";
-import type { EngineFloorPlan, EngineQuery } from "../floor/engines.ts";
+import { compareBy, count, figure, type Measured, type Rounds, sidesText, takeRounds } from "../figures.ts";
+import type { EngineFloorPlan } from "../floor/engines.ts";
 import { newCompany, newPublisher, type Publisher } from "../parties.ts";
 import { pushProducts } from "../publishing.ts";
 import { type Caller, captureAnswers, loadOf, type RequestPlan, type Timed } from "../requests.ts";
 import { numbersTo, recordIds } from "../world.ts";
-import type { Regions } from "./setting.ts";
+import type { Regions } from "./regions.ts";
 
 const connections = 4;
 const capturedAnswers = 90;
-const figure = figuresOf("cluster");
 
-export async function measureAnswers(regions: Regions): Promise<readonly Figure[]> {
-  const { world, setting, node } = regions;
-  const publisher = await newPublisher(setting.keysFolder, node.businessUrl);
+export async function measureAnswers(regions: Regions): Promise<readonly Measured[]> {
+  const { world, keysFolder, node } = regions;
+  const publisher = await newPublisher(keysFolder, node.businessUrl);
   world.say(`publishing ${world.products} products in both regions`);
   await pushProducts(node, publisher, world.products);
-  const caller = await newCompany(setting.keysFolder);
+  const caller = await newCompany(keysFolder);
   return [...(await search(regions, caller)), await fetchRecords(regions, caller, publisher)];
 }
 
-async function search(regions: Regions, caller: Caller): Promise<readonly Figure[]> {
-  const { world, setting, node } = regions;
+async function search(regions: Regions, caller: Caller): Promise<readonly Measured[]> {
+  const { world, node } = regions;
   const rounds = world.size(5, 1);
   const each = world.size(900, 90);
   world.say("cluster: searches");
-  const { serving } = new IndexNames(setting.indexPrefix(node.region), "products");
+  const { serving } = new IndexNames(regions.indexPrefix(node.region), "products");
   const queries = await planQueries((rounds + 1) * each, (bodies) =>
     node.child.call("serve.ts", "explain", bodies),
   );
+  const path = `/${serving}/_search?allow_partial_search_results=false&filter_path=`;
+  const asked = new Map(
+    queries.map(({ body, found: { query } }) => [
+      JSON.stringify(body),
+      { path: path + hitsFilterPath(query), body: searchBody(query) },
+    ]),
+  );
   const plans = queries.map(({ plan }) => plan);
-  const measured = await measureRounds(regions, caller, {
-    ...{ rounds, each, plans },
-    queries: new Map(
-      queries.map(({ body, found }) => [JSON.stringify(body), engineQuery(serving, found.query)]),
-    ),
-  });
+  const measured = await measureRounds(regions, caller, { rounds, each, plans, queries: asked });
   const what = `${count(world.products)} rows, distinct queries, ${rowsWanted}-row answers, ${connections} at once`;
   const note = noteOf(measured, "the query asked of Elasticsearch");
   const [p50, p99] = [compareBy(measured, ({ p50Ms }) => p50Ms), compareBy(measured, ({ p99Ms }) => p99Ms)];
@@ -51,12 +51,7 @@ async function search(regions: Regions, caller: Caller): Promise<readonly Figure
   ];
 }
 
-function engineQuery(serving: string, query: RowQuery): EngineQuery {
-  const path = `/${serving}/_search?allow_partial_search_results=false&filter_path=${hitsFilterPath(query)}`;
-  return { path, body: searchBody(query) };
-}
-
-async function fetchRecords(regions: Regions, caller: Caller, { uuid }: Publisher): Promise<Figure> {
+async function fetchRecords(regions: Regions, caller: Caller, { uuid }: Publisher): Promise<Measured> {
   const { world, node } = regions;
   const rounds = world.size(5, 1);
   const each = Math.min(world.size(2_000, 200), Math.floor(world.products / (rounds + 1)));
@@ -69,27 +64,23 @@ async function fetchRecords(regions: Regions, caller: Caller, { uuid }: Publishe
   return figure(name, "ms", p50, { atMost: 1.5 }, noteOf(measured, "the record read from Cassandra"));
 }
 
-interface Asked extends Pick<EngineFloorPlan, "queries"> {
-  readonly rounds: number;
-  readonly each: number;
-  readonly plans: readonly RequestPlan[];
-}
-
 /** Ours and the floor in turn; the last part of the plans warms both up. */
 async function measureRounds(
-  { world, setting, node }: Regions,
+  { world, place, node }: Regions,
   caller: Caller,
-  { rounds, each, plans, queries }: Asked,
+  of: Pick<EngineFloorPlan, "queries"> & {
+    readonly rounds: number;
+    readonly each: number;
+    readonly plans: readonly RequestPlan[];
+  },
 ): Promise<Rounds<Timed>> {
+  const { rounds, each, plans, queries } = of;
   const { baseUrl } = node;
   const captured = await captureAnswers(baseUrl, caller, plans.slice(0, Math.min(capturedAnswers, each)));
-  const plan: EngineFloorPlan = {
-    ...{ place: setting.placeOf(node.region), lanes: connections, queries },
-    ...captured,
-  };
+  const plan: EngineFloorPlan = { place, lanes: connections, queries, ...captured };
   await using floor = await world.openFloor((child) => child.call("floor/engines.ts", "listen", plan));
   const load = loadOf({ baseUrl, caller }, { plans, each, connections });
-  return await warmedUp(rounds, { ours: load(node), floor: load(floor) });
+  return await takeRounds(rounds, { ours: load(node), floor: load(floor) }, 1);
 }
 
 function noteOf(rounds: Rounds<Timed>, part: string): string {

@@ -4,12 +4,12 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { newAdvertiser } from "../../node/ads.fixture.ts";
-import { type RunningNode, startNode } from "../../node/start.ts";
+import { startNode } from "../../node/start.ts";
 import { openSqliteActorStore } from "../../storage/sqlite/actor-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import { add, counterSystem, durableRef } from "../actors/counter.ts";
+import { benchEntry, openSequencer } from "../log/sequencer.ts";
 import { adopt, running } from "../serve.ts";
-import { openAppendedLog } from "./appended-log.fixture.ts";
 import { type Mark, markNow, storeCount } from "./tally.fixture.ts";
 
 /** Nobody is limited, and what a push appends to the log is not sequenced meanwhile. */
@@ -22,18 +22,10 @@ const settings = {
 const closing = new AsyncDisposableStack();
 let inside: Readonly<Record<InsideOperation, () => Promise<unknown>>> | null = null;
 
-/** Operations that this process does by itself. */
 export type InsideOperation = "call" | "append";
 
-export interface OpenedNode {
-  readonly urls: RunningNode["urls"];
-  /** The time by its clock. */
-  readonly nowMs: number;
-  readonly keysFolder: string;
-}
-
-/** Opens everything in a new folder, and returns where the node is. */
-export async function open(folder: string): Promise<OpenedNode> {
+/** Opens everything in a new folder, and returns where the node is, the time by its clock, and the folder of its keys. */
+export async function open(folder: string) {
   Object.assign(process.env, settings);
   await mkdir(folder);
   const nowMs = Date.now();
@@ -46,10 +38,31 @@ export async function open(folder: string): Promise<OpenedNode> {
   const database = closing.use(SqliteDatabase.open(join(folder, "actors.db")));
   const system = counterSystem(openSqliteActorStore(database, { now: Date.now }));
   closing.defer(() => system.drain(1_000));
-  const log = closing.use(openAppendedLog(folder));
   const counter = durableRef("one");
-  inside = { call: () => system.ask(counter, add), append: () => log.append() };
+  inside = { call: () => system.ask(counter, add), append: openLog(folder) };
   return { urls: node.urls, nowMs, keysFolder: join(folder, "node/keys") };
+}
+
+/** Opens a log; each call appends another leaf, and waits for the checkpoint that covers it. */
+function openLog(folder: string): () => Promise<void> {
+  let published = Promise.withResolvers<void>();
+  const sequencer = openSequencer(folder, {
+    log: (log) => ({
+      ...log,
+      publish: async (head) => {
+        await log.publish(head);
+        published.resolve();
+      },
+    }),
+  });
+  closing.use(sequencer);
+  let appended = 0;
+  return async () => {
+    published = Promise.withResolvers();
+    appended += 1;
+    await sequencer.append(benchEntry(appended));
+    await published.promise;
+  };
 }
 
 /** Publishes a campaign with so many ads, and waits until pools may have them. */
@@ -66,7 +79,6 @@ export async function publishAds(count: number): Promise<void> {
 /** Turns of the event loop in which nothing happens. */
 const quietTurns = 20;
 
-/** Resolves once nothing of an operation is left to do. */
 function settled(): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let last = -1;
@@ -87,15 +99,9 @@ export async function mark(): Promise<Mark> {
   return markNow();
 }
 
-export async function repeat({
-  operation,
-  count,
-}: {
-  readonly operation: InsideOperation;
-  readonly count: number;
-}) {
-  if (inside === null) throw new Error("the node is not open");
-  const run = inside[operation];
+export async function repeat(operation: InsideOperation, count: number): Promise<void> {
+  const run = inside?.[operation];
+  if (run === undefined) throw new Error("the node is not open");
   for (let time = 0; time < count; time += 1) await run();
 }
 

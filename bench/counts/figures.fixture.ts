@@ -10,11 +10,8 @@ export interface Figures {
   readonly heap: number;
   readonly commits: number;
   readonly flushes: number;
-  /** Pages of the write-ahead logs. */
   readonly pages: number;
-  /** Statements of other threads than the main one. */
   readonly statementsBeside: number;
-  /** Statements of the main thread, by verb and table. */
   readonly statements: Readonly<Record<string, number>>;
 }
 
@@ -59,19 +56,8 @@ export function figuresOf(operation: Operation, { inRow, alone, nothing }: Count
   };
 }
 
-/** A figure that is not what is kept. */
-export interface Difference {
-  /** A member of {@link Figures}, or a kind of statement. */
-  readonly name: string;
-  readonly kept: number;
-  readonly now: number;
-}
-
-export function differences(
-  operation: Operation,
-  kept: Partial<Figures>,
-  now: Figures,
-): readonly Difference[] {
+/** The figures that are not what is kept, by the members of {@link Figures} or the kinds of statements. */
+export function differences(operation: Operation, kept: Partial<Figures>, now: Figures) {
   const [before, after] = [flat(kept), flat(now)];
   return [...new Set([...before.keys(), ...after.keys()])]
     .map((name) => ({ name, kept: before.get(name) ?? 0, now: after.get(name) ?? 0 }))
@@ -81,20 +67,16 @@ export function differences(
 /** The figures to keep: one that is near enough to what is kept stays, so that a change shows what it changed. */
 export function keepNear(operation: Operation, kept: Partial<Figures>, now: Figures): Figures {
   const changed = new Set(differences(operation, kept, now).map(({ name }) => name));
-  const choose = (name: string, before: number | undefined, after: number): number =>
-    before === undefined || changed.has(name) ? after : before;
+  const before = flat(kept);
+  const keep = (values: Readonly<Record<string, number>>): Readonly<Record<string, number>> =>
+    Object.fromEntries(
+      Object.entries(values).map(([name, value]) => [
+        name,
+        changed.has(name) ? value : (before.get(name) ?? value),
+      ]),
+    );
   const { statements, ...others } = now;
-  return {
-    ...(mapped(others, (name, after) => choose(name, flat(kept).get(name), after)) as typeof others),
-    statements: mapped(statements, (kind, after) => choose(kind, kept.statements?.[kind], after)),
-  };
-}
-
-function mapped(
-  values: Readonly<Record<string, number>>,
-  change: (name: string, value: number) => number,
-): Readonly<Record<string, number>> {
-  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, change(name, value)]));
+  return { ...(keep(others) as typeof others), statements: keep(statements) };
 }
 
 function flat({ statements = {}, ...others }: Partial<Figures>): ReadonlyMap<string, number> {

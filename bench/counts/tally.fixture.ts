@@ -20,7 +20,6 @@ type SharedName = (typeof sharedNames)[number];
 
 /** Everything since the process began. */
 export interface Mark extends Readonly<Record<SharedName, number>> {
-  /** Bytes that were allocated on the heap. */
   readonly heap: number;
   /** Statements of the main thread, by their verb and table. */
   readonly statements: Readonly<Record<string, number>>;

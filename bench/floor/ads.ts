@@ -7,25 +7,17 @@
 import { hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { nativeCrypto } from "../../crypto/native.ts";
 import { utf8 } from "../../protocol/bytes.ts";
-import {
-  type Answer,
-  type AnswerPlan,
-  BareServer,
-  keyId,
-  newRetrievalId,
-  nonceLifeMs,
-} from "./bare-server.ts";
+import { type AnswerPlan, BareServer, newRetrievalId } from "./bare-server.ts";
+import { answersIn } from "./serve.ts";
 import { SyncedFile } from "./synced-file.ts";
 
 export interface AdFloorPlan extends Omit<AnswerPlan, "bodies"> {
-  /** Path of the store file. */
   readonly file: string;
   /** Length of the pool's items as stored. */
   readonly itemsLength: number;
   /** Texts of items, captured from ours. Ads have them in turn. */
   readonly items: readonly string[];
   readonly keywords: readonly string[];
-  /** How many ads name each keyword. */
   readonly adsOfKeyword: number;
   readonly campaigns: number;
 }
@@ -46,75 +38,64 @@ interface Asked {
 
 const poolAds = 20;
 const price = 10_000;
+const secret = randomBytes(32);
+const closing = new AsyncDisposableStack();
+let campaigns = 0;
+let issued = 0;
 
-class AdFloor {
-  readonly server: BareServer;
-  readonly #file: SyncedFile;
-  readonly #book = new Map<string, readonly FloorAd[]>();
-  readonly #secret = randomBytes(32);
-  readonly #campaigns: number;
-  readonly #keep: ReturnType<typeof prepareWrites>;
-  #tokens = 0;
+export const close = () => closing.disposeAsync();
 
-  constructor(plan: AdFloorPlan) {
-    this.server = new BareServer({ ...plan, bodies: [] }, (asked) => this.#answer(asked));
-    this.#file = new SyncedFile(plan.file);
-    this.#campaigns = plan.campaigns;
-    for (const [at, keyword] of plan.keywords.entries()) this.#book.set(`US ${keyword}`, adsOf(plan, at));
-    this.#keep = prepareWrites(this.#file, plan, this.server.envelope);
-  }
+/** Tokens of items; the campaigns have them in turn. */
+export function tokens(count: number): readonly string[] {
+  return Array.from({ length: count }, () => {
+    issued += 1;
+    return tokenOf(`ret_${String(issued).padStart(32, "0")} ${issued % campaigns}`);
+  });
+}
 
-  close(): void {
-    this.server.close();
-    this.#file.close();
-  }
-
-  /** Tokens of items; the campaigns have them in turn. */
-  tokens(count: number): readonly string[] {
-    return Array.from({ length: count }, () => {
-      this.#tokens += 1;
-      return this.#tokenOf(`ret_${String(this.#tokens).padStart(32, "0")} ${this.#tokens % this.#campaigns}`);
-    });
-  }
-
-  #answer: Answer = async ({ request, body, nonce }) => {
+export async function listen(plan: AdFloorPlan): Promise<number> {
+  ({ campaigns } = plan);
+  const file = closing.adopt(new SyncedFile(plan.file), (opened) => opened.close());
+  const book = new Map(plan.keywords.map((keyword, at) => [`US ${keyword}`, adsOf(plan, at)]));
+  const pool = async (nonce: string, { country, keywords }: Asked): Promise<Uint8Array> => {
+    const found = (keywords ?? []).flatMap((keyword) => book.get(`${country} ${keyword}`) ?? []);
+    const retrievalId = newRetrievalId(Date.now());
+    const ads = firstOf(found, retrievalId).map(
+      ({ id, opening, closing }, at) => opening + tokenOf(`${retrievalId} ${at} ${id}`) + closing,
+    );
+    await server.sign();
+    await file.write(() => keep.pool(nonce));
+    return Buffer.from(`{"ads":[${ads.join(",")}],"receipt":"${server.envelope}"}`);
+  };
+  const server = new BareServer({ ...plan, bodies: [] }, async ({ request, body, nonce }) => {
     if (String(request.headers["content-digest"]) !== `sha-256=:${hash("sha256", body, "base64")}:`)
       return 401;
     const asked = JSON.parse(body.toString()) as Asked;
-    if (request.url === "/v1/ads/pool") return await this.#pool(nonce, asked);
-    const item = this.#itemOf(asked.token ?? "");
+    if (request.url === "/v1/ads/pool") return await pool(nonce, asked);
+    const item = itemOf(asked.token ?? "");
     if (item === null) return 400;
     const event = request.url === "/v1/ads/render" ? "render" : "click";
-    const token = event === "render" ? this.#tokenOf(`click ${item}`) : null;
-    await this.#file.write(() => this.#keep[event](nonce, item));
+    const token = event === "render" ? tokenOf(`click ${item}`) : null;
+    await file.write(() => keep[event](nonce, item));
     return Buffer.from(JSON.stringify({ item, event, token, at: new Date().toISOString() }));
-  };
+  });
+  const keep = prepareWrites(file, plan, server.envelope);
+  return await closing.adopt(server, (opened) => opened.close()).listen();
+}
 
-  async #pool(nonce: string, { country, keywords }: Asked): Promise<Uint8Array> {
-    const found = (keywords ?? []).flatMap((keyword) => this.#book.get(`${country} ${keyword}`) ?? []);
-    const retrievalId = newRetrievalId(Date.now());
-    const ads = firstOf(found, retrievalId).map(
-      ({ id, opening, closing }, at) => opening + this.#tokenOf(`${retrievalId} ${at} ${id}`) + closing,
-    );
-    await this.server.sign();
-    await this.#file.write(() => this.#keep.pool(nonce));
-    return Buffer.from(`{"ads":[${ads.join(",")}],"receipt":"${this.server.envelope}"}`);
-  }
+function macOf(item: string): Uint8Array {
+  return nativeCrypto.hmacSha256(secret, utf8(item));
+}
 
-  #macOf(item: string): Uint8Array {
-    return nativeCrypto.hmacSha256(this.#secret, utf8(item));
-  }
+function tokenOf(item: string): string {
+  return `${Buffer.from(item).toString("base64url")}.${Buffer.from(macOf(item)).toString("base64url")}`;
+}
 
-  #tokenOf(item: string): string {
-    return `${Buffer.from(item).toString("base64url")}.${Buffer.from(this.#macOf(item)).toString("base64url")}`;
-  }
-
-  #itemOf(token: string): string | null {
-    const [payload = "", mac = ""] = token.split(".");
-    const item = Buffer.from(payload, "base64url").toString();
-    const given = Buffer.from(mac, "base64url");
-    return given.length === 32 && timingSafeEqual(given, this.#macOf(item)) ? item : null;
-  }
+function itemOf(token: string): string | null {
+  const [payload = "", mac = ""] = token.split(".");
+  const item = Buffer.from(payload, "base64url").toString();
+  const given = Buffer.from(mac, "base64url");
+  return given.length === 32 && timingSafeEqual(given, macOf(item)) ? item : null;
 }
 
 const tokenForm = /(?<="render_token":")[^"]+/;
@@ -139,17 +120,14 @@ function firstOf(found: readonly FloorAd[], retrievalId: string): readonly Floor
     .map(({ ad }) => ad);
 }
 
-function prepareWrites({ db }: SyncedFile, { itemsLength, campaigns }: AdFloorPlan, envelope: string) {
-  db.exec(`CREATE TABLE nonce (nonce TEXT PRIMARY KEY, expires_at INTEGER NOT NULL) WITHOUT ROWID;
-    CREATE TABLE receipt (retrieval_id TEXT PRIMARY KEY, key_id TEXT NOT NULL, nonce TEXT NOT NULL, envelope TEXT NOT NULL);
-    CREATE TABLE pool (retrieval_id TEXT PRIMARY KEY, items TEXT NOT NULL);
+function prepareWrites(file: SyncedFile, { itemsLength, campaigns }: AdFloorPlan, envelope: string) {
+  const { db } = file;
+  const { addNonce, addReceipt } = answersIn(file);
+  db.exec(`CREATE TABLE pool (retrieval_id TEXT PRIMARY KEY, items TEXT NOT NULL);
     CREATE TABLE item (item TEXT PRIMARY KEY, rendered_at INTEGER, clicked_at INTEGER) WITHOUT ROWID;
     CREATE TABLE campaign (id INTEGER PRIMARY KEY, renders INTEGER NOT NULL, spent INTEGER NOT NULL);`);
   const addCampaign = db.prepare("INSERT INTO campaign VALUES (?, 0, 0)");
   for (let id = 0; id < campaigns; id += 1) addCampaign.run(id);
-  const insertNonce = db.prepare("INSERT INTO nonce VALUES (?, ?)");
-  const addNonce = (nonce: string): void => void insertNonce.run(nonce, Date.now() + nonceLifeMs);
-  const addReceipt = db.prepare("INSERT INTO receipt VALUES (?, ?, ?, ?)");
   const addPool = db.prepare("INSERT INTO pool VALUES (?, ?)");
   const noteRender = db.prepare("INSERT INTO item VALUES (?, ?, NULL)");
   const charge = db.prepare("UPDATE campaign SET renders = renders + 1, spent = spent + ? WHERE id = ?");
@@ -158,9 +136,7 @@ function prepareWrites({ db }: SyncedFile, { itemsLength, campaigns }: AdFloorPl
   return {
     pool: (nonce: string): void => {
       addNonce(nonce);
-      const retrievalId = newRetrievalId(Date.now());
-      addReceipt.run(retrievalId, keyId, nonce, envelope);
-      addPool.run(retrievalId, items);
+      addPool.run(addReceipt(nonce, envelope), items);
     },
     render: (nonce: string, item: string): void => {
       addNonce(nonce);
@@ -173,17 +149,3 @@ function prepareWrites({ db }: SyncedFile, { itemsLength, campaigns }: AdFloorPl
     },
   };
 }
-
-let floor: AdFloor | null = null;
-
-/** Starts to listen and returns the port. */
-export async function listen(plan: AdFloorPlan): Promise<number> {
-  floor = new AdFloor(plan);
-  return await floor.server.listen();
-}
-
-export function tokens(count: number): readonly string[] {
-  return floor?.tokens(count) ?? [];
-}
-
-export const close = () => floor?.close();

@@ -9,12 +9,10 @@ import { promisify } from "node:util";
 
 /** How much work an answer is, and what the answers are. */
 export interface AnswerPlan {
-  /** Length of the caller's signature base. */
   readonly signatureBaseLength: number;
   /** Lengths of the receipt's signed bytes and of its envelope as it is stored. */
   readonly receiptLength: number;
   readonly envelopeLength: number;
-  /** Answers, given in turn. */
   readonly bodies: readonly Uint8Array[];
 }
 
@@ -23,13 +21,12 @@ export const nonceLifeMs = 120_000;
 export const keyId = "k".repeat(43);
 const signAsync = promisify<null, Uint8Array, KeyObject, Buffer>(sign);
 
-/** The id of a new answer. */
 export function newRetrievalId(nowMs: number): string {
   return `ret_${nowMs.toString(16).padStart(12, "0")}${randomBytes(10).toString("hex")}`;
 }
 
 /** Answers a request whose signature is verified, with bytes or, to refuse it, with a status. */
-export type Answer = (asked: {
+type Answer = (asked: {
   readonly request: IncomingMessage;
   readonly body: Buffer;
   readonly nonce: string;
@@ -58,7 +55,6 @@ export class BareServer {
     this.#answer = answer;
   }
 
-  /** Signs a receipt. */
   async sign(): Promise<void> {
     await signAsync(null, this.#receipt.message, this.#receipt.key);
   }
@@ -69,15 +65,13 @@ export class BareServer {
     return body;
   }
 
-  /** Starts to listen and returns the port. */
   async listen(): Promise<number> {
     await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
     return (this.#server.address() as AddressInfo).port;
   }
 
   close(): void {
-    this.#server.close();
-    this.#server.closeAllConnections();
+    this.#server.close().closeAllConnections();
   }
 
   async #take(request: IncomingMessage, body: Buffer, response: ServerResponse): Promise<void> {

@@ -20,37 +20,38 @@ import type { EngineFloorPlan, EnginePlace, EnginePush, EngineReplay } from "./e
 const [region = ""] = testRegions;
 const [cassandra = ""] = (process.env["SVC_TEST_CASSANDRA"] ?? "").split(",");
 
-describe.skipIf(cassandra === "" || !hasElastic)("with the engines that the environment names", () => {
+const records = 20;
+
+function storedProducts(): readonly Stored[] {
+  const space = Date.now() % 2 ** 31;
+  return Array.from({ length: records }, (_, n) => {
+    const id = recordIdFor("products", space, n);
+    const { business_uuid } = head(id);
+    const named = { business_uuid, record_id: id, countries: ["US"], product_name: `lamp ${n}` };
+    const row = JSON.stringify(named);
+    return { version: version(id, "bat_floor", { row }), head: head(id) };
+  });
+}
+
+const nonceRow = 16;
+
+describe.skipIf(cassandra === "" || !hasElastic)("the floors on engines", () => {
   let keyspace: TestKeyspace;
+  let session: CassandraSession;
   beforeAll(async () => {
     keyspace = await openTestKeyspace(migrations.flat());
   });
   afterAll(async () => await keyspace?.[Symbol.asyncDispose]());
-
-  const common = (): EnginePlace => ({ cassandra, region, keyspace: keyspace.name, elastic: elasticUrl });
-  describe("the floor of durable calls", () => commitTests(() => keyspace, common));
-  describe("the floor of a push", () => pushTests(() => keyspace, common));
-  describe("the floor of fetch and search", () => serveTests(() => keyspace, common));
-});
-
-/** A separate connection for each test. */
-function sessionOf(keyspace: () => TestKeyspace): () => CassandraSession {
-  let session: CassandraSession;
   beforeEach(async () => {
-    session = await keyspace().connect();
+    session = await keyspace.connect();
   });
   afterEach(() => session.close());
-  return () => session;
-}
 
-async function rowsOf(session: CassandraSession, cql: string): Promise<readonly CqlRow[]> {
-  return (await session.execute(cql, [], { idempotent: true })).rows;
-}
+  const place = (): EnginePlace => ({ cassandra, region, keyspace: keyspace.name, elastic: elasticUrl });
+  const rowsOf = async (cql: string): Promise<readonly CqlRow[]> =>
+    (await session.execute(cql, [], { idempotent: true })).rows;
 
-function commitTests(keyspace: () => TestKeyspace, place: () => EnginePlace): void {
-  const session = sessionOf(keyspace);
-
-  it("makes every recorded commit again, and refuses one that does not fit", async () => {
+  it("make every recorded commit again, and refuse one that does not fit", async () => {
     const load: CallLoad = { at: place(), actors: 4, callers: 4, calls: 40 };
     await using ours = new Child();
     const commits = (await ours.call("actors/program.ts", "record", load)).flat();
@@ -60,45 +61,19 @@ function commitTests(keyspace: () => TestKeyspace, place: () => EnginePlace): vo
       floor.call("floor/engines.ts", "replay", { place: place(), callers: 4, commits: some });
     expect(await replay(commits)).toBeGreaterThan(0);
     const lastOf = new Map(commits.map((commit) => [commit.ref.id, commit]));
-    const heads = (await rowsOf(session(), "SELECT DISTINCT kind, id, head, op FROM actor")).map(
-      (row) => [String(row["id"]), row["head"], row["op"]] as const,
-    );
+    const heads = await rowsOf("SELECT DISTINCT kind, id, head, op FROM actor");
     for (const [id, { expectedHead, op }] of lastOf) {
       // Ours and the floor's: another partition with the same end.
-      const ends = heads.filter(([each]) => each === id || each.endsWith(`/${id}`));
-      expect(ends.map(([, ...end]) => end)).toEqual([
-        [expectedHead + 1, op],
-        [expectedHead + 1, op],
-      ]);
+      const ends = heads.filter((row) => row["id"] === id || String(row["id"]).endsWith(`/${id}`));
+      const end = [expectedHead + 1, op];
+      expect(ends.map((row) => [row["head"], row["op"]])).toEqual([end, end]);
     }
     const [first] = commits;
     const without = commits.filter((commit) => commit.ref.id === first?.ref.id).toSpliced(1, 1);
     await expect(replay(without)).rejects.toThrow("a batch was refused");
   });
-}
 
-const records = 20;
-
-/** What a push of products would have stored. */
-function storedProducts(): readonly Stored[] {
-  const space = Date.now() % 2 ** 31;
-  return Array.from({ length: records }, (_, n) => {
-    const id = recordIdFor("products", space, n);
-    const { business_uuid } = head(id);
-    const row = JSON.stringify({
-      business_uuid,
-      record_id: id,
-      countries: ["US"],
-      product_name: `lamp ${n}`,
-    });
-    return { version: version(id, "bat_floor", { row }), head: head(id) };
-  });
-}
-
-function pushTests(keyspace: () => TestKeyspace, place: () => EnginePlace): void {
-  const session = sessionOf(keyspace);
-
-  it("stores every version and head again under other ids, and indexes every row", async () => {
+  it("store every version and head again under other ids, and index every row", async () => {
     const stored = storedProducts();
     const { index, options, close } = await openFresh(["products"]);
     try {
@@ -112,7 +87,7 @@ function pushTests(keyspace: () => TestKeyspace, place: () => EnginePlace): void
       expect(elapsedMs).toBeGreaterThan(0);
       expect(cpu.mainMs).toBeGreaterThan(0);
       expect(await index.count("products")).toBe(records);
-      const store = openCassandraRecordStore(session());
+      const store = openCassandraRecordStore(session);
       await store.putSeal(seal("bat_floor"));
       for (const each of stored) {
         const record_id = `${each.head.record_id.slice(0, -4)}abcd`;
@@ -127,54 +102,42 @@ function pushTests(keyspace: () => TestKeyspace, place: () => EnginePlace): void
       expect(heads.map(({ record_id }) => record_id)).toEqual(
         expect.arrayContaining(stored.map(({ head: { record_id } }) => `${record_id.slice(0, -4)}abcd`)),
       );
-      await expect(
-        floor.call("floor/engines.ts", "push", {
-          ...push,
-          marks: ["abce"],
-          indexes: [{ elastic: elasticUrl, alias: `${alias}.none` }],
-        }),
-      ).rejects.toThrow("a row was refused");
+      const lost = [{ elastic: elasticUrl, alias: `${alias}.none` }];
+      const again = { ...push, marks: ["abce"], indexes: lost };
+      await expect(floor.call("floor/engines.ts", "push", again)).rejects.toThrow("a row was refused");
     } finally {
       await close();
     }
   });
-}
 
-const nonceRow = 16;
-
-function serveTests(keyspace: () => TestKeyspace, place: () => EnginePlace): void {
-  const session = sessionOf(keyspace);
   const requestOf = (method: string, path: string, body: string): Uint8Array =>
     Buffer.from(
       `${method} ${path} HTTP/1.1\r\nhost: x\r\nsignature-input: sig1=();nonce="${fresh("nonce-of-the-floor")}"\r\n` +
         `content-length: ${body.length}\r\n\r\n${body}`,
     );
-  const kept = async (): Promise<{ readonly nonces: number; readonly envelopes: readonly number[] }> => {
-    const rows = await rowsOf(session(), "SELECT kind, rt FROM actor");
-    const receipts = await rowsOf(session(), "SELECT region, envelope FROM receipt");
+  const kept = async () => {
+    const rows = await rowsOf("SELECT kind, rt FROM actor");
+    const receipts = await rowsOf("SELECT region, envelope FROM receipt");
     return {
       nonces: rows.filter((row) => row["kind"] === "floor" && row["rt"] === nonceRow).length,
       envelopes: receipts.map((row) => String(row["envelope"]).length),
     };
   };
 
-  it("asks the engines, keeps a nonce and a receipt for every answer, and answers the bytes that it was given", async () => {
+  it("ask the engines, keep a nonce and a receipt for every answer, and answer the bytes that they were given", async () => {
     const recordId = recordIdFor("products", 7, 1);
-    const store = openCassandraRecordStore(session());
+    const store = openCassandraRecordStore(session);
     await store.putVersions([version(recordId, "bat_floor")], [head(recordId)]);
     const { options, close } = await openFresh(["products"]);
     const { serving } = new IndexNames(options.prefix, "products");
     const lanes = 3;
+    const body = { query: { match_all: {} } };
     const plan: EngineFloorPlan = {
-      place: place(),
-      lanes,
-      signatureBaseLength: 300,
-      receiptLength: 700,
-      envelopeLength: 900,
+      ...{ place: place(), lanes, signatureBaseLength: 300, receiptLength: 700, envelopeLength: 900 },
       bodies: [Buffer.from("one"), Buffer.from("two")],
       queries: new Map([
-        ["a query", { path: `/${serving}/_search`, body: { query: { match_all: {} } } }],
-        ["a query of nothing", { path: "/no-such-index/_search", body: { query: { match_all: {} } } }],
+        ["a query", { path: `/${serving}/_search`, body }],
+        ["a query of nothing", { path: "/no-such-index/_search", body }],
       ]),
     };
     try {
@@ -197,4 +160,4 @@ function serveTests(keyspace: () => TestKeyspace, place: () => EnginePlace): voi
       await close();
     }
   });
-}
+});

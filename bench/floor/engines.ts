@@ -32,24 +32,16 @@ export interface EnginePlace {
   readonly cassandra: string;
   readonly region: string;
   readonly keyspace: string;
-  /** URL of the region's Elasticsearch. */
   readonly elastic: string;
-}
-
-export interface EngineQuery {
-  readonly path: string;
-  readonly body: Readonly<Record<string, unknown>>;
 }
 
 export interface EngineFloorPlan extends AnswerPlan {
   readonly place: EnginePlace;
-  /** Maximum number of concurrent requests. */
   readonly lanes: number;
   /** The Elasticsearch query for each request body. Any other request is a fetch. */
-  readonly queries: ReadonlyMap<string, EngineQuery>;
+  readonly queries: ReadonlyMap<string, Pick<Parameters<Engine["read"]>[0], "path" | "body">>;
 }
 
-/** A connection to the region's Cassandra node. */
 export function openSession({ cassandra, region, keyspace }: EnginePlace): Promise<CassandraSession> {
   return openCassandraSession({ contactPoints: [cassandra], localDc: region, keyspace });
 }
@@ -96,54 +88,41 @@ async function commitFenced(session: CassandraSession, batch: readonly Statement
   if (!applied) throw new Error("a batch was refused that nobody competes with");
 }
 
-interface Lane {
-  readonly id: string;
-  head: number;
-  op: string;
-}
-
-/** Conditional batches (a fence and a row) in separate partitions, one for each batch in flight, so that none waits for another. */
-class BatchLanes {
-  readonly #session: CassandraSession;
-  readonly #free: Lane[] = [];
-
-  private constructor(session: CassandraSession) {
-    this.#session = session;
+/**
+ * Keeps nonces with one conditional batch each (a fence and a row) in so many separate partitions, one for each batch in flight, so
+ * that none waits for another.
+ */
+async function openLanes(
+  session: CassandraSession,
+  count: number,
+): Promise<(nonce: string) => Promise<void>> {
+  const free: { readonly id: string; head: number; op: string }[] = [];
+  for (let at = 0; at < count; at += 1) {
+    const lane = { id: randomUUID(), head: 0, op: randomUUID() };
+    await session.batch(beginning([kind, lane.id], { ...lane, epoch: 1 }), plain);
+    free.push(lane);
   }
-
-  static async open(session: CassandraSession, count: number): Promise<BatchLanes> {
-    const lanes = new BatchLanes(session);
-    for (let at = 0; at < count; at += 1) {
-      const lane: Lane = { id: randomUUID(), head: 0, op: randomUUID() };
-      await session.batch(beginning([kind, lane.id], { ...lane, epoch: 1 }), plain);
-      lanes.#free.push(lane);
-    }
-    return lanes;
-  }
-
-  /** Stores a nonce with one conditional batch. */
-  async keep(nonce: string): Promise<void> {
-    const lane = this.#free.pop();
+  return async (nonce) => {
+    const lane = free.pop();
     if (lane === undefined) throw new Error("there are more requests at once than lanes");
     const op = randomUUID();
-    await commitFenced(this.#session, [
+    await commitFenced(session, [
       { cql: cql.advance, params: [lane.head + 1, op, neverWakes, kind, lane.id, 1, lane.head, lane.op] },
       { cql: cql.nonce, params: [kind, lane.id, nonce, new Uint8Array(), nonceSeconds] },
     ]);
     lane.head += 1;
     lane.op = op;
-    this.#free.push(lane);
-  }
+    free.push(lane);
+  };
 }
 
 const closing = new AsyncDisposableStack();
 
 export const close = () => closing.disposeAsync();
 
-/** Starts to listen and returns the port. */
 export async function listen(plan: EngineFloorPlan): Promise<number> {
   const session = closing.adopt(await openSession(plan.place), (opened) => opened.close());
-  const lanes = await BatchLanes.open(session, plan.lanes);
+  const keep = await openLanes(session, plan.lanes);
   const engine = closing.adopt(new Engine({ nodes: [plan.place.elastic] }), (opened) => opened.close());
   const readRecord = async (url: string): Promise<void> => {
     const { rows } = await session.execute(cql.readRecord, [url.slice(url.lastIndexOf("/") + 1)], plain);
@@ -154,7 +133,7 @@ export async function listen(plan: EngineFloorPlan): Promise<number> {
     if (query !== undefined) await engine.read({ method: "POST", ...query });
     else await readRecord(request.url ?? "");
     await server.sign();
-    await lanes.keep(nonce);
+    await keep(nonce);
     const nowMs = Date.now();
     const place = [`${Math.floor(nowMs / 60_000)}-floor`, randomInt(shards), newRetrievalId(nowMs)];
     await session.execute(cql.receipt, [...place, keyId, nonce, nowMs, server.envelope], plain);
@@ -172,12 +151,16 @@ export interface EngineReplay {
 
 const claimsAtOnce = 64;
 
-/** Milliseconds that the commits took. */
 export async function replay({ place, commits, callers }: EngineReplay): Promise<number> {
   const session = await openSession(place);
   try {
     const run = randomUUID();
-    await beginAll(session, commits, run);
+    // Every actor is in its state before the first of its commits.
+    const begins = [...Map.groupBy(commits, ({ ref }) => ref.id).values()].map(([first]) => {
+      const { ref, epoch, expectedHead: head, expectedOp: op } = first as ActorCommit;
+      return beginning(keyOf(ref, run), { epoch, head, op });
+    });
+    await inLanes(claimsAtOnce, begins.length, (at) => session.batch(begins[at] ?? [], plain));
     const batches = commits.map((commit) => ({ id: commit.ref.id, batch: batchOf(commit, run) }));
     const last = new Map<string, Promise<void>>();
     const sendInOrder = (at: number): Promise<void> => {
@@ -192,44 +175,34 @@ export async function replay({ place, commits, callers }: EngineReplay): Promise
   }
 }
 
-/** Brings every actor to its state before the first of its commits. */
-async function beginAll(
-  session: CassandraSession,
-  commits: readonly ActorCommit[],
-  run: string,
-): Promise<void> {
-  const first = new Map<string, ActorCommit>();
-  for (const commit of commits) if (!first.has(commit.ref.id)) first.set(commit.ref.id, commit);
-  const begins = [...first.values()].map(({ ref, epoch, expectedHead: head, expectedOp: op }) =>
-    beginning(keyOf(ref, run), { epoch, head, op }),
-  );
-  await inLanes(claimsAtOnce, begins.length, (at) => session.batch(begins[at] ?? [], plain));
-}
-
 /** A partition key that no other run uses. */
 function keyOf({ kind, id }: ActorRef, run: string): readonly [string, string] {
   return [kind, `${run}/${id}`];
 }
 
 function batchOf(commit: ActorCommit, run: string): readonly Statement[] {
-  const { ref, epoch, expectedHead, expectedOp, op, wakeAtMs, snapshot } = commit;
+  const { ref, epoch, expectedHead, expectedOp, op, wakeAtMs, snapshot, deletes, puts } = commit;
   const key = keyOf(ref, run);
   const head = [expectedHead + 1, op, wakeAtMs ?? neverWakes];
   const fence = [...key, epoch, expectedHead, expectedOp];
-  const statements: Statement[] = [];
-  if (snapshot === undefined) statements.push({ cql: cql.advance, params: [...head, ...fence] });
-  else {
-    const body = utf8(snapshot.body);
-    const params = [...head, snapshot.seq, body, snapshot.schemaVersion, ...fence];
-    statements.push({ cql: cql.snapshot, params }, { cql: cql.prune, params: [...key, snapshot.seq] });
-  }
-  for (const each of commit.deletes)
-    statements.push({ cql: cql.remove, params: [...key, each.rt, each.k, each.k2] });
-  for (const row of commit.puts) {
-    const body = utf8(row.body);
-    statements.push({ cql: cql.put, params: [...key, row.rt, row.k, row.k2, body] });
-  }
-  return statements;
+  const advance = { cql: cql.advance, params: [...head, ...fence] };
+  return [
+    ...(snapshot === undefined ? [advance] : snapshotOf(snapshot, key, head, fence)),
+    ...deletes.map(({ rt, k, k2 }) => ({ cql: cql.remove, params: [...key, rt, k, k2] })),
+    ...puts.map(({ rt, k, k2, body }) => ({ cql: cql.put, params: [...key, rt, k, k2, utf8(body)] })),
+  ];
+}
+
+function snapshotOf(
+  { seq, body, schemaVersion }: NonNullable<ActorCommit["snapshot"]>,
+  key: readonly string[],
+  head: Statement["params"],
+  fence: Statement["params"],
+): readonly Statement[] {
+  return [
+    { cql: cql.snapshot, params: [...head, seq, utf8(body), schemaVersion, ...fence] },
+    { cql: cql.prune, params: [...key, seq] },
+  ];
 }
 
 export interface EnginePush {
@@ -253,23 +226,20 @@ export async function push({ place, indexes, stored, marks }: EnginePush): Promi
   const session = await openSession(place);
   const engines = indexes.map(({ elastic, alias }) => ({ alias, engine: new Engine({ nodes: [elastic] }) }));
   try {
-    const spent: Spent[] = [];
-    for (const mark of marks) {
+    const spent = await Array.fromAsync(marks, (mark) => {
       const marked = stored.map((each) => markedWith(each, mark));
       const writes = [...marked.map(recordWrite), ...catalogueWrites(marked.map(({ head }) => head))];
       const requests = bulkRequests(marked.map(({ version, head }) => rowPut("products", head, version.row)));
-      const write = () =>
+      return spend(() =>
         Promise.all([
           new Semaphore(writesAtOnce).all(writes.map((each) => () => session.batch(each, plain))),
           ...engines.map(({ engine, alias }) => indexAll(engine, alias, requests)),
-        ]);
-      spent.push(await spend(write));
-    }
-    const refresh = () =>
-      Promise.all(
-        engines.map(({ engine, alias }) => engine.write({ method: "POST", path: `/${alias}/_refresh` })),
+        ]),
       );
-    return sumOf([...spent, await spend(refresh)]);
+    });
+    const refresh = ({ engine, alias }: (typeof engines)[number]) =>
+      engine.write({ method: "POST", path: `/${alias}/_refresh` });
+    return sumOf([...spent, await spend(() => Promise.all(engines.map(refresh)))]);
   } finally {
     await session.close();
     for (const { engine } of engines) await engine.close();
@@ -285,12 +255,9 @@ function markedWith({ version, head }: Stored, mark: string): Stored {
 function recordWrite({ version, head }: Stored): readonly Statement[] {
   const { record_id: id, generation, hash, bytes, seal_id, leaf_index, proof, sidecar, row } = version;
   const facts = [seal_id, leaf_index ?? undefined, proof, sidecar, row, version.cert_id];
-  const stamp = Date.now() * 1_000;
+  const params = [id, generation, hash, bytes, ...facts, version.published_at_ms, Date.now() * 1_000];
   return [
-    {
-      cql: cql.version,
-      params: [id, generation, hash, bytes, ...facts, version.published_at_ms, stamp],
-    },
+    { cql: cql.version, params },
     { cql: cql.head, params: [stampOfChange(head.change), headText(head), id] },
   ];
 }

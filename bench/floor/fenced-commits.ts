@@ -5,14 +5,12 @@
 import type { ActorCommit, ActorRef } from "../../storage/actor-store.ts";
 import { openSqliteActorStore } from "../../storage/sqlite/actor-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
+import type { RecordedCommits } from "../actors/program.ts";
 import { msOf } from "../work.ts";
 import { SyncedFile } from "./synced-file.ts";
 
-/** The commits in order, grouped by the transaction that they shared. */
-type Groups = readonly (readonly ActorCommit[])[];
-
 /** Milliseconds that the commits took, in a new store file. */
-export async function replay(file: string, groups: Groups): Promise<number> {
+export async function replay(file: string, groups: RecordedCommits): Promise<number> {
   await using database = SqliteDatabase.open(file);
   // The recorded commits follow the recorded claims: every actor is at its first epoch in both.
   const numbers = await claimAll(database, groups);
@@ -33,7 +31,10 @@ function keyOf({ kind, id }: ActorRef): string {
 }
 
 /** The numbers by which the store knows the actors. */
-async function claimAll(database: SqliteDatabase, groups: Groups): Promise<ReadonlyMap<string, number>> {
+async function claimAll(
+  database: SqliteDatabase,
+  groups: RecordedCommits,
+): Promise<ReadonlyMap<string, number>> {
   const store = openSqliteActorStore(database, { now: Date.now });
   const numbers = new Map<string, number>();
   const byRef = database.prepare("SELECT no FROM actor_head WHERE kind = ? AND id = ?");

@@ -12,44 +12,44 @@ import type { StoredRecord } from "./push.ts";
 import type { FloorPlan } from "./serve.ts";
 
 let folder: string;
+let file: string;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "svc-floor-"));
+  file = join(folder, "floor.db");
 });
 afterEach(() => rm(folder, { recursive: true }));
 
 const flushes = (child: Child): Promise<number> => child.call("floor/synced-file.ts", "flushCount");
+const lengths = { signatureBaseLength: 300, receiptLength: 700, envelopeLength: 900 };
+
+/** The first row that a file of a floor answers. */
+function rowOf(path: string, sql: string) {
+  const db = new DatabaseSync(path);
+  try {
+    return db.prepare(sql).get();
+  } finally {
+    db.close();
+  }
+}
 
 describe("the bare server", () => {
   const request = (nonce: string): Uint8Array =>
     Buffer.from(`GET /v1/x HTTP/1.1\r\nhost: x\r\nsignature-input: sig1=();nonce="${nonce}"\r\n\r\n`);
 
   it("keeps a nonce and a receipt for every answer, and answers the bytes that it was given in turn", async () => {
-    const plan: FloorPlan = {
-      file: join(folder, "floor.db"),
-      signatureBaseLength: 300,
-      receiptLength: 700,
-      envelopeLength: 900,
-      bodies: [Buffer.from("one"), Buffer.from("two")],
-    };
+    const plan: FloorPlan = { ...lengths, file, bodies: [Buffer.from("one"), Buffer.from("two")] };
     {
       await using child = new Child();
       const target = { host: "127.0.0.1", port: await child.call("floor/serve.ts", "listen", plan) };
       expect((await sendOne(target, request("nonce-of-the-first"))).body).toBe("one");
       expect((await sendOne(target, request("nonce-of-the-second"))).body).toBe("two");
       expect(await flushes(child)).toBe(2);
-      await sendAll(
-        target,
-        Array.from({ length: 20 }, (_, index) => request(`nonce-of-many-others-${index}`)),
-        4,
-      );
+      const many = Array.from({ length: 20 }, (_, index) => request(`nonce-of-many-others-${index}`));
+      await sendAll(target, many, 4);
     }
-    const db = new DatabaseSync(plan.file);
-    expect(db.prepare("SELECT count(*) AS n FROM nonce").get()).toEqual({ n: 22 });
-    expect(db.prepare("SELECT count(*) AS n, max(length(envelope)) AS l FROM receipt").get()).toEqual({
-      n: 22,
-      l: 900,
-    });
-    db.close();
+    expect(rowOf(file, "SELECT count(*) AS n FROM nonce")).toEqual({ n: 22 });
+    const receipts = rowOf(file, "SELECT count(*) AS n, max(length(envelope)) AS l FROM receipt");
+    expect(receipts).toEqual({ n: 22, l: 900 });
   });
 });
 
@@ -66,14 +66,9 @@ describe("the bare server of ads", () => {
 
   it("answers twenty items, and keeps the pool, each render with its campaign's sums, and each click", async () => {
     const plan: AdFloorPlan = {
-      ...{ file: join(folder, "floor.db"), signatureBaseLength: 300, receiptLength: 700 },
-      ...{
-        envelopeLength: 900,
-        itemsLength: 500,
-        items: ['{"n":1,"render_token":"t"}', '{"n":2,"render_token":"t"}'],
-        keywords: ["shoes", "boots"],
-      },
+      ...{ ...lengths, file, itemsLength: 500, keywords: ["shoes", "boots"] },
       ...{ adsOfKeyword: 30, campaigns: 2 },
+      items: ['{"n":1,"render_token":"t"}', '{"n":2,"render_token":"t"}'],
     };
     {
       await using child = new Child();
@@ -90,16 +85,15 @@ describe("the bare server of ads", () => {
       expect(await ask("click", "a-forged-click", { token: `${tokens[0]}A` })).toMatchObject({ status: 400 });
       expect(await flushes(child)).toBe(5);
     }
-    const db = new DatabaseSync(plan.file);
-    expect(db.prepare("SELECT count(*) AS n FROM nonce").get()).toEqual({ n: 5 });
-    expect(db.prepare("SELECT length(envelope) AS l FROM receipt").all()).toEqual([{ l: 900 }]);
-    expect(db.prepare("SELECT length(items) AS l FROM pool").all()).toEqual([{ l: 500 }]);
-    expect(db.prepare("SELECT sum(renders) AS n, sum(spent) AS s FROM campaign").get()).toEqual({
-      n: 3,
-      s: 30_000,
+    expect(rowOf(file, "SELECT count(*) AS n FROM nonce")).toEqual({ n: 5 });
+    expect(rowOf(file, "SELECT count(*) AS n, max(length(envelope)) AS l FROM receipt")).toEqual({
+      n: 1,
+      l: 900,
     });
-    expect(db.prepare("SELECT count(clicked_at) AS n FROM item").get()).toEqual({ n: 1 });
-    db.close();
+    expect(rowOf(file, "SELECT length(items) AS l FROM pool")).toEqual({ l: 500 });
+    const sums = rowOf(file, "SELECT sum(renders) AS n, sum(spent) AS s FROM campaign");
+    expect(sums).toEqual({ n: 3, s: 30_000 });
+    expect(rowOf(file, "SELECT count(clicked_at) AS n FROM item")).toEqual({ n: 1 });
   });
 });
 
@@ -115,7 +109,6 @@ describe("the floor of a push", () => {
     );
     const records = stored.map(({ row }) => Buffer.from(JSON.stringify(row)).toString("base64"));
     const body = Buffer.from(JSON.stringify({ records }));
-    const file = join(folder, "floor.db");
     {
       await using child = new Child();
       await child.call("floor/push.ts", "run", { file, pushId: "push", from: body, stored });
@@ -125,14 +118,8 @@ describe("the floor of a push", () => {
       expect(await sendOne({ host: "127.0.0.1", port }, upload)).toMatchObject({ status: 201 });
       expect(await child.call("floor/push.ts", "flushCounts")).toEqual({ store: 4, rows: 3 });
     }
-    for (const [path, table] of [
-      [file, "version"],
-      [`${file}-rows`, "found"],
-    ] as const) {
-      const db = new DatabaseSync(path);
-      expect(db.prepare(`SELECT count(*) AS n FROM ${table}`).get()).toEqual({ n: 450 });
-      db.close();
-    }
+    expect(rowOf(file, "SELECT count(*) AS n FROM version")).toEqual({ n: 450 });
+    expect(rowOf(`${file}-rows`, "SELECT count(*) AS n FROM found")).toEqual({ n: 450 });
   });
 });
 
@@ -144,21 +131,18 @@ describe("the floors of actors", () => {
     expect(groups.flat()).toHaveLength(55);
     const timed = await ours.call("actors/program.ts", "run", { ...load, at: join(folder, "timed.db") });
     expect(timed).toMatchObject({ commits: 50 });
-    const file = join(folder, "floor.db");
     await using floor = new Child();
     const replay = (): Promise<number> => floor.call("floor/fenced-commits.ts", "replay", file, groups);
     expect(await replay()).toBeGreaterThan(0);
     expect(await flushes(floor)).toBe(groups.length);
     await expect(replay()).rejects.toThrow(/the fence refused/);
-    const db = new DatabaseSync(file);
-    expect(db.prepare("SELECT sum(head) AS commits FROM actor_head").get()).toEqual({ commits: 55 });
-    db.close();
+    expect(rowOf(file, "SELECT sum(head) AS commits FROM actor_head")).toEqual({ commits: 55 });
   });
 
   it("answer how long their messages took", async () => {
     await using child = new Child();
     for (const name of ["messages", "transitions"] as const)
-      expect(await child.call("actors/program.ts", name, { actors: 10, messages: 1_000 })).toBeGreaterThan(0);
+      expect(await child.call("actors/program.ts", name, 10, 1_000)).toBeGreaterThan(0);
   });
 });
 
@@ -167,11 +151,11 @@ describe("the floor of calls between nodes", () => {
     for (const kind of ["", "Bare"] as const) {
       await using answering = new Child();
       await using calling = new Child();
-      const address = await answering.call("transport.ts", `listen${kind}`);
-      await calling.call("transport.ts", `connect${kind}`, address);
-      const saturated = await calling.call("transport.ts", "saturate", 500, 8);
+      const address = await answering.call("sections/transport.ts", `listen${kind}`);
+      await calling.call("sections/transport.ts", `connect${kind}`, address);
+      const saturated = await calling.call("sections/transport.ts", "saturate", 500, 8);
       expect(saturated.perSecond).toBeGreaterThan(0);
-      const paced = await calling.call("transport.ts", "pace", 100, 5_000);
+      const paced = await calling.call("sections/transport.ts", "pace", 100, 5_000);
       expect(paced.p99Ms).toBeGreaterThanOrEqual(paced.p50Ms);
     }
   });

@@ -37,12 +37,10 @@ export interface StoredRecord {
   /** Signed bytes of the sidecar's envelope: the payload itself and its pre-authentication encoding. */
   readonly sidecarPayload: Uint8Array;
   readonly sidecarMessage: Uint8Array;
-  /** Analysed text of each text field. */
   readonly texts: readonly (string | null)[];
 }
 
 export interface FloorPush {
-  /** Path of the store file. */
   readonly file: string;
   readonly pushId: string;
   /** In the order of the push, or the home of a node that is not running, in which they are: they are read before the time begins. */
@@ -53,12 +51,20 @@ export interface FloorPush {
 
 const chunkSize = 200;
 
+/** A record as it is inserted: what the service made of it, and what the floor made. */
+interface Made extends StoredRecord {
+  readonly leafIndex: number;
+  readonly bytes: Uint8Array;
+  readonly hash: string;
+  readonly signedRow: string;
+  readonly sidecar: string;
+}
+
 class FloorStore {
   readonly #file: SyncedFile;
   readonly #version: StatementSync;
   readonly #head: StatementSync;
   readonly #rows: Worker;
-  /** Flushes of the file of the rows. */
   rowFlushes = 0;
   #rowsUnderWay = 0;
   #rowsDone = (): void => {};
@@ -86,17 +92,20 @@ class FloorStore {
   }
 
   /** One transaction here, and one for the rows, which is not awaited. */
-  insertAll(records: readonly (readonly [StoredRecord, Made])[]): void {
+  insertAll(pushId: string, records: readonly Made[]): void {
     this.#file.transact(() => {
-      for (const [record, made] of records) this.#insert(record, made);
+      for (const made of records) {
+        const { record_id: id, hash, leafIndex, cert_id: certId, proof, bytes, sidecar, signedRow } = made;
+        this.#version.run(id, hash, pushId, leafIndex, certId, Date.now(), proof, bytes, sidecar, signedRow);
+        this.#head.run(id, made.business_uuid, hash);
+      }
     });
     this.#rowsUnderWay += 1;
     this.#rows.postMessage(
-      records.map(([{ record_id, texts }, { row }]): FloorRow => ({ record_id, row, texts })),
+      records.map(({ record_id, texts, signedRow: row }): FloorRow => ({ record_id, row, texts })),
     );
   }
 
-  /** Resolves when all rows are committed. */
   untilInserted(): Promise<void> {
     return new Promise((resolve) => {
       this.#rowsDone = resolve;
@@ -108,22 +117,6 @@ class FloorStore {
     await this.#rows.terminate();
     this.#file.close();
   }
-
-  #insert(each: StoredRecord, made: Made): void {
-    const { record_id: id, business_uuid: uuid, cert_id: certId, proof } = each;
-    const { hashText, pushId, leafIndex, bytes, sidecar, row } = made;
-    this.#version.run(id, hashText, pushId, leafIndex, certId, Date.now(), proof, bytes, sidecar, row);
-    this.#head.run(id, uuid, hashText);
-  }
-}
-
-interface Made {
-  readonly pushId: string;
-  readonly leafIndex: number;
-  readonly bytes: Uint8Array;
-  readonly hashText: string;
-  readonly row: string;
-  readonly sidecar: string;
 }
 
 function newSigner(): Signer {
@@ -143,13 +136,12 @@ export async function run({ file, pushId, stored: given, from }: FloorPush): Pro
   return await spend(async () => {
     const leaves = (await textsIn(from)).map((text) => Buffer.from(text, "base64"));
     merkleRoot(leaves);
-    const signFrom = (first: number): ReturnType<typeof signChunk> =>
-      signChunk({ pushId, first, leaves: leaves.slice(first, first + chunkSize), stored });
+    const signFrom = (first: number) => signChunk(first, leaves.slice(first, first + chunkSize), stored);
     let ahead = signFrom(0);
     for (let next = chunkSize; next < leaves.length + chunkSize; next += chunkSize) {
       const signed = await ahead;
       if (next < leaves.length) ahead = signFrom(next);
-      to.insertAll(signed);
+      to.insertAll(pushId, signed);
     }
     await to.untilInserted();
   });
@@ -165,20 +157,16 @@ function readStoredRecords(home: string, pushId: string): readonly StoredRecord[
          FROM record_version v JOIN record_head h ON h.no = v.record_no WHERE v.seal_id = ? ORDER BY v.leaf_index`,
       )
       .all(pushId);
-    return versions.map((version): StoredRecord => {
-      const { adl_row_sig: _signature, ...row } = JSON.parse(String(version["row"])) as JsonObject;
-      const { payload } = JSON.parse(String(version["sidecar"])) as { payload: string };
+    return versions.map(({ record_id, business_uuid, cert_id, proof, ...texts }): StoredRecord => {
+      const { adl_row_sig: _signature, ...row } = JSON.parse(String(texts["row"])) as JsonObject;
+      const { payload } = JSON.parse(String(texts["sidecar"])) as { payload: string };
       const sidecarPayload = parseBase64(payload) ?? new Uint8Array();
-      const { texts } = indexDocument("products", row);
+      const document = indexDocument("products", row);
       return {
-        record_id: String(version["record_id"]),
-        business_uuid: String(version["business_uuid"]),
-        cert_id: String(version["cert_id"]),
-        proof: version["proof"] as Uint8Array,
-        row,
-        sidecarPayload,
+        ...{ record_id: String(record_id), business_uuid: String(business_uuid), cert_id: String(cert_id) },
+        ...{ proof: proof as Uint8Array, row, sidecarPayload },
         sidecarMessage: pae(payloadTypes["sidecar.v2"], sidecarPayload),
-        texts: collections.products.textFields.map((field) => texts[field] ?? null),
+        texts: collections.products.textFields.map((field) => document.texts[field] ?? null),
       };
     });
   } finally {
@@ -188,19 +176,16 @@ function readStoredRecords(home: string, pushId: string): readonly StoredRecord[
 
 async function textsIn(from: FloorPush["from"]): Promise<readonly string[]> {
   if (typeof from === "string") return (await readFile(from, "latin1")).split("\n").slice(0, -1);
-  return (JSON.parse(Buffer.from(from).toString()) as { records: readonly string[] }).records;
+  return (JSON.parse(Buffer.from(from).toString()) as { readonly records: readonly string[] }).records;
 }
 
-interface Chunk {
-  readonly pushId: string;
-  readonly first: number;
-  readonly leaves: readonly Uint8Array[];
-  readonly stored: readonly StoredRecord[];
-}
-
-async function signChunk(chunk: Chunk): Promise<readonly (readonly [StoredRecord, Made])[]> {
-  const { pushId, first, leaves, stored } = chunk;
+async function signChunk(
+  first: number,
+  leaves: readonly Uint8Array[],
+  stored: readonly StoredRecord[],
+): Promise<readonly Made[]> {
   const some = stored.slice(first, first + leaves.length);
+  if (some.length < leaves.length) throw new Error("a record is missing");
   for (const leaf of leaves) JSON.parse(Buffer.from(leaf).toString());
   const hashes = leaves.map((leaf) => `sha256:${hash("sha256", leaf, "hex")}`);
   const rows = some.map(({ row }) => canonicalize(row) ?? "");
@@ -208,19 +193,17 @@ async function signChunk(chunk: Chunk): Promise<readonly (readonly [StoredRecord
     projection.signMany(packMessages(rows.map((row) => Buffer.from(row)))),
     sidecars.signMany(packMessages(some.map(({ sidecarMessage }) => sidecarMessage))),
   ]);
-  return some.map((each, index) => {
-    const [row, bytes, hashText] = [rows[index], leaves[index], hashes[index]];
-    if (row === undefined || bytes === undefined || hashText === undefined)
-      throw new Error("a record is missing");
-    const signedRow = `${row.slice(0, -1)},"adl_row_sig":"${base64(rowSignatures[index])}"}`;
-    const sidecar = sidecarText(each, base64(sidecarSignatures[index]));
-    return [each, { pushId, leafIndex: first + index, bytes, hashText, row: signedRow, sidecar }] as const;
+  return leaves.map((bytes, index): Made => {
+    const each = some[index] as StoredRecord;
+    const payload = `{"payloadType":"application/vnd.svc.sidecar.v2+json","payload":"${base64(each.sidecarPayload)}"`;
+    const signature = `{"keyid":"${sidecars.keyId}","sig":"${base64(sidecarSignatures[index])}"}`;
+    return {
+      ...each,
+      ...{ leafIndex: first + index, bytes, hash: hashes[index] ?? "" },
+      signedRow: `${rows[index]?.slice(0, -1)},"adl_row_sig":"${base64(rowSignatures[index])}"}`,
+      sidecar: `${payload},"signatures":[${signature}]}`,
+    };
   });
-}
-
-function sidecarText({ sidecarPayload }: StoredRecord, signature: string): string {
-  const head = `{"payloadType":"application/vnd.svc.sidecar.v2+json","payload":"${base64(sidecarPayload)}"`;
-  return `${head},"signatures":[{"keyid":"${sidecars.keyId}","sig":"${signature}"}]}`;
 }
 
 function base64(bytes: Uint8Array | undefined): string {

@@ -14,68 +14,53 @@ import { msOf } from "../work.ts";
 const { textFields } = collections.products;
 const texts = textFields.map((_, index) => `t${index}`);
 
-class PlainTables {
-  readonly #db: DatabaseSync;
-  readonly #statements = new Map<string, StatementSync>();
-
-  /** Copies the products of an index file into tables of a separate file. */
-  constructor(paths: { readonly index: string; readonly plain: string }) {
-    this.#db = new DatabaseSync(paths.plain);
-    this.#db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536;
-      CREATE TABLE product (
-        rid INTEGER PRIMARY KEY, record_id TEXT NOT NULL, business_uuid TEXT NOT NULL, availability TEXT, tags TEXT,
-        row TEXT NOT NULL);
-      CREATE TABLE listing (country TEXT, price REAL, rid INTEGER, PRIMARY KEY (country, price, rid)) WITHOUT ROWID;
-      CREATE INDEX listing_by_row ON listing (rid, country);
-      CREATE VIRTUAL TABLE text USING fts5(${texts.join(", ")}, content='', tokenize='ascii');
-      BEGIN`);
-    const addProduct = this.#db.prepare("INSERT INTO product VALUES (?, ?, ?, ?, ?, ?)");
-    const addListing = this.#db.prepare("INSERT INTO listing VALUES (?, ?, ?)");
-    const addText = this.#db.prepare(
-      `INSERT INTO text (rowid, ${texts.join(", ")}) VALUES (?, ${texts.map(() => "?").join(", ")})`,
-    );
-    const index = new DatabaseSync(paths.index, { readOnly: true });
-    const entries = index.prepare(
-      "SELECT rid, record_id, business_uuid, row FROM row_entry WHERE collection = 'products' AND row IS NOT NULL",
-    );
-    for (const { rid, record_id: id, business_uuid: uuid, row } of entries.iterate()) {
-      if (typeof rid !== "number" || typeof row !== "string")
-        throw new Error("an entry has a number and a row");
-      const document = indexDocument("products", JSON.parse(row) as JsonObject);
-      const { availability, tags } = document.fields;
-      const tagsText = Array.isArray(tags) ? `|${tags.join("|")}|` : null;
-      addProduct.run(rid, String(id), String(uuid), String(availability), tagsText, row);
-      addText.run(rid, ...textFields.map((field) => document.texts[field] ?? null));
-      for (const country of document.countries) {
-        addListing.run(country, Number(document.fields[`price_${country}`]), rid);
-      }
-    }
-    index.close();
-    this.#db.exec("COMMIT; ANALYZE; INSERT INTO text (text) VALUES ('optimize')");
+/** Copies the products of an index file into tables of a separate file. */
+function openPlain(paths: { readonly index: string; readonly plain: string }) {
+  const db = new DatabaseSync(paths.plain);
+  db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536;
+    CREATE TABLE product (
+      rid INTEGER PRIMARY KEY, record_id TEXT NOT NULL, business_uuid TEXT NOT NULL, availability TEXT, tags TEXT,
+      row TEXT NOT NULL);
+    CREATE TABLE listing (country TEXT, price REAL, rid INTEGER, PRIMARY KEY (country, price, rid)) WITHOUT ROWID;
+    CREATE INDEX listing_by_row ON listing (rid, country);
+    CREATE VIRTUAL TABLE text USING fts5(${texts.join(", ")}, content='', tokenize='ascii');
+    BEGIN`);
+  const addProduct = db.prepare("INSERT INTO product VALUES (?, ?, ?, ?, ?, ?)");
+  const addListing = db.prepare("INSERT INTO listing VALUES (?, ?, ?)");
+  const addText = db.prepare(
+    `INSERT INTO text (rowid, ${texts.join(", ")}) VALUES (?, ${texts.map(() => "?").join(", ")})`,
+  );
+  const index = new DatabaseSync(paths.index, { readOnly: true });
+  const entries = index.prepare(
+    "SELECT rid, record_id, business_uuid, row FROM row_entry WHERE collection = 'products' AND row IS NOT NULL",
+  );
+  for (const { rid, record_id: id, business_uuid: uuid, row } of entries.iterate()) {
+    if (typeof rid !== "number" || typeof row !== "string")
+      throw new Error("an entry has a number and a row");
+    const document = indexDocument("products", JSON.parse(row) as JsonObject);
+    const { availability, tags } = document.fields;
+    const tagsText = Array.isArray(tags) ? `|${tags.join("|")}|` : null;
+    addProduct.run(rid, String(id), String(uuid), String(availability), tagsText, row);
+    addText.run(rid, ...textFields.map((field) => document.texts[field] ?? null));
+    for (const country of document.countries)
+      addListing.run(country, Number(document.fields[`price_${country}`]), rid);
   }
-
+  index.close();
+  db.exec("COMMIT; ANALYZE; INSERT INTO text (text) VALUES ('optimize')");
+  const statements = new Map<string, StatementSync>();
   /** Rows for a query in the form that catalogue.ts makes. */
-  search(query: RowQuery): readonly unknown[] {
+  const search = (query: RowQuery): readonly unknown[] => {
     const { sql, params } = plainStatement(query);
-    let statement = this.#statements.get(sql);
-    if (statement === undefined) {
-      statement = this.#db.prepare(sql);
-      this.#statements.set(sql, statement);
-    }
+    const statement = statements.get(sql) ?? db.prepare(sql);
+    statements.set(sql, statement);
     return statement.all(...params);
-  }
-
-  close(): void {
-    this.#db.close();
-  }
+  };
+  return { search, close: () => db.close() };
 }
 
 const columns = "p.record_id, p.business_uuid, p.row";
 
-function plainStatement(query: RowQuery): {
-  readonly sql: string;
-  readonly params: readonly SQLInputValue[];
-} {
+function plainStatement(query: RowQuery) {
   const { country, text, clauses, sort, limit } = query;
   const conditions = ["l.country = ?"];
   const params: SQLInputValue[] = [country];
@@ -84,18 +69,16 @@ function plainStatement(query: RowQuery): {
     conditions.push(condition);
     params.push(value);
   }
-  if (text === undefined) {
-    const from = "listing l CROSS JOIN product p ON p.rid = l.rid";
-    const sql = `SELECT ${columns} FROM ${from} WHERE ${conditions.join(" AND ")} ORDER BY l.price, p.record_id LIMIT ?`;
-    return { sql, params: [...params, limit] };
-  }
+  const select = (from: string, where: readonly string[], order: string): string =>
+    `SELECT ${columns} FROM ${from} WHERE ${where.join(" AND ")} ORDER BY ${order}, p.record_id LIMIT ?`;
+  const product = "CROSS JOIN product p ON p.rid = l.rid";
+  if (text === undefined)
+    return { sql: select(`listing l ${product}`, conditions, "l.price"), params: [...params, limit] };
   const fields = text.fields.map((field) => `t${textFields.indexOf(field)}`).join(" ");
   const match = `{${fields}} : (${text.words.map(({ exact, forms }) => `(${[exact, ...forms].map((term) => `"${term}"`).join(" OR ")})`).join(" AND ")})`;
-  const from = "text CROSS JOIN listing l ON l.rid = text.rowid CROSS JOIN product p ON p.rid = l.rid";
+  const from = `text CROSS JOIN listing l ON l.rid = text.rowid ${product}`;
   const order = sort[0]?.field.startsWith("price_") === true ? "l.price" : "bm25(text)";
-  const where = ["text MATCH ?", ...conditions].join(" AND ");
-  const sql = `SELECT ${columns} FROM ${from} WHERE ${where} ORDER BY ${order}, p.record_id LIMIT ?`;
-  return { sql, params: [match, ...params, limit] };
+  return { sql: select(from, ["text MATCH ?", ...conditions], order), params: [match, ...params, limit] };
 }
 
 function conditionOf(clause: RowQuery["clauses"][number]): readonly [string, SQLInputValue] {
@@ -106,11 +89,10 @@ function conditionOf(clause: RowQuery["clauses"][number]): readonly [string, SQL
   throw new Error(`catalogue.ts asks for ${JSON.stringify(clause)}, which the plain tables do not know`);
 }
 
-let both: { readonly index: SqliteRowIndex; readonly plain: PlainTables } | null = null;
+let both: { readonly index: SqliteRowIndex; readonly plain: ReturnType<typeof openPlain> } | null = null;
 
-/** Opens the index file, and builds plain tables from it. */
 export function open(paths: { readonly index: string; readonly plain: string }): void {
-  both = { index: new SqliteRowIndex(paths.index), plain: new PlainTables(paths) };
+  both = { index: new SqliteRowIndex(paths.index), plain: openPlain(paths) };
 }
 
 function opened(): NonNullable<typeof both> {
@@ -120,24 +102,20 @@ function opened(): NonNullable<typeof both> {
 
 /** Number of rows that each query returns. Both ways must agree. */
 export async function countRows(bodies: readonly JsonValue[]): Promise<readonly { readonly rows: number }[]> {
-  const counts: { readonly rows: number }[] = [];
-  for (const query of bodies.map(rowQueryOf)) {
+  return await Array.fromAsync(bodies.map(rowQueryOf), async (query) => {
     const rows = (await opened().index.search(query)).length;
     if (opened().plain.search(query).length !== rows) throw new Error("the plain tables answer otherwise");
-    counts.push({ rows });
-  }
-  return counts;
+    return { rows };
+  });
 }
 
-/** Milliseconds of each query, in both ways. */
 export async function run(bodies: readonly JsonValue[]) {
   const queries = bodies.map(rowQueryOf);
   const { index, plain } = opened();
-  const plainMs: number[] = [];
-  for (const query of queries) plainMs.push(await msOf(() => plain.search(query)));
-  const indexMs: number[] = [];
-  for (const query of queries) indexMs.push(await msOf(() => index.search(query)));
-  return { plainMs, indexMs };
+  return {
+    plainMs: await Array.fromAsync(queries, (query) => msOf(() => plain.search(query))),
+    indexMs: await Array.fromAsync(queries, (query) => msOf(() => index.search(query))),
+  };
 }
 
 export function close(): void {

@@ -5,7 +5,6 @@ import { type AnswerPlan, BareServer, keyId, newRetrievalId, nonceLifeMs } from 
 import { SyncedFile } from "./synced-file.ts";
 
 export interface FloorPlan extends AnswerPlan {
-  /** Path of the store file. */
   readonly file: string;
 }
 
@@ -13,23 +12,35 @@ const closing = new AsyncDisposableStack();
 
 export const close = () => closing.disposeAsync();
 
-/** Starts to listen and returns the port. */
 export async function listen(plan: FloorPlan): Promise<number> {
   const file = closing.adopt(new SyncedFile(plan.file), (opened) => opened.close());
-  file.db.exec(`CREATE TABLE nonce (nonce TEXT PRIMARY KEY, expires_at INTEGER NOT NULL) WITHOUT ROWID;
-    CREATE TABLE receipt (
-      retrieval_id TEXT PRIMARY KEY, key_id TEXT NOT NULL, nonce TEXT NOT NULL, served_at INTEGER NOT NULL,
-      envelope TEXT NOT NULL);`);
-  const addNonce = file.db.prepare("INSERT INTO nonce VALUES (?, ?)");
-  const addReceipt = file.db.prepare("INSERT INTO receipt VALUES (?, ?, ?, ?, ?)");
+  const { addNonce, addReceipt } = answersIn(file);
   const server = new BareServer(plan, async ({ nonce }) => {
     await server.sign();
     await file.write(() => {
-      const nowMs = Date.now();
-      addNonce.run(nonce, nowMs + nonceLifeMs);
-      addReceipt.run(newRetrievalId(nowMs), keyId, nonce, nowMs, server.envelope);
+      addNonce(nonce);
+      addReceipt(nonce, server.envelope);
     });
     return server.nextBody();
   });
   return await closing.adopt(server, (opened) => opened.close()).listen();
+}
+
+/** Makes the tables of nonces and receipts, and adds to them. */
+export function answersIn({ db }: SyncedFile) {
+  db.exec(`CREATE TABLE nonce (nonce TEXT PRIMARY KEY, expires_at INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE TABLE receipt (
+      retrieval_id TEXT PRIMARY KEY, key_id TEXT NOT NULL, nonce TEXT NOT NULL, served_at INTEGER NOT NULL,
+      envelope TEXT NOT NULL);`);
+  const insertNonce = db.prepare("INSERT INTO nonce VALUES (?, ?)");
+  const insertReceipt = db.prepare("INSERT INTO receipt VALUES (?, ?, ?, ?, ?)");
+  return {
+    addNonce: (nonce: string): void => void insertNonce.run(nonce, Date.now() + nonceLifeMs),
+    addReceipt: (nonce: string, envelope: string): string => {
+      const nowMs = Date.now();
+      const retrievalId = newRetrievalId(nowMs);
+      insertReceipt.run(retrievalId, keyId, nonce, nowMs, envelope);
+      return retrievalId;
+    },
+  };
 }

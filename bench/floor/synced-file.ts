@@ -12,7 +12,6 @@ const pragmas = "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA 
 
 let flushed = 0;
 
-/** How often this thread has waited for the disk. */
 export function flushCount(): number {
   return flushed;
 }

@@ -17,22 +17,22 @@ describe("the benchmark of the log", () => {
     await mkdir(join(folder, "ours"));
     await using child = new Child();
     const load = { folder: join(folder, "ours"), writers: 4, warmUp: 8, entries: 40 };
-    const { size, heads } = await child.call("log/append.ts", "run", load);
+    const { size, heads } = await child.call("sections/log-append.ts", "run", load);
     expect(size).toBeGreaterThanOrEqual(48);
     expect(heads).toBeGreaterThanOrEqual(10);
   });
 
   it("proves every leaf that it asks for, and notices a tile that was changed", async () => {
     await using child = new Child();
-    await child.call("log/proofs.ts", "build", folder, 1_000);
+    await child.call("sections/log-proof.ts", "build", folder, 1_000);
     const load = { folder, indexes: [0, 255, 256, 700, 999] };
-    expect(await child.call("log/proofs.ts", "prove", load)).toBeGreaterThan(0);
-    expect(await child.call("log/proofs.ts", "readTiles", load)).toBeGreaterThan(0);
+    expect(await child.call("sections/log-proof.ts", "prove", load)).toBeGreaterThan(0);
+    expect(await child.call("sections/log-proof.ts", "readTiles", load)).toBeGreaterThan(0);
     const tile = join(folder, "log/tile/0/002");
     const bytes = await readFile(tile);
     bytes[0] = (bytes[0] ?? 0) ^ 1;
     await writeFile(tile, bytes);
-    await expect(child.call("log/proofs.ts", "prove", load)).rejects.toThrow(
+    await expect(child.call("sections/log-proof.ts", "prove", load)).rejects.toThrow(
       "the proof of leaf 700 is wrong",
     );
   });

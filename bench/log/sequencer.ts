@@ -18,7 +18,6 @@ import { openSqliteActorStore } from "../../storage/sqlite/actor-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import { openSqliteLogStore } from "../../storage/sqlite/log-store.ts";
 
-/** The name of the log. */
 export const origin = "bench.invalid/log";
 
 /** An entry that the benchmarks of the log append: tools/log-judge/append-floor appends the same. */
@@ -27,19 +26,14 @@ export function benchEntry(at: number): LogEntry {
   return { leaf, leaf_type: "seal", subject: `business-${at % 100}` };
 }
 
-export interface Sequencer extends AsyncDisposable {
-  /** Resolves once the leaf is acknowledged, which is before it is sequenced. */
-  append(entry: LogEntry): Promise<unknown>;
-}
-
-/** How somebody sees when a leaf is in the tree; the stores are as they are without. */
-export interface Watches {
-  readonly log?: (log: LogStore) => LogStore;
-  readonly store?: (store: ActorStore) => ActorStore;
-}
-
-/** Expects an existing folder. */
-export function openSequencer(folder: string, watch: Watches): Sequencer {
+/** Expects an existing folder. Who watches the stores sees when a leaf is in the tree; they are as they are without. */
+export function openSequencer(
+  folder: string,
+  watch: {
+    readonly log?: (log: LogStore) => LogStore;
+    readonly store?: (store: ActorStore) => ActorStore;
+  },
+) {
   const database = SqliteDatabase.open(join(folder, "log.db"));
   const log = openSqliteLogStore({ database, folder: join(folder, "log") });
   const store = openSqliteActorStore(database, { now: Date.now });
@@ -56,8 +50,10 @@ export function openSequencer(folder: string, watch: Watches): Sequencer {
     log: ({ level, event, actor, detail }) => console.error(`${level} ${event} ${actor}: ${detail}`),
   });
   return {
-    append: (entry) => system.ask(logRef(), { type: "log.append", entries: [entry] }),
-    [Symbol.asyncDispose]: async () => {
+    /** Resolves once the leaf is acknowledged, which is before it is sequenced. */
+    append: (entry: LogEntry): Promise<unknown> =>
+      system.ask(logRef(), { type: "log.append", entries: [entry] }),
+    [Symbol.asyncDispose]: async (): Promise<void> => {
       await system.drain(10_000);
       await log[Symbol.asyncDispose]();
       database.close();

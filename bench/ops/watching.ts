@@ -1,13 +1,13 @@
 // What watching costs a node: the same searches and pushes while browsers watch it and while nobody does, in turn.
 
 import { setTimeout as delay } from "node:timers/promises";
-import { Searches } from "../catalogue.ts";
-import { compareBy, count, type Figure, figuresOf, median, middleHalf, takeRounds } from "../figures.ts";
+import { newSearches } from "../catalogue.ts";
+import { compareBy, count, figure, type Measured, median, middleHalf, takeRounds } from "../figures.ts";
 import { sendAll } from "../load.ts";
 import { merchantOf } from "../parties.ts";
-import { preparePush, productRanges, publish } from "../publishing.ts";
+import { type Push, preparePush, productRanges, publish } from "../publishing.ts";
 import { makeRequests } from "../requests.ts";
-import type { Spent } from "../work.ts";
+import { inLanes, type Spent } from "../work.ts";
 import type { OpenNode, World } from "../world.ts";
 import type { LedgerLoad } from "./fill-ledgers.ts";
 
@@ -37,9 +37,8 @@ export async function touch({ node: { child, sandbox }, load }: FilledNode): Pro
 const connections = 16;
 const batchOf = 200;
 const pairs = 16;
-const figure = figuresOf("ops");
 
-export async function measureWatching(filled: FilledNode): Promise<readonly Figure[]> {
+export async function measureWatching(filled: FilledNode): Promise<readonly Measured[]> {
   const { world, load, node } = filled;
   const { ops_url: opsUrl } = node.sandbox;
   const work = { searches: world.size(600, 150), pushes: world.size(2, 1) };
@@ -63,30 +62,22 @@ export async function measureWatching(filled: FilledNode): Promise<readonly Figu
   });
   if (views === 0) throw new Error("no view arrived, so nothing was watched");
   const done = work.searches + work.pushes * batchOf;
-  const throughput = (name: string, msOf: (segment: Spent) => number, note: string): Figure => {
+  const throughput = (by: string, msOf: (segment: Spent) => number, note: string): Measured => {
     const rateOf = (segment: Spent): number => (done / msOf(segment)) * 1_000;
-    const rates = rounds.map(({ ours, floor }) => ({ ours: rateOf(ours), floor: rateOf(floor) }));
-    const spread = ` Half of the ${rounds.length} rounds are from ${middleHalf(rates, 3)}.`;
-    return figure(name, "/s", compareBy(rounds, rateOf), { atLeast: 0.98 }, note + spread);
+    const spread = ` Half of the ${rounds.length} rounds are from ${middleHalf(rounds, rateOf, 3)}.`;
+    const rates = compareBy(rounds, rateOf);
+    return figure(`throughput${by} while watched`, "/s", rates, { atLeast: 0.98 }, note + spread);
   };
+  const note =
+    `The column of the floor is the same node while nobody watches. Each round: ${work.searches} searches over ${connections} connections while ${work.pushes} batches of ${batchOf} records are published. ` +
+    `${count(load.active)} actors are in memory; an overview, an actor that changes all the time and a push are open, of which ${(views / (watchedMs / 1_000)).toFixed(1)} views a second arrived.`;
+  const cpuNote = "Searches and records for each second of processor time of the node, all threads together.";
+  const mainNote = "The same of the main thread, which does all the watching.";
   return [
     idle,
-    throughput(
-      "throughput while watched",
-      ({ elapsedMs }) => elapsedMs,
-      `The column of the floor is the same node while nobody watches. Each round: ${work.searches} searches over ${connections} connections while ${work.pushes} batches of ${batchOf} records are published. ` +
-        `${count(load.active)} actors are in memory; an overview, an actor that changes all the time and a push are open, of which ${(views / (watchedMs / 1_000)).toFixed(1)} views a second arrived.`,
-    ),
-    throughput(
-      "throughput by processor time while watched",
-      ({ cpu }) => cpu.allMs,
-      "Searches and records for each second of processor time of the node, all threads together.",
-    ),
-    throughput(
-      "throughput by processor time of the main thread while watched",
-      ({ cpu }) => cpu.mainMs,
-      "The same of the main thread, which does all the watching.",
-    ),
+    throughput("", ({ elapsedMs }) => elapsedMs, note),
+    throughput(" by processor time", ({ cpu }) => cpu.allMs, cpuNote),
+    throughput(" by processor time of the main thread", ({ cpu }) => cpu.mainMs, mainNote),
   ];
 }
 
@@ -95,7 +86,7 @@ const stirMs = 100;
 const coreShareMax = 2;
 
 /** What watching takes of a node with nothing else to do than to change what is watched: no other work blurs it. */
-async function measureIdle(filled: FilledNode, given: Watched): Promise<Figure> {
+async function measureIdle(filled: FilledNode, given: Watched): Promise<Measured> {
   const { world, actor, node } = filled;
   const window = async (): Promise<number> => {
     await touch(filled);
@@ -125,7 +116,7 @@ async function busiest(opsUrl: string): Promise<string> {
   const { actors } = (await answer.json()) as {
     readonly actors: readonly { readonly kind: string; readonly id: string; readonly head: number }[];
   };
-  const [first] = [...actors].sort((a, b) => b.head - a.head);
+  const [first] = actors.toSorted((a, b) => b.head - a.head);
   if (first === undefined) throw new Error("there is no actor to watch");
   return `${first.kind}/${encodeURIComponent(first.id)}`;
 }
@@ -133,16 +124,14 @@ async function busiest(opsUrl: string): Promise<string> {
 /** Takes segments of work, each of as many searches and pushes; the warm-up returns the id of a push. */
 function segmentsOf(filled: FilledNode, work: { readonly searches: number; readonly pushes: number }) {
   const { node, products } = filled;
-  const searches = new Searches();
+  const searches = newSearches();
   const next = productRanges(products);
   const prepare = (records: number) => preparePush(node.businessUrl, merchantOf(node.sandbox), next(records));
   const take = async (): Promise<Spent> => {
-    const requests = await makeRequests(node.baseUrl, node.caller, searches.next(work.searches));
+    const requests = await makeRequests(node.baseUrl, node.caller, searches(work.searches));
     const pushes = await Array.fromAsync({ length: work.pushes }, () => prepare(batchOf));
     await touch(filled);
-    const publishAll = async (): Promise<void> => {
-      for (const each of pushes) await publish(node, each);
-    };
+    const publishAll = () => inLanes(1, pushes.length, (at) => publish(node, pushes[at] as Push));
     return await node.child.spend(() =>
       Promise.all([sendAll(node.target, requests, connections), publishAll()]),
     );
@@ -183,7 +172,6 @@ async function watchPages({ opsUrl, actor, push }: Watched) {
   const { signal } = stop;
   const following: Promise<void>[] = [];
   const watching = {
-    /** Number of views that arrived. */
     views: 0,
     async [Symbol.asyncDispose](): Promise<void> {
       clearInterval(polling);
@@ -191,11 +179,12 @@ async function watchPages({ opsUrl, actor, push }: Watched) {
       await Promise.allSettled(following);
     },
   };
-  const read = (path: string): void => {
-    fetch(opsUrl + path, { signal }).then(
-      (answer) => answer.arrayBuffer().catch(() => {}),
-      () => {},
-    );
+  const read = (...paths: readonly string[]): void => {
+    for (const path of paths)
+      fetch(opsUrl + path, { signal }).then(
+        (answer) => answer.arrayBuffer().catch(() => {}),
+        () => {},
+      );
   };
   /** Follows a view, and reads the path whenever what `of` says of it changes. Resolves once the first has arrived. */
   const follow = async (name: string, path: string, of: (view: View) => unknown): Promise<void> => {
@@ -214,10 +203,7 @@ async function watchPages({ opsUrl, actor, push }: Watched) {
     following.push(views);
     await first.promise;
   };
-  const poll = (): void => {
-    read("/ops/nodes");
-    read("/ops/attention");
-  };
+  const poll = (): void => read("/ops/nodes", "/ops/attention");
   const polling = setInterval(poll, pollMs);
   await Promise.all([
     follow("counts", "/ops/attention", ({ attention }) => JSON.stringify(attention)),
@@ -228,7 +214,6 @@ async function watchPages({ opsUrl, actor, push }: Watched) {
   return watching;
 }
 
-/** Calls `note` with the data of each event. */
 async function readViews(body: ReadableStream<Uint8Array>, note: (view: View) => void): Promise<void> {
   const decoder = new TextDecoder();
   let rest = "";

@@ -5,19 +5,17 @@
 import type { RowIndex } from "../../storage/row-index.ts";
 import { rowQueryOf } from "../catalogue.ts";
 import { gradeOf, type JudgedQuery, judgedQueries } from "./judged-queries.ts";
-import { type PublishedRecord, putOf, sampleRecords } from "./sample-records.ts";
+import { putOf, sampleRecords } from "./sample-records.ts";
 
 export interface JudgedAnswer {
   readonly query: JudgedQuery;
   readonly ndcg: number;
-  /** Ids of the records found, in order. */
   readonly found: readonly string[];
 }
 
 /** The mean over all queries that must be reached on every engine; relevance.test.ts asserts it. */
 export const ndcgGoal = 0.97;
 const ranksMax = 10;
-/** Rows applied at a time. */
 const batchRows = 200;
 
 /** Fills an empty index with the sample records, and asks it. */
@@ -27,24 +25,18 @@ export async function judgeIndex(index: RowIndex): Promise<readonly JudgedAnswer
   for (let from = 0; from < changes.length; from += batchRows)
     await index.apply(changes.slice(from, from + batchRows));
   const answers: JudgedAnswer[] = [];
-  for (const query of judgedQueries()) answers.push(await judgeAnswer(index, query, records));
+  for (const query of judgedQueries()) {
+    const { collection, country, q } = query;
+    const some = records.filter((each) => each.collection === collection);
+    const grades = new Map(some.map(({ id, record }) => [id, gradeOf(record, query)]));
+    const asked = rowQueryOf({
+      ...{ collection, q, filter: { all: [{ country }] }, sort_by: "_text_match:desc", limit: ranksMax },
+    });
+    const found = (await index.search(asked)).map((hit) => hit.record_id);
+    const gradesFound = found.map((id) => grades.get(id) ?? 0);
+    answers.push({ query, found, ndcg: ndcg(gradesFound, [...grades.values()]) });
+  }
   return answers;
-}
-
-async function judgeAnswer(
-  index: RowIndex,
-  query: JudgedQuery,
-  records: readonly PublishedRecord[],
-): Promise<JudgedAnswer> {
-  const { collection, country, q } = query;
-  const some = records.filter((each) => each.collection === collection);
-  const grades = new Map(some.map(({ id, record }) => [id, gradeOf(record, query)]));
-  const asked = rowQueryOf({
-    ...{ collection, q, filter: { all: [{ country }] }, sort_by: "_text_match:desc", limit: ranksMax },
-  });
-  const found = (await index.search(asked)).map((hit) => hit.record_id);
-  const gradesFound = found.map((id) => grades.get(id) ?? 0);
-  return { query, found, ndcg: ndcg(gradesFound, [...grades.values()]) };
 }
 
 /** `found` has the grades in the order of the answer, `all` those of everything that could have been found. */
@@ -64,7 +56,6 @@ export function meanOf(answers: readonly JudgedAnswer[]): number {
   return answers.reduce((sum, each) => sum + each.ndcg, 0) / answers.length;
 }
 
-/** The mean of each group, by its name. */
 export function meansBy(
   answers: readonly JudgedAnswer[],
   nameOf: (query: JudgedQuery) => string,

@@ -10,23 +10,19 @@ import { join } from "node:path";
 import type { JsonObject, JsonValue } from "../../protocol/canonical-json.ts";
 import type { CollectionName } from "../../protocol/identifiers.ts";
 
-export type QueryKindName = "as written" | "plural" | "accent" | "misspelt";
-
 export interface JudgedQuery {
   /** ISO 639-1 code of the language of the query and of the records that answer it. */
   readonly language: string;
   readonly collection: CollectionName;
   readonly country: string;
   /** How the query differs from the words of the records. */
-  readonly kind: QueryKindName;
+  readonly kind: "as written" | "plural" | "accent" | "misspelt";
   readonly q: string;
   /** For each word, the ways in which a record may write what is meant. */
   readonly means: readonly (readonly string[])[];
   /** The tag that is meant, where words alone do not say it: «good cut» is not «very good cut». */
   readonly tag?: string;
 }
-
-export type Grade = 0 | 1 | 2 | 3;
 
 /** A business file has no title: what it says about itself takes its place. */
 const titles: Readonly<Record<CollectionName, string>> = {
@@ -40,26 +36,22 @@ const labels: readonly string[] = ["tags", "brand", "brands_owned", "brands_sold
 const bodies: readonly string[] = ["short_description", "description", "body"];
 
 export function judgedQueries(): readonly JudgedQuery[] {
-  return JSON.parse(
-    readFileSync(join(import.meta.dirname, "queries.json"), "utf8"),
-  ) as readonly JudgedQuery[];
+  return JSON.parse(readFileSync(join(import.meta.dirname, "queries.json"), "utf8"));
 }
 
 /** How well a record of the query's collection answers the query. */
-export function gradeOf(record: JsonObject, { collection, country, means, tag }: JudgedQuery): Grade {
+export function gradeOf(record: JsonObject, { collection, country, means, tag }: JudgedQuery): number {
   const { countries, tags } = record;
   if (!Array.isArray(countries) || !countries.includes(country)) return 0;
   const title = wordsIn(record, [titles[collection]]);
   const labelled = new Set([...title, ...wordsIn(record, labels)]);
   const all = new Set([...labelled, ...wordsIn(record, bodies)]);
-  if (!hasAll(all, means)) return 0;
+  const hasAllIn = (words: ReadonlySet<string>): boolean =>
+    means.every((ways) => ways.some((way) => words.has(way)));
+  if (!hasAllIn(all)) return 0;
   if (tag !== undefined) return Array.isArray(tags) && tags.includes(tag) ? 3 : 1;
-  if (hasAll(title, means)) return 3;
-  return hasAll(labelled, means) ? 2 : 1;
-}
-
-function hasAll(words: ReadonlySet<string>, means: JudgedQuery["means"]): boolean {
-  return means.every((ways) => ways.some((way) => words.has(way)));
+  if (hasAllIn(title)) return 3;
+  return hasAllIn(labelled) ? 2 : 1;
 }
 
 function wordsIn(record: JsonObject, members: readonly string[]): ReadonlySet<string> {

@@ -15,12 +15,11 @@ describe("the judged queries", () => {
     expect(new Set(names).size).toBe(queries.length);
     expect(queries.length).toBeGreaterThanOrEqual(100);
     const records = sampleRecords();
-    const languagesOf = (some: readonly { readonly language?: unknown }[]) =>
-      [...new Set(some.map(({ language }) => language))].sort();
-    expect(languagesOf(queries)).toEqual(languagesOf(records.map(({ record }) => record)));
-    const collectionsOf = (some: readonly { readonly collection: string }[]) =>
-      [...new Set(some.map(({ collection }) => collection))].sort();
-    expect(collectionsOf(queries)).toEqual(collectionsOf(records));
+    const namesOf = (names: readonly unknown[]) => [...new Set(names)].sort();
+    const languages = queries.map(({ language }) => language);
+    expect(namesOf(languages)).toEqual(namesOf(records.map(({ record }) => record["language"])));
+    const collections = queries.map(({ collection }) => collection);
+    expect(namesOf(collections)).toEqual(namesOf(records.map(({ collection }) => collection)));
   });
 
   it("each have an answer among the records", () => {
@@ -35,19 +34,11 @@ describe("the judged queries", () => {
 
 describe("the grade of a record", () => {
   const query: JudgedQuery = {
-    language: "en",
-    collection: "products",
-    country: "GB",
-    kind: "as written",
-    q: "rye loaves",
-    means: [["rye"], ["loaf", "loaves"]],
+    ...{ language: "en", collection: "products", country: "GB", kind: "as written" },
+    ...{ q: "rye loaves", means: [["rye"], ["loaf", "loaves"]] },
   };
-  const record = {
-    countries: ["GB", "US"],
-    product_name: "A loaf",
-    tags: ["bread"],
-    short_description: "Nice.",
-  };
+  const described = { product_name: "A loaf", tags: ["bread"], short_description: "Nice." };
+  const record = { countries: ["GB", "US"], ...described };
 
   it.each([
     [3, { product_name: "Dark Rýe-loaf" }],

@@ -1,15 +1,14 @@
 // The records of the sample businesses and the sample catalogue, as they would be published: the same at every time.
 
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { sampleBusinesses } from "../../node/sandbox/businesses.ts";
 import { diamondMerchant, stoneShop } from "../../node/sandbox/diamond-merchant.ts";
-import { diamondProduct, parseStones } from "../../node/sandbox/diamonds.ts";
+import { diamondProduct } from "../../node/sandbox/diamonds.ts";
 import { calendarFrom } from "../../node/sandbox/sample.ts";
 import type { JsonObject } from "../../protocol/canonical-json.ts";
 import { type CollectionName, recordIdOf } from "../../protocol/identifiers.ts";
 import { projectedRowText, projectRecord } from "../../protocol/projection/project.ts";
 import type { RowChange } from "../../storage/row-index.ts";
+import { sampleStones } from "../catalogue.ts";
 
 export interface PublishedRecord {
   readonly id: string;
@@ -19,7 +18,6 @@ export interface PublishedRecord {
 }
 
 const publishedAt = 1_770_000_000;
-const slice = join(import.meta.dirname, "../../node/sandbox/data/diamonds-slice.csv");
 
 /** All records that a sandbox is filled with, except for those of its trials. */
 export function sampleRecords(): readonly PublishedRecord[] {
@@ -27,7 +25,7 @@ export function sampleRecords(): readonly PublishedRecord[] {
   const single = sampleBusinesses.flatMap((business) =>
     business.records(day).map((each) => ({ ...each, businessUuid: business.uuid })),
   );
-  const stones = parseStones(readFileSync(slice, "utf8")).map((stone, index) => ({
+  const stones = sampleStones().map((stone, index) => ({
     collection: "products" as const,
     record: diamondProduct(stone, index, stoneShop),
     businessUuid: diamondMerchant.uuid,
@@ -43,25 +41,13 @@ function seedOf(n: number): Uint8Array {
   return seed;
 }
 
-/** The record as a put into an index. */
 export function putOf({ id, collection, businessUuid, record }: PublishedRecord): RowChange {
   const projected = projectRecord({
-    collection,
-    record,
-    recordId: id,
-    businessUuid,
-    hash: `sha256:${"0".repeat(64)}`,
-    certId: `sha256:${"1".repeat(64)}`,
-    keyId: "k".repeat(43),
-    publishedAt,
-    aiPolicyVersion: 1,
+    ...{ collection, record, recordId: id, businessUuid, publishedAt, aiPolicyVersion: 1 },
+    ...{ hash: `sha256:${"0".repeat(64)}`, certId: `sha256:${"1".repeat(64)}`, keyId: "k".repeat(43) },
   });
   return {
-    kind: "put",
-    collection,
-    record_id: id,
-    business_uuid: businessUuid,
-    change: 1,
+    ...{ kind: "put", collection, record_id: id, business_uuid: businessUuid, change: 1 },
     row: projectedRowText(projected),
   };
 }

@@ -1,7 +1,6 @@
 // Pools of ads, and the renders and clicks of their items, against a bare server that does the work that no implementation could skip.
 
-import { adKeywords, adsOfCampaign } from "../ads-book.ts";
-import { compareBy, count, type Figure, figuresOf, type Rounds, sidesText, takeRounds } from "../figures.ts";
+import { compareBy, count, figure, type Measured, type Rounds, sidesText, takeRounds } from "../figures.ts";
 import type { AdFloorPlan } from "../floor/ads.ts";
 import { sendAll } from "../load.ts";
 import {
@@ -16,27 +15,31 @@ import {
 import type { OpenNode, World } from "../world.ts";
 
 const connections = 64;
+const adsOfCampaign = 100;
 const keywordsOfAd = 3;
+const subjects = "trail winter leather canvas summer cotton travel office garden city".split(" ");
+const things = ["shoes", "boots", "jackets", "bags", "gloves"];
+/** What ads name and pools ask for. */
+const keywords: readonly string[] = subjects.flatMap((subject) =>
+  things.map((thing) => `${subject} ${thing}`),
+);
 const poolAds = 20;
-/** Rounds before those that count: the figure is of servers whose code is compiled, as in the other sections. */
+/** The figure is of servers whose code is compiled, as in the other sections. */
 const warmingRounds = 8;
 /** As long as what identifies the advertiser of an item. */
 const uuid = "00000000-0000-4000-8000-000000000000";
-const figure = figuresOf("ads");
-
-type Event = "render" | "click";
 
 interface Sides {
   readonly node: OpenNode;
   readonly floor: Server;
 }
 
-export async function measureAds(world: World): Promise<readonly Figure[]> {
+export async function measureAds(world: World): Promise<readonly Measured[]> {
   const campaigns = world.size(50, 10);
   await using node = await world.openNode(await world.seededHome());
   const ads = campaigns * adsOfCampaign;
   world.say(`publishing ${ads} ads`);
-  await node.child.call("ads-book.ts", "publishAds", campaigns);
+  await node.child.call("ads-book.fixture.ts", "publishAds", { campaigns, adsOfCampaign, keywords });
   const plan = await planFloor(world, node, campaigns);
   await using floor = await world.openFloor((child) => child.call("floor/ads.ts", "listen", plan));
   return [
@@ -50,35 +53,32 @@ export async function measureAds(world: World): Promise<readonly Figure[]> {
 function poolPlans(pools: number): readonly RequestPlan[] {
   return Array.from({ length: pools }, (_, at) =>
     planOf("pool", {
-      ...{ country: "US", keywords: [adKeywords[at % adKeywords.length]] },
+      ...{ country: "US", keywords: [keywords[at % keywords.length]] },
       sort_by: "net_price:desc,random:asc",
     }),
   );
 }
 
-function planOf(what: "pool" | Event, body: object): RequestPlan {
+function planOf(what: "pool" | "render" | "click", body: object): RequestPlan {
   const bytes = Buffer.from(JSON.stringify(body));
   return { method: "POST", path: `/v1/ads/${what}`, tag: "svc-retrieval", body: bytes };
 }
 
-async function planFloor(
-  world: World,
-  { baseUrl, caller }: OpenNode,
-  campaigns: number,
-): Promise<AdFloorPlan> {
-  const { bodies, ...lengths } = await captureAnswers(baseUrl, caller, poolPlans(adKeywords.length));
+async function planFloor(world: World, node: OpenNode, campaigns: number): Promise<AdFloorPlan> {
+  const { baseUrl, caller } = node;
+  const { bodies, ...lengths } = await captureAnswers(baseUrl, caller, poolPlans(keywords.length));
   const pools = bodies.map((body) => adsIn(Buffer.from(body).toString()));
   if (pools.some((ads) => ads.length !== poolAds)) throw new Error("a pool has fewer than twenty ads");
   const kept = pools[0]?.map(({ ad_id }) => ({
-    ...{ ad_id, business_uuid: uuid, campaign_id: "bench", allow_repeats: false },
+    ...{ ad_id, business_uuid: uuid, campaign_id: "spring", allow_repeats: false },
   }));
   return {
     ...lengths,
     file: world.path("floor-ads.db"),
     itemsLength: JSON.stringify(kept).length,
     items: pools.flat().map((ad) => JSON.stringify(ad)),
-    keywords: adKeywords,
-    adsOfKeyword: Math.round((campaigns * adsOfCampaign * keywordsOfAd) / adKeywords.length),
+    keywords,
+    adsOfKeyword: Math.round((campaigns * adsOfCampaign * keywordsOfAd) / keywords.length),
     campaigns,
   };
 }
@@ -96,14 +96,13 @@ async function measurePools(
   world: World,
   { node, floor }: Sides,
   { ads, open }: { readonly ads: number; readonly open: number },
-): Promise<Figure> {
+): Promise<Measured> {
   const side = (server: Server) => async () => {
     const plans = poolPlans(world.size(200, 50));
     return await timeLoad(server, await makeRequests(node.baseUrl, node.caller, plans), open);
   };
   const both = { ours: side(node), floor: side(floor) };
-  await takeRounds(world.size(warmingRounds, 1), both);
-  const rounds = await takeRounds(world.size(7, 1), both);
+  const rounds = await takeRounds(world.size(7, 1), both, world.size(warmingRounds, 1));
   const name = `pool of 20 of ${count(ads)} ads, p50, ${open} at a time`;
   const note = `Requests with one keyword, ordered by price and then by the hash of the pool. ${timesNote(rounds)}`;
   const p50 = compareBy(rounds, ({ p50Ms }) => p50Ms);
@@ -115,40 +114,37 @@ function timesNote(rounds: Rounds<Timed>): string {
 }
 
 /** Every round renders all items of new pools, and then clicks each of them. */
-async function measureStatements(world: World, { node, floor }: Sides): Promise<readonly Figure[]> {
+async function measureStatements(world: World, { node, floor }: Sides): Promise<readonly Measured[]> {
   const pools = world.size(100, 10);
   const send = async (
     server: Server,
-    event: Event,
+    event: "render" | "click",
     bodies: readonly object[],
     note?: Parameters<typeof timeLoad>[3],
   ): Promise<Timed> => {
     const plans = bodies.map((body) => planOf(event, body));
     return await timeLoad(server, await makeRequests(node.baseUrl, node.caller, plans), connections, note);
   };
-  const both = {
-    ours: async () => {
-      const clicked: object[] = [];
-      const tokens = await servedTokens(node, pools);
-      const rendered = tokens.map((token) => ({ render_token: token, format: "card" }));
-      const render = await send(node, "render", rendered, (answer, at) => {
-        const { click_token } = JSON.parse(answer.body()) as { readonly click_token: string };
-        clicked[at] = { click_token };
-      });
-      return { render, click: await send(node, "click", clicked) };
-    },
-    floor: async () => {
-      const tokens = await floor.child.call("floor/ads.ts", "tokens", pools * poolAds);
-      const stated = tokens.map((token) => ({ token }));
-      return { render: await send(floor, "render", stated), click: await send(floor, "click", stated) };
-    },
+  const ours = async () => {
+    const clicked: object[] = [];
+    const tokens = await servedTokens(node, pools);
+    const rendered = tokens.map((token) => ({ render_token: token, format: "card" }));
+    const render = await send(node, "render", rendered, (answer, at) => {
+      const { click_token } = JSON.parse(answer.body()) as { readonly click_token: string };
+      clicked[at] = { click_token };
+    });
+    return { render, click: await send(node, "click", clicked) };
   };
-  await takeRounds(world.size(2, 1), both);
-  const rounds = await takeRounds(world.size(5, 1), both);
+  const bare = async () => {
+    const tokens = await floor.child.call("floor/ads.ts", "tokens", pools * poolAds);
+    const stated = tokens.map((token) => ({ token }));
+    return { render: await send(floor, "render", stated), click: await send(floor, "click", stated) };
+  };
+  const rounds = await takeRounds(world.size(5, 1), { ours, floor: bare }, world.size(2, 1));
   return (["render", "click"] as const).map((event) => {
-    const each = rounds.map(({ ours, floor: bare }) => ({ ours: ours[event], floor: bare[event] }));
-    const name = `${event}s, ${connections} connections`;
+    const each = rounds.map(({ ours, floor }) => ({ ours: ours[event], floor: floor[event] }));
     const rates = compareBy(each, ({ rate }) => rate);
+    const name = `${event}s, ${connections} connections`;
     return figure(name, "answers/s", rates, { atLeast: 0.7 }, timesNote(each));
   });
 }

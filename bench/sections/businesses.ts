@@ -3,7 +3,7 @@
 
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { compare, count, type Figure, figuresOf, takeRounds } from "../figures.ts";
+import { compare, count, figure, type Measured, takeRounds } from "../figures.ts";
 import { refused, sendOne } from "../load.ts";
 import { merchantOf, newPublisher, type Publisher } from "../parties.ts";
 import {
@@ -12,7 +12,7 @@ import {
   type ProductRange,
   preparePush,
   productRanges,
-  publish as publishAll,
+  publish,
   untilComplete,
 } from "../publishing.ts";
 import { targetOf } from "../requests.ts";
@@ -21,7 +21,7 @@ import type { OpenNode, World } from "../world.ts";
 
 const validating = "/v1/publish/products?validate_only=true";
 
-export async function measureValidate(world: World): Promise<readonly Figure[]> {
+export async function measureValidate(world: World): Promise<readonly Measured[]> {
   await using node = await world.openNode(await world.seededHome());
   const next = productRanges(0);
   const prepare = (records: number, path?: string) =>
@@ -45,50 +45,46 @@ export async function measureValidate(world: World): Promise<readonly Figure[]> 
     await untilComplete(node, prepared);
     return answer.tookMs;
   };
-  await validate(inlineRecords);
-  await publish(inlineRecords);
-  const measure = async (records: number, rounds: number, more: string): Promise<Figure> => {
+  const measure = async (records: number, rounds: number, warming: number, more: string) => {
     const sides = { ours: () => validate(records), floor: () => publish(records) };
-    const compared = compare(await takeRounds(rounds, sides));
+    const compared = compare(await takeRounds(rounds, sides, warming));
     const name = `${count(records)} records validated, until answered, against published`;
     const note = `The column of the floor is publishing. Batches of new records in turn, one at a time in one node. ${more}`;
-    return figuresOf("validate")(name, "ms", compared, { atMost: 1 }, note);
+    return figure(name, "ms", compared, { atMost: 1 }, note);
   };
   const few = "Published, they are stored and searchable when the answer leaves.";
   const many =
     "Published, they are staged when the answer leaves, and judged afterwards; validated, all have been judged.";
   return [
-    await measure(inlineRecords, world.size(40, 2), few),
-    await measure(world.size(batchRecords, 1_000), world.size(7, 1), many),
+    await measure(inlineRecords, world.size(40, 2), 1, few),
+    await measure(world.size(batchRecords, 1_000), world.size(7, 1), 0, many),
   ];
 }
 
 const smallCatalogue = 1_000;
 
-export async function measureLargeBusiness(world: World): Promise<readonly Figure[]> {
+export async function measureLargeBusiness(world: World): Promise<readonly Measured[]> {
   const products = world.size(1_000_000, 20_000);
   const home = await world.filledHome(products);
   await using node = await world.openNode(home);
-  const small = async (): Promise<Publisher> => {
-    const publisher = await newPublisher(join(home, "keys"), node.businessUrl);
-    await timePush(node, publisher, { first: 0, count: smallCatalogue });
-    return publisher;
-  };
   const large = merchantOf(node.sandbox);
   const next = productRanges(products);
   await untilAllowed(world, node, async () => (await preparePush(node.businessUrl, large, next(1))).request);
-  const measure = async (records: number, rounds: number): Promise<Figure> => {
-    // Both are warm: a small business is new in each round, so that it has no more than its thousand.
-    await timePush(node, large, next(records));
-    await timePush(node, await small(), next(records));
-    const compared = await takeRounds(rounds, {
+  const measure = async (records: number, rounds: number): Promise<Measured> => {
+    const sides = {
       ours: () => timePush(node, large, next(records)),
-      floor: async () => timePush(node, await small(), next(records)),
-    });
+      // A small business is new in each round, so that it has no more than its thousand.
+      floor: async () => {
+        const small = await newPublisher(join(home, "keys"), node.businessUrl);
+        await timePush(node, small, { first: 0, count: smallCatalogue });
+        return await timePush(node, small, next(records));
+      },
+    };
+    const compared = compare(await takeRounds(rounds, sides, 1));
     const name = `push of ${count(records)} records beside ${count(products)} live ones, against beside ${count(smallCatalogue)}`;
     const note =
       "The column of the floor is a new business with that many records in the same node. No slower, but for the tenth by which figures move.";
-    return figuresOf("large-business")(name, "ms", compare(compared), { atMost: 1.1 }, note);
+    return figure(name, "ms", compared, { atMost: 1.1 }, note);
   };
   return [
     await measure(inlineRecords, world.size(40, 2)),
@@ -97,13 +93,9 @@ export async function measureLargeBusiness(world: World): Promise<readonly Figur
 }
 
 /** The mandate's cap is a million records an hour: a home that was just filled has used it up. */
-async function untilAllowed(
-  world: World,
-  { businessUrl }: OpenNode,
-  request: () => Promise<Uint8Array>,
-): Promise<void> {
+async function untilAllowed(world: World, node: OpenNode, request: () => Promise<Uint8Array>): Promise<void> {
   for (;;) {
-    const answer = await sendOne(targetOf(businessUrl), await request());
+    const answer = await sendOne(targetOf(node.businessUrl), await request());
     if (answer.status === 200) return;
     const { retry_after_seconds: seconds } = JSON.parse(answer.body) as {
       readonly retry_after_seconds?: number;
@@ -117,5 +109,5 @@ async function untilAllowed(
 /** From the first byte of the request until every record is published and searchable. */
 async function timePush(node: OpenNode, publisher: Publisher, range: ProductRange): Promise<number> {
   const prepared = await preparePush(node.businessUrl, publisher, range);
-  return await msOf(() => publishAll(node, prepared));
+  return await msOf(() => publish(node, prepared));
 }

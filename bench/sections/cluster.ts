@@ -9,35 +9,30 @@ import { fetchPlan, productId } from "../catalogue.ts";
 import { measureAnswers } from "../cluster/answers.ts";
 import { openEngines } from "../cluster/engines.ts";
 import { measureImports, measurePushes } from "../cluster/pushes.ts";
-import { type ClusterNode, ClusterSetting, type Regions } from "../cluster/setting.ts";
-import { compare, type Figure, figuresOf, median, takeRounds } from "../figures.ts";
-import { Connection, refused } from "../load.ts";
+import { type ClusterNode, openRegions, type Regions } from "../cluster/regions.ts";
+import { compare, figure, type Measured, median, takeRounds } from "../figures.ts";
+import { refused, sendOne } from "../load.ts";
 import { newCompany } from "../parties.ts";
 import { type Caller, makeRequest } from "../requests.ts";
 import type { World } from "../world.ts";
 
-type Part = (regions: Regions) => Promise<readonly Figure[]>;
-
-const figure = figuresOf("cluster");
-
-export function measureCluster(world: World): Promise<readonly Figure[]> {
+export function measureCluster(world: World): Promise<readonly Measured[]> {
   return measureParts(world, [measurePushes, measureAnswers, measureCommits, measureFailover]);
 }
 
-export function measureClusterImport(world: World): Promise<readonly Figure[]> {
+export function measureClusterImport(world: World): Promise<readonly Measured[]> {
   return measureParts(world, [measureImports]);
 }
 
-async function measureParts(world: World, parts: readonly Part[]): Promise<readonly Figure[]> {
+async function measureParts(
+  world: World,
+  parts: readonly ((regions: Regions) => Promise<readonly Measured[]>)[],
+): Promise<readonly Measured[]> {
   const say = (what: string): void => world.say(what);
   await using engines = await openEngines("regions", "regions of nodes on real engines", say);
   if (engines === null) return [];
-  await using setting = new ClusterSetting(world, engines);
-  const [home, other] = engines.regions;
-  if (home === undefined || other === undefined) throw new Error("the section needs two regions");
-  const node = await setting.start(home);
-  const regions: Regions = { world, setting, node, nodes: [node, await setting.start(other)] };
-  const figures: Figure[] = [];
+  await using regions = await openRegions(world, engines);
+  const figures: Measured[] = [];
   for (const measure of parts) {
     const measured = await measure(regions);
     // The section takes long, so each result is reported at once.
@@ -52,9 +47,8 @@ const actors = 500;
 const callers = 64;
 
 /** Durable calls through the actor system on Cassandra, against bare conditional batches. */
-async function measureCommits({ world, setting, node }: Regions): Promise<readonly Figure[]> {
+async function measureCommits({ world, place }: Regions): Promise<readonly Measured[]> {
   world.say("cluster: durable calls");
-  const place = setting.placeOf(node.region);
   const load: CallLoad = { at: place, actors, callers, calls: world.size(10_000, 1_000) };
   const program = "actors/program.ts";
   const commits = (await world.callIn(program, "record", load)).flat();
@@ -81,12 +75,13 @@ const patienceMs = 60_000;
 const settleMs = 3_000;
 
 /** Time from kill -9 of a node to the first answer that needs one of its actors. */
-async function measureFailover({ world, setting, node }: Regions): Promise<readonly Figure[]> {
-  let second = await setting.start(node.region);
+async function measureFailover(regions: Regions): Promise<readonly Measured[]> {
+  const { world, node } = regions;
+  let second = await regions.startSecond();
   const tookMs: number[] = [];
   for (let round = 0; round < world.size(7, 2); round += 1) {
     world.say(`cluster: failover, round ${round + 1}`);
-    const caller = await callerAt(setting, [node, second], second);
+    const caller = await callerAt(regions, second);
     // By then its key is known, and its actor in memory.
     await untilAnswered(second, caller);
     await untilAnswered(node, caller);
@@ -95,7 +90,7 @@ async function measureFailover({ world, setting, node }: Regions): Promise<reado
     await second.child.kill();
     await untilAnswered(node, caller);
     tookMs.push(performance.now() - startedMs);
-    second = await setting.start(node.region, second);
+    second = await regions.startSecond();
   }
   const note =
     `Default settings. Another node of the region is asked every ${pauseMs} ms for an answer that claims a nonce with an actor of the killed one. ` +
@@ -104,16 +99,12 @@ async function measureFailover({ world, setting, node }: Regions): Promise<reado
   return [figure(name, "s", median(tookMs) / 1_000, { atMost: 5 }, note)];
 }
 
-/** A company whose nonces are claimed at `holder`. */
-async function callerAt(
-  setting: ClusterSetting,
-  nodes: readonly ClusterNode[],
-  holder: ClusterNode,
-): Promise<Caller> {
+/** A company whose nonces are claimed at `holder`, of the two nodes of the region. */
+async function callerAt({ node, keysFolder }: Regions, holder: ClusterNode): Promise<Caller> {
   for (;;) {
-    const caller = await newCompany(setting.keysFolder);
+    const caller = await newCompany(keysFolder);
     const { kind, id } = nonceRef(caller.key.keyId, holder.region);
-    if (placeOn(`${kind}/${id}`, nodes) === holder) return caller;
+    if (placeOn(`${kind}/${id}`, [node, holder]) === holder) return caller;
   }
 }
 
@@ -122,16 +113,11 @@ async function untilAnswered({ baseUrl, target }: ClusterNode, caller: Caller): 
   const lateMs = performance.now() + patienceMs;
   // Not a record id: refused once the nonce is claimed.
   const plan = fetchPlan(productId(0));
-  const connection = await Connection.open(target);
-  try {
-    while (performance.now() < lateMs) {
-      const { status, body } = await connection.exchange(await makeRequest(baseUrl, caller, plan));
-      if (status === 422 || status === 400) return;
-      if (status !== 503) throw refused("answer", { status, body: body() });
-      await delay(pauseMs);
-    }
-    throw new Error("no answer");
-  } finally {
-    connection.close();
+  while (performance.now() < lateMs) {
+    const answer = await sendOne(target, await makeRequest(baseUrl, caller, plan));
+    if (answer.status === 422 || answer.status === 400) return;
+    if (answer.status !== 503) throw refused("answer", answer);
+    await delay(pauseMs);
   }
+  throw new Error("no answer");
 }

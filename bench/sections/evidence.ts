@@ -8,10 +8,9 @@ import { findBrowser, runInBrowser } from "../../tools/browser.ts";
 import { root } from "../../tools/process.ts";
 import type { VectorFile } from "../../tools/vectors/case.ts";
 import { verifyEvidence } from "../../verifier/verifier.ts";
-import { type Compared, compare, count, type Figure, figuresOf, type Goal, median } from "../figures.ts";
+import { type Compared, compare, count, figure, type Goal, type Measured, median } from "../figures.ts";
 import type { World } from "../world.ts";
 
-/** What one page measured, in milliseconds. */
 interface PageTimes {
   readonly firstMlDsa: number;
   readonly firstFile: number;
@@ -41,7 +40,7 @@ const measure = `async ({ verifyEvidence }, { verifySignature }, { parseBase64 }
   return { firstMlDsa, firstFile, rounds };
 }`;
 
-export async function measureEvidence(world: World): Promise<readonly Figure[]> {
+export async function measureEvidence(world: World): Promise<readonly Measured[]> {
   const browser = findBrowser();
   if (browser === null) {
     world.say("NOT MEASURED: evidence, because there is no Chromium");
@@ -78,9 +77,8 @@ async function readEvidence() {
   return { file, anchors: trust[whole?.trust ?? ""].anchors };
 }
 
-function evidenceFigures(pages: readonly PageTimes[], about: string): readonly Figure[] {
-  const figure = figuresOf("evidence");
-  const of = (name: string, measured: Compared | number, goal: Goal | null, note: string): Figure =>
+function evidenceFigures(pages: readonly PageTimes[], about: string): readonly Measured[] {
+  const of = (name: string, measured: Compared | number, goal: Goal | null, note: string): Measured =>
     figure(name, "ms", measured, goal, `${about} ${note}`);
   const repeated = compare(pages.flatMap(({ rounds }) => rounds));
   const firstFile = median(pages.map((page) => page.firstFile));

@@ -3,17 +3,9 @@
 
 import type { OpenContest } from "../against.ts";
 import { fetchPlan } from "../catalogue.ts";
-import {
-  compareBy,
-  type Figure,
-  figuresOf,
-  middleHalf,
-  sidesText,
-  takeRounds,
-  warmedUp,
-} from "../figures.ts";
+import { compareBy, figure, type Measured, middleHalf, sidesText, takeRounds } from "../figures.ts";
 import { merchantOf } from "../parties.ts";
-import { captureAnswers, cpuText, loadOf, makeRequests, type RequestPlan, timeLoad } from "../requests.ts";
+import { captureAnswers, cpuText, loadOf, makeRequests, timeLoad } from "../requests.ts";
 import { numbersTo, type OpenNode, recordIds, type World } from "../world.ts";
 
 const connections = 64;
@@ -21,9 +13,9 @@ const capturedAnswers = 500;
 /** Products that are asked for where two nodes are compared, or an allowance. */
 const fewProducts = 20_000;
 
-export async function measureFetch(world: World): Promise<readonly Figure[]> {
+export async function measureFetch(world: World): Promise<readonly Measured[]> {
   await using node = await world.openNode(await world.filledHome());
-  return await measureFetchOf(world, node, numbersTo(world.products));
+  return [await measureFetchOf(world, node, numbersTo(world.products))];
 }
 
 /** Measures fetches of a node's products, which are given by their numbers. */
@@ -31,7 +23,7 @@ export async function measureFetchOf(
   world: World,
   node: OpenNode,
   products: readonly number[],
-): Promise<readonly Figure[]> {
+): Promise<Measured> {
   const count = world.size(7, 1);
   const plans = await fetchPlans(node, products);
   const each = Math.floor(plans.length / (count + 1));
@@ -39,19 +31,15 @@ export async function measureFetchOf(
   const warming = plans.slice(count * each).slice(0, capturedAnswers);
   await using floor = await world.openBareServer(node, warming);
   const load = loadOf(node, { plans, each, connections });
-  const rounds = await warmedUp(count, { ours: load(node), floor: load(floor) });
+  const rounds = await takeRounds(count, { ours: load(node), floor: load(floor) }, 1);
   const note =
     "Ed25519 verified on the main thread and signed off it, ours in one thread, the floor on the thread pool (4); the load comes from a process of its own. " +
     `p50 ${sidesText(rounds, ({ p50Ms }) => p50Ms, 1)} ms, p99 ${sidesText(rounds, ({ p99Ms }) => p99Ms, 1)} ms; ${cpuText(rounds)}`;
   const rates = compareBy(rounds, ({ rate }) => rate);
-  const name = `distinct records, ${connections} connections`;
-  return [figuresOf("fetch")(name, "answers/s", rates, { atLeast: 0.7 }, note)];
+  return figure(`distinct records, ${connections} connections`, "answers/s", rates, { atLeast: 0.7 }, note);
 }
 
-async function fetchPlans(
-  { child, sandbox }: OpenNode,
-  products: readonly number[],
-): Promise<readonly RequestPlan[]> {
+async function fetchPlans({ child, sandbox }: OpenNode, products: readonly number[]) {
   return (await recordIds(child, merchantOf(sandbox).uuid, products)).map(fetchPlan);
 }
 
@@ -76,7 +64,7 @@ export const contestOfFetches: OpenContest = async ({ present, other, pairs, ope
   };
 };
 
-export async function measureAllowance(world: World): Promise<readonly Figure[]> {
+export async function measureAllowance(world: World): Promise<readonly Measured[]> {
   await using node = await world.openNode(await world.filledHome(fewProducts));
   const { child, sandbox, baseUrl, caller } = node;
   const company = sandbox.ai_companies[0]?.ai_company_uuid ?? "";
@@ -91,20 +79,17 @@ export async function measureAllowance(world: World): Promise<readonly Figure[]>
     const server = { child, target: { host: "127.0.0.1", port } };
     return await timeLoad(server, await makeRequests(baseUrl, caller, some), connections);
   };
-  const sides = { ours: side(ports.paid), floor: side(ports.free) };
-  await takeRounds(world.size(3, 1), sides);
-  const paidAnswers = () => child.call("node-surfaces.ts", "paidAnswers", company);
-  const before = await paidAnswers();
-  const rounds = await takeRounds(pairs, sides);
-  const paid = (await paidAnswers()) - before;
-  if (paid !== pairs * each) throw new Error(`${paid} of ${pairs * each} fetches were paid for`);
+  const warming = world.size(3, 1);
+  const rounds = await takeRounds(pairs, { ours: side(ports.paid), floor: side(ports.free) }, warming);
+  const paid = await child.call("node-surfaces.ts", "paidAnswers", company);
+  const asked = (pairs + warming) * each;
+  if (paid !== asked) throw new Error(`${paid} of ${asked} fetches were paid for`);
   const main = compareBy(rounds, ({ mainMicros }) => mainMicros);
-  const times = rounds.map(({ ours, floor }) => ({ ours: ours.micros, floor: floor.micros }));
   const note =
     `Elapsed time of a fetch while ${connections} are under way; the floor is the same node without the check. ${pairs} pairs of ${each} fetches; ` +
-    `the middle half of the ratios is ${middleHalf(times, 2)}. Processor time of the main thread ` +
+    `the middle half of the ratios is ${middleHalf(rounds, ({ micros }) => micros)}. Processor time of the main thread ` +
     `${main.ours.toFixed(0)} µs against ${main.floor.toFixed(0)} µs, ratio ${main.ratio.toFixed(3)}.`;
-  const name = `fetch with an allowance, ${connections} connections`;
   const elapsed = compareBy(rounds, ({ micros }) => micros);
-  return [figuresOf("allowance")(name, "µs", elapsed, { atMost: 1.05 }, note)];
+  const name = `fetch with an allowance, ${connections} connections`;
+  return [figure(name, "µs", elapsed, { atMost: 1.05 }, note)];
 }

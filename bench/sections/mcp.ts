@@ -12,14 +12,14 @@ import type { Sandbox } from "../../node/sandbox/sandbox-file.ts";
 import { toBase64, utf8 } from "../../protocol/bytes.ts";
 import type { JsonObject } from "../../protocol/canonical-json.ts";
 import { exactMember } from "../../protocol/exact-member.ts";
-import { type StartedProcess, startProcess } from "../../tools/process.ts";
+import { startProcess } from "../../tools/process.ts";
 import { fetchPlan } from "../catalogue.ts";
 import type { Child } from "../child.ts";
-import { compare, compareBy, type Figure, figuresOf, median, sidesText, takeRounds } from "../figures.ts";
+import { compare, compareBy, figure, type Measured, median, sidesText, takeRounds } from "../figures.ts";
 import type { ReceivedAnswer } from "../load.ts";
 import { ask, requestBytes, timeLoad } from "../requests.ts";
 import { inLanes, msOf } from "../work.ts";
-import type { OpenNode, World } from "../world.ts";
+import { numbersTo, type OpenNode, type World } from "../world.ts";
 
 const search = {
   ...{ q: "diamond", filter: { all: [{ country: "US" }] }, sort_by: "price_amount:asc", limit: 10 },
@@ -29,31 +29,27 @@ const clientInfo = { name: "bench", version: "1" };
 const session = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
 const about = `Searches of ten rows over the samples. Ours is a message over stdio to svc-mcp, which signs and sends; the floor is the client library in the benchmark's process. Both reach the same node, and all run on the main thread of their process.`;
 
-export async function measureMcp(world: World): Promise<readonly Figure[]> {
+export async function measureMcp(world: World): Promise<readonly Measured[]> {
   await using node = await world.openNode(await world.seededHome());
   const home = world.path("mcp");
   await mkdir(home, { recursive: true });
   await writeFile(join(home, "sandbox.json"), JSON.stringify(node.sandbox));
-  await using tool = await ToolProcess.start(home);
-  const ours = () => tool.callTool("search_products", search);
+  await using tool = await startTool(home);
   const floor = await bareSearch(node.sandbox);
   const calls = world.size(200, 20);
   const alone = async (call: () => Promise<unknown>): Promise<number> =>
     median(await Array.fromAsync({ length: calls }, () => msOf(call)));
   const together = async (call: () => Promise<unknown>): Promise<number> =>
     (calls * 2_000) / (await msOf(() => inLanes(parallel, calls * 2, call)));
-  await alone(ours);
-  await alone(floor);
-  const takeAll = (measure: typeof alone) =>
-    takeRounds(world.size(7, 1), { ours: () => measure(ours), floor: () => measure(floor) });
-  const single = await takeAll(alone);
-  const rates = await takeAll(together);
+  const takeAll = (measure: typeof alone, warming: number) =>
+    takeRounds(world.size(7, 1), { ours: () => measure(tool.search), floor: () => measure(floor) }, warming);
+  const single = await takeAll(alone, 1);
+  const rates = await takeAll(together, 0);
   const start = async (): Promise<void> => {
-    await using started = await ToolProcess.start(home);
-    await started.callTool("search_products", search);
+    await using started = await startTool(home);
+    await started.search();
   };
   const starts = await Array.fromAsync({ length: world.size(5, 1) }, () => msOf(start));
-  const figure = figuresOf("mcp");
   const added = median(single.map((round) => round.ours - round.floor));
   const note = `${about} p50 ${sidesText(single, (ms) => ms, 2)} ms.`;
   const noteOfStart =
@@ -89,66 +85,50 @@ interface Answer {
 
 const graceMs = 5_000;
 
-/** A process of the local tool server, spoken to in bare lines: no client library is measured with it. */
-class ToolProcess implements AsyncDisposable {
-  readonly #process: StartedProcess;
-  readonly #waiting: PromiseWithResolvers<Answer>[] = [];
-
-  private constructor(home: string) {
-    const args = ["mcp/main.mjs", "--sandbox", "--home", home];
-    this.#process = startProcess(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
-    const { stdout } = this.#process.child;
-    if (stdout === null) throw new Error("The tool server has no output.");
-    createInterface({ input: stdout }).on("line", (line) => {
-      const answer = JSON.parse(line) as Answer;
-      this.#waiting[answer.id ?? 0]?.resolve(answer);
-    });
-    void this.#process.ended.then(() => {
-      for (const { reject } of this.#waiting) reject(new Error("The tool server ended."));
-    });
-  }
-
-  /** Starts a process and opens its session. */
-  static async start(home: string): Promise<ToolProcess> {
-    const started = new ToolProcess(home);
-    await started.#ask("initialize", session);
-    started.#write({ jsonrpc: "2.0", method: "notifications/initialized" });
-    return started;
-  }
-
-  /** Rejects unless the tool answers without an error. */
-  async callTool(name: string, args: object): Promise<void> {
-    const { result } = await this.#ask("tools/call", { name, arguments: args });
-    if (result?.isError === true) throw new Error(`The tool ${name} refused the call.`);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#process.child.stdin?.end();
-    await this.#process.stop(graceMs);
-  }
-
-  async #ask(method: string, params: object): Promise<Answer> {
-    const waiting = Promise.withResolvers<Answer>();
-    const id = this.#waiting.push(waiting) - 1;
-    this.#write({ jsonrpc: "2.0", id, method, params });
-    const answer = await waiting.promise;
+/** Starts a process of the local tool server and opens its session. It is spoken to in bare lines: no client library is measured with it. */
+async function startTool(home: string): Promise<AsyncDisposable & { readonly search: () => Promise<void> }> {
+  const args = ["mcp/main.mjs", "--sandbox", "--home", home];
+  const started = startProcess(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
+  const { stdin, stdout } = started.child;
+  if (stdin === null || stdout === null) throw new Error("The tool server has no channel.");
+  const waiting: PromiseWithResolvers<Answer>[] = [];
+  createInterface({ input: stdout }).on("line", (line) => {
+    const answer = JSON.parse(line) as Answer;
+    waiting[answer.id ?? 0]?.resolve(answer);
+  });
+  void started.ended.then(() => {
+    for (const { reject } of waiting) reject(new Error("The tool server ended."));
+  });
+  const write = (message: object): void => void stdin.write(`${JSON.stringify(message)}\n`);
+  const ask = async (method: string, params: object): Promise<Answer> => {
+    const asked = Promise.withResolvers<Answer>();
+    write({ jsonrpc: "2.0", id: waiting.push(asked) - 1, method, params });
+    const answer = await asked.promise;
     if (answer.error !== undefined) throw new Error(answer.error.message);
     return answer;
-  }
-
-  #write(message: object): void {
-    this.#process.child.stdin?.write(`${JSON.stringify(message)}\n`);
-  }
+  };
+  await ask("initialize", session);
+  write({ jsonrpc: "2.0", method: "notifications/initialized" });
+  return {
+    search: async () => {
+      const { result } = await ask("tools/call", { name: "search_products", arguments: search });
+      if (result?.isError === true) throw new Error("The tool refused the call.");
+    },
+    [Symbol.asyncDispose]: async () => {
+      stdin.end();
+      await started.stop(graceMs);
+    },
+  };
 }
 
 const connections = 32;
 const openSessions = 1_000;
 const openers = 32;
+const host = "127.0.0.1";
 const path = "/v1/mcp/public";
 const accept = "application/json, text/event-stream";
-const hosted = figuresOf("mcp-hosted");
 
-export async function measureMcpHosted(world: World): Promise<readonly Figure[]> {
+export async function measureMcpHosted(world: World): Promise<readonly Measured[]> {
   await using node = await world.openNode(await world.seededHome());
   const { child } = node;
   const evidence = await evidenceOf(node);
@@ -156,42 +136,36 @@ export async function measureMcpHosted(world: World): Promise<readonly Figure[]>
   const ids = await openAll(ports.tools, openSessions);
   const params = { name: "verify", arguments: evidence };
   const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
-  const post = (port: number, at: string, body: object, headers: Readonly<Record<string, string>> = {}) =>
-    requestBytes("POST", new URL(`http://127.0.0.1:${port}${at}`), Buffer.from(JSON.stringify(body)), {
-      accept,
-      ...headers,
-    });
-  const each = world.size(1_000, 100);
-  const ours = Array.from({ length: each }, (_, at) =>
-    post(ports.tools, path, call, { "mcp-session-id": ids[at % ids.length] ?? "" }),
-  );
-  const theirs = Array.from({ length: each }, () => post(ports.bare, "/v1/verify", evidence));
-  const side = (port: number, requests: readonly Uint8Array[], isRight: (text: string) => boolean) => () => {
+  const request = (port: number, at: string, body: object, headers: Readonly<Record<string, string>>) =>
+    requestBytes("POST", new URL(`http://${host}:${port}${at}`), Buffer.from(JSON.stringify(body)), headers);
+  const side = (port: number, isRight: (text: string) => boolean, make: (at: number) => Uint8Array) => {
+    const requests = numbersTo(world.size(1_000, 100)).map(make);
     const note = (answer: ReceivedAnswer, index: number): void => {
       // The last one stands for all: reading each would slow down the side that is measured.
       if (index === requests.length - 1 && !isRight(answer.body()))
         throw new Error(`not verified: ${answer.body().slice(0, 500)}`);
     };
-    return timeLoad({ child, target: { host: "127.0.0.1", port } }, requests, connections, note);
+    return () => timeLoad({ child, target: { host, port } }, requests, connections, note);
   };
   const sides = {
-    ours: side(ports.tools, ours, isValidCall),
-    floor: side(ports.bare, theirs, (text) => text.startsWith('{"valid":true')),
+    ours: side(ports.tools, isValidCall, (at) =>
+      request(ports.tools, path, call, { accept, "mcp-session-id": ids[at % ids.length] ?? "" }),
+    ),
+    floor: side(ports.bare, isValid, () => request(ports.bare, "/v1/verify", evidence, { accept })),
   };
-  await takeRounds(1, sides);
-  const rounds = await takeRounds(world.size(5, 1), sides);
+  const rounds = await takeRounds(world.size(5, 1), sides, 1);
   const note =
     "A call of the tool `verify` with a record, its seal, sidecar and row, each call in the next session; the floor is a bare `node:http` server in the same process, with the same verification and the same signed statement. " +
     `Processor time of the main thread ${sidesText(rounds, ({ mainMicros }) => mainMicros)} µs an answer.`;
   const name = `verify, ${connections} connections, ${openSessions} sessions`;
   const rates = compareBy(rounds, ({ rate }) => rate);
   return [
-    hosted(name, "answers/s", rates, { atLeast: 0.5 }, note),
+    figure(name, "answers/s", rates, { atLeast: 0.5 }, note),
     await measureSessions(world, child, ports.tools),
   ];
 }
 
-async function measureSessions(world: World, child: Child, port: number): Promise<Figure> {
+async function measureSessions(world: World, child: Child, port: number): Promise<Measured> {
   const held = () => child.call("node-surfaces.ts", "heldByTools");
   const { sessionsMax } = toolSessionLimits;
   const before = await held();
@@ -205,11 +179,11 @@ async function measureSessions(world: World, child: Child, port: number): Promis
   }
   const note = `Heap in use after a full collection, with ${before.sessions} and with ${after.sessions} sessions. One more than ${sessionsMax} is refused with 503.`;
   const bytes = (after.bytes - before.bytes) / wanted;
-  return hosted(`memory of a session, up to ${after.sessions}`, "bytes", bytes, { atMost: 1_024 }, note);
+  return figure(`memory of a session, up to ${after.sessions}`, "bytes", bytes, { atMost: 1_024 }, note);
 }
 
 async function open(port: number): Promise<{ readonly status: number; readonly id: string | null }> {
-  const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
+  const answer = await fetch(`http://${host}:${port}${path}`, {
     method: "POST",
     headers: { "content-type": "application/json", accept },
     body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params: session }),
@@ -218,7 +192,6 @@ async function open(port: number): Promise<{ readonly status: number; readonly i
   return { status: answer.status, id: answer.headers.get("mcp-session-id") };
 }
 
-/** Opens sessions, each with a request of its own, and returns their ids. */
 async function openAll(port: number, count: number): Promise<readonly string[]> {
   const ids: string[] = [];
   await inLanes(openers, count, async () => {
@@ -241,7 +214,11 @@ async function evidenceOf({ baseUrl, caller }: OpenNode): Promise<JsonObject> {
   return { record_base64: toBase64(utf8(exactMember(text, "record") ?? "")), seal, sidecar, row };
 }
 
+function isValid(text: string): boolean {
+  return text.startsWith('{"valid":true');
+}
+
 function isValidCall(text: string): boolean {
   const { result } = JSON.parse(text) as { readonly result?: { readonly content?: readonly JsonObject[] } };
-  return String(result?.content?.[0]?.["text"]).startsWith('{"valid":true');
+  return isValid(String(result?.content?.[0]?.["text"]));
 }

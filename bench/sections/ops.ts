@@ -4,77 +4,59 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type Browser, chromium } from "playwright-core";
 import { findBrowser } from "../../tools/browser.ts";
-import { count, type Figure, figuresOf, median } from "../figures.ts";
+import { count, figure, type Measured, median } from "../figures.ts";
 import { type FilledNode, ledgers, measureWatching, touch } from "../ops/watching.ts";
 import { msOf } from "../work.ts";
 import type { World } from "../world.ts";
 
-const secondMs = 1_000;
+const goal = { atMost: 1_000 };
 const megabyte = 1_000_000;
-const figure = figuresOf("ops");
 
-export async function measureOps(world: World): Promise<readonly Figure[]> {
+export async function measureOps(world: World): Promise<readonly Measured[]> {
   const products = world.size(10_000, 2_000);
   await using node = await world.openNode(await world.filledHome(products));
   const load = { known: world.size(100_000, 5_000), active: world.size(5_000, 500) };
   world.say(`ops: making ${load.known} actors`);
   const { kind, id } = await node.child.call(ledgers, "fill", load);
   const filled: FilledNode = { world, node, load, actor: `${kind}/${id}`, products };
+  const about = `${count(load.known)} known accounts, ${count(load.active)} of them in memory`;
   const list = "/ops/actors?scope=known&kind=ledger&limit=200";
   return [
-    ...(await measurePages(filled)),
-    await measureRead(filled, "a page of the actors in memory", "/ops/actors?limit=200"),
-    await measureRead(filled, "a page of the known actors of a kind", list),
+    ...(await measurePages(filled, about)),
+    await measureRead(filled, about, "a page of the actors in memory", "/ops/actors?limit=200"),
+    await measureRead(filled, about, "a page of the known actors of a kind", list),
     ...(await measureWatching(filled)),
   ];
 }
 
-async function measurePages(filled: FilledNode): Promise<readonly Figure[]> {
+async function measurePages(filled: FilledNode, about: string): Promise<readonly Measured[]> {
   const executablePath = findBrowser();
   if (executablePath === null) {
     filled.world.say("NOT MEASURED: pages, because there is no Chromium");
     return [];
   }
+  const pages = {
+    "the overview": "/ui/",
+    "a list of the actors in memory": "/ui/actors",
+    "a list of the known actors of a kind": "/ui/actors?scope=known&kind=ledger",
+    "one actor": `/ui/actors/${filled.actor}`,
+    "the nodes": "/ui/nodes",
+  };
   const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
   try {
-    const paints = await Array.fromAsync(paintedPages(filled.actor), (page) =>
-      measurePaint(filled, browser, page),
-    );
+    const paints = await Array.fromAsync(Object.entries(pages), async ([name, path]) => {
+      const { world, node } = filled;
+      world.say(`ops: first paints of ${name}`);
+      await touch(filled);
+      const url = node.sandbox.ops_url + path;
+      const tookMs = await Array.fromAsync({ length: world.size(6, 3) }, () => firstPaintMs(browser, url));
+      const note = `In Chromium, with nothing in its cache; ${about}. The slowest of ${tookMs.length} loads took ${Math.max(...tookMs).toFixed(0)} ms and the first of them ${tookMs[0]?.toFixed(0)} ms.`;
+      return figure(`first contentful paint of ${name}`, "ms", median(tookMs), goal, note);
+    });
     return [...paints, ...(await measureGrowth(filled, browser))];
   } finally {
     await browser.close();
   }
-}
-
-/** A page by its name and its path. */
-type PaintedPage = readonly [string, string];
-
-function paintedPages(actor: string): readonly PaintedPage[] {
-  return [
-    ["the overview", "/ui/"],
-    ["a list of the actors in memory", "/ui/actors"],
-    ["a list of the known actors of a kind", "/ui/actors?scope=known&kind=ledger"],
-    ["one actor", `/ui/actors/${actor}`],
-    ["the nodes", "/ui/nodes"],
-  ];
-}
-
-function aboutOf({ load: { known, active } }: FilledNode): string {
-  return `${count(known)} known accounts, ${count(active)} of them in memory`;
-}
-
-async function measurePaint(
-  filled: FilledNode,
-  browser: Browser,
-  [name, path]: PaintedPage,
-): Promise<Figure> {
-  const { world, node } = filled;
-  world.say(`ops: first paints of ${name}`);
-  await touch(filled);
-  const url = node.sandbox.ops_url + path;
-  const tookMs = await Array.fromAsync({ length: world.size(6, 3) }, () => firstPaintMs(browser, url));
-  const note = `In Chromium, with nothing in its cache; ${aboutOf(filled)}. The slowest of ${tookMs.length} loads took ${Math.max(...tookMs).toFixed(0)} ms and the first of them ${tookMs[0]?.toFixed(0)} ms.`;
-  return figure(`first contentful paint of ${name}`, "ms", median(tookMs), { atMost: secondMs }, note);
 }
 
 /** Waits for it, because a page may have loaded before it is painted. */
@@ -94,18 +76,17 @@ async function firstPaintMs(browser: Browser, url: string): Promise<number> {
   return (await page.evaluate(firstPaint)) as number;
 }
 
-async function measureRead(filled: FilledNode, name: string, path: string): Promise<Figure> {
+async function measureRead(filled: FilledNode, about: string, name: string, path: string): Promise<Measured> {
   const { world, node } = filled;
   await touch(filled);
-  const tookMs = await Array.fromAsync({ length: world.size(30, 5) }, () =>
-    msOf(async () => {
-      const answer = await fetch(node.sandbox.ops_url + path);
-      await answer.arrayBuffer();
-      if (answer.status !== 200) throw new Error(`${path} answers ${answer.status}`);
-    }),
-  );
-  const note = `${aboutOf(filled)}; 200 rows, each with why it waits. The slowest took ${Math.max(...tookMs).toFixed(0)} ms.`;
-  return figure(name, "ms", median(tookMs), { atMost: secondMs }, note);
+  const read = async (): Promise<void> => {
+    const answer = await fetch(node.sandbox.ops_url + path);
+    await answer.arrayBuffer();
+    if (answer.status !== 200) throw new Error(`${path} answers ${answer.status}`);
+  };
+  const tookMs = await Array.fromAsync({ length: world.size(30, 5) }, () => msOf(read));
+  const note = `${about}; 200 rows, each with why it waits. The slowest took ${Math.max(...tookMs).toFixed(0)} ms.`;
+  return figure(name, "ms", median(tookMs), goal, note);
 }
 
 /** How often the views follow, and what they show changes. An account takes 5,000 entries a month, which a run must not reach. */
@@ -124,7 +105,6 @@ interface Held {
   readonly bytes: number;
   readonly nodes: number;
   readonly listeners: number;
-  /** Number of views that have arrived. */
   readonly updates: number;
 }
 
@@ -135,7 +115,7 @@ interface Reading {
 }
 
 /** What live updates leave behind: in the heap of the node, and in the pages that follow it. */
-async function measureGrowth(filled: FilledNode, browser: Browser): Promise<readonly Figure[]> {
+async function measureGrowth(filled: FilledNode, browser: Browser): Promise<readonly Measured[]> {
   const { world, actor } = filled;
   const { child } = filled.node;
   world.say("ops: live updates");
@@ -152,20 +132,15 @@ async function measureGrowth(filled: FilledNode, browser: Browser): Promise<read
     const node = await child.call("work.ts", "heldBytes");
     return { node, overview: await overview.held(), actor: await one.held() };
   });
-  return growthFigures(readings);
-}
-
-function growthFigures(readings: readonly Reading[]): readonly Figure[] {
-  const [first, last] = [readings[0], readings.at(-1)];
-  if (first === undefined || last === undefined) throw new Error("nothing was read");
-  const grown = (name: string, of: (reading: Reading) => number, updates: number, more: string): Figure => {
+  const [first, last] = [readings[0] as Reading, readings.at(-1) as Reading];
+  const grown = (name: string, of: (reading: Reading) => number, updates: number, more: string): Measured => {
     const all = readings.map((each) => (of(each) / megabyte).toFixed(2)).join(", ");
     const note = `${count(updates)} updates. Megabytes in use, in the order of the readings: ${all}.${more}`;
     const [what, perUpdate] = [`growth of ${name} with live updates`, (of(last) - of(first)) / updates];
     return figure(what, "B/update", perUpdate, { atMost: perUpdateMax }, note);
   };
   const sent = (which: "overview" | "actor"): number => last[which].updates - first[which].updates;
-  const ofPage = (name: string, which: "overview" | "actor"): Figure => {
+  const ofPage = (name: string, which: "overview" | "actor"): Measured => {
     const list = (what: keyof Held): string => readings.map((each) => each[which][what]).join(", ");
     const more = ` Nodes of the document: ${list("nodes")}; listeners: ${list("listeners")}.`;
     return grown(`the heap of ${name}`, (reading) => reading[which].bytes, sent(which), more);

@@ -3,18 +3,17 @@
 
 import { join } from "node:path";
 import type { OpenContest } from "../against.ts";
-import { type PlannedQuery, planQueries, queryKinds, rowsWanted, Searches } from "../catalogue.ts";
+import { newSearches, type PlannedQuery, planQueries, queryKinds, rowsWanted } from "../catalogue.ts";
 import type { Child } from "../child.ts";
 import {
   compareBy,
   count,
-  type Figure,
-  figuresOf,
+  figure,
+  type Measured,
   median,
   quantile,
   type Rounds,
   takeRounds,
-  warmedUp,
 } from "../figures.ts";
 import { sendAll, sendPaced } from "../load.ts";
 import { merchantOf } from "../parties.ts";
@@ -41,7 +40,7 @@ interface Combined extends Side {
   readonly server: Side;
 }
 
-export async function measureSearch(world: World): Promise<readonly Figure[]> {
+export async function measureSearch(world: World): Promise<readonly Measured[]> {
   const home = await world.filledHome();
   await using node = await world.openNode(home);
   const sizes = { products: world.products, rounds: world.size(5, 1), each: world.size(600, 60) };
@@ -60,19 +59,18 @@ export async function measureSearchOf(
     /** Queries of a round; the same number again warms up. */
     readonly each: number;
   },
-): Promise<readonly [Figure, Figure, Figure]> {
-  const { home, products, rounds: count, each } = of;
+): Promise<readonly [Measured, Measured, Measured]> {
+  const { home, products, each } = of;
   await using opening = new AsyncDisposableStack();
-  const { direct, queries, floor } = await openFloor(world, opening, {
-    ...{ node, home, wanted: (count + 1) * each },
-  });
+  const opened = await openFloor(world, opening, { node, home, wanted: (of.rounds + 1) * each });
+  const { direct, queries, floor } = opened;
   const some = (round: number): readonly Query[] => queries.slice(round * each, (round + 1) * each);
-  const rounds = await warmedUp(count, {
-    ours: (round) => askServer(node, node, some(round)),
-    floor: async (round) =>
+  const sides = {
+    ours: (round: number) => askServer(node, node, some(round)),
+    floor: async (round: number) =>
       combine(await askDirectly(direct, some(round)), await askServer(node, floor, some(round))),
-  });
-  return searchFigures(rounds, products);
+  };
+  return searchFigures(await takeRounds(of.rounds, sides, 1), products);
 }
 
 /** SQLite, the bare server, and so many queries that the index and the plain tables answer alike. */
@@ -116,21 +114,18 @@ export const contestOfSearches: OpenContest = async ({ present, other, pairs, op
 };
 
 /** The same queries one at a time, for the latency, then many at once, for the throughput. */
-async function askServer(
-  { baseUrl, caller }: OpenNode,
-  { target }: Server,
-  queries: readonly Query[],
-): Promise<Side> {
+async function askServer(node: OpenNode, { target }: Server, queries: readonly Query[]): Promise<Side> {
   const plans = queries.map(({ plan }) => plan);
-  const alone = await sendAll(target, await makeRequests(baseUrl, caller, plans), 1);
-  const together = await sendAll(target, await makeRequests(baseUrl, caller, plans), connections);
-  return { ...latencies(queries, [...alone.latenciesMs]), rate: (plans.length / together.elapsedMs) * 1_000 };
+  const send = async (open: number) =>
+    await sendAll(target, await makeRequests(node.baseUrl, node.caller, plans), open);
+  const { latenciesMs } = await send(1);
+  const { elapsedMs } = await send(connections);
+  return { ...latencies(queries, [...latenciesMs]), rate: (plans.length / elapsedMs) * 1_000 };
 }
 
 function latencies(queries: readonly Query[], tookMs: readonly number[]): Omit<Side, "rate"> {
-  const kindsMs = queryKinds.map((_, kind) =>
-    median(tookMs.filter((_ms, index) => queries[index]?.kind === kind)),
-  );
+  const ofKind = (kind: number) => tookMs.filter((_ms, index) => queries[index]?.kind === kind);
+  const kindsMs = queryKinds.map((_, kind) => median(ofKind(kind)));
   return { p50Ms: median(tookMs), p99Ms: quantile(tookMs, 0.99), kindsMs };
 }
 
@@ -151,28 +146,28 @@ async function askDirectly(direct: Child, queries: readonly Query[]): Promise<Si
 /** The two run in sequence: latencies add up, and so do the times per answer at full load. */
 function combine(direct: Side, server: Side): Combined {
   return {
-    p50Ms: direct.p50Ms + server.p50Ms,
-    p99Ms: direct.p99Ms + server.p99Ms,
+    ...{ p50Ms: direct.p50Ms + server.p50Ms, p99Ms: direct.p99Ms + server.p99Ms },
     kindsMs: direct.kindsMs.map((ms, kind) => ms + (server.kindsMs[kind] ?? 0)),
     rate: 1 / (1 / direct.rate + 1 / server.rate),
-    direct,
-    server,
+    ...{ direct, server },
   };
 }
 
-function searchFigures(rounds: Rounds<Side, Combined>, products: number): readonly [Figure, Figure, Figure] {
-  const figure = figuresOf("search");
+function searchFigures(
+  rounds: Rounds<Side, Combined>,
+  products: number,
+): readonly [Measured, Measured, Measured] {
   const parts = (pick: (part: Side) => number, digits: number) => {
-    const of = (side: (floor: Combined) => Side) =>
-      median(rounds.map(({ floor }) => pick(side(floor)))).toFixed(digits);
-    return { direct: of(({ direct }) => direct), server: of(({ server }) => server) };
+    const of = (side: "direct" | "server"): string =>
+      median(rounds.map(({ floor }) => pick(floor[side]))).toFixed(digits);
+    return { direct: of("direct"), server: of("server") };
   };
-  const latency = (name: string, pick: (side: Side) => number, atMost: number, more: string): Figure => {
+  const what = `${count(products)} rows, distinct queries, ${rowsWanted}-row answers`;
+  const latency = (name: string, pick: (side: Side) => number, atMost: number, more: string): Measured => {
     const { direct, server } = parts(pick, 2);
     const note = `SQLite directly ${direct} ms, the bare server ${server} ms.${more}`;
     return figure(`${name}, one at a time, ${what}`, "ms", compareBy<Side>(rounds, pick), { atMost }, note);
   };
-  const what = `${count(products)} rows, distinct queries, ${rowsWanted}-row answers`;
   const rates = parts(({ rate }) => rate, 0);
   const rate = compareBy<Side>(rounds, (side) => side.rate);
   const note =
@@ -186,7 +181,6 @@ function searchFigures(rounds: Rounds<Side, Combined>, products: number): readon
   ];
 }
 
-/** The result of each kind of query. */
 function kindsText(rounds: Rounds<Side>): string {
   const kinds = queryKinds.map(({ name }, kind) => {
     const { ours, floor, ratio } = compareBy(rounds, ({ kindsMs }) => kindsMs[kind] ?? 0);
@@ -199,39 +193,33 @@ const perSecond = 20;
 /** More than are sent during the longest import: all of them are signed beforehand. */
 const searchesMax = 4_000;
 
-export async function measureMeanwhile(world: World): Promise<readonly Figure[]> {
+export async function measureMeanwhile(world: World): Promise<readonly Measured[]> {
   const records = world.bulkRecords;
   await using node = await world.openNode(await world.filledHome());
   const idle = world.size(400, 40);
-  const searches = new Searches();
+  const searches = newSearches();
   const send = async (count: number, until: AbortSignal | null, meanwhile: () => Promise<void>) => {
-    const requests = await makeRequests(node.baseUrl, node.caller, searches.next(count));
+    const requests = await makeRequests(node.baseUrl, node.caller, searches(count));
     const addressed = requests.map((bytes) => ({ target: node.target, bytes }));
     const [tookMs] = await Promise.all([sendPaced(addressed, perSecond, until), meanwhile()]);
     return { p50Ms: quantile(tookMs, 0.5), p99Ms: quantile(tookMs, 0.99), searches: tookMs.length };
   };
   const undisturbed = () => send(idle, null, async () => {});
   await undisturbed();
-  const rounds = await takeRounds(world.size(3, 1), {
-    ours: async (round) => {
-      world.say(`meanwhile, round ${round + 1}`);
-      const range = { first: world.products + round * records, count: records };
-      const file = await writeBulkFile(world.path("file.txt"), range);
-      const prepared = await prepareImport(node.businessUrl, merchantOf(node.sandbox), file);
-      const ended = new AbortController();
-      return await send(searchesMax, ended.signal, async () => {
-        try {
-          await sendUpload(prepared);
-          await publish(node, prepared);
-        } finally {
-          ended.abort();
-        }
-      });
-    },
-    floor: undisturbed,
-  });
+  const ours = async (round: number) => {
+    world.say(`meanwhile, round ${round + 1}`);
+    const range = { first: world.products + round * records, count: records };
+    const file = await writeBulkFile(world.path("file.txt"), range);
+    const prepared = await prepareImport(node.businessUrl, merchantOf(node.sandbox), file);
+    const ended = new AbortController();
+    const importAll = async (): Promise<void> => {
+      await sendUpload(prepared);
+      await publish(node, prepared);
+    };
+    return await send(searchesMax, ended.signal, () => importAll().finally(() => ended.abort()));
+  };
+  const rounds = await takeRounds(world.size(3, 1), { ours, floor: undisturbed });
   const during = median(rounds.map(({ ours }) => ours.searches));
-  const figure = figuresOf("meanwhile");
   const note =
     `The column of the floor is the same node with nothing else to do. ${perSecond} searches a second, each counted from when it was due; ${during} in a round during the import, ${idle} without. ` +
     `${count(world.products)} products at first, and ${count(records)} more after each import.`;

@@ -3,7 +3,7 @@
 
 import { join } from "node:path";
 import { fetchPlan, searchPlan } from "../catalogue.ts";
-import { compareBy, type Figure, figuresOf, middleHalf, quantile, takeRounds } from "../figures.ts";
+import { compareBy, figure, type Measured, middleHalf, quantile, sidesText, takeRounds } from "../figures.ts";
 import { type Addressed, Pool, refused, sendOne, sendPaced } from "../load.ts";
 import { newCompany, newParty, newPublisher, type Publisher } from "../parties.ts";
 import { inlineRecords, preparePush } from "../publishing.ts";
@@ -36,114 +36,93 @@ interface HonestRequest extends Addressed {
   readonly kind: HonestKind;
 }
 
-class Honest {
-  readonly #urls: StormUrls;
-  readonly #companies: Caller[] = [];
-  readonly #publishers: Publisher[] = [];
-  readonly #recordIds: string[] = [];
-  #made = 0;
-
-  constructor(urls: StormUrls) {
-    this.#urls = urls;
-  }
-
-  /** Registers the parties, and publishes what they ask for. */
-  async settle(keysFolder: string): Promise<void> {
-    const { business_url } = this.#urls;
-    for (let first = 0; first < honestParties * catalogueRecords; first += inlineRecords) {
-      if (first % catalogueRecords === 0) {
-        this.#companies.push(await newCompany(keysFolder));
-        this.#publishers.push(await newPublisher(keysFolder, business_url));
-      }
-      const publisher = this.#publishers.at(-1) as Publisher;
-      const { request } = await preparePush(business_url, publisher, { first, count: inlineRecords });
-      const answer = await sendOne(targetOf(business_url), request);
-      if (answer.status !== 200) throw refused("a push of the storm", answer);
-      const { results } = JSON.parse(answer.body) as { results: readonly { record_id: string }[] };
-      this.#recordIds.push(...results.map(({ record_id }) => record_id));
+/** Registers the honest parties, publishes what they ask for, and makes so many of their requests each time. */
+async function settleHonest(urls: StormUrls, keysFolder: string) {
+  const { base_url, verify_url, business_url } = urls;
+  const companies: Caller[] = [];
+  const publishers: Publisher[] = [];
+  const recordIds: string[] = [];
+  for (let first = 0; first < honestParties * catalogueRecords; first += inlineRecords) {
+    if (first % catalogueRecords === 0) {
+      companies.push(await newCompany(keysFolder));
+      publishers.push(await newPublisher(keysFolder, business_url));
     }
+    const publisher = publishers.at(-1) as Publisher;
+    const { request } = await preparePush(business_url, publisher, { first, count: inlineRecords });
+    const answer = await sendOne(targetOf(business_url), request);
+    if (answer.status !== 200) throw refused("a push of the storm", answer);
+    const { results } = JSON.parse(answer.body) as { results: readonly { record_id: string }[] };
+    recordIds.push(...results.map(({ record_id }) => record_id));
   }
-
-  async requests(count: number): Promise<readonly HonestRequest[]> {
-    const requests: HonestRequest[] = [];
-    for (const _ of numbersTo(count)) requests.push(await this.#next());
-    return requests;
-  }
-
-  async #next(): Promise<HonestRequest> {
-    const at = this.#made;
-    this.#made += 1;
+  const requestOf = async (at: number): Promise<HonestRequest> => {
     const kind = mix[at % mix.length] ?? "search";
-    const caller = this.#companies[at % honestParties];
-    const publisher = this.#publishers[Math.floor(at / mix.length) % honestParties];
-    if (caller === undefined || publisher === undefined) throw new Error("nobody is honest");
-    const { base_url, verify_url, business_url } = this.#urls;
+    const caller = companies[at % honestParties] as Caller;
+    const publisher = publishers[Math.floor(at / mix.length) % honestParties] as Publisher;
     if (kind === "check")
       return { kind, target: targetOf(verify_url), bytes: checkRequest(verify_url, 1_024) };
     if (kind === "push") {
-      const range = { first: newNumbers + at, count: 1 };
-      const { request } = await preparePush(business_url, publisher, range);
+      const { request } = await preparePush(business_url, publisher, { first: newNumbers + at, count: 1 });
       // Those of one publisher follow one another, because their seals are numbered.
       return { kind, target: targetOf(business_url), bytes: request, after: publisher };
     }
-    const recordId = this.#recordIds[(at * 31) % this.#recordIds.length] ?? "";
+    const recordId = recordIds[(at * 31) % recordIds.length] ?? "";
     const plan = kind === "search" ? searchPlan(stonesSearch(at)) : fetchPlan(recordId);
     return { kind, target: targetOf(base_url), bytes: await makeRequest(base_url, caller, plan) };
-  }
+  };
+  let made = 0;
+  return async (count: number): Promise<readonly HonestRequest[]> => {
+    const first = made;
+    made += count;
+    return await Array.fromAsync(numbersTo(count), (at) => requestOf(first + at));
+  };
 }
 
-/** How many requests of the mix a second the node answers when eight are always under way. */
-async function rateOf(honest: Honest, count: number): Promise<number> {
-  const requests = await honest.requests(count);
+/** How many of these requests a second the node answers when eight are always under way. */
+async function rateOf(requests: readonly HonestRequest[]): Promise<number> {
   using pool = new Pool();
-  const ms = await msOf(() => inLanes(8, count, (at) => pool.exchange(requests[at] as HonestRequest)));
-  return (count * 1_000) / ms;
+  const send = (at: number) => pool.exchange(requests[at] as HonestRequest);
+  return (requests.length * 1_000) / (await msOf(() => inLanes(8, requests.length, send)));
 }
 
-export async function measureStorm(world: World): Promise<readonly Figure[]> {
+export async function measureStorm(world: World): Promise<readonly Measured[]> {
   await using child = world.start();
   await using attacker = world.start();
   const home = world.path("storm");
   const urls: StormUrls = await child.call("serve.ts", "open", home, true);
   const keys = join(home, "keys");
-  const honest = new Honest(urls);
-  await honest.settle(keys);
+  const honest = await settleHonest(urls, keys);
   const businesses = await Promise.all(numbersTo(3).map(() => newParty(keys, "integration")));
   const setting: HostileSetting = { urls, businesses, company: await newParty(keys, "retrieval") };
-  await rateOf(honest, world.size(2_000, 400));
-  const rate = await rateOf(honest, world.size(2_000, 400));
+  await rateOf(await honest(world.size(2_000, 400)));
+  const rate = await rateOf(await honest(world.size(2_000, 400)));
   const perSecond = rate / 2;
   const seconds = world.size(6, 2);
   world.say(`${rate.toFixed(0)} honest requests a second; the storm has ${perSecond.toFixed(0)}`);
 
   const turn = async (kind: HostileKind | null) => {
-    const requests = await honest.requests(Math.ceil(seconds * perSecond));
+    const requests = await honest(Math.ceil(seconds * perSecond));
     if (kind !== null) await attacker.call("storm/hostile.ts", "start", kind, setting);
     const tookMs = await sendPaced(requests, perSecond);
     const sent = kind === null ? null : await attacker.call("storm/hostile.ts", "stop");
-    const p99Of = (wanted: HonestKind): number =>
-      quantile(
-        tookMs.filter((_, at) => requests[at]?.kind === wanted),
-        0.99,
-      );
-    return { p99Ms: quantile(tookMs, 0.99), p99Of, sent };
+    const tookOf = (wanted: HonestKind) => tookMs.filter((_, at) => requests[at]?.kind === wanted);
+    return {
+      ...{ p99Ms: quantile(tookMs, 0.99), sent },
+      p99Of: (wanted: HonestKind): number => quantile(tookOf(wanted), 0.99),
+    };
   };
   await turn(null);
 
-  const figures: Figure[] = [];
-  for (const [kind, what] of Object.entries(hostileKinds) as [HostileKind, string][]) {
-    world.say(what);
-    const rounds = await takeRounds(world.size(5, 1), { ours: () => turn(kind), floor: () => turn(null) });
-    const times = rounds.map(({ ours, floor }) => ({ ours: ours.p99Ms, floor: floor.p99Ms }));
-    const kinds = honestKinds.map((each) => {
-      const { ours, floor } = compareBy(rounds, ({ p99Of }) => p99Of(each));
-      return `${each} ${ours.toFixed(0)} against ${floor.toFixed(0)}`;
-    });
-    const note =
-      `p99 of ${perSecond.toFixed(0)} honest requests a second, half of what the node answers; the floor is the same without the hostile party. ` +
-      `The middle half of the ratios is ${middleHalf(times, 2)}; by kind ${kinds.join(", ")} ms. Nothing honest was refused. The hostile party was answered ${JSON.stringify(rounds.at(-1)?.ours.sent)}.`;
-    const p99 = compareBy(rounds, ({ p99Ms }) => p99Ms);
-    figures.push(figuresOf("storm")(what, "ms", p99, null, note));
-  }
-  return figures;
+  return await Array.fromAsync(
+    Object.entries(hostileKinds) as [HostileKind, string][],
+    async ([kind, what]) => {
+      world.say(what);
+      const rounds = await takeRounds(world.size(5, 1), { ours: () => turn(kind), floor: () => turn(null) });
+      const kinds = honestKinds.map((each) => `${each} ${sidesText(rounds, ({ p99Of }) => p99Of(each))}`);
+      const note =
+        `p99 of ${perSecond.toFixed(0)} honest requests a second, half of what the node answers; the floor is the same without the hostile party. ` +
+        `The middle half of the ratios is ${middleHalf(rounds, ({ p99Ms }) => p99Ms)}; by kind ${kinds.join(", ")} ms. Nothing honest was refused. The hostile party was answered ${JSON.stringify(rounds.at(-1)?.ours.sent)}.`;
+      const p99 = compareBy(rounds, ({ p99Ms }) => p99Ms);
+      return figure(what, "ms", p99, null, note);
+    },
+  );
 }

@@ -6,12 +6,12 @@ import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import sharp from "sharp";
 import { canonicalBytes, type JsonObject } from "../../protocol/canonical-json.ts";
-import type { BulkUpload } from "../../protocol/wire/bulk.ts";
 import { productBytes, type QueryBody, searchPlan } from "../catalogue.ts";
-import { Connection, sendOne } from "../load.ts";
+import { Connection } from "../load.ts";
 import { type GrantedParty, type Publisher, publisherOf } from "../parties.ts";
-import { inlineRecords, postRequest, preparePush, uploadForm } from "../publishing.ts";
+import { askForUpload, inlineRecords, preparePush, uploadForm } from "../publishing.ts";
 import { callerOf, makeRequest, requestBytes, targetOf } from "../requests.ts";
+import { numbersTo } from "../world.ts";
 
 export const hostileKinds = {
   faults: "a business validates records of 150 KB of unknown members",
@@ -41,9 +41,7 @@ export interface HostileSetting {
 /** A search that finds a page of the honest products; no two are alike. */
 export function stonesSearch(index: number): QueryBody {
   return {
-    collection: "products",
-    q: "diamond",
-    query_by: ["product_name", "short_description"],
+    ...{ collection: "products", q: "diamond", query_by: ["product_name", "short_description"] },
     filter: { all: [{ country: "US" }, { price_amount: { gte: 1 + (index % 10_000) / 100 } }] },
     sort_by: "price_amount:asc",
   };
@@ -73,19 +71,14 @@ function unknownMembers(bytes: number): Uint8Array {
   return Buffer.from(`{${members.join(",")}}`);
 }
 
-/** An image that cannot be compressed. */
 async function noise(): Promise<Uint8Array> {
   const noise = { type: "gaussian", mean: 128, sigma: 40 } as const;
   const drawn = sharp({ create: { width: 768, height: 768, channels: 3, background: "#336699", noise } });
   return new Uint8Array(await drawn.png().toBuffer());
 }
 
-/** A lane sends one request after another; it asks for each of them, and there are as many lanes as the attack wants. */
-interface Attack {
-  readonly url: string;
-  readonly lanes: number;
-  readonly next: () => Promise<Uint8Array>;
-}
+/** Where requests are sent, by how many lanes, each of which sends one after another, and what makes them. */
+type Attack = readonly [url: string, lanes: number, next: () => Promise<Uint8Array>];
 
 type Attacks = Readonly<Record<Exclude<HostileKind, "files" | "lines">, () => Promise<Attack>>>;
 
@@ -103,17 +96,16 @@ function attacksOf({ urls, businesses, company }: HostileSetting): Attacks {
       const by = await publisher();
       const records = Array<Uint8Array>(inlineRecords).fill(unknownMembers(150_000));
       const path = "/v1/publish/products?validate_only=true";
-      const next = async () => (await preparePush(business_url, by, records, path)).request;
-      return { url: business_url, lanes: 4, next };
+      return [business_url, 4, async () => (await preparePush(business_url, by, records, path)).request];
     },
     batches: async () => {
       const by = await publisher();
       const next = async () => {
         const first = number() * 2_000;
-        const records = Array.from({ length: 2_000 }, (_, at) => hoseBytes(first + at));
+        const records = numbersTo(2_000).map((at) => hoseBytes(first + at));
         return (await preparePush(business_url, by, records)).request;
       };
-      return { url: business_url, lanes: 2, next };
+      return [business_url, 2, next];
     },
     images: async () => {
       const by = await publisher();
@@ -124,11 +116,10 @@ function attacksOf({ urls, businesses, company }: HostileSetting): Attacks {
         const body = images[number() % images.length] ?? new Uint8Array();
         return makeRequest(business_url, by.caller, { ...plan, body });
       };
-      return { url: business_url, lanes: 4, next };
+      return [business_url, 4, next];
     },
     searches: async () => {
-      const next = () => makeRequest(base_url, caller, searchPlan(stonesSearch(number())));
-      return { url: base_url, lanes: 16, next };
+      return [base_url, 16, () => makeRequest(base_url, caller, searchPlan(stonesSearch(number())))];
     },
     pools: async () => {
       const plan = { method: "POST", path: "/v1/ads/pool", tag: "svc-retrieval" } as const;
@@ -137,17 +128,17 @@ function attacksOf({ urls, businesses, company }: HostileSetting): Attacks {
         const asked = { session_ref, country: "GB", keywords: ["bread"], sort_by: "random:asc" };
         return makeRequest(base_url, caller, { ...plan, body: Buffer.from(JSON.stringify(asked)) });
       };
-      return { url: base_url, lanes: 16, next };
+      return [base_url, 16, next];
     },
     checks: async () => {
       const request = checkRequest(verify_url, 24_576);
-      return { url: verify_url, lanes: 64, next: async () => request };
+      return [verify_url, 64, async () => request];
     },
     forgeries: async () => {
       const genuine = Buffer.from(await makeRequest(base_url, caller, searchPlan(stonesSearch(0))));
       const forged = `$1${Buffer.alloc(64).toString("base64")}`;
       const text = genuine.toString("latin1").replace(/(\r\nsignature: sig1=:)[^:]+/, forged);
-      return { url: base_url, lanes: 64, next: async () => Buffer.from(text, "latin1") };
+      return [base_url, 64, async () => Buffer.from(text, "latin1")];
     },
   };
 }
@@ -160,7 +151,7 @@ function count(status: number | string): void {
   sent.set(String(status), (sent.get(String(status)) ?? 0) + 1);
 }
 
-async function lane({ url, next }: Attack): Promise<void> {
+async function lane([url, , next]: Attack): Promise<void> {
   let connection = await Connection.open(targetOf(url));
   while (!isOver) {
     try {
@@ -186,18 +177,12 @@ async function fileLane({ business_url }: StormUrls, file: GrantedParty, isSlow:
   const caller = callerOf(file);
   const piece = Buffer.from("e30=\n".repeat(isSlow ? 1_500 : 10_000));
   while (!isOver) {
-    const asked = {
-      body: Buffer.from(JSON.stringify({ record_type: "products" })),
-      key: randomBytes(16).toString("hex"),
-    };
-    const begin = await postRequest(business_url, caller, "/v1/bulk-uploads", asked);
-    const answer = await sendOne(targetOf(business_url), begin);
-    count(`begin ${answer.status}`);
-    if (answer.status !== 201) {
+    const upload = await askForUpload(business_url, caller, randomBytes(16).toString("hex"));
+    if ("status" in upload) {
+      count(`begin ${upload.status}`);
       await delay(200);
       continue;
     }
-    const upload = JSON.parse(answer.body) as BulkUpload;
     const socket = connect(targetOf(upload.upload_url));
     let text = "";
     socket.on("data", (bytes) => {
@@ -216,13 +201,11 @@ async function fileLane({ business_url }: StormUrls, file: GrantedParty, isSlow:
 
 async function lanesOf(kind: HostileKind, setting: HostileSetting): Promise<readonly Promise<void>[]> {
   const { urls, businesses, company } = setting;
-  const lanes = (count: number, start: (at: number) => Promise<void>) =>
-    Array.from({ length: count }, (_, at) => start(at));
   const business = (at: number): GrantedParty => businesses[at % businesses.length] ?? company;
-  if (kind === "files") return lanes(36, (at) => fileLane(urls, business(at), true));
-  if (kind === "lines") return lanes(12, () => fileLane(urls, business(0), false));
+  if (kind === "files") return numbersTo(36).map((at) => fileLane(urls, business(at), true));
+  if (kind === "lines") return numbersTo(12).map(() => fileLane(urls, business(0), false));
   const attack = await attacksOf(setting)[kind]();
-  return lanes(attack.lanes, () => lane(attack));
+  return numbersTo(attack[1]).map(() => lane(attack));
 }
 
 export async function start(kind: HostileKind, setting: HostileSetting): Promise<void> {
@@ -231,7 +214,6 @@ export async function start(kind: HostileKind, setting: HostileSetting): Promise
   running = Promise.allSettled(await lanesOf(kind, setting));
 }
 
-/** Returns how many requests of each status it sent. */
 export async function stop(): Promise<Readonly<Record<string, number>>> {
   isOver = true;
   await running;

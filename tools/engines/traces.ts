@@ -1,10 +1,17 @@
-// What a cluster leaves behind in the engines. For tests.
+// What a cluster of a test or of the benchmark leaves behind in the engines.
 
-import { createCqlClient } from "../tools/engines/cassandra.ts";
-import type { EnginesUnderTest } from "../tools/engines/under-test.fixture.ts";
+import { createCqlClient } from "./cassandra.ts";
+
+export interface UsedEngines {
+  /** Addresses of the Cassandra nodes; the first ones belong to the first region. */
+  readonly cassandra: readonly string[];
+  /** URL of each region's Elasticsearch. */
+  readonly elastic: readonly string[];
+  readonly regions: readonly string[];
+}
 
 /** Drops what the cluster with this name left in the engines. */
-export async function dropTraces(engines: EnginesUnderTest, name: string): Promise<void> {
+export async function dropTraces(engines: UsedEngines, name: string): Promise<void> {
   const [address = "", dataCenter = ""] = [engines.cassandra[0], engines.regions[0]];
   const client = createCqlClient({ address, dataCenter });
   try {

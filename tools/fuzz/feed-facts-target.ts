@@ -342,12 +342,14 @@ function untold(
   const marks = file.how === "stray" ? /[\s,;]+/g : /\s+/g;
   const one = (text: string): string => text.replaceAll(marks, " ").trim();
   const isRaw = file.how === "raw";
+  // Cut off at a line end within a text, a row looks like one without its empty fields.
+  const isEmpty = (member: string): boolean => empty.has(member) || (isRaw && isCut);
   const texts = { product_name: facts.name, short_description: facts.text, brand: facts.brand };
   for (const [member, fact] of Object.entries(texts) as [keyof typeof texts, string][]) {
     const said = one(record[member]);
     // A line end that was not quoted ends the row.
     const isBegun = isRaw && fact.includes("\n") && one(fact).startsWith(said);
-    const isDefault = empty.has(member) && said === one(defaults[member]);
+    const isDefault = isEmpty(member) && said === one(defaults[member]);
     // A record is published as it is.
     const isMarkup = file.how === "records" && /<[!\w]|&\w+;/.test(said);
     if (said !== one(fact) && !isMarkup && !isBegun && !isDefault)
@@ -356,7 +358,7 @@ function untold(
   const codes = { availability: facts.availability, gtin: facts.gtin ?? undefined, product_url: facts.url };
   for (const [member, fact] of Object.entries(codes) as [keyof typeof codes, string | undefined][]) {
     const said = record[member];
-    const isDefault = empty.has(member) && said === defaults[member];
+    const isDefault = isEmpty(member) && said === defaults[member];
     if (said !== fact && !isDefault && !(member === "gtin" && said === undefined))
       return `${member} is ${said}, not ${fact}`;
   }

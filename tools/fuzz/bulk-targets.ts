@@ -88,7 +88,7 @@ function partsOf(body: Uint8Array): Form["parts"] {
   const between = `\r\n${Buffer.from(body).toString("latin1")}`.split(`\r\n--${boundary}`).slice(1, -1);
   return between.map((part) => {
     const end = `${part}\r\n`.indexOf("\r\n\r\n");
-    const name = /name="([^"]*)"/.exec(part.slice(0, end))?.[1] ?? "";
+    const name = /; *name="([^"]*)"/i.exec(part.slice(0, end))?.[1] ?? "";
     return { name, value: part.slice(end + 4) };
   });
 }

@@ -1,21 +1,30 @@
 // Which test shows the effect of each member of a withdrawal or deletion.
 
-const route = /^POST \/v1\/publish\/[a-z-]+\/(withdraw|delete) (.*)$/;
-const file = "api/removal.test.ts";
+const routes = [
+  {
+    path: /^POST \/v1\/publish\/[a-z-]+\/(?:withdraw|delete) (.*)$/,
+    file: "api/removal.test.ts",
+    replayed: "replays its answer under the same Idempotency-Key, which publishing may use as well",
+    judged: "says what is wrong with its document or its seal, and changes nothing",
+  },
+  {
+    path: /^POST \/v1\/withdrawals (.*)$/,
+    file: "api/withdrawals.test.ts",
+    replayed: "takes records of any type out of serving, and answers each in its place",
+    judged: "refuses what is wrong with one, and does the others",
+  },
+];
 
 export function removalProofs(
   members: readonly string[],
 ): Readonly<Record<string, { readonly shownBy: string }>> {
   const proofs: Record<string, { readonly shownBy: string }> = {};
   for (const key of members) {
-    const member = route.exec(key)?.[2];
-    if (member === undefined || member === "header SVC-Sandbox-Key") continue;
-    proofs[key] = {
-      shownBy:
-        member === "header Idempotency-Key"
-          ? `${file}: replays its answer under the same Idempotency-Key, which publishing may use as well`
-          : `${file}: says what is wrong with its document or its seal, and changes nothing`,
-    };
+    for (const { path, file, replayed, judged } of routes) {
+      const member = path.exec(key)?.[1];
+      if (member === undefined || member === "header SVC-Sandbox-Key") continue;
+      proofs[key] = { shownBy: `${file}: ${member === "header Idempotency-Key" ? replayed : judged}` };
+    }
   }
   return proofs;
 }

@@ -3,7 +3,7 @@ package main
 var isAdRow = closed(map[string]member{
 	"record_id": need(isRecord), "business_uuid": need(isUUID), "type": need(is("ads")), "published_at": need(isCount), "countries": need(listOf(isCountry)),
 	"adl_origin": need(isHash), "adl_origin_cert": need(isHash), "adl_proj": need(is("ads/1")), "adl_row_sig": need(isBase64NotEmpty),
-	"adl_key_id": need(isKeyID), "ai_policy_version": need(isCount), "ai_policy_bits": need(isBits), "language": need(isText),
+	"adl_key_id": need(isKeyID), "ai_policy_version": need(isVersion), "ai_policy_bits": need(isBits), "language": need(isText),
 	"headline": need(isText), "body": need(isString), "call_to_action": maybe(isText), "display_domain": need(isText),
 	"keywords": need(listOf(isText)), "subdivisions": maybe(listOf(isText)), "adl_dest": need(isText), "adl_creative": need(listOf(isHash)),
 	"adl_origin_seal": need(isEnvelope),

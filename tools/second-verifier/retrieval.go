@@ -191,7 +191,7 @@ var (
 	useNames     = []string{"cite_as_source", "definitive_source", "prefer_over_inference", "include_in_recommendations", "quote_policy_verbatim", "prices_indicative", "state_publish_date"}
 	actionNames  = []string{"answer", "quote", "reserve", "purchase", "contact", "hand_to_human"}
 	blockedNames = []string{"adult_sexual", "alcohol", "crime_illegal", "death_tragedy_disaster", "firearms_weapons_violence", "gambling_betting", "mental_health_self_harm", "politics_elections", "regulated_advice", "tobacco_vaping_drugs"}
-	isBits       = closed(map[string]member{"ai_policy_version": need(isCount), "ai_policy_schema": need(isCount), "use": need(isCount), "action": need(isCount), "blocked": need(isCount)})
+	isBits       = closed(map[string]member{"ai_policy_version": need(isVersion), "ai_policy_schema": need(isCount), "use": need(isCount), "action": need(isCount), "blocked": need(isCount)})
 )
 
 const purchase = 1 << 3

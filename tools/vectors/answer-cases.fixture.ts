@@ -321,6 +321,12 @@ export function searchCases(world: World): readonly VectorCase[] {
       withRow({ ai_policy_bits: { ...bits, ai_policy_version: 0 } }),
       { ...fine, "rows/0": "ai_policy_bits_mismatch" },
     ),
+    one(
+      "bits of a version beyond all",
+      "The bits name an AI policy version above 2147483647.",
+      withRow({ ai_policy_bits: { ...bits, ai_policy_version: 2_147_483_648 } }),
+      { ...fine, "rows/0": "payload_malformed" },
+    ),
     one("without bits", "The bits of a row are left out.", withRow({ ai_policy_bits: undefined }), {
       ...fine,
       "rows/0": "payload_malformed",

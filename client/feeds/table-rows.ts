@@ -129,7 +129,8 @@ function joinedField(fields: readonly string[], columns: number, separator: Sepa
     const beginsRow = count(first) + separatorsAtEnd(first, separator) >= rest;
     const endsRow = count(last) + separatorsAtEnd(last, separator) >= missing;
     const completes = endsRow && (rest === 0 ? missing > 0 : beginsRow);
-    const isRowsEnd = endsRow && missing > 0 && isLikeRow(last);
+    // What begins like a row has its commas, whatever is behind them.
+    const isRowsEnd = missing > 0 && isLikeRow(last) && last.split(separator).length > missing;
     const isRow = (line: string): boolean => count(line) >= Math.max(2, columns - 1) || isLikeRow(line);
     if (completes || isRowsEnd || lines.slice(1, -1).some(isRow)) return field;
   }

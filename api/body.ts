@@ -2,7 +2,7 @@
 // before it.
 //   B1. A body must keep arriving: see `bodyTimeMs`.
 //   B2. A body that may be long counts towards what the node reads at once, from before it is read until its request is
-//       answered.
+//       answered. While it arrives, it may have to make room for others.
 //   B3. A long body is hashed as it arrives, and is in memory only once if its length was declared.
 
 import { createHash, type Hash, hash } from "node:crypto";
@@ -12,6 +12,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { type Problem, problem } from "../protocol/problem.ts";
 import type { Edge } from "./edge.ts";
 import { bodyTimeMs } from "./http-limits.ts";
+import type { Holding } from "./shared-room.ts";
 
 /** Longer bodies count towards what may be read at once; for shorter ones the limit on connections suffices. */
 const freeBytesMax = 16_384;
@@ -63,27 +64,26 @@ export function lengthFault(request: IncomingMessage, limits: BodyLimits): Probl
 }
 
 /**
- * The whole body, available at once if there is none; its bytes count towards the share of `caller`. A body longer than
+ * The whole body, available at once if there is none; its bytes count towards the share of `owner`. A body longer than
  * allowed is not read past the limit, and not at all when its length is declared. One that arrives too slowly is
- * abandoned, and so is one for which there is no room.
+ * abandoned, and so is one for which there is no room, or no longer.
  */
 export function readBody(
   request: IncomingMessage,
   limits: BodyLimits,
-  caller: string,
+  owner: string,
 ): BodyOutcome | Promise<BodyOutcome> {
   if (!hasBody(request)) return empty;
   const fault = lengthFault(request, limits);
   if (fault !== null) return { ok: false, problem: fault };
   const { promise, resolve } = Promise.withResolvers<BodyOutcome>();
-  new Arrival(request, limits, caller, resolve).begin();
+  new Arrival(request, limits, owner, resolve).begin();
   return promise;
 }
 
 class Arrival {
   readonly #request: IncomingMessage;
   readonly #limits: BodyLimits;
-  readonly #caller: string;
   readonly #resolve: (outcome: BodyOutcome) => void;
   readonly #beganAtMs = performance.now();
   /** The bytes, if their number is known in advance: no part of a long body is held twice. */
@@ -91,19 +91,19 @@ class Arrival {
   #chunks: Buffer[] = [];
   #length = 0;
   #hash: Hash | null = null;
-  readonly #rooms: (() => void)[] = [];
+  readonly #room: Holding;
   #roomLeft = freeBytesMax;
   #timer: NodeJS.Timeout | null = null;
 
   constructor(
     request: IncomingMessage,
     limits: BodyLimits,
-    caller: string,
+    owner: string,
     resolve: (outcome: BodyOutcome) => void,
   ) {
     this.#request = request;
     this.#limits = limits;
-    this.#caller = caller;
+    this.#room = limits.edge.openBody(owner, () => this.#fail(noRoom()));
     this.#resolve = resolve;
   }
 
@@ -145,12 +145,13 @@ class Arrival {
 
   readonly #onEnd = (): void => {
     this.#stop();
+    this.#room.arrived();
     const whole = this.#whole ?? joined(this.#chunks, this.#length);
     // Stripped of Buffer's own behaviour: below this layer bytes are plain.
     const bytes = new Uint8Array(whole.buffer, whole.byteOffset, this.#length);
     const hash = this.#hash;
     const sha256 = (): Uint8Array => (hash === null ? digestOf(bytes) : new Uint8Array(hash.digest()));
-    this.#resolve({ ok: true, bytes, sha256, release: () => this.#release() });
+    this.#resolve({ ok: true, bytes, sha256, release: this.#room.release });
   };
 
   readonly #onLost = (): void =>
@@ -175,22 +176,16 @@ class Arrival {
   #makeRoom(bytes: number): boolean {
     // A chunked body is assembled at its end, and briefly held twice.
     const copies = declaredLength(this.#request) === null ? 2 : 1;
-    const release = this.#limits.edge.takeBody(this.#caller, copies * bytes);
-    if (release === null) return false;
-    this.#rooms.push(release);
+    if (!this.#room.take(copies * bytes)) return false;
     this.#roomLeft += bytes;
     return true;
   }
 
   #fail(found: Problem): void {
     this.#stop();
-    this.#release();
+    this.#room.release();
     this.#request.pause();
     this.#resolve({ ok: false, problem: found });
-  }
-
-  #release(): void {
-    for (const release of this.#rooms.splice(0)) release();
   }
 
   #stop(): void {

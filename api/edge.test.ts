@@ -28,7 +28,11 @@ async function open(options: EdgeOptions): Promise<{ edge: Edge; port: number; w
   const route: Route = {
     ...{ method: "POST", path: "/", tags: [], doc: { summary: "", answers: {} } },
     handle: async (request, reply) => {
-      const body = await readBody(request.raw, { bytesMax: 1_048_576, edge }, "caller");
+      const body = await readBody(
+        request.raw,
+        { bytesMax: 1_048_576, edge },
+        request.headers.from ?? "caller",
+      );
       if (!body.ok) return send(reply, refused(body.problem));
       const digest = createHash("sha256").update(body.bytes).digest();
       expect(digest.equals(body.sha256())).toBe(true);
@@ -165,6 +169,26 @@ describe("bodies (E2)", () => {
     await expect.poll(() => [statuses(first.text()), statuses(third.text())]).toEqual([["200"], ["200"]]);
     expect([edge.usage().bodyBytes, edge.refusals.bodies]).toEqual([0, 1]);
     expect(waiting.map(({ body }) => body.length)).toEqual([200_000, 100_000]);
+  });
+
+  it("that still arrive make room for others than who holds most; those that have arrived are answered", async () => {
+    const { edge, port, waiting } = await open({ limits });
+    const lines = [await dial(port), await dial(port), await dial(port)] as const;
+    const [arriving, whole, other] = lines;
+    arriving.socket.write(post(200_000));
+    await expect.poll(() => edge.usage().bodyBytes).toBe(200_000);
+    whole.socket.write(`${post(100_000)}${"x".repeat(100_000)}`);
+    await expect.poll(() => waiting.length).toBe(1);
+    other.socket.write(rawHead("POST /", { host: "a", from: "another", "content-length": "150000" }));
+    await expect
+      .poll(() => arriving.text())
+      .toMatch(/^HTTP\/1\.1 503 .*retry-after: 2\r\n.*"reason":"bodies_in_flight"/is);
+    expect([edge.usage().bodyBytes, edge.refusals.bodies]).toEqual([250_000, 1]);
+    other.socket.write("y".repeat(150_000));
+    await expect.poll(() => waiting.length).toBe(2);
+    for (const { answer } of waiting) answer();
+    await expect.poll(() => lines.map((line) => statuses(line.text()))).toEqual([["503"], ["200"], ["200"]]);
+    await expect.poll(() => edge.usage().bodyBytes).toBe(0);
   });
 
   it("in chunks are given room as they come", async () => {

@@ -2,8 +2,8 @@
 //   E1. There are never more connections than `connectionsMax`, nor more from one address than
 //       `connectionsPerAddressMax`. When one more arrives, the longest-idle connection is closed to make room: of that
 //       address, or of the address that has most. If none is idle, the new connection is closed.
-//   E2. The bytes of bodies being read or answered stay below their bounds: a caller beyond them must retry later. Files have places
-//       of their own (file-places.ts).
+//   E2. The bytes of bodies being read or answered stay below their bounds: a caller beyond them must retry later, and one that
+//       holds much gives way to others (shared-room.ts). Files have places of their own, so bodies of batches never wait for them.
 //   E3. The bytes of answers that peers have not taken stay below their bounds: the peer that has waited for longest is
 //       disconnected. So is one that takes nothing for `answerStallMs`.
 //   E4. What trusted proxies take up counts towards the total, but not towards any address: many callers are behind
@@ -16,15 +16,15 @@ import type { EventLoop } from "../std/event-loop.ts";
 import { type AddressRange, addressBlock } from "../std/ip-address.ts";
 import { createOwnerTurns, type OwnerTurns } from "../std/owner-turns.ts";
 import { type Checks, createChecks } from "./checks.ts";
-import { FilePlaces } from "./file-places.ts";
 import { type HttpLimits, httpLimitsDefault } from "./http-limits.ts";
 import type { Connection } from "./one-at-a-time.ts";
 import { platformLoop } from "./platform-loop.ts";
+import { type Holding, SharedRoom } from "./shared-room.ts";
 
 export const edgeRefusals = {
   connections: "Connections refused or ended because there were too many.",
   address_connections: "Connections refused or ended because their address had too many.",
-  bodies: "Requests refused because too much was being read, from all callers or from their caller.",
+  bodies: "Requests refused or ended because too much was being read, from all callers or from their caller.",
   files: "Bulk files refused or ended because there were too many, of all or of their owner.",
   slow_bodies: "Requests refused because their bodies arrived too slowly or never.",
   unread_answers: "Connections ended because too much was waiting to be read, by all peers or by theirs.",
@@ -53,8 +53,8 @@ export interface Edge {
   refused(kind: EdgeRefusal): void;
   /** Admits a connection, if necessary by closing another, or closes it. */
   accept(connection: Connection): void;
-  /** Null if there is no room; otherwise a function to call when the bytes are released. */
-  takeBody(caller: string, bytes: number): (() => void) | null;
+  /** A body that takes room as it needs it. `end` is called while it arrives, if others take that room. */
+  openBody(owner: string, end: () => void): Holding;
   /** Null if there is no place for a file; otherwise a function that gives it back. `end` is called if another takes it. */
   takeFile(owner: string, end: () => void): (() => void) | null;
   /** Records how much of an answer the peer has not taken yet. */
@@ -100,8 +100,8 @@ export function createEdge(options: EdgeOptions = {}): Edge {
     return peer === null ? null : addressBlock(peer);
   };
   const connections = new ConnectionPlaces(limits, refused, ownerOf);
-  const bodies = new Shares(limits.bodyBytesMax, limits.bodyBytesPerCallerMax);
-  const files = new FilePlaces(limits);
+  const bodies = new SharedRoom(limits.bodyBytesMax, limits.bodyBytesPerCallerMax);
+  const files = new SharedRoom(limits.filesMax, limits.filesPerOwnerMax);
   const answers = new UnreadAnswers(limits, refused, ownerOf);
   return {
     limits,
@@ -119,24 +119,27 @@ export function createEdge(options: EdgeOptions = {}): Edge {
     checks: createChecks(limits, refused, loop),
     signatures: createOwnerTurns(signatureStretchMs, loop),
     accept: (connection) => connections.accept(connection),
-    takeBody: (caller, bytes) => {
-      if (!bodies.fits(caller, bytes)) {
-        refused("bodies");
-        return null;
-      }
-      bodies.add(caller, bytes);
-      return () => bodies.add(caller, -bytes);
-    },
+    openBody: (owner, end) => openIn(bodies, owner, end, () => refused("bodies")),
     takeFile: (owner, end) => {
-      const release = files.take(owner, () => {
-        refused("files");
-        end();
-      });
-      if (release === null) refused("files");
-      return release;
+      const place = openIn(files, owner, end, () => refused("files"));
+      return place.take(1) ? place.release : null;
     },
     owe: (response, bytes) => answers.owe(response, bytes),
   };
+}
+
+/** What is opened in a room that counts what it refuses or ends. */
+function openIn(room: SharedRoom, owner: string, end: () => void, refused: () => void): Holding {
+  const holding = room.open(owner, () => {
+    refused();
+    end();
+  });
+  const take = (amount: number): boolean => {
+    const isTaken = holding.take(amount);
+    if (!isTaken) refused();
+    return isTaken;
+  };
+  return { ...holding, take };
 }
 
 /** The peer of a connection, read once: null if it is a trusted proxy, or not known. */
@@ -216,19 +219,8 @@ class ConnectionPlaces {
 
 /** How much of a resource each owner has, and all together. Null counts only towards the total. */
 class Shares {
-  readonly #max: number;
-  readonly #perOwnerMax: number;
   readonly #byOwner = new Map<string, number>();
   total = 0;
-
-  constructor(max: number, perOwnerMax: number) {
-    this.#max = max;
-    this.#perOwnerMax = perOwnerMax;
-  }
-
-  fits(owner: string, bytes: number): boolean {
-    return this.total + bytes <= this.#max && this.of(owner) + bytes <= this.#perOwnerMax;
-  }
 
   of(owner: string): number {
     return this.#byOwner.get(owner) ?? 0;
@@ -250,13 +242,12 @@ class UnreadAnswers {
   readonly #ownerOf: OwnerOf;
   /** The longest-waiting peer first. */
   readonly #waiting = new Map<Socket, { readonly owner: string | null; readonly bytes: number }>();
-  readonly shares: Shares;
+  readonly shares = new Shares();
 
   constructor(limits: HttpLimits, refused: (kind: EdgeRefusal) => void, ownerOf: OwnerOf) {
     this.#limits = limits;
     this.#refused = refused;
     this.#ownerOf = ownerOf;
-    this.shares = new Shares(limits.answerBytesMax, limits.answerBytesPerAddressMax);
   }
 
   owe(response: ServerResponse, bytes: number): void {

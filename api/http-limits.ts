@@ -14,7 +14,7 @@ export interface HttpLimits {
   readonly bodyBytesPerSecondMin: number;
   /** The same for a bulk file, which is let in by a token that is valid for an hour: the longest takes little more than that. */
   readonly fileBytesPerSecondMin: number;
-  /** Bodies of more than 16 KiB being read or answered, for all callers together and for each: a key, or an address. */
+  /** Bodies of more than 16 KiB being read or answered, for all callers together and for each: a party, or an address. */
   readonly bodyBytesMax: number;
   readonly bodyBytesPerCallerMax: number;
   /** Bulk files that are taken in at once, for all owners together and for each: a business, or in a sandbox an address. */

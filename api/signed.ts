@@ -78,7 +78,8 @@ export function signedHandler<N extends string>(route: SignedRoute<N>): Route["h
       leaveBodyUnread(request, reply);
       return send(reply, forged());
     }
-    const reading = readBody(request.raw, limits, keyId);
+    // All keys of a party share what it may hold. A newcomer that is not registered yet has one key.
+    const reading = readBody(request.raw, limits, candidate.party?.uuid ?? keyId);
     const body = reading instanceof Promise ? await reading : reading;
     if (!body.ok) return refuseUnread(request, reply, body.problem);
     try {

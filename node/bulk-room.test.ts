@@ -3,7 +3,17 @@
 import { connect, type Socket } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { bulkUploadRef } from "../actors/messages/refs.ts";
-import { type AttackNode, batchBody, newBusiness, openAttackNode, publishOver } from "./attack.fixture.ts";
+import { rawHead } from "../api/raw-request.fixture.ts";
+import { freshNonce, signed } from "../api/surfaces.fixture.ts";
+import { publishBytesMax } from "../protocol/limits.ts";
+import {
+  type AttackNode,
+  batchBody,
+  newBusiness,
+  openAttackNode,
+  publishOver,
+  successorOf,
+} from "./attack.fixture.ts";
 import { boundary, fileOf, formOf, newUpload, partsOf, sendFile } from "./bulk.fixture.ts";
 import { product, type TestBusiness } from "./publishing.fixture.ts";
 
@@ -32,6 +42,19 @@ async function begin(uploadUrl: string, sent: Uint8Array | string, localAddress:
     socket.write(sent, () => resolve());
   });
   return socket;
+}
+
+/** Begins a batch of the longest that is allowed, of which nothing arrives; what is answered goes to `answers`. */
+async function beginBatch({ signingKey }: TestBusiness, answers: string[]): Promise<void> {
+  const url = node.running.urls.business_url;
+  const { host, port } = new URL(url);
+  const path = "/v1/publish/products";
+  const { headers } = await signed(url, { key: signingKey, grant: "" }, { path, tag: "svc-push", body: "x" });
+  const length = { "content-length": String(publishBytesMax) };
+  const socket = connect({ host: "127.0.0.1", port: Number(port) });
+  sockets.push(socket);
+  socket.on("error", () => {}).on("data", (bytes: Buffer) => void answers.push(bytes.toString("latin1")));
+  socket.write(rawHead(`POST ${path}`, { host, ...headers, "idempotency-key": freshNonce(), ...length }));
 }
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -68,6 +91,31 @@ describe("the room for bodies", () => {
     await node.running.services.actors.ask(ref, { type: "upload.abort", attempt: "another" });
     for (const socket of sockets.splice(0)) socket.destroy();
     await expect.poll(async () => (await sendFile(last, good)).status, { timeout: 5_000 }).toBe(201);
+  });
+
+  it("is one business's share whatever keys it has, and who holds most of it gives way to others", async () => {
+    const answers: string[] = [];
+    const told = () => answers.filter((each) => /^HTTP\/1\.1 503 .*"bodies_in_flight"/s.test(each)).length;
+    const one = await newBusiness(node);
+    const keys = [one, await successorOf(node, one), await successorOf(node, one)];
+    for (const key of keys) for (let body = 0; body < 3; body += 1) await beginBatch(key, answers);
+    // Three bodies are 96 MiB.
+    await expect.poll(told).toBe(6);
+    for (let other = 0; other < 2; other += 1) {
+      const another = await newBusiness(node);
+      for (let body = 0; body < 3; body += 1) await beginBatch(another, answers);
+    }
+    // All 256 MiB are taken, and nobody has more than the last one would have with its third body.
+    await expect.poll(told).toBe(7);
+    const honest = await newBusiness(node);
+    const records = Array.from({ length: 60 }, (_, at) =>
+      product(`b${at}`, { description: "x".repeat(3_000) }),
+    );
+    const { body } = await batchBody(honest, records);
+    expect(body.length).toBeGreaterThan(200_000);
+    expect((await publishOver(node, honest, body)).status).toBe(202);
+    await expect.poll(told).toBe(8);
+    expect(answers).toHaveLength(8);
   });
 
   it("and the places of files are nobody's for long: who holds most of them gives way to others", async () => {

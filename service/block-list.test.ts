@@ -1,3 +1,4 @@
+import { getHeapStatistics } from "node:v8";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { createBlockList } from "./block-list.ts";
@@ -30,4 +31,18 @@ it("knows who blocks a company's groups, by the highest change of each business"
       }
     }),
   );
+});
+
+it("loads whoever blocks a group with work for each of them, however many others did", () => {
+  const uuids = Array.from({ length: 8_000 }, (_, at) => `business ${at}`);
+  const allocatedBy = (count: number): number => {
+    const list = createBlockList();
+    const before = getHeapStatistics().total_allocated_bytes;
+    for (const uuid of uuids.slice(0, count)) list.put(uuid, ["g1"], 1);
+    const allocated = getHeapStatistics().total_allocated_bytes - before;
+    expect(list.blockedBusinesses({ group: "g1" })).toHaveLength(count);
+    return allocated;
+  };
+  // A copy of the list for each would be four times as much.
+  expect(allocatedBy(8_000)).toBeLessThan(3 * allocatedBy(4_000));
 });

@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { rowTable } from "../../storage/actor-store.ts";
+import { passedOverMax } from "../../storage/memory/deleted-rows.ts";
 import { ActorPartition, type Mutation, type PartitionHead } from "./actor-partition.ts";
 
 const known = (): boolean => true;
@@ -41,5 +43,17 @@ describe("a partition", () => {
     partition.cas(raise(1), "unseen", unknown);
     expect(partition.cas(raise(1), "full", unknown).applied).toBe(false);
     expect(partition.cas(raise(2), "full", unknown).applied).toBe(true);
+  });
+
+  it("fails a page that passes over more deleted rows than one commit deletes (TR1)", () => {
+    const partition = new ActorPartition("business", "a");
+    const rt = rowTable.firstKeyed;
+    const rows = Array.from({ length: passedOverMax + 2 }, (_, k) => ({ rt, k, k2: "", body: "{}" }));
+    partition.apply({ head: {}, puts: rows, deletes: [] });
+    partition.apply({ head: {}, puts: [], deletes: rows.slice(0, passedOverMax) });
+    expect(partition.select({ rt, limit: 1 }, 0)).toHaveLength(1);
+    partition.apply({ head: {}, puts: [], deletes: rows.slice(passedOverMax, passedOverMax + 1) });
+    expect(() => partition.select({ rt, limit: 1 }, 0)).toThrow(`passes over ${passedOverMax + 1} rows`);
+    expect(partition.select({ rt, after: { k: 0, k2: "" }, limit: 1 }, 0)).toEqual(rows.slice(-1));
   });
 });

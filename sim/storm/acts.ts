@@ -131,10 +131,12 @@ export function batch(
       ...{ route, path: "/v1/publish/products", tag: "svc-push", subject: sealed.pushId },
       ...{ body: sealed.body, idempotencyKey },
     });
-    const release = storm.edge.takeBody(storm.ownerOf("bodyShares", key.keyId), bytes);
-    if (release === null) return "bodies_in_flight";
+    const room = storm.edge.openBody(storm.ownerOf("bodyShares", business.uuid), () => {});
+    if (!room.take(bytes)) return "bodies_in_flight";
+    // It arrives in no time.
+    room.arrived();
     const code = await answered(stage, request);
-    release();
+    room.release();
     published(sealed.leaves.map(({ recordId }) => recordId));
     return code;
   };
@@ -159,11 +161,14 @@ function productOf(edition: number, at: number): ProductChoice {
 export function unfinishedBody(stage: Stage, owner: string): Act {
   const { storm } = stage;
   return async () => {
-    const release = storm.edge.takeBody(storm.ownerOf("bodyShares", owner), 16 * 1_048_576);
-    if (release === null) return "bodies_in_flight";
-    await pause(stage, 10_000);
-    release();
-    return "ok";
+    const ended = Promise.withResolvers<"bodies_in_flight">();
+    const room = storm.edge.openBody(storm.ownerOf("bodyShares", owner), () =>
+      ended.resolve("bodies_in_flight"),
+    );
+    if (!room.take(16 * 1_048_576)) return "bodies_in_flight";
+    const code = await Promise.race([ended.promise, pause(stage, 10_000).then(() => "ok")]);
+    room.release();
+    return code;
   };
 }
 

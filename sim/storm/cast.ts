@@ -31,7 +31,7 @@ export const hostileKinds = {
   requests: "an AI company fetches as fast as it is answered",
   checks: "a stranger has 64 connections verify",
   forgeries: "a stranger sends forged signatures over 64 connections",
-  bodies: "a business sends 16 bodies of 16 MiB that never end",
+  bodies: "three businesses send 16 bodies each of 16 MiB that never end",
 } as const;
 export type HostileKind = keyof typeof hostileKinds;
 
@@ -148,6 +148,6 @@ function hostileActs(
     requests: [{ act: fetchRecord(stage, company, recordIds), count: 16 }],
     checks: [{ act: check(stage, "198.51.100.1"), count: 64 }],
     forgeries: [{ act: forgery(stage, company), count: 64 }],
-    bodies: [{ act: unfinishedBody(stage, uuid), count: 16 }],
+    bodies: businesses.map(({ business }) => ({ act: unfinishedBody(stage, business.uuid), count: 16 })),
   };
 }

@@ -46,7 +46,7 @@ export interface StormNode {
   readonly kernel: Kernel;
   readonly thread: NodeThread;
   readonly variation: Variation;
-  readonly edge: Pick<Edge, "takeBody" | "takeFile" | "checks" | "signatures">;
+  readonly edge: Pick<Edge, "openBody" | "takeFile" | "checks" | "signatures">;
   readonly decoding: DecodingTurns;
   /** Whom a mechanism takes for the owner: in its absence, everybody who comes is another one. */
   ownerOf(mechanism: Mechanism, owner: string): string;
@@ -70,8 +70,11 @@ export function openStormNode(without: Mechanism | null): StormNode {
     after: (delayMs, run) => kernel.after(delayMs, "loop timer", run),
   };
   const limited = createEdge({ loop });
-  const edge: StormNode["edge"] =
-    without === "signatureTurns" ? { ...limited, signatures: (_, verify) => verify() } : limited;
+  const edge: StormNode["edge"] = {
+    ...limited,
+    ...(without === "signatureTurns" ? { signatures: (_, verify) => verify() } : {}),
+    ...(without === "bodyShares" ? { openBody: withoutGivingWay(limited) } : {}),
+  };
   return {
     ...{ kernel, edge, work, decoding: createDecodingTurns(), busyMs: () => busyMs },
     thread: {
@@ -95,6 +98,19 @@ export function openStormNode(without: Mechanism | null): StormNode {
       strangers += 1;
       return without === mechanism ? `${owner} ${strangers}` : owner;
     },
+  };
+}
+
+/** Bodies that make room for nobody, as if they had arrived. */
+function withoutGivingWay({ openBody }: Edge): Edge["openBody"] {
+  return (owner, end) => {
+    const room = openBody(owner, end);
+    const take = (bytes: number): boolean => {
+      const isTaken = room.take(bytes);
+      room.arrived();
+      return isTaken;
+    };
+    return { ...room, take };
   };
 }
 

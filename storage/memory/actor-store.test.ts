@@ -1,13 +1,39 @@
 import { describe, expect, it } from "vitest";
 import { actorStoreConformance, type OpenActorStore } from "../actor-store.conformance.ts";
-import { StoreError } from "../actor-store.ts";
+import { type ActorCommit, type PartitionRow, rowTable, StoreError } from "../actor-store.ts";
 import { MemoryActorStore } from "./actor-store.ts";
+import { passedOverMax } from "./deleted-rows.ts";
 
 function openMemory(store = new MemoryActorStore({ now: () => Date.now() })): OpenActorStore {
   return { store, reopen: async () => openMemory(store), close: async () => {} };
 }
 
 actorStoreConformance("the memory store", async () => openMemory());
+
+it("the memory store fails a page that passes over more deleted rows than one commit deletes (TR1)", async () => {
+  const store = new MemoryActorStore();
+  const ref = { kind: "k", id: "i" };
+  const rt = rowTable.firstKeyed;
+  await store.claim(ref, "a");
+  const commit = async (head: number, rows: Pick<ActorCommit, "puts" | "deletes">): Promise<void> => {
+    const place = {
+      ref,
+      epoch: 1,
+      expectedHead: head,
+      expectedOp: head === 0 ? "" : `o${head}`,
+      op: `o${head + 1}`,
+    };
+    expect(await store.commit({ ...place, ...rows, wakeAtMs: null })).toEqual({ status: "applied" });
+  };
+  const rows = Array.from({ length: passedOverMax + 2 }, (_, k) => ({ rt, k, k2: "", body: "{}" }));
+  await commit(0, { puts: rows, deletes: [] });
+  await commit(1, { puts: [], deletes: rows.slice(0, passedOverMax) });
+  expect(await store.readRows(ref, [{ rt, limit: 1 }])).toHaveLength(1);
+  await commit(2, { puts: [], deletes: [rows[passedOverMax] as PartitionRow] });
+  expect(() => store.readRows(ref, [{ rt, limit: 1 }])).toThrow(`passes over ${passedOverMax + 1} rows`);
+  const after = { k: 0, k2: "" };
+  expect(await store.readRows(ref, [{ rt, after, limit: 1 }])).toEqual(rows.slice(-1));
+});
 
 describe("scripted failures of the memory store", () => {
   const ref = { kind: "k", id: "i" };

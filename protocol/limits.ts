@@ -79,6 +79,8 @@ export const imageBytesMax = 2_097_152;
 /** Maximum width and height of an image of an ad in pixels, and the most pixels that it may have in all. */
 export const imageSideMax = 4_096;
 export const imagePixelsMax = 8_388_608;
+/** What the colour profile of an image has at most, in bytes, inflated where it was compressed. */
+export const colourProfileBytesMax = 1_048_576;
 /** Images that a node lets one business send in 24 hours, and how many bytes they may have together. */
 export const imagesPerDay = 500;
 export const imageBytesPerDay = 268_435_456;

@@ -15,6 +15,8 @@ export const bulkRecordsMax = 100_000;
 export const openUploadsMax = 32;
 /** How long a bulk upload takes a file: it must begin within this time. */
 export const bulkUploadValidMs = 3_600_000;
+/** How many files an upload refuses before it takes none any more. */
+export const uploadTriesMax = 5;
 /** When an upload ends that has no file: twice as long, so that a file that began at the last moment can arrive. */
 export const bulkUploadOpenMs = 7_200_000;
 /** How long a file is kept that is not imported. */
@@ -79,6 +81,8 @@ export const imageBytesMax = 2_097_152;
 /** Maximum width and height of an image of an ad in pixels, and the most pixels that it may have in all. */
 export const imageSideMax = 4_096;
 export const imagePixelsMax = 8_388_608;
+/** What the colour profile of an image has at most, in bytes, inflated where it was compressed. */
+export const colourProfileBytesMax = 1_048_576;
 /** Images that a node lets one business send in 24 hours, and how many bytes they may have together. */
 export const imagesPerDay = 500;
 export const imageBytesPerDay = 268_435_456;

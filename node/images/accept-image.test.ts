@@ -1,17 +1,19 @@
 // What is taken as an image of an ad, and by which reason anything else is refused: with real images and the real decoder.
 
 import { crc32, deflateSync } from "node:zlib";
+import sharp, { type Sharp } from "sharp";
 import { beforeAll, describe, expect, it } from "vitest";
 import { nativeCrypto } from "../../crypto/native.ts";
 import { concatBytes, utf8 } from "../../protocol/bytes.ts";
 import { hashOf } from "../../protocol/hash.ts";
 import { type ImageMediaType, imageMediaTypes } from "../../protocol/image-type.ts";
-import { imageBytesMax, imagePixelsMax, imageSideMax } from "../../protocol/limits.ts";
+import { colourProfileBytesMax, imageBytesMax, imagePixelsMax, imageSideMax } from "../../protocol/limits.ts";
 import { ok } from "../../protocol/result.ts";
 import { rubbish } from "../../protocol/rubbish.fixture.ts";
 import { createAcceptImage, createUploadImage } from "../../service/ad-images.ts";
 import type { Caller } from "../../service/caller.ts";
 import { createImageRate } from "../../service/image-rate.ts";
+import { judgeStructure } from "../../service/image-structure.ts";
 import type { ImageStore } from "../../storage/image-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import { openSqliteImageStore } from "../../storage/sqlite/image-store.ts";
@@ -235,6 +237,85 @@ describe("an image of an ad", () => {
     const extended = concatBytes(webp, utf8("abcd"), new Uint8Array([2, 0, 0, 0, 1, 1]));
     new DataView(extended.buffer).setUint32(4, extended.length - 8, true);
     expect(await outcome(extended)).toBe("image_invalid");
+  });
+
+  it("of type PNG has one colour profile at most, which inflates to a bounded length (D7)", async () => {
+    const png = of("image/png");
+    const profile = (bytes: number): Uint8Array =>
+      chunk("iCCP", concatBytes(utf8("Profile\0\0"), deflateSync(new Uint8Array(bytes))));
+    const having = (...chunks: Uint8Array[]): Uint8Array =>
+      concatBytes(png.slice(0, 33), ...chunks, png.slice(33));
+    expect(profile(30 * 1_048_576).length).toBeLessThan(32_768);
+    expect(await outcome(having(profile(30 * 1_048_576)))).toBe("image_invalid");
+    expect(await outcome(having(profile(colourProfileBytesMax + 1)))).toBe("image_invalid");
+    expect(await outcome(having(profile(colourProfileBytesMax)))).toBe("taken");
+    expect(await outcome(having(profile(128), profile(128)))).toBe("image_invalid");
+  });
+
+  it("of type JPEG has a bounded number of segments, each of a kind that is used", async () => {
+    const jpeg = of("image/jpeg");
+    const segment = (code: number, bytes: number): Uint8Array =>
+      concatBytes(Uint8Array.of(0xff, code, (bytes + 2) >> 8, (bytes + 2) & 255), new Uint8Array(bytes));
+    const having = (count: number, one: Uint8Array): Uint8Array =>
+      concatBytes(jpeg.slice(0, 2), ...many(count, one), jpeg.slice(2));
+    expect(await outcome(having(30, segment(0xef, 60_000)))).toBe("image_invalid");
+    // Application data of nobody, JPG0, JPG13, SOF5 and one that is reserved.
+    for (const code of [0xef, 0xf0, 0xfd, 0xc5, 0x02])
+      expect(judgeStructure(having(1, segment(code, 10)), "image/jpeg"), `${code}`).toBe("foreign");
+    expect(await outcome(having(40, segment(0xfe, 10)))).toBe("taken");
+    expect(await outcome(having(64, segment(0xfe, 10)))).toBe("image_invalid");
+  });
+
+  it("of type JPEG has a bounded number of scans", async () => {
+    const jpeg = new Uint8Array(await sharp(of("image/png")).jpeg({ progressive: true }).toBuffer());
+    const last = jpeg.subarray(Buffer.from(jpeg).lastIndexOf(Uint8Array.of(0xff, 0xda)), -2);
+    const scans = jpeg.filter((byte, at) => byte === 0xff && jpeg[at + 1] === 0xda).length;
+    expect(scans).toBeGreaterThan(5);
+    const having = (count: number): Uint8Array =>
+      concatBytes(jpeg.slice(0, -2), ...many(count - scans, last), jpeg.slice(-2));
+    expect(judgeStructure(having(32), "image/jpeg")).toBe("whole");
+    expect(judgeStructure(having(33), "image/jpeg")).toBe("foreign");
+  });
+
+  it("of type WebP has each chunk once, and of a bounded size", async () => {
+    const webp = new Uint8Array(await sharp(of("image/png")).webp().withExif({ IFD0: {} }).toBuffer());
+    const having = (...chunks: readonly Uint8Array[]): Uint8Array => {
+      const whole = concatBytes(webp, ...chunks);
+      new DataView(whole.buffer).setUint32(4, whole.length - 8, true);
+      return whole;
+    };
+    const riff = (type: string, bytes: number): Uint8Array => {
+      const whole = concatBytes(utf8(type), new Uint8Array(4 + bytes));
+      new DataView(whole.buffer).setUint32(4, bytes, true);
+      return whole;
+    };
+    expect(await outcome(having(...many(20, riff("EXIF", 90_000))))).toBe("image_invalid");
+    expect(await outcome(having(riff("XMP ", 90_000)))).toBe("image_invalid");
+    expect(await outcome(having(riff("EXIF", 10)))).toBe("image_invalid");
+    expect(await outcome(having(riff("VP8L", 10)))).toBe("image_invalid");
+    expect(await outcome(having(riff("XMP ", 10)))).toBe("taken");
+  });
+
+  const described = (image: Sharp): Sharp =>
+    image.withIccProfile("p3").withExif({ IFD0: { Copyright: "A bakery" } });
+  const xmp = '<x:xmpmeta xmlns:x="adobe:ns:meta/"/>';
+  it.each<readonly [string, (image: Sharp) => Sharp]>([
+    ["JPEG, progressive", (image) => image.jpeg({ progressive: true })],
+    ["JPEG, in many scans", (image) => image.jpeg({ mozjpeg: true })],
+    ["JPEG, of full colour", (image) => image.jpeg({ quality: 100, chromaSubsampling: "4:4:4" })],
+    ["JPEG, for print", (image) => image.toColourspace("cmyk").jpeg()],
+    ["JPEG, grey", (image) => image.greyscale().jpeg()],
+    ["JPEG, described", (image) => described(image).withXmp(xmp).jpeg()],
+    ["WebP without loss", (image) => image.webp({ lossless: true })],
+    ["WebP with alpha", (image) => image.ensureAlpha(0.5).webp()],
+    ["WebP with alpha, without loss", (image) => image.ensureAlpha(0.5).webp({ lossless: true })],
+    ["WebP, described", (image) => described(image.ensureAlpha(0.5)).withXmp(xmp).webp()],
+    ["PNG of 16 bits", (image) => image.toColourspace("rgb16").png()],
+    ["PNG, interlaced", (image) => image.ensureAlpha(0.5).png({ progressive: true })],
+    ["PNG with a palette", (image) => image.png({ palette: true })],
+    ["PNG, described", (image) => described(image).png()],
+  ])("may be a %s", async (_, drawn) => {
+    expect(await outcome(new Uint8Array(await drawn(sharp(of("image/png"))).toBuffer()))).toBe("taken");
   });
 
   it("is refused when there is no room for it, and taken again once there is", async () => {

@@ -3,11 +3,12 @@
 //   D1. Only the loaders of the three types exist: nothing else that libvips can read is ever parsed.
 //   D3. The dimensions are read from the head and judged before a pixel is decoded. Warnings of a decoder are faults.
 //   D5. The data of a PNG inflates to exactly its pixels: libvips stops there, and a decoder of somebody else might not.
+//   D7. The colour profile of a PNG inflates to a bounded length, which is seen before libvips looks at it.
 
-import { createInflate } from "node:zlib";
+import { createInflate, inflateSync } from "node:zlib";
 import sharp, { type Metadata, type SharpOptions } from "sharp";
 import type { ImageMediaType } from "../../protocol/image-type.ts";
-import { imagePixelsMax, imageSideMax } from "../../protocol/limits.ts";
+import { colourProfileBytesMax, imagePixelsMax, imageSideMax } from "../../protocol/limits.ts";
 import { ok, refuse } from "../../protocol/result.ts";
 import type { DecodeImage } from "../../service/ad-images.ts";
 
@@ -38,6 +39,7 @@ function restrictLibvips(): void {
 }
 
 async function decode({ bytes, type }: DecodeRequest): Promise<DecodeReply> {
+  if (type === "image/png" && !hasBoundedProfile(bytes)) return unreadable();
   const head = await headOf(bytes);
   if (head === null || head.format !== formats[type]) return unreadable();
   const { width, height } = head;
@@ -99,7 +101,6 @@ function scanlineBytes(head: DataView): number {
 
 /** See D5. The structure of the file was judged before. */
 function inflatesToPixels(bytes: Uint8Array): Promise<boolean> {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const expected = scanlineBytes(new DataView(bytes.buffer, bytes.byteOffset + 16, 13));
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const inflate = createInflate();
@@ -113,15 +114,31 @@ function inflatesToPixels(bytes: Uint8Array): Promise<boolean> {
     isBroken = true;
   });
   inflate.on("close", () => resolve(!isBroken && inflated === expected));
-  for (let at = 8; at + 12 <= bytes.length; at += 12 + view.getUint32(at)) {
-    if (view.getUint32(at + 4) === idat) inflate.write(bytes.subarray(at + 8, at + 8 + view.getUint32(at)));
-  }
+  for (const data of chunksOf(bytes, chunkTypes.IDAT)) inflate.write(data);
   inflate.end();
   return promise;
 }
 
-/** `IDAT`. */
-const idat = 0x49444154;
+/** See D7. In front of the profile are its name, a zero and the method, which is zero as well (PNG §11.3.2.3). */
+function hasBoundedProfile(bytes: Uint8Array): boolean {
+  for (const data of chunksOf(bytes, chunkTypes.iCCP)) {
+    try {
+      inflateSync(data.subarray(data.indexOf(0) + 2), { maxOutputLength: colourProfileBytesMax });
+    } catch {
+      return false;
+    }
+  }
+  return true;
+}
+
+const chunkTypes = { IDAT: 0x49444154, iCCP: 0x69434350 } as const;
+
+/** The data of all chunks of the type. */
+function* chunksOf(bytes: Uint8Array, type: number): Generator<Uint8Array> {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (let at = 8; at + 12 <= bytes.length; at += 12 + view.getUint32(at))
+    if (view.getUint32(at + 4) === type) yield bytes.subarray(at + 8, at + 8 + view.getUint32(at));
+}
 
 function unreadable() {
   return refuse("image_invalid", "The image cannot be decoded as a whole.");

@@ -37,6 +37,7 @@ import { defineJsonTable } from "../system/row-table.ts";
 import {
   addToDay,
   type CompanyRenders,
+  companyRendersOfDay,
   isOverCompanyBound,
   noRenders,
   resumesAt,
@@ -345,6 +346,7 @@ function reportOf({ id, snapshot }: View, now: Money): CampaignReport {
   return {
     ...{ business_uuid, campaign_id, currency, starts_at_ms, ends_at_ms },
     ...{ state: stateOf(now), renders: count, ads: adCount },
+    company_day_max: companyRendersOfDay(now.terms),
   };
 }
 

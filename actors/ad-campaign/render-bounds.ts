@@ -93,11 +93,19 @@ function withStatement(
 
 /** Whether a company causes more than it may with the render that it has been charged with here (RB2). */
 export function isOverCompanyBound(after: CompanyRenders, terms: CampaignTerms): boolean {
-  const ofDay = dayMax(terms);
   const atLeast = (share: number, renders: number): number => Math.max(share, renders * terms.gross_price);
   return (
-    after.of_hour > atLeast(ofDay / 10, leastRenders.companyOfHour) ||
-    after.of_day > atLeast(ofDay / 2, leastRenders.companyOfDay) ||
+    after.of_hour > atLeast(dayMax(terms) / 10, leastRenders.companyOfHour) ||
+    after.of_day > companyDayMax(terms) ||
     after.spent > atLeast(terms.budget / 2, leastRenders.company)
   );
+}
+
+/** How many renders of a day one company may cause (RB2). */
+export function companyRendersOfDay(terms: CampaignTerms): number {
+  return Math.floor(companyDayMax(terms) / terms.gross_price);
+}
+
+function companyDayMax(terms: CampaignTerms): number {
+  return Math.max(dayMax(terms) / 2, leastRenders.companyOfDay * terms.gross_price);
 }

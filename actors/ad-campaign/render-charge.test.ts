@@ -151,6 +151,7 @@ describe("what a day and one company may spend", () => {
     campaign.nowMs = midnight + 5 * hourMs;
     expect(renderOf("c1", 1)).toEqual(["company_limit"]);
     expect(renders()).toBe(240);
+    expect(campaign.send({ type: "campaign.read" })).toMatchObject({ company_day_max: 200 });
   });
 
   it("is at most half of the budget for one company, however long it takes (RB2)", () => {
@@ -184,6 +185,7 @@ describe("what a day and one company may spend", () => {
     });
     expect(renderOf("c1", 20)).toEqual(["rendered"]);
     expect(renderOf("c1", 1)).toEqual(["company_limit"]);
+    expect(campaign.send({ type: "campaign.read" })).toMatchObject({ company_day_max: 50 });
     for (const company of ["c2", "c3", "c4", "c5"]) expect(renderOf(company, 20)).toEqual(["rendered"]);
     expect(renderOf("c6", 1)).toEqual(["day_spent"]);
   });

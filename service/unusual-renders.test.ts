@@ -58,7 +58,14 @@ it("UR2: a page has a hundred campaigns, each with all of its companies, today a
   const asked: string[] = [];
   const companies = Array.from({ length: 150 }, (_, at): RendersOfCompany => {
     const { days } = company("", [today - 1, at === 149 ? 40 : 1], [today, 1]);
-    return { company: `c${String(at).padStart(3, "0")}`, renders: 1, reversed: 0, last_at_ms: 0, days };
+    return {
+      company: `c${String(at).padStart(3, "0")}`,
+      renders: 1,
+      reversed: 0,
+      clicks: 0,
+      last_at_ms: 0,
+      days,
+    };
   });
   const deps = {
     actors: rubbish({

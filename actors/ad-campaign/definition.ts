@@ -103,8 +103,8 @@ export const adCampaignActor = defineActor<"ad-campaign", typeof adCampaignMachi
     "renders.list": (_command, view) => ({
       reply: companies
         .readAll(view)
-        .map(({ k2: company, value: { renders, reversed, last_at_ms, days } }) => ({
-          ...{ company, renders, reversed, last_at_ms, days },
+        .map(({ k2: company, value: { renders, reversed, clicks, last_at_ms, days } }) => ({
+          ...{ company, renders, reversed, clicks, last_at_ms, days },
         })),
     }),
     "ads.list": (_command, view) => ({

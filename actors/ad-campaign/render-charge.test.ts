@@ -202,6 +202,7 @@ describe("what a day and one company may spend", () => {
     click("c2");
     const [c1, ...others] = campaign.send({ type: "renders.list", after: "" });
     expect(others).toEqual([]);
+    expect(c1).toMatchObject({ renders: 10, clicks: 11 });
     expect(c1?.days).toEqual(
       Array.from({ length: 8 }, (_, at) => ({ day: day + 2 + at, renders: 1, clicks: at === 7 ? 2 : 1 })),
     );
@@ -223,8 +224,14 @@ describe("what a day and one company may spend", () => {
     const last_at_ms = midnight;
     const day = midnight / (24 * hourMs);
     expect(campaign.send({ type: "renders.list", after: "" })).toEqual([
-      { company: "c1", renders: 40, reversed: 40, last_at_ms, days: [{ day, renders: 40, clicks: 0 }] },
-      { company: "c2", renders: 3, reversed: 0, last_at_ms, days: [{ day, renders: 3, clicks: 0 }] },
+      {
+        ...{ company: "c1", renders: 40, reversed: 40, clicks: 0, last_at_ms },
+        days: [{ day, renders: 40, clicks: 0 }],
+      },
+      {
+        ...{ company: "c2", renders: 3, reversed: 0, clicks: 0, last_at_ms },
+        days: [{ day, renders: 3, clicks: 0 }],
+      },
     ]);
     expect(campaign.send({ type: "renders.list", after: "c1" })).toHaveLength(1);
     expect(renders()).toBe(43);

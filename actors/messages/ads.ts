@@ -84,6 +84,7 @@ export interface RendersOfCompany {
   /** Those that were reversed included. */
   readonly renders: number;
   readonly reversed: number;
+  readonly clicks: number;
   readonly last_at_ms: number;
   /** The newest days on which it rendered or was clicked, oldest first. */
   readonly days: readonly DayOfCompany[];

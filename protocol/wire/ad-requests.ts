@@ -181,6 +181,7 @@ export const campaignRenders = named(
           company_uuid: uuid,
           renders: countOfRenders,
           reversed: described(countOfRenders, "Those that operators reversed: they cost nothing."),
+          clicks: described(countOfRenders, "Of its renders, how many it said were followed."),
           last_rendered_at: timestamp,
         }),
       ),

@@ -26,6 +26,7 @@ export interface Modules {
   readonly "sections/transport.ts": typeof import("./sections/transport.ts");
   readonly "serve.ts": typeof import("./serve.ts");
   readonly "storm/hostile.ts": typeof import("./storm/hostile.ts");
+  readonly "storm/steps.ts": typeof import("./storm/steps.ts");
   readonly "work.ts": typeof import("./work.ts");
 }
 export type ModulePath = keyof Modules;

@@ -2,9 +2,11 @@
 
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
+import { formed } from "../client/answer-form.ts";
 import type { Envelope } from "../client/business-answers.ts";
 import { ownersPasskey } from "../node/sandbox/decide-hold.ts";
 import { sealAlone } from "../node/sandbox/seal-alone.ts";
+import { poolAnswer } from "../protocol/wire/ad-requests.ts";
 import { jsonOption } from "./business-options.ts";
 import { type Arguments, type Command, type CommandContext, onlyArgument } from "./command.ts";
 import { connect, connectionOptions, homeOf, loadSandbox } from "./connection.ts";
@@ -86,12 +88,13 @@ async function runPool(args: Arguments, context: CommandContext): Promise<ExitCo
   if (keywords.length === 0) throw new UsageError("Name at least one subject. See: svc help ads pool");
   const { client } = await connect("ai_company", args, context);
   const [limit, session] = [args.text("limit"), args.text("session")];
-  const { text, body } = await client.adPool({
+  const answer = await client.adPool({
     ...{ country: args.text("country") ?? "US", keywords },
     sort_by: args.text("sort") ?? "net_price:desc,random:asc",
     ...(limit === null ? {} : { limit: Number(limit) }),
     ...(session === null ? {} : { session_ref: session }),
   });
+  const { text, body } = formed(poolAnswer, answer);
   const { terminal } = context;
   if (args.flag("json")) {
     terminal.write(`${text}\n`);

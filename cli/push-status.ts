@@ -1,6 +1,5 @@
 // `svc push-status`: shows how far the service has processed one pushed batch.
 
-import { formed } from "../client/answer-form.ts";
 import type { PublishOutcome, PushStatus } from "../client/service-client.ts";
 import { type Arguments, type Command, type CommandContext, onlyArgument } from "./command.ts";
 import { connect, connectionOptions } from "./connection.ts";
@@ -29,8 +28,7 @@ async function runPushStatus(args: Arguments, context: CommandContext): Promise<
   const pushId = onlyArgument(args, pushStatus);
   const { client } = await connect("business", args, context);
   const outcome = args.text("outcome");
-  const read = await client.pushStatus(pushId, outcome === null ? {} : { outcome });
-  const { body, text } = formed("pushStatus", read);
+  const { body, text } = await client.pushStatus(pushId, outcome === null ? {} : { outcome });
   if (args.flag("json")) context.terminal.write(`${text}\n`);
   else showStatus(context.terminal, body);
   return body.state === "failed" || body.state === "held" ? exitCodes.negative : exitCodes.done;

@@ -1,6 +1,5 @@
 // `svc terms`: the terms of AI companies. `svc terms agree`: agreeing to a version of them.
 
-import { formed } from "../client/answer-form.ts";
 import type { Arguments, Command, CommandContext } from "./command.ts";
 import { connect, connectionOptions } from "./connection.ts";
 import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
@@ -32,7 +31,7 @@ export const termsAgree: Command = {
 async function runTerms(args: Arguments, context: CommandContext): Promise<ExitCode> {
   const query = queryOf(args.positionals);
   const { client } = await connect("ai_company", args, context);
-  const { body, text } = formed("terms", await client.terms(query));
+  const { body, text } = await client.terms(query);
   const { terminal } = context;
   if (args.flag("json")) {
     terminal.write(`${text}\n`);

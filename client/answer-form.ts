@@ -2,25 +2,14 @@
 // does not know, so only what is there is looked at: members that must be present, and the kinds of their values.
 
 import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
-import { attemptsPage } from "../protocol/wire/attempts.ts";
-import { cataloguePage } from "../protocol/wire/catalogue.ts";
-import { pushStatus } from "../protocol/wire/push.ts";
-import { searchAnswer } from "../protocol/wire/retrieval.ts";
-import { termsAnswer } from "../protocol/wire/terms.ts";
+import type { Shape } from "../protocol/shape.ts";
 import { isObject } from "../std/is-object.ts";
-import { type JsonAnswer, unexpectedAnswer } from "./json-answer.ts";
+import { type JsonAnswer, jsonAnswer, type TextAnswer, unexpectedAnswer } from "./json-answer.ts";
 
-const forms = {
-  search: searchAnswer,
-  pushStatus,
-  catalogue: cataloguePage,
-  attempts: attemptsPage,
-  terms: termsAnswer,
-} as const;
-
-/** The answer itself. Throws {@link SvcProblemError} for one of another form. */
-export function formed<T>(form: keyof typeof forms, answer: JsonAnswer<T>): JsonAnswer<T> {
-  if (hasForm(forms[form].schema, answer.body as JsonValue)) return answer;
+/** The answer as JSON of this form. Throws {@link SvcProblemError} for another one. */
+export function formed<T>(shape: Shape<T>, answer: TextAnswer): JsonAnswer<T> {
+  const read = jsonAnswer<T>(answer);
+  if (hasForm(shape.schema, read.body as JsonValue)) return read;
   throw unexpectedAnswer(
     answer.status,
     "The answer does not have the form that this request is answered in.",
@@ -29,12 +18,18 @@ export function formed<T>(form: keyof typeof forms, answer: JsonAnswer<T>): Json
 
 function hasForm(schema: JsonObject, value: JsonValue | undefined): boolean {
   if (value === undefined) return false;
-  const { anyOf, type, properties = {}, required = [], items } = schema;
+  const { allOf, anyOf, type, properties = {}, additionalProperties: others, required = [], items } = schema;
+  if (Array.isArray(allOf)) return allOf.every((each) => hasForm(each as JsonObject, value));
   if (Array.isArray(anyOf)) return anyOf.some((each) => hasForm(each as JsonObject, value));
   if (typeof type === "string" && !isOfType(type, value)) return false;
   if (Array.isArray(value))
     return !isObject(items) || value.every((item) => hasForm(items as JsonObject, item as JsonValue));
   if (!isObject(value)) return true;
+  if (
+    isObject(others) &&
+    !Object.values(value).every((each) => hasForm(others as JsonObject, each as JsonValue))
+  )
+    return false;
   const members = Object.entries(properties as Readonly<Record<string, JsonObject>>);
   return members.every(([name, each]) =>
     Object.hasOwn(value, name)

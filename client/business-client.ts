@@ -7,9 +7,34 @@ import { exactMember } from "../protocol/exact-member.ts";
 import { type CollectionName, collectionNames } from "../protocol/identifiers.ts";
 import { type ImageMediaType, imageMediaTypes, imageTypeOf } from "../protocol/image-type.ts";
 import { imageBytesMax } from "../protocol/limits.ts";
-import type { AdAnswer, CampaignAnswer, RemovedAdAnswer } from "../protocol/wire/ad-requests.ts";
-import type { InlineOutcome, PushStatus, SealContext } from "../protocol/wire/push.ts";
-import type { BulkClient, UploadedFile } from "./bulk.ts";
+import { either, type Shape } from "../protocol/shape.ts";
+import { adImage } from "../protocol/wire/ad-images.ts";
+import {
+  type AdAnswer,
+  adAnswer,
+  type CampaignAnswer,
+  campaignAnswer,
+  type RemovedAdAnswer,
+  removedAdAnswer,
+} from "../protocol/wire/ad-requests.ts";
+import { dailyAnalytics, demand, whoIsAsking } from "../protocol/wire/analytics.ts";
+import { attemptsPage } from "../protocol/wire/attempts.ts";
+import { bulkUpload, uploadedFile } from "../protocol/wire/bulk.ts";
+import { cataloguePage, catalogueRecord } from "../protocol/wire/catalogue.ts";
+import { domainsAnswer } from "../protocol/wire/domains.ts";
+import {
+  heldPushes,
+  type InlineOutcome,
+  inlineOutcome,
+  type PushStatus,
+  pushStatus,
+  type SealContext,
+  sealContext,
+} from "../protocol/wire/push.ts";
+import { removalAnswer, withdrawalsAnswer } from "../protocol/wire/removal.ts";
+import { fileValidation, validationOutcome } from "../protocol/wire/validation.ts";
+import { formed } from "./answer-form.ts";
+import type { BulkClient } from "./bulk.ts";
 import type {
   AdImage,
   AttemptsPage,
@@ -25,7 +50,7 @@ import type {
   WithdrawalsAnswer,
 } from "./business-answers.ts";
 import { SvcProblemError } from "./errors.ts";
-import { type JsonAnswer, jsonAnswer, jsonBody, unexpectedAnswer } from "./json-answer.ts";
+import { type JsonAnswer, jsonBody, unexpectedAnswer } from "./json-answer.ts";
 import type { RequestToSend, Sender } from "./sender.ts";
 
 /** The types of records. */
@@ -136,14 +161,16 @@ const uploadTimeoutMs = 1_800_000;
 
 type Send = (request: Omit<RequestToSend, "url"> & { readonly path: string }) => ReturnType<Sender>;
 
-type Post = <T>(path: string, request: Posted) => Promise<JsonAnswer<T>>;
+type Post = <T>(shape: Shape<T>, path: string, request: Posted) => Promise<JsonAnswer<T>>;
 
 function adMethods(post: Post): Pick<BusinessClient, "publishAd" | "removeAd"> {
   return {
     publishAd: (record, seal) =>
-      post("/v1/ads/records", { body: jsonBody({ record_base64: toBase64(record), seal }) }),
+      post(either(campaignAnswer, adAnswer), "/v1/ads/records", {
+        body: jsonBody({ record_base64: toBase64(record), seal }),
+      }),
     removeAd: ({ campaignId, document, seal }) =>
-      post("/v1/ads/remove", {
+      post(removedAdAnswer, "/v1/ads/remove", {
         body: jsonBody({ campaign_id: campaignId, document_base64: toBase64(document), seal }),
       }),
   };
@@ -152,13 +179,13 @@ function adMethods(post: Post): Pick<BusinessClient, "publishAd" | "removeAd"> {
 function removalMethods(post: Post): Pick<BusinessClient, "remove" | "withdraw"> {
   return {
     remove: ({ type, action, document, seal, idempotencyKey }) =>
-      post(`/v1/publish/${type}/${action}`, {
+      post(removalAnswer, `/v1/publish/${type}/${action}`, {
         body: jsonBody({ document_base64: toBase64(document), seal }),
         idempotencyKey,
       }),
     withdraw: ({ withdrawals, idempotencyKey }) => {
       const sent = withdrawals.map(({ document, seal }) => ({ document_base64: toBase64(document), seal }));
-      return post("/v1/withdrawals", {
+      return post(withdrawalsAnswer, "/v1/withdrawals", {
         body: jsonBody({ withdrawals: sent }),
         idempotencyKey,
         timeoutMs: publishTimeoutMs,
@@ -169,10 +196,11 @@ function removalMethods(post: Post): Pick<BusinessClient, "remove" | "withdraw">
 
 /** `send` reaches the business surface, `sender` any address. */
 export function businessMethods(send: Send, sender: Sender): BusinessClient {
-  const get = async <T>(path: string): Promise<JsonAnswer<T>> =>
-    jsonAnswer(await send({ method: "GET", path, tag: "svc-business-read" }));
-  const post = async <T>(path: string, request: Posted): Promise<JsonAnswer<T>> =>
-    jsonAnswer(
+  const get = async <T>(shape: Shape<T>, path: string): Promise<JsonAnswer<T>> =>
+    formed(shape, await send({ method: "GET", path, tag: "svc-business-read" }));
+  const post: Post = async (shape, path, request) =>
+    formed(
+      shape,
       await send({
         method: "POST",
         path,
@@ -185,31 +213,34 @@ export function businessMethods(send: Send, sender: Sender): BusinessClient {
   const push = (pushId: string): string => `/v1/pushes/${encodeURIComponent(pushId)}`;
   const timeoutMs = publishTimeoutMs;
   return {
-    sealContext: () => get("/v1/seal-context"),
-    publishProducts: (request) => post("/v1/publish/products", { ...request, timeoutMs }),
-    validateProducts: (request) => post("/v1/publish/products?validate_only=true", { ...request, timeoutMs }),
-    pushStatus: (pushId, page = {}) => get(`${push(pushId)}${queryOf(page)}`),
-    cancelPush: (pushId) => post(`${push(pushId)}/cancel`, { body: null }),
-    decideHold: (pushId, decision) => post(`${push(pushId)}/hold`, { body: jsonBody({ decision }) }),
-    holdsPage: (query = {}) => get(`/v1/holds${queryOf(query)}`),
+    sealContext: () => get(sealContext, "/v1/seal-context"),
+    publishProducts: (request) =>
+      post(either(inlineOutcome, pushStatus), "/v1/publish/products", { ...request, timeoutMs }),
+    validateProducts: (request) =>
+      post(validationOutcome, "/v1/publish/products?validate_only=true", { ...request, timeoutMs }),
+    pushStatus: (pushId, page = {}) => get(pushStatus, `${push(pushId)}${queryOf(page)}`),
+    cancelPush: (pushId) => post(pushStatus, `${push(pushId)}/cancel`, { body: null }),
+    decideHold: (pushId, decision) =>
+      post(pushStatus, `${push(pushId)}/hold`, { body: jsonBody({ decision }) }),
+    holdsPage: (query = {}) => get(heldPushes, `/v1/holds${queryOf(query)}`),
     ...removalMethods(post),
-    cataloguePage: (query = {}) => get(`/v1/catalogue${queryOf(query)}`),
+    cataloguePage: (query = {}) => get(cataloguePage, `/v1/catalogue${queryOf(query)}`),
     catalogueRecord: async (id) => {
-      const answer = await get<CatalogueRecord>(`/v1/catalogue/${encodeURIComponent(id)}`);
+      const answer = await get(catalogueRecord, `/v1/catalogue/${encodeURIComponent(id)}`);
       const recordText = exactMember(answer.text, "record");
       if (recordText === null) throw unexpectedAnswer(answer.status, "The answer does not contain a record.");
       return { ...answer, recordText };
     },
-    attemptsPage: (query = {}) => get(`/v1/push-attempts${queryOf(query)}`),
-    domains: () => get("/v1/domains"),
+    attemptsPage: (query = {}) => get(attemptsPage, `/v1/push-attempts${queryOf(query)}`),
+    domains: () => get(domainsAnswer, "/v1/domains"),
     ...adMethods(post),
     uploadImage: async (bytes) =>
-      post("/v1/ads/images", { body: bytes, mediaType: mediaTypeOf(bytes), timeoutMs }),
-    dailyAnalytics: (query = {}) => get(`/v1/analytics/daily${queryOf(query)}`),
-    whoIsAsking: (query = {}) => get(`/v1/analytics/who-is-asking${queryOf(query)}`),
-    demand: (query) => get(`/v1/analytics/demand${queryOf(query)}`),
+      post(adImage, "/v1/ads/images", { body: bytes, mediaType: mediaTypeOf(bytes), timeoutMs }),
+    dailyAnalytics: (query = {}) => get(dailyAnalytics, `/v1/analytics/daily${queryOf(query)}`),
+    whoIsAsking: (query = {}) => get(whoIsAsking, `/v1/analytics/who-is-asking${queryOf(query)}`),
+    demand: (query) => get(demand, `/v1/analytics/demand${queryOf(query)}`),
     requestUpload: ({ type, idempotencyKey }) =>
-      post("/v1/bulk-uploads", { body: jsonBody({ record_type: type }), idempotencyKey }),
+      post(bulkUpload, "/v1/bulk-uploads", { body: jsonBody({ record_type: type }), idempotencyKey }),
     sendFile: async (upload, file) => {
       const { bytes, ...sent } = { bytes: file.size, ...upload };
       if (bytes > sent.max_bytes) throw tooLarge(bytes, sent.max_bytes);
@@ -217,16 +248,16 @@ export function businessMethods(send: Send, sender: Sender): BusinessClient {
         ...{ method: "POST", url: sent.upload_url, tag: null, timeoutMs: uploadTimeoutMs },
         body: formOf(sent, file),
       });
-      return jsonAnswer<UploadedFile>(answer).body;
+      return formed(uploadedFile, answer).body;
     },
     importFile: ({ uploadId, batchSeal, idempotencyKey }) =>
-      post("/v1/bulk-imports", {
+      post(pushStatus, "/v1/bulk-imports", {
         body: jsonBody({ upload_id: uploadId, batch_seal: batchSeal }),
         idempotencyKey,
         timeoutMs,
       }),
     validateImport: ({ uploadId, batchSeal, idempotencyKey }, page = {}) =>
-      post(`/v1/bulk-imports${queryOf({ validate_only: "true", ...page })}`, {
+      post(fileValidation, `/v1/bulk-imports${queryOf({ validate_only: "true", ...page })}`, {
         body: jsonBody({ upload_id: uploadId, batch_seal: batchSeal }),
         idempotencyKey,
         timeoutMs,

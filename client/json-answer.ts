@@ -12,12 +12,14 @@ export interface JsonAnswer<T> {
   readonly requestHash: string | null;
 }
 
+export type TextAnswer = Pick<ServiceAnswer, "text" | "status" | "requestHash">;
+
 export function jsonBody(value: object): Uint8Array {
   return utf8(JSON.stringify(value));
 }
 
 /** Throws {@link SvcProblemError} for an answer that is not JSON. */
-export function jsonAnswer<T>({ text, status, requestHash }: ServiceAnswer): JsonAnswer<T> {
+export function jsonAnswer<T>({ text, status, requestHash }: TextAnswer): JsonAnswer<T> {
   try {
     return { body: JSON.parse(text) as T, text, status, requestHash };
   } catch {

@@ -1,6 +1,5 @@
 // Answers of many pages as async iterators: a page is asked for when the last one has been taken.
 
-import { formed } from "./answer-form.ts";
 import type { CatalogueEntry, HeldPush, PushAttempt } from "./business-answers.ts";
 import type { AttemptsQuery, BusinessClient, CatalogueQuery } from "./business-client.ts";
 import { type Patience, retryUntil } from "./retry-until.ts";
@@ -33,7 +32,7 @@ export function catalogueEntries(
   query: Omit<CatalogueQuery, "cursor"> = {},
 ): AsyncGenerator<CatalogueEntry, void> {
   return pages(patience, async (cursor) => {
-    const { body } = formed("catalogue", await client.cataloguePage({ ...query, ...from(cursor) }));
+    const { body } = await client.cataloguePage({ ...query, ...from(cursor) });
     return { items: body.entries, next: body.next_cursor };
   });
 }
@@ -45,7 +44,7 @@ export function pushAttempts(
   query: Omit<AttemptsQuery, "cursor"> = {},
 ): AsyncGenerator<PushAttempt, void> {
   return pages(patience, async (cursor) => {
-    const { body } = formed("attempts", await client.attemptsPage({ ...query, ...from(cursor) }));
+    const { body } = await client.attemptsPage({ ...query, ...from(cursor) });
     return { items: body.attempts, next: body.next_cursor };
   });
 }

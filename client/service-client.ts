@@ -3,23 +3,45 @@
 
 import { utf8 } from "../protocol/bytes.ts";
 import { exactMember } from "../protocol/exact-member.ts";
-import type {
-  ClickAnswer,
-  ClickRequest,
-  PoolAnswer,
-  PoolRequest,
-  RenderAnswer,
-  RenderRequest,
+import type { Shape } from "../protocol/shape.ts";
+import {
+  type ClickAnswer,
+  type ClickRequest,
+  clickAnswer,
+  type PoolAnswer,
+  type PoolRequest,
+  type RenderAnswer,
+  type RenderRequest,
+  renderAnswer,
 } from "../protocol/wire/ad-requests.ts";
-import type { AllowanceAnswer, StatementAnswer } from "../protocol/wire/allowance.ts";
-import type { EntitlementAnswer } from "../protocol/wire/entitlement.ts";
-import type { CompanyEvent, CompanyEvents } from "../protocol/wire/events.ts";
-import type { ListingAnswer, ListingBody } from "../protocol/wire/key-directory.ts";
+import {
+  type AllowanceAnswer,
+  allowanceAnswer,
+  type StatementAnswer,
+  statementAnswer,
+} from "../protocol/wire/allowance.ts";
+import { type EntitlementAnswer, entitlementAnswer } from "../protocol/wire/entitlement.ts";
+import { type CompanyEvent, type CompanyEvents, companyEvents } from "../protocol/wire/events.ts";
+import { type ListingAnswer, type ListingBody, listingAnswer } from "../protocol/wire/key-directory.ts";
 import type { InlineOutcome, PublishOutcome, PushStatus, RecordFault } from "../protocol/wire/push.ts";
-import type { OwnReceipt, ReceiptsAnswer, UsageAnswer, UsageLine } from "../protocol/wire/receipts.ts";
+import {
+  type OwnReceipt,
+  type ReceiptsAnswer,
+  receiptsAnswer,
+  type UsageAnswer,
+  type UsageLine,
+  usageAnswer,
+} from "../protocol/wire/receipts.ts";
 import type { FetchedRecord, SearchAnswer } from "../protocol/wire/retrieval.ts";
-import type { AgreementAnswer, AgreementBody, TermsAnswer } from "../protocol/wire/terms.ts";
+import {
+  type AgreementAnswer,
+  type AgreementBody,
+  agreementAnswer,
+  type TermsAnswer,
+  termsAnswer,
+} from "../protocol/wire/terms.ts";
 import type { VerifyAnswer, VerifyRequest } from "../protocol/wire/verify.ts";
+import { formed } from "./answer-form.ts";
 import { type BusinessClient, businessMethods, queryOf } from "./business-client.ts";
 import { type JsonAnswer, jsonAnswer, jsonBody, unexpectedAnswer } from "./json-answer.ts";
 import { createSender, type RequestToSend, type SenderOptions, type ServiceAnswer } from "./sender.ts";
@@ -140,7 +162,10 @@ export interface SvcClient extends BusinessClient {
 
 export type Surface = "retrieval" | "business" | "verification";
 
-/** Every method rejects with {@link SvcProblemError} or {@link SvcConnectionError}. */
+/**
+ * Every method rejects with {@link SvcProblemError} or {@link SvcConnectionError}. An answer of another form than is asked for is refused,
+ * but of a search, a fetch, a pool and a verification, which the tool server passes on byte for byte.
+ */
 export function createSvcClient(options: SvcClientOptions): SvcClient {
   const sender = createSender(options);
   const bases = {
@@ -153,48 +178,41 @@ export function createSvcClient(options: SvcClientOptions): SvcClient {
     if (base === null) throw new Error(`The client has no address of the ${surface} surface.`);
     return sender({ ...request, url: `${base}${path}` });
   };
-  const read = async <T>(surface: Surface, request: Omit<RequestToSend, "url"> & { readonly path: string }) =>
-    jsonAnswer<T>(await send(surface, request));
-  const get = <T>(path: string, query: object) =>
-    read<T>("retrieval", { method: "GET", path: `${path}${queryOf(query)}`, tag: "svc-retrieval" });
-  const post = <T>(path: string, body: object) =>
-    read<T>("retrieval", { method: "POST", path, tag: "svc-retrieval", body: jsonBody(body) });
+  const ask = (method: "GET" | "POST", path: string, body?: object) =>
+    send("retrieval", {
+      ...{ method, path, tag: "svc-retrieval" },
+      ...(body === undefined ? {} : { body: jsonBody(body) }),
+    });
+  const get = async <T>(shape: Shape<T>, path: string, query: object) =>
+    formed(shape, await ask("GET", `${path}${queryOf(query)}`));
+  const post = async <T>(shape: Shape<T>, path: string, body: object) =>
+    formed(shape, await ask("POST", path, body));
   return {
     ...businessMethods((request) => send("business", request), sender),
     send,
-    search: (request) =>
-      read("retrieval", {
-        method: "POST",
-        path: "/v1/search",
-        tag: "svc-retrieval",
-        body: jsonBody(request),
-      }),
-    fetchRecord: async (recordId) => {
-      const path = `/v1/records/${encodeURIComponent(recordId)}`;
-      return recordAnswer(await read("retrieval", { method: "GET", path, tag: "svc-retrieval" }));
+    search: async (request) => jsonAnswer(await ask("POST", "/v1/search", request)),
+    fetchRecord: async (recordId) =>
+      recordAnswer(jsonAnswer(await ask("GET", `/v1/records/${encodeURIComponent(recordId)}`))),
+    eventsPage: (query = {}) => get(companyEvents, "/v1/events", query),
+    receiptsPage: (query = {}) => get(receiptsAnswer, "/v1/receipts", query),
+    ownReceipt: (retrievalId) => get(receiptsAnswer, "/v1/receipts", { retrieval_id: retrievalId }),
+    usage: (query = {}) => get(usageAnswer, "/v1/usage", query),
+    terms: (query = {}) => get(termsAnswer, "/v1/terms", query),
+    agreeToTerms: (agreement) => post(agreementAnswer, "/v1/terms/agreements", agreement),
+    entitlement: () => get(entitlementAnswer, "/v1/entitlement", {}),
+    allowance: () => get(allowanceAnswer, "/v1/allowance", {}),
+    statement: (month) => get(statementAnswer, statementPath(month), {}),
+    statementCsv: (month) => ask("GET", `${statementPath(month)}/csv`),
+    adPool: async (request) => jsonAnswer(await ask("POST", "/v1/ads/pool", request)),
+    renderAd: (request) => post(renderAnswer, "/v1/ads/render", request),
+    clickAd: (request) => post(clickAnswer, "/v1/ads/click", request),
+    chooseListing: (choice) => post(listingAnswer, "/v1/key-directory/listing", choice),
+    verificationRead: async (path) =>
+      jsonAnswer(await send("verification", { method: "GET", path, tag: null })),
+    verify: async (request) => {
+      const asked = { method: "POST", path: "/v1/verify", tag: null, body: jsonBody(request) } as const;
+      return jsonAnswer(await send("verification", asked));
     },
-    eventsPage: (query = {}) => get("/v1/events", query),
-    receiptsPage: (query = {}) => get("/v1/receipts", query),
-    ownReceipt: (retrievalId) => get("/v1/receipts", { retrieval_id: retrievalId }),
-    usage: (query = {}) => get("/v1/usage", query),
-    terms: (query = {}) => get("/v1/terms", query),
-    agreeToTerms: (agreement) => post("/v1/terms/agreements", agreement),
-    entitlement: () => get("/v1/entitlement", {}),
-    allowance: () => get("/v1/allowance", {}),
-    statement: (month) => get(statementPath(month), {}),
-    statementCsv: (month) =>
-      send("retrieval", { method: "GET", path: `${statementPath(month)}/csv`, tag: "svc-retrieval" }),
-    adPool: (request) => post("/v1/ads/pool", request),
-    renderAd: (request) => post("/v1/ads/render", request),
-    clickAd: (request) => post("/v1/ads/click", request),
-    chooseListing: (choice) =>
-      read("retrieval", {
-        ...{ method: "POST", path: "/v1/key-directory/listing", tag: "svc-retrieval" },
-        body: jsonBody(choice),
-      }),
-    verificationRead: (path) => read("verification", { method: "GET", path, tag: null }),
-    verify: (request) =>
-      read("verification", { method: "POST", path: "/v1/verify", tag: null, body: jsonBody(request) }),
   };
 }
 

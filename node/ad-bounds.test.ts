@@ -3,7 +3,7 @@
 
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { contractFetch } from "../api/contract.fixture.ts";
 import { newCaller, type TestCaller } from "../api/surfaces.fixture.ts";
 import { signedIn } from "../ops/sign-in.fixture.ts";
@@ -26,6 +26,9 @@ beforeAll(async () => {
 });
 afterAll(() => node.close());
 
+/** Of the last render. */
+let click_token: unknown = null;
+
 /** Renders every item of pools of new conversations; returns how many were confirmed, and why others were not. */
 async function renderAll(caller: TestCaller | undefined, pools: number) {
   const outcomes: Record<string, number> = {};
@@ -37,6 +40,7 @@ async function renderAll(caller: TestCaller | undefined, pools: number) {
       const { json } = await state(node, caller as TestCaller, "render", { render_token, format: "card" });
       const outcome = String(json["reason"] ?? json["code"] ?? "rendered");
       outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+      click_token = json["click_token"];
     }
   }
   return outcomes;
@@ -46,16 +50,20 @@ it("spends a small part of it, and takes nothing from others; its advertiser see
   // At most 20 renders an hour: the campaign may cost some 70 a day, of which a tenth is less.
   expect(await renderAll(callers[0], 12)).toEqual({ rendered: 20, company_limit: 40 });
   expect(await renderAll(callers[1], 1)).toEqual({ rendered: 5 });
+  const clicked = await state(node, callers[1] as TestCaller, "click", { click_token });
+  expect(clicked.status).toBe(200);
   const path = "/v1/ads/campaigns/spring";
-  const own = await readOver(node, advertiser.business, path);
   const last_rendered_at: unknown = expect.any(String);
-  expect(own.json).toEqual({
-    ...{ campaign_id: "spring", state: "running", renders: 25, next_after: null },
-    companies: [
-      { company_uuid: thief, renders: 20, reversed: 0, last_rendered_at },
-      { company_uuid: honest, renders: 5, reversed: 0, last_rendered_at },
-    ],
-  });
+  // The campaign is told of a click by the pool, a moment later.
+  const told = async () =>
+    expect((await readOver(node, advertiser.business, path)).json).toEqual({
+      ...{ campaign_id: "spring", state: "running", renders: 25, next_after: null },
+      companies: [
+        { company_uuid: thief, renders: 20, reversed: 0, clicks: 0, last_rendered_at },
+        { company_uuid: honest, renders: 5, reversed: 0, clicks: 1, last_rendered_at },
+      ],
+    });
+  await vi.waitFor(told, { timeout: 20_000 });
   expect((await readOver(node, advertiser.business, "/v1/ads/campaigns/winter")).status).toBe(404);
   expect((await readOver(node, advertiser.business, `${path}?after=x`)).json["pointer"]).toBe("/query/after");
 

@@ -55,11 +55,15 @@ export async function moneyExamples({
   const { json } = await ask(base, company, { path: "/v1/ads/render", body: JSON.stringify(render) });
   const click = { click_token: json["click_token"] };
   await ask(base, company, { path: "/v1/ads/click", body: JSON.stringify(click) });
-  await ask(
-    node.running.urls.business_url,
-    { key: advertiser.business.signingKey, grant: "" },
-    { path: "/v1/ads/campaigns/spring", route: "/v1/ads/campaigns/:campaign_id", tag: "svc-business-read" },
-  );
+  await vi.waitFor(async () => {
+    const { json: told } = await ask(
+      node.running.urls.business_url,
+      { key: advertiser.business.signingKey, grant: "" },
+      { path: "/v1/ads/campaigns/spring", route: "/v1/ads/campaigns/:campaign_id", tag: "svc-business-read" },
+    );
+    const [found] = told["companies"] as readonly { readonly clicks: number }[];
+    if (found?.clicks !== 1) throw new Error("The campaign was not told of the click yet.");
+  });
   const campaign = `/ops/campaigns/${advertiser.uuid}/spring`;
   const route = "/ops/campaigns/:business_uuid/:campaign_id";
   await askOps(campaign, route);

@@ -96,7 +96,8 @@ function shown({
   company,
   renders,
   reversed,
+  clicks,
   last_at_ms,
 }: RendersOfCompany): CampaignRenders["companies"][number] {
-  return { company_uuid: company, renders, reversed, last_rendered_at: formatTimestamp(last_at_ms) };
+  return { company_uuid: company, renders, reversed, clicks, last_rendered_at: formatTimestamp(last_at_ms) };
 }

@@ -1,6 +1,7 @@
 // Companies whose renders or clicks of a campaign are unusual, for operators: a reason to look, which changes nothing by itself.
 //   UR1. A day's count is unusual if it is above a least one, and more than three times what is usual: the mean of the company's own
 //        days of the week before on which it had any; without such a day, the mean of the other companies of the campaign on that day.
+//        Where neither has any, nothing is usual, and a count is unusual above half of the renders that the day allows a company.
 //   UR2. A page reads a bounded number of campaigns, and all companies of each.
 
 import type { DayOfCompany, RendersOfCompany } from "../actors/messages/ads.ts";
@@ -34,9 +35,17 @@ export async function readUnusualRenders(deps: UnusualRendersDeps, after: string
   const ids = await actorStore.listActors("ad-campaign", after, campaignsPerPage);
   const ofCampaign = async (id: string): Promise<readonly Unusual[]> => {
     const { party: business_uuid, own: campaign_id } = partsOf(id);
-    const companies = await companiesOf(actors, id);
+    const [companies, report] = await Promise.all([
+      companiesOf(actors, id),
+      actors.ask({ kind: "ad-campaign", id }, { type: "campaign.read" }),
+    ]);
+    if (report === null) return [];
     return [today, today - 1].flatMap((day) =>
-      unusualOn(day, companies).map((found) => ({ business_uuid, campaign_id, ...found })),
+      unusualOn(day, companies, report.company_day_max).map((found) => ({
+        business_uuid,
+        campaign_id,
+        ...found,
+      })),
     );
   };
   const found = await new Semaphore(campaignsAtOnce).all(ids.map((id) => () => ofCampaign(id)));
@@ -62,6 +71,7 @@ type Counted = Pick<RendersOfCompany, "company" | "days">;
 export function unusualOn(
   day: number,
   companies: readonly Counted[],
+  companyDayMax: number,
 ): readonly Omit<Unusual, "business_uuid" | "campaign_id">[] {
   return companies.flatMap(({ company, days }) =>
     kinds.flatMap((kind) => {
@@ -70,9 +80,9 @@ export function unusualOn(
       const earlier = days.filter((each) => each.day < day && each.day >= day - 7).map((each) => each[kind]);
       const others = companies.filter((each) => each.company !== company);
       const usual = meanOf(earlier) ?? meanOf(others.map((each) => countOn(day, each.days, kind)));
-      if (usual === null || count <= timesUsual * usual) return [];
+      if (count <= (usual === null ? companyDayMax / 2 : timesUsual * usual)) return [];
       const date = new Date(day * dayMs).toISOString().slice(0, 10);
-      return [{ company_uuid: company, day: date, of: kind, count, usual: Math.round(usual) }];
+      return [{ company_uuid: company, day: date, of: kind, count, usual: Math.round(usual ?? 0) }];
     }),
   );
 }

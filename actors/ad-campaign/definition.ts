@@ -37,6 +37,7 @@ import { defineJsonTable } from "../system/row-table.ts";
 import {
   addToDay,
   type CompanyRenders,
+  companyRendersOfDay,
   isOverCompanyBound,
   noRenders,
   resumesAt,
@@ -102,8 +103,8 @@ export const adCampaignActor = defineActor<"ad-campaign", typeof adCampaignMachi
     "renders.list": (_command, view) => ({
       reply: companies
         .readAll(view)
-        .map(({ k2: company, value: { renders, reversed, last_at_ms, days } }) => ({
-          ...{ company, renders, reversed, last_at_ms, days },
+        .map(({ k2: company, value: { renders, reversed, clicks, last_at_ms, days } }) => ({
+          ...{ company, renders, reversed, clicks, last_at_ms, days },
         })),
     }),
     "ads.list": (_command, view) => ({
@@ -345,6 +346,7 @@ function reportOf({ id, snapshot }: View, now: Money): CampaignReport {
   return {
     ...{ business_uuid, campaign_id, currency, starts_at_ms, ends_at_ms },
     ...{ state: stateOf(now), renders: count, ads: adCount },
+    company_day_max: companyRendersOfDay(now.terms),
   };
 }
 

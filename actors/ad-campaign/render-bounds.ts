@@ -27,6 +27,7 @@ export interface CompanyRenders extends SpentOfDay {
   readonly renders: number;
   /** Renders that operators reversed. */
   readonly reversed: number;
+  readonly clicks: number;
   readonly last_at_ms: number;
   readonly days: readonly DayOfCompany[];
 }
@@ -36,7 +37,7 @@ const daysMax = 8;
 
 export const noRenders: CompanyRenders = {
   ...{ day: 0, of_day: 0, hour: 0, of_hour: 0, spent: 0, given_back: 0, renders: 0, reversed: 0 },
-  ...{ last_at_ms: 0, days: [] },
+  ...{ clicks: 0, last_at_ms: 0, days: [] },
 };
 
 /** What a day may cost (RB1). */
@@ -77,7 +78,7 @@ export function withRender(before: CompanyRenders, amount: number, nowMs: number
 }
 
 export function withClick(before: CompanyRenders, nowMs: number): CompanyRenders {
-  return { ...before, days: withStatement(before.days, "clicks", nowMs) };
+  return { ...before, clicks: before.clicks + 1, days: withStatement(before.days, "clicks", nowMs) };
 }
 
 function withStatement(
@@ -93,11 +94,19 @@ function withStatement(
 
 /** Whether a company causes more than it may with the render that it has been charged with here (RB2). */
 export function isOverCompanyBound(after: CompanyRenders, terms: CampaignTerms): boolean {
-  const ofDay = dayMax(terms);
   const atLeast = (share: number, renders: number): number => Math.max(share, renders * terms.gross_price);
   return (
-    after.of_hour > atLeast(ofDay / 10, leastRenders.companyOfHour) ||
-    after.of_day > atLeast(ofDay / 2, leastRenders.companyOfDay) ||
+    after.of_hour > atLeast(dayMax(terms) / 10, leastRenders.companyOfHour) ||
+    after.of_day > companyDayMax(terms) ||
     after.spent > atLeast(terms.budget / 2, leastRenders.company)
   );
+}
+
+/** How many renders of a day one company may cause (RB2). */
+export function companyRendersOfDay(terms: CampaignTerms): number {
+  return Math.floor(companyDayMax(terms) / terms.gross_price);
+}
+
+function companyDayMax(terms: CampaignTerms): number {
+  return Math.max(dayMax(terms) / 2, leastRenders.companyOfDay * terms.gross_price);
 }

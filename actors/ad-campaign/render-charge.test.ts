@@ -151,6 +151,7 @@ describe("what a day and one company may spend", () => {
     campaign.nowMs = midnight + 5 * hourMs;
     expect(renderOf("c1", 1)).toEqual(["company_limit"]);
     expect(renders()).toBe(240);
+    expect(campaign.send({ type: "campaign.read" })).toMatchObject({ company_day_max: 200 });
   });
 
   it("is at most half of the budget for one company, however long it takes (RB2)", () => {
@@ -184,6 +185,7 @@ describe("what a day and one company may spend", () => {
     });
     expect(renderOf("c1", 20)).toEqual(["rendered"]);
     expect(renderOf("c1", 1)).toEqual(["company_limit"]);
+    expect(campaign.send({ type: "campaign.read" })).toMatchObject({ company_day_max: 50 });
     for (const company of ["c2", "c3", "c4", "c5"]) expect(renderOf(company, 20)).toEqual(["rendered"]);
     expect(renderOf("c6", 1)).toEqual(["day_spent"]);
   });
@@ -200,6 +202,7 @@ describe("what a day and one company may spend", () => {
     click("c2");
     const [c1, ...others] = campaign.send({ type: "renders.list", after: "" });
     expect(others).toEqual([]);
+    expect(c1).toMatchObject({ renders: 10, clicks: 11 });
     expect(c1?.days).toEqual(
       Array.from({ length: 8 }, (_, at) => ({ day: day + 2 + at, renders: 1, clicks: at === 7 ? 2 : 1 })),
     );
@@ -221,8 +224,14 @@ describe("what a day and one company may spend", () => {
     const last_at_ms = midnight;
     const day = midnight / (24 * hourMs);
     expect(campaign.send({ type: "renders.list", after: "" })).toEqual([
-      { company: "c1", renders: 40, reversed: 40, last_at_ms, days: [{ day, renders: 40, clicks: 0 }] },
-      { company: "c2", renders: 3, reversed: 0, last_at_ms, days: [{ day, renders: 3, clicks: 0 }] },
+      {
+        ...{ company: "c1", renders: 40, reversed: 40, clicks: 0, last_at_ms },
+        days: [{ day, renders: 40, clicks: 0 }],
+      },
+      {
+        ...{ company: "c2", renders: 3, reversed: 0, clicks: 0, last_at_ms },
+        days: [{ day, renders: 3, clicks: 0 }],
+      },
     ]);
     expect(campaign.send({ type: "renders.list", after: "c1" })).toHaveLength(1);
     expect(renders()).toBe(43);

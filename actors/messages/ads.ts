@@ -73,6 +73,8 @@ export interface CampaignFacts {
 /** What its advertiser is answered: nothing about money, which nobody else may learn. */
 export interface CampaignReport extends Omit<CampaignFacts, "net_price" | "sealed"> {
   readonly renders: number;
+  /** How many renders of a day one company may cause; it is answered to nobody, as it tells of budget and price. */
+  readonly company_day_max: number;
   readonly ads: number;
 }
 
@@ -82,6 +84,7 @@ export interface RendersOfCompany {
   /** Those that were reversed included. */
   readonly renders: number;
   readonly reversed: number;
+  readonly clicks: number;
   readonly last_at_ms: number;
   /** The newest days on which it rendered or was clicked, oldest first. */
   readonly days: readonly DayOfCompany[];

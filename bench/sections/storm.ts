@@ -3,7 +3,16 @@
 
 import { join } from "node:path";
 import { fetchPlan, searchPlan } from "../catalogue.ts";
-import { compareBy, figure, type Measured, middleHalf, quantile, sidesText, takeRounds } from "../figures.ts";
+import {
+  type Compared,
+  compareBy,
+  figure,
+  type Measured,
+  middleHalf,
+  quantile,
+  sidesText,
+  takeRounds,
+} from "../figures.ts";
 import { type Addressed, Pool, refused, sendOne, sendPaced } from "../load.ts";
 import { newCompany, newParty, newPublisher, type Publisher } from "../parties.ts";
 import { inlineRecords, preparePush } from "../publishing.ts";
@@ -102,17 +111,20 @@ export async function measureStorm(world: World): Promise<readonly Measured[]> {
   const turn = async (kind: HostileKind | null) => {
     const requests = await honest(Math.ceil(seconds * perSecond));
     if (kind !== null) await attacker.call("storm/hostile.ts", "start", kind, setting);
+    await child.call("storm/steps.ts", "start");
     const tookMs = await sendPaced(requests, perSecond);
+    const stepMs = await child.call("storm/steps.ts", "stop");
     const sent = kind === null ? null : await attacker.call("storm/hostile.ts", "stop");
     const tookOf = (wanted: HonestKind) => tookMs.filter((_, at) => requests[at]?.kind === wanted);
     return {
-      ...{ p99Ms: quantile(tookMs, 0.99), sent },
+      ...{ p99Ms: quantile(tookMs, 0.99), stepMs, sent },
       p99Of: (wanted: HonestKind): number => quantile(tookOf(wanted), 0.99),
     };
   };
   await turn(null);
 
-  return await Array.fromAsync(
+  const steps: (Compared & { readonly what: string })[] = [];
+  const figures = await Array.fromAsync(
     Object.entries(hostileKinds) as [HostileKind, string][],
     async ([kind, what]) => {
       world.say(what);
@@ -122,7 +134,22 @@ export async function measureStorm(world: World): Promise<readonly Measured[]> {
         `p99 of ${perSecond.toFixed(0)} honest requests a second, half of what the node answers; the floor is the same without the hostile party. ` +
         `The middle half of the ratios is ${middleHalf(rounds, ({ p99Ms }) => p99Ms)}; by kind ${kinds.join(", ")} ms. Nothing honest was refused. The hostile party was answered ${JSON.stringify(rounds.at(-1)?.ours.sent)}.`;
       const p99 = compareBy(rounds, ({ p99Ms }) => p99Ms);
+      steps.push({ what, ...compareBy(rounds, ({ stepMs }) => stepMs) });
       return figure(what, "ms", p99, null, note);
     },
   );
+  return [...figures, longestStep(steps)];
+}
+
+/** Beside the hostile party of the longest one. */
+function longestStep(steps: readonly (Compared & { readonly what: string })[]): Measured {
+  const [longest, ...others] = steps.toSorted((one, two) => two.ours - one.ours);
+  if (longest === undefined) throw new Error("nothing was measured");
+  const each = others.map(
+    ({ what, ours, floor }) => `${ours.toFixed(0)} against ${floor.toFixed(0)}: ${what}`,
+  );
+  const note =
+    `The most processor time that the node's deciding thread took without a break, where ${longest.what}; the floor is the same without the hostile party. ` +
+    `Steps of less than 20 ms are not told from a few of them. With the others, in ms, ${each.join("; ")}.`;
+  return figure("longest step", "ms", longest, null, note);
 }

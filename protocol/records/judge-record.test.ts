@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { observeWork } from "../../std/work.ts";
 import { utf8 } from "../bytes.ts";
 import type { JsonObject } from "../canonical-json.ts";
 import { noBrands, noCertifiedNames } from "./content-lists.ts";
@@ -74,6 +75,23 @@ it("names the nearest member for a record's first ten faults only, as many as th
   const faults = judged.ok ? [] : judged.faults;
   expect(faults).toHaveLength(100);
   expect(faults.filter(({ suggestion }) => suggestion !== undefined)).toHaveLength(10);
+});
+
+it("looks at no more of a record's unknown members than it tells, however many there are", () => {
+  const members = Object.keys(sampleRecords.products).length;
+  const unknown = Array.from({ length: 20_000 }, (_, at) => [`unknown${at}`, 1] as const);
+  const bytes = utf8(JSON.stringify(changed(Object.fromEntries(unknown))));
+  let looked = 0;
+  observeWork((kind, times) => {
+    if (kind === "fault") looked += times;
+  });
+  try {
+    judgeRecord(bytes, rules);
+  } finally {
+    observeWork(null);
+  }
+  expect(looked).toBeGreaterThanOrEqual(100);
+  expect(looked).toBeLessThanOrEqual(100 + members);
 });
 
 it("looks only at the countries of a record that it took before", () => {

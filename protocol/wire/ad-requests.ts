@@ -181,6 +181,7 @@ export const campaignRenders = named(
           company_uuid: uuid,
           renders: countOfRenders,
           reversed: described(countOfRenders, "Those that operators reversed: they cost nothing."),
+          clicks: described(countOfRenders, "Of its renders, how many it said were followed."),
           last_rendered_at: timestamp,
         }),
       ),
@@ -205,11 +206,11 @@ export const unusualRenders = named(
           count: described(countOfRenders, "How many the company confirmed on the day."),
           usual: described(
             countOfRenders,
-            "The mean of its own days of the week before; without such a day, of the campaign's other companies on that day. Rounded.",
+            "The mean of its own days of the week before; without such a day, of the campaign's other companies on that day; 0 where neither has any. Rounded.",
           ),
         }),
       ),
-      "Companies that rendered at least 20 times on a day, or clicked 10 times, and more than three times as often as usual.",
+      "Companies that rendered at least 20 times on a day, or clicked 10 times, and more than three times as often as usual; where nothing is usual, more than half of the renders that the day allows a company.",
     ),
     next_after: described(
       nullable(anyText),

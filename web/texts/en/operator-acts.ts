@@ -22,7 +22,7 @@ export const operatorActs = {
   },
   renders: {
     title: "Unusual renders and clicks",
-    help: "Companies that stated, today or yesterday (UTC), more than three times as many renders or clicks of a campaign as usual. It is a reason to look, and changes nothing by itself; what a company rendered can be reversed.",
+    help: "Companies that stated, today or yesterday (UTC), more than three times as many renders or clicks of a campaign as usual, or where nothing is usual more than half of what a day allows them. It is a reason to look, and changes nothing by itself; what a company rendered can be reversed.",
     caption: "Unusual renders and clicks, by campaign",
     day: "Day",
     campaign: "Campaign",

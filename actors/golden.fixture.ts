@@ -98,6 +98,8 @@ export const goldenLives: readonly GoldenLife[] = [
   ]),
   life(bulkUploadActor, `${uuid}.bup_1`, [
     { type: "upload.issue", record_type: "products", key_id: "k", valid_ms: 3_600_000 },
+    { type: "upload.begin", attempt: "none" },
+    { type: "upload.abort", attempt: "none", is_refused: true },
     { type: "upload.begin", attempt: "first" },
     { type: "upload.finish", attempt: "first", file: uploaded },
     { type: "import.begin", push_id: "bat_1" },

@@ -161,6 +161,7 @@ const bulkUploadEvents: fc.Arbitrary<BulkUploadEvent> = fc.oneof(
   }),
   fc.record({ type: constant("upload.begun"), name: id, until_ms: at_ms }),
   constant({ type: "upload.aborted" } as const),
+  constant({ type: "upload.refused" } as const),
   constant({ type: "upload.finished", file: uploadedFile } as const),
   fc.record({ type: constant("import.claimed"), push_id: id, until_ms: at_ms }),
   constant({ type: "import.released" } as const),

@@ -5,6 +5,7 @@
 //   BU3. A push whose file was forgotten before everything of it was published is told so.
 //   BU4. The file is for one push: the one that claimed it, as long as its claim lasts, and the one whose import began.
 //   BU5. Its business is told that it has a file, and that it has none any more (actors/business/open-uploads.ts).
+//   BU6. Files that were refused are counted, so that an upload takes a few of them only.
 
 import { assign, setup } from "xstate";
 import type { UploadedFileFacts } from "../actors/messages/bulk-upload.ts";
@@ -15,6 +16,8 @@ export interface BulkUploadContext {
   readonly upload: IssuedUpload | null;
   /** The request that uploads the file; its claim lasts until then. */
   readonly attempt: { readonly name: string; readonly until_ms: number } | null;
+  /** Files that were refused. */
+  readonly refused: number;
   readonly file: UploadedFileFacts | null;
   readonly pushId: string | null;
   /** The push that is about to be accepted, and until when the file waits for it; null where none is. */
@@ -37,6 +40,7 @@ export type BulkUploadEvent =
   | ({ readonly type: "upload.issued" } & IssuedUpload)
   | { readonly type: "upload.begun"; readonly name: string; readonly until_ms: number }
   | { readonly type: "upload.aborted" }
+  | { readonly type: "upload.refused" }
   | { readonly type: "upload.finished"; readonly file: UploadedFileFacts }
   | { readonly type: "import.claimed"; readonly push_id: string; readonly until_ms: number }
   | { readonly type: "import.released" }
@@ -63,6 +67,7 @@ export const bulkUploadMachine = setup({
       event.type === "upload.begun" ? { attempt: { name: event.name, until_ms: event.until_ms } } : {},
     ),
     endAttempt: assign({ attempt: null }),
+    countRefused: assign({ refused: ({ context }) => context.refused + 1 }),
     // Effects: named here, performed by the actor system.
     removeFile: (_, _params: { name: string }) => {},
     failImport: (_, _params: { push_id: string }) => {},
@@ -71,7 +76,7 @@ export const bulkUploadMachine = setup({
   },
 }).createMachine({
   id: "bulk-upload",
-  context: { upload: null, attempt: null, file: null, pushId: null, claim: null },
+  context: { upload: null, attempt: null, refused: 0, file: null, pushId: null, claim: null },
   initial: "unknown",
   states: {
     unknown: {
@@ -114,6 +119,14 @@ export const bulkUploadMachine = setup({
           actions: [
             { type: "removeFile", params: ({ context }) => ({ name: context.attempt?.name ?? "" }) },
             "endAttempt",
+          ],
+        },
+        "upload.refused": {
+          guard: "hasAttempt",
+          actions: [
+            { type: "removeFile", params: ({ context }) => ({ name: context.attempt?.name ?? "" }) },
+            "endAttempt",
+            "countRefused",
           ],
         },
         "upload.finished": {

@@ -1,12 +1,17 @@
 // What a mandate and its caps allow of a bulk upload and of an import, in which order it is judged, and that an answer
 // which is replayed carries no authority that was taken back.
 
+import { createHash } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { repeatsPerDay } from "../actors/business/fair-use.ts";
 import { bulkUploadRef, businessRef } from "../actors/messages/refs.ts";
 import { freshNonce, type SentRequest } from "../api/surfaces.fixture.ts";
+import { nativeCrypto } from "../crypto/native.ts";
+import { utf8 } from "../protocol/bytes.ts";
+import { problem } from "../protocol/problem.ts";
+import { type FormEvent, receiveFile } from "../service/bulk-file.ts";
 import {
   type AttackNode,
   batchBody,
@@ -126,6 +131,47 @@ describe.each(changes)("a business %s", (_what, status, refusal, change) => {
       state: "uploaded",
       push_id: null,
     });
+  });
+});
+
+describe("refused files", () => {
+  it("end their upload when there were five: a sixth is not read, and another upload takes one", async () => {
+    const business = await newBusiness(node);
+    const upload = await newUpload(node.running.urls, business);
+    for (let index = 0; index < 5; index += 1)
+      expect(await sendFile(upload, "no record\n")).toMatchObject({
+        status: 400,
+        json: { reason: "line_not_base64" },
+      });
+    expect(await sendFile(upload, fileOf(twoRecords))).toMatchObject({
+      status: 409,
+      json: { code: "upload_conflict", reason: "tries_spent" },
+    });
+    const another = await newUpload(node.running.urls, business);
+    expect(await sendFile(another, fileOf(twoRecords))).toMatchObject({ status: 201 });
+  });
+
+  it("do not count where the service had no room for them", async () => {
+    const business = await newBusiness(node);
+    const upload = await newUpload(node.running.urls, business);
+    const form = async function* (): AsyncGenerator<FormEvent, void> {
+      for (const [name, value] of Object.entries(upload.fields)) {
+        yield { kind: "part", name };
+        yield { kind: "bytes", bytes: utf8(value) };
+      }
+      yield { kind: "part", name: "file" };
+      yield { kind: "fault", problem: problem("unavailable", "Others wait to send a file.") };
+    };
+    const { services } = node.running;
+    for (let index = 0; index < 6; index += 1) {
+      const rest = { hash: createHash("sha256"), takeRoom: () => () => {} };
+      const outcome = await receiveFile(
+        { ...services, crypto: nativeCrypto },
+        { uploadId: upload.upload_id, form: form(), ...rest },
+      );
+      expect(outcome).toMatchObject({ problem: { code: "unavailable" } });
+    }
+    expect(await sendFile(upload, fileOf(twoRecords))).toMatchObject({ status: 201 });
   });
 });
 

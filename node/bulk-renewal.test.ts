@@ -27,7 +27,7 @@ it("a file whose upload was taken over is refused before it ends, and its draft 
       }
       yield { kind: "part", name: "file" };
       yield { kind: "bytes", bytes: utf8("YQ==\n") };
-      await services.actors.ask(upload, { type: "upload.abort", attempt });
+      await services.actors.ask(upload, { type: "upload.abort", attempt, is_refused: false });
       await services.actors.ask(upload, { type: "upload.begin", attempt: "another" });
       skippedMs = 20_000;
       yield { kind: "bytes", bytes: utf8("YQ==\n") };

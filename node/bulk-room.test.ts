@@ -65,7 +65,11 @@ describe("the room for bodies", () => {
     const question = { type: "upload.begin", attempt: "another" } as const;
     const ref = bulkUploadRef(business.party.uuid, last.upload_id);
     expect(await node.running.services.actors.ask(ref, question)).toMatchObject({ status: "begun" });
-    await node.running.services.actors.ask(ref, { type: "upload.abort", attempt: "another" });
+    await node.running.services.actors.ask(ref, {
+      type: "upload.abort",
+      attempt: "another",
+      is_refused: false,
+    });
     for (const socket of sockets.splice(0)) socket.destroy();
     await expect.poll(async () => (await sendFile(last, good)).status, { timeout: 5_000 }).toBe(201);
   });

@@ -15,6 +15,8 @@ export const bulkRecordsMax = 100_000;
 export const openUploadsMax = 32;
 /** How long a bulk upload takes a file: it must begin within this time. */
 export const bulkUploadValidMs = 3_600_000;
+/** How many files an upload refuses before it takes none any more. */
+export const uploadTriesMax = 5;
 /** When an upload ends that has no file: twice as long, so that a file that began at the last moment can arrive. */
 export const bulkUploadOpenMs = 7_200_000;
 /** How long a file is kept that is not imported. */

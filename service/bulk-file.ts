@@ -9,6 +9,8 @@
 //   U5. Those who were given the token may have lost what it stood for, so that is judged again when a file begins
 //       (upload-standing.ts), and a file ends where the cap of bytes does.
 //   U6. Its lines are taken in at a pace, however many arrive at once from however many files; meanwhile no more is read.
+//   U7. An upload refuses a few files only (BD5 in actors/bulk-upload/definition.ts); one that
+//       the service had no room for is not counted.
 
 import type { UploadedFileFacts } from "../actors/messages/bulk-upload.ts";
 import { type ActorRef, bulkUploadRef } from "../actors/messages/refs.ts";
@@ -64,6 +66,8 @@ type Field = (typeof fieldNames)[number];
 
 const fieldBytesMax = 256;
 const attemptBytes = 8;
+/** From this status on it is not the file that is at fault (RFC 9110 §15.6). */
+const serviceFault = 500;
 /** A third of the time for which a claim lasts. */
 const renewEveryMs = 20_000;
 
@@ -127,6 +131,7 @@ async function receive(deps: BulkFileDeps, staging: StagingArea, arriving: Arriv
   let release: ReturnType<FileRequest["takeRoom"]> | null = null;
   let writer: StagedFileWriter | null = null;
   let isKept = false;
+  let isFileRefused = false;
   try {
     const allowance = await allow(0);
     if (isRefused(allowance)) return allowance;
@@ -134,7 +139,10 @@ async function receive(deps: BulkFileDeps, staging: StagingArea, arriving: Arriv
     if (typeof release !== "function") return release;
     writer = await staging.create(attempt);
     const file = await write(deps, writer, { ...arriving, ...allowance, upload, attempt, allow });
-    if (isRefused(file)) return file;
+    if (isRefused(file)) {
+      isFileRefused = file.problem.status < serviceFault;
+      return file;
+    }
     await writer.finish();
     const finished = await deps.actors.ask(upload, { type: "upload.finish", attempt, file });
     if (finished.status === "refused") {
@@ -146,7 +154,7 @@ async function receive(deps: BulkFileDeps, staging: StagingArea, arriving: Arriv
     const body: UploadedFile = { upload_id: uploadId, bytes, records, sha256, root };
     return answerJson(201, body);
   } finally {
-    if (!isKept) await giveUp(deps, upload, attempt, writer);
+    if (!isKept) await giveUp(deps, writer, { upload, attempt, isFileRefused });
     if (typeof release === "function") release();
   }
 }
@@ -154,12 +162,12 @@ async function receive(deps: BulkFileDeps, staging: StagingArea, arriving: Arriv
 /** U3. Whether the upload has the file may be unknown here: its actor knows, and removes it only if it is not. */
 async function giveUp(
   deps: BulkFileDeps,
-  upload: ActorRef<"bulk-upload">,
-  attempt: string,
   writer: StagedFileWriter | null,
+  ended: Pick<Attempt, "upload" | "attempt"> & { readonly isFileRefused: boolean },
 ): Promise<void> {
   await writer?.discard();
-  await deps.actors.ask(upload, { type: "upload.abort", attempt }).catch(() => {});
+  const { upload, attempt, isFileRefused: is_refused } = ended;
+  await deps.actors.ask(upload, { type: "upload.abort", attempt, is_refused }).catch(() => {});
 }
 
 interface Attempt {

@@ -22,6 +22,7 @@ export function uploadUnknown(): Refused {
 const conflicts: Readonly<Record<UploadConflict, string>> = {
   expired: "The upload has expired, and its file is gone. Ask for another upload.",
   in_progress: "The file of this upload is being uploaded; if that has ended, try again in a minute.",
+  tries_spent: "The upload has refused as many files as it may. Mend the file, and ask for another upload.",
   already_uploaded:
     "The upload has its file, which cannot be replaced. Import it, or ask for another upload.",
   no_file: "The upload has no file yet.",

@@ -63,11 +63,30 @@ describe("a request that uploads", () => {
     upload.effects.length = 0;
     const finished = upload.send({ type: "upload.finish", attempt: "first", file: fileNamed("first") });
     expect(finished).toEqual({ status: "refused", reason: "in_progress" });
-    upload.send({ type: "upload.abort", attempt: "first" });
+    upload.send({ type: "upload.abort", attempt: "first", is_refused: true });
     expect(upload.effects).toEqual([]);
     const own = upload.send({ type: "upload.finish", attempt: "second", file: fileNamed("second") });
     expect(own).toEqual({ status: "uploaded" });
     expect(upload.send({ type: "upload.read" })).toMatchObject({ file: { name: "second" } });
+  });
+});
+
+describe("an upload", () => {
+  it("takes no other file once it has refused five, and does not count those that there was no room for (BD5)", () => {
+    const upload = issued();
+    const begin = (attempt: string) => upload.send({ type: "upload.begin", attempt });
+    for (let index = 0; index < 6; index += 1) {
+      expect(begin(`unlucky ${index}`)).toMatchObject({ status: "begun" });
+      upload.send({ type: "upload.abort", attempt: `unlucky ${index}`, is_refused: false });
+    }
+    for (let index = 0; index < 5; index += 1) {
+      expect(begin(`faulty ${index}`)).toMatchObject({ status: "begun" });
+      expect(begin(`faulty ${index}`)).toMatchObject({ status: "begun" });
+      upload.send({ type: "upload.abort", attempt: `faulty ${index}`, is_refused: true });
+      upload.send({ type: "upload.abort", attempt: `faulty ${index}`, is_refused: true });
+    }
+    expect(begin("sixth")).toEqual({ status: "refused", reason: "tries_spent" });
+    expect(upload.effects.at(-1)).toEqual(removal("faulty 4"));
   });
 });
 

@@ -4,13 +4,14 @@
 //   BD3. Repeating a command changes nothing and is answered as before.
 //   BD4. A push is accepted only after it has claimed the file, so a file is charged once. A claim ends by itself, since
 //        the process that made it may have died; a push that is accepted later than that, and too late, fails at once.
+//   BD5. An upload that refused five files takes no other: its sender asks for another one, at its key's rate.
 
 import {
   type BulkUploadContext,
   type BulkUploadEvent,
   bulkUploadMachine,
 } from "../../machines/bulk-upload.ts";
-import { bulkFileKeptMs, bulkUploadValidMs } from "../../protocol/limits.ts";
+import { bulkFileKeptMs, bulkUploadValidMs, uploadTriesMax } from "../../protocol/limits.ts";
 import type {
   BeginReply,
   BulkUploadProtocol,
@@ -40,8 +41,10 @@ export const bulkUploadActor = defineActor<"bulk-upload", typeof bulkUploadMachi
   decide: {
     "upload.issue": issue,
     "upload.begin": begin,
-    "upload.abort": ({ attempt }, view) =>
-      done(view.snapshot.context.attempt?.name === attempt, { type: "upload.aborted" }),
+    "upload.abort": ({ attempt, is_refused }, view) => {
+      const type = is_refused ? "upload.refused" : "upload.aborted";
+      return done(view.snapshot.context.attempt?.name === attempt, { type });
+    },
     "upload.finish": finish,
     "upload.read": (_command, view) => ({ reply: reportOf(view) }),
     "import.claim": claimImport,
@@ -112,6 +115,7 @@ function begin({ attempt: name }: Asked<"upload.begin">, view: View): Decided<Be
   if (reason !== null) return refused(reason);
   const isOwn = attempt?.name === name;
   if (!isOwn && view.nowMs >= upload.expires_at_ms) return refused("expired");
+  if (!isOwn && view.snapshot.context.refused >= uploadTriesMax) return refused("tries_spent");
   if (!isOwn && attempt !== null && view.nowMs < attempt.until_ms) return refused("in_progress");
   const begun: BulkUploadEvent = { type: "upload.begun", name, until_ms: view.nowMs + claimedMs };
   const { record_type, key_id } = upload;

@@ -23,6 +23,8 @@ export type UploadConflict =
   | "expired"
   /** Another request is uploading its file. */
   | "in_progress"
+  /** It refused as many files as it may. */
+  | "tries_spent"
   /** It has its file. */
   | "already_uploaded"
   /** It has no file yet. */
@@ -55,8 +57,8 @@ export interface BulkUploadProtocol {
    * in this way; one that is not renewed ends.
    */
   "upload.begin"(command: { readonly attempt: string }): BeginReply;
-  /** The request gave up; what it staged is removed. */
-  "upload.abort"(command: { readonly attempt: string }): DoneReply;
+  /** The request gave up; what it staged is removed. It counts if its file was refused, and not if the service had no room for it. */
+  "upload.abort"(command: { readonly attempt: string; readonly is_refused: boolean }): DoneReply;
   /** The file is staged under the name of the attempt. */
   "upload.finish"(command: { readonly attempt: string; readonly file: UploadedFileFacts }): FinishReply;
   /** Read-only. Null if no such upload was issued. */

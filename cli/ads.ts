@@ -2,11 +2,10 @@
 
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { formed } from "../client/answer-form.ts";
+import { formed, forms } from "../client/answer-form.ts";
 import type { Envelope } from "../client/business-answers.ts";
 import { ownersPasskey } from "../node/sandbox/decide-hold.ts";
 import { sealAlone } from "../node/sandbox/seal-alone.ts";
-import { poolAnswer } from "../protocol/wire/ad-requests.ts";
 import { jsonOption } from "./business-options.ts";
 import { type Arguments, type Command, type CommandContext, onlyArgument } from "./command.ts";
 import { connect, connectionOptions, homeOf, loadSandbox } from "./connection.ts";
@@ -94,7 +93,7 @@ async function runPool(args: Arguments, context: CommandContext): Promise<ExitCo
     ...(limit === null ? {} : { limit: Number(limit) }),
     ...(session === null ? {} : { session_ref: session }),
   });
-  const { text, body } = formed(poolAnswer, answer);
+  const { text, body } = formed(forms.pool, answer);
   const { terminal } = context;
   if (args.flag("json")) {
     terminal.write(`${text}\n`);

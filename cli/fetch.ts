@@ -2,12 +2,11 @@
 
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { formed } from "../client/answer-form.ts";
+import { formed, forms } from "../client/answer-form.ts";
 import { SvcProblemError } from "../client/errors.ts";
 import { collectEvidence } from "../client/evidence.ts";
 import { collectProofs, ProofsMissingError } from "../client/proofs.ts";
 import type { RecordAnswer } from "../client/service-client.ts";
-import { fetchedRecord } from "../protocol/wire/retrieval.ts";
 import { type Arguments, type Command, type CommandContext, onlyArgument } from "./command.ts";
 import { type Connection, connect, connectionOptions } from "./connection.ts";
 import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
@@ -57,7 +56,7 @@ async function runFetch(args: Arguments, context: CommandContext): Promise<ExitC
     terminal.note(`There is no record ${recordId} for this caller.`);
     return exitCodes.negative;
   }
-  formed(fetchedRecord, fetched);
+  formed(forms.record, fetched);
   const save = args.text("save");
   if (save !== null) {
     const { environment } = connection;

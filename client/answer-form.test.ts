@@ -1,11 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { anyText, described, dictionary, named, object } from "../protocol/shape.ts";
-import { poolAnswer } from "../protocol/wire/ad-requests.ts";
 import { cataloguePage } from "../protocol/wire/catalogue.ts";
-import { fetchedRecord, searchAnswer } from "../protocol/wire/retrieval.ts";
 import { verifyAnswer } from "../protocol/wire/verify.ts";
-import { formed } from "./answer-form.ts";
+import { formed, forms } from "./answer-form.ts";
 import type { BulkUpload } from "./bulk.ts";
 import { catalogueEntries, heldPushes, ownReceipts, pushAttempts, pushResults, watchPush } from "./pages.ts";
 import type { ServiceAnswer } from "./sender.ts";
@@ -25,7 +23,7 @@ const requests: Readonly<
     (client: SvcClient) => Promise<unknown>
   >
 > = {
-  adPool: async (client) => formed(poolAnswer, await client.adPool(unused)),
+  adPool: async (client) => formed(forms.pool, await client.adPool(unused)),
   agreeToTerms: (client) => client.agreeToTerms(unused),
   allowance: (client) => client.allowance(),
   attemptsPage: (client) => client.attemptsPage(),
@@ -40,7 +38,7 @@ const requests: Readonly<
   domains: (client) => client.domains(),
   entitlement: (client) => client.entitlement(),
   eventsPage: (client) => client.eventsPage(),
-  fetchRecord: async (client) => formed(fetchedRecord, await client.fetchRecord("r")),
+  fetchRecord: async (client) => formed(forms.record, await client.fetchRecord("r")),
   holdsPage: (client) => client.holdsPage(),
   importFile: (client) => client.importFile(unused),
   ownReceipt: (client) => client.ownReceipt("r"),
@@ -53,7 +51,7 @@ const requests: Readonly<
   renderAd: (client) => client.renderAd(unused),
   requestUpload: (client) => client.requestUpload(unused),
   sealContext: (client) => client.sealContext(),
-  search: async (client) => formed(searchAnswer, await client.search(unused)),
+  search: async (client) => formed(forms.search, await client.search(unused)),
   sendFile: (client) => client.sendFile(upload, new Blob([])),
   statement: (client) => client.statement("2026-11"),
   terms: (client) => client.terms(),

@@ -3,8 +3,13 @@
 
 import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
 import type { Shape } from "../protocol/shape.ts";
+import { poolAnswer } from "../protocol/wire/ad-requests.ts";
+import { fetchedRecord, searchAnswer } from "../protocol/wire/retrieval.ts";
 import { isObject } from "../std/is-object.ts";
 import { type JsonAnswer, jsonAnswer, type TextAnswer, unexpectedAnswer } from "./json-answer.ts";
+
+/** Of the answers that the client passes on as they came. */
+export const forms = { search: searchAnswer, record: fetchedRecord, pool: poolAnswer } as const;
 
 /** The answer as JSON of this form. Throws {@link SvcProblemError} for another one. */
 export function formed<T>(shape: Shape<T>, answer: TextAnswer): JsonAnswer<T> {

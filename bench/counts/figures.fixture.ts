@@ -50,7 +50,7 @@ export function figuresOf(operation: Operation, { inRow, alone, nothing }: Count
     // A receipt may miss the commit of its nonce by a moment.
     commits: of(({ commits }) => commits, least),
     flushes: of(({ flushes }) => flushes, least),
-    pages: Math.round(of(({ pages }) => pages, mean) * 10) / 10,
+    pages: Math.round(of(({ pages }) => pages, usualMean) * 10) / 10,
     statementsBeside: of((mark) => mark.statementsBeside),
     statements: Object.fromEntries(statements.filter(([, count]) => count > 0)),
   };
@@ -96,6 +96,8 @@ function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }
 
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
+/** Without the dearest twentieth, in which what a node writes by the clock may be. */
+function usualMean(values: readonly number[]): number {
+  const usual = values.toSorted((a, b) => a - b).slice(0, Math.ceil(values.length * 0.95));
+  return usual.reduce((sum, value) => sum + value, 0) / usual.length;
 }

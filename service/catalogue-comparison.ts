@@ -16,6 +16,7 @@ import {
   earlierPlans,
   isLarge,
   type PlanDeps,
+  pieceRecords,
   piecesOf,
   plannedLeavesMax,
   wholeListingsMax,
@@ -170,9 +171,6 @@ export class CatalogueComparison {
   }
 }
 
-/** So few records have no more listings than may be compared at once. */
-const fewRecords = 40;
-
 /**
  * How the business is asked about a plan: at once, with the plans of its pending pushes; or in pieces, where all of these together, or
  * what is published, are too much for that. `too_many`: more is waiting than is planned with.
@@ -193,7 +191,7 @@ async function hasMuchPublished(
   { businessUuid, pushId: push_id }: ComparedPush,
   plan: PlannedListings,
 ): Promise<boolean> {
-  if (plan.length <= fewRecords) return false;
+  if (plan.length <= pieceRecords) return false;
   const question = { type: "listings.read", push_id, record_ids: [] } as const;
   return (await actors.ask(businessRef(businessUuid), question)).listings > wholeListingsMax;
 }

@@ -23,8 +23,11 @@ const wholeRecordsMax = 1_000;
 export const wholeListingsMax = 10_000;
 /** The last item of a stored piece that others follow: no record has this id. */
 const moreFollows: PlannedListings[number] = ["", {}];
-/** Records of a piece, and their listings: a record has one for each country at most. */
-const pieceRecords = 50;
+/**
+ * Records of a piece, and their listings: a record has one for each country at most. So few records may be compared at once however
+ * many listings are published of them.
+ */
+export const pieceRecords = 40;
 const pieceListings = 2_500;
 
 export interface PlanDeps {

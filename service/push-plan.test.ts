@@ -48,7 +48,7 @@ describe("the plan of a push", () => {
     const pieces = [...piecesOf(plan)];
     expect(pieces.flat()).toEqual(plan);
     for (const piece of pieces.slice(0, -1)) {
-      expect(piece.length).toBeLessThanOrEqual(50);
+      expect(piece.length).toBeLessThanOrEqual(40);
       expect(piece.reduce((sum, [, each]) => sum + Object.keys(each).length, 0)).toBeLessThanOrEqual(2_500);
     }
     expect([...piecesOf([])]).toEqual([]);

@@ -12,7 +12,7 @@
 
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { ActorRef } from "../storage/actor-store.ts";
-import type { RecordStore, StagedPage } from "../storage/record-store.ts";
+import { type RecordStore, stagedPages } from "../storage/record-store.ts";
 
 /** A day: no request lasts that long, no clocks are that far apart, and nothing needs the space sooner. */
 export const abandonedAfterMs = 86_400_000;
@@ -39,9 +39,8 @@ export async function dropAbandoned(
 ): Promise<number> {
   let dropped = 0;
   const failures: unknown[] = [];
-  for (let cursor: string | null = null; ; ) {
-    const page: StagedPage = await deps.records.stagedPushes(cursor, pageMax);
-    for (const { push_id: id, staged_at_ms: stagedAtMs } of page.pushes) {
+  for await (const { pushes } of stagedPages(deps.records, pageMax)) {
+    for (const { push_id: id, staged_at_ms: stagedAtMs } of pushes) {
       if (stagedAtMs > untilMs) continue;
       try {
         if (isStopped()) return dropped;
@@ -53,8 +52,6 @@ export async function dropAbandoned(
         if (failures.length === failuresMax) throw error;
       }
     }
-    if (page.cursor === null) break;
-    cursor = page.cursor;
   }
   if (failures.length > 0) throw failures[0];
   return dropped;

@@ -18,7 +18,7 @@ import {
   type PartitionRow,
   rowTable,
 } from "../storage/actor-store.ts";
-import type { RecordStore, StagedPage } from "../storage/record-store.ts";
+import { type RecordStore, stagedPages } from "../storage/record-store.ts";
 
 export interface JournalActor {
   readonly kind: string;
@@ -175,12 +175,9 @@ async function readStaged(
 
 async function stagedIds(records: Pick<RecordStore, "stagedPushes">): Promise<readonly string[]> {
   const ids = new Set<string>();
-  for (let cursor: string | null = null; ; ) {
-    const page: StagedPage = await records.stagedPushes(cursor, pageSize);
-    for (const { push_id } of page.pushes) ids.add(push_id);
-    if (page.cursor === null) return [...ids].sort();
-    cursor = page.cursor;
-  }
+  for await (const { pushes } of stagedPages(records, pageSize))
+    for (const { push_id } of pushes) ids.add(push_id);
+  return [...ids].sort();
 }
 
 /** Writes one line per actor, so that a large file can be searched. */

@@ -1,12 +1,12 @@
 // Versions, heads and seals for the conformance suites of the record store.
 
-import type {
-  RecordHead,
-  RecordStore,
-  RecordVersion,
-  StagedPage,
-  StagedPush,
-  StoredSeal,
+import {
+  type RecordHead,
+  type RecordStore,
+  type RecordVersion,
+  type StagedPush,
+  type StoredSeal,
+  stagedPages,
 } from "./record-store.ts";
 
 let counter = 0;
@@ -61,11 +61,9 @@ export function seal(seal_id: string, changes: Partial<StoredSeal> = {}): Stored
 /** All that is staged, by id, read in pages of at most `limit`. */
 export async function stagedIn(store: RecordStore, limit: number): Promise<readonly StagedPush[]> {
   const found: StagedPush[] = [];
-  for (let cursor: string | null = null; ; ) {
-    const page: StagedPage = await store.stagedPushes(cursor, limit);
-    if (page.pushes.length > limit) throw new Error(`A page of ${limit} has ${page.pushes.length} pushes.`);
-    found.push(...page.pushes);
-    if (page.cursor === null) return found.sort((a, b) => (a.push_id < b.push_id ? -1 : 1));
-    cursor = page.cursor;
+  for await (const { pushes } of stagedPages(store, limit)) {
+    if (pushes.length > limit) throw new Error(`A page of ${limit} has ${pushes.length} pushes.`);
+    found.push(...pushes);
   }
+  return found.sort((a, b) => (a.push_id < b.push_id ? -1 : 1));
 }

@@ -89,6 +89,19 @@ export interface StagedPage {
   readonly cursor: string | null;
 }
 
+/** Everything that is staged, in pages of at most `limit`. */
+export async function* stagedPages(
+  records: Pick<RecordStore, "stagedPushes">,
+  limit: number,
+): AsyncGenerator<StagedPage, void> {
+  let cursor: string | null = null;
+  do {
+    const page: StagedPage = await records.stagedPushes(cursor, limit);
+    yield page;
+    cursor = page.cursor;
+  } while (cursor !== null);
+}
+
 export interface RecordStore {
   /** Keeps leaves of an incomplete push. Leaf `firstLeaf + i` is `leaves[i]`. */
   stageLeaves(pushId: string, firstLeaf: number, leaves: readonly Uint8Array[]): Promise<void>;

@@ -11,7 +11,7 @@ import type { BulkUploadContext } from "../../machines/bulk-upload.ts";
 import type { ActorRow } from "../../ops/inspection-shapes.ts";
 import { Semaphore } from "../../std/semaphore.ts";
 import type { ActorRef, ActorStore } from "../../storage/actor-store.ts";
-import type { RecordStore, StagedPage } from "../../storage/record-store.ts";
+import { type RecordStore, stagedPages } from "../../storage/record-store.ts";
 
 export interface PassiveAttention {
   readonly rows: readonly ActorRow[];
@@ -85,16 +85,14 @@ async function stagedIds({ records, nowMs }: PassiveDeps): Promise<Ids> {
   const untilMs = nowMs() - freshMs;
   const found = new Set<string>();
   let listed = 0;
-  for (let cursor: string | null = null; ; ) {
-    const page: StagedPage = await records.stagedPushes(cursor, idsPerRead);
-    for (const { push_id, staged_at_ms } of page.pushes) if (staged_at_ms <= untilMs) found.add(push_id);
-    listed += page.pushes.length;
-    const ids = [...found].slice(0, readMax);
-    if (found.size > readMax || page.cursor === null)
-      return { ids, isComplete: found.size <= readMax && page.cursor === null };
-    if (listed >= stagedMax) return { ids, isComplete: false };
-    cursor = page.cursor;
+  let isComplete = false;
+  for await (const { pushes, cursor } of stagedPages(records, idsPerRead)) {
+    for (const { push_id, staged_at_ms } of pushes) if (staged_at_ms <= untilMs) found.add(push_id);
+    listed += pushes.length;
+    isComplete = cursor === null && found.size <= readMax;
+    if (found.size > readMax || listed >= stagedMax) break;
   }
+  return { ids: [...found].slice(0, readMax), isComplete };
 }
 
 /** The pushes of uploaded files, whose bytes are not staged with those of batches. */

@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { RecordStore } from "../record-store.ts";
+import { type RecordStore, stagedPages } from "../record-store.ts";
 import { hasCassandra, mostPassedOver, openTestKeyspace, type TestKeyspace } from "./keyspace.fixture.ts";
 import { openCassandraRecordStore } from "./record-store.ts";
 import { recordTables } from "./record-tables.ts";
@@ -46,13 +46,9 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
   };
   const listed = async (ids: readonly string[], node = store, limit = 1_000) => {
     const found = new Map<string, number>();
-    for (let cursor: string | null = null; ; ) {
-      const page: Awaited<ReturnType<RecordStore["stagedPushes"]>> = await node.stagedPushes(cursor, limit);
-      for (const { push_id, staged_at_ms } of page.pushes) found.set(push_id, staged_at_ms);
-      if (page.cursor === null)
-        return new Map(ids.flatMap((id) => (found.has(id) ? [[id, found.get(id)]] : [])));
-      cursor = page.cursor;
-    }
+    for await (const { pushes } of stagedPages(node, limit))
+      for (const { push_id, staged_at_ms } of pushes) found.set(push_id, staged_at_ms);
+    return new Map(ids.flatMap((id) => (found.has(id) ? [[id, found.get(id)]] : [])));
   };
   /** The beginnings of the slots in which the test's own region lists the push. */
   const entriesOf = async (id: string) => {

@@ -2,7 +2,7 @@
 
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { formed, forms } from "../client/answer-form.ts";
+import { forms, ofForm } from "../client/answer-form.ts";
 import type { Envelope } from "../client/business-answers.ts";
 import { ownersPasskey } from "../node/sandbox/decide-hold.ts";
 import { sealAlone } from "../node/sandbox/seal-alone.ts";
@@ -93,7 +93,7 @@ async function runPool(args: Arguments, context: CommandContext): Promise<ExitCo
     ...(limit === null ? {} : { limit: Number(limit) }),
     ...(session === null ? {} : { session_ref: session }),
   });
-  const { text, body } = formed(forms.pool, answer);
+  const { text, body } = ofForm(forms.pool, answer);
   const { terminal } = context;
   if (args.flag("json")) {
     terminal.write(`${text}\n`);

@@ -2,7 +2,7 @@
 
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { formed, forms } from "../client/answer-form.ts";
+import { forms, ofForm } from "../client/answer-form.ts";
 import { SvcProblemError } from "../client/errors.ts";
 import { collectEvidence } from "../client/evidence.ts";
 import { collectProofs, ProofsMissingError } from "../client/proofs.ts";
@@ -56,7 +56,7 @@ async function runFetch(args: Arguments, context: CommandContext): Promise<ExitC
     terminal.note(`There is no record ${recordId} for this caller.`);
     return exitCodes.negative;
   }
-  formed(forms.record, fetched);
+  ofForm(forms.record, fetched);
   const save = args.text("save");
   if (save !== null) {
     const { environment } = connection;

@@ -1,6 +1,6 @@
 // `svc search`: lists candidates in one collection.
 
-import { formed, forms } from "../client/answer-form.ts";
+import { forms, ofForm } from "../client/answer-form.ts";
 import type { SearchRequest, SearchRow } from "../client/service-client.ts";
 import type { Arguments, Command, CommandContext } from "./command.ts";
 import { connect, connectionOptions } from "./connection.ts";
@@ -55,7 +55,7 @@ async function runSearch(args: Arguments, context: CommandContext): Promise<Exit
   searchRequest(args, "US");
   const connection = await connect("ai_company", args, context);
   const request = searchRequest(args, connection.country);
-  const { body, text } = formed(forms.search, await connection.client.search(request));
+  const { body, text } = ofForm(forms.search, await connection.client.search(request));
   const { terminal } = context;
   if (args.flag("json")) terminal.write(`${text}\n`);
   else showRows(terminal, body.rows, request);

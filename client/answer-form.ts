@@ -13,8 +13,12 @@ export const forms = { search: searchAnswer, record: fetchedRecord, pool: poolAn
 
 /** The answer as JSON of this form. Throws {@link SvcProblemError} for another one. */
 export function formed<T>(shape: Shape<T>, answer: TextAnswer): JsonAnswer<T> {
-  const read = jsonAnswer<T>(answer);
-  if (hasForm(shape.schema, read.body as JsonValue)) return read;
+  return ofForm(shape, jsonAnswer<T>(answer));
+}
+
+/** The answer itself, which was parsed before. Throws {@link SvcProblemError} for one of another form. */
+export function ofForm<T>(shape: Shape<T>, answer: JsonAnswer<T>): JsonAnswer<T> {
+  if (hasForm(shape.schema, answer.body as JsonValue)) return answer;
   throw unexpectedAnswer(
     answer.status,
     "The answer does not have the form that this request is answered in.",

@@ -4,6 +4,7 @@
 import { withdrawalsMax } from "../protocol/limits.ts";
 import type { Problem } from "../protocol/problem.ts";
 import type { SealContext } from "../protocol/wire/push.ts";
+import { Semaphore } from "../std/semaphore.ts";
 import type { RemovalOutcome } from "./business-answers.ts";
 import type { BusinessClient, WithdrawalsRequest } from "./business-client.ts";
 import { SvcProblemError } from "./errors.ts";
@@ -34,20 +35,9 @@ export async function removeRecords(
   const run: Run = { deps, action, sealing: createSealing(deps, action), onRemoved };
   const isMany = action === "withdraw" && recordIds.length > 1;
   const waiting = isMany ? slices(recordIds, withdrawalsMax) : recordIds.map((id) => [id]);
-  const failures: unknown[] = [];
-  const parts = waiting.values();
-  const work = async (): Promise<void> => {
-    for (const part of parts) {
-      if (failures.length > 0) return;
-      try {
-        await (isMany ? withdrawPart(run, part) : removeOne(run, part[0] ?? ""));
-      } catch (error) {
-        failures.push(error);
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: requestsAtOnce }, work));
-  if (failures.length > 0) throw failures[0];
+  await new Semaphore(requestsAtOnce).all(
+    waiting.map((part) => () => (isMany ? withdrawPart(run, part) : removeOne(run, part[0] ?? ""))),
+  );
 }
 
 function slices(ids: readonly string[], length: number): readonly (readonly string[])[] {

@@ -35,6 +35,7 @@ import {
   type WithdrawalsAnswer,
   withdrawalsBody,
 } from "../protocol/wire/removal.ts";
+import { Semaphore } from "../std/semaphore.ts";
 import type { RecordStore } from "../storage/record-store.ts";
 import { answerJson, bodyText, isRefused, type Outcome, type Refused, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
@@ -111,14 +112,11 @@ export async function withdrawRecords(
     if (isRefused(read)) return read;
     const { withdrawals } = read.value;
     const bytes = Math.ceil(request.body.length / withdrawals.length);
-    const results: WithdrawalsAnswer["results"][number][] = [];
-    const waiting = withdrawals.entries();
-    const work = async (): Promise<void> => {
-      for (const [at, body] of waiting) {
-        results[at] = resultOf(await removeOne(deps, request, { ...gate, body, bytes }));
-      }
-    };
-    await Promise.all(Array.from({ length: atOnce }, work));
+    const results = await new Semaphore(atOnce).all(
+      withdrawals.map(
+        (body) => async () => resultOf(await removeOne(deps, request, { ...gate, body, bytes })),
+      ),
+    );
     return answerJson(200, { results } satisfies WithdrawalsAnswer);
   });
 }

@@ -50,15 +50,15 @@ interface Product {
   readonly onSale: string;
 }
 
-/** A price and one that may be lower for a time, as a current price and whether it is a sale. */
-function priced(
-  {
-    regular,
-    sale,
-    isNow,
-  }: { readonly regular: string; readonly sale: string; readonly isNow: boolean | null },
-  { currency }: Pick<From, "currency">,
-): Pick<Product, "price" | "onSale"> {
+/** A price, one that may be lower for a time, and whether it is that time; null where nobody can tell. */
+interface Prices {
+  readonly regular: string;
+  readonly sale: string;
+  readonly isNow: boolean | null;
+}
+
+/** The current price, and whether it is a sale. */
+function priced({ regular, sale, isNow }: Prices, { currency }: From): Pick<Product, "price" | "onSale"> {
   if (sale === "" || isNow === false) return { price: regular, onSale: "no" };
   const isOdd = (cell: string): boolean => readAmount(cell, { currency }).fault !== null || Number(cell) < 0;
   const odd = [sale, regular].find(isOdd);

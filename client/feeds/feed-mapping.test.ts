@@ -18,8 +18,10 @@ it("accepts a mapping with everything", () => {
     },
     prices: [
       { amount: "Price", currency: { column: "Currency" }, countries: ["US", "CA"] },
-      { amount: "Preis", currency: "EUR", decimal_comma: true },
+      { amount: "Preis", currency: "EUR", decimal_comma: true, sale: "Angebot", before: "Vorher" },
     ],
+    templates: { product_url: "https://shop.example/p/{Handle}", short_description: "{Make}, {Year}" },
+    fill_down: { by: "Handle", columns: ["Title"] },
     constants: { language: "en", countries: ["US"], on_sale: false },
     defaults: { brand: "House" },
     separator: ";",
@@ -37,6 +39,7 @@ it.each<[string, JsonValue, string]>([
   ["prices as a column", { v: 1, columns: { A: "prices" } }, "/columns/A"],
   ["a constant that is a number", { v: 1, constants: { brand: 7 } }, "/constants/brand"],
   ["an unknown currency", { v: 1, prices: [{ amount: "A", currency: "XXY" }] }, "/prices/0/currency"],
+  ["a template of a member that products do not have", { v: 1, templates: { url: "{A}" } }, "/templates/url"],
   ["an unknown category", { v: 1, categories: { "1": "cats" } }, "/categories/1"],
 ])("refuses %s, and says where", (_name, value, pointer) => {
   expect(parseFeedMapping(value)).toMatchObject({ ok: false, code: "mapping_invalid", pointer });

@@ -63,11 +63,33 @@ const priceRule = object({
       "Countries in which this is the price; without it, every country of the product that has no price by another rule.",
     ),
   ),
+  sale: optional(
+    described(
+      column,
+      "Column of a price that is lower for now: where it has one, that is the price, and the product is on sale.",
+    ),
+  ),
+  before: optional(
+    described(column, "Column of the price before: where it is higher, the product is on sale."),
+  ),
   decimal_comma: optional(
     described(
       flag,
       "Whether amounts are written like 19,99; then points, spaces and apostrophes separate thousands.",
     ),
+  ),
+});
+
+const template = described(text(2_000), "Text with columns in braces: https://shop.example/p/{Handle}.");
+const templates = object(
+  Object.fromEntries(mappedMembers.map((name) => [name, optional(template)])),
+) as Shape<Readonly<Record<string, string>>>;
+
+const fillDown = object({
+  by: described(column, "Column that is the same in all rows of one product."),
+  columns: described(
+    list(column, { min: 1, max: 100 }),
+    "Columns in which an empty cell means what the first row of the product says.",
   ),
 });
 
@@ -86,6 +108,13 @@ export const feedMapping = object({
     ),
   ),
   prices: optional(described(list(priceRule, { min: 1, max: 300 }), "Where prices are.")),
+  templates: optional(
+    described(
+      templates,
+      "Members that are made of columns. In an address the columns are encoded. Where one of them is empty, the row does not say the member.",
+    ),
+  ),
+  fill_down: optional(described(fillDown, "What variants leave empty.")),
   constants: optional(
     described(memberValues, "Members that are the same in every product, whatever the file says."),
   ),
@@ -107,6 +136,12 @@ export const feedMapping = object({
 export type FeedMapping = Of<typeof feedMapping>;
 
 export const emptyMapping: FeedMapping = { v: 1 };
+
+/** Whether a mapping says what columns of a table mean. */
+export function mapsColumns({ columns = {}, prices = [], templates = {}, fill_down }: FeedMapping): boolean {
+  const count = Object.keys(columns).length + prices.length + Object.keys(templates).length;
+  return count > 0 || fill_down !== undefined;
+}
 
 /** The published JSON Schema of the file. */
 export function feedMappingSchema(): JsonObject {

@@ -13,11 +13,15 @@ export function jsonLdItems(place: number, value: JsonValue): readonly MerchantI
   return productsIn(value).map((product) => itemOf(place, product));
 }
 
-const lists = ["@graph", "itemListElement", "hasVariant"];
+const lists = ["@graph", "itemListElement", "item"];
+/** What a group of products says of each of its variants. */
+const shared = ["name", "description", "brand", "category", "itemCondition", "inLanguage", "url"];
 
 function productsIn(node: JsonValue): readonly Node[] {
   if (!isObject(node)) return [];
-  const within = [...lists.flatMap((name) => all(node[name])), ...all(node["item"])].flatMap(productsIn);
+  const ofAll = Object.fromEntries(Object.entries(node).filter(([name]) => shared.includes(name)));
+  const variants = nodesOf(node["hasVariant"]).map((variant) => ({ ...ofAll, ...variant }));
+  const within = [...lists.flatMap((name) => all(node[name])), ...variants].flatMap(productsIn);
   return isOf(node, "Product") ? [node, ...within] : within;
 }
 
@@ -62,9 +66,19 @@ function itemOf(place: number, product: Node): MerchantItem {
   return builder.item();
 }
 
+/** Of these a price depends, such as one for 100 g, for members or from ten on, or a former one. */
+const conditions = ["referenceQuantity", "validForMemberTier", "eligibleQuantity", "priceType"];
+
 function addOffer(builder: MerchantItemBuilder, offer: Node): void {
   for (const each of "price" in offer ? [offer] : nodesOf(offer["priceSpecification"])) {
-    const currency = textsOf(each["priceCurrency"])[0] ?? "";
+    const condition = conditions.find((name) => name in each);
+    if (condition !== undefined)
+      builder.unreadable(
+        "price",
+        condition,
+        "Is only a price under a condition: write the price of one product.",
+      );
+    const currency = [...new Set(textsOf(each["priceCurrency"]))].join(" ");
     put(builder, "price", each["price"], (price) => `${price} ${currency}`);
   }
   put(builder, "availability", offer["availability"], termOf);

@@ -83,7 +83,9 @@ const sources: Readonly<Record<string, string>> = {
 };
 
 /** What the mapping's `columns` say of attributes: each keeps its member, and may have words of the shop's own. */
-function wordsOf({ columns = {} }: FeedMapping): Words {
+function wordsOf({ columns = {}, templates, fill_down }: FeedMapping): Words {
+  if (templates !== undefined || fill_down !== undefined)
+    throw new FeedError(0, "The mapping's templates and fill_down are for tables, and this file is none.");
   const members = new Map(Object.entries(sources).map(([member, attribute]) => [attribute, member]));
   members.set("content_language", "language").set("condition", "tags");
   return new Map(

@@ -4,6 +4,7 @@
 // says but cannot be used is a fault of its row: it never becomes a default, and nothing is silently taken in its place.
 
 import type { JsonValue } from "../../protocol/canonical-json.ts";
+import { millionthsOf } from "../../protocol/money.ts";
 import { nearestName } from "../../protocol/nearest.ts";
 import type { Field } from "../../protocol/records/fields.ts";
 import { httpsUrlForm } from "../../protocol/records/https-url.ts";
@@ -77,15 +78,45 @@ export function createColumnReader(
   }
   const twice = saidTwice({ names, uses, mapping }, set.size);
   if (twice !== null) return refuse("column_twice", twice);
-  return ok({ read: (cells) => readRow({ names, uses, mapping }, [...set.values(), ...cells]) });
+  const filled = fillDown(names, mapping);
+  return ok({
+    read: (cells) => {
+      const trimmed = [...set.values(), ...cells].map((cell) => cell.trim());
+      return readRow({ names, uses, mapping }, trimmed, filled(trimmed));
+    },
+  });
+}
+
+/** What a row leaves empty, as the first row of its product says it; null where the row needs one that is not there. */
+function fillDown(
+  names: readonly string[],
+  { fill_down: rule }: FeedMapping,
+): (cells: readonly string[]) => readonly string[] | null {
+  if (rule === undefined) return (cells) => cells;
+  const by = names.lastIndexOf(rule.by);
+  const from = rule.columns.map((name) => names.lastIndexOf(name));
+  const firsts = new Map<string, readonly string[]>();
+  return (cells) => {
+    const key = cells[by] ?? "";
+    const first = firsts.get(key);
+    if (first !== undefined) return cells.map((cell, at) => cell || (from.includes(at) && first[at]) || "");
+    if (from.every((at) => (cells[at] ?? "") === "")) return null;
+    if (key !== "") firsts.set(key, cells);
+    return cells;
+  };
 }
 
 /** What is wrong with a header of which two columns say one thing; the first `setCount` columns are not of the header. */
 function saidTwice({ names, uses, mapping }: Table, setCount: number): string | null {
   const byMeaning = new Map<string, string>();
+  const rules = Object.keys(mapping.templates ?? {}).map((name) => [name, "templates"] as const);
+  const reductions = (mapping.prices ?? []).filter(
+    (rule) => rule.sale !== undefined || rule.before !== undefined,
+  );
+  const byRule = new Map([...rules, ...reductions.map(() => ["on_sale", "prices"] as const)]);
   for (const [at, use] of uses.entries()) {
     const name = names[at] ?? "";
-    const isRead = use.kind !== "none" || isPriceColumn(name, mapping);
+    const isRead = use.kind !== "none" || ruleColumns(mapping).includes(name);
     if (at < setCount || !isRead) continue;
     const meaning =
       use.kind === "member" ? use.name : use.kind === "none" ? `"${name}"` : `${use.kind} ${use.country}`;
@@ -93,6 +124,9 @@ function saidTwice({ names, uses, mapping }: Table, setCount: number): string | 
     byMeaning.set(meaning, name);
     if (other === name)
       return `The header names ${JSON.stringify(name)} twice. Take one out of the file: nobody can tell which is meant.`;
+    const rule = byRule.get(meaning);
+    if (rule !== undefined)
+      return `The column ${JSON.stringify(name)} and the mapping's ${rule} both say ${meaning}. --map ${name}= leaves the column out.`;
     if (other !== undefined)
       return `The columns ${JSON.stringify(other)} and ${JSON.stringify(name)} both say ${meaning}. --map ${name}= leaves one out.`;
   }
@@ -100,12 +134,27 @@ function saidTwice({ names, uses, mapping }: Table, setCount: number): string | 
 }
 
 /** Columns on which the mapping depends: a typing error there must not go unnoticed. */
-function columnsNamed({ columns = {}, prices = [] }: FeedMapping): readonly string[] {
-  const used = Object.entries(columns).flatMap(([name, to]) => (to === null ? [] : [name]));
-  const priced = prices.flatMap(({ amount, currency }) =>
-    typeof currency === "string" ? [amount] : [amount, currency.column],
+function columnsNamed(mapping: FeedMapping): readonly string[] {
+  const used = Object.entries(mapping.columns ?? {}).flatMap(([name, to]) => (to === null ? [] : [name]));
+  return [...used, ...ruleColumns(mapping)];
+}
+
+const inBraces = /\{([^{}]*)\}/g;
+
+/** The columns that rules read, whatever else is said of them. */
+function ruleColumns(mapping: FeedMapping): readonly string[] {
+  const { templates = {}, fill_down: fill } = mapping;
+  const within = Object.values(templates).flatMap((each) =>
+    [...each.matchAll(inBraces)].map(([, name = ""]) => name),
   );
-  return [...used, ...priced];
+  return [...priceColumns(mapping), ...within, ...(fill === undefined ? [] : [fill.by, ...fill.columns])];
+}
+
+function priceColumns({ prices = [] }: FeedMapping): readonly string[] {
+  return prices.flatMap(({ amount, currency, sale, before }) => {
+    const from = typeof currency === "string" ? undefined : currency.column;
+    return [amount, from, sale, before].filter((name) => name !== undefined);
+  });
 }
 
 function useOf(name: string, mapping: FeedMapping): Use | null {
@@ -113,21 +162,15 @@ function useOf(name: string, mapping: FeedMapping): Use | null {
   const to = Object.hasOwn(columns, name) ? columns[name] : undefined;
   if (to === null) return { kind: "none" };
   if (typeof to === "object") return { kind: "member", name: to.to, rule: to };
-  if (to === undefined && isPriceColumn(name, mapping)) return { kind: "none" };
+  if (to === undefined && priceColumns(mapping).includes(name)) return { kind: "none" };
   const meant = to ?? name;
   if (meant === "") return { kind: "none" };
   if (meant === "schema" || mappedMembers.includes(meant)) return { kind: "member", name: meant, rule: null };
   const price = priceColumn.exec(meant)?.[1];
   if (price !== undefined) return { kind: "price", country: price };
   const currency = currencyColumn.exec(meant)?.[1];
-  return currency === undefined ? null : { kind: "currency", country: currency };
-}
-
-/** True if a rule of `prices` reads the column. */
-function isPriceColumn(name: string, { prices = [] }: FeedMapping): boolean {
-  return prices.some(
-    ({ amount, currency }) => amount === name || (typeof currency === "object" && currency.column === name),
-  );
+  if (currency !== undefined) return { kind: "currency", country: currency };
+  return ruleColumns(mapping).includes(name) ? { kind: "none" } : null;
 }
 
 function unknownColumn(name: string, names: readonly string[]): Result<never, "column_unknown"> {
@@ -145,16 +188,25 @@ interface Table {
   readonly mapping: FeedMapping;
 }
 
+type AmountForm = Parameters<typeof readAmount>[1];
+type ColumnCell = readonly [column: string, cell: string];
 type Price = { readonly country: string; readonly currency: string; readonly amount: string };
 
-function readRow({ names, uses, mapping }: Table, cells: readonly string[]): RowRecord {
+function readRow(
+  { names, uses, mapping }: Table,
+  written: readonly string[],
+  filled: readonly string[] | null,
+): RowRecord {
   const row = new RowReader(mapping);
-  for (const [at, use] of uses.entries()) row.take(names[at] ?? "", use, (cells[at] ?? "").trim());
-  Object.assign(row.record, membersOf(mapping.constants));
-  row.addColumnPrices();
+  const cells = filled ?? written;
+  for (const [at, use] of uses.entries()) row.take(names[at] ?? "", use, cells[at] ?? "");
   // Of a column that is set and in the file as well, the file's cell counts.
   const cellOf = (name: string): string =>
-    names.reduce((found, each, at) => (each === name && cells[at]?.trim()) || found, "");
+    names.reduce((found, each, at) => (each === name && cells[at]) || found, "");
+  for (const [name, template] of Object.entries(mapping.templates ?? {})) row.fill(name, template, cellOf);
+  if (filled === null) row.lacksFirst(mapping.fill_down?.by ?? "", cellOf(mapping.fill_down?.by ?? ""));
+  Object.assign(row.record, membersOf(mapping.constants));
+  row.addColumnPrices();
   row.addRuledPrices(mapping.prices ?? [], cellOf);
   return row.finished();
 }
@@ -168,6 +220,8 @@ class RowReader {
   readonly #currencies = new Map<string, string>();
   readonly #prices = new Map<string, Price>();
   #id: string | null = null;
+  /** Whether every price of the rules that tell it is a lower one. */
+  #onSale: boolean | null = null;
 
   constructor(mapping: FeedMapping) {
     this.#mapping = mapping;
@@ -263,12 +317,40 @@ class RowReader {
     return null;
   }
 
+  /** A member that is made of columns; what one of them says but cannot be used is not replaced by a default. */
+  fill(name: string, template: string, cellOf: (column: string) => string): void {
+    const field = products.members[name];
+    if (field === undefined) return;
+    const isAddress = field.kind === "form" && field.form === httpsUrlForm;
+    let value: string | null = template;
+    for (const [braced, column = ""] of template.matchAll(inBraces)) {
+      const cell = cellOf(column);
+      if (cell === "") return;
+      const read = this.#read(column, cell, readCell(cell, { isNumber: isAddress }));
+      const fault = read === null ? null : leftOver(read);
+      if (fault !== null) this.#unusable(column, cell, fault);
+      const part = read === null || fault !== null ? null : isAddress ? encodeURIComponent(read) : read;
+      value = part === null ? null : (value?.replace(braced, () => part) ?? null);
+    }
+    const made = value === null ? null : this.#value(name, { name, field, rule: null }, value);
+    if (name === "business_product_id") this.#id = made === null ? null : String(made);
+    if (made === null) delete this.record[name];
+    else this.record[name] = made;
+  }
+
+  lacksFirst(column: string, cell: string): void {
+    this.#unusable(column, cell, "No row before this one says what it leaves empty (fill_down).");
+  }
+
   addColumnPrices(): void {
     for (const [country, { column, cell }] of this.#amounts) {
       const currency = this.#currencies.get(country);
       if (currency === undefined)
         this.#unusable(column, cell, `There is no price_currency_${country} beside it.`);
-      else this.#price(column, cell, { currency, wanted: [country], isForOthers: false });
+      else {
+        const amount = this.#amount(column, cell, { currency });
+        this.#price(column, cell, { currency, amount, wanted: [country], isForOthers: false });
+      }
     }
   }
 
@@ -285,8 +367,13 @@ class RowReader {
       currency: from,
       countries,
       decimal_comma: decimalComma = false,
+      sale = "",
+      before = "",
     } of inOrder) {
       const cell = cellOf(column);
+      const [lower, higher] = [cellOf(sale), cellOf(before)];
+      if (cell === "" && lower + higher !== "")
+        this.#unusable(lower === "" ? before : sale, lower || higher, `There is no ${column} beside it.`);
       if (cell === "") continue;
       const currency = typeof from === "string" ? from : cellOf(from.column);
       const isForOthers = countries === undefined;
@@ -294,8 +381,43 @@ class RowReader {
       if (currency === "") this.#unusable(column, cell, "The row names no currency for it.");
       else if (wanted.length === 0)
         this.#unusable(column, cell, "Neither the row nor the mapping names a country for it.");
-      else this.#price(column, cell, { currency, wanted, isForOthers, decimalComma });
+      else {
+        const amount = this.#amount(column, cell, { currency, decimalComma });
+        const reduced = this.#reduced(amount, {
+          ...{ currency, decimalComma },
+          ...{ sale: [sale, lower], before: [before, higher] },
+        });
+        if (sale + before !== "") this.#onSale = (this.#onSale ?? true) && reduced.isOnSale;
+        this.#price(column, cell, { currency, amount: reduced.amount, wanted, isForOthers });
+      }
     }
+  }
+
+  /** The price that holds, and whether it is lower than another one. */
+  #reduced(
+    amount: string | null,
+    { sale, before, ...how }: AmountForm & { readonly sale: ColumnCell; readonly before: ColumnCell },
+  ): { readonly amount: string | null; readonly isOnSale: boolean } {
+    const read = ([column, cell]: ColumnCell): string | null =>
+      cell === "" ? null : this.#amount(column, cell, how);
+    const [lower, higher] = [read(sale), read(before)];
+    if (amount === null) return { amount, isOnSale: false };
+    const isLower = (one: string, two: string): boolean => millionthsOf(one) < millionthsOf(two);
+    const isSale = lower !== null && Number(lower) > 0 && isLower(lower, amount);
+    if (lower !== null && !isSale) {
+      const detail = "Must be above 0 and lower than the price beside it.";
+      const [attribute, value] = sale;
+      this.#notes.push(note("attribute_left_out", "value_invalid", { attribute, value, detail }));
+    }
+    const isOnSale = isSale || (higher !== null && isLower(amount, higher));
+    return { amount: isSale ? lower : amount, isOnSale };
+  }
+
+  /** An amount as a decimal string; null where a note says why there is none. */
+  #amount(column: string, written: string, how: AmountForm): string | null {
+    const cell = this.#read(column, written, readCell(written, { isNumber: true }));
+    const amount = cell === null ? null : this.#read(column, written, readAmount(cell, how));
+    return amount?.startsWith("-") ? this.#unusable(column, written, "Must not be below 0.") : amount;
   }
 
   /** `isForOthers`: it is the price of the countries that have none by a column or rule of their own. */
@@ -304,15 +426,12 @@ class RowReader {
     written: string,
     about: {
       readonly currency: string;
+      readonly amount: string | null;
       readonly wanted: readonly string[];
       readonly isForOthers: boolean;
-      readonly decimalComma?: boolean;
     },
   ): void {
-    const { currency, wanted, isForOthers, decimalComma = false } = about;
-    const cell = this.#read(column, written, readCell(written, { isNumber: true }));
-    const amount =
-      cell === null ? null : this.#read(column, written, readAmount(cell, { decimalComma, currency }));
+    const { currency, amount, wanted, isForOthers } = about;
     if (amount === null) return;
     if (/^0+(?:\.0+)?$/.test(amount)) this.#notes.push(forNothing(column, written));
     for (const country of wanted) {
@@ -333,6 +452,8 @@ class RowReader {
     this.record["prices"] = [...this.#prices.values()].sort((a, b) => (a.country < b.country ? -1 : 1));
     this.record["countries"] ??= [...this.#prices.keys()].sort();
     this.record["tags"] ??= [];
+    if (this.#onSale !== null && this.#mapping.constants?.["on_sale"] === undefined)
+      this.record["on_sale"] = this.#onSale;
     return { id, record: this.record, notes };
   }
 }

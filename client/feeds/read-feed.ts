@@ -6,7 +6,7 @@ import { base64Length, recordCharactersMax } from "../batch.ts";
 import { type JsonValue, ownIdOf, parseJsonText, recordBytes } from "../record-bytes.ts";
 import type { CsvRow } from "./csv.ts";
 import { FeedError, type FeedItem, type FeedNote, markupKept, note } from "./feed-item.ts";
-import { emptyMapping, type FeedMapping, mappedMembers } from "./feed-mapping.ts";
+import { emptyMapping, type FeedMapping, mappedMembers, mapsColumns } from "./feed-mapping.ts";
 import { type Bytes, type FeedEncoding, linesOf, peek, textOf } from "./feed-text.ts";
 import { arrayItems } from "./json-items.ts";
 import { jsonLdItems } from "./json-ld.ts";
@@ -226,8 +226,7 @@ async function* rowItems(rows: ReturnType<typeof tableRows>, options: FeedOption
     const { line } = row;
     if ("fault" in row) yield leftOut(line, row.fault);
     else if (reader === null) {
-      const isMapped = Object.keys(mapping.columns ?? {}).length > 0 || (mapping.prices ?? []).length > 0;
-      const program = isMapped ? null : shopExportOf(row.fields);
+      const program = mapsColumns(mapping) ? null : shopExportOf(row.fields);
       const read =
         program === null ? createColumnReader(row.fields, mapping, set) : shopReader(program, row, options);
       if (!read.ok) throw new FeedError(line, read.detail);
@@ -277,7 +276,8 @@ function shopReader(
       if (row === null) return null;
       const { id, record, notes } = columns.value.read(row.cells);
       const isLeftOut = row.notes.some(({ effect }) => effect === "item_left_out");
-      return { id, record: isLeftOut ? null : record, notes: [...notes, ...row.notes] };
+      const told = notes.map((each) => ({ ...each, attribute: rows.columnOf(each.attribute) }));
+      return { id, record: isLeftOut ? null : record, notes: [...told, ...row.notes] };
     },
   });
 }

@@ -190,17 +190,16 @@ describe("an export of products", () => {
       prices: [{ amount: "15.00" }, {}],
     });
     expect(items.map(notesOf)).toEqual([
-      ["short_description markup_removed", "Price / International attribute_not_in_schema"],
-      ["short_description markup_removed"],
-      ["short_description markup_removed", "Price / International attribute_not_in_schema"],
+      ["Description markup_removed", "Price / International attribute_not_in_schema"],
+      ["Description markup_removed"],
+      ["Description markup_removed", "Price / International attribute_not_in_schema"],
     ]);
     for (const before of ["1.250", "12,00", "-1"]) {
       const odd = exportOf(shopifySince2024, [{ ...pot, "Compare-at price": before }]);
       const [item] = await itemsOf(odd, { set, nowMs });
-      expect([item?.bytes, item?.notes.find(({ attribute }) => attribute === "on_sale")?.value]).toEqual([
-        null,
-        before,
-      ]);
+      expect([item?.bytes, item?.notes.find((each) => each.attribute === "Compare-at price")?.value]).toEqual(
+        [null, before],
+      );
     }
     const both = exportOf(`${shopifySince2024},Variant Price`, [{ ...pot, "Variant Price": "8.00" }]);
     await expect(itemsOf(both, { set, nowMs })).rejects.toThrow('says "Variant Price" twice');
@@ -222,7 +221,7 @@ describe("an export of products", () => {
         "Regular price": "50",
       },
       { ...hoodie, ID: "11", SKU: "private", Published: "0" },
-      { ...hoodie, ID: "12", SKU: "odd", "Sale price": "4,50", "In stock?": "perhaps" },
+      { ...hoodie, ID: "12", SKU: "odd", "Sale price": "4.500", "In stock?": "perhaps" },
     ];
     const items = await itemsOf(exportOf(wooCommerce, rows), { set, nowMs });
     const facts = items.map(
@@ -247,11 +246,65 @@ describe("an export of products", () => {
     expect([items[3]?.id, items[3]?.bytes, ...notesOf(items[3])]).toEqual([
       "odd",
       null,
-      "short_description markup_removed",
-      "on_sale value_invalid",
-      "price value_invalid",
+      "Short description markup_removed",
+      "Sale price value_invalid",
     ]);
     expect(facts[2]).toMatchObject({ short_description: "A warm hoodie.", tags: ["warm"], brand: "Loom" });
+  });
+
+  it("by WooCommerce is read as it is written: its decimal mark, hours of one digit, escaped commas and line ends", async () => {
+    const [item] = await itemsOf(
+      exportOf(wooCommerce, [
+        {
+          ...hoodie,
+          ...{ "Regular price": "45,00", "Sale price": "40,5", Tags: "red\\, blue, a|b" },
+          ...{ "Date sale price starts": "2026-11-01 0:00:00", Brands: "Loom\\, Ltd" },
+          ...{ Name: "'-20% hoodie", "Short description": "One.\\nTwo \\\\n." },
+        },
+      ]),
+      { set, nowMs },
+    );
+    expect(recordOf(item)).toMatchObject({
+      ...{ prices: [{ amount: "40.5" }, {}], on_sale: true, tags: ["red, blue", "a|b"], brand: "Loom, Ltd" },
+      ...{ product_name: "-20% hoodie", short_description: "One.\nTwo \\n." },
+    });
+  });
+
+  it.each([
+    ["Shopify", shopify, { ...shirt, Title: "" }, ["Title", ""]],
+    ["Shopify", shopify, { ...shirt, Published: "FALSCH" }, ["Published", "FALSCH"]],
+    ["Shopify", shopify, { ...shirt, Status: "Entwurf" }, ["Status", "Entwurf"]],
+    ["WooCommerce", wooCommerce, { ...hoodie, Published: "yes" }, ["Published", "yes"]],
+    ["WooCommerce", wooCommerce, { ...hoodie, Type: "variation", Parent: "id:5" }, ["Parent", "id:5"]],
+    ["Magento", magento, { ...bag, product_online: "maybe" }, ["product_online", "maybe"]],
+    ["Magento", magento, { ...bag, visibility: "Katalog" }, ["visibility", "Katalog"]],
+    [
+      "Magento",
+      magento,
+      { ...bag, special_price: "30", special_price_to_date: "11/1/26" },
+      ["special_price_to_date", "11/1/26"],
+    ],
+  ] as const)(
+    "by %s says by column and value what nobody can tell of a row",
+    async (_, columns, row, [attribute, value]) => {
+      const [item] = await itemsOf(exportOf(columns, [row as Readonly<Record<string, string>>]), {
+        set,
+        nowMs,
+      });
+      expect(item?.bytes).toBeNull();
+      const [why] = item?.notes.filter(({ effect }) => effect === "item_left_out") ?? [];
+      expect(why).toMatchObject({ attribute, value, code: "value_invalid" });
+    },
+  );
+
+  it("by WooCommerce has no variation of a product that customers do not see", async () => {
+    const variation = { ...hoodie, ID: "10", SKU: "var-1", Type: "variation", Parent: "id:9" };
+    const parents = [
+      { ...hoodie, ID: "9", SKU: "", Type: "variable", Published: "0" },
+      { ...hoodie, ID: "9", SKU: "", Type: "variable", "Visibility in catalog": "hidden" },
+    ];
+    for (const parent of parents)
+      expect(await itemsOf(exportOf(wooCommerce, [parent, variation]), { set, nowMs })).toEqual([]);
   });
 
   it("names a category that nobody knows, unless one is for all", async () => {
@@ -302,6 +355,10 @@ describe("an export of products", () => {
       brand: "House",
     });
     expect(recordOf(items[1])).toMatchObject({ on_sale: true, prices: [{ amount: "30" }, {}] });
+    const made = { ...bag, additional_attributes: "color=Red,manufacturer=Bright, Ltd,size=M" };
+    expect(recordOf((await itemsOf(exportOf(magento, [made]), { set, nowMs }))[0])).toMatchObject({
+      brand: "Bright, Ltd",
+    });
   });
 
   it("says what it does not say of the shop, and is a table like others with a mapping of one's own", async () => {

@@ -436,6 +436,14 @@ describe("JSON-LD of schema.org", () => {
     ["availability", { availability: { status: true } }],
     ["price", { price: "1.299" }],
     ["price", { price: undefined, lowPrice: 5 }],
+    ["price", { priceCurrency: ["EUR", "USD"] }],
+    [
+      "price",
+      {
+        price: undefined,
+        priceSpecification: { price: "8.10", priceCurrency: "EUR", referenceQuantity: { value: 100 } },
+      },
+    ],
     ["expiration_date", { priceValidUntil: "2026-11-01" }],
   ])("is left out for %s: %j", async (attribute, changes) => {
     const [item] = await itemsOf(
@@ -444,6 +452,24 @@ describe("JSON-LD of schema.org", () => {
     );
     expect(item?.bytes).toBeNull();
     expect(item?.notes.map((each) => each.attribute)).toContain(attribute);
+  });
+
+  it("of a group says of a variant what the group says of all", async () => {
+    const { sku, offers, gtin13, name, ...shared } = lamp;
+    const group = { ...shared, name, "@type": "ProductGroup", productGroupID: "lamps", sku: "lamps" };
+    const variants = [{ "@type": "Product", sku, gtin13, offers, name: "Lamp, red" }];
+    const items = await itemsOf(JSON.stringify({ ...group, hasVariant: variants }), {
+      nowMs,
+      set: new Map([...options.set, ["brand", "House"]]),
+    });
+    expect(items.map(recordOf)).toMatchObject([
+      {
+        business_product_id: "lamp-1",
+        product_name: "Lamp, red",
+        brand: "Glim",
+        short_description: "A lamp.",
+      },
+    ]);
   });
 
   it("is left out with two prices", async () => {

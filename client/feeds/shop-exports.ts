@@ -251,7 +251,7 @@ const wooCommerce: ShopExport = {
 
 /** The value of an attribute in `code=value,code=value`, in which a value may have commas. */
 function magentoAttribute(cells: Cells, code: string): string {
-  const pairs = cell(cells, "additional_attributes").split(/,(?=[a-z][a-z0-9_]*=)/);
+  const pairs = cell(cells, "additional_attributes").split(/[,;|](?=[a-z][a-z0-9_]*=)/);
   return pairs.find((pair) => pair.startsWith(`${code}=`))?.slice(code.length + 1) ?? "";
 }
 

@@ -244,9 +244,7 @@ class RowReader {
     if (name === "business_product_id") this.#id = cell;
     const mapped =
       rule?.values !== undefined && Object.hasOwn(rule.values, cell) ? rule.values[cell] : undefined;
-    const value = this.#value(column, { name, field, rule }, mapped ?? cell);
-    if (value === null) delete this.record[name];
-    else this.record[name] = value;
+    this.#put(name, this.#value(column, { name, field, rule }, mapped ?? cell));
   }
 
   /** Null where a note says why there is none. */
@@ -334,8 +332,13 @@ class RowReader {
     }
     const made = value === null ? null : this.#value(name, { name, field, rule: null }, value);
     if (name === "business_product_id") this.#id = made === null ? null : String(made);
-    if (made === null) delete this.record[name];
-    else this.record[name] = made;
+    this.#put(name, made);
+  }
+
+  /** Null for a member whose cell cannot be used: no default replaces it. */
+  #put(name: string, value: JsonValue | null): void {
+    if (value === null) delete this.record[name];
+    else this.record[name] = value;
   }
 
   lacksFirst(column: string, cell: string): void {

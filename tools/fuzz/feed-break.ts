@@ -33,7 +33,7 @@ export function tableText(
       cell.includes(separator) ? `"${cell.replaceAll(/[\r\n]+/g, " ")}"` : cell.replaceAll(/[\r\n]+/g, " "),
     backslash: (cell) => `"${cell.replaceAll('"', '\\"')}"`,
     stray: (cell) =>
-      separator === ";" ? rfc(cell) : cell.replaceAll(/[\r\n]+/g, " ").replaceAll(separator, " "),
+      separator === ";" ? rfc(cell) : cell.replaceAll(/[\r\n]+|\\(?=,)/g, " ").replaceAll(separator, " "),
   };
   const lines = table.rows.map((row, at) => {
     const cells = row.map(write[style]);

@@ -27,6 +27,7 @@ import {
   writtenText,
   writtenUrl,
 } from "./feed-facts.ts";
+import { type Cells, type Shop, shops } from "./feed-shops.ts";
 import { type FuzzTarget, must } from "./target.ts";
 
 const defaults = {
@@ -62,18 +63,21 @@ async function judge(choices: Choices): Promise<string> {
     "merchant-tsv",
     "merchant-xml",
     "merchant-json",
-    "shop",
+    "shopify",
+    "woocommerce",
+    "magento",
     "json",
     "ndjson",
   ] as const);
   const facts = Array.from({ length: 1 + choices.below(4) }, (_, at) => factsOf(choices, at));
-  const products = format === "shop" ? facts.map(asInShop) : facts;
+  const shop = shops[format as keyof typeof shops] ?? null;
+  const products = shop === null ? facts : shop.known(facts);
   const file = written(format, products, place, choices);
   const { bytes, encoding, isCut, how } = arrived(file.text, choices);
   const outcome = `${format} ${file.how} ${how}${isCut ? " cut" : ""}`;
   let items: readonly FeedItem[];
   try {
-    const set = format === "shop" ? new Map([...shopSet, ["currency", place.currency]]) : new Map();
+    const set = shop === null ? new Map() : new Map([...shopSet, ["currency", place.currency]]);
     const feed: Feed = await readFeed(whole(bytes), { mapping: file.mapping, encoding, set, nowMs });
     items = await Array.fromAsync(feed.items);
   } catch (error) {
@@ -112,25 +116,15 @@ const members: Readonly<Record<string, string>> = {
     link: "product_url",
   },
   ...{ product_type: "tags", shipping: "countries" },
-  ...{
-    Title: "product_name",
-    Description: "short_description",
-    Vendor: "brand",
-    Barcode: "gtin",
-    Tags: "tags",
-  },
-  ...{ "URL handle": "product_url", "Inventory quantity": "availability" },
 };
 
 function written(format: string, products: readonly Facts[], place: Place, choices: Choices): Written {
   const isMerchant = format.startsWith("merchant");
   const decimalComma = format === "mapped";
+  const shop = shops[format as keyof typeof shops] ?? null;
+  if (shop !== null) return writtenExport(shop, products, { mapping: mappingOf(format, place), choices });
   const cells = products.map((facts) =>
-    isMerchant
-      ? merchantCells(facts, place, choices)
-      : format === "shop"
-        ? shopCells(facts, choices)
-        : tableCells(facts, place, { choices, decimalComma }),
+    isMerchant ? merchantCells(facts, place, choices) : tableCells(facts, place, { choices, decimalComma }),
   );
   const told = new Map(
     products.map((facts, at) => {
@@ -157,9 +151,11 @@ function written(format: string, products: readonly Facts[], place: Place, choic
     };
   }
   if (format === "merchant-json") {
-    const graph = cells.map((each) => describedOf(each, place));
+    const graph = cells.map((each) => describedOf(each, place, choices));
+    const list = graph.map((item, at) => ({ "@type": "ListItem", position: at + 1, item }));
+    const whole = choices.of([{ "@graph": graph }, { "@type": "ItemList", itemListElement: list }]);
     const text = choices.of([true, false])
-      ? JSON.stringify({ "@context": "https://schema.org", "@graph": graph }, null, 2)
+      ? JSON.stringify({ "@context": "https://schema.org", ...whole }, null, 2)
       : jsonText(graph, choices, choices.of([true, false]));
     return { text, how: "", mapping, told, again: null };
   }
@@ -172,47 +168,43 @@ function written(format: string, products: readonly Facts[], place: Place, choic
 
 function mappingOf(format: string, { country, currency }: Place): FeedMapping {
   // An export of a shop does not say where it sells.
-  if (format === "shop") return { v: 1, defaults: { ...defaults, countries: [country] } };
+  if (format in shops) return { v: 1, defaults: { ...defaults, countries: [country] } };
   if (format !== "mapped") return { v: 1, defaults };
   const prices = [{ amount: "Preis", currency, countries: [country], decimal_comma: true }];
   return { v: 1, defaults: { ...defaults, countries: [country] }, prices };
 }
 
-type Cells = Readonly<Record<string, string>>;
+const inherited = ["product_name", "short_description", "brand", "tags"];
+
+/** An export of a shop, in which a row may leave to another what it says. */
+function writtenExport(
+  shop: Shop,
+  products: readonly Facts[],
+  { mapping, choices }: { readonly mapping: FeedMapping; readonly choices: Choices },
+): Written {
+  const rows = shop.rows(products, choices);
+  const table = tableOf(
+    rows.map(({ cells }) => cells),
+    choices,
+  );
+  const again = table.twice === null ? null : (rows[table.twice]?.facts?.id ?? null);
+  const file = tableText(table, choices.of<Separator>([",", ",", ";", "\t"]), choices);
+  const entries = rows.flatMap(({ cells, facts, first }) => {
+    const empty = Object.entries(shop.members).flatMap(([column, member]) =>
+      cells[column] || (inherited.includes(member) && first?.[column]) ? [] : [member],
+    );
+    // The value of an attribute among others, whose separators a writer of stray quotes loses.
+    const attributes = cells["additional_attributes"] ?? "manufacturer=?";
+    const hasMaker =
+      /manufacturer=[^,]/.test(attributes) && (file.how !== "stray" || shop.members["name"] === undefined);
+    return facts === null
+      ? []
+      : [[facts.id, { facts, empty: new Set(hasMaker ? empty : [...empty, "brand"]) }] as const];
+  });
+  return { ...file, mapping, told: new Map(entries), again };
+}
 
 const shopSet = [["shop", "https://shop.example/"]] as const;
-
-/** A product as Shopify knows it: its page has the handle, and nothing says its condition. */
-function asInShop(facts: Facts): Facts {
-  const url = `https://shop.example/products/p-${facts.id.replace(/\W/g, "")}`;
-  return { ...facts, url, tags: facts.tags.slice(0, 1), condition: "new" };
-}
-
-/** A row of Shopify's export. A lower price stands in the column of the price, beside the one before. */
-function shopCells(facts: Facts, choices: Choices): Cells {
-  const { amount, sale } = facts;
-  const before = sale === null ? choices.of(["", "", "0", amount]) : writtenAmount(amount, choices, false);
-  const stock = {
-    in_stock: [choices.of(["3", "12"]), choices.of(["deny", "CONTINUE"])],
-    out_of_stock: [choices.of(["0", "-1"]), choices.of(["deny", "DENY", "FALSE"])],
-    backorder: ["0", choices.of(["continue", "CONTINUE", "TRUE"])],
-  }[facts.availability] ?? ["", ""];
-  return {
-    SKU: writtenId(facts.id, choices),
-    "URL handle": facts.url.split("/").at(-1) ?? "",
-    Title: writtenText(facts.name, choices),
-    Vendor: writtenText(facts.brand, choices),
-    "Product category": "Media > Books",
-    Barcode: writtenGtin(facts.gtin, choices),
-    Price: writtenAmount(sale ?? amount, choices, false),
-    "Compare-at price": before,
-    "Inventory tracker": "shopify",
-    "Inventory quantity": choices.once(6) ? choices.of(["many", ""]) : (stock[0] ?? ""),
-    "Continue selling when out of stock": choices.once(6) ? choices.of(["ask", "denied"]) : (stock[1] ?? ""),
-    Description: writtenText(facts.text, choices),
-    Tags: facts.tags.join(),
-  };
-}
 
 function tableCells(
   facts: Facts,
@@ -269,7 +261,7 @@ function recordOf(cells: Cells, { country }: Place): Record<string, unknown> {
 }
 
 /** A product of JSON-LD; it has no sale prices. */
-function describedOf(cells: Cells, { country, currency }: Place): Record<string, unknown> {
+function describedOf(cells: Cells, { country, currency }: Place, choices: Choices): Record<string, unknown> {
   const {
     id,
     title,
@@ -282,12 +274,38 @@ function describedOf(cells: Cells, { country, currency }: Place): Record<string,
     condition,
     product_type,
   } = cells;
+  const amount = { price: price.slice(0, -4), priceCurrency: currency };
+  const perUnit = { "@type": "UnitPriceSpecification", price: "7.77", priceCurrency: currency };
+  const forms: readonly Readonly<Record<string, unknown>>[] = [
+    { ...amount, priceSpecification: { ...perUnit, priceType: "https://schema.org/StrikethroughPrice" } },
+    { priceSpecification: { "@type": "PriceSpecification", ...amount } },
+    { priceSpecification: [{ ...perUnit, referenceQuantity: { value: 100, unitCode: "GRM" } }] },
+    { priceSpecification: [amount, { ...perUnit, price: "7.77" }] },
+    { "@type": "AggregateOffer", lowPrice: "7.77", highPrice: price.slice(0, -4), priceCurrency: currency },
+    { ...amount, priceCurrency: [currency, "XTS"] },
+    { ...amount, priceValidUntil: choices.of(["2026-12-01", "2026-11-01", "2026-02-30"]) },
+  ];
   const offer = {
-    ...{ "@type": "Offer", price: price.slice(0, -4), priceCurrency: currency, availability, url: link },
-    ...{ itemCondition: condition, shippingDetails: { shippingDestination: { addressCountry: country } } },
+    ...{ "@type": "Offer", availability, url: link, itemCondition: condition },
+    shippingDetails: { shippingDestination: { addressCountry: country } },
+    ...(choices.once(3) ? choices.of(forms) : amount),
   };
-  const texts = { sku: id, name: title, description, brand: { name: brand }, gtin, category: product_type };
-  return { "@type": "Product", ...texts, offers: [offer] };
+  const own = {
+    [choices.of(["sku", "productID"])]: id,
+    [choices.of(["gtin", "gtin13"])]: gtin,
+    offers: [offer],
+  };
+  const texts = {
+    name: title,
+    description,
+    brand: { "@type": "Brand", name: brand },
+    category: product_type,
+  };
+  const type = choices.of(["Product", "https://schema.org/Product", ["Product", "Car"]]);
+  if (!choices.once(3)) return { "@type": type, ...own, ...texts };
+  // What its group says is not repeated.
+  const group = { "@type": "ProductGroup", sku: "group", productGroupID: "group", ...texts };
+  return { ...group, hasVariant: [{ "@type": type, ...own, name: title }] };
 }
 
 /** The columns in some order, the last one a text; maybe one of them twice, or a product twice, with something else. */
@@ -296,7 +314,7 @@ function tableOf(cells: readonly Cells[], choices: Choices): Table & { readonly 
   const turn = choices.below(names.length - 1);
   const columns = [...names.slice(turn, -1), ...names.slice(0, turn), ...names.slice(-1)];
   const rows = cells.map((each) => columns.map((name) => each[name] ?? ""));
-  const price = columns.findIndex((name) => /^price|^Preis|^Price/.test(name));
+  const price = columns.findIndex((name) => /^price|^Preis|^Price|^Regular price/.test(name));
   const twice = choices.once(16) ? choices.below(rows.length) : null;
   if (twice !== null)
     rows.push((rows[twice] ?? []).map((cell, at) => (at === price ? cell.replace(/[0-9.,]+/, "7") : cell)));
@@ -363,6 +381,8 @@ function untold(
   }
   const tags = [...facts.tags, ...(facts.condition === "used" ? ["used"] : [])];
   const isTag = (tag: string): boolean =>
+    (tag === "default" && empty.has("tags")) ||
+    (file.how === "stray" && one(tags.join()).includes(one(tag))) ||
     tags.some((each) => each === tag || (isCut && (tag === "default" || each.startsWith(tag))));
   if (!record.tags.every(isTag)) return `the tags are ${record.tags.join(", ")}`;
   if (

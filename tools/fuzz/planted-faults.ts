@@ -157,10 +157,32 @@ export const plantedFaults: readonly PlantedFault[] = [
     '? "out_of_stock" : "out_of_stock"',
   ),
   ofReader(
-    "shop-exports.ts",
+    "product-columns.ts",
     "oddPriceBeforeIsNoSale",
-    "const odd = [sale, regular].find(isOdd)",
-    "const odd = [sale].find(isOdd)",
+    'cell === "" ? null : this.#amount(column, cell, how)',
+    'cell === "" || readAmount(cell, how).fault ? null : this.#amount(column, cell, how)',
+  ),
+  ofReader(
+    "shop-exports.ts",
+    "variantWithoutItsFirstRow",
+    'title === "" ? [untitled, ...faults] : faults',
+    "faults",
+  ),
+  ofReader("shop-exports.ts", "escapedCommaSeparates", "split(/(?<!\\\\),/)", 'split(",")'),
+  ofReader("shop-exports.ts", "variationOfAHiddenProduct", "[cells, parent].map", "[cells].map"),
+  ofReader("shop-exports.ts", "storeViewIsAProduct", '|| cell(cells, "store_view_code") !== ""', ""),
+  ofReader(
+    "shop-exports.ts",
+    "saleOfAnotherTime",
+    "fromMs <= nowMs && nowMs < untilMs ? sale",
+    "sale ? sale",
+  ),
+  ofReader("json-ld.ts", "variantsInheritNothing", "{ ...ofAll, ...variant }", "{ ...variant }"),
+  ofReader(
+    "json-ld.ts",
+    "priceOf100GramsIsThePrice",
+    "conditions.find((name) => name in each)",
+    "conditions.find((name) => name === '')",
   ),
 ];
 

@@ -52,7 +52,7 @@ describe("feeds for several countries", () => {
     const { record, notes, full } = join(product("DE", "1"), product("CH", "1", members));
     expect(record).toBeNull();
     expect(notes).toEqual([`${member} feeds_differ item_left_out`]);
-    expect(full[0]?.detail).toContain("in the feed before");
+    expect(full[0]?.detail).toContain("A feed after this one has");
   });
 
   it("leave a product out that has two prices for one country, and join the same one", () => {

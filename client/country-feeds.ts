@@ -86,16 +86,16 @@ function compare(joined: Record<string, JsonValue>, other: Product, notes: FeedN
     const [one, two] = [joined[member], other[member]];
     if (one === undefined && two !== undefined) joined[member] = two;
     if (one === undefined || two === undefined || canonicalize(one) === canonicalize(two)) continue;
-    const about = { attribute: member, value: textOf(two) };
+    const about = { attribute: member, value: textOf(one) };
     if (member === "product_url") {
-      const detail = `It is ${textOf(one)} in the feed before, which is published for all countries.`;
+      const detail = `It is published for all countries; a feed after this one has ${textOf(two)}.`;
       notes.push(note("value_changed", "feeds_differ", { ...about, detail }));
     } else if (member === "on_sale" && typeof one === "boolean" && typeof two === "boolean") {
       const detail = "The product is on sale in some countries only, and is published as not on sale.";
       notes.push(note("value_changed", "feeds_differ", { ...about, detail }));
       joined[member] = false;
     } else {
-      const detail = `It is ${textOf(one)} in the feed before. One record says the same in all its countries.`;
+      const detail = `A feed after this one has ${textOf(two)}. One record says the same in all its countries.`;
       notes.push(note("item_left_out", "feeds_differ", { ...about, detail }));
     }
   }

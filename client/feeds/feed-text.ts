@@ -60,6 +60,8 @@ function markedEncoding(first: readonly Uint8Array[]): FeedEncoding {
   return startsWith(first, [0xfe, 0xff]) ? "utf-16be" : "utf-8";
 }
 
+const zeroBytes = "The file has zero bytes, as UTF-16 without its mark has: save it as UTF-8.";
+
 /** Decodes strictly, and knows the line of what it cannot decode. */
 class Decoding {
   readonly #encoding: FeedEncoding;
@@ -86,10 +88,7 @@ class Decoding {
       const text = decode();
       this.#line += text.split("\n").length - 1;
       if (this.#encoding === "utf-8" && text.includes("\0")) {
-        this.fault = new FeedError(
-          this.#line,
-          "The file has zero bytes, as UTF-16 without its mark has: save it as UTF-8.",
-        );
+        this.fault = new FeedError(this.#line, zeroBytes);
         throw new TypeError(this.fault.message);
       }
       return text;
@@ -102,6 +101,7 @@ class Decoding {
   #notText(chunk: Uint8Array): FeedError {
     const before = (new TextDecoder(this.#encoding).decode(chunk).split("\uFFFD", 1)[0] ?? "").split("\n");
     const line = this.#line + before.length - 1;
+    if (before.some((text) => text.includes("\0"))) return new FeedError(line, zeroBytes);
     const remedy =
       this.#encoding === "utf-8"
         ? "Save it as UTF-8, or say with --encoding windows-1252 that it comes from an older Windows program."

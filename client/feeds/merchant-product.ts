@@ -15,7 +15,7 @@ import { categoryOf, ownCategories } from "./google-categories.ts";
 import { attributeName, type MerchantItem } from "./merchant-item.ts";
 import { isReduction, type MerchantPrice, parseInstant, parsePeriod, parsePrice } from "./merchant-price.ts";
 import { Reading, type Words } from "./merchant-reading.ts";
-import { membersOf, productSchema } from "./product-columns.ts";
+import { availabilityForm, membersOf, productSchema } from "./product-columns.ts";
 import { leftOver, readText } from "./published-text.ts";
 import { shortened } from "./shorten.ts";
 
@@ -213,8 +213,7 @@ function availabilityOf(reading: Reading): string | null {
   const word = wordOf(text);
   const code = availabilityWords.get(word) ?? word;
   if (availabilities.codes.has(code)) return code;
-  const detail = `Must be one of ${[...availabilities.codes].join(", ")}; the mapping's columns translate other words.`;
-  reading.tell("item_left_out", "value_invalid", "availability", detail);
+  reading.tell("item_left_out", "value_invalid", "availability", availabilityForm);
   return null;
 }
 

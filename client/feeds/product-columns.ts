@@ -9,6 +9,7 @@ import { nearestName } from "../../protocol/nearest.ts";
 import type { Field } from "../../protocol/records/fields.ts";
 import { httpsUrlForm } from "../../protocol/records/https-url.ts";
 import { products } from "../../protocol/records/products.ts";
+import { availabilities } from "../../protocol/records/vocabularies/taxonomy.ts";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
 import { type FeedNote, forNothing, markupRemoved, note } from "./feed-item.ts";
 import { type FeedMapping, mappedMembers } from "./feed-mapping.ts";
@@ -16,6 +17,8 @@ import { type ReadValue, readAmount, readCell, readGtin, readLink } from "./feed
 import { isMerchantHeader } from "./merchant-item.ts";
 import { leftOver, readText } from "./published-text.ts";
 import { shortened } from "./shorten.ts";
+
+export const availabilityForm = `Must be one of ${[...availabilities.codes].join(", ")}; the mapping's columns translate other words.`;
 
 export const productSchema = `svc/products/${products.version}`;
 
@@ -262,12 +265,15 @@ class RowReader {
       const read = this.#text(column, text, field.multiline);
       return read !== null && shortTexts.includes(name) ? this.#shortened(column, read, field.max) : read;
     }
+    if (name === "availability" && !availabilities.codes.has(text))
+      return this.#unusable(column, text, availabilityForm);
     const separator = rule?.separator ?? this.#mapping.separator;
     const value = textValue(text, field, {
       ...(separator === undefined ? {} : { separator }),
       ...(this.#mapping.booleans === undefined ? {} : { booleans: this.#mapping.booleans }),
     });
-    if (value === null) return this.#unusable(column, text, "Use true or false.");
+    if (value === null)
+      return this.#unusable(column, text, "Use true or false; booleans in the mapping name other words.");
     if (name !== "tags" || !Array.isArray(value)) return value;
     const tags = (value as readonly string[]).map((tag) => this.#text(column, tag, false));
     return tags.includes(null) ? null : (tags as readonly string[]);

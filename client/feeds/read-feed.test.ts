@@ -399,6 +399,7 @@ it("says that a workbook is none of a feed's formats", async () => {
 
 it.each([
   ["a page for people", "<!DOCTYPE html>\n<html><body>a & b</body></html>", "HTML"],
+  ["a page for people without its outermost element", "<head><title>Log in</title></head>", "HTML"],
   ["a page for people after a comment", '<?xml version="1.0"?><!-- a -->\n<HTML>', "HTML"],
   ["an object over lines", '{\n  "products": []\n}', "one JSON object over several lines"],
   ["an object with a list", '{"products":[{"id":1}]}', 'with the products in "products"'],

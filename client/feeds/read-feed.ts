@@ -53,7 +53,7 @@ export interface Feed {
 /** Maximum characters of one line, row or item: a record of the greatest size, escaped at its worst, fits. */
 const itemLengthMax = 1_048_576;
 /** An error page or a login page is often what comes in place of a feed. */
-const htmlPage = /^\s*(?:<\?[^>]*>\s*|<!--[\s\S]*?-->\s*)*<(?:!doctype\s+html|html)\b/i;
+const htmlPage = /^\s*(?:<\?[^>]*>\s*|<!--[\s\S]*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b/i;
 /** The format is detected within this many characters. */
 const headerLengthMax = 16_384;
 const recordBytesMax = (recordCharactersMax / 4) * 3;

@@ -93,6 +93,7 @@ describe("a table", () => {
   it.each([
     ["Windows-1252 without its name", bytesOf(0xfc, 0x6e), 2, 'after "1,Gr". Save it as UTF-8'],
     ["UTF-16 without its mark", Uint8Array.of(0x61, 0, 0x62, 0), 1, "zero bytes"],
+    ["UTF-16 without its mark, with letters", Uint8Array.of(0x61, 0, 0xfc, 0), 1, "zero bytes"],
   ])("is refused in %s", async (_name, contents, place, said) => {
     await expect(itemsOf(contents)).rejects.toMatchObject({ place, message: expect.stringContaining(said) });
   });

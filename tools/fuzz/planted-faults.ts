@@ -103,8 +103,8 @@ export const plantedFaults: readonly PlantedFault[] = [
   ofReader(
     "merchant-product.ts",
     "unknownAvailabilityIsTheDefault",
-    'reading.tell("item_left_out", "value_invalid", "availability", detail)',
-    "void detail",
+    'reading.tell("item_left_out", "value_invalid", "availability", availabilityForm)',
+    "void 0",
   ),
   ofReader(
     "merchant-product.ts",

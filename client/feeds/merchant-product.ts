@@ -15,7 +15,7 @@ import { categoryOf, ownCategories } from "./google-categories.ts";
 import { attributeName, type MerchantItem } from "./merchant-item.ts";
 import { isReduction, type MerchantPrice, parseInstant, parsePeriod, parsePrice } from "./merchant-price.ts";
 import { Reading, type Words } from "./merchant-reading.ts";
-import { availabilityForm, membersOf, productSchema } from "./product-columns.ts";
+import { availabilityForm, membersOf, productSchema } from "./product-row.ts";
 import { leftOver, readText } from "./published-text.ts";
 import { shortened } from "./shorten.ts";
 

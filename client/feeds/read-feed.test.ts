@@ -166,63 +166,6 @@ describe("columns", () => {
     expect(third).toMatchObject({ bytes: null, notes: [{ attribute: "Angebot", value: "vielleicht" }] });
   });
 
-  it("make members of several columns, fill what variants leave empty, and tell a sale of two prices", async () => {
-    const csv = [
-      "Handle,Maker,Title,Size,Price,Before,Sale",
-      "rye loaf/2,Salt,Loaf,S,4.20,5.00,",
-      "rye loaf/2,,,L,5.10,4.00,4.9",
-      "bun,Salt,Bun,,3,,3.50",
-      "#REF!,Salt,Roll,S,3,,",
-      "new,,,S,3,,",
-      "bad,Salt,Roll,S,3,x,",
-      "none,Salt,Roll,S,,5,",
-    ].join("\n");
-    const mapping: FeedMapping = {
-      v: 1,
-      columns: { Maker: "brand" },
-      templates: {
-        product_url: "https://shop.example/p/{Handle}?size={Size}",
-        business_product_id: "{Handle}-{Size}",
-        product_name: "{Title} {Size}",
-      },
-      fill_down: { by: "Handle", columns: ["Title", "Maker"] },
-      prices: [{ amount: "Price", currency: "EUR", before: "Before", sale: "Sale" }],
-      defaults: { countries: ["DE"], product_name: "Bread", product_url: "https://shop.example/" },
-    };
-    const items = await itemsOf(csv, { mapping });
-    expect(items.slice(0, 3).map(recordOf)).toMatchObject([
-      {
-        ...{ business_product_id: "rye loaf/2-S", product_name: "Loaf S", brand: "Salt", on_sale: true },
-        product_url: "https://shop.example/p/rye%20loaf%2F2?size=S",
-        prices: [{ amount: "4.20" }],
-      },
-      { product_name: "Loaf L", brand: "Salt", on_sale: true, prices: [{ amount: "4.9" }] },
-      // A column of theirs is empty.
-      {
-        product_name: "Bread",
-        product_url: "https://shop.example/",
-        on_sale: false,
-        prices: [{ amount: "3" }],
-      },
-    ]);
-    expect(items[2]?.notes).toMatchObject([{ attribute: "Sale", effect: "attribute_left_out" }]);
-    expect(items.slice(3).map(({ bytes, notes }) => [bytes, notes[0]?.attribute, notes[0]?.value])).toEqual([
-      [null, "Handle", "#REF!"],
-      [null, "Handle", "new"],
-      [null, "Before", "x"],
-      [null, "Before", "5"],
-    ]);
-    const all = { ...mapping, constants: { on_sale: false, product_name: "Roll" } };
-    expect(recordOf((await itemsOf(csv, { mapping: all }))[0])).toMatchObject(all.constants);
-    for (const [header, why] of [
-      ["Handle,Maker,Title,Size,Price,Before,Sale,product_url", "templates both say product_url"],
-      ["Handle,Maker,Title,Size,Price,Before,Sale,on_sale", "prices both say on_sale"],
-      ["Handle,Maker,Titel,Size,Price,Before,Sale", "Is it Titel?"],
-    ])
-      await expect(itemsOf(`${header}\n`, { mapping })).rejects.toThrow(why);
-    await expect(itemsOf("{}", { mapping })).rejects.toThrow("templates and fill_down are for tables");
-  });
-
   it("may be separated by semicolons and tabs", async () => {
     expect(recordOf((await itemsOf("business_product_id;brand\n1;Salt, Marsh"))[0])).toMatchObject({
       brand: "Salt, Marsh",

@@ -14,17 +14,18 @@ import { isMerchantHeader } from "./merchant-item.ts";
 import { createMerchantMapper } from "./merchant-product.ts";
 import { merchantRows } from "./merchant-tsv.ts";
 import { merchantXmlItems } from "./merchant-xml.ts";
-import { createColumnReader, membersOf, productSchema, type RowRecord } from "./product-columns.ts";
+import { createColumnReader } from "./product-columns.ts";
+import { membersOf, productSchema, type RowRecord } from "./product-row.ts";
 import { hasMarkup, leftOver } from "./published-text.ts";
 import {
   columnTwice,
-  type ShopExport,
   ShopRows,
   shopExportOf,
   shopHeader,
   shopMapping,
   shopSettings,
 } from "./shop-exports.ts";
+import type { ShopExport } from "./shop-programs.ts";
 import { headerFields, separatorOf, tableRows } from "./table-rows.ts";
 
 export const feedFormats = ["ndjson", "json", "csv", "tsv", "merchant-tsv", "merchant-xml"] as const;
@@ -276,7 +277,12 @@ function shopReader(
       if (row === null) return null;
       const { id, record, notes } = columns.value.read(row.cells);
       const isLeftOut = row.notes.some(({ effect }) => effect === "item_left_out");
-      const told = notes.map((each) => ({ ...each, attribute: rows.columnOf(each.attribute) }));
+      const told = notes.map((each) => ({
+        ...each,
+        attribute: rows.columnOf(each.attribute),
+        // With columns or prices in a mapping the file would be a table like others.
+        detail: each.detail.replace(/; [a-z_' ]*mapping[^;]*$/, "."),
+      }));
       return { id, record: isLeftOut ? null : record, notes: [...told, ...row.notes] };
     },
   });

@@ -27,7 +27,7 @@ import {
   writtenText,
   writtenUrl,
 } from "./feed-facts.ts";
-import { type Cells, type Shop, shops } from "./feed-shops.ts";
+import { type Cells, describedOf, type Shop, shops } from "./feed-shops.ts";
 import { type FuzzTarget, must } from "./target.ts";
 
 const defaults = {
@@ -258,54 +258,6 @@ function recordOf(cells: Cells, { country }: Place): Record<string, unknown> {
   } = cells;
   const stated = Object.entries(texts).filter(([, text]) => text !== "");
   return { ...Object.fromEntries(stated), countries: [countries], tags: tags.split("|") };
-}
-
-/** A product of JSON-LD; it has no sale prices. */
-function describedOf(cells: Cells, { country, currency }: Place, choices: Choices): Record<string, unknown> {
-  const {
-    id,
-    title,
-    price = "",
-    description,
-    brand,
-    availability,
-    gtin,
-    link,
-    condition,
-    product_type,
-  } = cells;
-  const amount = { price: price.slice(0, -4), priceCurrency: currency };
-  const perUnit = { "@type": "UnitPriceSpecification", price: "7.77", priceCurrency: currency };
-  const forms: readonly Readonly<Record<string, unknown>>[] = [
-    { ...amount, priceSpecification: { ...perUnit, priceType: "https://schema.org/StrikethroughPrice" } },
-    { priceSpecification: { "@type": "PriceSpecification", ...amount } },
-    { priceSpecification: [{ ...perUnit, referenceQuantity: { value: 100, unitCode: "GRM" } }] },
-    { priceSpecification: [amount, { ...perUnit, price: "7.77" }] },
-    { "@type": "AggregateOffer", lowPrice: "7.77", highPrice: price.slice(0, -4), priceCurrency: currency },
-    { ...amount, priceCurrency: [currency, "XTS"] },
-    { ...amount, priceValidUntil: choices.of(["2026-12-01", "2026-11-01", "2026-02-30"]) },
-  ];
-  const offer = {
-    ...{ "@type": "Offer", availability, url: link, itemCondition: condition },
-    shippingDetails: { shippingDestination: { addressCountry: country } },
-    ...(choices.once(3) ? choices.of(forms) : amount),
-  };
-  const own = {
-    [choices.of(["sku", "productID"])]: id,
-    [choices.of(["gtin", "gtin13"])]: gtin,
-    offers: [offer],
-  };
-  const texts = {
-    name: title,
-    description,
-    brand: { "@type": "Brand", name: brand },
-    category: product_type,
-  };
-  const type = choices.of(["Product", "https://schema.org/Product", ["Product", "Car"]]);
-  if (!choices.once(3)) return { "@type": type, ...own, ...texts };
-  // What its group says is not repeated.
-  const group = { "@type": "ProductGroup", sku: "group", productGroupID: "group", ...texts };
-  return { ...group, hasVariant: [{ "@type": type, ...own, name: title }] };
 }
 
 /** The columns in some order, the last one a text; maybe one of them twice, or a product twice, with something else. */

@@ -1,9 +1,11 @@
 // The exports of shop programs with known facts, by the columns that each program documents: beside the rows of the products
 // stand those that publish nothing (a product of variations, a hidden product, a store view, a further picture), with decoys.
+// Products of JSON-LD are here as well.
 
 import {
   type Choices,
   type Facts,
+  type Place,
   writtenAmount,
   writtenGtin,
   writtenId,
@@ -229,6 +231,58 @@ function magentoCells(facts: Facts, choices: Choices): Cells {
     configurable_variations: "",
     related_skus: "x,y",
   };
+}
+
+/** A product of JSON-LD; it has no sale prices. */
+export function describedOf(
+  cells: Cells,
+  { country, currency }: Place,
+  choices: Choices,
+): Record<string, unknown> {
+  const {
+    id,
+    title,
+    price = "",
+    description,
+    brand,
+    availability,
+    gtin,
+    link,
+    condition,
+    product_type,
+  } = cells;
+  const amount = { price: price.slice(0, -4), priceCurrency: currency };
+  const perUnit = { "@type": "UnitPriceSpecification", price: "7.77", priceCurrency: currency };
+  const forms: readonly Readonly<Record<string, unknown>>[] = [
+    { ...amount, priceSpecification: { ...perUnit, priceType: "https://schema.org/StrikethroughPrice" } },
+    { priceSpecification: { "@type": "PriceSpecification", ...amount } },
+    { priceSpecification: [{ ...perUnit, referenceQuantity: { value: 100, unitCode: "GRM" } }] },
+    { priceSpecification: [amount, { ...perUnit, price: "7.77" }] },
+    { "@type": "AggregateOffer", lowPrice: "7.77", highPrice: price.slice(0, -4), priceCurrency: currency },
+    { ...amount, priceCurrency: [currency, "XTS"] },
+    { ...amount, priceValidUntil: choices.of(["2026-12-01", "2026-11-01", "2026-02-30"]) },
+  ];
+  const offer = {
+    ...{ "@type": "Offer", availability, url: link, itemCondition: condition },
+    shippingDetails: { shippingDestination: { addressCountry: country } },
+    ...(choices.once(3) ? choices.of(forms) : amount),
+  };
+  const own = {
+    [choices.of(["sku", "productID"])]: id,
+    [choices.of(["gtin", "gtin13"])]: gtin,
+    offers: [offer],
+  };
+  const texts = {
+    name: title,
+    description,
+    brand: { "@type": "Brand", name: brand },
+    category: product_type,
+  };
+  const type = choices.of(["Product", "https://schema.org/Product", ["Product", "Car"]]);
+  if (!choices.once(3)) return { "@type": type, ...own, ...texts };
+  // What its group says is not repeated.
+  const group = { "@type": "ProductGroup", sku: "group", productGroupID: "group", ...texts };
+  return { ...group, hasVariant: [{ "@type": type, ...own, name: title }] };
 }
 
 /** A sale price and its time; where there is no sale, often one that does not hold. */

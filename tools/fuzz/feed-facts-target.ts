@@ -170,7 +170,7 @@ function mappingOf(format: string, { country, currency }: Place): FeedMapping {
   // An export of a shop does not say where it sells.
   if (format in shops) return { v: 1, defaults: { ...defaults, countries: [country] } };
   if (format !== "mapped") return { v: 1, defaults };
-  const prices = [{ amount: "Preis", currency, countries: [country], decimal_comma: true }];
+  const prices = [{ amount: "Preis", sale: "Angebot", currency, countries: [country], decimal_comma: true }];
   return { v: 1, defaults: { ...defaults, countries: [country] }, prices };
 }
 
@@ -211,11 +211,15 @@ function tableCells(
   { country, currency }: Place,
   { choices, decimalComma }: { choices: Choices; decimalComma: boolean },
 ): Cells {
+  const { sale } = facts;
   const amount = writtenAmount(facts.amount, choices, decimalComma);
   return {
     business_product_id: writtenId(facts.id, choices),
     ...(decimalComma
-      ? { Preis: amount }
+      ? {
+          Preis: amount,
+          Angebot: sale === null ? choices.of(["", "", "0", amount]) : writtenAmount(sale, choices, true),
+        }
       : { [`price_${country}`]: amount, [`price_currency_${country}`]: currency }),
     product_name: writtenText(facts.name, choices),
     short_description: writtenText(facts.text, choices),

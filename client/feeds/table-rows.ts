@@ -132,7 +132,10 @@ function joinedField(fields: readonly string[], columns: number, separator: Sepa
     // What begins like a row has its commas, whatever is behind them.
     const isRowsEnd = missing > 0 && isLikeRow(last) && last.split(separator).length > missing;
     const isRow = (line: string): boolean => count(line) >= Math.max(2, columns - 1) || isLikeRow(line);
-    if (completes || isRowsEnd || lines.slice(1, -1).some(isRow)) return field;
+    // No text begins so, but a row of which the first fields are empty does: a further picture of the product above.
+    const isMostlyEmpty = (line: string): boolean => line.startsWith(separator.repeat(2));
+    if (completes || isRowsEnd || lines.slice(1, -1).some(isRow) || lines.slice(1).some(isMostlyEmpty))
+      return field;
   }
   return null;
 }

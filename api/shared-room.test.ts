@@ -86,10 +86,11 @@ describe("room that is shared", () => {
 
 it("is a party's in production, whatever keys it has, and an address's in a sandbox, whatever parties", () => {
   const sandbox = { grantSigner: part<Signer>({}) };
-  for (const [deps, party, holder] of [
-    [{ grantSigner: null }, { uuid: "p" }, "p"],
-    [{ grantSigner: null }, null, "k"],
-    [sandbox, { uuid: "p" }, "192.0.2.1"],
+  for (const [deps, party, address, holder] of [
+    [{ grantSigner: null }, { uuid: "p" }, "192.0.2.1", "p"],
+    [{ grantSigner: null }, null, "192.0.2.1", "k"],
+    [sandbox, { uuid: "p" }, "192.0.2.1", "192.0.2.1"],
+    [sandbox, { uuid: "p" }, "", "p"],
   ] as const)
-    expect(holderOfBody(deps, { party, key: { key_id: "k" } }, "192.0.2.1")).toBe(holder);
+    expect(holderOfBody(deps, { party, key: { key_id: "k" } }, address)).toBe(holder);
 });

@@ -100,7 +100,7 @@ export function signedHandler<N extends string>(route: SignedRoute<N>): Route["h
 
 /**
  * Whose room a body takes: all keys of a party share what it may hold. In a sandbox a party costs nothing, so what counts is the
- * address that it comes from.
+ * address that it comes from, where a proxy tells it.
  */
 export function holderOfBody(
   { grantSigner }: Pick<AuthenticationDeps, "grantSigner">,
@@ -110,7 +110,7 @@ export function holderOfBody(
   }: { readonly party: { readonly uuid: string } | null; readonly key: { readonly key_id: string } },
   address: string,
 ): string {
-  return grantSigner === null ? (party?.uuid ?? key.key_id) : address;
+  return grantSigner === null || address === "" ? (party?.uuid ?? key.key_id) : address;
 }
 
 /** Checks 1 to 4, and 6. */

@@ -46,7 +46,7 @@ const namesNobody: ReadonlySet<TextRole> = new Set(["sold_name", "place", "ident
 /** Members of a product in which brands that are sold may be named (R4). */
 const offerMembers: ReadonlySet<string> = new Set(["brand", "product_name", "tags", "short_description"]);
 
-/** Every `scope_violation` and `url_flagged` of a record; see {@link findContentFaults}. */
+/** @internal for tests: every `scope_violation` and `url_flagged` of a record; see {@link findContentFaults}. */
 export function contentFaults(...of: Parameters<typeof findContentFaults>): readonly RecordFault[] {
   return atOnce(findContentFaults(...of));
 }

@@ -1,5 +1,8 @@
 import { describe, expect, it } from "vitest";
+import type { Signer } from "../crypto/port.ts";
+import { part } from "../protocol/rubbish.fixture.ts";
 import { SharedRoom } from "./shared-room.ts";
+import { holderOfBody } from "./signed.ts";
 
 function setUp(max: number, perOwnerMax: number) {
   const room = new SharedRoom(max, perOwnerMax);
@@ -79,4 +82,15 @@ describe("room that is shared", () => {
     second?.release();
     expect(room.total).toBe(2);
   });
+});
+
+it("is a party's in production, whatever keys it has, and an address's in a sandbox, whatever parties", () => {
+  const sandbox = { grantSigner: part<Signer>({}) };
+  for (const [deps, party, address, holder] of [
+    [{ grantSigner: null }, { uuid: "p" }, "192.0.2.1", "p"],
+    [{ grantSigner: null }, null, "192.0.2.1", "k"],
+    [sandbox, { uuid: "p" }, "192.0.2.1", "192.0.2.1"],
+    [sandbox, { uuid: "p" }, "", "p"],
+  ] as const)
+    expect(holderOfBody(deps, { party, key: { key_id: "k" } }, address)).toBe(holder);
 });

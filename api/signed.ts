@@ -78,8 +78,7 @@ export function signedHandler<N extends string>(route: SignedRoute<N>): Route["h
       leaveBodyUnread(request, reply);
       return send(reply, forged());
     }
-    // All keys of a party share what it may hold. A newcomer that is not registered yet has one key.
-    const reading = readBody(request.raw, limits, candidate.party?.uuid ?? keyId);
+    const reading = readBody(request.raw, limits, holderOfBody(authentication, candidate, owner));
     const body = reading instanceof Promise ? await reading : reading;
     if (!body.ok) return refuseUnread(request, reply, body.problem);
     try {
@@ -97,6 +96,21 @@ export function signedHandler<N extends string>(route: SignedRoute<N>): Route["h
       body.release();
     }
   };
+}
+
+/**
+ * Whose room a body takes: all keys of a party share what it may hold. In a sandbox a party costs nothing, so what counts is the
+ * address that it comes from, where a proxy tells it.
+ */
+export function holderOfBody(
+  { grantSigner }: Pick<AuthenticationDeps, "grantSigner">,
+  {
+    party,
+    key,
+  }: { readonly party: { readonly uuid: string } | null; readonly key: { readonly key_id: string } },
+  address: string,
+): string {
+  return grantSigner === null || address === "" ? (party?.uuid ?? key.key_id) : address;
 }
 
 /** Checks 1 to 4, and 6. */

@@ -53,12 +53,14 @@ export interface Addressed {
   readonly bytes: Uint8Array;
   /** Requests with the same one follow one another. */
   readonly after?: object;
+  /** The status of its answer, if it is not 200. */
+  readonly status?: number;
 }
 
 /**
  * Sends requests at a steady rate, whether or not the earlier ones are answered, until all are sent or `until` is aborted. One that
  * had to wait counts from when it was due, so that a server that stands still for a while cannot hide it. Returns the milliseconds of
- * each answer, in the order of the requests; rejects if an answer is not 200.
+ * each answer, in the order of the requests; rejects if an answer has another status than it should.
  */
 export async function sendPaced(
   requests: readonly Addressed[],
@@ -95,12 +97,12 @@ export class Pool implements Disposable {
     this.#freeTo(target).push(...(await Promise.all(opening)));
   }
 
-  /** Rejects if the answer is not 200. */
-  async exchange({ target, bytes }: Addressed): Promise<ReceivedAnswer> {
+  /** Rejects if the answer has another status than it should. */
+  async exchange({ target, bytes, status = 200 }: Addressed): Promise<ReceivedAnswer> {
     const free = this.#freeTo(target);
     const connection = free.pop() ?? (await this.#connect(target));
     const answer = await connection.exchange(bytes);
-    if (answer.status !== 200) {
+    if (answer.status !== status) {
       const [line = ""] = Buffer.from(bytes).toString("latin1").split("\r\n", 1);
       throw refused(line, { status: answer.status, body: answer.body() });
     }

@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { neverSent, SvcConnectionError, SvcProblemError } from "../client/errors.ts";
 import { isLoopback, opsTokenFile, opsUrlFile } from "../node/ops-config.ts";
+import { isObject } from "../std/is-object.ts";
 import type { Arguments, CommandContext, OptionSpecs } from "./command.ts";
 import { defaultHome, homeOf, readText } from "./connection.ts";
 import { UsageError } from "./exit-codes.ts";
@@ -21,7 +22,8 @@ export const opsOptions = {
 export interface OpsConnection {
   /** Address to which acts are sent, for display. */
   readonly url: string;
-  get(path: string): Promise<Readonly<Record<string, unknown>>>;
+  /** Throws {@link SvcProblemError} where one of `lists` is no list of objects in the answer. */
+  get(path: string, ...lists: readonly string[]): Promise<Readonly<Record<string, unknown>>>;
   /** The text of a file. */
   text(path: string): Promise<string>;
   post(path: string, body: object): Promise<Readonly<Record<string, unknown>>>;
@@ -61,7 +63,12 @@ export async function connectOps(
   const send = (path: string, init: RequestInit) => request(new URL(path, url), init, authorization);
   return {
     url: url.origin,
-    get: (path) => send(path, {}),
+    get: async (path, ...lists) => {
+      const answer = await send(path, {});
+      const missing = lists.find((name) => !isListOfObjects(answer[name]));
+      if (missing === undefined) return answer;
+      throw problemOf(200, { detail: `The answer of ${url.origin} has no list \`${missing}\`.` });
+    },
     text: async (path) => {
       const { status, text } = await exchange(new URL(path, url), {}, authorization);
       if (status !== 200) throw problemOf(status, parseBody(text));
@@ -75,6 +82,10 @@ export async function connectOps(
       }),
     live: (path) => events(new URL(path, url), authorization),
   };
+}
+
+function isListOfObjects(value: unknown): boolean {
+  return Array.isArray(value) && value.every(isObject);
 }
 
 function authorizationOf(token: string, by: string | null): string {
@@ -145,7 +156,7 @@ async function request(
   const { status, text } = await exchange(url, init, authorization);
   const body = parseBody(text);
   if (status === 200 && body !== null) return body;
-  throw problemOf(status, body);
+  throw problemOf(status, body ?? { detail: `The answer of ${url.origin} is not a JSON object.` });
 }
 
 async function exchange(
@@ -179,7 +190,7 @@ function problemOf(status: number, body: Readonly<Record<string, unknown>> | nul
 function parseBody(text: string): Readonly<Record<string, unknown>> | null {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : null;
+    return isObject(value) ? value : null;
   } catch {
     return null;
   }

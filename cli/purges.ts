@@ -31,7 +31,7 @@ async function runPurges(args: Arguments, context: CommandContext): Promise<Exit
   if (args.text("record") !== null)
     throw new UsageError("--record needs the UUID of the business. See: svc help purges");
   const ops = await connectOps(args, context);
-  const late = (await ops.get("/ops/purges"))["late"] as readonly Shown[];
+  const late = (await ops.get("/ops/purges", "late"))["late"] as readonly Shown[];
   for (const each of late) {
     const { business_uuid, purges, oldest_deleted_at, limit_at, detail } = each;
     if (isJson) terminal.print(JSON.stringify(each));
@@ -61,7 +61,7 @@ async function ofBusiness(args: Arguments, context: CommandContext): Promise<Exi
 
 async function* deletionsOf(ops: OpsConnection, uuid: string): AsyncGenerator<Shown> {
   for (let after: unknown = 0; after !== null; ) {
-    const page = await ops.get(`/ops/purges/${encodeURIComponent(uuid)}?after=${String(after)}`);
+    const page = await ops.get(`/ops/purges/${encodeURIComponent(uuid)}?after=${String(after)}`, "purges");
     yield* page["purges"] as readonly Shown[];
     after = page["next_after"] ?? null;
   }

@@ -5,6 +5,7 @@ import { cataloguePage } from "../protocol/wire/catalogue.ts";
 import { verifyAnswer } from "../protocol/wire/verify.ts";
 import { formed, forms } from "./answer-form.ts";
 import type { BulkUpload } from "./bulk.ts";
+import { readInclusion, readWitnessKeys } from "./log-reads.ts";
 import { catalogueEntries, heldPushes, ownReceipts, pushAttempts, pushResults, watchPush } from "./pages.ts";
 import type { ServiceAnswer } from "./sender.ts";
 import { createSvcClient, type SvcClient } from "./service-client.ts";
@@ -64,6 +65,11 @@ const requests: Readonly<
   withdraw: (client) => client.withdraw(unused),
 };
 
+const logReads: Readonly<Record<string, (client: SvcClient) => Promise<unknown>>> = {
+  readInclusion: (client) => readInclusion(client, "leaf=x"),
+  readWitnessKeys,
+};
+
 const lists: Readonly<Record<string, (client: SvcClient) => AsyncIterator<unknown>>> = {
   catalogueEntries: (client) => catalogueEntries(client, patience),
   pushAttempts: (client) => pushAttempts(client, patience),
@@ -87,6 +93,7 @@ async function clientOf(text: string): Promise<SvcClient> {
 describe("an answer of another form", () => {
   it.each([
     ...Object.entries(requests),
+    ...Object.entries(logReads),
     ...Object.entries(lists).map(
       ([name, list]) => [name, (client: SvcClient) => list(client).next()] as const,
     ),

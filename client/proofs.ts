@@ -17,14 +17,14 @@ import {
 } from "../protocol/log/note.ts";
 import { stepsOf } from "../protocol/merkle.ts";
 import { openReceipt, receiptMinute } from "../protocol/receipt.ts";
-import type { InclusionAnswer, LogWitnessesAnswer } from "../protocol/wire/log.ts";
+import type { InclusionAnswer } from "../protocol/wire/log.ts";
 import { isObject } from "../std/is-object.ts";
 import { certificateEnvelopes } from "../verifier/certificate.ts";
 import { type LoggedEntries, loggedEntries } from "../verifier/logged.ts";
 import { type Logged, type ProofFileMembers, proofFormat, proofText } from "../verifier/proof-file.ts";
-import { SvcProblemError } from "./errors.ts";
 import { readPublished } from "./evidence.ts";
 import { unexpectedAnswer } from "./json-answer.ts";
+import { readInclusion, readWitnessKeys } from "./log-reads.ts";
 import type { RecordAnswer, SvcClient } from "./service-client.ts";
 
 export interface ProofsCaller {
@@ -67,8 +67,7 @@ export async function collectProofs(
   const served = await servedMembers(client, fetched, caller);
   const entries = loggedEntries({ sha256 }, served);
   if (!entries.ok) throw unexpectedAnswer(fetched.status, entries.detail);
-  const { body: policy } = await client.verificationRead("/v1/log/witnesses");
-  const witnesses = (policy as LogWitnessesAnswer).witnesses.map(({ key }) => key);
+  const witnesses = await readWitnessKeys(client);
   const untilMs = caller.now() + caller.patienceMs;
   for (;;) {
     const found = await readLogged(client, { entries: entries.value, receipt: served.receipt });
@@ -147,7 +146,7 @@ async function readLogged(
   );
   const all = [...asked, ["receipt", receiptQuery(receipt)] as const];
   const answers = await Promise.all(
-    all.map(async ([name, query]) => [name, await inclusionOf(client, query)] as const),
+    all.map(async ([name, query]) => [name, await readInclusion(client, query)] as const),
   );
   const missing = answers.filter(([, answer]) => answer === null).map(([name]) => name);
   const found = answers.flatMap(([name, answer]) => (answer === null ? [] : [[name, answer] as const]));
@@ -162,15 +161,6 @@ function receiptQuery(text: string): string {
   const { region, served_at } = receipt.value;
   const leaf = hashOf(utf8(text), sha256);
   return new URLSearchParams({ leaf, region, name: receiptMinute(served_at) }).toString();
-}
-
-async function inclusionOf(client: Reader, query: string): Promise<InclusionAnswer | null> {
-  try {
-    return (await client.verificationRead(`/v1/log/inclusion?${query}`)).body as InclusionAnswer;
-  } catch (error) {
-    if (error instanceof SvcProblemError && error.status === 404) return null;
-    throw error;
-  }
 }
 
 function loggedOf(proofs: Proofs, witnesses: readonly string[]): Logged {

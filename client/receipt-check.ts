@@ -8,12 +8,11 @@ import { type Receipt, receiptMinute } from "../protocol/receipt.ts";
 import { ok, type Result, refuse, type Verdict } from "../protocol/result.ts";
 import { type IndexRow, parseRow } from "../protocol/row.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
-import type { InclusionAnswer } from "../protocol/wire/log.ts";
 import { isObject } from "../std/is-object.ts";
 import { type Check, checkOf, type Report, reportOf, unchecked } from "../verifier/report.ts";
 import { createVerifier, type Verifier } from "../verifier/verifier.ts";
-import { SvcProblemError } from "./errors.ts";
 import { type AnchorsChoice, readAnchors } from "./evidence.ts";
+import { readInclusion } from "./log-reads.ts";
 import type { SvcClient } from "./service-client.ts";
 
 /** A receipt as somebody holds it. */
@@ -111,23 +110,11 @@ async function logCheck(
   const query = new URLSearchParams({
     ...{ leaf: hashOf(envelope, sha256), region, name: receiptMinute(served_at) },
   });
-  const answer = await inclusionOf(log, query.toString());
+  const answer = await readInclusion(log, query.toString());
   if (answer?.batch === undefined)
     return unchecked("log", "The log does not contain the receipt, or not yet.");
   const { batch } = answer;
   return checkOf("log", verifier.receiptInclusion(envelope, { ...answer, batch }), ({ size }) => {
     return `In batch ${batch.name}, under the checkpoint of ${size} leaves.`;
   });
-}
-
-async function inclusionOf(
-  log: Pick<SvcClient, "verificationRead">,
-  query: string,
-): Promise<InclusionAnswer | null> {
-  try {
-    return (await log.verificationRead(`/v1/log/inclusion?${query}`)).body as InclusionAnswer;
-  } catch (error) {
-    if (error instanceof SvcProblemError && error.status === 404) return null;
-    throw error;
-  }
 }

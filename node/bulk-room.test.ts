@@ -45,13 +45,17 @@ async function begin(uploadUrl: string, sent: Uint8Array | string, localAddress:
 }
 
 /** Begins a batch of the longest that is allowed, of which nothing arrives; what is answered goes to `answers`. */
-async function beginBatch({ signingKey }: TestBusiness, answers: string[]): Promise<void> {
+async function beginBatch(
+  { signingKey }: TestBusiness,
+  answers: string[],
+  localAddress: string,
+): Promise<void> {
   const url = node.running.urls.business_url;
   const { host, port } = new URL(url);
   const path = "/v1/publish/products";
   const { headers } = await signed(url, { key: signingKey, grant: "" }, { path, tag: "svc-push", body: "x" });
   const length = { "content-length": String(publishBytesMax) };
-  const socket = connect({ host: "127.0.0.1", port: Number(port) });
+  const socket = connect({ host: "127.0.0.1", port: Number(port), localAddress });
   sockets.push(socket);
   socket.on("error", () => {}).on("data", (bytes: Buffer) => void answers.push(bytes.toString("latin1")));
   socket.write(rawHead(`POST ${path}`, { host, ...headers, "idempotency-key": freshNonce(), ...length }));
@@ -97,18 +101,16 @@ describe("the room for bodies", () => {
     await expect.poll(async () => (await sendFile(last, good)).status, { timeout: 5_000 }).toBe(201);
   });
 
-  it("is one business's share whatever keys it has, and who holds most of it gives way to others", async () => {
+  it("is one address's share whatever parties it makes, and who holds most of it gives way to others", async () => {
     const answers: string[] = [];
     const told = () => answers.filter((each) => /^HTTP\/1\.1 503 .*"bodies_in_flight"/s.test(each)).length;
     const one = await newBusiness(node);
-    const keys = [one, await successorOf(node, one), await successorOf(node, one)];
-    for (const key of keys) for (let body = 0; body < 3; body += 1) await beginBatch(key, answers);
+    for (const each of [one, await successorOf(node, one), await newBusiness(node)])
+      for (let body = 0; body < 3; body += 1) await beginBatch(each, answers, "127.0.0.2");
     // Three bodies are 96 MiB.
     await expect.poll(told).toBe(6);
-    for (let other = 0; other < 2; other += 1) {
-      const another = await newBusiness(node);
-      for (let body = 0; body < 3; body += 1) await beginBatch(another, answers);
-    }
+    for (const address of ["127.0.0.3", "127.0.0.4"])
+      for (let body = 0; body < 3; body += 1) await beginBatch(one, answers, address);
     // All 256 MiB are taken, and nobody has more than the last one would have with its third body.
     await expect.poll(told).toBe(7);
     const honest = await newBusiness(node);

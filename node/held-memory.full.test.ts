@@ -86,11 +86,11 @@ async function write({ socket }: Line, parts: Iterable<Uint8Array>): Promise<voi
 }
 
 /** A batch whose last bytes are missing, so that it is under way. */
-async function beginBatch(publisher: TestCaller): Promise<Line> {
+async function beginBatch(publisher: TestCaller, localAddress: string): Promise<Line> {
   const path = "/v1/publish/products";
   const { headers } = await signed(urls.business_url, publisher, { path, tag: "svc-push", body: "x" });
   const { host } = new URL(urls.business_url);
-  const line = await dial("127.0.0.1");
+  const line = await dial(localAddress);
   line.socket.write(
     rawHead(`POST ${path}`, {
       ...{ host, ...headers, "svc-sandbox-key": publisher.grant, "idempotency-key": freshNonce() },
@@ -159,9 +159,10 @@ describe("all bodies and files that a node lets in", () => {
     const bodiesMax = bodyBytesMax / publishBytesMax;
     const perCaller = bodyBytesPerCallerMax / publishBytesMax;
     const bodies = await Promise.all(
-      Array.from({ length: bodiesMax }, (_, index) =>
-        beginBatch(publishers[Math.floor(index / perCaller)] as TestCaller),
-      ),
+      Array.from({ length: bodiesMax }, (_, index) => {
+        const at = Math.floor(index / perCaller);
+        return beginBatch(publishers[at] as TestCaller, `127.0.0.${1 + at}`);
+      }),
     );
     const withBodiesMiB = await peakMiB();
     await Promise.all(files.map((line) => write(line, longestLines())));
@@ -176,7 +177,7 @@ describe("all bodies and files that a node lets in", () => {
     // All of them are still under way, and one more of each is refused.
     for (const { said } of [...bodies, ...files]) expect(said.slice(0, 300)).toBe("");
     const [first] = publishers as [TestCaller];
-    const tooMany = [await beginBatch(first), await beginFile(first, "127.0.0.1")];
+    const tooMany = [await beginBatch(first, "127.0.0.1"), await beginFile(first, "127.0.0.1")];
     await expect
       .poll(() => tooMany.map(({ said }) => /HTTP\/1.1 (\d+)/.exec(said)?.[1]), { timeout: 30_000 })
       .toEqual(["503", "503"]);

@@ -23,7 +23,7 @@ export function publicReadsOf(services: NodeServices, verifyUrl: string): Public
   const common = { register, clock, crypto: nativeCrypto, statement: keys.statement };
   const standings = createStandings({ register, trust });
   return {
-    verification: createVerification({ ...common, keys, verifyUrl }),
+    verification: createVerification({ ...common, keys, verifyUrl, pace: services.pace }),
     verify: createVerify({
       ...common,
       environment: keys.environment,

@@ -123,7 +123,7 @@ function adsOf(
   const links = imageLinksOf(services, urls.base_url);
   const tokens = createAdTokens(nativeCrypto, services.adTokenKey);
   const verification = createVerification({
-    ...{ register, clock, keys, crypto: nativeCrypto, verifyUrl: urls.verify_url },
+    ...{ register, clock, keys, crypto: nativeCrypto, verifyUrl: urls.verify_url, pace: services.pace },
   });
   const items = createAdItems({ records, register, verification, clock, linkOf: links.linkOf });
   const servePool = createServePool({

@@ -33,6 +33,7 @@ async function publicOf(world: SealingWorld, { uuid }: PastBusiness): Promise<Pu
     keys,
     crypto: nativeCrypto,
     clock,
+    pace: () => null,
     verifyUrl: "https://verify.test",
   });
   const bodyOf = (outcome: Awaited<ReturnType<typeof reads.businessKeys>>): JsonValue => {

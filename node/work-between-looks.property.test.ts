@@ -1,16 +1,11 @@
 // However a body is made that a route takes in, a node never does more work at a stretch than takes 50 ms on the machine whose figures
 // docs/hardening.md has. Work is counted (std/work.ts), so nothing here depends on the machine; SVC_WORK_TABLE=1 prints what each route came
-// to beside the processor time, which is how the costs and the bound are calibrated.
+// to beside the processor time, which is how the costs and the bound are calibrated. Bodies that are accepted, of every route, are in
+// work-of-accepted.property.test.ts.
 
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import {
-  freshNonce,
-  newCaller,
-  type ReceivedAnswer,
-  send,
-  type TestCaller,
-} from "../api/surfaces.fixture.ts";
+import { freshNonce, type ReceivedAnswer, send, type TestCaller } from "../api/surfaces.fixture.ts";
 import { messageBytesMax } from "../api/tools.ts";
 import { toBase64, utf8 } from "../protocol/bytes.ts";
 import { collectionNames } from "../protocol/identifiers.ts";
@@ -23,92 +18,38 @@ import {
   verifyBytesMax,
   withdrawalsMax,
 } from "../protocol/limits.ts";
-import { countries } from "../protocol/records/vocabularies/countries.ts";
-import { workMsMax } from "../std/work.ts";
-import { type TurnOfWork, WorkMeter } from "../std/work-meter.fixture.ts";
-import { dose } from "../tools/test-dose.ts";
-import { testSeed } from "../tools/test-seed.ts";
-import {
-  type AttackNode,
-  awaitPush,
-  batchBody,
-  giveMandate,
-  newBusiness,
-  openAttackNode,
-  publishOver,
-} from "./attack.fixture.ts";
+import { type AttackNode, awaitPush, batchBody, publishOver } from "./attack.fixture.ts";
 import { fileOf, newUpload, requestImport, sendFile, stageRecords } from "./bulk.fixture.ts";
 import { hostileJson, hostileRecord, hostileRecords } from "./hostile-bodies.fixture.ts";
+import {
+  check,
+  type MeasuredNode,
+  numRuns,
+  openMeasuredNode,
+  patienceMs,
+  seed,
+} from "./measured-node.fixture.ts";
 import { product, seal, type TestBusiness } from "./publishing.fixture.ts";
 import { removalText, sealRemoval } from "./removal.fixture.ts";
 
 const recordBytesMax = (recordCharactersMax / 4) * 3;
-const seed = testSeed(process.env);
-const numRuns = dose(12);
 
-let meter: WorkMeter;
+let measured: MeasuredNode;
 let node: AttackNode;
 let company: TestCaller;
 let publisher: TestBusiness;
+let measure: MeasuredNode["measure"];
 
 beforeAll(async () => {
-  meter = new WorkMeter(setImmediate, () => {
-    const { user, system } = process.threadCpuUsage();
-    return (user + system) / 1_000;
-  });
-  node = await openAttackNode({ workMs: meter.nowMs });
-  const { grant } = node.running.services.keys;
-  company = await newCaller(grant, "retrieval", "10000000-0000-4000-8000-00000000000a");
-  publisher = await mandated();
+  measured = await openMeasuredNode();
+  ({ node, company, publisher, measure } = measured);
   const records = Array.from({ length: 60 }, (_, index) => product(`first-${index}`));
   const { body, pushId } = await batchBody(publisher, records);
   expect((await publishOver(node, publisher, body)).status).toBe(202);
   await awaitPush(node, publisher, pushId);
 });
 
-afterAll(async () => {
-  if (process.env["SVC_WORK_TABLE"] !== undefined) console.log(tableOf());
-  await node?.close();
-  meter?.[Symbol.dispose]();
-});
-
-const came = new Map<string, { longest: TurnOfWork; dearest: TurnOfWork }>();
-
-function tableOf(): string {
-  const line = ({ ms, cpuMs, counts }: TurnOfWork): string =>
-    `${ms.toFixed(1)} ms of work in ${cpuMs.toFixed(1)} ms: ${JSON.stringify(counts)}`;
-  return [...came]
-    .map(([name, { longest, dearest }]) => `${name}\n  ${line(longest)}\n  ${line(dearest)}`)
-    .join("\n");
-}
-
-/** Does what a caller does, whose own work is done before, and looks at the work of the node alone. */
-async function measure(route: string, run: () => Promise<unknown>): Promise<void> {
-  await new Promise((resolve) => setImmediate(resolve));
-  meter.take();
-  await run();
-  const { longest, dearest } = meter.take();
-  const before = came.get(route) ?? { longest, dearest };
-  came.set(route, {
-    longest: longest.ms > before.longest.ms ? longest : before.longest,
-    dearest: dearest.cpuMs > before.dearest.cpuMs ? dearest : before.dearest,
-  });
-  expect(longest.ms, `${route} did ${JSON.stringify(longest.counts)} at a stretch`).toBeLessThan(workMsMax);
-}
-
-async function mandated(): Promise<TestBusiness> {
-  const business = await newBusiness(node);
-  const caps = { records_per_hour: 100_000_000, bytes_per_day: 100_000_000_000 };
-  await giveMandate(node, business, { scope: { countries: [...countries.codes], caps } });
-  return business;
-}
-
-/** A full dose sends hundreds of megabytes. */
-const patienceMs = 900_000;
-
-function check<T>(arbitrary: fc.Arbitrary<T>, body: (value: T) => Promise<void>, runs = numRuns) {
-  return fc.assert(fc.asyncProperty(arbitrary, body), { seed, numRuns: runs, endOnFailure: true });
-}
+afterAll(() => measured?.[Symbol.asyncDispose]());
 
 let seqs = 1;
 function nextSeq(): { readonly seq: number } {

@@ -8,6 +8,7 @@
 //        is sponsored elsewhere or by campaigns that do not run: sponsorships are kept by their campaign, and campaigns by their countries.
 
 import type { AdFacts, CampaignFacts } from "../actors/messages/ads.ts";
+import { noteWork } from "../std/work.ts";
 import type { RegisterEntry } from "../storage/register-store.ts";
 
 export interface AdQuery {
@@ -178,8 +179,10 @@ function findSponsored(
 ): ReadonlyMap<string, Sponsorship> {
   const found = new Map<string, Sponsorship>();
   for (const { countries, byCampaign } of places) {
+    noteWork("value", 1);
     if (!countries.has(country)) continue;
     for (const [{ facts: campaign }, listed] of byCampaign) {
+      noteWork("value", listed.size);
       if (campaign === null || !isRunning(campaign, nowMs)) continue;
       for (const { ad } of listed) {
         const known = found.get(ad.product ?? "");

@@ -6,9 +6,11 @@
 //   D3. Reading it costs nothing, however many companies are listed: it is built and signed once for all readers, and again when
 //       something of a listed company has changed, or after a minute, in which the register has been read again (G4 in register.ts).
 //       A large one is not built again within five seconds.
+//   D4. It is built in steps, a company each: only its bytes are joined, signed and hashed as a whole.
 
 import type { KeyFacts } from "../actors/messages/business.ts";
-import { canonicalBytes, type JsonValue } from "../protocol/canonical-json.ts";
+import { utf8 } from "../protocol/bytes.ts";
+import { canonicalize, type JsonValue } from "../protocol/canonical-json.ts";
 import { openCertificate } from "../protocol/certificate.ts";
 import { parseEnvelope, payloadTypes } from "../protocol/dsse.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
@@ -56,19 +58,34 @@ export function createKeyDirectory(deps: VerificationDeps): () => Promise<Public
   };
 }
 
+/** Companies that are read at a time. */
+const atOnce = 16;
+
+/** The directory as its readers get it, and as it is signed: RFC 8785 has the members of each company in another order. */
 async function keyDirectoryText(deps: VerificationDeps): Promise<string> {
-  const { register, keys, clock } = deps;
+  const { register, keys, clock, pace } = deps;
   const issuedAt = formatTimestamp(clock.now());
-  const companies = await Promise.all(
-    register.listedCompanies.all().map((uuid) => listedCompany(deps, uuid)),
-  );
-  const payload: KeyDirectory = {
-    ...{ v: 1, issued_at: issuedAt },
-    companies: companies.filter((company) => company !== null),
-  };
-  const bytes = canonicalBytes(payload as unknown as JsonValue);
-  const statement = await signEnvelope(payloadTypes["key-directory.v1"], bytes, [keys.statement(issuedAt)]);
-  return JSON.stringify({ ...payload, statement });
+  const written: { readonly shown: string; readonly signed: string }[] = [];
+  const uuids = register.listedCompanies.all();
+  for (let from = 0; from < uuids.length; from += atOnce) {
+    const found = uuids.slice(from, from + atOnce).map((uuid) => listedCompany(deps, uuid));
+    for (const company of await Promise.all(found)) {
+      await pace();
+      if (company === null) continue;
+      const shown = JSON.stringify(company);
+      written.push({ shown, signed: canonicalize(company as unknown as JsonValue) });
+    }
+  }
+  const issued: Omit<KeyDirectory, "companies"> = { v: 1, issued_at: issuedAt };
+  const joined = written.map(({ signed }) => signed).join(",");
+  const payload = utf8(`{"companies":[${joined}],${canonicalize(issued).slice(1)}`);
+  await pace();
+  const signers = [keys.statement(issuedAt)];
+  const statement = await signEnvelope(payloadTypes["key-directory.v1"], payload, signers);
+  await pace();
+  const companies = written.map(({ shown }) => shown).join(",");
+  const around = JSON.stringify({ ...issued, companies: [], statement });
+  return around.replace('"companies":[]', () => `"companies":[${companies}]`);
 }
 
 /** Null while its certificate is not active (D1). */

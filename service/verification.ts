@@ -8,6 +8,7 @@ import { payloadTypes } from "../protocol/dsse.ts";
 import { formatTimestamp, isUuidV4 } from "../protocol/identifiers.ts";
 import { problem } from "../protocol/problem.ts";
 import { BoundedMap } from "../std/bounded-map.ts";
+import type { Pace } from "../std/pace.ts";
 import { type Answer, isRefused, type Outcome, type Refused, refused } from "./answer.ts";
 import { certificateAnswer, findIssuances, type Issuances } from "./certificate-read.ts";
 import { createKeyDirectory } from "./key-directory.ts";
@@ -22,6 +23,8 @@ export interface VerificationDeps {
   readonly keys: ServiceKeys;
   readonly crypto: CryptoPort;
   readonly clock: Clock;
+  /** At which what takes long is made. */
+  readonly pace: Pace;
   /** The public base of the verification surface, without trailing slash. */
   readonly verifyUrl: string;
 }

@@ -2,13 +2,23 @@
 
 import type { Pace } from "./pace.ts";
 
-/** Runs the work at a pace, which it looks at after each step. */
-export async function inSteps<R>(work: Generator<void, R>, pace: Pace): Promise<R> {
+/** Runs the work at a pace, which it looks at after each step; work that is never due is done without a promise. */
+export function inSteps<R>(work: Generator<void, R>, pace: Pace): R | Promise<R> {
   for (;;) {
     const step = work.next();
     if (step.done === true) return step.value;
     const due = pace();
-    if (due !== null) await due;
+    if (due !== null) return goOn(work, pace, due);
+  }
+}
+
+async function goOn<R>(work: Generator<void, R>, pace: Pace, due: Promise<void>): Promise<R> {
+  await due;
+  for (;;) {
+    const step = work.next();
+    if (step.done === true) return step.value;
+    const again = pace();
+    if (again !== null) await again;
   }
 }
 

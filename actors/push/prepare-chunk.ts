@@ -12,10 +12,11 @@ import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { ownIdLengthMax } from "../../protocol/limits.ts";
 import { listingsOf } from "../../protocol/listings.ts";
 import { declaredBrands } from "../../protocol/records/business-files.ts";
-import { judgeRecord, type RecordRules } from "../../protocol/records/judge-record.ts";
+import { judging, type RecordRules } from "../../protocol/records/judge-record.ts";
 import { withoutQuotes } from "../../protocol/records/record-fault.ts";
 import type { SignedVersion } from "../../protocol/signed-version.ts";
 import { duplicateInBatch } from "../../protocol/wire/push.ts";
+import { inSteps } from "../../std/steps.ts";
 import type { AssignReply, LeafAssignment, LeafClaim, NamedRecord } from "../messages/business.ts";
 import type { PublishOutcome, PushFacts, RecordFault, SettledOutcome } from "../messages/push.ts";
 import { businessRef, pushRef } from "../messages/refs.ts";
@@ -142,11 +143,11 @@ export async function judgeChunk(
     if (due !== null) await due;
     const leafIndex = first + offset;
     const known = rejected.get(leafIndex);
-    judged.push(
+    const found =
       known === undefined
-        ? judge(ports, facts, leafIndex, leaf)
-        : { leafIndex, bytes: leaf, record: null, claim: null, names: null, faults: known.errors },
-    );
+        ? inSteps(judge(ports, facts, leafIndex, leaf), pace)
+        : { leafIndex, bytes: leaf, record: null, claim: null, names: null, faults: known.errors };
+    judged.push(found instanceof Promise ? await found : found);
   }
   return judged;
 }
@@ -253,7 +254,12 @@ export interface JudgedLeaf {
   readonly faults: readonly RecordFault[];
 }
 
-function judge(ports: Judging, facts: PushFacts, leafIndex: number, bytes: Uint8Array): JudgedLeaf {
+function* judge(
+  ports: Judging,
+  facts: PushFacts,
+  leafIndex: number,
+  bytes: Uint8Array,
+): Generator<void, JudgedLeaf> {
   const { collection } = facts;
   const known = ports.parsed.take(pushRef(facts.business_uuid, facts.push_id).id, leafIndex);
   const { own_names: ownNames } = facts;
@@ -261,7 +267,7 @@ function judge(ports: Judging, facts: PushFacts, leafIndex: number, bytes: Uint8
   const rules = { collection, countries: countriesOf(facts), lists: ports.lists, ownNames, brands };
   // What was judged by lists that have been replaced since is judged again.
   const isCurrent = known?.listsVersion === ports.lists.version;
-  const judged = judgeRecord(bytes, rules, isCurrent ? known?.record : undefined);
+  const judged = yield* judging(bytes, rules, isCurrent ? known?.record : undefined);
   const { record } = judged;
   if (!judged.ok) {
     const names = namesOf(ports, facts, record);

@@ -22,6 +22,8 @@ import {
   type HostileKind,
   type HostileSetting,
   hostileKinds,
+  imagePlan,
+  noise,
   type StormUrls,
   stonesSearch,
 } from "../storm/hostile.ts";
@@ -34,12 +36,14 @@ const catalogueRecords = 200;
 /** The products that are published during the storm have numbers of their own. */
 const newNumbers = 1_000_000;
 
-const honestKinds = ["search", "fetch", "push", "check"] as const;
+const honestKinds = ["search", "fetch", "push", "check", "image"] as const;
 type HonestKind = (typeof honestKinds)[number];
 /** Of ten requests; the kinds are spread evenly. */
 const mix = "search fetch search fetch push search fetch search fetch check".split(
   " ",
 ) as readonly HonestKind[];
+/** One of so many is an image instead: a business may send 500 in a day. Its uploads are too few for a file in each turn. */
+const imageEach = 50;
 
 interface HonestRequest extends Addressed {
   readonly kind: HonestKind;
@@ -63,12 +67,17 @@ async function settleHonest(urls: StormUrls, keysFolder: string) {
     const { results } = JSON.parse(answer.body) as { results: readonly { record_id: string }[] };
     recordIds.push(...results.map(({ record_id }) => record_id));
   }
+  const image = await noise(64);
   const requestOf = async (at: number): Promise<HonestRequest> => {
-    const kind = mix[at % mix.length] ?? "search";
+    const kind = at % imageEach === imageEach - 1 ? "image" : (mix[at % mix.length] ?? "search");
     const caller = companies[at % honestParties] as Caller;
     const publisher = publishers[Math.floor(at / mix.length) % honestParties] as Publisher;
     if (kind === "check")
       return { kind, target: targetOf(verify_url), bytes: checkRequest(verify_url, 1_024) };
+    if (kind === "image") {
+      const bytes = await makeRequest(business_url, publisher.caller, imagePlan(image));
+      return { kind, target: targetOf(business_url), bytes, status: 201 };
+    }
     if (kind === "push") {
       const { request } = await preparePush(business_url, publisher, { first: newNumbers + at, count: 1 });
       // Those of one publisher follow one another, because their seals are numbered.

@@ -6,11 +6,12 @@ import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import sharp from "sharp";
 import { canonicalBytes, type JsonObject } from "../../protocol/canonical-json.ts";
+import { publishBytesMax } from "../../protocol/limits.ts";
 import { productBytes, type QueryBody, searchPlan } from "../catalogue.ts";
 import { Connection } from "../load.ts";
 import { type GrantedParty, type Publisher, publisherOf } from "../parties.ts";
 import { askForUpload, inlineRecords, preparePush, uploadForm } from "../publishing.ts";
-import { callerOf, makeRequest, requestBytes, targetOf } from "../requests.ts";
+import { callerOf, makeRequest, type RequestPlan, requestBytes, targetOf } from "../requests.ts";
 import { numbersTo } from "../world.ts";
 
 export const hostileKinds = {
@@ -23,6 +24,7 @@ export const hostileKinds = {
   pools: "an AI company asks for ads in conversations without end",
   checks: "a stranger has 64 connections verify",
   forgeries: "a stranger sends forged signatures over 64 connections",
+  bodies: "three businesses send 16 bodies each of 32 MiB as slowly as they may",
 } as const;
 export type HostileKind = keyof typeof hostileKinds;
 
@@ -71,16 +73,23 @@ function unknownMembers(bytes: number): Uint8Array {
   return Buffer.from(`{${members.join(",")}}`);
 }
 
-async function noise(): Promise<Uint8Array> {
+/** A picture of so many pixels each way that cannot be compressed. */
+export async function noise(side: number): Promise<Uint8Array> {
   const noise = { type: "gaussian", mean: 128, sigma: 40 } as const;
-  const drawn = sharp({ create: { width: 768, height: 768, channels: 3, background: "#336699", noise } });
+  const drawn = sharp({ create: { width: side, height: side, channels: 3, background: "#336699", noise } });
   return new Uint8Array(await drawn.png().toBuffer());
+}
+
+/** A request that sends an image. */
+export function imagePlan(body: Uint8Array): RequestPlan {
+  const headers = { "content-type": "image/png" };
+  return { method: "POST", path: "/v1/ads/images", tag: "svc-push", headers, body };
 }
 
 /** Where requests are sent, by how many lanes, each of which sends one after another, and what makes them. */
 type Attack = readonly [url: string, lanes: number, next: () => Promise<Uint8Array>];
 
-type Attacks = Readonly<Record<Exclude<HostileKind, "files" | "lines">, () => Promise<Attack>>>;
+type Attacks = Readonly<Record<Exclude<HostileKind, "files" | "lines" | "bodies">, () => Promise<Attack>>>;
 
 function attacksOf({ urls, businesses, company }: HostileSetting): Attacks {
   const { base_url, business_url, verify_url } = urls;
@@ -109,12 +118,10 @@ function attacksOf({ urls, businesses, company }: HostileSetting): Attacks {
     },
     images: async () => {
       const by = await publisher();
-      const images = await Promise.all(Array.from({ length: 24 }, noise));
-      const headers = { "content-type": "image/png" };
-      const plan = { method: "POST", path: "/v1/ads/images", tag: "svc-push", headers } as const;
+      const images = await Promise.all(Array.from({ length: 24 }, () => noise(768)));
       const next = () => {
         const body = images[number() % images.length] ?? new Uint8Array();
-        return makeRequest(business_url, by.caller, { ...plan, body });
+        return makeRequest(business_url, by.caller, imagePlan(body));
       };
       return [business_url, 4, next];
     },
@@ -199,10 +206,42 @@ async function fileLane({ business_url }: StormUrls, file: GrantedParty, isSlow:
   }
 }
 
+/** Begins one body after another from an address, each with a genuine head, and sends no more of it than it has to. */
+async function bodyLane({ business_url }: StormUrls, sender: GrantedParty, address: string): Promise<void> {
+  const caller = callerOf(sender);
+  const target = targetOf(business_url);
+  const piece = Buffer.alloc(32_768, " ");
+  while (!isOver) {
+    const headers = { "idempotency-key": randomBytes(16).toString("hex") };
+    const plan = { method: "POST", path: "/v1/publish/products", tag: "svc-push", headers } as const;
+    const whole = Buffer.from(await makeRequest(business_url, caller, { ...plan, body: Buffer.from("x") }));
+    const text = whole.toString("latin1").replace(/\r\ncontent-length: 1\r\n/, longBody);
+    const socket = connect({ ...target, localAddress: address });
+    let answer = "";
+    socket.on("data", (bytes) => {
+      answer += bytes.toString("latin1");
+    });
+    socket.on("error", () => {});
+    socket.write(Buffer.from(text.slice(0, -1), "latin1"));
+    while (!isOver && !socket.destroyed && answer === "") {
+      if (!socket.writableNeedDrain) socket.write(piece);
+      await delay(100);
+    }
+    socket.destroy();
+    count(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1] ?? "unanswered");
+    await delay(20);
+  }
+}
+
+const longBody = `\r\ncontent-length: ${publishBytesMax}\r\n`;
+
 async function lanesOf(kind: HostileKind, setting: HostileSetting): Promise<readonly Promise<void>[]> {
   const { urls, businesses, company } = setting;
   const business = (at: number): GrantedParty => businesses[at % businesses.length] ?? company;
   if (kind === "files") return numbersTo(36).map((at) => fileLane(urls, business(at), true));
+  // A sandbox counts bodies by the address that they come from, so each business has its own, beside that of the honest parties.
+  if (kind === "bodies")
+    return numbersTo(48).map((at) => bodyLane(urls, business(at), `127.0.0.${2 + (at % 3)}`));
   if (kind === "lines") return numbersTo(12).map(() => fileLane(urls, business(0), false));
   const attack = await attacksOf(setting)[kind]();
   return numbersTo(attack[1]).map(() => lane(attack));

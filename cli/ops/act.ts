@@ -115,7 +115,7 @@ async function planActor(act: string, name: string, ops: OpsConnection): Promise
 }
 
 async function planDrain(incarnation: string, ops: OpsConnection): Promise<Plan> {
-  const nodes = (await ops.get("/ops/nodes"))["nodes"] as readonly Shown[];
+  const nodes = (await ops.get("/ops/nodes", "nodes"))["nodes"] as readonly Shown[];
   const found = nodes.find((node) => node["incarnation"] === incarnation);
   if (found === undefined) throw new UsageError(`There is no node ${incarnation}. See: svc ops nodes`);
   const { state, region } = found;

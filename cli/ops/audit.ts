@@ -31,7 +31,7 @@ export const opsAudit: Command = {
     let before = args.text("before");
     do {
       const query = before === null ? "" : `?${new URLSearchParams({ before })}`;
-      page = await ops.get(`/ops/audit${query}`);
+      page = await ops.get(`/ops/audit${query}`, "entries", "missing");
       entries.push(...(page["entries"] as readonly Shown[]));
       before = page["next_before"] as string | null;
     } while (before !== null && entries.length < limit);

@@ -15,7 +15,7 @@ export const opsPushes: Command = {
   run: async (args, context) => {
     noArguments(args, opsPushes);
     const { terminal } = context;
-    const counts = await (await connectOps(args, context)).get("/ops/counts");
+    const counts = await (await connectOps(args, context)).get("/ops/counts", "pushes_under_way", "missing");
     const keys = counts["pushes_under_way"] as readonly Shown[];
     print(terminal, args, keys, ["PUSHES", "RECORDS", "BUSINESS", "KEY"], (each) =>
       ["pushes", "records", "business_uuid", "key_id"].map((name) => visible(String(each[name]))),
@@ -44,7 +44,7 @@ export const opsRefusals: Command = {
     const wanted = { surface: args.text("surface"), code: args.text("code"), key_id: args.text("key") };
     const given = Object.entries(wanted).filter((each): each is [string, string] => each[1] !== null);
     const ops = await connectOps(args, context);
-    const answer = await ops.get(`/ops/refusals?${new URLSearchParams(given)}`);
+    const answer = await ops.get(`/ops/refusals?${new URLSearchParams(given)}`, "requests", "missing");
     const requests = answer["requests"] as readonly Shown[];
     print(terminal, args, requests, ["COUNT", "CODE", "SURFACE", "KEY", "FROM", "LAST"], (each) =>
       ["count", "code", "surface", "key_id", "from", "last_at"].map((name) =>

@@ -4,6 +4,10 @@ import { expect, it } from "vitest";
 import type { ActorRow, AttentionList, NodeAttention } from "../../ops/inspection-shapes.ts";
 import type { NodeState } from "../../ops/node-shapes.ts";
 import { noInspection, since } from "../../ops/ops.fixture.ts";
+import type { Command } from "../command.ts";
+import { purges } from "../purges.ts";
+import { opsAudit } from "./audit.ts";
+import { opsPushes, opsRefusals } from "./callers.ts";
 import { opsList, opsNodes, opsSearch } from "./lists.ts";
 import { serveOps } from "./ops-commands.fixture.ts";
 
@@ -110,4 +114,24 @@ it("list: refuses a kind that does not exist, and says so where nothing fits", a
   await expect(refused).rejects.toMatchObject({ status: 400, problem: { suggestion: "push" } });
   const nothing = await ops.run(opsList, ["push", "--state", "held"]);
   expect([nothing.code, nothing.text]).toEqual([0, "No actor in memory fits; --known lists the others.\n"]);
+});
+
+it.each<readonly [string, Command, readonly string[]]>([
+  ["nodes", opsNodes, []],
+  ["list", opsList, []],
+  ["list of a kind", opsList, ["push"]],
+  ["list --attention", opsList, ["--attention"]],
+  ["search", opsSearch, ["x"]],
+  ["pushes", opsPushes, []],
+  ["refusals", opsRefusals, []],
+  ["audit", opsAudit, []],
+  ["purges", purges, []],
+  ["purges of a business", purges, [since]],
+])("an answer of another form is refused: %s", async (_name, command, words) => {
+  for (const text of ["{}", "[]", "null", '{"nodes":[1],"kinds":{},"missing":[]}']) {
+    await using ops = await serveOps({}, text);
+    await expect(ops.run(command, words), text).rejects.toMatchObject({
+      ...{ name: "SvcProblemError", code: "unexpected_answer" },
+    });
+  }
 });

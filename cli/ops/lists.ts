@@ -18,7 +18,7 @@ export const opsNodes: Command = {
     noArguments(args, opsNodes);
     const { terminal } = context;
     const ops = await connectOps(args, context);
-    const nodes = (await ops.get("/ops/nodes"))["nodes"] as readonly Shown[];
+    const nodes = (await ops.get("/ops/nodes", "nodes"))["nodes"] as readonly Shown[];
     print(
       terminal,
       args,
@@ -62,7 +62,7 @@ export const opsSearch: Command = {
   run: async (args, context) => {
     const text = onlyArgument(args, opsSearch);
     const ops = await connectOps(args, context);
-    const found = await ops.get(`/ops/search?q=${encodeURIComponent(text)}&limit=100`);
+    const found = await ops.get(`/ops/search?q=${encodeURIComponent(text)}&limit=100`, "actors", "missing");
     const actors = found["actors"] as readonly Shown[];
     print(context.terminal, args, actors, actorHeader, actorRow);
     noteMissing(context.terminal, found);
@@ -82,7 +82,7 @@ async function runList(args: Arguments, context: CommandContext): Promise<ExitCo
   const { terminal } = context;
   const ops = await connectOps(args, context);
   if (args.flag("attention")) {
-    const answer = await ops.get("/ops/attention");
+    const answer = await ops.get("/ops/attention", "actors", "nodes", "missing");
     const actors = (answer["actors"] as readonly Shown[]).slice(0, limit);
     const nodes = answer["nodes"] as readonly Shown[];
     print(terminal, args, nodes, ["NODE", "REGION", "REASON", "WHY"], lookRow);
@@ -102,7 +102,7 @@ async function runList(args: Arguments, context: CommandContext): Promise<ExitCo
     return text === null ? [] : [[name, text]];
   });
   if (kind === null && filters.length === 0 && !args.flag("known")) {
-    const counts = await ops.get("/ops/counts");
+    const counts = await ops.get("/ops/counts", "kinds", "missing");
     const kinds = counts["kinds"] as readonly Shown[];
     print(terminal, args, kinds, ["KIND", "IN MEMORY", "KNOWN", "STATES"], countRow);
     noteMissing(terminal, counts);
@@ -114,7 +114,7 @@ async function runList(args: Arguments, context: CommandContext): Promise<ExitCo
   for (let after: unknown = ""; after !== null && actors.length < limit; ) {
     query.set("after", String(after));
     query.set("limit", String(Math.min(pageSize, limit - actors.length)));
-    const page = await ops.get(`/ops/actors?${query}`);
+    const page = await ops.get(`/ops/actors?${query}`, "actors", "missing");
     actors.push(...(page["actors"] as readonly Shown[]));
     after = page["next_after"] ?? null;
     if (after === null) noteMissing(terminal, page);

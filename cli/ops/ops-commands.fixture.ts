@@ -15,20 +15,30 @@ export interface OpsCommands extends AsyncDisposable {
   ): Promise<{ readonly code: number; readonly text: string }>;
 }
 
-export async function serveOps(changes: Parameters<typeof openOps>[0]): Promise<OpsCommands> {
+/** With `text`, every request is answered with it. */
+export async function serveOps(
+  changes: Parameters<typeof openOps>[0],
+  text: string | null = null,
+): Promise<OpsCommands> {
   const folder = await mkdtemp(join(tmpdir(), "svc-ops-commands-"));
   await writeFile(join(folder, "token"), `${token}\n`);
   const hosts: string[] = [];
   const server = openOps({ ...changes, access: { hosts, token, isLoopback: true } });
+  if (text !== null)
+    server.addHook("onSend", async (_request, reply) => {
+      reply.code(200);
+      reply.removeHeader("content-length");
+      return text;
+    });
   const url = await server.listen({ port: 0, host: "127.0.0.1" });
   hosts.push(new URL(url).host);
   return {
     run: async (command, words, changed = {}) => {
-      let text = "";
+      let written = "";
       const stream = {
         ...{ isTTY: false, columns: 400 },
         write: (part: string): void => {
-          text += part;
+          written += part;
         },
       };
       const args = parseArguments(command, [...words, "--ops-url", url, "--token-file", "token"]);
@@ -38,7 +48,7 @@ export async function serveOps(changes: Parameters<typeof openOps>[0]): Promise<
         ...{ wait: async () => {}, question: async () => null, onStop: () => {} },
         ...changed,
       });
-      return { code, text };
+      return { code, text: written };
     },
     [Symbol.asyncDispose]: async () => {
       await server.close();

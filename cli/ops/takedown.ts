@@ -59,7 +59,7 @@ async function runTakedown(args: Arguments, context: CommandContext): Promise<Ex
 async function listInForce(args: Arguments, context: CommandContext): Promise<ExitCode> {
   const { terminal } = context;
   const ops = await connectOps(args, context);
-  const answer = await ops.get("/ops/takedowns");
+  const answer = await ops.get("/ops/takedowns", "takedowns");
   const takedowns = answer["takedowns"] as readonly Shown[];
   if (args.flag("json")) for (const each of takedowns) terminal.print(JSON.stringify(each));
   else if (takedowns.length > 0) {

@@ -11,6 +11,7 @@
 //   R4. A product may say of which brand it is: names that the business's own served files have in `brands_sold` are allowed in its
 //       `offerMembers`. The operator's list comes first: what is on it is for its owners.
 
+import { atOnce } from "../../std/steps.ts";
 import { noteWork } from "../../std/work.ts";
 import type { JsonObject } from "../canonical-json.ts";
 import type { ShownType } from "../identifiers.ts";
@@ -45,40 +46,51 @@ const namesNobody: ReadonlySet<TextRole> = new Set(["sold_name", "place", "ident
 /** Members of a product in which brands that are sold may be named (R4). */
 const offerMembers: ReadonlySet<string> = new Set(["brand", "product_name", "tags", "short_description"]);
 
+/** @internal for tests: every `scope_violation` and `url_flagged` of a record; see {@link findContentFaults}. */
+export function contentFaults(...of: Parameters<typeof findContentFaults>): readonly RecordFault[] {
+  return atOnce(findContentFaults(...of));
+}
+
 /**
- * Every `scope_violation` and `url_flagged` of a record that passed `parseRecord`. `ownNames` are the names that the
- * business may use; null allows every name. Reuse the same `lists`, `ownNames` and `brands` objects, because each is prepared
- * only once.
+ * Every `scope_violation` and `url_flagged` of a record that passed `parseRecord`, in steps: a text in which there may be something
+ * is a step, since a business file has two hundred thousand characters. `ownNames` are the names that the business may use; null
+ * allows every name. Reuse the same `lists`, `ownNames` and `brands` objects, because each is prepared only once.
  */
-export function contentFaults(
+export function* findContentFaults(
   collection: ShownType,
   record: JsonObject,
   lists: ContentLists,
   ownNames: readonly string[] | null = [],
   brands: BusinessBrands = noBrands,
-): readonly RecordFault[] {
-  const { blocked, telling } = compile(lists);
+): Generator<void, readonly RecordFault[]> {
+  const compiled = compile(lists);
   const language = String(record["language"]);
   const faults = new FaultList();
+  const flag = (text: string, pointer: string, role: TextRole | "url"): void => {
+    const { blocked } = compiled;
+    const quote = role === "url" ? blockedOfMember(text, blocked) : blockedInText(text, blocked);
+    const detail = "The address is flagged as unsafe.";
+    if (quote !== null) faults.addQuoting({ code: "url_flagged", pointer, detail, quote });
+  };
+  const waiting: (readonly [found: WordsFound, text: string, pointer: string])[] = [];
   for (const place of textPlaces(collection)) {
+    const { role } = place;
+    const isOffer = collection === "products" && offerMembers.has(place.steps[0] ?? "");
+    // From the first text that takes long on, those of this place wait for their turns, so that faults stay in the order of texts.
+    waiting.length = 0;
     visitTexts(record, place, (text, pointer) => {
-      const { role } = place;
       noteWork("character", text.length);
-      if (role !== "url") {
-        const found = scanWords(text, telling);
-        const isOffer = collection === "products" && offerMembers.has(place.steps[0] ?? "");
-        if (found !== "none")
-          wordFaults(found, { text, pointer, role, language, isOffer }, { lists, ownNames, brands }, faults);
-      }
-      const unsafe = role === "url" ? blockedOfMember(text, blocked) : blockedInText(text, blocked);
-      if (unsafe !== null)
-        faults.addQuoting({
-          code: "url_flagged",
-          pointer,
-          detail: "The address is flagged as unsafe.",
-          quote: unsafe,
-        });
+      const found = role === "url" ? "none" : scanWords(text, compiled.telling);
+      if (found === "none" && waiting.length === 0) flag(text, pointer, role);
+      else waiting.push([found, text, pointer]);
     });
+    for (const [found, text, pointer] of waiting) {
+      if (found !== "none" && role !== "url") {
+        yield;
+        wordFaults(found, { text, pointer, role, language, isOffer }, { lists, ownNames, brands }, faults);
+      }
+      flag(text, pointer, role);
+    }
   }
   return faults.faults;
 }

@@ -1,10 +1,11 @@
 // Reports every fault of one pushed record at once: its form, its content, and whether the mandate covers its countries
 // (specification, «Publish behaviour» 5: each rejects only the record, never the batch).
 
+import { atOnce } from "../../std/steps.ts";
 import type { JsonObject, JsonValue } from "../canonical-json.ts";
 import type { CollectionName, ShownType } from "../identifiers.ts";
 import type { BusinessBrands, ContentLists } from "./content-lists.ts";
-import { contentFaults } from "./content-rules.ts";
+import { findContentFaults } from "./content-rules.ts";
 import { type ParsedAd, parseRecord } from "./parse-record.ts";
 import { type RecordFault, recordFaultsMax } from "./record-fault.ts";
 import { isArray } from "./record-validator.ts";
@@ -25,23 +26,29 @@ export type JudgedRecord =
   /** `record` is null when the bytes are not a JSON object. */
   | { readonly ok: false; readonly faults: readonly RecordFault[]; readonly record: JsonObject | null };
 
+/** Judges a record at once: for one that has the size of a product. */
+export function judgeRecord(...of: Parameters<typeof judging>): JudgedRecord {
+  return atOnce(judging(...of));
+}
+
 /**
- * `known` is the record that an earlier call returned for the same bytes and the same lists; only its countries are checked
- * again.
+ * Judges a record in steps. `known` is the record that an earlier call returned for the same bytes and the same lists; only its
+ * countries are checked again.
  */
-export function judgeRecord(
+export function* judging(
   bytes: Uint8Array,
   rules: RecordRules<ShownType>,
   known?: JsonObject,
-): JudgedRecord {
+): Generator<void, JudgedRecord> {
   if (known !== undefined) return judged(known, scopeFaults(known, rules.countries, []));
   const parsed = parseRecord(rules.collection, bytes);
   const record = parsed.ok ? parsed.record : parsed.read;
   const ofForm: readonly RecordFault[] = parsed.ok ? [] : parsed.faults;
   if (record === null) return { ok: false, faults: ofForm, record: null };
+  const { collection, lists, ownNames, brands } = rules;
   return judged(record, [
     ...ofForm,
-    ...contentFaults(rules.collection, record, rules.lists, rules.ownNames, rules.brands),
+    ...(yield* findContentFaults(collection, record, lists, ownNames, brands)),
     ...scopeFaults(record, rules.countries, ofForm),
   ]);
 }

@@ -1,24 +1,44 @@
 // How much work one body makes between two looks at the time (std/work.ts). The input says what the body is made of, over and over, up to
 // what its route takes: the first byte which, the rest the part that is repeated, with `#` for its number. What comes nearer to the
-// bound is kept and mutated further.
+// bound is kept and mutated further. What follows on a body that is accepted, work-of-accepted.property.test.ts counts on a whole node.
 
 import { parseSearchRequest } from "../../collections/search-request.ts";
+import { parseCampaign } from "../../protocol/ad-campaign.ts";
+import { parseAdProduct } from "../../protocol/ad-product.ts";
+import { parseUtf8 } from "../../protocol/bytes.ts";
+import { type CollectionName, collectionNames } from "../../protocol/identifiers.ts";
 import {
+  adRequestBytesMax,
   bulkFileBytesMax,
+  grantBytesMax,
   recordCharactersMax,
   requestBytesMax,
   verifyBytesMax,
+  withdrawalsBytesMax,
 } from "../../protocol/limits.ts";
 import { type ContentLists, noBrands, noCertifiedNames } from "../../protocol/records/content-lists.ts";
-import { judgeAd, judgeRecord } from "../../protocol/records/judge-record.ts";
+import { acceptedPhrases, fullRecord } from "../../protocol/records/full-records.fixture.ts";
+import { judgeAd, judgeRecord, judging } from "../../protocol/records/judge-record.ts";
 import { sampleAd, sampleRecords } from "../../protocol/records/records.fixture.ts";
+import type { Shape } from "../../protocol/shape.ts";
 import { parseStrictJson } from "../../protocol/strict-json.ts";
+import {
+  adRemovalRequest,
+  clickRequest,
+  poolRequest,
+  renderRequest,
+  sealedAdRequest,
+} from "../../protocol/wire/ad-requests.ts";
+import { grantQuestion } from "../../protocol/wire/grant.ts";
+import { holdBody } from "../../protocol/wire/push.ts";
+import { removalBody, withdrawalsBody } from "../../protocol/wire/removal.ts";
 import { verifyRequest } from "../../protocol/wire/verify.ts";
 import { isRefused } from "../../service/answer.ts";
 import { parseJsonBody } from "../../service/json-body.ts";
 import { parsePublishBody } from "../../service/publish-body.ts";
 import { RecordLines } from "../../service/record-lines.ts";
 import type { Pace } from "../../std/pace.ts";
+import { inSteps } from "../../std/steps.ts";
 import { observeWork, workCosts, workMsMax } from "../../std/work.ts";
 import { type FuzzTarget, must } from "./target.ts";
 
@@ -46,6 +66,22 @@ interface Kind {
   readonly bytesMax: number;
   readonly run: (body: Uint8Array, pace: Pace) => unknown;
 }
+
+/** A record of which every text repeats the part, as long as its type lets it be: one that may be published, unless its words may not. */
+const fullKind = (collection: CollectionName): Kind => ({
+  ...{ name: `full ${collection}`, around: ["", ""], bytesMax: 200 },
+  run: (body, pace) => {
+    const phrase = parseUtf8(body)?.replaceAll(/[\p{Cc}]/gu, " ") || "a";
+    const record = fullRecord(collection, "full", { phrase, share: 1 });
+    return inSteps(judging(record, { ...rules, collection }), pace);
+  },
+});
+
+/** A body that is a JSON document of a shape. */
+const shapeKind = (name: string, shape: Shape<object>, bytesMax: number): Kind => ({
+  ...{ name, around: ["{", '"":0}'], bytesMax },
+  run: (body) => parseJsonBody(shape, body),
+});
 
 const kinds: readonly Kind[] = [
   {
@@ -102,6 +138,24 @@ const kinds: readonly Kind[] = [
       if (json.ok) parseSearchRequest(json.value);
     },
   },
+  ...collectionNames.map(fullKind),
+  shapeKind("pool", poolRequest, adRequestBytesMax),
+  shapeKind("render", renderRequest, adRequestBytesMax),
+  shapeKind("click", clickRequest, adRequestBytesMax),
+  shapeKind("sealed ad", sealedAdRequest, verifyBytesMax),
+  shapeKind("removed ad", adRemovalRequest, verifyBytesMax),
+  shapeKind("removal", removalBody, requestBytesMax),
+  shapeKind("withdrawals", withdrawalsBody, withdrawalsBytesMax),
+  shapeKind("hold", holdBody, requestBytesMax),
+  shapeKind("grant", grantQuestion, grantBytesMax),
+  {
+    ...{ name: "campaign", around: ['{"schema":"svc/ad_campaign/1",', '"":0}'], bytesMax: recordBytesMax },
+    run: parseCampaign,
+  },
+  {
+    ...{ name: "ad product", around: ['{"schema":"svc/ad_product/1",', '"":0}'], bytesMax: recordBytesMax },
+    run: parseAdProduct,
+  },
 ];
 
 /** The part so often that the body is as long as it may be. */
@@ -155,6 +209,10 @@ export const work: FuzzTarget = {
     seedOf("file", "e30=\n"),
     seedOf("verify", '"#":[[[0]]],'),
     seedOf("search", '{"brand":{"in":["#"]}},'),
+    ...collectionNames.flatMap((name) => acceptedPhrases.map((each) => seedOf(`full ${name}`, each))),
+    seedOf("pool", '"keywords":["#"],'),
+    seedOf("withdrawals", '"withdrawals":[{}],'),
+    seedOf("ad product", '"countries":["#"],'),
   ],
   words: [
     "#",

@@ -323,7 +323,7 @@ function withReasons(
 
 /** All leaves of a chunk of a push that is to be held; judging it again replaces what was found. */
 function judgeChunk({ chunk, outcomes: found }: Asked<"chunk.judge">, view: PushView): Decided<DoneReply> {
-  const isJudging = view.snapshot.matches({ working: "judging" });
+  const isJudging = view.snapshot.matches({ working: { step: "judging" } });
   const puts = isJudging ? [findings.write("j", stamped(found, view.nowMs), { k: chunk })] : [];
   return { reply: { status: "done" }, puts };
 }

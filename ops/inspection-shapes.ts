@@ -274,6 +274,10 @@ export const machineChart = named(
   "MachineChart",
   object({
     kind: anyText,
+    part_of: described(
+      nullable(anyText),
+      "The kind of actor that runs it for each of what it keeps, such as a pool for its ads; null for the machine of a kind itself.",
+    ),
     version: count,
     durability: oneOf(["journal", "memory"]),
     states: described(listOf(chartState), "All states, each after the one that it is in."),

@@ -192,6 +192,11 @@ describe("a node shows its operators", () => {
     expect(machine.transitions).toContainEqual(
       expect.objectContaining({ from: "working.step.judging", event: "push.judged", to: ["held"] }),
     );
+    const item = (await read("/ops/machines/ad-item")).json;
+    expect(item.part_of).toBe("ad-pool");
+    expect(item.transitions).toContainEqual(
+      expect.objectContaining({ from: "rendered", event: "item.clicked", to: ["clicked"] }),
+    );
     for (const kind of ["business", "integration-key"]) {
       const found = (await read(`/ops/search?q=${encodeURIComponent(`${kind}/${business.party.uuid}`)}`)).json
         .actors;

@@ -27,6 +27,7 @@ function machineChart(kind: string, machine: AnyStateMachine): MachineChart {
   };
   return {
     kind,
+    part_of: null,
     version: 1,
     durability: "journal",
     states: flat(root, null),
@@ -40,7 +41,10 @@ const definitions = nodeDefinitions({
   config: loadConfig({}, {}),
   anchors: part({ log: part({ origin: "svc.test/log" }) }),
 });
-const machines = definitions.map(({ kind, machine }) => [kind, machine] as const);
+const machines = definitions.flatMap(({ kind, machine, parts = {} }) => [
+  [kind, machine] as const,
+  ...Object.entries(parts),
+]);
 
 it("are laid out for the machine of every kind of actor", () => {
   const files = readdirSync(new URL("../../../machines/", import.meta.url))

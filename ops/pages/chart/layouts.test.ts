@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { afterAll, expect, it } from "vitest";
 import type { AnyStateMachine } from "xstate";
-import { businessMachine } from "../../../machines/business.ts";
+import { adCampaignMachine } from "../../../machines/ad-campaign.ts";
 import { type ChartState, chartOf } from "../../../machines/chart.ts";
 import { pushMachine } from "../../../machines/push.ts";
 import { loadConfig } from "../../../node/config.ts";
@@ -104,9 +104,9 @@ it.each(machines)(
 it("CL2: what leaves the state as it is stands in its box, and what the whole machine takes is listed", async () => {
   const push = await layouts(machineChart("push", pushMachine));
   expect(push?.states.find(({ path }) => path === "failed")?.takes).toEqual(["chunk.indexed"]);
-  const business = await layouts(machineChart("business", businessMachine));
-  expect(business?.everywhere).toContain("push.admitted");
-  expect(business?.anywhere).not.toBeNull();
+  const campaign = await layouts(machineChart("ad-campaign", adCampaignMachine));
+  expect(campaign?.everywhere).toContain("ad.published");
+  expect(campaign?.anywhere).not.toBeNull();
 }, 60_000);
 
 it("CH1: the same chart is laid out once, and another version again", async () => {

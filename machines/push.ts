@@ -99,6 +99,8 @@ export type PushEvent =
       readonly error?: { readonly code: string; readonly detail: string };
     };
 
+type ChunkSettled = Extract<PushEvent, { type: "chunk.settled" }>;
+
 /** How long a hold waits if the acceptance does not say: 30 days. */
 const holdMsDefault = 30 * 86_400_000;
 
@@ -126,10 +128,7 @@ const holdExpired = {
 
 const nothing: PushTally = { accepted: 0, updated: 0, rejected: 0 };
 
-function settle(
-  context: PushContext,
-  event: Extract<PushEvent, { type: "chunk.settled" }>,
-): Partial<PushContext> {
+function settle(context: PushContext, event: ChunkSettled): Partial<PushContext> {
   return {
     chunksSettled: event.chunk + 1,
     tally: {
@@ -149,7 +148,7 @@ export const chunksPerPage = 20;
 
 function withTally(
   { facts, chunkTallies = [] }: PushContext,
-  { tally }: Extract<PushEvent, { type: "chunk.settled" }>,
+  { tally }: ChunkSettled,
 ): Pick<PushContext, "chunkTallies"> {
   if (facts === null || chunkCount(facts.records) <= chunksPerPage) return {};
   return { chunkTallies: [...chunkTallies, [tally.accepted, tally.updated, tally.rejected]] };
@@ -179,6 +178,9 @@ const pushSetup = setup({
       (event.type === "push.accepted" || event.type === "push.prepared") && event.held_reasons.length > 0,
     hasFile: ({ event }) => event.type === "push.accepted" && event.facts.file !== undefined,
     isFailing: ({ context }) => context.unindexed.length === 0 && context.failure !== undefined,
+    isUnindexed: ({ context: { unindexed }, event }) =>
+      event.type === "chunk.indexed" &&
+      unindexed.some(([chunk, region]) => chunk === event.chunk && region === event.region),
     nothingUnindexed: ({ context }) => context.unindexed.length === 0,
   },
   actions: {
@@ -271,6 +273,12 @@ const pace = pushSetup.createStateConfig({
   },
 });
 
+/** Tells the regions that could not be told when the chunk was settled. */
+const indexesChunk = {
+  type: "indexChunk",
+  params: ({ event }: { event: ChunkSettled }) => ({ chunk: event.chunk, regions: event.unindexed }),
+} as const;
+
 export const pushMachine = pushSetup.createMachine({
   id: "push",
   context: {
@@ -331,13 +339,7 @@ export const pushMachine = pushSetup.createMachine({
           {
             guard: "isLastChunk",
             target: "settled",
-            actions: [
-              "settleChunk",
-              {
-                type: "indexChunk",
-                params: ({ event }) => ({ chunk: event.chunk, regions: event.unindexed }),
-              },
-            ],
+            actions: ["settleChunk", indexesChunk],
           },
           {
             guard: "isNextChunk",
@@ -345,15 +347,17 @@ export const pushMachine = pushSetup.createMachine({
             reenter: true,
             actions: [
               "settleChunk",
-              {
-                type: "indexChunk",
-                params: ({ event }) => ({ chunk: event.chunk, regions: event.unindexed }),
-              },
+              indexesChunk,
               { type: "processChunk", params: ({ event }) => ({ chunk: event.chunk + 1 }) },
             ],
           },
         ],
-        "chunk.indexed": { target: "working.step.processing", reenter: true, actions: "markIndexed" },
+        "chunk.indexed": {
+          guard: "isUnindexed",
+          target: "working.step.processing",
+          reenter: true,
+          actions: "markIndexed",
+        },
         "push.failed": { target: "failed", actions: "noteFailure" },
       },
     },
@@ -370,7 +374,9 @@ export const pushMachine = pushSetup.createMachine({
         { guard: "isFailing", target: "failed", actions: "noteGivenUp" },
         { guard: "nothingUnindexed", target: "complete", actions: "noteCompletion" },
       ],
-      on: { "chunk.indexed": { target: "indexing", reenter: true, actions: "markIndexed" } },
+      on: {
+        "chunk.indexed": { guard: "isUnindexed", target: "indexing", reenter: true, actions: "markIndexed" },
+      },
     },
     held: {
       entry: "notify",
@@ -388,7 +394,7 @@ export const pushMachine = pushSetup.createMachine({
     failed: {
       entry: ["finish", "notify"],
       // Of what it published before, a region may confirm a chunk only now.
-      on: { "chunk.indexed": { actions: "markIndexed" } },
+      on: { "chunk.indexed": { guard: "isUnindexed", actions: "markIndexed" } },
     },
   },
 });

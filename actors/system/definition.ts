@@ -70,8 +70,8 @@ export interface Decision<R, E extends Message = Message> {
    */
   readonly wait?: true;
   /**
-   * The facts that this decision establishes, in order; each one is applied to the machine, which must take it: `can` of the
-   * snapshot tells beforehand. If there are none, the state did not change.
+   * The facts that this decision establishes, in order; each one is applied to the machine, which must take it: see
+   * {@link takenOf}. If there are none, the state did not change.
    */
   readonly events?: readonly E[];
   readonly puts?: readonly PartitionRow[];

@@ -103,7 +103,7 @@ it.each(machines)(
 
 it("CL2: what leaves the state as it is stands in its box, and what the whole machine takes is listed", async () => {
   const push = await layouts(machineChart("push", pushMachine));
-  expect(push?.states.find(({ path }) => path === "failed")?.takes).toEqual(["chunk.indexed"]);
+  expect(push?.states.find(({ path }) => path === "failed")?.takes).toEqual(["chunk.indexed [isUnindexed]"]);
   const campaign = await layouts(machineChart("ad-campaign", adCampaignMachine));
   expect(campaign?.everywhere).toContain("ad.published");
   expect(campaign?.anywhere).not.toBeNull();

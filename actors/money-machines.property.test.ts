@@ -3,9 +3,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { AdCampaignEvent } from "../machines/ad-campaign.ts";
+import { type AdItemEvent, adItemMachine } from "../machines/ad-item.ts";
 import type { AdPoolEvent } from "../machines/ad-pool.ts";
 import type { AdSessionEvent } from "../machines/ad-session.ts";
 import type { LedgerEvent } from "../machines/ledger.ts";
+import { adClickMs } from "../protocol/limits.ts";
 import { adCampaignActor } from "./ad-campaign/definition.ts";
 import { adPoolActor } from "./ad-pool/definition.ts";
 import { adSessionActor } from "./ad-session/definition.ts";
@@ -48,17 +50,23 @@ const campaignEvents: fc.Arbitrary<AdCampaignEvent> = fc.oneof(
   fc.record({ type: constant("renders.reversed"), company: id, renders: small, state }),
 );
 
-const items = fc.array(
-  fc.record({ ad_id: id, business_uuid: id, campaign_id: id, allow_repeats: fc.boolean() }),
-  { minLength: 1, maxLength: 4 },
+const item = fc.record({ ad_id: id, business_uuid: id, campaign_id: id, allow_repeats: fc.boolean() });
+const items = fc.array(item, { minLength: 1, maxLength: 4 });
+const soon = fc.integer({ min: 0, max: 2 * adClickMs });
+const [rendered, refused, clicked] = [
+  fc.record({ type: constant("item.rendered"), format: fc.option(id), at_ms: soon }),
+  fc.record({ type: constant("item.refused"), refusal: constant("budget_spent") }),
+  fc.record({ type: constant("item.clicked"), at_ms: soon }),
+] as const;
+const itemEvents: fc.Arbitrary<AdItemEvent> = fc.oneof(
+  ...[rendered, refused, clicked],
+  constant({ type: "item.expired" } as const),
 );
 const poolEvents: fc.Arbitrary<AdPoolEvent> = fc.oneof(
   fc.record({
     ...{ type: constant("pool.served"), company: id, session: fc.option(id), served_at_ms: at_ms, items },
   }),
-  fc.record({ type: constant("item.rendered"), index: small, format: fc.option(id), at_ms }),
-  fc.record({ type: constant("item.refused"), index: small, refusal: constant("budget_spent") }),
-  fc.record({ type: constant("item.clicked"), index: small, at_ms }),
+  fc.tuple(fc.oneof(rendered, refused, clicked), small).map(([event, index]) => ({ ...event, index })),
 );
 
 const sessionEvents: fc.Arbitrary<AdSessionEvent> = fc.record({ type: constant("shown.noted"), ad_id: id });
@@ -66,6 +74,8 @@ const sessionEvents: fc.Arbitrary<AdSessionEvent> = fc.record({ type: constant("
 const kinds: readonly [string, ActorDefinition, fc.Arbitrary<Message>][] = [
   ["ad-campaign", adCampaignActor, campaignEvents],
   ["ad-pool", adPoolActor, poolEvents],
+  // It is run by a pool for each of its items.
+  ["ad-item", { ...adPoolActor, machine: adItemMachine, input: () => ({ ad_id: "a" }) }, itemEvents],
   ["ad-session", adSessionActor, sessionEvents],
   ["ledger", ledgerActor, ledgerEvents],
 ];

@@ -4,6 +4,8 @@
 //        are reversed.
 //   AC3. Prices, the budget and what is spent of it are a keyed row of the actor. They are neither in the context nor in an
 //        event, because operators are shown both.
+// It is a reducer: what may happen depends on those rows, so the actor decides it, and each event names the state that it leads to.
+// The states show whether the campaign goes on; they refuse nothing.
 
 import { assign, setup } from "xstate";
 import type { AdFacts, CampaignFacts } from "../actors/messages/ads.ts";
@@ -61,17 +63,15 @@ export interface AdVersion {
   readonly hash: string;
 }
 
-const accepting = [
-  "noteTerms",
-  "noteChange",
-  { type: "projectAds", params: { keys: ["campaign"] as readonly string[] } },
-] as const;
-
-const reversing = [
-  "noteReversal",
-  "noteChange",
-  { type: "projectAds", params: { keys: ["campaign"] as readonly string[] } },
-] as const;
+/** A transition to the state that the event names, after `note`. */
+function leading<const N extends "noteTerms" | "noteReversal">(note: N) {
+  const projecting = { type: "projectAds", params: { keys: ["campaign"] as readonly string[] } } as const;
+  return (["running", "paused", "spent"] as const).map((state) => ({
+    guard: { type: "isTo", params: { state } } as const,
+    target: `.${state}` as const,
+    actions: [note, "noteChange", projecting] as const,
+  }));
+}
 
 export const adCampaignMachine = setup({
   types: { context: {} as AdCampaignContext, events: {} as AdCampaignEvent, input: {} as object },
@@ -100,11 +100,7 @@ export const adCampaignMachine = setup({
   context: { sealId: null, sealedAtMs: 0, renders: 0, reversed: 0, ads: 0, change: 0 },
   initial: "unknown",
   on: {
-    "campaign.accepted": [
-      { guard: { type: "isTo", params: { state: "running" } }, target: ".running", actions: accepting },
-      { guard: { type: "isTo", params: { state: "paused" } }, target: ".paused", actions: accepting },
-      { target: ".spent", actions: accepting },
-    ],
+    "campaign.accepted": leading("noteTerms"),
     "ad.assigned": {
       actions: assign(({ context, event }) => ({ ads: context.ads + (event.first ? 1 : 0) })),
     },
@@ -137,11 +133,7 @@ export const adCampaignMachine = setup({
       },
       { actions: "noteRender" },
     ],
-    "renders.reversed": [
-      { guard: { type: "isTo", params: { state: "running" } }, target: ".running", actions: reversing },
-      { guard: { type: "isTo", params: { state: "paused" } }, target: ".paused", actions: reversing },
-      { target: ".spent", actions: reversing },
-    ],
+    "renders.reversed": leading("noteReversal"),
   },
   states: {
     unknown: {},

@@ -3,9 +3,9 @@
 import type { AnyStateMachine, StateNode } from "xstate";
 
 export interface ChartState {
-  /** The id of the state in its machine, such as `push.working.queued`. */
+  /** The id of the state in its machine, such as `push.working.step.queued`. */
   readonly id: string;
-  /** The path of keys from the root, such as `working.queued`; empty for the root. */
+  /** The path of keys from the root, such as `working.step.queued`; empty for the root. */
   readonly path: string;
   readonly key: string;
   readonly type: "atomic" | "compound" | "parallel" | "final" | "history";

@@ -1,4 +1,5 @@
 // Key limits: what has been leased of each limit of a key in one region. It has no journal: what it forgets, it leases again.
+// It is a reducer: it has one state, and takes what the actor decides.
 
 import { assign, setup } from "xstate";
 

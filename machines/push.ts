@@ -1,8 +1,8 @@
 // Push: the life of one sealed batch, or of one record sealed alone.
 //   P1. Chunks are settled in order, each once; a chunk is 200 leaves (specification, «Limits»).
 //   P2. `complete` is reached only when every chunk is settled and every region's index has confirmed it.
-//   P3. `stalled` means that the timer observed ten minutes without a step. It changes nothing else.
-//       While it lasts, operators are told every ten minutes.
+//   P3. A push that has work before it is `moving`, or `stalled` after ten minutes without a step, until the next one. That changes
+//       nothing else, and operators are told every ten minutes.
 //   P4. Once all chunks of a push are settled, or it has failed, its business is done with it and its staged bytes are dropped.
 //       It keeps its facts and counts. Neither step waits for an index that is unavailable.
 //   P5. A hold ends once: by a decision, or when its time is over. A decision that comes later changes nothing.
@@ -12,7 +12,7 @@
 //   P8. A chunk that was given up is settled like any other, so the chunks behind it, some of which may be published already,
 //       are published all the same. The push then ends as failed instead of complete.
 
-import { assign, raise, setup } from "xstate";
+import { assign, setup } from "xstate";
 import type { HeldReason } from "../actors/messages/business.ts";
 import type { HoldDecided, PushFacts } from "../actors/messages/push.ts";
 
@@ -43,7 +43,6 @@ export interface PushContext {
   readonly chunkTallies?: readonly ChunkTally[];
   /** How many leaves of each chunk were rejected when the push was judged, up to the last chunk with any; absent if it never was. */
   readonly judgedRejected?: readonly number[];
-  readonly stalled: boolean;
   readonly updatedAtMs: number;
   readonly completedAtMs: number | null;
   readonly error: PushError | null;
@@ -91,8 +90,6 @@ export type PushEvent =
       readonly at_ms: number;
     }
   | { readonly type: "push.failed"; readonly code: string; readonly detail: string; readonly at_ms: number }
-  /** Ten minutes after a push stalled or was watched. */
-  | { readonly type: "stall.watched" }
   | { readonly type: "hold.confirmed"; readonly at_ms: number; readonly decision: HoldDecided }
   | {
       readonly type: "hold.rejected";
@@ -101,6 +98,8 @@ export type PushEvent =
       /** Why it is not published although it was confirmed; absent for a rejection. */
       readonly error?: { readonly code: string; readonly detail: string };
     };
+
+type ChunkSettled = Extract<PushEvent, { type: "chunk.settled" }>;
 
 /** How long a hold waits if the acceptance does not say: 30 days. */
 const holdMsDefault = 30 * 86_400_000;
@@ -129,10 +128,7 @@ const holdExpired = {
 
 const nothing: PushTally = { accepted: 0, updated: 0, rejected: 0 };
 
-function settle(
-  context: PushContext,
-  event: Extract<PushEvent, { type: "chunk.settled" }>,
-): Partial<PushContext> {
+function settle(context: PushContext, event: ChunkSettled): Partial<PushContext> {
   return {
     chunksSettled: event.chunk + 1,
     tally: {
@@ -143,7 +139,6 @@ function settle(
     ...withTally(context, event),
     ...(event.failed === undefined || context.failure !== undefined ? {} : { failure: event.failed }),
     unindexed: [...context.unindexed, ...event.unindexed.map((region): Unindexed => [event.chunk, region])],
-    stalled: false,
     updatedAtMs: event.at_ms,
   };
 }
@@ -153,14 +148,19 @@ export const chunksPerPage = 20;
 
 function withTally(
   { facts, chunkTallies = [] }: PushContext,
-  { tally }: Extract<PushEvent, { type: "chunk.settled" }>,
+  { tally }: ChunkSettled,
 ): Pick<PushContext, "chunkTallies"> {
   if (facts === null || chunkCount(facts.records) <= chunksPerPage) return {};
   return { chunkTallies: [...chunkTallies, [tally.accepted, tally.updated, tally.rejected]] };
 }
 
-export const pushMachine = setup({
-  types: { context: {} as PushContext, events: {} as PushEvent, input: {} as { pushId: string } },
+const pushSetup = setup({
+  types: {
+    context: {} as PushContext,
+    events: {} as PushEvent,
+    input: {} as { pushId: string },
+    tags: {} as "stalled",
+  },
   delays: {
     stall: 600_000,
     // Judging may have taken longer than the hold would last.
@@ -178,7 +178,9 @@ export const pushMachine = setup({
       (event.type === "push.accepted" || event.type === "push.prepared") && event.held_reasons.length > 0,
     hasFile: ({ event }) => event.type === "push.accepted" && event.facts.file !== undefined,
     isFailing: ({ context }) => context.unindexed.length === 0 && context.failure !== undefined,
-    isStalled: ({ context }) => context.stalled,
+    isUnindexed: ({ context: { unindexed }, event }) =>
+      event.type === "chunk.indexed" &&
+      unindexed.some(([chunk, region]) => chunk === event.chunk && region === event.region),
     nothingUnindexed: ({ context }) => context.unindexed.length === 0,
   },
   actions: {
@@ -201,7 +203,6 @@ export const pushMachine = setup({
             unindexed: context.unindexed.filter(
               ([chunk, region]) => chunk !== event.chunk || region !== event.region,
             ),
-            stalled: false,
             updatedAtMs: event.at_ms,
           }
         : {},
@@ -215,7 +216,6 @@ export const pushMachine = setup({
       const { holdEndsAtMs: endedAtMs = context.updatedAtMs } = context;
       return { error: holdExpired, completedAtMs: endedAtMs, updatedAtMs: endedAtMs };
     }),
-    markStalled: assign({ stalled: true }),
     noteFailure: assign(({ event }) =>
       event.type === "push.failed"
         ? {
@@ -240,16 +240,13 @@ export const pushMachine = setup({
       event.type === "push.prepared"
         ? {
             heldReasons: event.held_reasons,
-            stalled: false,
             updatedAtMs: event.at_ms,
             ...(event.held_reasons.length === 0 ? {} : holdEnds(event.at_ms, event.hold_ms)),
           }
         : {},
     ),
     noteJudged: assign(({ event }) =>
-      event.type === "push.judged"
-        ? { judgedRejected: event.rejected, stalled: false, updatedAtMs: event.at_ms }
-        : {},
+      event.type === "push.judged" ? { judgedRejected: event.rejected, updatedAtMs: event.at_ms } : {},
     ),
     // Effects: named here, performed by the actor system.
     useFile: () => {},
@@ -260,9 +257,29 @@ export const pushMachine = setup({
     finish: () => {},
     notify: () => {},
     reportStalled: () => {},
-    watchStall: raise({ type: "stall.watched" }, { id: "stall.watched", delay: "stall" }),
   },
-}).createMachine({
+});
+
+/** See P3. */
+const pace = pushSetup.createStateConfig({
+  initial: "moving",
+  states: {
+    moving: { after: { stall: "stalled" } },
+    stalled: {
+      tags: "stalled",
+      entry: "reportStalled",
+      after: { stall: { target: "stalled", reenter: true } },
+    },
+  },
+});
+
+/** Tells the regions that could not be told when the chunk was settled. */
+const indexesChunk = {
+  type: "indexChunk",
+  params: ({ event }: { event: ChunkSettled }) => ({ chunk: event.chunk, regions: event.unindexed }),
+} as const;
+
+export const pushMachine = pushSetup.createMachine({
   id: "push",
   context: {
     facts: null,
@@ -270,7 +287,6 @@ export const pushMachine = setup({
     chunksSettled: 0,
     tally: nothing,
     unindexed: [],
-    stalled: false,
     updatedAtMs: 0,
     completedAtMs: null,
     error: null,
@@ -280,69 +296,69 @@ export const pushMachine = setup({
     received: {
       on: {
         "push.accepted": [
-          { guard: "hasFile", target: "working.preparing", actions: ["remember", "useFile", "prepare"] },
-          { guard: "isHeld", target: "working.judging", actions: ["remember", "judge"] },
+          { guard: "hasFile", target: "working.step.preparing", actions: ["remember", "useFile", "prepare"] },
+          { guard: "isHeld", target: "working.step.judging", actions: ["remember", "judge"] },
           { target: "working", actions: ["remember", { type: "processChunk", params: { chunk: 0 } }] },
         ],
       },
     },
     working: {
-      initial: "queued",
+      type: "parallel",
       states: {
-        queued: {},
-        // Whether it is held is decided over the whole file, before anything of it is published (P6).
-        preparing: {
-          on: {
-            "push.prepared": [
-              {
-                guard: "isHeld",
-                target: "#push.working.judging",
-                reenter: true,
-                actions: ["noteReasons", "judge"],
+        step: {
+          initial: "queued",
+          states: {
+            queued: {},
+            // Whether it is held is decided over the whole file, before anything of it is published (P6).
+            preparing: {
+              on: {
+                "push.prepared": [
+                  {
+                    guard: "isHeld",
+                    target: ["#push.working.step.judging", "#push.working.pace.moving"],
+                    reenter: true,
+                    actions: ["noteReasons", "judge"],
+                  },
+                  {
+                    target: "#push.working",
+                    reenter: true,
+                    actions: ["noteReasons", { type: "processChunk", params: { chunk: 0 } }],
+                  },
+                ],
               },
-              {
-                target: "#push.working",
-                reenter: true,
-                actions: ["noteReasons", { type: "processChunk", params: { chunk: 0 } }],
-              },
-            ],
+            },
+            // It is to be held, and which of its records are rejected is being found out (P7).
+            judging: { on: { "push.judged": { target: "#push.held", actions: "noteJudged" } } },
+            processing: {},
           },
         },
-        // It is to be held, and which of its records are rejected is being found out (P7).
-        judging: { on: { "push.judged": { target: "#push.held", actions: "noteJudged" } } },
-        processing: {},
+        pace,
       },
-      after: { stall: { actions: ["markStalled", "reportStalled", "watchStall"] } },
       on: {
         "chunk.settled": [
           {
             guard: "isLastChunk",
             target: "settled",
-            actions: [
-              "settleChunk",
-              {
-                type: "indexChunk",
-                params: ({ event }) => ({ chunk: event.chunk, regions: event.unindexed }),
-              },
-            ],
+            actions: ["settleChunk", indexesChunk],
           },
           {
             guard: "isNextChunk",
-            target: "working.processing",
+            target: "working.step.processing",
             reenter: true,
             actions: [
               "settleChunk",
-              {
-                type: "indexChunk",
-                params: ({ event }) => ({ chunk: event.chunk, regions: event.unindexed }),
-              },
+              indexesChunk,
               { type: "processChunk", params: ({ event }) => ({ chunk: event.chunk + 1 }) },
             ],
           },
         ],
-        "chunk.indexed": { target: "working.processing", reenter: true, actions: "markIndexed" },
+        "chunk.indexed": {
+          guard: "isUnindexed",
+          target: "working.step.processing",
+          reenter: true,
+          actions: "markIndexed",
+        },
         "push.failed": { target: "failed", actions: "noteFailure" },
-        "stall.watched": { guard: "isStalled", actions: ["reportStalled", "watchStall"] },
       },
     },
     settled: {
@@ -353,14 +369,13 @@ export const pushMachine = setup({
       ],
     },
     indexing: {
+      ...pace,
       always: [
         { guard: "isFailing", target: "failed", actions: "noteGivenUp" },
         { guard: "nothingUnindexed", target: "complete", actions: "noteCompletion" },
       ],
-      after: { stall: { actions: ["markStalled", "reportStalled", "watchStall"] } },
       on: {
-        "chunk.indexed": { target: "indexing", reenter: true, actions: "markIndexed" },
-        "stall.watched": { guard: "isStalled", actions: ["reportStalled", "watchStall"] },
+        "chunk.indexed": { guard: "isUnindexed", target: "indexing", reenter: true, actions: "markIndexed" },
       },
     },
     held: {
@@ -379,7 +394,7 @@ export const pushMachine = setup({
     failed: {
       entry: ["finish", "notify"],
       // Of what it published before, a region may confirm a chunk only now.
-      on: { "chunk.indexed": { actions: "markIndexed" } },
+      on: { "chunk.indexed": { guard: "isUnindexed", actions: "markIndexed" } },
     },
   },
 });

@@ -132,11 +132,11 @@ inBrowser(
     expect(await litStates(page)).toEqual(["complete"]);
     await page.getByRole("link", { name: "1", exact: true }).click();
     await page.getByRole("heading", { name: "State after event 1" }).waitFor();
-    expect(await litStates(page)).toEqual(["working.queued"]);
+    expect(await litStates(page)).toEqual(["working.step.queued", "working.pace.moving"]);
     expect(new URL(page.url()).searchParams.get("at")).toBe("1");
     // The same point is a page of its own, which the server makes.
     await page.reload();
-    expect(await litStates(page)).toEqual(["working.queued"]);
+    expect(await litStates(page)).toEqual(["working.step.queued", "working.pace.moving"]);
     await page.locator("[data-live=on]").waitFor();
     await page.getByRole("slider").press("ArrowRight");
     await page.getByRole("heading", { name: "State after event 2" }).waitFor();

@@ -106,7 +106,10 @@ export const actorRow = named(
     region: described(nullable(region), "Where it lives, as far as the answering node knows."),
     node: described(nullable(incarnation), "The node that has it in memory; null if none was found."),
     status: oneOf(actorStatuses),
-    states: described(listOf(anyText), "The paths of its states, such as `working.queued`; none if unknown."),
+    states: described(
+      listOf(anyText),
+      "The paths of its states, such as `working.step.queued`; none if unknown.",
+    ),
     head: described(count, "Number of its commits."),
     mailbox: count,
     outbox: count,
@@ -259,7 +262,7 @@ export type ActorDetail = Of<typeof actorDetail>;
 
 const chartState = object({
   id: anyText,
-  path: described(anyText, "The path of keys, such as `working.queued`; empty for the root."),
+  path: described(anyText, "The path of keys, such as `working.step.queued`; empty for the root."),
   key: anyText,
   type: oneOf(["atomic", "compound", "parallel", "final", "history"]),
   initial: nullable(anyText),
@@ -271,6 +274,10 @@ export const machineChart = named(
   "MachineChart",
   object({
     kind: anyText,
+    part_of: described(
+      nullable(anyText),
+      "The kind of actor that runs it for each of what it keeps, such as a pool for its ads; null for the machine of a kind itself.",
+    ),
     version: count,
     durability: oneOf(["journal", "memory"]),
     states: described(listOf(chartState), "All states, each after the one that it is in."),

@@ -171,7 +171,7 @@ export function addInspectionRoutes(server: FastifyInstance, inspection: Inspect
 const noKind = "There is no such kind of actor.";
 
 function kindsOf(inspection: Inspection): readonly string[] {
-  return inspection.machines().map(({ kind }) => kind);
+  return inspection.machines().flatMap(({ kind, part_of }) => (part_of === null ? [kind] : []));
 }
 
 function near(kind: string, kinds: readonly string[]): Pick<ProblemExtras, "allowed" | "suggestion"> {

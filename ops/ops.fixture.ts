@@ -106,7 +106,7 @@ export const noHeldDeletions: HeldDeletions = { ofBusiness: nothing, decide: not
 const never = async () => refuse("unknown", "This actor does not exist.");
 
 const emptyChart = (kind: string): MachineChart => ({
-  ...{ kind, version: 1, durability: "journal", states: [], transitions: [], events: [] },
+  ...{ kind, part_of: null, version: 1, durability: "journal", states: [], transitions: [], events: [] },
 });
 
 /** The only actor is that of {@link report}. */

@@ -69,8 +69,9 @@ describe("an item", () => {
     expect(item()).toMatchObject({ state: "rendered", rendered_at_ms: renderedAt });
   });
 
-  it("that its campaign refused was not rendered", () => {
+  it("that its campaign refused was not rendered, and is not clicked", () => {
     settle("budget_spent");
+    expect(click()).toEqual({ status: "expired" });
     expect(item()).toMatchObject({ state: "refused", refusal: "budget_spent", rendered_at_ms: null });
     expect(shown()).toEqual([]);
   });
@@ -89,7 +90,7 @@ describe("a pool", () => {
     pool.fireTimers();
   };
 
-  it("ends after the last moment at which a click counts (AP4)", () => {
+  it("ends after the last moment at which a click counts (AP3)", () => {
     expect([...pool.timers.values()]).toEqual([adRenderMs + 30_000]);
     laterBy(adRenderMs + 30_000);
     expect([...pool.timers.values()]).toEqual([adClickMs + 30_000]);
@@ -102,7 +103,7 @@ describe("a pool", () => {
     expect(item()).toMatchObject({ format: null, clicked_at_ms: null });
   });
 
-  it("that was forgotten, or never known, ends when its campaign tells of it (AP4)", () => {
+  it("that was forgotten, or never known, ends when its campaign tells of it (AP3)", () => {
     pool = driveActor(adPoolActor, "ret_2@eu-west1");
     expect(click()).toEqual({ status: "unknown" });
     expect(pool.snapshot.status).toBe("active");

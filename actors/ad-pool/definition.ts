@@ -4,12 +4,13 @@
 //        A pool that has ended, and is about to be forgotten, answers as one that is forgotten.
 //   APD2. Items of a pool are known by their index. What belongs to no item is unknown, and leaves nothing.
 
-import { type AdPoolEvent, adPoolMachine, type PoolItem } from "../../machines/ad-pool.ts";
-import { adClickMs, adRepeatMs } from "../../protocol/limits.ts";
+import { adItemMachine, itemAfter, itemTakes, type PoolItem } from "../../machines/ad-item.ts";
+import { type AdPoolEvent, adPoolMachine } from "../../machines/ad-pool.ts";
+import { adRepeatMs } from "../../protocol/limits.ts";
 import type { AdPoolProtocol, ClickReply, PoolReport } from "../messages/ads.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
 import { campaignRef } from "../messages/refs.ts";
-import { type Decision, defineActor, type Effect, tell, type ViewOf } from "../system/definition.ts";
+import { type Decision, defineActor, type Effect, takenOf, tell, type ViewOf } from "../system/definition.ts";
 
 type View = ViewOf<typeof adPoolMachine>;
 type Asked<T extends keyof AdPoolProtocol> = CommandOf<AdPoolProtocol, T>;
@@ -19,6 +20,7 @@ export const adPoolActor = defineActor<"ad-pool", typeof adPoolMachine>({
   kind: "ad-pool",
   schemaVersion: 1,
   machine: adPoolMachine,
+  parts: { "ad-item": adItemMachine },
   durability: "journal",
   repeatable: ["item.settle"],
   input: () => ({}),
@@ -37,41 +39,34 @@ export const adPoolActor = defineActor<"ad-pool", typeof adPoolMachine>({
 });
 
 function serve({ type: _type, ...pool }: Asked<"pool.serve">, view: View): Decided<DoneReply> {
-  const isKnown = !view.snapshot.matches("unknown");
-  return { reply: { status: "done" }, events: isKnown ? [] : [{ type: "pool.served", ...pool }] };
+  return { reply: { status: "done" }, events: takenOf(view, { type: "pool.served", ...pool }) };
 }
 
 function settle({ index, format, refusal, at_ms }: Asked<"item.settle">, view: View): Decided<DoneReply> {
-  const reply: DoneReply = { status: "done" };
-  if (view.snapshot.matches("unknown")) return { reply, events: [{ type: "pool.missed" }] };
-  const item = openItemOf(index, view);
-  if (item === undefined || item.format !== null || item.refusal !== null) return { reply };
-  const event: AdPoolEvent =
+  const told: AdPoolEvent =
     refusal === null
       ? { type: "item.rendered", index, format, at_ms }
       : { type: "item.refused", index, refusal };
-  return { reply, events: [event] };
+  return { reply: { status: "done" }, events: takenOf(view, { type: "pool.missed" }, told) };
 }
 
 function click({ index, rendered_at_ms }: Asked<"item.click">, view: View): Decided<ClickReply> {
-  const item = openItemOf(index, view);
+  const item = view.snapshot.status === "active" ? itemOf(index, view) : undefined;
   if (item === undefined) return { reply: { status: "unknown" } };
   const { clicked_at_ms } = item;
   if (clicked_at_ms !== null) return { reply: { status: "clicked", clicked_at_ms } };
-  if (view.nowMs > rendered_at_ms + adClickMs) return { reply: { status: "expired" } };
-  const rendered: AdPoolEvent = { type: "item.rendered", index, format: null, at_ms: rendered_at_ms };
-  const clicked: AdPoolEvent = { type: "item.clicked", index, at_ms: view.nowMs };
+  const rendered = { type: "item.rendered", index, format: null, at_ms: rendered_at_ms } as const;
+  const clicked = { type: "item.clicked", index, at_ms: view.nowMs } as const;
+  // The token proves the render (APD1).
+  const isFirst = item.rendered_at_ms === null;
+  if (!itemTakes(isFirst ? itemAfter(item, rendered) : item, clicked))
+    return { reply: { status: "expired" } };
   const { company } = view.snapshot.context;
   return {
     reply: { status: "clicked", clicked_at_ms: view.nowMs },
     effects: [tell(campaignRef(item.business_uuid, item.campaign_id), { type: "click.note", company })],
-    events: item.rendered_at_ms === null ? [rendered, clicked] : [clicked],
+    events: isFirst ? [rendered, clicked] : [clicked],
   };
-}
-
-/** The item of which something can still be stated; none of a pool that has ended (APD1). */
-function openItemOf(index: number, view: View): PoolItem | undefined {
-  return view.snapshot.status === "active" ? itemOf(index, view) : undefined;
 }
 
 function itemOf(index: number, view: View): PoolItem | undefined {

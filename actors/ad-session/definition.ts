@@ -3,7 +3,7 @@
 import { type AdSessionEvent, adSessionMachine } from "../../machines/ad-session.ts";
 import type { AdSessionProtocol } from "../messages/ads.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
-import { type Decision, defineActor, type ViewOf } from "../system/definition.ts";
+import { type Decision, defineActor, takenOf, type ViewOf } from "../system/definition.ts";
 import { defineTable } from "../system/row-table.ts";
 
 type View = ViewOf<typeof adSessionMachine>;
@@ -38,12 +38,12 @@ function note(
   { ad_id, until_ms }: CommandOf<AdSessionProtocol, "shown.note">,
   view: View,
 ): Decision<DoneReply, AdSessionEvent> {
-  const noted: AdSessionEvent = { type: "shown.noted", ad_id };
+  const events = takenOf(view, { type: "shown.noted", ad_id });
   // A session that is over is forgotten next: the ad may be shown again a moment early.
-  if (!view.snapshot.can(noted)) return { reply: { status: "done" } };
+  if (events.length === 0) return { reply: { status: "done" } };
   return {
     reply: { status: "done" },
-    events: [noted],
+    events,
     puts: [shown.write(ad_id, until_ms, { expiresAtMs: until_ms })],
   };
 }

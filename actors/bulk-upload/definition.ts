@@ -23,7 +23,7 @@ import type {
 } from "../messages/bulk-upload.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
 import { businessRef, partsOf, pushRef } from "../messages/refs.ts";
-import { type Decision, defineActor, type Effect, tell, type ViewOf } from "../system/definition.ts";
+import { type Decision, defineActor, type Effect, takenOf, tell, type ViewOf } from "../system/definition.ts";
 
 /** Three times as long as a request goes on without renewing its claim. */
 const claimedMs = 60_000;
@@ -43,18 +43,15 @@ export const bulkUploadActor = defineActor<"bulk-upload", typeof bulkUploadMachi
     "upload.begin": begin,
     "upload.abort": ({ attempt, is_refused }, view) => {
       const type = is_refused ? "upload.refused" : "upload.aborted";
-      return done(view.snapshot.context.attempt?.name === attempt, { type });
+      return done(view.snapshot.context.attempt?.name === attempt, { type }, view);
     },
     "upload.finish": finish,
     "upload.read": (_command, view) => ({ reply: reportOf(view) }),
     "import.claim": claimImport,
     "import.release": ({ push_id }, view) =>
-      done(stateOf(view) === "uploaded" && claimOf(view) === push_id, { type: "import.released" }),
+      done(claimOf(view) === push_id, { type: "import.released" }, view),
     "import.begin": beginImport,
-    "import.end": ({ push_id }, view) => {
-      const isOurs = isFreeFor(view, push_id);
-      return done(isOurs && view.snapshot.matches("stored"), { type: "import.ended" });
-    },
+    "import.end": ({ push_id }, view) => done(isFreeFor(view, push_id), { type: "import.ended" }, view),
   },
   // Anybody may ask about any upload_id.
   absent: { "upload.read": { reply: null }, "upload.begin": { reply: { status: "unknown" } } },
@@ -96,8 +93,8 @@ const fileOfAnother: Failure = {
   detail: "The file was imported under another seal; nothing of this push is published.",
 };
 
-function done(happens: boolean, event: BulkUploadEvent): Decided<DoneReply> {
-  return { reply: { status: "done" }, events: happens ? [event] : [] };
+function done(isOurs: boolean, event: BulkUploadEvent, view: View): Decided<DoneReply> {
+  return { reply: { status: "done" }, events: isOurs ? takenOf(view, event) : [] };
 }
 
 function issue({ record_type, key_id, valid_ms }: Asked<"upload.issue">, view: View) {
@@ -147,7 +144,7 @@ function claimImport({ push_id, valid_ms }: Asked<"import.claim">, view: View): 
   if (state === "issued" || state === "unknown") return refused("no_file");
   if (!isFreeFor(view, push_id)) return refused("imported_otherwise");
   const claimed: BulkUploadEvent = { type: "import.claimed", push_id, until_ms: view.nowMs + valid_ms };
-  return { reply: { status: "claimed" }, events: state === "uploaded" ? [claimed] : [] };
+  return { reply: { status: "claimed" }, events: takenOf(view, claimed) };
 }
 
 /** Repeated for the same push, it changes nothing, whatever became of the file. */

@@ -79,7 +79,7 @@ const notVerified: AdmitReply = {
 
 /** AI companies have certificates in force as well, but publish nothing. */
 export function publishes({ snapshot }: BusinessView): boolean {
-  return snapshot.matches("active") && snapshot.context.party?.kind === "business";
+  return snapshot.matches({ standing: "active" }) && snapshot.context.party?.kind === "business";
 }
 
 type AdmittedReply = Extract<AdmitReply, { readonly status: "admitted" }>;

@@ -53,7 +53,7 @@ export function assignChunk(
   const tally: Tally = { listings: 0, live: 0 };
   const assignments = command.leaves.map((leaf) => assignLeaf(leaf, command, view, changed, tally));
   const reply: AssignReply = { assigned_at_ms: view.nowMs, assignments };
-  const restated = restate(changed, view, view.snapshot.context);
+  const restated = restate(changed, view);
   const puts: PartitionRow[] = [...changed].map(([recordId, head]) => heads.write(recordId, head));
   puts.push(
     ...restated.puts,

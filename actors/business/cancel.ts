@@ -7,7 +7,7 @@
 import type { BusinessEvent } from "../../machines/business.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
 import type { AssignReply, BusinessCommand, CancelReply } from "../messages/business.ts";
-import type { Decision } from "../system/definition.ts";
+import { type Decision, takenOf } from "../system/definition.ts";
 import { defineJsonTable } from "../system/row-table.ts";
 import { admissions, answerKey, answers } from "./rows.ts";
 import type { BusinessView } from "./view.ts";
@@ -35,14 +35,14 @@ export function cancelPush(
   view: BusinessView,
 ): Decision<CancelReply, BusinessEvent> {
   if (cancelled.read(view, push_id)) return { reply: { status: "cancelled" } };
-  const { pending, held } = view.snapshot.context;
-  const isWaiting = pending.includes(push_id) || held.includes(push_id);
-  if (!isWaiting || answers.read(view, answerKey(push_id, 0))) return { reply: { status: "too_late" } };
+  const events = takenOf(view, { type: "push.cancelled", push_id, ...(act === undefined ? {} : { act }) });
+  if (events.length === 0 || answers.read(view, answerKey(push_id, 0)))
+    return { reply: { status: "too_late" } };
   const expiresAtMs = view.nowMs + keptMs;
   const by = act === undefined ? {} : ({ by_operator: true } as const);
   return {
     reply: { status: "cancelled" },
-    events: [{ type: "push.cancelled", push_id, ...(act === undefined ? {} : { act }) }],
+    events,
     puts: [cancelled.write(push_id, { at_ms: view.nowMs, ...by }, { expiresAtMs })],
     deletes: [admissions.key(push_id)],
   };

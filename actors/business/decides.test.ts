@@ -46,7 +46,7 @@ describe("a business decides by its state", () => {
       issue(business, "active");
       const before = admit(business, "before");
       issue(business, state);
-      expect(business.snapshot.value).toBe(state);
+      expect(business.snapshot.value).toMatchObject({ standing: state });
       expect(admit(business, "after")).toMatchObject({ status: "refused", code: "business_not_verified" });
       expect(business.snapshot.context).toMatchObject({ number: 1, pending: ["before"] });
       expect(admit(business, "before")).toEqual(before);

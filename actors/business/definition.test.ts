@@ -342,13 +342,13 @@ describe("register", () => {
         certificate: certificateFacts({ cert_id, status }),
         follows: business.snapshot.context.certificate?.cert_id ?? null,
       });
-    expect(business.snapshot.value).toBe("unverified");
+    expect(business.snapshot.value).toMatchObject({ standing: "unverified" });
     issue("c1", "active");
-    expect(business.snapshot.value).toBe("active");
+    expect(business.snapshot.value).toMatchObject({ standing: "active" });
     issue("c2", "withdrawn");
-    expect(business.snapshot.value).toBe("withdrawn");
+    expect(business.snapshot.value).toMatchObject({ standing: "withdrawn" });
     issue("c3", "active");
-    expect(business.snapshot.value).toBe("active");
+    expect(business.snapshot.value).toMatchObject({ standing: "active" });
   });
 
   it("blocks and unblocks groups once each", () => {

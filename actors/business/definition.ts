@@ -19,7 +19,7 @@ import type { CommandOf } from "../messages/protocol.ts";
 import type { HoldRelease } from "../messages/push.ts";
 import { keyRef, pushRef } from "../messages/refs.ts";
 import type { RemovalProtocol } from "../messages/removal.ts";
-import { type Decision, defineActor, tell } from "../system/definition.ts";
+import { type Decision, defineActor, takenOf, tell } from "../system/definition.ts";
 import { actsAfter, selectActs } from "./acts.ts";
 import { admitPush } from "./admit.ts";
 import { assignChunk, selectForAssign } from "./assign.ts";
@@ -270,14 +270,13 @@ function finishPush(
   { push_id, chunks, ended }: CommandOf<BusinessProtocol, "push.finished">,
   view: BusinessView,
 ): Decision<RegisterReply, BusinessEvent> {
-  const { context } = view.snapshot;
-  const known = context.pending.includes(push_id) || context.held.includes(push_id);
+  const events = takenOf(view, { type: "push.finished", push_id });
   const puts = endedRows(push_id, ended, view);
-  if (!known) return { reply: { status: "done" }, puts };
+  if (events.length === 0) return { reply: { status: "done" }, puts };
   const answered = Array.from({ length: chunks }, (_, chunk) => answers.key(answerKey(push_id, chunk)));
   return {
     reply: { status: "done" },
-    events: [{ type: "push.finished", push_id }],
+    events,
     puts,
     deletes: [...answered, admissions.key(push_id)],
   };

@@ -60,6 +60,7 @@ function remove(business: Business, index: number): void {
 
 /** Looks at what is due, and tells the actor what was found. */
 function look(business: Business, outcome: ProbeKind): readonly string[] {
+  business.fireTimers();
   const { domains } = business.send({ type: "domains.due" });
   const at_ms = business.nowMs;
   const probed = domains.map((domain) => ({ domain, outcome, detail: "", at_ms }));
@@ -77,7 +78,7 @@ function published(business: Business): PartyFacts["domains"] {
 const read = (business: Business) => business.send({ type: "domains.read" }).domains;
 const statuses = (business: Business) =>
   Object.fromEntries(read(business).map(({ domain, status }) => [domain, status]));
-const timer = (business: Business) => business.timers.get("domains");
+const timer = (business: Business) => business.timers.get("xstate.after.nextLook.business.domains.scheduled");
 const activities = (business: Business) =>
   business.effects.flatMap((effect) => (effect.kind === "activity" ? [effect.name] : []));
 
@@ -185,6 +186,7 @@ describe("the domains of a business", () => {
       const outcome = domain === shop ? ("confirmed" as const) : ("absent" as const);
       return { domain, outcome, detail: "", at_ms };
     });
+    business.fireTimers();
     business.send({ type: "domains.probed", probed: found, schedule });
     expect(timer(business)).toBe(day / 24);
     publish(business, 0, [api, shop]);
@@ -242,6 +244,7 @@ describe("the looks at a business's domains", () => {
     const domains = domainsInMemory();
     domains.txt(shop, [domainChallenge(uuid, shop)]);
     domains.file(api, domainChallenge(uuid, shop));
+    business.fireTimers();
     const told = await confirmDomains({ domains: { probe: domains, schedule } }, contextOf(business));
     business.send(told);
     expect(domains.asked).toEqual([api, shop]);

@@ -12,7 +12,7 @@ import type { PartitionRow, RowKey, RowSelection } from "../../storage/actor-sto
 import type { BusinessProtocol, PartyFacts } from "../messages/business.ts";
 import type { DomainFacts, DomainStatus } from "../messages/domains.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
-import type { Decision } from "../system/definition.ts";
+import { type Decision, takenOf } from "../system/definition.ts";
 import { defineJsonTable } from "../system/row-table.ts";
 import { afterProbe, type DomainRow, domainFacts, newDomain, watchedDomain } from "./domain-row.ts";
 import { factsIn, registerEntries, selectRegister } from "./rows.ts";
@@ -73,7 +73,8 @@ export function nameDomains(files: ReadonlyMap<string, readonly string[]>, view:
   const isSooner = timer !== null && (setFor === null || timer.at_ms < setFor);
   return {
     ...changed,
-    events: isSooner ? [{ type: "domains.named", timer }] : [],
+    // While domains are looked at, what is named waits for the end of that.
+    events: isSooner ? takenOf(view, { type: "domains.named", timer }) : [],
     puts: [...puts, ...changed.puts],
     deletes: [...deletes, ...changed.deletes],
   };
@@ -148,15 +149,14 @@ export function noteProbes(
   const timer = timerFor(rows, notBefore, view);
   const { facts, puts, deletes } = changeOf(before, rows);
   const entry = registerParty(facts === undefined ? {} : { domains: facts }, view);
+  const events = takenOf(view, {
+    ...{ type: "domains.probed", probed: probed.length, timer },
+    ...{ confirmed: become("confirmed"), suspended: become("suspended") },
+  });
+  if (events.length === 0) return { reply: { status: "done" } };
   return {
     reply: { status: "done" },
-    events: [
-      ...entry.events,
-      {
-        ...{ type: "domains.probed", probed: probed.length, timer },
-        ...{ confirmed: become("confirmed"), suspended: become("suspended") },
-      },
-    ],
+    events: [...entry.events, ...events],
     ...{ puts: [...puts, ...entry.puts], deletes },
   };
 }
@@ -203,7 +203,9 @@ type Declared = Pick<PartyFacts, "domains" | "brands">;
 
 /** Writes these facts into the party's entry, unless it says so already. While the business is taken down it says none (SF1 in served-files.ts). */
 export function registerParty(facts: Declared, view: BusinessView): Pick<DomainChange, "events" | "puts"> {
-  return view.snapshot.context.takenDown ? { events: [], puts: [] } : writeParty(facts, view);
+  return view.snapshot.matches({ serving: "taken_down" })
+    ? { events: [], puts: [] }
+    : writeParty(facts, view);
 }
 
 /** The same, whether the business is taken down or not. */

@@ -6,7 +6,7 @@ import type { BusinessEvent } from "../../machines/business.ts";
 import type { BusinessProtocol, RegisterReply } from "../messages/business.ts";
 import type { ListingsReply } from "../messages/listings.ts";
 import type { CommandOf } from "../messages/protocol.ts";
-import type { Decision } from "../system/definition.ts";
+import { type Decision, takenOf } from "../system/definition.ts";
 import { heldRows } from "./record-texts.ts";
 import { admissions, heads, lastPrices } from "./rows.ts";
 import type { BusinessView } from "./view.ts";
@@ -37,11 +37,11 @@ export function holdPush(
   view: BusinessView,
 ): Decision<RegisterReply, BusinessEvent> {
   const known = admissions.read(view, push_id);
-  const isOpen = view.snapshot.context.pending.includes(push_id) && known !== undefined;
-  if (!isOpen) return { reply: { status: "done" } };
+  const events = takenOf(view, { type: "push.held", push_id });
+  if (events.length === 0 || known === undefined) return { reply: { status: "done" } };
   return {
     reply: { status: "done" },
-    events: [{ type: "push.held", push_id }],
+    events,
     puts: [admissions.write(push_id, { ...known, held_reasons }), ...heldRows(push_id, held_reasons)],
   };
 }

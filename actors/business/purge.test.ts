@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { part, rubbish } from "../../protocol/rubbish.fixture.ts";
-import { sidecarText } from "../../protocol/sidecar.fixture.ts";
-import type { PurgedVersion, RecordStore } from "../../storage/record-store.ts";
+import type { RecordStore } from "../../storage/record-store.ts";
 import { driveActor } from "../actor.fixture.ts";
 import {
   certificateFacts,
@@ -13,7 +12,6 @@ import {
   businessUuid as uuid,
 } from "../facts.fixture.ts";
 import { deletionOf, type LatePurges, type Purge, type Purged } from "../messages/removal.ts";
-import type { AskOptions } from "../system/definition.ts";
 import { businessActor } from "./definition.ts";
 import { purgeRecords } from "./purge-records.ts";
 import { purges as owed } from "./rows.ts";
@@ -65,7 +63,9 @@ const forget = (business: Business, [purge]: readonly Purge[], after = "") => {
   return business.send({ type: "purges.forget", purge, after });
 };
 
+/** What the activity tells once the timer has ended. */
 const done = (business: Business, purges: readonly Purge[]) => {
+  business.fireTimers();
   const versions = [{ generation: 1, hash: "hash 1" }];
   const purged = purges.map(
     (each): Purged => ({
@@ -75,7 +75,7 @@ const done = (business: Business, purges: readonly Purge[]) => {
   return business.send({ type: "purges.done", purged });
 };
 
-const timer = (business: Business) => business.timers.get("purges");
+const timer = (business: Business) => business.timers.get("xstate.after.nextPurge.business.purges.scheduled");
 
 describe("the timer of purges", () => {
   it("ends with the deletion that is due first, and then with the next", () => {
@@ -110,6 +110,9 @@ describe("the timer of purges", () => {
       business.lay(owed.write(owes.document_hash, { ...deletion, ...owes }, { k: owes.due_ms }));
     };
     const firstMs = business.nowMs;
+    publish(business, "first", 0);
+    finish(business, "first");
+    erase(business, 0, 0);
     for (let at = 0; at < 3_000; at += 1) lay(at);
     business.nowMs += 3_000;
     let count = 0;
@@ -117,7 +120,7 @@ describe("the timer of purges", () => {
       done(business, page);
       count += page.length;
     }
-    expect(count).toBe(3_000);
+    expect(count).toBe(3_001);
     // One that should have been done before them is found nevertheless.
     publish(business, "p", 1);
     finish(business, "p");
@@ -125,6 +128,27 @@ describe("the timer of purges", () => {
     expect(due(business)).toMatchObject([{ document_hash: "document 1", due_ms: business.nowMs }]);
     done(business, due(business));
     expect(due(business)).toEqual([]);
+  });
+
+  it("does not run while purges are under way: what is deleted meanwhile is found when they end (B5)", () => {
+    const business = open();
+    for (const index of [1, 2]) {
+      publish(business, `p${index}`, index);
+      finish(business, `p${index}`);
+    }
+    erase(business, 1, 5_000);
+    business.nowMs += 5_000;
+    business.fireTimers();
+    expect(business.snapshot.value).toMatchObject({ purges: "purging" });
+    const first = due(business);
+    erase(business, 2, 1_000);
+    expect(timer(business)).toBeUndefined();
+    done(business, first);
+    expect(business.snapshot.value).toMatchObject({ purges: "scheduled" });
+    expect(timer(business)).toBe(1_000);
+    // A result of a round that is over changes nothing.
+    business.send({ type: "purges.done", purged: [] });
+    expect(timer(business)).toBe(1_000);
   });
 
   it("is set by no withdrawal", () => {
@@ -187,6 +211,7 @@ describe("a purge", () => {
     const context = { actor, workId: "w", nowMs: () => business.nowMs, signal: { aborted: false }, ask };
     const latePurges = { note: (each: LatePurges) => void late.push(each), forget: () => {} };
     const round = () => purgeRecords({ records, regions: () => ["one"], latePurges }, rubbish(context));
+    business.fireTimers();
     const { purged } = await round();
     expect(purged).toMatchObject([{ record_id: recordId(0) }]);
     business.send({ type: "purges.done", purged });
@@ -288,113 +313,4 @@ it("a version that is deleted again and again is known by its first deletion", (
   const after = business.send({ type: "record.read", record_id: recordId(1) }).head;
   expect(after?.deletions).toEqual([4, 5, 6, 7].map((each) => [each, `document ${each}`]));
   expect(after && deletionOf(after, 1)).toEqual([4, "document 4"]);
-});
-
-describe("the work of a purge", () => {
-  const purge: Purge = {
-    ...{
-      record_id: "svc_a",
-      collection: "products",
-      generation: 2,
-      document_hash: "d",
-      number: 3,
-      due_ms: 0,
-      deleted_at_ms: 0,
-    },
-  };
-
-  function world({ live = false, replies = ["applied", "applied"], waiting = [] as readonly Purge[] } = {}) {
-    const late: (LatePurges | string)[] = [];
-    const purged: PurgedVersion[] = [];
-    const records = part<RecordStore>({
-      readHead: async () =>
-        part({ record_id: "svc_a", live, generation: 2, change: 9, hash: "h2", type: "products" }),
-      listVersions: async (_id, below) =>
-        [2, 1]
-          .filter((generation) => generation < (below ?? 9))
-          .map((generation) => ({ generation, hash: `h${generation}`, published_at_ms: 0 })),
-      readPublished: async () => part({ sidecar: sidecarText({ change: 7 }) }),
-      purgeVersions: async (versions) => void purged.push(...versions),
-      overwriteUnused: async () => void told.push("overwritten"),
-    });
-    const left = [...replies];
-    const waited: (number | undefined)[] = [];
-    const told: unknown[] = [];
-    const context = {
-      ...{ actor: { kind: "business", id: uuid }, workId: "w", nowMs: () => 5, signal: { aborted: false } },
-      ask: async (
-        to: { readonly id: string },
-        command: Readonly<Record<string, unknown>>,
-        options?: AskOptions,
-      ) => {
-        const { type, after, record_id, number } = command;
-        if (type === "purges.due")
-          return { purges: [purge], waiting, push_id: waiting.length > 0 ? "p" : null, next: null };
-        if (type === "purges.forget")
-          return after === "" ? { push_ids: ["p1", "p2"], more: true } : { push_ids: ["p3"], more: false };
-        if (type === "push.forget") return void told.push([to.id, record_id, number]);
-        told.push(type);
-        waited.push(options?.timeoutMs);
-        return { status: left.shift() };
-      },
-    };
-    const latePurges = { note: (each: LatePurges) => late.push(each), forget: (id: string) => late.push(id) };
-    const run = () => purgeRecords({ records, regions: () => ["one", "two"], latePurges }, rubbish(context));
-    return { purged, run, waited, late, told };
-  }
-
-  it("waits for a region's answer no longer than for any other, as it may be lost (Z4)", async () => {
-    const { run, waited } = world();
-    await run();
-    expect(waited).toEqual([undefined, undefined]);
-  });
-
-  it("purges every version up to the deleted one, and keeps what its sidecar said of it", async () => {
-    const { purged, run } = world();
-    expect(await run()).toMatchObject({
-      type: "purges.done",
-      purged: [
-        { versions: [{ generation: 2 }, { generation: 1 }], regions: ["one", "two"], purged_at_ms: 5 },
-      ],
-    });
-    expect(purged.map(({ generation }) => generation)).toEqual([2, 1]);
-    expect(JSON.parse(purged[0]?.remains ?? "")).toMatchObject({ purged: { change: 7 } });
-  });
-
-  it("has every push that was held because of the record forget it, before the files are overwritten (Z5)", async () => {
-    const { told, run } = world();
-    await run();
-    expect(told).toEqual([
-      ...["p1", "p2", "p3"].map((id) => [`${uuid}.${id}`, "svc_a", 3]),
-      ...["rows.purge", "rows.purge", "overwritten"],
-    ]);
-  });
-
-  it("proves nothing before every region has confirmed (Z3)", async () => {
-    await expect(world({ replies: ["applied", "unavailable"] }).run()).rejects.toThrow("region two");
-  });
-
-  it("says what it waits for: regions, a store, an earlier push; and when it waits for nothing more", async () => {
-    const reported = async (...options: Parameters<typeof world>) => {
-      const { run, late } = world(...options);
-      await run().catch(() => {});
-      return late;
-    };
-    expect(await reported({ replies: ["applied", "unavailable"] })).toMatchObject([
-      { business_uuid: uuid, purges: [purge], waits_for: "region", regions: ["two"], push_id: null },
-    ]);
-    expect(await reported({ live: true })).toMatchObject([
-      { waits_for: "store", regions: [], detail: "svc_a is still served." },
-    ]);
-    const waits = { purges: [purge], waits_for: "push", push_id: "p" };
-    expect(await reported({ waiting: [purge] })).toMatchObject([waits]);
-    expect(await reported({ live: true, waiting: [purge] })).toMatchObject([{ purges: [purge, purge] }]);
-    expect(await reported()).toEqual([uuid]);
-  });
-
-  it("purges nothing that the store still serves (Z2)", async () => {
-    const { purged, run } = world({ live: true });
-    await expect(run()).rejects.toThrow("still served");
-    expect(purged).toEqual([]);
-  });
 });

@@ -1,6 +1,6 @@
 // The purge of deleted records: what is due, and the proof of what is done.
 //   Y1. A deletion owes the bytes of every version up to its own; it is due at a time that it states, and one durable timer of the
-//       business ends when the first one is due.
+//       business ends when the first one is due. While purges are under way no timer runs, and the end of them sets the next.
 //   Y2. A purge waits for the pushes that were numbered before its deletion: they may still be storing such a version.
 //        However many wait, those that are ready are found behind them.
 //   Y3. The proof of a purge stays as a row and as an event. Hashes, seals and documents stay as well.
@@ -18,7 +18,7 @@ import {
   type Removal,
   type RemoveRecord,
 } from "../messages/removal.ts";
-import type { Decision } from "../system/definition.ts";
+import { type Decision, takenOf } from "../system/definition.ts";
 import { admissions, purged, purges, selectAdmissions } from "./rows.ts";
 import type { BusinessView } from "./view.ts";
 
@@ -117,9 +117,11 @@ export function finishPurges(
   const atMs = next === undefined ? null : Math.max(next.k, done.length === 0 ? view.nowMs + waitMs : 0);
   const timer = atMs === null ? null : timerFor(atMs, view);
   const from_ms = next?.k ?? view.nowMs;
+  const events = takenOf(view, { type: "records.purged", purged: done, from_ms, timer });
+  if (events.length === 0) return { reply: { status: "done" } };
   return {
     reply: { status: "done" },
-    events: [{ type: "records.purged", purged: done, from_ms, timer }],
+    events,
     puts: done.map((each) => purged.write(each.document_hash, each)),
     deletes: done.map(({ document_hash, due_ms }) => purges.key(document_hash, due_ms)),
   };

@@ -130,7 +130,7 @@ function rowsOf(
 
 /** A closed party opens nothing: no key, no mandate, no AI policy. It may still end what it has. */
 function closedFault({ snapshot }: BusinessView): RegisterReply | null {
-  return snapshot.matches("closed")
+  return snapshot.matches({ standing: "closed" })
     ? refusal("certificate_not_in_force", "The party has closed, by its certificate; it opens nothing new.")
     : null;
 }

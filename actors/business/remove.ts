@@ -57,7 +57,7 @@ export function removeRecord(
   if (held)
     return { reply: held.decided === null ? { status: "held", live: head.live } : { status: "rejected" } };
   if (isTooEarly(command, head)) return { reply: { status: "not_later", sealed_at_ms: head.sealed_at_ms } };
-  return command.action === "delete" && view.snapshot.matches("revoked")
+  return command.action === "delete" && view.snapshot.matches({ standing: "revoked" })
     ? holdDeletion(command, head)
     : applyRemoval(command, head, view);
 }

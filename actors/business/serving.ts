@@ -5,7 +5,7 @@
 //        tell the regions of the next change; readers keep it out meanwhile by the register (service/taken-down.ts).
 //   SV3. What keeps a record out is no concern of its business's order: numbers, generations and holds go on as if it were served.
 
-import type { BusinessContext, BusinessEvent } from "../../machines/business.ts";
+import type { BusinessEvent } from "../../machines/business.ts";
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
 import type { BusinessProtocol } from "../messages/business.ts";
 import type { CommandOf } from "../messages/protocol.ts";
@@ -19,8 +19,8 @@ import type { BusinessView } from "./view.ts";
 export const restatedMax = 200;
 
 /** Whether something keeps the record out of serving. */
-function isKeptOut(head: HeadRow, { takenDown }: BusinessContext): boolean {
-  return takenDown || head.taken_down === true;
+function isKeptOut(head: HeadRow, snapshot: BusinessView["snapshot"]): boolean {
+  return head.taken_down === true || snapshot.matches({ serving: "taken_down" });
 }
 
 export interface Restated {
@@ -31,13 +31,12 @@ export interface Restated {
 /** Tells serving of those of these heads, {@link restatedMax} at most, of which it knows otherwise (SV1). */
 export function restate(
   known: Iterable<readonly [recordId: string, head: HeadRow]>,
-  view: Pick<BusinessView, "epoch">,
-  context: BusinessContext,
+  view: Pick<BusinessView, "epoch" | "snapshot">,
 ): Restated {
   const puts: PartitionRow[] = [];
   const records: ServedState[] = [];
   for (const [record_id, head] of known) {
-    const isOut = isKeptOut(head, context);
+    const isOut = isKeptOut(head, view.snapshot);
     if (!head.live || (head.unserved === true) === isOut) continue;
     const { unserved: _before, ...kept } = head;
     const change = lastNumber(view, head.change) + 1;
@@ -61,5 +60,5 @@ export function restatePage(
   const page = heads.readAll(view);
   const known = page.map(({ k2, value }) => [k2, value] as const);
   const next = page.length < Math.min(limit, restatedMax) ? null : (page.at(-1)?.k2 ?? null);
-  return { reply: { next }, ...restate(known, view, view.snapshot.context) };
+  return { reply: { next }, ...restate(known, view) };
 }

@@ -100,7 +100,7 @@ function headChange(
 ): Pick<TakedownChange, "events" | "puts" | "deletes"> {
   const { taken_down: _before, ...kept } = head;
   const changed: HeadRow = imposes ? { ...kept, taken_down: true } : kept;
-  const { puts, events } = restate([[recordId, changed]], view, view.snapshot.context);
+  const { puts, events } = restate([[recordId, changed]], view);
   const isNamed = head.live && isFile(recordId);
   const named = isNamed ? setFileAside(recordId, imposes, view) : { events: [], puts: [], deletes: [] };
   return {

@@ -36,7 +36,7 @@ import type {
   SeqReply,
 } from "../messages/integration-key.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
-import { type Decision, defineActor, type ViewOf } from "../system/definition.ts";
+import { type Decision, defineActor, takenOf, type ViewOf } from "../system/definition.ts";
 import { defineJsonTable, defineTable, type RowTable } from "../system/row-table.ts";
 
 /** How long a claim is kept after it has ended: many times the difference between the clocks of a region. */
@@ -237,26 +237,21 @@ function chargePush(command: Asked<"push.charge">, view: View): Decided<ChargeRe
     const taken = { ...known, attempt: command.attempt };
     return { reply: { status: "known" }, puts: isSame ? [] : chargeRow(command.push_id, taken) };
   }
-  if (view.snapshot.matches("retired")) return { reply: { status: "retired" } };
+  const { attempt, digest, records, bytes } = command;
+  const { seq, push_id } = command;
+  const events = takenOf(view, {
+    ...{ type: "push.charged", seq, push_id, records, bytes, at_ms: view.nowMs },
+  });
+  if (events.length === 0) return { reply: { status: "retired" } };
   const lastSeq = lastSeqOf(view);
   if (command.seq <= lastSeq) return { reply: { status: "seq_not_increasing", last_seq: lastSeq } };
   // The caps had room when they were checked; of several batches that were checked together, only those that fit are charged.
   const over = usedUp(view, command);
   if (over) return { reply: over };
-  const { attempt, digest, records, bytes } = command;
   const expiresAtMs = view.nowMs + chargedKeptMs;
   return {
     reply: { status: "accepted" },
-    events: [
-      {
-        type: "push.charged",
-        seq: command.seq,
-        push_id: command.push_id,
-        records,
-        bytes,
-        at_ms: view.nowMs,
-      },
-    ],
+    events,
     puts: [
       ...chargeRow(command.push_id, { attempt, digest, records, bytes, at_ms: view.nowMs }),
       charged.write(digestKey(digest), command.push_id, { expiresAtMs }),
@@ -289,13 +284,14 @@ function chargeRow(pushId: string, charge: Charge): readonly PartitionRow[] {
 function chargeRemoval(command: Asked<"removal.charge">, view: View): Decided<RemovalChargeReply> {
   const { document_hash, digest, bytes, caps } = command;
   if (chargedOf(view, removalKey(document_hash)) !== undefined) return { reply: { status: "known" } };
-  if (view.snapshot.matches("retired")) return { reply: { status: "retired" } };
+  const events = takenOf(view, { type: "removal.charged", document_hash, bytes, at_ms: view.nowMs });
+  if (events.length === 0) return { reply: { status: "retired" } };
   const over = usedUp(view, { records: 1, bytes, caps });
   if (over) return { reply: over };
   const expiresAtMs = view.nowMs + chargedKeptMs;
   return {
     reply: { status: "accepted" },
-    events: [{ type: "removal.charged", document_hash, bytes, at_ms: view.nowMs }],
+    events,
     puts: [
       charged.write(removalKey(document_hash), digest, { expiresAtMs }),
       charged.write(digestKey(digest), document_hash, { expiresAtMs }),
@@ -304,8 +300,7 @@ function chargeRemoval(command: Asked<"removal.charge">, view: View): Decided<Re
 }
 
 function retire(_command: Asked<"key.retire">, view: View): Decided<DoneReply> {
-  const retired: IntegrationKeyEvent = { type: "key.retired", at_ms: view.nowMs };
-  return { reply: { status: "done" }, events: view.snapshot.can(retired) ? [retired] : [] };
+  return { reply: { status: "done" }, events: takenOf(view, { type: "key.retired", at_ms: view.nowMs }) };
 }
 
 function noteOf(scope: string, view: View): IdempotencyNote | undefined {

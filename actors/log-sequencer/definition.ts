@@ -13,10 +13,15 @@ import {
   type HeadStanding,
   type LogSequencerProtocol,
   type PendingEntry,
-  type TreeHead,
 } from "../messages/log-sequencer.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
-import { type ActorDefinition, type Decision, defineActor, type ViewOf } from "../system/definition.ts";
+import {
+  type ActorDefinition,
+  type Decision,
+  defineActor,
+  takenOf,
+  type ViewOf,
+} from "../system/definition.ts";
 import { defineJsonTable } from "../system/row-table.ts";
 import { headRow, publishedHeads, selectBeyond, writtenHeads } from "./head-times.ts";
 
@@ -77,21 +82,19 @@ export function logSequencerActor({
       "log.published": published,
       "log.unwitnessed": ({ head, detail }, view) => ({
         reply: done,
-        events: isPublishing(view, head)
-          ? [{ type: "log.unwitnessed", head, detail, at_ms: view.nowMs }]
-          : [],
+        events: takenOf(view, { type: "log.unwitnessed", head, detail, at_ms: view.nowMs }),
       }),
       "log.open": open,
       "log.standing": (_command, view) => ({ reply: standingOf(view) }),
       "log.doubt": (_command, view) => ({
         reply: done,
-        events: [{ type: "log.doubted", at_ms: view.nowMs }],
+        events: takenOf(view, { type: "log.doubted", at_ms: view.nowMs }),
       }),
       "log.judge": judge,
-      "log.supply": ({ checkpoint }, view) =>
-        view.snapshot.matches({ head: "held" })
-          ? { reply: { status: "taken" }, events: [{ type: "log.supplied", checkpoint, at_ms: view.nowMs }] }
-          : { reply: { status: "not_held" } },
+      "log.supply": ({ checkpoint }, view) => {
+        const events = takenOf(view, { type: "log.supplied", checkpoint, at_ms: view.nowMs });
+        return { reply: { status: events.length === 0 ? "not_held" : "taken" }, events };
+      },
     },
     // Who opens a log that has nothing yet does not create it.
     absent: { "log.pending": { reply: [] }, "log.open": { reply: done } },
@@ -107,11 +110,6 @@ export function logSequencerActor({
       checkHead: () => [{ kind: "activity", name: "checkHead", params: {} }],
     },
   });
-}
-
-/** Whether it is this head whose publication was asked for, and not yet heard of. */
-function isPublishing({ snapshot }: View, { size }: TreeHead): boolean {
-  return snapshot.matches({ publication: "publishing" }) && snapshot.context.publishing?.size === size;
 }
 
 function standingOf({ snapshot, epoch }: View): HeadStanding {
@@ -197,55 +195,42 @@ function keysOf(rows: readonly PartitionRow[]): readonly RowKey[] {
 
 /** Commits the batch: the oldest leaves that wait, without those that the log has already (LS1). */
 function choose({ up_to, known }: Asked<"log.choose">, view: View): Decided<DoneReply> {
-  if (!view.snapshot.matches({ sequencing: "choosing" })) return { reply: done };
   const rows = view.rowsOf(waitingLeaves.rt);
   const knownPlaces = new Set(known.map(({ place }) => place));
   const gone = rows.filter(({ k }) => k <= up_to && knownPlaces.has(k));
   const chosen = rows.filter(({ k }) => k <= up_to && !knownPlaces.has(k));
   const behind = rows.find(({ k }) => k > up_to);
-  return {
-    reply: done,
-    deletes: keysOf(gone),
-    events: [
-      {
-        type: "log.chosen",
-        count: chosen.length,
-        up_to,
-        known: gone.length,
-        more: behind !== undefined,
-        at_ms: view.nowMs,
-        oldest_ms: appendedAt(chosen[0] ?? behind),
-      },
-    ],
-  };
+  const events = takenOf(view, {
+    ...{ type: "log.chosen", count: chosen.length, up_to, known: gone.length },
+    ...{ more: behind !== undefined, at_ms: view.nowMs, oldest_ms: appendedAt(chosen[0] ?? behind) },
+  });
+  return events.length === 0 ? { reply: done } : { reply: done, deletes: keysOf(gone), events };
 }
 
 /** Commits the tree head over tiles that are durable (LS2). */
 function written({ head }: Asked<"log.written">, view: View): Decided<DoneReply> {
   const { batch, head: last } = view.snapshot.context;
-  if (
-    !view.snapshot.matches({ sequencing: "writing" }) ||
-    batch === null ||
-    head.size !== last.size + batch.count
-  )
-    return { reply: done };
   const rows = view.rowsOf(waitingLeaves.rt);
+  const oldest_ms = appendedAt(rows[batch?.count ?? 0]);
+  const events = takenOf(view, { type: "log.written", head, at_ms: view.nowMs, oldest_ms });
+  if (events.length === 0 || batch === null) return { reply: done };
   return {
     reply: done,
     deletes: keysOf(rows.slice(0, batch.count)),
     puts: [headRow(writtenHeads, head, { from: last.size, at_ms: view.nowMs })],
-    events: [{ type: "log.written", head, at_ms: view.nowMs, oldest_ms: appendedAt(rows[batch.count]) }],
+    events,
   };
 }
 
 function published({ head, leaf, policy }: Asked<"log.published">, view: View): Decided<DoneReply> {
-  if (!isPublishing(view, head)) return { reply: done };
+  const events = takenOf(view, { type: "log.published", head, leaf, policy, at_ms: view.nowMs });
+  if (events.length === 0) return { reply: done };
   const from = view.snapshot.context.published?.size ?? 0;
   return {
     reply: done,
     // The same head is published again under another policy of witnesses: it was published before.
     puts: from === head.size ? [] : [headRow(publishedHeads, head, { from, at_ms: view.nowMs })],
-    events: [{ type: "log.published", head, leaf, policy, at_ms: view.nowMs }],
+    events,
   };
 }
 

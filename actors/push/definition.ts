@@ -7,7 +7,7 @@
 //   U4. Nothing is accepted after the instant until which its staged leaves are guaranteed to exist.
 //   U5. An awaiting caller is answered once every chunk is settled: its versions are stored and its outcomes committed.
 //       Only `complete` says whether the indexes have confirmed them, and no caller waits for that.
-//   U6. An event that the machine would not take in its state leaves neither an event nor a row.
+//   U6. An event that the machine does not take in its state leaves neither an event nor a row.
 //   U7. No event and no context has a text of a record, such as a price or the business's own id. The listings in the reasons of a hold
 //       have both: they are a row, from which a purge removes those of its record.
 
@@ -26,7 +26,7 @@ import type {
   SettledOutcome,
 } from "../messages/push.ts";
 import { bulkUploadRef, logRef } from "../messages/refs.ts";
-import { type Decision, defineActor, type Effect, tell } from "../system/definition.ts";
+import { type Decision, defineActor, type Effect, takenOf, tell } from "../system/definition.ts";
 import type { FinishedPush } from "./activities.ts";
 import { noticesOf } from "./notice.ts";
 import { chunksOfPage, type KeptOutcome } from "./pages.ts";
@@ -211,17 +211,13 @@ export const cancelledByOperator =
 
 /** U6. An event that the machine would not take in its state does not happen. */
 function takeUp(view: PushView, event: PushEvent): Decided<DoneReply> {
-  return { reply: { status: "done" }, events: view.snapshot.can(event) ? [event] : [] };
+  return { reply: { status: "done" }, events: takenOf(view, event) };
 }
 
 function noteIndexed({ chunk, region }: Asked<"chunk.indexed">, view: PushView): Decided<DoneReply> {
-  const isAwaited = view.snapshot.context.unindexed.some(([of, at]) => of === chunk && at === region);
-  if (!isAwaited) return { reply: { status: "done" } };
-  return {
-    reply: { status: "done" },
-    events: [{ type: "chunk.indexed", chunk, region, at_ms: view.nowMs }],
-    puts: [lateIndexes.write(region, view.nowMs, { k: chunk })],
-  };
+  const decided = takeUp(view, { type: "chunk.indexed", chunk, region, at_ms: view.nowMs });
+  if (decided.events?.length === 0) return decided;
+  return { ...decided, puts: [lateIndexes.write(region, view.nowMs, { k: chunk })] };
 }
 
 /** Whether nothing more of the push will be published. */
@@ -323,7 +319,7 @@ function withReasons(
 
 /** All leaves of a chunk of a push that is to be held; judging it again replaces what was found. */
 function judgeChunk({ chunk, outcomes: found }: Asked<"chunk.judge">, view: PushView): Decided<DoneReply> {
-  const isJudging = view.snapshot.matches({ working: "judging" });
+  const isJudging = view.snapshot.matches({ working: { step: "judging" } });
   const puts = isJudging ? [findings.write("j", stamped(found, view.nowMs), { k: chunk })] : [];
   return { reply: { status: "done" }, puts };
 }

@@ -101,6 +101,7 @@ describe("a push that makes no step for ten minutes", () => {
     const push = open({});
     expect(push.timers.size).toBe(1);
     push.fireTimers();
+    expect(push.snapshot.value).toEqual({ working: { step: "queued", pace: "stalled" } });
     push.fireTimers();
     const reports = sent<StalledPush>(push, "reportStalled");
     expect(reports).toMatchObject([
@@ -108,9 +109,36 @@ describe("a push that makes no step for ten minutes", () => {
       { records: 250, settled: 0, regions: [] },
     ]);
     settle(push, 0, 200);
-    // What was watched finds a push that goes on; ten minutes without a further step are reported again.
+    expect(push.snapshot.value).toEqual({ working: { step: "processing", pace: "moving" } });
+    // Ten minutes without a further step are reported again.
     push.fireTimers();
     expect(sent(push, "reportStalled")).toHaveLength(3);
+  });
+
+  it("says so, in the same state as before, until it moves, is judged, or is over (P3)", () => {
+    const said = () => {
+      const report = push.send({ type: "push.status", outcome: null, from_leaf: 0, limit: 1 });
+      return [report?.state, report?.stalled];
+    };
+    let push = open({});
+    push.fireTimers();
+    expect(said()).toEqual(["queued", true]);
+    settle(push, 0, 200);
+    expect(said()).toEqual(["processing", false]);
+    push.fireTimers();
+    settle(push, 1, 50, ["us"]);
+    expect(said()).toEqual(["processing", false]);
+    push.fireTimers();
+    expect(said()).toEqual(["processing", true]);
+    push = open({ file: { upload_id: "u", name: "n", root: "r" } });
+    push.fireTimers();
+    const held_reasons = [{ code: "price_jump", detail: "d", count: 1 }] as const;
+    push.send({ type: "push.prepared", held_reasons });
+    expect([said(), push.timers.size]).toEqual([["queued", false], 1]);
+    push.fireTimers();
+    expect(said()).toEqual(["queued", true]);
+    push.send({ type: "push.cancelled" });
+    expect(said()).toEqual(["failed", false]);
   });
 
   it("for an index that does not confirm names its region", () => {

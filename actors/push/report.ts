@@ -76,6 +76,7 @@ interface Reported {
   readonly context: PushContext;
   readonly facts: PushFacts;
   readonly state: PushState;
+  readonly stalled: boolean;
   /** The outcomes of the settled chunks that were read. */
   readonly chunks: ReadonlyMap<number, readonly KeptOutcome[]>;
   /** What is known of the open chunks. */
@@ -88,7 +89,7 @@ export function reportPush(view: PushView, page: Page): PushReport | null {
   if (!context.facts) return null;
   const chunks = new Map(outcomes.readAll(view).map(({ k, value }) => [k, value]));
   // While the push is being judged, what was found may be found again otherwise.
-  const open = view.snapshot.matches({ working: "judging" })
+  const open = view.snapshot.matches({ working: { step: "judging" } })
     ? []
     : findings.readAll(view).filter(({ k }) => k >= context.chunksSettled);
   const found = new Map(
@@ -97,8 +98,9 @@ export function reportPush(view: PushView, page: Page): PushReport | null {
   // The context has the reasons without what they name.
   const [kept] = heldReasons.readAll(view);
   const reported = kept === undefined ? context : { ...context, heldReasons: kept.value };
+  const stalled = view.snapshot.hasTag("stalled");
   return reportOf(
-    { context: reported, facts: context.facts, state: reportedState(view), chunks, found },
+    { context: reported, facts: context.facts, state: reportedState(view), stalled, chunks, found },
     page,
   );
 }
@@ -110,11 +112,12 @@ export function reportAccepted(
   page: Page,
 ): PushReport {
   const context = { ...view.snapshot.context, facts, updatedAtMs: view.nowMs };
-  return reportOf({ context, facts, state: "queued", chunks: new Map(), found: new Map() }, page);
+  const nothing = { stalled: false, chunks: new Map(), found: new Map() };
+  return reportOf({ context, facts, state: "queued", ...nothing }, page);
 }
 
 function reportOf(reported: Reported, page: Page): PushReport {
-  const { context, facts, state } = reported;
+  const { context, facts, state, stalled } = reported;
   const settled = Math.min(context.chunksSettled * chunkSize, facts.records);
   const paged = { ...reported, records: facts.records };
   const { results, nextLeaf } = pageOf(paged, page);
@@ -127,7 +130,7 @@ function reportOf(reported: Reported, page: Page): PushReport {
     hold_decision: context.holdDecision ?? null,
     counts: countsOf(reported, facts.records - settled, rejectedAhead(paged)),
     settled,
-    stalled: context.stalled,
+    stalled,
     updated_at: timestamp(context.updatedAtMs),
     completed_at: context.completedAtMs === null ? null : timestamp(context.completedAtMs),
     error: context.error,
@@ -139,9 +142,9 @@ function reportOf(reported: Reported, page: Page): PushReport {
 
 export function reportedState(view: PushView): PushState {
   const { value } = view.snapshot;
-  if (typeof value === "object") return value.working === "processing" ? "processing" : "queued";
   // `settled` is a transient state, left as soon as it is entered.
-  return value === "indexing" || value === "settled" ? "processing" : value;
+  if (typeof value === "string") return value === "settled" ? "processing" : value;
+  return "indexing" in value || value.working.step === "processing" ? "processing" : "queued";
 }
 
 function timestamp(ms: number): string {

@@ -70,8 +70,8 @@ export interface Decision<R, E extends Message = Message> {
    */
   readonly wait?: true;
   /**
-   * The facts that this decision establishes, in order; each one is applied to the machine, which must take it: `can` of the
-   * snapshot tells beforehand. If there are none, the state did not change.
+   * The facts that this decision establishes, in order; each one is applied to the machine, which must take it: see
+   * {@link takenOf}. If there are none, the state did not change.
    */
   readonly events?: readonly E[];
   readonly puts?: readonly PartitionRow[];
@@ -79,8 +79,22 @@ export interface Decision<R, E extends Message = Message> {
   readonly effects?: readonly Effect[];
 }
 
+/**
+ * The first of these events that the machine takes in its state, if any. A machine that refuses them all leaves its state as it is, and
+ * the decision says to its caller what that means.
+ */
+export function takenOf<M extends AnyStateMachine>(
+  { snapshot }: ViewOf<M>,
+  ...events: readonly EventFrom<M>[]
+): readonly EventFrom<M>[] {
+  const taken = events.find((event) => (snapshot as AnyMachineSnapshot).can(event));
+  return taken === undefined ? [] : [taken];
+}
+
 interface KindFacts<K extends string> {
   readonly kind: K;
+  /** The machines that its own one runs for each of what it keeps, by name, for operators. */
+  readonly parts?: Readonly<Record<string, AnyStateMachine>>;
   /** Version of the context and the events; it is raised, with an `upgrade`, when their shape changes (A9). */
   readonly schemaVersion: number;
   /** `memory` actors have no journal: their commands are answered at once, and their state ends with the activation. */

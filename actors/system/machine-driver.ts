@@ -12,12 +12,11 @@
 // over random events of every machine, for exactly the release of XState that is installed (actors/machines.property.test.ts).
 
 import type { AnyMachineSnapshot, AnyStateMachine, ExecutableActionObject, StateNode } from "xstate";
+import { type ActorScope, inertScope } from "../../machines/runs/inert-scope.ts";
 import type { ActorDefinition, Message } from "./definition.ts";
 
 /** A machine that has not come to rest after this many microsteps never will. */
 const microstepsMax = 1_000;
-
-type ActorScope = Parameters<AnyStateMachine["transition"]>[2];
 
 /** An action that the last run requested; actions are in order. */
 export type MachineAction =
@@ -159,43 +158,6 @@ function toMachineAction(action: ExecutableActionObject): MachineAction | null {
     default:
       throw new Error(`a machine of this system may not use ${action.type}`);
   }
-}
-
-/** What XState says of each microstep. */
-interface Microstep {
-  readonly _transitions: readonly { readonly target: unknown; readonly actions: readonly unknown[] }[];
-}
-
-/** All members of a scope that a machine without children reads (M1). */
-function inertScope(observe: {
-  readonly collect: (action: ExecutableActionObject) => void;
-  readonly inspect: (microstep: Microstep) => void;
-}): ActorScope {
-  const nothing = (): void => {};
-  const system = { _sendInspectionEvent: observe.inspect };
-  const self = {
-    id: "",
-    sessionId: "",
-    system,
-    send: () => forbid("send"),
-    getSnapshot: () => forbid("getSnapshot"),
-  };
-  const scope = {
-    self,
-    system,
-    id: "",
-    sessionId: "",
-    logger: nothing,
-    defer: nothing,
-    emit: () => forbid("emit"),
-    stopChild: () => forbid("stopChild"),
-    actionExecutor: observe.collect,
-  };
-  return scope as unknown as ActorScope;
-}
-
-function forbid(what: string): never {
-  throw new Error(`a machine of this system has no ${what}`);
 }
 
 function assertPureMachine(definition: ActorDefinition): void {

@@ -9,6 +9,7 @@ import {
   calls,
   counted,
   over,
+  quiet,
   timerEnd,
   type Wait,
   type Waits,
@@ -17,56 +18,48 @@ import {
 } from "./wait.ts";
 
 export const businessWaits: Waits<BusinessContext> = {
-  unverified: () => wait("certificate", "It has no certificate yet, so nothing of it is published."),
-  active: (view) => active(view),
-  revoked: (view) => ended(view, "revoked"),
-  closed: (view) => ended(view, "closed"),
-  withdrawn: (view) => ended(view, "withdrawn"),
+  "standing.unverified": () => wait("certificate", "It has no certificate yet, so it publishes nothing."),
+  "standing.active": calls("Its certificate is active: it may publish."),
+  "standing.revoked": (view) => ended(view, "revoked"),
+  "standing.closed": (view) => ended(view, "closed"),
+  "standing.withdrawn": (view) => ended(view, "withdrawn"),
+  "pushes.none": quiet,
+  "pushes.under_way": ({ context: { pending } }) =>
+    wait("pushes", `It has ${counted(pending.length, "push", "pushes")} under way.`),
+  "holds.none": quiet,
+  "holds.waiting": ({ context: { held } }) =>
+    wait(
+      "decision",
+      `Its people have to decide on ${counted(held.length, "held push", "held pushes")}.`,
+      isHeld,
+    ),
+  "deletions.none": quiet,
+  "deletions.waiting": ({ context: { heldDeletions } }) =>
+    wait("decision", `An operator has to decide on ${counted(heldDeletions, "deletion")}.`, isHeld),
+  "serving.served": quiet,
+  "serving.taken_down": () =>
+    wait("lifting", "Operators took all of it out of serving, until they let it back."),
+  "purges.none": quiet,
+  "purges.scheduled": (view) => due(view, "purge", "purges", "The next purge is due"),
+  "purges.purging": () => wait("purge", "Records are being purged."),
+  "domains.none": quiet,
+  "domains.scheduled": (view) => due(view, "domains", "domains", "Its domains are looked at again"),
+  "domains.probing": () => wait("domains", "Its domains are being looked at."),
 };
 
-function active(view: WaitView<BusinessContext>): Wait {
-  const { pending, held, heldDeletions } = view.context;
-  const parts = [
-    pending.length === 0 ? [] : [`${counted(pending.length, "push", "pushes")} under way`],
-    held.length === 0 ? [] : [`${counted(held.length, "push", "pushes")} held for a decision`],
-    heldDeletions === 0
-      ? []
-      : [`${counted(heldDeletions, "deletion", "deletions")} that an operator has to decide on`],
-  ].flat();
-  if (parts.length === 0) return later(view, "calls", "It waits for nothing but the next request.");
-  const isHeld = held.length > 0 || heldDeletions > 0;
-  return later(view, isHeld ? "decision" : "pushes", `It has ${parts.join(" and ")}.`, isHeld);
-}
+const isHeld = { attention: { reason: "held", sinceMs: null } } as const;
 
-function ended(view: WaitView<BusinessContext>, standing: string): Wait {
-  const { certificate } = view.context;
+function ended({ context: { certificate } }: WaitView<BusinessContext>, standing: string): Wait {
   const since = certificate?.status_effective_from ?? "an unknown time";
   const why = certificate?.status_reason ?? null;
   const reason = why === null ? "" : ` (${why})`;
-  const { heldDeletions: held } = view.context;
-  const words = `Its certificate is ${standing} since ${since}${reason}; it publishes nothing.`;
-  return held === 0
-    ? later(view, "certificate", words)
-    : later(
-        view,
-        "decision",
-        `${words} An operator has to decide on ${counted(held, "deletion", "deletions")}.`,
-        true,
-      );
+  return wait("certificate", `Its certificate is ${standing} since ${since}${reason}; it publishes nothing.`);
 }
 
-/** Adds when its own timers end: purges that are owed, and looks at domains. */
-function later(view: WaitView<BusinessContext>, code: string, words: string, isHeld = false): Wait {
-  const purgeMs = timerEnd(view, "purges");
-  const domainsMs = timerEnd(view, "domains");
-  const more = [
-    purgeMs === null ? "" : ` The next purge is due at ${atTime(purgeMs)}.`,
-    domainsMs === null ? "" : ` Its domains are looked at again at ${atTime(domainsMs)}.`,
-  ].join("");
-  return wait(code, `${words}${more}`, {
-    next: at("goes_on", timerEnd(view, "purges", "domains")),
-    attention: isHeld ? { reason: "held", sinceMs: null } : null,
-  });
+/** What its own timer begins. */
+function due(view: WaitView, code: string, timer: string, words: string): Wait {
+  const ms = timerEnd(view, timer);
+  return wait(code, `${words} at ${atTime(ms)}.`, { next: at("goes_on", ms) });
 }
 
 export const bulkUploadWaits: Waits<BulkUploadContext> = {

@@ -7,17 +7,18 @@ type View = WaitView<PushContext>;
 
 export const pushWaits: Waits<PushContext> = {
   received: () => wait("acceptance", "It was named but never accepted: nothing is published of it."),
-  "working.queued": (view) => working(view, "its first chunk to be judged, signed and stored"),
-  "working.preparing": (view) =>
-    stalling(
-      view,
-      "preparation",
-      "It waits until its whole file was read and it is known whether it is held.",
-    ),
-  "working.judging": (view) =>
-    stalling(view, "judgement", "It is to be held, and waits until all its records are judged."),
-  "working.processing": (view) => working(view, nextChunk(view)),
-  indexing: (view) => indexing(view),
+  "working.step.queued": (view) => working(view, "its first chunk to be judged, signed and stored"),
+  "working.step.preparing": () =>
+    wait("preparation", "It waits until its whole file was read and it is known whether it is held."),
+  "working.step.judging": () =>
+    wait("judgement", "It is to be held, and waits until all its records are judged."),
+  "working.step.processing": (view) => working(view, nextChunk(view)),
+  "working.pace.moving": (view) =>
+    wait("step", `Its last step was at ${atTime(view.context.updatedAtMs)}.`, { next: stalls(view) }),
+  "working.pace.stalled": ({ context: { updatedAtMs: sinceMs } }) =>
+    wait("step", `It made no step since ${atTime(sinceMs)}.`, { attention: { reason: "stalled", sinceMs } }),
+  "indexing.moving": (view) => indexing(view, "index_lag", stalls(view)),
+  "indexing.stalled": (view) => indexing(view, "stalled"),
   held: (view) => held(view),
   complete: over("It is complete: all of it is published and searchable in every region."),
   failed: ({ context: { error } }) =>
@@ -34,15 +35,14 @@ function working(view: View, what: string): Wait {
   const { chunksSettled, unindexed } = view.context;
   const behind = regionsOf(unindexed);
   const more = behind.length === 0 ? "" : ` The indexes of ${behind.join(", ")} are behind.`;
-  return stalling(view, "chunk", `It waits for ${what}; ${counted(chunksSettled, "chunk")} settled.${more}`);
+  return wait("chunk", `It waits for ${what}; ${counted(chunksSettled, "chunk")} settled.${more}`);
 }
 
-function indexing(view: View): Wait {
-  const { unindexed, updatedAtMs } = view.context;
+function indexing({ context }: View, reason: "index_lag" | "stalled", next: Wait["next"] = null): Wait {
+  const { unindexed, updatedAtMs: sinceMs } = context;
   const regions = regionsOf(unindexed);
-  const words = `All of it is stored. It waits until the index of ${regions.join(" and of ")} confirms ${counted(unindexed.length, "chunk")}; it is told again until then.`;
-  const found = stalling(view, "indexes", words);
-  return { ...found, attention: found.attention ?? { reason: "index_lag", sinceMs: updatedAtMs } };
+  const words = `All of it is stored. It waits until the index of ${regions.join(" and of ")} confirms ${counted(unindexed.length, "chunk")}; it is told again until then. The last step was at ${atTime(sinceMs)}.`;
+  return wait("indexes", words, { next, attention: { reason, sinceMs } });
 }
 
 function held(view: View): Wait {
@@ -55,12 +55,9 @@ function held(view: View): Wait {
   });
 }
 
-/** While it is stalled, operators are told; otherwise it says when it would be. */
-function stalling(view: View, code: string, words: string): Wait {
-  const { stalled, updatedAtMs } = view.context;
-  if (!stalled) return wait(code, words, { next: at("stalls", timerEnd(view, "stall")) });
-  const attention = { reason: "stalled", sinceMs: updatedAtMs } as const;
-  return wait(code, `${words} It made no step since ${atTime(updatedAtMs)}.`, { attention });
+/** When it counts as stalled. */
+function stalls(view: View): Wait["next"] {
+  return at("stalls", timerEnd(view, "stall"));
 }
 
 function regionsOf(unindexed: PushContext["unindexed"]): readonly string[] {

@@ -37,10 +37,13 @@ export interface Wait {
 }
 
 /**
- * The explanations of one kind: one for each state in which its machine can rest, by the state's path. It is a method's type, so
- * that a kind's explanations take the context that its own machine keeps.
+ * The explanations of one kind: one for each state in which its machine can rest, by the state's path. Null for a region of the machine
+ * that waits for nothing, beside those that do. It is a method's type, so that a kind's explanations take the context that its own
+ * machine keeps.
  */
-export type Waits<C> = Readonly<Record<string, { of(view: WaitView<C>): Wait }["of"]>>;
+export type Waits<C> = Readonly<Record<string, { of(view: WaitView<C>): Wait | null }["of"]>>;
+
+export const quiet = (): null => null;
 
 export function wait(code: string, words: string, more: Partial<Wait> = {}): Wait {
   return { code, words, next: null, attention: null, ...more };

@@ -57,11 +57,11 @@ const effectsShown = 5;
 
 export function explainWaits(actor: WaitingActor): readonly Wait[] {
   const known = new Map(Object.entries<AnyWaits>(waitsOfKinds)).get(actor.kind);
-  const states = leavesOf(actor.state).map((path): Wait => {
+  const states = leavesOf(actor.state).flatMap((path): readonly Wait[] => {
     const explain = known?.[path];
-    return explain === undefined
-      ? wait("unexplained", `This release does not know the state ${path}.`)
-      : explain(actor);
+    if (explain === undefined) return [wait("unexplained", `This release does not know the state ${path}.`)];
+    const found = explain(actor);
+    return found === null ? [] : [found];
   });
   return [...states, ...explainEffects(actor.outbox)];
 }

@@ -187,10 +187,15 @@ describe("a node shows its operators", () => {
     expect(json.activations).toEqual([expect.objectContaining({ epoch: json.epoch, owner })]);
     const machine = (await read("/ops/machines/push")).json;
     expect(machine.states.map(({ path }: { path: string }) => path)).toEqual(
-      expect.arrayContaining(["", "received", "working.processing", "complete"]),
+      expect.arrayContaining(["", "received", "working.step.processing", "working.pace.stalled", "complete"]),
     );
     expect(machine.transitions).toContainEqual(
-      expect.objectContaining({ from: "working.judging", event: "push.judged", to: ["held"] }),
+      expect.objectContaining({ from: "working.step.judging", event: "push.judged", to: ["held"] }),
+    );
+    const item = (await read("/ops/machines/ad-item")).json;
+    expect(item.part_of).toBe("ad-pool");
+    expect(item.transitions).toContainEqual(
+      expect.objectContaining({ from: "rendered", event: "item.clicked", to: ["clicked"] }),
     );
     for (const kind of ["business", "integration-key"]) {
       const found = (await read(`/ops/search?q=${encodeURIComponent(`${kind}/${business.party.uuid}`)}`)).json
@@ -208,7 +213,7 @@ describe("a node shows its operators", () => {
       commit: 1,
       type: "push.accepted",
       from: ["received"],
-      to: ["working.queued"],
+      to: ["working.step.queued", "working.pace.moving"],
     });
     expect(accepted.epoch).toBeGreaterThan(0);
     expect(later.at(-1)).toMatchObject({ seq: json.last_seq, to: ["complete"] });
@@ -232,7 +237,7 @@ describe("a node shows its operators", () => {
     const tried = (await read(`/ops/actors/push/${id}/what-if?event=${event}&seq=1`)).json;
     expect(tried).toMatchObject({
       taken: true,
-      before: { states: ["working.queued"] },
+      before: { states: ["working.step.queued", "working.pace.moving"] },
       after: { states: ["failed"] },
     });
     expect(tried.actions).toContainEqual({ kind: "effect", name: "finish", delay_ms: null });

@@ -99,7 +99,7 @@ export function createInspection(
     cluster === null ? () => [] : createDepartedNodes(cluster.membership, { ...cluster, nowMs });
   const past = createJournalReads({ store, definitions, pause });
   const parts: Parts = { services, definitions, own, asker, known, passive, departed, past };
-  const charts = definitions.map(toChart);
+  const charts = definitions.flatMap(toCharts);
   const road: PushRoadDeps = {
     ...{ store, definitions, pause, records, log: services.logStore },
     regions: () => cluster?.regionNames ?? [config.region],
@@ -344,7 +344,24 @@ async function findReport(
   return { report: await own.actor(ref), place: { at: "node", region, node, detail: answer.fault } };
 }
 
-function toChart({ kind, machine, schemaVersion: version, durability }: ActorDefinition): MachineChart {
+/** The chart of a kind's machine, then those of the machines that it runs for what it keeps. */
+function toCharts({ machine, parts = {}, ...facts }: ActorDefinition): readonly MachineChart[] {
+  const own = toChart(facts.kind, { ...facts, machine, part_of: null });
+  const inner = Object.entries(parts).map(([name, part]) =>
+    toChart(name, { ...facts, machine: part, part_of: facts.kind }),
+  );
+  return [own, ...inner];
+}
+
+function toChart(
+  kind: string,
+  {
+    machine,
+    schemaVersion: version,
+    durability,
+    part_of,
+  }: Pick<ActorDefinition, "machine" | "schemaVersion" | "durability"> & Pick<MachineChart, "part_of">,
+): MachineChart {
   const { root, transitions, events } = chartOf(machine);
   const states: MachineChart["states"][number][] = [];
   const visit = ({ states: inner, ...state }: ChartState, parent: string | null): void => {
@@ -352,5 +369,5 @@ function toChart({ kind, machine, schemaVersion: version, durability }: ActorDef
     for (const child of inner) visit(child, state.path);
   };
   visit(root, null);
-  return { kind, version, durability, states, transitions, events };
+  return { kind, part_of, version, durability, states, transitions, events };
 }

@@ -17,13 +17,13 @@ const choicesOf = (
 ) => actorChoices({ ref: { ...ref, kind }, status, states, outbox }, english.operations.acts);
 
 it("an act expects the state that was shown, and not that a busy actor made no commit since", () => {
-  const choices = choicesOf("active", ["working.processing"], [effect]);
+  const choices = choicesOf("active", ["working.step.processing"], [effect]);
   expect(choices.map(({ key }) => key)).toEqual(["retry", "passivate", "cancel"]);
   for (const { key, request } of choices) {
     expect(actorActNames).toContain(key);
     expect(request({})).toEqual({
       address: `/ops/actors/push/b.p/${key}`,
-      members: { expected: { status: "active", states: ["working.processing"] } },
+      members: { expected: { status: "active", states: ["working.step.processing"] } },
       subject: "push/b.p",
     });
   }
@@ -36,7 +36,7 @@ it.each([
   ["backing_off", ["held"], [], "push", ["retry", "cancel"]],
   ["passive", ["failed"], [], "push", []],
   ["passive", ["held"], [], "push", ["cancel"]],
-  ["active", ["working.queued"], [], "ad-pool", ["passivate"]],
+  ["active", ["working.step.queued"], [], "ad-pool", ["passivate"]],
 ] as const)(
   "an actor that is %s in %j with effects %j is offered what can be done: a %s",
   (status, states, outbox, kind, acts) => {

@@ -11,6 +11,7 @@ import type { NodeState } from "../node-shapes.ts";
 import { act, authorization, noInspection, openOps, report, since } from "../ops.fixture.ts";
 import type { ClusterState } from "../shapes.ts";
 import { firstValues } from "./views/act-form.ts";
+import { Actor } from "./views/actor.ts";
 import { historyOf } from "./views/actor-facts.ts";
 import { clusterChoices } from "./views/cluster-acts.ts";
 
@@ -60,6 +61,29 @@ describe("the operators' pages", () => {
       expect(createHash("sha256").update(asset.rawPayload).digest("hex").slice(0, 16)).toBe(hash);
     }
     expect((await get("/ui/assets/app.0000000000000000.js")).statusCode).toBe(404);
+  });
+
+  it("draw the machines of what an actor keeps, with the states that some of it is in", () => {
+    const drawn = (path: string) => ({
+      ...{ path, name: path, isLeaf: true, isInitial: false, takes: [], x: 0, y: 0, width: 1, height: 1 },
+    });
+    const layout = { width: 9, height: 9, lines: [], anywhere: null, everywhere: [] };
+    const props = {
+      ...({ language: "en", journal: null, past: null, events: [], asked: null } as const),
+      detail: { ...report, context: { items: [{ state: "clicked" }] } },
+      layout: { ...layout, states: [drawn("processing")] },
+      parts: [{ kind: "ad-item", layout: { ...layout, states: [drawn("clicked"), drawn("refused")] } }],
+    };
+    const shown = renderToString(h(Actor, props));
+    const lit = [...shown.matchAll(/class="state leaf( lit)?" data-state="(\w+)"/g)].map(([, is, path]) => [
+      path,
+      is,
+    ]);
+    expect(lit).toEqual([
+      ["processing", " lit"],
+      ["clicked", " lit"],
+      ["refused", undefined],
+    ]);
   });
 
   it("OP1: say what is not there, with the status of the API", async () => {

@@ -23,6 +23,7 @@ import { island } from "../../web/island.ts";
 import { english } from "../../web/texts/catalogue.ts";
 import type { ClusterOps } from "../cluster.ts";
 import { type Inspection, readPush, readRoad } from "../inspection.ts";
+import type { MachineChart } from "../inspection-shapes.ts";
 import { createLayouts, type Layouts } from "./chart/layouts.ts";
 import { Actor } from "./views/actor.ts";
 import { kindWords } from "./views/actor-rows.ts";
@@ -190,7 +191,7 @@ async function listPage(reply: FastifyReply, made: Made, given: Query): Promise<
     node: chosen.scope === "known" ? null : chosen.node,
     ...{ part: null, after: given["after"] ?? "", limit: listLimit },
   });
-  const content = actorList({ query: chosen, page, machines: inspection.machines() }, texts);
+  const content = actorList({ query: chosen, page, machines: kindsIn(inspection) }, texts);
   return show(reply, made, { title: texts.actors.title, current: "actors", content });
 }
 
@@ -211,20 +212,22 @@ async function actorPage(
   at: string | undefined,
 ): Promise<FastifyReply> {
   const { inspection } = made;
-  const chart = inspection.machines().find(({ kind }) => kind === ref.kind);
+  const chart = kindsIn(inspection).find(({ kind }) => kind === ref.kind);
+  const inner = inspection.machines().filter(({ part_of }) => part_of === ref.kind);
   // What a node makes once takes longest, so it begins first.
   void made.assets();
   const drawn = chart === undefined ? null : made.layouts(chart);
   const detail = await inspection.detail(ref);
   if (detail === null || chart === undefined) return notFound(reply, made, texts.actor.notThereWords);
   const seq = at !== undefined && /^[0-9]{1,15}$/.test(at) ? Number(at) : null;
-  const [layout, journal, then] = await Promise.all([
+  const [layout, parts, journal, then] = await Promise.all([
     drawn,
+    Promise.all(inner.map(async (each) => ({ kind: each.kind, layout: await made.layouts(each) }))),
     inTime(journalAround(inspection, ref, seq), journalMs),
     seq === null ? null : inTime(inspection.past.stateAt(ref, seq), journalMs),
   ]);
   const content = island("actor", Actor, {
-    ...{ language, detail, layout, events: chart.events },
+    ...{ language, detail, layout, parts, events: chart.events },
     journal: journal?.ok === true ? journal.value : null,
     past: then?.ok === true ? then.value : null,
     asked: journal === null || (then === null && seq !== null) ? { seq } : null,
@@ -232,6 +235,11 @@ async function actorPage(
   const { party } = detail;
   const title = `${party === null ? "" : `${party.legal_name}: `}${kindWords({ kind: ref.kind, party }, texts)} ${ref.id}`;
   return show(reply, made, { title, current: "actors", content });
+}
+
+/** The machines of the kinds of actors, without those that they run for what they keep. */
+function kindsIn(inspection: Inspection): readonly MachineChart[] {
+  return inspection.machines().filter(({ part_of }) => part_of === null);
 }
 
 /** The newest page, or the one around an event; how far the journal goes is known from the newest. */

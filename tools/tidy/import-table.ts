@@ -40,7 +40,7 @@ export const importTable: readonly ImportRow[] = [
   },
   {
     of: "actors/system",
-    may: ["protocol", ...ports],
+    may: ["protocol", ...ports, "machines/runs"],
     mayTypes: ["machines", "actors/messages"],
     packages: ["xstate"],
   },

@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { afterAll, expect, it } from "vitest";
 import type { AnyStateMachine } from "xstate";
-import { businessMachine } from "../../../machines/business.ts";
+import { adCampaignMachine } from "../../../machines/ad-campaign.ts";
 import { type ChartState, chartOf } from "../../../machines/chart.ts";
 import { pushMachine } from "../../../machines/push.ts";
 import { loadConfig } from "../../../node/config.ts";
@@ -27,6 +27,7 @@ function machineChart(kind: string, machine: AnyStateMachine): MachineChart {
   };
   return {
     kind,
+    part_of: null,
     version: 1,
     durability: "journal",
     states: flat(root, null),
@@ -40,7 +41,10 @@ const definitions = nodeDefinitions({
   config: loadConfig({}, {}),
   anchors: part({ log: part({ origin: "svc.test/log" }) }),
 });
-const machines = definitions.map(({ kind, machine }) => [kind, machine] as const);
+const machines = definitions.flatMap(({ kind, machine, parts = {} }) => [
+  [kind, machine] as const,
+  ...Object.entries(parts),
+]);
 
 it("are laid out for the machine of every kind of actor", () => {
   const files = readdirSync(new URL("../../../machines/", import.meta.url))
@@ -99,10 +103,10 @@ it.each(machines)(
 
 it("CL2: what leaves the state as it is stands in its box, and what the whole machine takes is listed", async () => {
   const push = await layouts(machineChart("push", pushMachine));
-  expect(push?.states.find(({ path }) => path === "indexing")?.takes).toContain("stall.watched [isStalled]");
-  const business = await layouts(machineChart("business", businessMachine));
-  expect(business?.everywhere).toContain("push.admitted");
-  expect(business?.anywhere).not.toBeNull();
+  expect(push?.states.find(({ path }) => path === "failed")?.takes).toEqual(["chunk.indexed [isUnindexed]"]);
+  const campaign = await layouts(machineChart("ad-campaign", adCampaignMachine));
+  expect(campaign?.everywhere).toContain("ad.published");
+  expect(campaign?.anywhere).not.toBeNull();
 }, 60_000);
 
 it("CH1: the same chart is laid out once, and another version again", async () => {

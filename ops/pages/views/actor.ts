@@ -26,6 +26,8 @@ export interface ActorProps {
   readonly detail: ActorDetail;
   /** Null where its machine could not be drawn. */
   readonly layout: ChartLayout | null;
+  /** The machines that it runs for each of what it keeps, such as the ads of a pool. */
+  readonly parts: readonly { readonly kind: string; readonly layout: ChartLayout | null }[];
   /** Null for a kind without a journal, and for one that was not read in time. */
   readonly journal: JournalPage | null;
   /** The earlier state that was asked for; null for now. */
@@ -35,13 +37,12 @@ export interface ActorProps {
   readonly asked: { readonly seq: number | null } | null;
 }
 
-export function Actor({ language, layout, events, ...first }: ActorProps): ComponentChild {
+export function Actor({ language, layout, parts, events, ...first }: ActorProps): ComponentChild {
   const texts = textsOf(language).operations;
   const { ref } = first.detail;
   const live = useLive<ActorDetail>(liveActor(ref), "actor", first.detail);
   const detail = live.data;
   const { journal, past, fault, isReading, read, goTo } = useJournal(first, detail.head);
-  const states = past === null ? detail.states : past.states;
   // States that another release made are unknown, and so is how its machine is drawn.
   const isKnown = journal?.unreadable == null || detail.state !== null;
   const hasPast = isKnown && journal !== null && journal.last_seq > 0;
@@ -59,7 +60,7 @@ export function Actor({ language, layout, events, ...first }: ActorProps): Compo
         texts.actor.chart,
         hasPast ? h(Travel, { journal, past, texts, goTo }) : null,
         isKnown
-          ? chartOf(ref.kind, layout, states, texts)
+          ? chartsOf({ kind: ref.kind, layout, parts, ...(past ?? detail) }, texts)
           : h("p", null, texts.actor.otherMachine(detail.machine_version, detail.stored_version)),
       ),
       h(
@@ -129,6 +130,22 @@ function leadOf({ kind, id }: ActorName, { push, key, everything }: ActorTexts):
 }
 
 type ActorTexts = Texts["operations"]["actor"];
+
+interface Drawn extends Pick<ActorProps, "layout" | "parts"> {
+  readonly kind: string;
+  readonly states: readonly string[];
+  readonly context: unknown;
+}
+
+/** Its own machine, and those of what it keeps with the states that some of it is in. */
+function chartsOf({ kind, layout, parts, states, context }: Drawn, texts: Texts["operations"]) {
+  const { items = [] } = (context ?? {}) as { readonly items?: readonly { readonly state: string }[] };
+  const inner = items.map(({ state }) => state);
+  return [
+    chartOf(kind, layout, states, texts),
+    ...parts.map((part) => chartOf(part.kind, part.layout, inner, texts)),
+  ];
+}
 
 function chartOf(
   kind: string,

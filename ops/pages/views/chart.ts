@@ -8,7 +8,7 @@ import type { Box, ChartLayout, DrawnLine, DrawnState, Point } from "../chart/la
 export interface ChartProps {
   readonly kind: string;
   readonly layout: ChartLayout;
-  /** The paths of the states that the actor is in, such as `working.queued`. */
+  /** The paths of the states that the actor is in, such as `working.step.queued`. */
   readonly lit: readonly string[];
   readonly texts: Texts["operations"]["actor"];
 }

@@ -1,7 +1,7 @@
 // However a body is made that a route takes in, a node never does more work at a stretch than takes 50 ms on the machine whose figures
 // docs/hardening.md has. Work is counted (std/work.ts), so nothing here depends on the machine; SVC_WORK_TABLE=1 prints what each route came
 // to beside the processor time, which is how the costs and the bound are calibrated. Bodies that are accepted, of every route, are in
-// work-of-accepted.property.test.ts.
+// work-of-accepted.full.test.ts.
 
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

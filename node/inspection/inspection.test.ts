@@ -218,30 +218,6 @@ describe("a node shows its operators", () => {
     expect(before.events).toEqual([json.events.at(-2)]);
   });
 
-  it("its state at any point, the difference between two, and what an event would do", async () => {
-    const first = (await read(`/ops/actors/push/${id}/states/0`)).json;
-    expect(first).toMatchObject({ seq: 0, state: "received", context: { facts: null } });
-    const newest = (await read(`/ops/actors/push/${id}/states/newest`)).json;
-    expect(newest).toMatchObject({ states: ["complete"], context: { chunksSettled: 1 } });
-    const { changes } = (await read(`/ops/actors/push/${id}/changes?from=0`)).json;
-    expect(changes).toContainEqual({ pointer: "/state", before: "received", after: "complete" });
-    expect(changes).toContainEqual({ pointer: "/context/chunksSettled", before: 0, after: 1 });
-    const event = encodeURIComponent(
-      JSON.stringify({ type: "push.failed", code: "x", detail: "y", at_ms: 5 }),
-    );
-    const tried = (await read(`/ops/actors/push/${id}/what-if?event=${event}&seq=1`)).json;
-    expect(tried).toMatchObject({
-      taken: true,
-      before: { states: ["working.queued"] },
-      after: { states: ["failed"] },
-    });
-    expect(tried.actions).toContainEqual({ kind: "effect", name: "finish", delay_ms: null });
-    const vain = (await read(`/ops/actors/push/${id}/what-if?event=${event}`)).json;
-    expect(vain).toMatchObject({ taken: false, changes: [], actions: [] });
-    // Nothing of it was committed.
-    expect((await read(`/ops/actors/push/${id}/states/newest`)).json).toEqual(newest);
-  });
-
   it("the road of a push over all actors, by time, with the node of each step", async () => {
     const path = `/ops/pushes/${business.party.uuid}/${pushId}/road`;
     const { steps, pruned, unknown } = (await read(path)).json;

@@ -3,8 +3,9 @@
 import { jsonOption } from "../business-options.ts";
 import { type Arguments, type Command, type CommandContext, onlyArgument } from "../command.ts";
 import { type ExitCode, exitCodes, UsageError } from "../exit-codes.ts";
+import { printTable } from "../listing.ts";
 import { connectOps, type LiveEvent, opsOptions } from "../ops-connection.ts";
-import { formatTable, type Terminal, visible } from "../terminal.ts";
+import { type Terminal, visible } from "../terminal.ts";
 import { actorAddress } from "./actor-name.ts";
 
 type Shown = Readonly<Record<string, unknown>>;
@@ -141,7 +142,7 @@ function printJournal(terminal: Terminal, journal: Shown): void {
     `${pathsOf(from)} → ${pathsOf(to)}`,
   ]);
   const header = ["SEQ", "TIME", "COMMIT", "EPOCH", "EVENT", "STATES"];
-  if (rows.length > 0) for (const line of formatTable(header, rows, terminal.columns)) terminal.print(line);
+  printTable(terminal, header, rows);
   const { pruned_up_to, unreadable } = journal;
   if (Number(pruned_up_to) > 0) terminal.note(`Events up to ${pruned_up_to} are only in the snapshot.`);
   if (unreadable !== null) terminal.note(visible(`States are unknown: ${unreadable}`));

@@ -73,10 +73,6 @@ export interface SampleCompany {
   readonly ending?: SampleEnding;
 }
 
-export function everydayKey(algorithm: SampleAlgorithm): SampleKey {
-  return { algorithm, note: `${algorithm === "ES256" ? "P-256" : "Ed25519"}, for everyday use.` };
-}
-
 export interface SampleRecord {
   readonly collection: CollectionName;
   readonly record: JsonObject;

@@ -11,8 +11,9 @@ import {
   type OptionSpecs,
 } from "./command.ts";
 import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
+import { printTable } from "./listing.ts";
 import { number } from "./push-progress.ts";
-import { formatTable, type Terminal, visible } from "./terminal.ts";
+import { type Terminal, visible } from "./terminal.ts";
 
 const windowOptions = {
   from: { type: "string", value: "DAY", help: "the first day, in UTC (default: thirty days before --to)" },
@@ -74,7 +75,7 @@ async function showDays(args: Arguments, context: CommandContext): Promise<ExitC
       ...[day, type, country ?? "-"],
       ...numbersOf(counts),
     ]);
-    showTable(terminal, header, rows);
+    printTable(terminal, header, rows);
     showTotals(terminal, answer);
   }
   return answer.figures.length === 0 ? exitCodes.negative : exitCodes.done;
@@ -98,7 +99,7 @@ async function showCompanies(args: Arguments, context: CommandContext): Promise<
       ...numbersOf(counts),
       number(days.length),
     ]);
-    showTable(terminal, ["COMPANY", "SEARCHES", "ROWS", "FETCHES", "DAYS"], rows);
+    printTable(terminal, ["COMPANY", "SEARCHES", "ROWS", "FETCHES", "DAYS"], rows);
     if (rows.length === 0) terminal.note(`Nobody asked from ${answer.from} to ${answer.to}.`);
   }
   return answer.companies.length === 0 ? exitCodes.negative : exitCodes.done;
@@ -119,17 +120,13 @@ async function runDemand(args: Arguments, context: CommandContext): Promise<Exit
       number(searches),
       number(days),
     ]);
-    showTable(terminal, ["SUBJECT", "SEARCHES", "DAYS"], rows);
+    printTable(terminal, ["SUBJECT", "SEARCHES", "DAYS"], rows);
     const { companies, searches } = answer.threshold;
     terminal.note(
       `From ${answer.from} to ${answer.to}; a subject counts on a day on which ${companies} companies named it in ${searches} searches.`,
     );
   }
   return answer.subjects.length === 0 ? exitCodes.negative : exitCodes.done;
-}
-
-function showTable(terminal: Terminal, header: readonly string[], rows: readonly string[][]): void {
-  if (rows.length > 0) for (const line of formatTable(header, rows, terminal.columns)) terminal.print(line);
 }
 
 function numbersOf({ searches, rows, fetches }: DailyAnalytics["totals"]): readonly [string, string, string] {

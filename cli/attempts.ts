@@ -3,11 +3,11 @@
 import type { PushAttempt } from "../client/business-answers.ts";
 import { businessOptions, connectBusiness, jsonOption } from "./business-options.ts";
 import { type Arguments, type Command, type CommandContext, noArguments } from "./command.ts";
-import { type ExitCode, exitCodes } from "./exit-codes.ts";
+import type { ExitCode } from "./exit-codes.ts";
+import { listLimitMax, printList } from "./listing.ts";
 import { number } from "./push-progress.ts";
-import { formatTable, visible } from "./terminal.ts";
+import { visible } from "./terminal.ts";
 
-const limitMax = 1_000_000;
 const limitDefault = 100;
 const dayMs = 86_400_000;
 
@@ -30,28 +30,19 @@ export const attempts: Command = {
 async function runAttempts(args: Arguments, context: CommandContext): Promise<ExitCode> {
   noArguments(args, attempts);
   const { terminal } = context;
-  const limit = args.integer("limit", { min: 1, max: limitMax, fallback: limitDefault });
+  const limit = args.integer("limit", { min: 1, max: listLimitMax, fallback: limitDefault });
   const { business } = await connectBusiness(args, context);
   const given = ["to", "status"].flatMap((name) => {
     const value = args.text(name);
     return value === null ? [] : [[name, value] as const];
   });
   const from = args.text("from") ?? new Date(context.now() - dayMs).toISOString();
-  const rows: string[][] = [];
-  let count = 0;
-  let isMore = false;
-  for await (const attempt of business.attempts({ from, ...Object.fromEntries(given) })) {
-    isMore = count === limit;
-    if (isMore) break;
-    count += 1;
-    if (args.flag("json")) terminal.print(JSON.stringify(attempt));
-    else rows.push(rowOf(attempt));
-  }
-  const header = ["RECEIVED", "STATUS", "PUSH", "RECORD", "WHAT", "WHY"];
-  if (rows.length > 0) for (const line of formatTable(header, rows, terminal.columns)) terminal.print(line);
-  if (isMore) terminal.note(`The first ${number(limit)} are shown; --limit shows more.`);
-  if (count === 0) terminal.note("Nothing was sent in that time.");
-  return count === 0 ? exitCodes.negative : exitCodes.done;
+  return printList(args, terminal, business.attempts({ from, ...Object.fromEntries(given) }), {
+    limit,
+    header: ["RECEIVED", "STATUS", "PUSH", "RECORD", "WHAT", "WHY"],
+    rowOf,
+    none: "Nothing was sent in that time.",
+  });
 }
 
 function rowOf(attempt: PushAttempt): string[] {

@@ -5,10 +5,9 @@ import { SvcProblemError } from "../client/errors.ts";
 import { businessOptions, connectBusiness, jsonOption } from "./business-options.ts";
 import { type Arguments, type Command, type CommandContext, onlyArgument } from "./command.ts";
 import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
-import { number } from "./push-progress.ts";
-import { formatTable, visible } from "./terminal.ts";
+import { listLimitMax, printList } from "./listing.ts";
+import { visible } from "./terminal.ts";
 
-const limitMax = 1_000_000;
 const limitDefault = 100;
 
 export const catalogue: Command = {
@@ -32,24 +31,14 @@ async function runCatalogue(args: Arguments, context: CommandContext): Promise<E
   const type = recordTypeNames.find((name) => name === wanted?.replaceAll("-", "_"));
   if (wanted !== null && type === undefined)
     throw new UsageError(`--type is ${JSON.stringify(wanted)}; use one of ${recordTypeNames.join(", ")}.`);
-  const limit = args.integer("limit", { min: 1, max: limitMax, fallback: limitDefault });
+  const limit = args.integer("limit", { min: 1, max: listLimitMax, fallback: limitDefault });
   const { business } = await connectBusiness(args, context);
-  const entries = business.catalogue(type === undefined ? {} : { type });
-  const rows: string[][] = [];
-  let count = 0;
-  let isMore = false;
-  for await (const entry of entries) {
-    isMore = count === limit;
-    if (isMore) break;
-    count += 1;
-    if (args.flag("json")) terminal.print(JSON.stringify(entry));
-    else rows.push([entry.record_id, entry.last_updated, entry.source, visible(entry.business_product_id)]);
-  }
-  const header = ["RECORD", "LAST UPDATED", "SOURCE", "YOUR ID"];
-  if (rows.length > 0) for (const line of formatTable(header, rows, terminal.columns)) terminal.print(line);
-  if (isMore) terminal.note(`The first ${number(limit)} are shown; --limit shows more.`);
-  if (count === 0) terminal.note("Nothing is published.");
-  return count === 0 ? exitCodes.negative : exitCodes.done;
+  return printList(args, terminal, business.catalogue(type === undefined ? {} : { type }), {
+    limit,
+    header: ["RECORD", "LAST UPDATED", "SOURCE", "YOUR ID"],
+    rowOf: (entry) => [entry.record_id, entry.last_updated, entry.source, visible(entry.business_product_id)],
+    none: "Nothing is published.",
+  });
 }
 
 async function showRecord(args: Arguments, context: CommandContext): Promise<ExitCode> {

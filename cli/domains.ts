@@ -4,7 +4,8 @@ import type { OwnDomain } from "../client/business-answers.ts";
 import { businessOptions, connectBusiness, jsonOption } from "./business-options.ts";
 import { type Arguments, type Command, type CommandContext, noArguments } from "./command.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
-import { formatTable, visible } from "./terminal.ts";
+import { printTable } from "./listing.ts";
+import { visible } from "./terminal.ts";
 
 export const domains: Command = {
   name: "domains",
@@ -24,7 +25,7 @@ async function runDomains(args: Arguments, context: CommandContext): Promise<Exi
   else {
     const header = ["DOMAIN", "STATUS", "SINCE", "LAST CONFIRMED", "LAST LOOK"];
     const rows = known.map(rowOf);
-    if (rows.length > 0) for (const line of formatTable(header, rows, terminal.columns)) terminal.print(line);
+    printTable(terminal, header, rows);
     for (const each of open) for (const line of toPublish(each)) terminal.note(line);
     if (known.length === 0) terminal.note("No business file with endpoints is published.");
   }

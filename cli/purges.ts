@@ -3,8 +3,9 @@
 import { jsonOption } from "./business-options.ts";
 import { type Arguments, type Command, type CommandContext, onlyArgument } from "./command.ts";
 import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
+import { printList } from "./listing.ts";
 import { connectOps, type OpsConnection, opsOptions } from "./ops-connection.ts";
-import { formatTable, visible } from "./terminal.ts";
+import { visible } from "./terminal.ts";
 
 export const purges: Command = {
   name: "purges",
@@ -48,26 +49,21 @@ async function ofBusiness(args: Arguments, context: CommandContext): Promise<Exi
   const uuid = onlyArgument(args, { name: purges.name, usage: "BUSINESS_UUID" });
   const record = args.text("record");
   const ops = await connectOps(args, context);
-  const found: Shown[] = [];
-  for await (const each of deletionsOf(ops, uuid))
-    if (record === null || each["record_id"] === record) found.push(each);
-  const { terminal } = context;
-  if (args.flag("json")) for (const each of found) terminal.print(JSON.stringify(each));
-  else if (found.length > 0)
-    for (const line of formatTable(header, found.map(rowOf), terminal.columns)) terminal.print(line);
-  if (found.length === 0) terminal.note("Nothing was deleted.");
-  return found.length === 0 ? exitCodes.negative : exitCodes.done;
+  return printList(args, context.terminal, deletionsOf(ops, uuid, record), {
+    header: ["RECORD", "STATE", "PURGED, OR DUE", "VERSIONS", "INDEXES", "ORDERED BECAUSE OF"],
+    rowOf,
+    none: "Nothing was deleted.",
+  });
 }
 
-async function* deletionsOf(ops: OpsConnection, uuid: string): AsyncGenerator<Shown> {
+async function* deletionsOf(ops: OpsConnection, uuid: string, record: string | null): AsyncGenerator<Shown> {
   for (let after: unknown = 0; after !== null; ) {
     const page = await ops.get(`/ops/purges/${encodeURIComponent(uuid)}?after=${String(after)}`, "purges");
-    yield* page["purges"] as readonly Shown[];
+    const purges = page["purges"] as readonly Shown[];
+    yield* purges.filter((each) => record === null || each["record_id"] === record);
     after = page["next_after"] ?? null;
   }
 }
-
-const header = ["RECORD", "STATE", "PURGED, OR DUE", "VERSIONS", "INDEXES", "ORDERED BECAUSE OF"];
 
 interface Proof {
   readonly purged_at: string;

@@ -10,9 +10,10 @@ import { businessOptions, connectBusiness, jsonOption } from "./business-options
 import { type Arguments, type Command, type CommandContext, onlyArgument } from "./command.ts";
 import { homeOf } from "./connection.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
+import { printTable } from "./listing.ts";
 import { number } from "./push-progress.ts";
 import { showStatus } from "./push-status.ts";
-import { formatTable, type Terminal } from "./terminal.ts";
+import type { Terminal } from "./terminal.ts";
 
 export const pushes: Command = {
   name: "pushes",
@@ -100,7 +101,7 @@ function showList(terminal: Terminal, found: readonly PushStatus[], isJson: bool
     ...[records, counts.accepted, counts.updated, counts.rejected, counts.held].map(number),
   ]);
   const header = ["PUSH", "RECEIVED", "STATE", "RECORDS", "ACCEPTED", "UPDATED", "REJECTED", "HELD"];
-  if (rows.length > 0) for (const line of formatTable(header, rows, terminal.columns)) terminal.print(line);
+  printTable(terminal, header, rows);
 }
 
 async function knownPushes(folder: string, businessUuid: string): Promise<readonly string[]> {

@@ -10,11 +10,11 @@ import type { OwnReceipt, ReceiptsAnswer, SvcClient } from "../client/service-cl
 import { type Arguments, type Command, type CommandContext, onlyArgument } from "./command.ts";
 import { type Connection, connect, connectionOptions, parseJson, readText } from "./connection.ts";
 import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
+import { listLimitMax, printList } from "./listing.ts";
 import { number } from "./push-progress.ts";
-import { formatTable, type Terminal } from "./terminal.ts";
+import type { Terminal } from "./terminal.ts";
 import { loadAnchors, readBytes, showReport } from "./verify.ts";
 
-const limitMax = 1_000_000;
 const limitDefault = 50;
 const pageMax = 200;
 const dayMs = 86_400_000;
@@ -81,29 +81,18 @@ export const receiptsCheck: Command = {
 async function runReceipts(args: Arguments, context: CommandContext): Promise<ExitCode> {
   const [retrievalId] = args.positionals;
   if (retrievalId !== undefined) onlyArgument(args, receipts);
-  const limit = args.integer("limit", { min: 1, max: limitMax, fallback: limitDefault });
+  const limit = args.integer("limit", { min: 1, max: listLimitMax, fallback: limitDefault });
   const { client } = await connect("ai_company", args, context);
   if (retrievalId !== undefined) return showOne(client, retrievalId, args, context);
   const { terminal } = context;
-  const rows: string[][] = [];
-  let [count, isMore] = [0, false];
   const patience = { ...context, patienceMs, onWaiting: () => terminal.status("Waiting for the service …") };
-  for await (const receipt of ownReceipts(
-    client,
-    patience,
-    queryOf(args, context, Math.min(limit, pageMax)),
-  )) {
-    isMore = count === limit;
-    if (isMore) break;
-    count += 1;
-    if (args.flag("json")) terminal.print(JSON.stringify(receipt));
-    else rows.push(cellsOf(receipt));
-  }
-  const header = ["SERVED", "RETRIEVAL", "KIND", "COLLECTION", "COUNTRY", "ROWS", "BILLED", "KEY"];
-  if (rows.length > 0) for (const line of formatTable(header, rows, terminal.columns)) terminal.print(line);
-  if (isMore) terminal.note(`The first ${number(limit)} are shown; --limit shows more.`);
-  if (count === 0) terminal.note("Nothing was answered in that time.");
-  return count === 0 ? exitCodes.negative : exitCodes.done;
+  const found = ownReceipts(client, patience, queryOf(args, context, Math.min(limit, pageMax)));
+  return printList(args, terminal, found, {
+    limit,
+    header: ["SERVED", "RETRIEVAL", "KIND", "COLLECTION", "COUNTRY", "ROWS", "BILLED", "KEY"],
+    rowOf: cellsOf,
+    none: "Nothing was answered in that time.",
+  });
 }
 
 function queryOf(args: Arguments, { now }: CommandContext, limit: number) {

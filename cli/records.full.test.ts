@@ -4,7 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { imageOf } from "../node/images/images.fixture.ts";
-import { bakery } from "../node/sandbox/bakery.ts";
+import { sampleBusiness } from "../node/sandbox/businesses.ts";
 import { domainChallenge } from "../protocol/domain-control.ts";
 import { hashOf } from "../protocol/hash.ts";
 import { type RunningSandbox, startSandbox } from "./running-sandbox.fixture.ts";
@@ -129,7 +129,7 @@ it("domains shows whether control of each is confirmed, and what to publish, and
   expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
     { domain, status: "unconfirmed", confirmed_at: null, probed: null },
   ]);
-  expect(json.output).toContain(domainChallenge(bakery.uuid, domain));
+  expect(json.output).toContain(domainChallenge(sampleBusiness("bakery").uuid, domain));
 });
 
 it("pushes lists what was pushed from here, and follows one", async () => {

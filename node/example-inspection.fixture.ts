@@ -34,13 +34,9 @@ export async function inspectionExamples(
   await askOps("/ops/actors?kind=push", "/ops/actors");
   await askOps("/ops/machines/push", "/ops/machines/:kind");
   await askOps(`/ops/search?q=${pushId}`, "/ops/search");
-  const event = encodeURIComponent('{"type":"push.accepted"}');
   for (const [path, route] of [
     ["", ""],
     ["/journal?limit=2", "/journal"],
-    ["/states/newest", "/states/:seq"],
-    ["/changes?from=0", "/changes"],
-    [`/what-if?event=${event}&seq=1`, "/what-if"],
   ])
     await askOps(`/ops/actors/push/${encodeURIComponent(id)}${path}`, `/ops/actors/:kind/:id${route}`);
   const [business = ""] = id.split(".");

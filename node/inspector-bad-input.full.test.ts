@@ -94,7 +94,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 const manyEvents = 100_000;
 
 inBrowser(
-  "a journal with a hundred thousand events: the page is there at once, the journal follows, and any event is near",
+  "a journal with a hundred thousand events: the page is there at once, and the journal follows",
   async () => {
     const ref: ActorRef = { kind: "business", id: "70000000-0000-4000-8000-000000000001" };
     await write(ref, { events: manyEvents, version: machineVersion() });
@@ -111,32 +111,13 @@ inBrowser(
     });
     expect(firstMs).toBeLessThan(20_000);
     // The journal is run through once, and the page shows it by itself.
-    const wholeMs = await timed(() => journal.getByRole("link", { name: "100,000", exact: true }).waitFor());
+    const wholeMs = await timed(() => journal.getByRole("cell", { name: "100,000", exact: true }).waitFor());
     await section(page, "State now").getByText('"listings": 100000').waitFor();
     const pageMs = await timed(async () => {
       await page.getByRole("button", { name: "Earlier events" }).click();
-      await journal.getByRole("link", { name: "99,950", exact: true }).waitFor();
+      await journal.getByRole("cell", { name: "99,950", exact: true }).waitFor();
     });
-
-    const slider = page.getByRole("slider");
-    expect(await slider.getAttribute("max")).toBe(String(manyEvents));
-    const middleMs = await timed(async () => {
-      await slider.fill("50000");
-      await section(page, "State after event 50000").getByText('"listings": 50000').waitFor();
-      await journal.locator("tr.chosen", { hasText: "50,000" }).waitFor();
-    });
-    expect(await slider.getAttribute("max")).toBe(String(manyEvents));
-    const addressMs = await timed(async () => {
-      await page.goto(`${urlOf(ref)}?at=50001`);
-      await section(page, "State after event 50001").getByText('"listings": 50001').waitFor();
-      await journal.locator("tr.chosen", { hasText: "50,001" }).waitFor();
-    });
-    await page.locator("[data-live=on]").waitFor();
-    await slider.press("ArrowRight");
-    await section(page, "State after event 50002").getByText('"listings": 50002').waitFor();
-    await page.getByRole("button", { name: "Now", exact: true }).click();
-    await section(page, "State now").getByText('"listings": 100000').waitFor();
-    for (const ms of [pageMs, middleMs, addressMs]) expect(ms).toBeLessThan(15_000);
+    expect(pageMs).toBeLessThan(15_000);
 
     const kept = heapBytes() - heapBefore;
     expect(kept).toBeLessThan(64 * 2 ** 20);
@@ -147,8 +128,8 @@ inBrowser(
     expect(opened.complaints).toEqual([]);
     const mebibytes = (bytes: number) => `${Math.round(bytes / 2 ** 20)} MiB`;
     console.log(
-      `first paint ${firstMs} ms, journal ${wholeMs} ms, earlier page ${pageMs} ms, event 50,000 ${middleMs} ms, by address ` +
-        `${addressMs} ms; the node keeps ${mebibytes(kept)}, the browser uses ${mebibytes(usedSize)}`,
+      `first paint ${firstMs} ms, journal ${wholeMs} ms, earlier page ${pageMs} ms; ` +
+        `the node keeps ${mebibytes(kept)}, the browser uses ${mebibytes(usedSize)}`,
     );
   },
   300_000,
@@ -188,7 +169,7 @@ inBrowser(
       const { page } = opened;
       await section(page, "Journal").getByText("The journal is being read").waitFor();
       arrive();
-      await section(page, "Journal").getByRole("link", { name: "3", exact: true }).waitFor();
+      await section(page, "Journal").getByRole("cell", { name: "3", exact: true }).first().waitFor();
       expect(await page.getByText("The journal is being read").count()).toBe(0);
     } finally {
       arrive();

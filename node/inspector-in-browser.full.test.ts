@@ -1,4 +1,4 @@
-// The operators' pages in a real browser: what is live moves, time can be travelled, everything works from the keyboard, axe-core
+// The operators' pages in a real browser: what is live moves, everything works from the keyboard, axe-core
 // has nothing to object to, and the page's own policy is never broken.
 
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -64,7 +64,7 @@ const pages: readonly (readonly [string, () => string])[] = [
   ["nodes", () => urlOf("/ui/nodes")],
   ["actors", () => urlOf("/ui/actors?kind=push&scope=known")],
   ["search", () => urlOf(`/ui/search?q=${business.party.uuid}`)],
-  ["actor", () => `${actorUrl("push", push)}?at=1`],
+  ["actor", () => actorUrl("push", push)],
   ["region", () => urlOf("/ui/actors?kind=region")],
   ["log", () => actorUrl("log-sequencer", "svc-log")],
   ["push", () => urlOf(`/ui/pushes/${encodeURIComponent(push)}`)],
@@ -124,52 +124,10 @@ const litStates = (page: Page): Promise<readonly string[]> =>
     .evaluateAll((found) => found.map((each) => each.getAttribute("data-state") ?? ""));
 
 inBrowser(
-  "the current state is lit, and going back in time lights what was",
+  "the current state is lit",
   async () => {
     await using opened = await openPage(browser, actorUrl("push", push), wide);
-    const { page } = opened;
-    await page.locator("[data-live=on]").waitFor();
-    expect(await litStates(page)).toEqual(["complete"]);
-    await page.getByRole("link", { name: "1", exact: true }).click();
-    await page.getByRole("heading", { name: "State after event 1" }).waitFor();
-    expect(await litStates(page)).toEqual(["working.step.queued", "working.pace.moving"]);
-    expect(new URL(page.url()).searchParams.get("at")).toBe("1");
-    // The same point is a page of its own, which the server makes.
-    await page.reload();
-    expect(await litStates(page)).toEqual(["working.step.queued", "working.pace.moving"]);
-    await page.locator("[data-live=on]").waitFor();
-    await page.getByRole("slider").press("ArrowRight");
-    await page.getByRole("heading", { name: "State after event 2" }).waitFor();
-    await page.getByRole("button", { name: "Now" }).press("Enter");
-    await page.getByRole("heading", { name: "State now" }).waitFor();
-    expect(await litStates(page)).toEqual(["complete"]);
-  },
-  120_000,
-);
-
-inBrowser(
-  "two points are compared, and an event is tried without being done",
-  async () => {
-    await using opened = await openPage(browser, actorUrl("push", push), wide);
-    const { page } = opened;
-    await page.locator("[data-live=on]").waitFor();
-    await page.getByLabel("From event").fill("1");
-    await page.getByLabel("To event").fill("2");
-    await page.getByRole("button", { name: "Compare" }).click();
-    const changes = page.getByRole("region", { name: "What changed from event 1 to event 2" });
-    await changes.waitFor();
-    expect(await changes.innerText()).toContain("/context/chunksSettled");
-    const tried = page.locator("form").filter({ has: page.getByRole("button", { name: "Try it" }) });
-    await tried.getByRole("combobox").selectOption("chunk.settled");
-    await tried.getByRole("button", { name: "Try it" }).click();
-    await tried.getByText("The machine does not take this event in this state.").waitFor();
-    await page.getByRole("link", { name: "1", exact: true }).click();
-    await page.getByRole("heading", { name: "State after event 1" }).waitFor();
-    await tried.getByRole("combobox").selectOption("push.failed");
-    await tried.getByRole("textbox").fill('{"type":"push.failed","code":"x","detail":"y","at_ms":1}');
-    await tried.getByRole("button", { name: "Try it" }).click();
-    await tried.getByText("The machine takes it and is then in failed.").waitFor();
-    expect((await node.services.actors.inspect({ kind: "push", id: push }))?.state).toBe("complete");
+    expect(await litStates(opened.page)).toEqual(["complete"]);
   },
   120_000,
 );

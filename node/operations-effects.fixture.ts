@@ -51,13 +51,10 @@ export const operations: Readonly<Record<string, Proof>> = {
       ),
       ...["search query q", "search query limit", "machines/{kind} path kind"],
       ...["surface", "code", "key_id"].map((name) => `refusals query ${name}`),
-      ...["", "/journal", "/changes", "/what-if", "/states/{seq}"].flatMap((last) =>
+      ...["", "/journal"].flatMap((last) =>
         ["kind", "id"].map((name) => `actors/{kind}/{id}${last} path ${name}`),
       ),
       ...["before", "limit"].map((name) => `actors/{kind}/{id}/journal query ${name}`),
-      ...["from", "to"].map((name) => `actors/{kind}/{id}/changes query ${name}`),
-      ...["event", "seq"].map((name) => `actors/{kind}/{id}/what-if query ${name}`),
-      "actors/{kind}/{id}/states/{seq} path seq",
       ...["path business_uuid", "path push_id", "query from_chunk"].flatMap((member) => [
         `pushes/{business_uuid}/{push_id}/road ${member}`,
         `live/pushes/{business_uuid}/{push_id} ${member}`,

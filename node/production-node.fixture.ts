@@ -20,7 +20,7 @@ import {
   registerCompany,
   registeredKey,
 } from "./sandbox/register-samples.ts";
-import { everydayKey, type SampleBusiness, type SampleCompany } from "./sandbox/sample.ts";
+import type { SampleAlgorithm, SampleBusiness, SampleCompany, SampleKey } from "./sandbox/sample.ts";
 import { createSoftwarePasskey, type Sealer } from "./sandbox/sealer.ts";
 import { type RunningNode, startNode } from "./start.ts";
 
@@ -190,4 +190,8 @@ function withKeySet(file: string, keySetText: string): string {
     .split("\n")
     .map((line) => (line.startsWith('  "key_set": ') ? `  "key_set": ${keySetText.trim()},` : line))
     .join("\n");
+}
+
+function everydayKey(algorithm: SampleAlgorithm): SampleKey {
+  return { algorithm, note: `${algorithm === "ES256" ? "P-256" : "Ed25519"}, for everyday use.` };
 }

@@ -1,7 +1,7 @@
 // A JSON file of the operator's whose `versions` come into force one after another.
 
 import { readFile } from "node:fs/promises";
-import { firstFault, type Shape } from "../protocol/shape.ts";
+import { readShape, type Shape } from "../protocol/shape.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
 import { ConfigError } from "./config-error.ts";
 
@@ -40,8 +40,8 @@ async function readShaped<T>(shape: Shape<T>, setting: string, path: string): Pr
   const parsed = parseStrictJson(bytes);
   if (!parsed.ok)
     throw new ConfigError(setting, `${path} is not strict JSON (${parsed.detail}); write {"versions":[…]}`);
-  const fault = firstFault(shape, parsed.value);
-  if (fault !== null)
-    throw new ConfigError(setting, `${fault.pointer || "the document"} in ${path}: ${fault.detail}`);
-  return parsed.value as T;
+  const read = readShape(shape, parsed.value);
+  if (read.ok) return read.value;
+  const { pointer, detail } = read.fault;
+  throw new ConfigError(setting, `${pointer || "the document"} in ${path}: ${detail}`);
 }

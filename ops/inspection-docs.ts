@@ -14,9 +14,6 @@ import {
   machineChart,
   machineList,
   searchResult,
-  stateChanges,
-  stateThen,
-  whatIf,
 } from "./inspection-shapes.ts";
 import { nodeList } from "./node-shapes.ts";
 import { parameter, read } from "./operation-docs.ts";
@@ -93,26 +90,6 @@ const one: readonly Operation[] = [
   }),
   read("/ops/actors/:kind/:id/journal", "Its journal, with the states around each event", journalPage, {
     parameters: [...ref, parameter("query", "before", "`next_before` of the previous page."), limit],
-    problems,
-  }),
-  read("/ops/actors/:kind/:id/states/:seq", "Its state after an event, or the newest", stateThen, {
-    parameters: [...ref, parameter("path", "seq", "Number of an event, or newest.")],
-    problems,
-  }),
-  read("/ops/actors/:kind/:id/changes", "The difference between its states after two events", stateChanges, {
-    parameters: [
-      ...ref,
-      parameter("query", "from", "Number of an event."),
-      parameter("query", "to", "Number of an event; the newest if it is left out."),
-    ],
-    problems,
-  }),
-  read("/ops/actors/:kind/:id/what-if", "What an event would do, without doing it", whatIf, {
-    parameters: [
-      ...ref,
-      parameter("query", "event", "The event, as JSON with its `type`."),
-      parameter("query", "seq", "Tried in the state after this event; in the newest if it is left out."),
-    ],
     problems,
   }),
   read(

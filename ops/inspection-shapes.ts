@@ -12,7 +12,6 @@ import {
   type Of,
   object,
   oneOf,
-  optional,
   type Shape,
   timestamp,
 } from "../protocol/shape.ts";
@@ -329,60 +328,3 @@ export const journalPage = named(
   }),
 );
 export type JournalPage = Of<typeof journalPage>;
-
-const statePoint = {
-  seq: described(count, "The state is the one after this event."),
-  at: nullable(timestamp),
-  state: described(anyValue, "As its machine names it; null if unknown."),
-  states: listOf(anyText),
-  context: described(anyValue, "Without what operators are not shown; null if unknown."),
-};
-export const stateThen = named(
-  "StateThen",
-  object({ kind: anyText, id: anyText, ...statePoint, pruned_up_to: prunedUpTo, unreadable }),
-);
-export type StateThen = Of<typeof stateThen>;
-
-const change = object({
-  pointer: described(anyText, "RFC 6901, in an object with `state` and `context`."),
-  before: described(optional(anyValue), "Absent where there was none."),
-  after: described(optional(anyValue), "Absent where there is none."),
-});
-export const stateChanges = named(
-  "StateChanges",
-  object({
-    kind: anyText,
-    id: anyText,
-    from: object(statePoint),
-    to: object(statePoint),
-    changes: listOf(change),
-    is_complete: described(flag, "False where there are more changes than are listed."),
-    pruned_up_to: prunedUpTo,
-    unreadable,
-  }),
-);
-export type StateChanges = Of<typeof stateChanges>;
-
-export const whatIf = named(
-  "WhatIf",
-  object({
-    kind: anyText,
-    id: anyText,
-    event: anyValue,
-    taken: described(flag, "Whether the machine would take it in this state. Nothing was committed."),
-    before: object(statePoint),
-    after: object(statePoint),
-    changes: listOf(change),
-    is_complete: flag,
-    actions: described(
-      listOf(
-        object({ kind: oneOf(["effect", "schedule", "cancel"]), name: anyText, delay_ms: nullable(count) }),
-      ),
-      "What it would do: effects, and timers that it would set or cancel.",
-    ),
-    fault: described(nullable(anyText), "Why the machine fails at it; null if it does not."),
-    pruned_up_to: prunedUpTo,
-    unreadable,
-  }),
-);
-export type WhatIf = Of<typeof whatIf>;

@@ -1,5 +1,4 @@
-// What operators read of nodes and actors: lists, searches, one actor with why it waits, its journal, and its states at earlier
-// points. Everything here is a read; nothing wakes or changes an actor.
+// What operators read of nodes and actors: lists, searches, one actor with why it waits, and its journal. Everything here is a read; nothing wakes or changes an actor.
 
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { parseTimestamp } from "../protocol/identifiers.ts";
@@ -15,9 +14,6 @@ import type {
   JournalPage,
   MachineChart,
   SearchResult,
-  StateChanges,
-  StateThen,
-  WhatIf,
 } from "./inspection-shapes.ts";
 import type { NodeState } from "./node-shapes.ts";
 import type { PushRoad } from "./push-road-shape.ts";
@@ -43,7 +39,7 @@ export interface ActorQuery {
   readonly limit: number;
 }
 
-type Past<T> = Result<T, "unknown" | "no_journal" | "seq_pruned" | "seq_unknown" | "event_invalid">;
+type Past<T> = Result<T, "unknown" | "no_journal">;
 
 /** A journal as a file, which holds what businesses published; `name` is that of the file. */
 export interface ExportedJournal {
@@ -76,9 +72,6 @@ export interface Inspection {
   road(question: RoadQuestion): Promise<PushRoad | null>;
   readonly past: {
     journal(ref: Ref, page: { readonly before: number; readonly limit: number }): Promise<Past<JournalPage>>;
-    stateAt(ref: Ref, seq: number | null): Promise<Past<StateThen>>;
-    changes(ref: Ref, from: number, to: number | null): Promise<Past<StateChanges>>;
-    whatIf(ref: Ref, event: unknown, seq: number | null): Promise<Past<WhatIf>>;
     /** The journals of the actor's business, its keys and its pushes, as the start of a simulation. */
     exported(ref: Ref): Promise<Exported>;
   };
@@ -187,37 +180,11 @@ function addPast(server: FastifyInstance, past: Inspection["past"]): void {
       const before = readSeq(request.query["before"], Number.MAX_SAFE_INTEGER);
       const limit = readInteger(request.query["limit"], { fallback: pageDefault, min: 1, max: pageMax });
       if (limit === null) return refuseLimit(reply);
-      if (before === null) return refuseSeq(reply, "before");
+      if (before === null) {
+        const detail = "`before` must be the number of an event.";
+        return sendProblem(reply, "request_invalid", detail, { pointer: "/query/before" });
+      }
       return tell(reply, await past.journal(request.params, { before, limit }));
-    },
-  );
-  server.get<{ Params: Ref & { readonly seq: string } }>(
-    "/ops/actors/:kind/:id/states/:seq",
-    async ({ params }, reply) => {
-      const seq = params.seq === "newest" ? undefined : readSeq(params.seq, null);
-      if (seq === null) return refuseSeq(reply, "seq", "/path/seq");
-      return tell(reply, await past.stateAt(params, seq ?? null));
-    },
-  );
-  server.get<{ Params: Ref; Querystring: Query }>(
-    "/ops/actors/:kind/:id/changes",
-    { schema: query("from", "to") },
-    async (request, reply) => {
-      const from = readSeq(request.query["from"], null);
-      const to = readSeq(request.query["to"], undefined);
-      if (from === null) return refuseSeq(reply, "from");
-      if (to === null) return refuseSeq(reply, "to");
-      return tell(reply, await past.changes(request.params, from, to ?? null));
-    },
-  );
-  server.get<{ Params: Ref; Querystring: Query }>(
-    "/ops/actors/:kind/:id/what-if",
-    { schema: query("event", "seq") },
-    async (request, reply) => {
-      const seq = readSeq(request.query["seq"], undefined);
-      if (seq === null) return refuseSeq(reply, "seq");
-      const event = parseEvent(request.query["event"] ?? "");
-      return tell(reply, await past.whatIf(request.params, event, seq ?? null));
     },
   );
 }
@@ -235,7 +202,7 @@ export function readRoad(
   from: string | undefined,
 ): RoadQuestion | null {
   if (from === undefined) return { businessUuid, pushId, fromChunk: null };
-  const fromChunk = readSeq(from, null);
+  const fromChunk = readSeq(from, 0);
   return fromChunk === null ? null : { businessUuid, pushId, fromChunk };
 }
 
@@ -291,11 +258,6 @@ function refuseLimit(reply: FastifyReply): FastifyReply {
   return sendProblem(reply, "request_invalid", limitDetail, { pointer: "/query/limit" });
 }
 
-function refuseSeq(reply: FastifyReply, name: string, pointer = `/query/${name}`): FastifyReply {
-  const detail = `\`${name}\` must be the number of an event.`;
-  return sendProblem(reply, "request_invalid", detail, { pointer });
-}
-
 function refuseQuery(reply: FastifyReply, fault: Result<ActorQuery> & { readonly ok: false }): FastifyReply {
   const { pointer = "/query" } = fault;
   return sendProblem(reply, "request_invalid", fault.detail, { pointer });
@@ -310,12 +272,8 @@ function tell<T>(reply: FastifyReply, found: Result<T>): FastifyReply {
 }
 
 /** The number of an event; `fallback` where none is given, null for a text that is none. */
-function readSeq<F extends number | null | undefined>(
-  text: string | undefined,
-  fallback: F,
-): number | F | null {
-  if (text === undefined) return fallback;
-  return readInteger(text, { fallback: 0, min: 0, max: Number.MAX_SAFE_INTEGER });
+function readSeq(text: string | undefined, fallback: number): number | null {
+  return readInteger(text, { fallback, min: 0, max: Number.MAX_SAFE_INTEGER });
 }
 
 function readInteger(
@@ -325,13 +283,4 @@ function readInteger(
   if (text === undefined) return fallback;
   const number = /^[0-9]{1,16}$/.test(text) ? Number(text) : Number.NaN;
   return number >= min && number <= max ? number : null;
-}
-
-/** Undefined for a text that is no JSON, which is refused like any other value that is not an event. */
-function parseEvent(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

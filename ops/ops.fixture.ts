@@ -121,7 +121,7 @@ export const noInspection: Inspection = {
   detail: async ({ kind, id }) => (kind === "push" && id === "bat_1" ? report : null),
   machines: () => ["business", "integration-key", "ledger", "push"].map(emptyChart),
   road: async () => null,
-  past: { journal: never, stateAt: never, changes: never, whatIf: never, exported: never },
+  past: { journal: never, exported: never },
 };
 
 export const noActing: ActorActing = {

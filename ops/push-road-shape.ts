@@ -27,24 +27,19 @@ const step = object({
   at: timestamp,
   what: described(
     anyText,
-    "A code: received, charged, numbered, accepted, prepared, held, judged, chunk_numbered, signed, stored, indexed, settled, index_behind, given_up, logged, log_published, finished and others.",
+    "A code: received, charged, numbered, accepted, prepared, held, logged, log_published, finished and others.",
   ),
   words: anyText,
   actor: described(anyText, "`kind/id` of the actor that says so."),
-  region: described(
-    nullable(anyText),
-    "Where it happened; of a confirmation by an index, the region of that index.",
-  ),
+  region: described(nullable(anyText), "Where it happened."),
   node: described(
     nullable(anyText),
     "The node that had the actor then; null where it is not known any more.",
   ),
-  chunk: described(nullable(count), "From 0; null for a step of the whole push."),
 });
 
 const unknownStep = object({
   what: described(anyText, "The code of a step that was made, of which the time is not known."),
-  chunk: nullable(count),
   words: described(anyText, "Why."),
 });
 
@@ -141,7 +136,7 @@ export const pushRoad = named(
   object({
     business_uuid: anyText,
     push_id: anyText,
-    steps: described(listOf(step), "By time."),
+    steps: described(listOf(step), "Those of the whole push, by time; those of a chunk are its times."),
     unknown: described(listOf(unknownStep), "Steps that were made, of which the time is not known."),
     chunks: described(listOf(chunk), `At most ${roadChunksMax}, from \`from_chunk\`.`),
     from_chunk: count,

@@ -6,7 +6,7 @@ import { parseUtf8 } from "./bytes.ts";
 import { millionthsOf } from "./money.ts";
 import { currencies } from "./records/vocabularies/currencies.ts";
 import { ok, type Result, refuse } from "./result.ts";
-import { described, firstFault, flag, literal, matching, type Of, object, timestamp } from "./shape.ts";
+import { described, flag, literal, matching, type Of, object, readShape, timestamp } from "./shape.ts";
 import { parseStrictJson } from "./strict-json.ts";
 
 export const campaignSchema = "svc/ad_campaign/1";
@@ -50,9 +50,9 @@ export function parseCampaign(bytes: Uint8Array): Result<ParsedCampaign, "reques
   if (parseUtf8(bytes) === null) return refuse("request_invalid", "The campaign is not UTF-8.");
   const json = parseStrictJson(bytes);
   if (!json.ok) return refuse("request_invalid", `The campaign is not strict JSON: ${json.detail}`);
-  const fault = firstFault(campaignRecord, json.value);
-  if (fault !== null) return refuse("request_invalid", `${fault.pointer || "/"}: ${fault.detail}`);
-  const record = json.value as CampaignRecord;
+  const read = readShape(campaignRecord, json.value);
+  if (!read.ok) return refuse("request_invalid", `${read.fault.pointer || "/"}: ${read.fault.detail}`);
+  const record = read.value;
   const [price, budget] = [record.price, record.budget].map((text) => Number(millionthsOf(text)));
   if (price === undefined || budget === undefined || price === 0)
     return refuse("request_invalid", "/price: A render costs more than 0.");

@@ -8,7 +8,7 @@ import { parseUtf8 } from "./bytes.ts";
 import { recordType } from "./identifiers.ts";
 import { countries } from "./records/vocabularies/countries.ts";
 import { ok, type Result, refuse } from "./result.ts";
-import { described, firstFault, flag, list, literal, matching, type Of, object, optional } from "./shape.ts";
+import { described, flag, list, literal, matching, type Of, object, optional, readShape } from "./shape.ts";
 import { parseStrictJson } from "./strict-json.ts";
 
 export const adProductSchema = "svc/ad_product/1";
@@ -54,9 +54,9 @@ export function parseAdProduct(bytes: Uint8Array): Result<AdProductRecord, "requ
   if (parseUtf8(bytes) === null) return refuse("request_invalid", "The document is not UTF-8.");
   const json = parseStrictJson(bytes);
   if (!json.ok) return refuse("request_invalid", `The document is not strict JSON: ${json.detail}`);
-  const fault = firstFault(adProductRecord, json.value);
-  if (fault !== null) return refuse("request_invalid", `${fault.pointer || "/"}: ${fault.detail}`);
-  const record = json.value as AdProductRecord;
+  const read = readShape(adProductRecord, json.value);
+  if (!read.ok) return refuse("request_invalid", `${read.fault.pointer || "/"}: ${read.fault.detail}`);
+  const record = read.value;
   const again = record.countries.findIndex((code, at) => record.countries.indexOf(code) < at);
   if (again >= 0)
     return refuse("request_invalid", `/countries/${again}: Must not repeat an earlier country.`);

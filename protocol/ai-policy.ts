@@ -3,8 +3,8 @@
 
 import { isObject } from "../std/is-object.ts";
 import { canonicalBytes, type JsonValue } from "./canonical-json.ts";
-import { parseObject, payloadFault } from "./payload.ts";
-import { ok, refuse, type Verdict } from "./result.ts";
+import { parseObject, readPayload } from "./payload.ts";
+import { refuse, type Verdict } from "./result.ts";
 import { closed, flag, integer, literal, type Shape } from "./shape.ts";
 
 export const aiPolicySchemaId = "svc/ai_policy/1";
@@ -104,8 +104,7 @@ export function parseAiPolicy(bytes: Uint8Array): Verdict<AiPolicyRecord> {
       "/ai_policy_schema",
     );
   }
-  const fault = payloadFault(aiPolicyRecord, parsed.value);
-  return fault ?? ok(parsed.value as unknown as AiPolicyRecord);
+  return readPayload(aiPolicyRecord, parsed.value);
 }
 
 /** The bytes to seal: the RFC 8785 form of the record. */
@@ -126,8 +125,7 @@ export function parsePolicyBits(value: JsonValue): Verdict<PolicyBits> {
       return refuse("version_unknown", `AI policy schema ${schema} is not known.`, "/ai_policy_schema");
     }
   }
-  const fault = payloadFault(policyBitsShape, value);
-  return fault ?? ok(value as unknown as PolicyBits);
+  return readPayload(policyBitsShape, value);
 }
 
 /** Sets a bit exactly when the sealed boolean with its name is true. */

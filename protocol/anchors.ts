@@ -6,8 +6,8 @@ import type { Sha256 } from "./hash.ts";
 import { classicalAlgorithm, postQuantumAlgorithm } from "./hybrid.ts";
 import { algorithmOf, type KeyAlgorithm, type PublicJwk, thumbprint } from "./jwk.ts";
 import type { PasskeyOrigins } from "./passkey.ts";
-import { type Fault, malformed, payloadFault } from "./payload.ts";
-import { ok, type Verdict } from "./result.ts";
+import { type Fault, malformed, readPayload } from "./payload.ts";
+import type { Verdict } from "./result.ts";
 import { closed, distinct, keyId, list, literal, oneOf, publicJwk, text } from "./shape.ts";
 
 export type Environment = "production" | "sandbox";
@@ -56,14 +56,14 @@ const shape = closed<Anchors>({
 
 /** Reads anchors from parsed JSON; any fault is refused with `payload_malformed`. */
 export function parseAnchors(value: JsonValue, sha256?: Sha256): Verdict<Anchors> {
-  const fault = payloadFault(shape, value);
-  if (fault !== null) return fault;
-  const anchors = value as unknown as Anchors;
-  for (const [index, root] of anchors.roots.entries()) {
-    const rootFault = rootFaultOf(root, anchors.roots, `/roots/${index}`, sha256);
+  const read = readPayload(shape, value);
+  if (!read.ok) return read;
+  const { roots } = read.value;
+  for (const [index, root] of roots.entries()) {
+    const rootFault = rootFaultOf(root, roots, `/roots/${index}`, sha256);
     if (rootFault !== null) return rootFault;
   }
-  return ok(anchors);
+  return read;
 }
 
 function rootFaultOf(

@@ -7,13 +7,13 @@ import { ok, refuse, type Verdict } from "./result.ts";
 import {
   anyText,
   described,
-  firstFault,
   list,
   matching,
   named,
   type Of,
   object,
   optional,
+  readShape,
   type Shape,
 } from "./shape.ts";
 
@@ -110,8 +110,8 @@ export type Envelope = Of<typeof envelopeShape>;
 
 /** Reads an envelope from parsed JSON; refuses a missing, wrong or undefined member with `envelope_malformed`. */
 export function parseEnvelope(value: unknown): Verdict<Envelope> {
-  const fault = firstFault(envelopeShape, value as JsonValue);
-  return fault === null ? ok(value as Envelope) : refuse("envelope_malformed", fault.detail, fault.pointer);
+  const read = readShape(envelopeShape, value as JsonValue);
+  return read.ok ? read : refuse("envelope_malformed", read.fault.detail, read.fault.pointer);
 }
 
 /** The payload bytes of an envelope of the expected type; any other type is `payload_type_mismatch`. Verifies nothing. */

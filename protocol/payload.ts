@@ -3,7 +3,7 @@
 import { isObject } from "../std/is-object.ts";
 import { canonicalize, type JsonObject, type JsonValue } from "./canonical-json.ts";
 import { ok, type Refusal, refuse, type Verdict } from "./result.ts";
-import { firstFault, type Shape } from "./shape.ts";
+import { readShape, type Shape } from "./shape.ts";
 import { parseStrictJson } from "./strict-json.ts";
 
 export type Fault = Refusal<"payload_malformed">;
@@ -13,10 +13,10 @@ export function malformed(detail: string, pointer: string): Fault {
   return refuse("payload_malformed", detail, pointer);
 }
 
-/** The first fault of a value at `pointer` in a signed document; null when there is none. */
-export function payloadFault(shape: Shape<unknown>, value: JsonValue, pointer = ""): Fault | null {
-  const fault = firstFault(shape, value, pointer);
-  return fault === null ? null : malformed(fault.detail, fault.pointer);
+/** A value at `pointer` in a signed document with the type that its shape gives it; its first fault is `payload_malformed`. */
+export function readPayload<T>(shape: Shape<T>, value: JsonValue, pointer = ""): Verdict<T> {
+  const read = readShape(shape, value, pointer);
+  return read.ok ? read : malformed(read.fault.detail, read.fault.pointer);
 }
 
 export interface PayloadFormat<T> {
@@ -38,10 +38,10 @@ export function parsePayload<T>(bytes: Uint8Array, format: PayloadFormat<T>): Ve
   const value = parsed.value;
   const version = checkVersion(value["v"], format);
   if (version !== null) return version;
-  const fault = payloadFault(format.shape, value);
-  if (fault !== null) return fault;
-  if (!isCanonical(value, bytes)) return malformed("The payload is not in RFC 8785 canonical form.", "");
-  return ok(value as T);
+  const read = readPayload(format.shape, value);
+  if (read.ok && !isCanonical(value, bytes))
+    return malformed("The payload is not in RFC 8785 canonical form.", "");
+  return read;
 }
 
 /** Reads strict JSON whose outermost value is an object; any other bytes are `payload_malformed`. */

@@ -5,7 +5,7 @@
 import { isObject } from "../std/is-object.ts";
 import { canonicalize, type JsonValue } from "./canonical-json.ts";
 import { isHash, isKeyId, isRecordId, isUuidV4 } from "./identifiers.ts";
-import { type Fault, malformed, payloadFault } from "./payload.ts";
+import { malformed, readPayload } from "./payload.ts";
 import { ok, type Verdict } from "./result.ts";
 import { integer, matching, type Shape } from "./shape.ts";
 
@@ -50,10 +50,10 @@ const required: ReadonlyMap<string, Shape<string | number>> = new Map<string, Sh
 export function parseRow(value: JsonValue): Verdict<IndexRow> {
   if (!isObject(value)) return malformed("A row must be an object.", "");
   for (const [name, shape] of required) {
-    const fault: Fault | null = Object.hasOwn(value, name)
-      ? payloadFault(shape, value[name] as JsonValue, `/${name}`)
+    const read = Object.hasOwn(value, name)
+      ? readPayload(shape, value[name] as JsonValue, `/${name}`)
       : malformed("A row has this member.", `/${name}`);
-    if (fault !== null) return fault;
+    if (!read.ok) return read;
   }
   return ok(value as IndexRow);
 }

@@ -11,7 +11,6 @@ import {
   closed,
   described,
   either,
-  firstFault,
   hash,
   integer,
   keyId,
@@ -21,6 +20,7 @@ import {
   named,
   type Of,
   object,
+  readShape,
   timestamp,
 } from "./shape.ts";
 
@@ -173,8 +173,7 @@ export function parseRecordSeal(value: JsonValue): Verdict<RecordSeal> {
     const envelope = parseEnvelope(value);
     return envelope.ok ? ok({ kind: "single", envelope: envelope.value }) : envelope;
   }
-  const fault = firstFault(inclusionShape, value);
-  if (fault !== null) return refuse("envelope_malformed", fault.detail, fault.pointer);
-  const inclusion = value as unknown as InclusionSeal;
-  return ok({ kind: "batch", envelope: inclusion.batch_seal, inclusion });
+  const read = readShape(inclusionShape, value);
+  if (!read.ok) return refuse("envelope_malformed", read.fault.detail, read.fault.pointer);
+  return ok({ kind: "batch", envelope: read.value.batch_seal, inclusion: read.value });
 }

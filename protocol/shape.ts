@@ -63,6 +63,16 @@ export function firstFault(shape: Shape<unknown>, value: JsonValue, pointer = ""
   return first;
 }
 
+/** The value with the type that its shape gives it, or its first fault. */
+export function readShape<T>(shape: Shape<T>, value: JsonValue, pointer = ""): ShapeRead<T> {
+  const fault = firstFault(shape, value, pointer);
+  return fault === null ? { ok: true, value: value as T } : { ok: false, fault };
+}
+
+export type ShapeRead<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly fault: ShapeFault };
+
 /** All faults of a value, up to `max`. */
 export function allFaults(shape: Shape<unknown>, value: JsonValue, max: number): readonly ShapeFault[] {
   const faults: ShapeFault[] = [];

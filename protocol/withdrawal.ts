@@ -1,8 +1,8 @@
 // Withdrawal and deletion: the compact JSON document that takes a record out of serving, sealed with seal format 2 over its
 // exact bytes (specification, «Seals»).
 
-import { malformed, parseObject, payloadFault } from "./payload.ts";
-import { ok, type Verdict } from "./result.ts";
+import { malformed, parseObject, readPayload } from "./payload.ts";
+import type { Verdict } from "./result.ts";
 import { closed, oneOf, timestamp } from "./shape.ts";
 import { recordId } from "./wire/push.ts";
 
@@ -22,9 +22,8 @@ export const withdrawalShape = closed<Withdrawal>({
 export function parseWithdrawal(bytes: Uint8Array): Verdict<Withdrawal> {
   const parsed = parseObject(bytes);
   if (!parsed.ok) return parsed;
-  const fault = payloadFault(withdrawalShape, parsed.value);
-  if (fault !== null) return fault;
-  if (JSON.stringify(parsed.value).length !== bytes.length)
+  const read = readPayload(withdrawalShape, parsed.value);
+  if (read.ok && JSON.stringify(parsed.value).length !== bytes.length)
     return malformed("The document is not compact JSON.", "");
-  return ok(parsed.value as unknown as Withdrawal);
+  return read;
 }

@@ -2,12 +2,11 @@
 //   T1. Only a path that the index names is ever read, so no request can lead out of the folder.
 //   T2. What is answered has the hash that the index states, so that the index vouches for the files.
 
-import type { JsonValue } from "../protocol/canonical-json.ts";
 import { hashOf, type Sha256 } from "../protocol/hash.ts";
 import { problem } from "../protocol/problem.ts";
-import { firstFault } from "../protocol/shape.ts";
+import { readShape } from "../protocol/shape.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
-import { type TestVectorIndex, testVectorIndex } from "../protocol/wire/published.ts";
+import { testVectorIndex } from "../protocol/wire/published.ts";
 import { type Refused, refused } from "./answer.ts";
 import { type PublicDocument, unknownFormat } from "./public-document.ts";
 
@@ -83,10 +82,9 @@ async function readIndex({ folder, sha256 }: Deps): Promise<Index | null> {
   const bytes = await folder.read(indexName);
   if (bytes === null) return null;
   const parsed = parseStrictJson(bytes);
-  const fault = parsed.ok ? firstFault(testVectorIndex, parsed.value as JsonValue) : parsed;
-  if (!parsed.ok || fault !== null)
-    throw new Error(`The vectors' ${indexName} is not read: ${fault?.detail}`);
-  const { files } = parsed.value as unknown as TestVectorIndex;
+  const read = parsed.ok ? readShape(testVectorIndex, parsed.value) : { ok: false as const, fault: parsed };
+  if (!read.ok) throw new Error(`The vectors' ${indexName} is not read: ${read.fault.detail}`);
+  const { files } = read.value;
   const hashes = new Map(files.map((each) => [each.path, each.sha256]));
   if (hashes.size !== files.length || hashes.has(indexName))
     throw new Error(`The vectors' ${indexName} names a file twice, or itself.`);

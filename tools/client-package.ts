@@ -67,15 +67,20 @@ function compilation(target: string, source: string) {
   };
 }
 
-const relativeImport = /((?:from|import\()\s*"\.[^"]*)\.ts"/g;
+const sourceImport = /((?:from|import\()\s*"\.[^"]*)\.ts"/g;
+const jsonImport = /(from "\.[^"]*\.json)" with \{ type: "json" \}/g;
 
-/** The compiler leaves the names of source files in declarations. */
+/** The compiler leaves the names of source files in declarations, and data as JSON, of which old platforms warn: it becomes modules. */
 async function renameImports(folder: string): Promise<void> {
   for (const name of await readdir(folder, { recursive: true })) {
-    if (!name.endsWith(".d.ts")) continue;
     const path = join(folder, name);
-    const text = await readFile(path, "utf8");
-    await writeFile(path, text.replaceAll(relativeImport, '$1.js"'));
+    if (name.endsWith(".json")) {
+      await writeFile(`${path}.js`, `export default ${await readFile(path, "utf8")}`);
+      await rm(path);
+    } else if (name.endsWith(".ts") || name.endsWith(".js")) {
+      const text = await readFile(path, "utf8");
+      await writeFile(path, text.replaceAll(sourceImport, '$1.js"').replaceAll(jsonImport, '$1.js"'));
+    }
   }
 }
 

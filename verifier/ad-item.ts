@@ -11,7 +11,7 @@ import { canonicalBytes, canonicalize, type JsonObject, type JsonValue } from ".
 import { exactMember } from "../protocol/exact-member.ts";
 import { hashOf } from "../protocol/hash.ts";
 import { parseTimestamp, recordType } from "../protocol/identifiers.ts";
-import { parseObject, payloadFault } from "../protocol/payload.ts";
+import { parseObject, readPayload } from "../protocol/payload.ts";
 import { ok, type ReasonCode, type Refusal, refuse, type Verdict } from "../protocol/result.ts";
 import type { IndexRow } from "../protocol/row.ts";
 import { openSeal } from "../protocol/seal.ts";
@@ -83,11 +83,11 @@ interface ParsedItem {
 
 function parseItem(trust: Trust, value: JsonValue | Uint8Array): Verdict<ParsedItem> {
   const text = value instanceof Uint8Array ? parseUtf8(value) : null;
-  const read: Verdict<JsonValue> = value instanceof Uint8Array ? parseObject(value) : ok(value);
-  if (!read.ok) return read;
-  const fault = payloadFault(adItem, read.value);
-  if (fault !== null) return unknownProjection(trust, read.value) ?? fault;
-  const item = read.value as unknown as AdItem;
+  const parsed: Verdict<JsonValue> = value instanceof Uint8Array ? parseObject(value) : ok(value);
+  if (!parsed.ok) return parsed;
+  const read = readPayload(adItem, parsed.value);
+  if (!read.ok) return unknownProjection(trust, parsed.value) ?? read;
+  const item = read.value;
   const bytes = parseBase64(item.record_base64);
   if (bytes === null) throw new Error("The shape of an item lets nothing pass that is not base64.");
   const { version, record, seal } = item.ai_policy;

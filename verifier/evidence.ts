@@ -4,7 +4,7 @@ import { parseBase64, parseUtf8, toBase64, utf8 } from "../protocol/bytes.ts";
 import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
 import { exactMember } from "../protocol/exact-member.ts";
 import { isHash, isKeyId } from "../protocol/identifiers.ts";
-import { type Fault, malformed, parseObject, payloadFault } from "../protocol/payload.ts";
+import { type Fault, malformed, parseObject, readPayload } from "../protocol/payload.ts";
 import { ok, type Verdict } from "../protocol/result.ts";
 import { anyObject, anything, closed, matching, oneOf, optional, type Shape } from "../protocol/shape.ts";
 import { fetchedRecord, searchAnswer } from "../protocol/wire/retrieval.ts";
@@ -66,9 +66,9 @@ const shape = closed<EvidenceFile>({
 export function parseEvidence(bytes: Uint8Array): Verdict<Evidence> {
   const parsed = parseObject(bytes);
   if (!parsed.ok) return parsed;
-  const fault = payloadFault(shape, parsed.value);
-  if (fault !== null) return fault;
-  const file = parsed.value as unknown as EvidenceFile;
+  const read = readPayload(shape, parsed.value);
+  if (!read.ok) return read;
+  const file = read.value;
   const text = parseUtf8(bytes) ?? "";
   const [fetched, search] = [exactMember(text, "fetched"), exactMember(text, "search")];
   if ((fetched === null) === (search === null))

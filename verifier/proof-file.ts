@@ -9,7 +9,7 @@ import { equalBytes, parseBase64, utf8 } from "../protocol/bytes.ts";
 import { canonicalize, type JsonValue } from "../protocol/canonical-json.ts";
 import { envelopeShape } from "../protocol/dsse.ts";
 import { collectionNames, isRecordId } from "../protocol/identifiers.ts";
-import { malformed, parseObject, payloadFault } from "../protocol/payload.ts";
+import { malformed, parseObject, readPayload } from "../protocol/payload.ts";
 import { ok, type Verdict } from "../protocol/result.ts";
 import {
   anyText,
@@ -121,11 +121,9 @@ export function proofText(members: ProofFileMembers): string {
 export function parseProofFile(bytes: Uint8Array): Verdict<ProofFileMembers> | null {
   const parsed = parseObject(bytes);
   if (!parsed.ok || parsed.value["format"] !== proofFormat) return null;
-  const fault = payloadFault(fileShape, parsed.value);
-  if (fault !== null) return fault;
-  const file = parsed.value as unknown as ProofFileMembers;
-  return equalBytes(utf8(proofText(file)), bytes)
-    ? ok(file)
+  const read = readPayload(fileShape, parsed.value);
+  return !read.ok || equalBytes(utf8(proofText(read.value)), bytes)
+    ? read
     : malformed("A proof file is in RFC 8785 canonical form, and ends with a newline.", "");
 }
 

@@ -1,7 +1,6 @@
 // The records of the sample businesses and the sample catalogue, as they would be published: the same at every time.
 
-import { sampleBusinesses } from "../../node/sandbox/businesses.ts";
-import { diamondMerchant, stoneShop } from "../../node/sandbox/diamond-merchant.ts";
+import { sampleBusiness, sampleBusinesses, stoneShop } from "../../node/sandbox/businesses.ts";
 import { diamondProduct } from "../../node/sandbox/diamonds.ts";
 import { calendarFrom } from "../../node/sandbox/sample.ts";
 import type { JsonObject } from "../../protocol/canonical-json.ts";
@@ -28,7 +27,7 @@ export function sampleRecords(): readonly PublishedRecord[] {
   const stones = sampleStones().map((stone, index) => ({
     collection: "products" as const,
     record: diamondProduct(stone, index, stoneShop),
-    businessUuid: diamondMerchant.uuid,
+    businessUuid: sampleBusiness("diamond-merchant").uuid,
   }));
   return [...single, ...stones].map((each, n) => ({ ...each, id: recordIdOf(each.collection, seedOf(n)) }));
 }

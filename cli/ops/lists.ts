@@ -3,8 +3,9 @@
 import { jsonOption } from "../business-options.ts";
 import { type Arguments, type Command, type CommandContext, noArguments, onlyArgument } from "../command.ts";
 import { type ExitCode, exitCodes, UsageError } from "../exit-codes.ts";
+import { printTable } from "../listing.ts";
 import { connectOps, opsOptions } from "../ops-connection.ts";
-import { formatTable, type Terminal, visible } from "../terminal.ts";
+import { type Terminal, visible } from "../terminal.ts";
 
 export type Shown = Readonly<Record<string, unknown>>;
 
@@ -135,8 +136,7 @@ export function print(
   rowOf: (item: Shown) => string[],
 ): void {
   if (args.flag("json")) for (const item of items) terminal.print(JSON.stringify(item));
-  else if (items.length > 0)
-    for (const line of formatTable(header, items.map(rowOf), terminal.columns)) terminal.print(line);
+  else printTable(terminal, header, items.map(rowOf));
 }
 
 export function noteMissing(terminal: Terminal, answer: Shown): void {

@@ -1,10 +1,11 @@
-// `svc ops show` and `svc ops watch`: one actor as it is now, as it was, and as it goes on.
+// `svc ops show` and `svc ops watch`: one actor as it is now, and as it goes on.
 
 import { jsonOption } from "../business-options.ts";
 import { type Arguments, type Command, type CommandContext, onlyArgument } from "../command.ts";
 import { type ExitCode, exitCodes, UsageError } from "../exit-codes.ts";
+import { printTable } from "../listing.ts";
 import { connectOps, type LiveEvent, opsOptions } from "../ops-connection.ts";
-import { formatTable, type Terminal, visible } from "../terminal.ts";
+import { type Terminal, visible } from "../terminal.ts";
 import { actorAddress } from "./actor-name.ts";
 
 type Shown = Readonly<Record<string, unknown>>;
@@ -13,14 +14,9 @@ export const opsShow: Command = {
   name: "ops show",
   usage: "KIND/ID",
   summary: "show one actor: its state, why it waits, its owners and its journal (for operators)",
-  details: [
-    "  --at SEQ shows its state after that event of its journal; --what-if JSON what an event would do, without doing it.",
-    "  The actor is neither woken nor changed.",
-  ],
+  details: ["  The actor is neither woken nor changed."],
   options: {
     journal: { type: "boolean", help: "its newest events, with the states around each" },
-    at: { type: "string", value: "SEQ", help: "its state after this event" },
-    "what-if": { type: "string", value: "JSON", help: 'an event such as {"type":"push.failed"}' },
     json: jsonOption,
     ...opsOptions,
   },
@@ -39,20 +35,9 @@ export const opsWatch: Command = {
 async function runShow(args: Arguments, context: CommandContext): Promise<ExitCode> {
   const { terminal } = context;
   const address = `/ops/actors/${actorAddress(onlyArgument(args, opsShow))}`;
-  const [at, event] = [args.text("at"), args.text("what-if")];
   const ops = await connectOps(args, context);
-  if (event !== null) {
-    const seq = at === null ? "" : `&seq=${encodeURIComponent(at)}`;
-    const answer = await ops.get(`${address}/what-if?event=${encodeURIComponent(event)}${seq}`);
-    if (args.flag("json")) terminal.print(JSON.stringify(answer));
-    else printTried(terminal, answer);
-    return answer["taken"] === true ? exitCodes.done : exitCodes.negative;
-  }
-  const path =
-    at !== null ? `/states/${encodeURIComponent(at)}` : args.flag("journal") ? "/journal?limit=50" : "";
-  const answer = await ops.get(`${address}${path}`);
+  const answer = await ops.get(args.flag("journal") ? `${address}/journal?limit=50` : address);
   if (args.flag("json")) terminal.print(JSON.stringify(answer));
-  else if (at !== null) printState(terminal, answer);
   else if (args.flag("journal")) printJournal(terminal, answer);
   else printActor(terminal, answer);
   return exitCodes.done;
@@ -157,7 +142,7 @@ function printJournal(terminal: Terminal, journal: Shown): void {
     `${pathsOf(from)} → ${pathsOf(to)}`,
   ]);
   const header = ["SEQ", "TIME", "COMMIT", "EPOCH", "EVENT", "STATES"];
-  if (rows.length > 0) for (const line of formatTable(header, rows, terminal.columns)) terminal.print(line);
+  printTable(terminal, header, rows);
   const { pruned_up_to, unreadable } = journal;
   if (Number(pruned_up_to) > 0) terminal.note(`Events up to ${pruned_up_to} are only in the snapshot.`);
   if (unreadable !== null) terminal.note(visible(`States are unknown: ${unreadable}`));
@@ -165,21 +150,4 @@ function printJournal(terminal: Terminal, journal: Shown): void {
 
 function pathsOf(paths: unknown): string {
   return paths === null ? "?" : (paths as readonly string[]).join(" ");
-}
-
-function printState(terminal: Terminal, { seq, at, states, context, unreadable }: Shown): void {
-  terminal.print(`After event ${seq}${at === null ? "" : ` (${at})`}: ${pathsOf(states)}`);
-  for (const line of JSON.stringify(context, null, 2).split("\n")) terminal.print(visible(line));
-  if (unreadable !== null) terminal.note(visible(`The state is unknown: ${unreadable}`));
-}
-
-function printTried(terminal: Terminal, tried: Shown): void {
-  const { taken, before, after, changes, actions, fault } = tried;
-  const [one, other] = [before, after].map((each) => pathsOf((each as Shown)["states"]));
-  terminal.print(taken === true ? `${one} → ${other}` : `It would not be taken in ${one}.`);
-  if (fault !== null) terminal.note(visible(`The machine fails at it: ${fault}`));
-  for (const { pointer, before: was, after: becomes } of changes as readonly Shown[])
-    terminal.print(visible(`  ${pointer}: ${JSON.stringify(was)} → ${JSON.stringify(becomes)}`));
-  for (const { kind, name } of actions as readonly Shown[]) terminal.print(visible(`  ${kind} ${name}`));
-  terminal.note("Nothing was done.");
 }

@@ -5,7 +5,7 @@
 import type { JsonValue } from "../../protocol/canonical-json.ts";
 import { usualCode } from "../../protocol/records/vocabularies/code-list.ts";
 import { countries as knownCountries } from "../../protocol/records/vocabularies/countries.ts";
-import { availabilities, verticalOf } from "../../protocol/records/vocabularies/taxonomy.ts";
+import { taxonomyList, verticalOf } from "../../protocol/records/vocabularies/taxonomy.ts";
 import { productFaults } from "../product-check.ts";
 import { recordBytes } from "../record-bytes.ts";
 import { FeedError, type FeedItem, type FeedNote, forNothing, markupRemoved, note } from "./feed-item.ts";
@@ -212,7 +212,7 @@ function availabilityOf(reading: Reading): string | null {
   if (text === null) return null;
   const word = wordOf(text);
   const code = availabilityWords.get(word) ?? word;
-  if (availabilities.codes.has(code)) return code;
+  if (taxonomyList("availability").codes.has(code)) return code;
   reading.tell("item_left_out", "value_invalid", "availability", availabilityForm);
   return null;
 }

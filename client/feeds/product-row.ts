@@ -6,12 +6,14 @@ import { millionthsOf } from "../../protocol/money.ts";
 import type { Field } from "../../protocol/records/fields.ts";
 import { httpsUrlForm } from "../../protocol/records/https-url.ts";
 import { products } from "../../protocol/records/products.ts";
-import { availabilities } from "../../protocol/records/vocabularies/taxonomy.ts";
+import { taxonomyList } from "../../protocol/records/vocabularies/taxonomy.ts";
 import { type FeedNote, forNothing, markupRemoved, note } from "./feed-item.ts";
 import type { FeedMapping } from "./feed-mapping.ts";
 import { type ReadValue, readAmount, readCell, readGtin, readLink } from "./feed-values.ts";
 import { leftOver, readText } from "./published-text.ts";
 import { shortened } from "./shorten.ts";
+
+const availabilities = taxonomyList("availability");
 
 export const availabilityForm = `Must be one of ${[...availabilities.codes].join(", ")}; the mapping's columns translate other words.`;
 

@@ -40,15 +40,7 @@ describe("any node answers for any actor", () => {
     const job = { token: secret, title: secret, leaves: [secret], session_label: secret, signature: secret };
     await there.tell(owner, party, { type: "work.done", job: { ...job, place: 7 } });
     const actor = `/ops/actors/ledger/${party}`;
-    const event = encodeURIComponent('{"type":"work.finished","job":1}');
-    const paths = [
-      "",
-      "/journal",
-      "/states/newest",
-      "/states/1",
-      "/changes?from=0",
-      `/what-if?event=${event}`,
-    ];
+    const paths = ["", "/journal"];
     for (const node of there.nodes) {
       const answers = await Promise.all(paths.map((path) => there.read(node, `${actor}${path}`)));
       answers.push(

@@ -117,10 +117,7 @@ export function createInspection(
     detail: (ref) => readDetail(parts, ref),
     machines: () => charts,
     road: (question) => readPushRoad(road, question),
-    past: {
-      ...past,
-      exported: createJournalExport(services),
-    },
+    past: { journal: past.journal, exported: createJournalExport(services) },
   };
   return { inspection, acting: createActing(own.acting, asker) };
 }
@@ -320,7 +317,7 @@ const newestMs = 1_000;
 async function withNewest(past: Parts["past"], report: ActorReport): Promise<ActorReport> {
   const late = Promise.withResolvers<null>();
   const timer = setTimeout(() => late.resolve(null), newestMs);
-  const found = await Promise.race([past.stateAt(report.ref, null), late.promise]).finally(() =>
+  const found = await Promise.race([past.newest(report.ref), late.promise]).finally(() =>
     clearTimeout(timer),
   );
   if (found === null || !found.ok) return report;

@@ -192,7 +192,6 @@ function planOf(planted: Planted): typeof plan {
   const each = (...paths: readonly string[]): readonly Asked[] => paths.map((path) => ({ path }));
   const streams = (...paths: readonly string[]): readonly Asked[] =>
     paths.map((path) => ({ path, isStream: true }));
-  const tried = encodeURIComponent('{"type":"push.failed","code":"x","detail":"y","at_ms":1}');
   const at = (last: string) => each(...names.map((name) => `/ops/actors/${name}${last}`));
   const month = new Date().toISOString().slice(0, 7);
   return {
@@ -212,9 +211,6 @@ function planOf(planted: Planted): typeof plan {
     "GET /ops/search": each(`/ops/search?q=${uuid}`, `/ops/search?q=${ownId}`),
     "GET /ops/actors/:kind/:id": at(""),
     "GET /ops/actors/:kind/:id/journal": at("/journal?limit=200"),
-    "GET /ops/actors/:kind/:id/states/:seq": [...at("/states/newest"), ...at("/states/1")],
-    "GET /ops/actors/:kind/:id/changes": at("/changes?from=0"),
-    "GET /ops/actors/:kind/:id/what-if": at(`/what-if?event=${tried}`),
     "GET /ops/pushes/:business_uuid/:push_id/road": each(`/ops/pushes/${uuid}/${pushId}/road`),
     "GET /ops/live/counts": streams("/ops/live/counts"),
     "GET /ops/live/actors/:kind/:id": streams(...names.slice(0, 8).map((name) => `/ops/live/actors/${name}`)),
@@ -235,7 +231,7 @@ function planOf(planted: Planted): typeof plan {
       `/ops/ledgers/${companyUuid}/statements/${month}`,
     ),
     "GET /ui/actors": each("/ui/actors", ...kinds.map((kind) => `/ui/actors?scope=known&kind=${kind}`)),
-    "GET /ui/actors/:kind/:id": each(...names.map((name) => `/ui/actors/${name}?at=1`)),
+    "GET /ui/actors/:kind/:id": each(...names.map((name) => `/ui/actors/${name}`)),
     "GET /ui/pushes/:id": each(`/ui/pushes/${uuid}.${pushId}`),
     "GET /ui/keys/:key_id": each(`/ui/keys/${keyId}`),
     "GET /ui/search": each(`/ui/search?q=${uuid}`),

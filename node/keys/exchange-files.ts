@@ -7,17 +7,16 @@ import type { JsonValue } from "../../protocol/canonical-json.ts";
 import { type Envelope, parseEnvelope } from "../../protocol/dsse.ts";
 import { thumbprint } from "../../protocol/jwk.ts";
 import { keyUses } from "../../protocol/key-set.ts";
-import { payloadFault } from "../../protocol/payload.ts";
 import {
   anything,
   closed,
-  firstFault,
   keyId,
   list,
   literal,
   nullable,
   oneOf,
   publicJwk,
+  readShape,
   region,
   type Shape,
   timestamp,
@@ -91,9 +90,9 @@ export async function loadCertificates(path: string): Promise<readonly Envelope[
 /** The key_ids of a private key, or of the keys (of one use) in a file of public halves. Throws {@link ConfigError}. */
 export async function keyIdsIn(path: string, use: string | null = null): Promise<readonly string[]> {
   const value = await loadJson(path, "a key");
-  if (firstFault(requestsShape, value) === null) {
-    const { keys } = value as unknown as RequestsFile;
-    return keys
+  const requests = readShape(requestsShape, value);
+  if (requests.ok) {
+    return requests.value.keys
       .filter((each) => use === null || each.use === use)
       .flatMap((each) => each.keys.map(({ key_id }) => key_id));
   }
@@ -128,8 +127,7 @@ export async function writeOutput(
 }
 
 async function loadShaped<T>(path: string, shape: Shape<T>, what: string): Promise<T> {
-  const value = await loadJson(path, what);
-  const fault = payloadFault(shape, value);
-  if (fault === null) return value as unknown as T;
-  throw new ConfigError(path, `does not hold ${what}: ${fault.detail} (${fault.pointer ?? ""})`);
+  const read = readShape(shape, await loadJson(path, what));
+  if (read.ok) return read.value;
+  throw new ConfigError(path, `does not hold ${what}: ${read.fault.detail} (${read.fault.pointer})`);
 }

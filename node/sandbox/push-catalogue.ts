@@ -11,7 +11,7 @@ import { parseSigningKey } from "../../client/signing-key.ts";
 import { readFileIfThere, replaceFile } from "../../crypto/durable-file.ts";
 import type { Clock } from "../../crypto/port.ts";
 import { canonicalBytes } from "../../protocol/canonical-json.ts";
-import { stoneShop } from "./diamond-merchant.ts";
+import { stoneShop } from "./businesses.ts";
 import { diamondProduct, parseStones } from "./diamonds.ts";
 import type { SandboxKey } from "./sandbox-file.ts";
 

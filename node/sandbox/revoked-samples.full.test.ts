@@ -2,11 +2,9 @@
 
 import { describe, expect, it } from "vitest";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
-import { sampleBusinesses } from "./businesses.ts";
-import { sampleCompanies } from "./companies.ts";
+import { sampleBusinesses, sampleCompanies, trialBusinesses, trialCompanies } from "./businesses.ts";
 import { complete, counts, Killed, newHome, opened, openWorld, type World } from "./seed.fixture.ts";
 import { tourLines } from "./tour.ts";
-import { trialBusinesses, trialCompanies } from "./trials.ts";
 
 const dayMs = 86_400_000;
 const parties = [...sampleBusinesses, ...trialBusinesses, ...sampleCompanies, ...trialCompanies];

@@ -1,10 +1,9 @@
 // The ads and sponsored products of the sample businesses: a campaign each, with subjects that a newcomer would ask for.
 
 import type { JsonObject } from "../../protocol/canonical-json.ts";
-import { bakery } from "./bakery.ts";
-import { bookshop } from "./bookshop.ts";
-import { diamondMerchant } from "./diamond-merchant.ts";
+import { sampleBusiness } from "./businesses.ts";
 import type { Calendar, SampleBusiness } from "./sample.ts";
+import samples from "./samples.json" with { type: "json" };
 
 export interface SampleCampaign {
   readonly business: SampleBusiness;
@@ -28,70 +27,11 @@ export interface SampleAd {
 
 export const sampleCampaignId = "sandbox";
 
-const lindqvist = "https://lindqvist-rowe.example";
-const saltmarsh = "https://saltmarsh-bakery.example";
-const harbourLane = "https://harbour-lane-books.example";
-
-export const sampleCampaigns: readonly SampleCampaign[] = [
-  {
-    business: diamondMerchant,
-    price: "0.25",
-    budget: "100",
-    ads: [
-      {
-        id: "rings",
-        countries: ["US", "GB", "CA"],
-        keywords: ["diamonds", "engagement rings"],
-        headline: "Choose the stone first",
-        body: "Loose diamonds with their carat, cut, colour and clarity, to be set by your own jeweller.",
-        url: `${lindqvist}/stones`,
-        colour: [208, 224, 236],
-      },
-      {
-        id: "viewings",
-        countries: ["US"],
-        keywords: ["diamonds", "jewellery"],
-        headline: "See it by daylight",
-        body: "An appointment at the showroom in Portland costs nothing and obliges to nothing.",
-        url: `${lindqvist}/appointments`,
-        colour: null,
-      },
-    ],
-  },
-  {
-    business: bakery,
-    price: "0.05",
-    budget: "20",
-    ads: [
-      {
-        id: "classes",
-        countries: ["GB"],
-        keywords: ["baking", "sourdough", "weekend classes"],
-        headline: "Bake a loaf of your own",
-        body: "Four hours at the ovens, and a jar of starter to take home.",
-        url: `${saltmarsh}/classes`,
-        colour: [196, 148, 92],
-      },
-    ],
-    products: [{ id: "loaf-rye", countries: ["GB"] }],
-  },
-  {
-    business: bookshop,
-    price: "0.08",
-    budget: "20",
-    ads: [
-      {
-        id: "maps",
-        countries: ["CA"],
-        keywords: ["books", "old maps"],
-        headline: "Charts, maps and forty knots",
-        body: "A shop by the harbour that sends parcels to every province.",
-        url: `${harbourLane}/sea`,
-        colour: [52, 92, 120],
-      },
-    ],
-  },
-];
+export const sampleCampaigns: readonly SampleCampaign[] = (
+  samples.campaigns as unknown as readonly (Omit<SampleCampaign, "business"> & {
+    readonly business: string;
+  })[]
+).map((campaign) => ({ ...campaign, business: sampleBusiness(campaign.business) }));
 
 /** `currency` is that in which the deployment pays for ads. */
 export function campaignDocument(

@@ -11,7 +11,6 @@ import {
 } from "../../protocol/ai-policy.ts";
 import type { JsonObject } from "../../protocol/canonical-json.ts";
 import { type CollectionName, formatTimestamp } from "../../protocol/identifiers.ts";
-import { recordSchema } from "../../protocol/records/parse-record.ts";
 
 export type SampleAlgorithm = "Ed25519" | "ES256";
 
@@ -74,10 +73,6 @@ export interface SampleCompany {
   readonly ending?: SampleEnding;
 }
 
-export function everydayKey(algorithm: SampleAlgorithm): SampleKey {
-  return { algorithm, note: `${algorithm === "ES256" ? "P-256" : "Ed25519"}, for everyday use.` };
-}
-
 export interface SampleRecord {
   readonly collection: CollectionName;
   readonly record: JsonObject;
@@ -118,22 +113,4 @@ function booleans<N extends string>(
   granted: readonly N[],
 ): Readonly<Record<N, boolean>> {
   return Object.fromEntries(names.map((name) => [name, granted.includes(name)])) as Record<N, boolean>;
-}
-
-/** A record of a collection in English: its schema, id and countries, then its own members. */
-export function sampleRecord(
-  collection: CollectionName,
-  core: { readonly id: string; readonly countries: readonly string[] },
-  members: JsonObject,
-): SampleRecord {
-  return {
-    collection,
-    record: {
-      schema: recordSchema(collection),
-      language: "en",
-      business_product_id: core.id,
-      countries: core.countries,
-      ...members,
-    },
-  };
 }

@@ -10,19 +10,23 @@ import { contentFaults } from "../../protocol/records/content-rules.ts";
 import { createNameIndex } from "../../protocol/records/name-index.ts";
 import { ownNames } from "../../protocol/records/own-names.ts";
 import { parseRecord } from "../../protocol/records/parse-record.ts";
-import { sampleBusinesses } from "./businesses.ts";
-import { sampleCompanies } from "./companies.ts";
-import { diamondMerchant, stoneShop } from "./diamond-merchant.ts";
+import {
+  sampleBusiness,
+  sampleBusinesses,
+  sampleCompanies,
+  stoneShop,
+  trialBusinesses,
+  trialCompanies,
+} from "./businesses.ts";
 import { diamondProduct, parseStones } from "./diamonds.ts";
 import { calendarFrom, type SampleRecord } from "./sample.ts";
-import { trialBusinesses, trialCompanies } from "./trials.ts";
 
 const stones = parseStones(readFileSync(join(import.meta.dirname, "data/diamonds-slice.csv"), "utf8"));
 const calendar = calendarFrom(Date.UTC(2026, 0, 31, 23, 59));
 const catalogue = stones.map((stone, index) => ({
   collection: "products" as const,
   record: diamondProduct(stone, index, stoneShop),
-  legalName: diamondMerchant.legalName,
+  legalName: sampleBusiness("diamond-merchant").legalName,
 }));
 const businesses = [...sampleBusinesses, ...trialBusinesses];
 const companies = [...sampleCompanies, ...trialCompanies];

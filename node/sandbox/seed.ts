@@ -17,8 +17,7 @@ import type { Result } from "../../protocol/result.ts";
 import { sealPayload } from "../../protocol/seal.ts";
 import type { PublishRecordRequest } from "../../service/publish-record.ts";
 import { allEnded } from "./all-ended.ts";
-import { sampleBusinesses } from "./businesses.ts";
-import { sampleCompanies } from "./companies.ts";
+import { sampleBusinesses, sampleCompanies, trialBusinesses, trialCompanies } from "./businesses.ts";
 import { isOvertaken, pushCatalogue } from "./push-catalogue.ts";
 import { certificateInForce, endCertificate, registerPolicies } from "./register-samples.ts";
 import { calendarFrom, type SampleRecord } from "./sample.ts";
@@ -38,7 +37,6 @@ import {
 import type { Sandbox } from "./sandbox-file.ts";
 import { type SeedAdsDeps, seedAds } from "./seed-ads.ts";
 import { type SealingInstants, sealingInstants } from "./seed-state.ts";
-import { trialBusinesses, trialCompanies } from "./trials.ts";
 
 export type SandboxUrls = Pick<Sandbox, "base_url" | "business_url" | "verify_url" | "mcp_url" | "ops_url">;
 

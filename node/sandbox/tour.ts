@@ -1,8 +1,7 @@
 // What a newcomer sees when a sandbox runs: where everything is, and commands that work when pasted.
 
-import { sampleBusinesses } from "./businesses.ts";
+import { sampleBusinesses, trialBusinesses, trialCompanies } from "./businesses.ts";
 import type { SeedOutcome } from "./seed.ts";
-import { trialBusinesses, trialCompanies } from "./trials.ts";
 
 /** `homeOption` is the home folder as named on the command line, or null for the default. */
 export function tourLines(

@@ -3,10 +3,9 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { ok } from "../../protocol/result.ts";
-import { sampleBusinesses } from "./businesses.ts";
+import { sampleBusinesses, trialBusinesses, trialCompanies } from "./businesses.ts";
 import type { Sandbox } from "./sandbox-file.ts";
 import { complete, counts, newHome, opened, openWorld } from "./seed.fixture.ts";
-import { trialBusinesses, trialCompanies } from "./trials.ts";
 
 describe("the samples that are refused", () => {
   it("are as their notes say, also when they are registered again", async () => {

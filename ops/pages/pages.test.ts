@@ -69,7 +69,7 @@ describe("the operators' pages", () => {
     });
     const layout = { width: 9, height: 9, lines: [], anywhere: null, everywhere: [] };
     const props = {
-      ...({ language: "en", journal: null, past: null, events: [], asked: null } as const),
+      ...({ language: "en", journal: null, isLate: false } as const),
       detail: { ...report, context: { items: [{ state: "clicked" }] } },
       layout: { ...layout, states: [drawn("processing")] },
       parts: [{ kind: "ad-item", layout: { ...layout, states: [drawn("clicked"), drawn("refused")] } }],

@@ -12,7 +12,6 @@ import type {
 import type { ComponentChild } from "preact";
 import { h } from "preact";
 import { parseTimestamp } from "../../protocol/identifiers.ts";
-import { ok } from "../../protocol/result.ts";
 import type { OperatorCampaigns } from "../../service/campaign-renders.ts";
 import { failureAnswer } from "../../service/failure.ts";
 import type { Revocations } from "../../service/revocations.ts";
@@ -38,7 +37,6 @@ import {
   takedownsPath,
   uiBase,
 } from "./views/frame.ts";
-import { isOnPage, pageBefore } from "./views/journal-pages.ts";
 import { Key } from "./views/key.ts";
 import { actorList, type ListQuery, searchResults } from "./views/lists.ts";
 import { Nodes } from "./views/nodes.ts";
@@ -104,10 +102,10 @@ export function addPages(server: FastifyInstance, deps: PagesDeps): void {
     { ...asPage, ...query("q") },
     async (request, reply) => searchPage(reply, made, request.query["q"] ?? ""),
   );
-  server.get<{ Params: { kind: string; id: string }; Querystring: Query }>(
+  server.get<{ Params: { kind: string; id: string } }>(
     `${uiBase}actors/:kind/:id`,
-    { ...asPage, ...query("at") },
-    async (request, reply) => actorPage(reply, made, request.params, request.query["at"]),
+    asPage,
+    async (request, reply) => actorPage(reply, made, request.params),
   );
   server.get<{ Params: { id: string }; Querystring: Query }>(
     `${uiBase}pushes/:id`,
@@ -209,7 +207,6 @@ async function actorPage(
   reply: FastifyReply,
   made: Made,
   ref: { readonly kind: string; readonly id: string },
-  at: string | undefined,
 ): Promise<FastifyReply> {
   const { inspection } = made;
   const chart = kindsIn(inspection).find(({ kind }) => kind === ref.kind);
@@ -219,18 +216,15 @@ async function actorPage(
   const drawn = chart === undefined ? null : made.layouts(chart);
   const detail = await inspection.detail(ref);
   if (detail === null || chart === undefined) return notFound(reply, made, texts.actor.notThereWords);
-  const seq = at !== undefined && /^[0-9]{1,15}$/.test(at) ? Number(at) : null;
-  const [layout, parts, journal, then] = await Promise.all([
+  const newest = { before: Number.MAX_SAFE_INTEGER, limit: journalLimit };
+  const [layout, parts, journal] = await Promise.all([
     drawn,
     Promise.all(inner.map(async (each) => ({ kind: each.kind, layout: await made.layouts(each) }))),
-    inTime(journalAround(inspection, ref, seq), journalMs),
-    seq === null ? null : inTime(inspection.past.stateAt(ref, seq), journalMs),
+    inTime(inspection.past.journal(ref, newest), journalMs),
   ]);
   const content = island("actor", Actor, {
-    ...{ language, detail, layout, parts, events: chart.events },
+    ...{ language, detail, layout, parts, isLate: journal === null },
     journal: journal?.ok === true ? journal.value : null,
-    past: then?.ok === true ? then.value : null,
-    asked: journal === null || (then === null && seq !== null) ? { seq } : null,
   });
   const { party } = detail;
   const title = `${party === null ? "" : `${party.legal_name}: `}${kindWords({ kind: ref.kind, party }, texts)} ${ref.id}`;
@@ -240,18 +234,6 @@ async function actorPage(
 /** The machines of the kinds of actors, without those that they run for what they keep. */
 function kindsIn(inspection: Inspection): readonly MachineChart[] {
   return inspection.machines().filter(({ part_of }) => part_of === null);
-}
-
-/** The newest page, or the one around an event; how far the journal goes is known from the newest. */
-async function journalAround(
-  { past }: Inspection,
-  ref: { readonly kind: string; readonly id: string },
-  seq: number | null,
-): ReturnType<Inspection["past"]["journal"]> {
-  const newest = await past.journal(ref, { before: Number.MAX_SAFE_INTEGER, limit: journalLimit });
-  if (!newest.ok || seq === null || isOnPage(newest.value, seq)) return newest;
-  const around = await past.journal(ref, { before: pageBefore(seq), limit: journalLimit });
-  return around.ok ? ok({ ...around.value, last_seq: newest.value.last_seq }) : around;
 }
 
 async function pushPage(

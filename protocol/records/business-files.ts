@@ -22,7 +22,7 @@ import { httpsUrlForm } from "./https-url.ts";
 import { coreMembers, type RecordType } from "./record-type.ts";
 import { isArray } from "./record-validator.ts";
 import { countries } from "./vocabularies/countries.ts";
-import { deliveryOptions, endpointKinds, paymentMethods } from "./vocabularies/taxonomy.ts";
+import { taxonomyList } from "./vocabularies/taxonomy.ts";
 
 /**
  * The five texts that say how the business wants to be represented; they are fetched with the record and never appear on a
@@ -56,7 +56,7 @@ const location = object(
 
 const endpoint = object(
   {
-    kind: code(endpointKinds, "What the address is for."),
+    kind: code(taxonomyList("endpoint_kinds"), "What the address is for."),
     url: form(httpsUrlForm, "The address."),
     description: optional(text(200, "What a caller should know.")),
   },
@@ -111,7 +111,7 @@ export const businessFiles: RecordType = {
     delivery: object(
       {
         options: array(
-          code(deliveryOptions, "Delivery option."),
+          code(taxonomyList("delivery_options"), "Delivery option."),
           { min: 0, max: 20 },
           "Ways of delivery offered.",
         ),
@@ -122,7 +122,7 @@ export const businessFiles: RecordType = {
     payment: object(
       {
         methods: array(
-          code(paymentMethods, "Payment method."),
+          code(taxonomyList("payment_methods"), "Payment method."),
           { min: 0, max: 20 },
           "Ways to pay that are taken.",
         ),

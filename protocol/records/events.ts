@@ -19,7 +19,7 @@ import { httpsUrlForm } from "./https-url.ts";
 import type { FaultList } from "./record-fault.ts";
 import { coreMembers, type RecordType } from "./record-type.ts";
 import { currencies } from "./vocabularies/currencies.ts";
-import { ageRestrictions, attendanceModes, eventTypes } from "./vocabularies/taxonomy.ts";
+import { taxonomyList } from "./vocabularies/taxonomy.ts";
 import { timeZones } from "./vocabularies/time-zones.ts";
 
 export const events: RecordType = {
@@ -30,8 +30,8 @@ export const events: RecordType = {
     ...coreMembers("svc/events/1"),
     title: text(200, "Name of the event."),
     description: longText(2_000, "What happens."),
-    event_type: code(eventTypes, "Kind of event."),
-    attendance_mode: code(attendanceModes, "How it is attended."),
+    event_type: code(taxonomyList("event_types"), "Kind of event."),
+    attendance_mode: code(taxonomyList("attendance_modes"), "How it is attended."),
     start_at: timestamp("When it begins."),
     end_at: timestamp("When it ends."),
     timezone: code(timeZones, "Time zone of the place, in which the times are to be shown."),
@@ -44,7 +44,7 @@ export const events: RecordType = {
     price_min: optional(money("Lowest ticket price.")),
     price_max: optional(money("Highest ticket price.")),
     price_currency: optional(code(currencies, "Currency of both prices.")),
-    age_restriction: optional(code(ageRestrictions, "Who is admitted.")),
+    age_restriction: optional(code(taxonomyList("age_restrictions"), "Who is admitted.")),
     event_url: optional(form(httpsUrlForm, "Page of the event.")),
   },
   rules: [

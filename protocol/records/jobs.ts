@@ -21,14 +21,14 @@ import { httpsUrlForm } from "./https-url.ts";
 import type { FaultList } from "./record-fault.ts";
 import { coreMembers, type RecordType } from "./record-type.ts";
 import { currencies } from "./vocabularies/currencies.ts";
-import { employmentTypes, jobCategories, salaryPeriods, workArrangements } from "./vocabularies/taxonomy.ts";
+import { taxonomyList } from "./vocabularies/taxonomy.ts";
 
 const salary = object(
   {
     min: money("Lowest salary offered."),
     max: money("Highest salary offered."),
     currency: code(currencies, "Currency of both."),
-    period: code(salaryPeriods, "What the salary is paid for."),
+    period: code(taxonomyList("salary_periods"), "What the salary is paid for."),
   },
   "The salary, where it is disclosed.",
 );
@@ -41,9 +41,9 @@ export const jobs: RecordType = {
     ...coreMembers("svc/jobs/1"),
     title: text(200, "Title of the job."),
     description: longText(2_000, "What the job is."),
-    category: code(jobCategories, "Field of work."),
-    employment_type: code(employmentTypes, "Kind of employment."),
-    work_arrangement: code(workArrangements, "Where the work is done."),
+    category: code(taxonomyList("job_categories"), "Field of work."),
+    employment_type: code(taxonomyList("employment_types"), "Kind of employment."),
+    work_arrangement: code(taxonomyList("work_arrangements"), "Where the work is done."),
     salary: optional(salary),
     closing_date: optional(timestamp("When applications close.")),
     city: optional(text(100, "City.", "place")),

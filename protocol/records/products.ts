@@ -11,13 +11,7 @@ import { coreMembers, type RecordCore, type RecordType, tags } from "./record-ty
 import { isArray } from "./record-validator.ts";
 import { countries } from "./vocabularies/countries.ts";
 import { currencies } from "./vocabularies/currencies.ts";
-import {
-  availabilities,
-  categoryCodes,
-  channels,
-  verticalCodes,
-  verticalOf,
-} from "./vocabularies/taxonomy.ts";
+import { categoryCodes, taxonomyList, verticalCodes, verticalOf } from "./vocabularies/taxonomy.ts";
 
 export interface ProductRecord extends RecordCore {
   readonly product_name: string;
@@ -61,7 +55,7 @@ export const products: RecordType = {
     product_name: text(200, "Name of the product as customers know it."),
     vertical: code(verticalCodes, "Vertical of the taxonomy."),
     category: code(categoryCodes, "Category of the taxonomy, one of the vertical's."),
-    channel: code(channels, "How the product is obtained."),
+    channel: code(taxonomyList("channels"), "How the product is obtained."),
     brand: text(100, "Brand of the product.", "name"),
     tags: tags("Terms by which the product is also found."),
     short_description: longText(500, "What the product is, in a sentence or two."),
@@ -71,7 +65,7 @@ export const products: RecordType = {
       "Exactly one price for each of the record's countries.",
     ),
     on_sale: boolean("Whether the price is reduced now."),
-    availability: code(availabilities, "Whether it can be had now."),
+    availability: code(taxonomyList("availability"), "Whether it can be had now."),
     product_url: form(httpsUrlForm, "Page of the product."),
     gtin: optional(form(gtinForm, "Global trade item number.")),
     display_domain: optional(form(hostForm, "Host that readers are shown; the host of destination_url.")),

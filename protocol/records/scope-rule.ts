@@ -5,20 +5,16 @@
 //   S2. A directive is a phrase of one of the languages in directives/, whatever language the record says it is written in.
 //   S3. A word that is broken by marks or spaced out («ig-nore», «i g n o r e») is read as the word as well.
 
-import { latinLanguages } from "./directives/latin-languages.ts";
-import { otherScripts } from "./directives/other-scripts.ts";
+import { lexicons } from "./directives/lexicons.ts";
 import { createPhraseGrammar } from "./directives/phrase-grammar.ts";
 import { findUnspaced, mayBeUnspaced } from "./directives/unspaced-languages.ts";
 import { foldedWords, foldText } from "./fold-text.ts";
 import { mayHaveWords } from "./word-filter.ts";
 
-const grammar = createPhraseGrammar([...latinLanguages, ...otherScripts]);
+const grammar = createPhraseGrammar(lexicons);
 
 /** @internal for tests: codes of the languages in which directives are found. */
-export const directiveLanguages: readonly string[] = [
-  ...[...latinLanguages, ...otherScripts].map(({ code }) => code),
-  ...["zh", "ja"],
-];
+export const directiveLanguages: readonly string[] = [...lexicons.map(({ code }) => code), ...["zh", "ja"]];
 
 /** Every directive in a text of ASCII characters has one of these words, unless it is broken (S3). */
 export const directiveOpenings = grammar.openings;

@@ -99,7 +99,6 @@ export const testVectorIndex = named(
     ),
   }),
 );
-export type TestVectorIndex = Of<typeof testVectorIndex>;
 
 export const vocabularyIndexAnswer = named(
   "VocabularyIndex",

@@ -10,8 +10,7 @@ import type { PushContext } from "../../../machines/push.ts";
 import { part } from "../../../protocol/rubbish.fixture.ts";
 import type { PartitionRow } from "../../../storage/actor-store.ts";
 import { MemoryActorStore } from "../../../storage/memory/actor-store.ts";
-import { type ChunkRoad, type RoadChunk, readChunks } from "./chunk-road.ts";
-import { stepsOfChunk } from "./chunk-steps.ts";
+import { type ChunkRoad, readChunks } from "./chunk-road.ts";
 import type { JournalPart } from "./journal-steps.ts";
 import { storeRows } from "./stored-rows.fixture.ts";
 
@@ -53,8 +52,6 @@ async function read(given: Given): Promise<ChunkRoad> {
   return readChunks(store, { facts, context, push, regions: ["eu-west1", "us-east1"], fromChunk });
 }
 
-const stepsOf = (chunk: RoadChunk | undefined) => (chunk === undefined ? [] : stepsOfChunk("push/x", chunk));
-
 const _settledEvent = (chunk: number, failed = false) => ({
   ...{ type: "chunk.settled", chunk, unindexed: [], at_ms: 0 },
   ...(failed ? { failed: { code: "processing_failed", detail: "d" } } : {}),
@@ -85,16 +82,6 @@ describe("the chunks of a push", () => {
       ...{ records: 50, first_leaf: 400, state: "given_up", settled_at: at(130), judged_at: null },
       indexes: expect.arrayContaining([{ region: "eu-west1", state: "waiting", at: null }]),
     });
-    expect(stepsOf(chunks[0]).map(({ what, at: when, region }) => [what, when, region])).toEqual([
-      ["judged", at(2), "eu-west1"],
-      ["chunk_numbered", at(3), "eu-west1"],
-      ["signed", at(4), "eu-west1"],
-      ["stored", at(5), "eu-west1"],
-      ["indexed", at(6), "eu-west1"],
-      ["indexed", at(50), "us-east1"],
-      ["settled", at(7), "eu-west1"],
-    ]);
-    expect(stepsOf(chunks[2]).map(({ what }) => what)).toEqual(["given_up", "index_behind"]);
   });
 
   it("CR2: that are open have their generations as the business remembers them, until the push is over", async () => {

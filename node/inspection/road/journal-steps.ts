@@ -13,7 +13,7 @@ import { nameOf } from "../look.ts";
 
 export type Step = PushRoad["steps"][number];
 /** What a step is, before it is known where it happened. */
-export type Said = Pick<Step, "what" | "words"> & Partial<Pick<Step, "chunk" | "region">>;
+export type Said = Pick<Step, "what" | "words"> & Partial<Pick<Step, "region">>;
 
 export interface JournalDeps {
   readonly store: Pick<ActorStore, "readHead" | "readRows">;
@@ -69,11 +69,11 @@ interface Owner {
 
 export function stepOf(
   actor: string,
-  { region, chunk = null, ...said }: Said,
+  { region, ...said }: Said,
   { atMs, ...owner }: Owner & { readonly atMs: number },
 ): Step {
   const at = new Date(atMs).toISOString();
-  return { at, actor, node: owner.node, region: region ?? owner.region, chunk, ...said };
+  return { at, actor, node: owner.node, region: region ?? owner.region, ...said };
 }
 
 /** Who had the actor at an instant: the last one whose first commit was not later. */

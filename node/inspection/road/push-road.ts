@@ -12,7 +12,6 @@ import type { PushRoad } from "../../../ops/push-road-shape.ts";
 import type { ActorStore } from "../../../storage/actor-store.ts";
 import { compareTexts } from "../look.ts";
 import { readChunks } from "./chunk-road.ts";
-import { stepsOfChunk } from "./chunk-steps.ts";
 import {
   acceptedStep,
   chargedStep,
@@ -74,14 +73,12 @@ export async function readPushRoad(deps: PushRoadDeps, question: RoadQuestion): 
     { ask: deps.askSpans, link: deps.traceLink },
     { push: id, traces: [...new Set(known)] },
   );
-  const whole = stepsOfWhole(parts, log);
-  const steps = [...whole.steps, ...chunks.flatMap((each) => stepsOfChunk(push.actor, each))];
+  const { steps, unknown } = stepsOfWhole(parts, log);
   const journals = [push, parts.business, parts.key].filter((part) => part !== null);
   return {
     ...{ business_uuid: businessUuid, push_id: pushId },
-    // A sort keeps the order in which a chunk makes its steps.
-    steps: steps.sort((a, b) => compareTexts(a.at, b.at) || rankOf(a) - rankOf(b)),
-    unknown: whole.unknown,
+    steps: [...steps].sort((a, b) => compareTexts(a.at, b.at) || rankOf(a) - rankOf(b)),
+    unknown,
     ...{ chunks, from_chunk: shown.fromChunk, chunks_total: shown.total },
     regions: regionsOf(context, chunks, regions),
     ...{ log, traces },
@@ -125,7 +122,7 @@ function stepsOfWhole(parts: Parts, log: LogStanding): Whole {
     if (has(said.what)) return;
     if (part !== null && atMs !== undefined)
       steps.push(stepOf(part.actor, said, { atMs, ...ownerAt(part.activations, atMs) }));
-    else unknown.push({ what: said.what, chunk: null, words: `${said.words} ${gone}` });
+    else unknown.push({ what: said.what, words: `${said.words} ${gone}` });
   };
   // What a person seals alone is not charged to an integration key.
   if (facts.path === "A") fill(chargedStep, key, accepted.charged_ms);
@@ -142,10 +139,9 @@ const firstSteps = ["received", "charged", "numbered", "accepted", "prepared", "
 const lastSteps = ["complete", "failed", "finished"];
 
 /** The order of steps of the same instant. */
-function rankOf({ what, chunk }: Step): number {
-  const first = chunk === null ? firstSteps.indexOf(what) : -1;
-  if (first !== -1) return first;
-  return firstSteps.length + 1 + (chunk === null ? lastSteps.indexOf(what) : -1);
+function rankOf({ what }: Step): number {
+  const first = firstSteps.indexOf(what);
+  return first === -1 ? firstSteps.length + 1 + lastSteps.indexOf(what) : first;
 }
 
 function receivedOf({ facts, business, push }: Parts): Step {
@@ -179,7 +175,7 @@ function stepsOfLog(log: LogStanding): readonly Step[] {
   const { appended_at, published_at, leaf_index, appended_size, published_size } = log;
   const actor = "log-sequencer/svc-log";
   const step = (at: string | null, what: string, words: string): readonly Step[] =>
-    at === null ? [] : [{ at, what, words, actor, region: null, node: null, chunk: null }];
+    at === null ? [] : [{ at, what, words, actor, region: null, node: null }];
   return [
     ...step(
       appended_at,

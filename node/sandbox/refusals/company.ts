@@ -4,7 +4,7 @@ import { askForGrant } from "../../../client/sandbox-grant.ts";
 import type { JsonObject } from "../../../protocol/canonical-json.ts";
 import { formatTimestamp } from "../../../protocol/identifiers.ts";
 import { createVerifier } from "../../../verifier/verifier.ts";
-import { type Caller, type Refusal, type Refused, refusedBy, type Trial } from "./trial.ts";
+import { type Attempts, type Caller, type Refused, refusedBy, type Trial } from "./trial.ts";
 
 interface Terms {
   readonly version: number;
@@ -44,59 +44,35 @@ async function newSearcher(trial: Trial): Promise<Caller> {
 
 const dayMs = 86_400_000;
 
-export const companyRefusals: readonly Refusal[] = [
-  {
-    name: "terms_mismatch",
-    how: "An agreement to the terms in force, with the hash of another text.",
-    attempt: async (trial) => {
-      const { searcher } = await trial.everyday;
-      const { version } = await termsOf(trial, searcher);
-      return agree(trial, searcher, { version, sha256: `sha256:${"0".repeat(64)}` });
-    },
+export const companyRefusals: Attempts = {
+  terms_mismatch: async (trial) => {
+    const { searcher } = await trial.everyday;
+    const { version } = await termsOf(trial, searcher);
+    return agree(trial, searcher, { version, sha256: `sha256:${"0".repeat(64)}` });
   },
-  {
-    name: "terms_superseded",
-    how: "An agreement to the first terms of the sandbox, which later ones have replaced.",
-    attempt: async (trial) => {
-      const { searcher } = await trial.everyday;
-      return agree(trial, searcher, await termsOf(trial, searcher, "?version=1"));
-    },
+  terms_superseded: async (trial) => {
+    const { searcher } = await trial.everyday;
+    return agree(trial, searcher, await termsOf(trial, searcher, "?version=1"));
   },
-  {
-    name: "terms_not_agreed",
-    how: "An entitlement for a new AI company, which has not agreed to the terms.",
-    attempt: async (trial) => refusedBy(await entitlementOf(trial, await newSearcher(trial))),
+  terms_not_agreed: async (trial) => refusedBy(await entitlementOf(trial, await newSearcher(trial))),
+  "business_not_verified/company": async (trial) =>
+    refusedBy(
+      await entitlementOf(trial, await trial.searcher("withdrew its certificate", "for everyday use")),
+    ),
+  "verify/entitlement_invalid": async (trial) => {
+    const entitlement = { ...(await everydayEntitlement(trial)), legal_name: "Another Company" };
+    const body = JSON.stringify({ entitlement });
+    const { status, json } = await trial.send({ url: `${trial.sandbox.verify_url}/v1/verify`, body });
+    const { reason = "", detail = "" } = Object(json["entitlement"]);
+    return { status, code: String(reason), detail: String(detail) };
   },
-  {
-    name: "business_not_verified/company",
-    how: "An entitlement for the AI company whose certificate was withdrawn.",
-    attempt: async (trial) =>
-      refusedBy(
-        await entitlementOf(trial, await trial.searcher("withdrew its certificate", "for everyday use")),
-      ),
+  "verify/entitlement_expired": async (trial) => {
+    const entitlement = await everydayEntitlement(trial);
+    const { json: keySet } = await trial.send({ url: `${trial.sandbox.verify_url}/.well-known/keys` });
+    const verifier = createVerifier({ anchors: trial.sandbox.anchors, keySet });
+    if (!verifier.ok) return { status: null, code: verifier.code, detail: verifier.detail };
+    const at = formatTimestamp(Date.now() + 2 * dayMs);
+    const verdict = verifier.value.entitlement(entitlement, { at });
+    return { status: null, code: verdict.ok ? "" : verdict.code, detail: verdict.ok ? "" : verdict.detail };
   },
-  {
-    name: "verify/entitlement_invalid",
-    how: "An entitlement that shows another name than was signed.",
-    attempt: async (trial) => {
-      const entitlement = { ...(await everydayEntitlement(trial)), legal_name: "Another Company" };
-      const body = JSON.stringify({ entitlement });
-      const { status, json } = await trial.send({ url: `${trial.sandbox.verify_url}/v1/verify`, body });
-      const { reason = "", detail = "" } = Object(json["entitlement"]);
-      return { status, code: String(reason), detail: String(detail) };
-    },
-  },
-  {
-    name: "verify/entitlement_expired",
-    how: "An entitlement, judged offline as of the day after tomorrow.",
-    attempt: async (trial) => {
-      const entitlement = await everydayEntitlement(trial);
-      const { json: keySet } = await trial.send({ url: `${trial.sandbox.verify_url}/.well-known/keys` });
-      const verifier = createVerifier({ anchors: trial.sandbox.anchors, keySet });
-      if (!verifier.ok) return { status: null, code: verifier.code, detail: verifier.detail };
-      const at = formatTimestamp(Date.now() + 2 * dayMs);
-      const verdict = verifier.value.entitlement(entitlement, { at });
-      return { status: null, code: verdict.ok ? "" : verdict.code, detail: verdict.ok ? "" : verdict.detail };
-    },
-  },
-];
+};

@@ -10,9 +10,9 @@ import { exactMember } from "../../../protocol/exact-member.ts";
 import type { KeyEntry } from "../../../protocol/key-set.ts";
 import { newPublisher } from "./publishing.ts";
 import {
+  type Attempts,
   freshText,
   type Publisher,
-  type Refusal,
   type Refused,
   type Trial,
   trialProduct,
@@ -101,92 +101,53 @@ function flipped(bytes: Uint8Array): string {
   return toBase64(copy);
 }
 
-const documents: readonly Refusal[] = [
-  {
-    name: "verify/hash_mismatch",
-    how: "A fetched record with one flipped bit.",
-    attempt: fetchedWith(({ bytes }) => ({ record_base64: flipped(bytes) })),
-  },
-  {
-    name: "verify/inclusion_invalid",
-    how: "A record of the catalogue that claims to be another leaf of its batch.",
-    attempt: fetchedWith(({ body }) => ({ seal: { ...(body.seal as object), leaf_index: 1, proof: [] } }), {
+const documents: Attempts = {
+  "verify/hash_mismatch": fetchedWith(({ bytes }) => ({ record_base64: flipped(bytes) })),
+  "verify/inclusion_invalid": fetchedWith(
+    ({ body }) => ({ seal: { ...(body.seal as object), leaf_index: 1, proof: [] } }),
+    {
       q: "ideal cut",
-    }),
-  },
-  {
-    name: "verify/signature_invalid",
-    how: "A seal whose signature consists of zero bytes.",
-    attempt: fetchedWith((held) => withSignature(held, { sig: toBase64(new Uint8Array(64)) })),
-  },
-  {
-    name: "verify/key_mismatch",
-    how: "A seal that names a key other than the one that signed it.",
-    attempt: fetchedWith((held) => withSignature(held, { keyid: freshText() })),
-  },
-  {
-    name: "verify/payload_type_mismatch",
-    how: "A seal under the payload type of a receipt.",
-    attempt: fetchedWith(({ body }) => ({
-      seal: { ...(body.seal as object), payloadType: "application/vnd.svc.receipt.v3+json" },
-    })),
-  },
-  {
-    name: "verify/envelope_malformed",
-    how: "An envelope with a member that envelopes do not have.",
-    attempt: fetchedWith(({ body }) => ({ seal: { ...(body.seal as object), note: "" } })),
-  },
-  {
-    name: "verify/payload_malformed",
-    how: "A seal with a member that seals do not have.",
-    attempt: fetchedWith((held) => withPayload(held, (text) => text.replace("{", '{"a":1,'))),
-  },
-  {
-    name: "verify/version_unknown",
-    how: "A seal with a format that does not exist.",
-    attempt: fetchedWith((held) => withPayload(held, (text) => text.replace('"v":2', '"v":9'))),
-  },
-  {
-    name: "verify/ai_policy_bits_mismatch",
-    how: "Bits that permit what the sealed AI policy does not.",
-    attempt: async (trial) => {
-      const { body, text } = await fetchFirst(trial);
-      const policy = exactMember(exactMember(text, "ai_policy") ?? "", "record") ?? "";
-      const bits = {
-        ai_policy_version: body.ai_policy.version,
-        ai_policy_schema: 2,
-        use: 127,
-        action: 63,
-        blocked: 0,
-      };
-      return verify(trial, {
-        record_base64: toBase64(utf8(policy)),
-        seal: body.ai_policy.seal,
-        ai_policy_bits: bits,
-      });
     },
+  ),
+  "verify/signature_invalid": fetchedWith((held) =>
+    withSignature(held, { sig: toBase64(new Uint8Array(64)) }),
+  ),
+  "verify/key_mismatch": fetchedWith((held) => withSignature(held, { keyid: freshText() })),
+  "verify/payload_type_mismatch": fetchedWith(({ body }) => ({
+    seal: { ...(body.seal as object), payloadType: "application/vnd.svc.receipt.v3+json" },
+  })),
+  "verify/envelope_malformed": fetchedWith(({ body }) => ({ seal: { ...(body.seal as object), note: "" } })),
+  "verify/payload_malformed": fetchedWith((held) =>
+    withPayload(held, (text) => text.replace("{", '{"a":1,')),
+  ),
+  "verify/version_unknown": fetchedWith((held) =>
+    withPayload(held, (text) => text.replace('"v":2', '"v":9')),
+  ),
+  "verify/ai_policy_bits_mismatch": async (trial) => {
+    const { body, text } = await fetchFirst(trial);
+    const policy = exactMember(exactMember(text, "ai_policy") ?? "", "record") ?? "";
+    const bits = {
+      ai_policy_version: body.ai_policy.version,
+      ai_policy_schema: 2,
+      use: 127,
+      action: 63,
+      blocked: 0,
+    };
+    return verify(trial, {
+      record_base64: toBase64(utf8(policy)),
+      seal: body.ai_policy.seal,
+      ai_policy_bits: bits,
+    });
   },
-  {
-    name: "verify/key_event_missing",
-    how: "A seal by a key that was registered a moment ago, where the log's leaf of the key is required.",
-    attempt: async (trial) => {
-      const asked = async () => verifySealed(trial, await newPublisher(trial), newKeyRequired);
-      const refused = await asked();
-      // The log may take leaves just then: the next new key is registered after that.
-      return refused.code === "" ? asked() : refused;
-    },
+  "verify/key_event_missing": async (trial) => {
+    const asked = async () => verifySealed(trial, await newPublisher(trial), newKeyRequired);
+    const refused = await asked();
+    // The log may take leaves just then: the next new key is registered after that.
+    return refused.code === "" ? asked() : refused;
   },
-  {
-    name: "verify/row_signature_invalid",
-    how: "A row with another price than was signed.",
-    attempt: rowWith({ price_US: 1 }),
-  },
-  {
-    name: "verify/projection_unknown",
-    how: "A row with a projection that does not exist.",
-    attempt: rowWith({ adl_proj: "products/99" }),
-  },
-];
+  "verify/row_signature_invalid": rowWith({ price_US: 1 }),
+  "verify/projection_unknown": rowWith({ adl_proj: "products/99" }),
+};
 
 function rowWith(changes: object) {
   return async (trial: Trial): Promise<Refused> => {
@@ -231,76 +192,28 @@ const sealedWith =
   async (trial: Trial): Promise<Refused> =>
     verifySealed(trial, (await trial.everyday).publisher, sealing);
 
-const standing: readonly Refusal[] = [
-  {
-    name: "verify/key_unknown",
-    how: "A seal by a key that no business has registered.",
-    attempt: async (trial) => {
-      const { publisher } = await trial.everyday;
-      return verifySealed(trial, { ...publisher, key: await trial.newKey() });
-    },
+const standing: Attempts = {
+  "verify/key_unknown": async (trial) => {
+    const { publisher } = await trial.everyday;
+    return verifySealed(trial, { ...publisher, key: await trial.newKey() });
   },
-  {
-    name: "verify/key_not_valid",
-    how: "A seal made now by the ended key of the fifth business.",
-    attempt: sealedBy("Its time is over: every request"),
-  },
-  {
-    name: "verify/key_not_valid/revoked",
-    how: "A seal made now by its revoked key.",
-    attempt: sealedBy("Revoked: every request"),
-  },
-  {
-    name: "verify/key_compromised",
-    how: "A seal made now by its compromised key.",
-    attempt: sealedBy("Revoked as compromised"),
-  },
-  {
-    name: "verify/record_type_mismatch",
-    how: "A product that is sealed as an event.",
-    attempt: sealedWith({ recordType: "events" }),
-  },
-  {
-    name: "verify/certificate_not_in_force",
-    how: "A seal made now by the business that was revoked, under the certificate that it had.",
-    attempt: sealedUnderFirst("Its certificate is revoked"),
-  },
-  {
-    name: "verify/certificate_withdrawn",
-    how: "A seal made now by the business whose certificate was withdrawn, under the certificate that it had.",
-    attempt: sealedUnderFirst("withdrew its certificate"),
-  },
-  {
-    name: "verify/certificate_not_in_force/closed",
-    how: "A seal made now by the business that was closed, under the certificate that it had.",
-    attempt: sealedUnderFirst("Closed:"),
-  },
-  {
-    name: "verify/certificate_unknown",
-    how: "A seal that names a certificate that the business never had.",
-    attempt: sealedWith({ certId: `sha256:${"0".repeat(64)}` }),
-  },
-  {
-    name: "verify/ai_policy_version_mismatch",
-    how: "A seal that names an AI policy version that was never in force.",
-    attempt: sealedWith({ aiPolicyVersion: 7 }),
-  },
-  {
-    name: "verify/out_of_scope",
-    how: "A product for another country, by the key whose mandate covers two.",
-    attempt: sealedBy("For IE and NZ only", {
-      record: trialProduct("sealed-abroad", {
-        countries: ["US"],
-        prices: [{ country: "US", currency: "USD", amount: "19.00" }],
-      }),
+  "verify/key_not_valid": sealedBy("Its time is over: every request"),
+  "verify/key_not_valid/revoked": sealedBy("Revoked: every request"),
+  "verify/key_compromised": sealedBy("Revoked as compromised"),
+  "verify/certificate_not_in_force": sealedUnderFirst("Its certificate is revoked"),
+  "verify/certificate_withdrawn": sealedUnderFirst("withdrew its certificate"),
+  "verify/certificate_not_in_force/closed": sealedUnderFirst("Closed:"),
+  "verify/out_of_scope": sealedBy("For IE and NZ only", {
+    record: trialProduct("sealed-abroad", {
+      countries: ["US"],
+      prices: [{ country: "US", currency: "USD", amount: "19.00" }],
     }),
-  },
-  {
-    name: "verify/out_of_scope/mandate_revoked",
-    how: "A seal made now by the key whose mandate was revoked.",
-    attempt: sealedBy("Its mandate was revoked"),
-  },
-];
+  }),
+  "verify/out_of_scope/mandate_revoked": sealedBy("Its mandate was revoked"),
+  "verify/record_type_mismatch": sealedWith({ recordType: "events" }),
+  "verify/certificate_unknown": sealedWith({ certId: `sha256:${"0".repeat(64)}` }),
+  "verify/ai_policy_version_mismatch": sealedWith({ aiPolicyVersion: 7 }),
+};
 
 /** The oldest certificate of the business is the one issued as active. */
 function sealedUnderFirst(words: string) {
@@ -348,39 +261,27 @@ function member(value: JsonValue | undefined, name: string): JsonObject {
   return ((value as JsonObject | undefined)?.[name] ?? {}) as JsonObject;
 }
 
-const offline: readonly Refusal[] = [
-  {
-    name: "verify/post_quantum_required",
-    how: "Evidence whose key set has lost the second of its two signatures.",
-    attempt: offlineWith((file) => {
-      const signed = member(file["key_set"], "signed");
-      const signatures = (signed["signatures"] as readonly JsonValue[]).slice(0, 1);
-      return { ...file, key_set: { ...(file["key_set"] as JsonObject), signed: { ...signed, signatures } } };
-    }),
+const offline: Attempts = {
+  "verify/post_quantum_required": offlineWith((file) => {
+    const signed = member(file["key_set"], "signed");
+    const signatures = (signed["signatures"] as readonly JsonValue[]).slice(0, 1);
+    return { ...file, key_set: { ...(file["key_set"] as JsonObject), signed: { ...signed, signatures } } };
+  }),
+  "verify/trust_chain_broken": offlineWith((file) => file, otherAnchors),
+  "verify/receipt_caller_mismatch": offlineWith((file) => ({ ...file, caller_key_id: "A".repeat(43) })),
+  "verify/receipt_row_mismatch": async (trial) => {
+    const other = await fetchFirst(trial, { q: "ideal cut" });
+    const receipt = other.body.receipt as unknown as JsonValue;
+    // Which request the receipt answered is a separate question.
+    return offlineWith(({ request_hash: _asked, ...file }) => ({
+      ...file,
+      fetched: { ...(file["fetched"] as JsonObject), receipt },
+    }))(trial);
   },
-  {
-    name: "verify/trust_chain_broken",
-    how: "Evidence judged by anchors that pin keys other than its roots.",
-    attempt: offlineWith((file) => file, otherAnchors),
-  },
-  {
-    name: "verify/receipt_caller_mismatch",
-    how: "The receipt of one AI company, presented by another.",
-    attempt: offlineWith((file) => ({ ...file, caller_key_id: "A".repeat(43) })),
-  },
-  {
-    name: "verify/receipt_row_mismatch",
-    how: "The receipt of one record, beside another record.",
-    attempt: async (trial) => {
-      const other = await fetchFirst(trial, { q: "ideal cut" });
-      const receipt = other.body.receipt as unknown as JsonValue;
-      // Which request the receipt answered is a separate question.
-      return offlineWith(({ request_hash: _asked, ...file }) => ({
-        ...file,
-        fetched: { ...(file["fetched"] as JsonObject), receipt },
-      }))(trial);
-    },
-  },
-];
+};
 
-export const evidenceRefusals: readonly Refusal[] = [...documents, ...standing, ...offline];
+export const evidenceRefusals: Attempts = {
+  ...documents,
+  ...standing,
+  ...offline,
+};

@@ -1,6 +1,6 @@
 // Refusals of held pushes, which the owner of the business decides with the passkey in `sandbox.json`.
 
-import { type Publisher, type Refusal, type Refused, refusedBy, type Trial, trialProduct } from "./trial.ts";
+import { type Attempts, type Publisher, type Refused, refusedBy, type Trial, trialProduct } from "./trial.ts";
 
 const listings = 20;
 
@@ -16,25 +16,17 @@ async function holdPush(trial: Trial): Promise<{ readonly publisher: Publisher; 
   return { publisher, pushId: String(json["batch_id"]) };
 }
 
-export const holdRefusals: readonly Refusal[] = [
-  {
-    name: "record/hold_rejected",
-    how: "A product at five times its price, held, and rejected by the owner of the business.",
-    attempt: async (trial): Promise<Refused> => {
-      const { publisher, pushId } = await holdPush(trial);
-      const { status, json } = await trial.decideHold(publisher, pushId, "reject");
-      const results = json["results"] as readonly { readonly errors: readonly Refused[] }[] | undefined;
-      const [fault] = (results ?? []).flatMap(({ errors }) => errors);
-      return { status, code: String(fault?.code ?? ""), detail: String(fault?.detail ?? "") };
-    },
+export const holdRefusals: Attempts = {
+  "record/hold_rejected": async (trial): Promise<Refused> => {
+    const { publisher, pushId } = await holdPush(trial);
+    const { status, json } = await trial.decideHold(publisher, pushId, "reject");
+    const results = json["results"] as readonly { readonly errors: readonly Refused[] }[] | undefined;
+    const [fault] = (results ?? []).flatMap(({ errors }) => errors);
+    return { status, code: String(fault?.code ?? ""), detail: String(fault?.detail ?? "") };
   },
-  {
-    name: "push_not_held",
-    how: "A held push that the owner of the business rejects and then confirms.",
-    attempt: async (trial) => {
-      const { publisher, pushId } = await holdPush(trial);
-      await trial.decideHold(publisher, pushId, "reject");
-      return refusedBy(await trial.decideHold(publisher, pushId, "confirm"));
-    },
+  push_not_held: async (trial) => {
+    const { publisher, pushId } = await holdPush(trial);
+    await trial.decideHold(publisher, pushId, "reject");
+    return refusedBy(await trial.decideHold(publisher, pushId, "confirm"));
   },
-];
+};

@@ -3,7 +3,7 @@
 import { crc32, deflateSync } from "node:zlib";
 import { concatBytes, utf8 } from "../../../protocol/bytes.ts";
 import { imageBytesMax, imageSideMax } from "../../../protocol/limits.ts";
-import { type Refusal, type Refused, refusedBy, type Trial } from "./trial.ts";
+import { type Attempts, type Refused, refusedBy, type Trial } from "./trial.ts";
 
 const path = "/v1/ads/images";
 
@@ -41,25 +41,9 @@ function chunk(type: string, data: Uint8Array): Uint8Array {
   return whole;
 }
 
-export const imageRefusals: readonly Refusal[] = [
-  {
-    name: "media_type_unsupported/image_type_unsupported",
-    how: "An SVG that is sent as an image of an ad, under the name of a PNG.",
-    attempt: send(utf8('<svg xmlns="http://www.w3.org/2000/svg"/>')),
-  },
-  {
-    name: "record_too_large/image_too_large",
-    how: "An image of an ad with one byte more than 2 MiB.",
-    attempt: send(new Uint8Array(imageBytesMax + 1)),
-  },
-  {
-    name: "request_invalid/image_dimensions",
-    how: "An image of an ad that is 4,097 pixels wide.",
-    attempt: send(widePng()),
-  },
-  {
-    name: "request_invalid/image_invalid",
-    how: "An image of an ad that is cut off.",
-    attempt: send(widePng().slice(0, 40)),
-  },
-];
+export const imageRefusals: Attempts = {
+  "media_type_unsupported/image_type_unsupported": send(utf8('<svg xmlns="http://www.w3.org/2000/svg"/>')),
+  "record_too_large/image_too_large": send(new Uint8Array(imageBytesMax + 1)),
+  "request_invalid/image_dimensions": send(widePng()),
+  "request_invalid/image_invalid": send(widePng().slice(0, 40)),
+};

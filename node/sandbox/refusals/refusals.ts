@@ -1,15 +1,29 @@
-// Every refusal that can be tried in a sandbox, and those that cannot, with the reason.
+// Every refusal that can be tried in a sandbox, and those that cannot, with the reason. refusals.json names them all; what is tried is
+// there as well where one of the recipes below makes it.
 
 import { adRefusals } from "./ads.ts";
 import { companyRefusals } from "./company.ts";
 import { evidenceRefusals } from "./evidence.ts";
 import { holdRefusals } from "./holds.ts";
 import { imageRefusals } from "./images.ts";
-import { publishingRefusals } from "./publishing.ts";
-import { requestRefusals } from "./requests.ts";
-import type { Refusal, Refused } from "./trial.ts";
+import { publishAs, publishingRefusals, recordText, recordWith, sealedWith } from "./publishing.ts";
+import table from "./refusals.json" with { type: "json" };
+import { requestRefusals, searchWith } from "./requests.ts";
+import type { Attempts, Refusal, Refused, SealChanges } from "./trial.ts";
 
-export const refusals: readonly Refusal[] = [
+interface Recipe {
+  /** A batch by the integration key whose note has these words. */
+  readonly publish_as?: string;
+  /** A product that differs in these members. */
+  readonly record?: Readonly<Record<string, unknown>>;
+  readonly record_text?: string;
+  /** A search that differs in these members. */
+  readonly search?: Readonly<Record<string, unknown>>;
+  /** A batch whose seal differs in these members. */
+  readonly seal?: SealChanges;
+}
+
+const attempts: Attempts = {
   ...requestRefusals,
   ...publishingRefusals,
   ...holdRefusals,
@@ -17,7 +31,21 @@ export const refusals: readonly Refusal[] = [
   ...adRefusals,
   ...companyRefusals,
   ...evidenceRefusals,
-];
+};
+
+export const refusals: readonly Refusal[] = table.map(({ name, how, ...recipe }) => {
+  const attempt = attempts[name] ?? attemptOf(recipe as Recipe);
+  if (attempt === null) throw new Error(`Nothing says how ${name} is tried.`);
+  return { name, how, attempt };
+});
+
+function attemptOf({ publish_as, record, record_text, search, seal }: Recipe): Refusal["attempt"] | null {
+  if (publish_as !== undefined) return publishAs(publish_as);
+  if (record !== undefined) return recordWith(record);
+  if (record_text !== undefined) return recordText(record_text);
+  if (search !== undefined) return searchWith(search);
+  return seal === undefined ? null : sealedWith(seal);
+}
 
 /** Names in the form that {@link Refusal} uses. */
 export const untried: Readonly<Record<string, string>> = {

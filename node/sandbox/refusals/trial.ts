@@ -28,6 +28,9 @@ export interface Refusal {
   readonly attempt: (trial: Trial) => Promise<Refused>;
 }
 
+/** What is tried, by the names of refusals. */
+export type Attempts = Readonly<Record<string, Refusal["attempt"]>>;
+
 export interface Answer {
   readonly status: number;
   readonly text: string;

@@ -10,15 +10,12 @@ import { actorPath, signInPath } from "./frame.ts";
 export interface JournalTable {
   readonly journal: JournalPage;
   readonly actor: ActorName;
-  /** The event whose state is shown; null for now. */
-  readonly at: number | null;
   readonly texts: Texts["operations"];
-  readonly goTo: (seq: number | null) => void;
   /** Reads the page before an event; null reads the newest. */
   readonly read: (before: number | null) => void;
 }
 
-export function journalTable({ journal, actor: ref, at, texts, goTo, read }: JournalTable): ComponentChild {
+export function journalTable({ journal, actor: ref, texts, read }: JournalTable): ComponentChild {
   const { actor } = texts;
   const columns = [
     { name: actor.seq, kind: "number" as const },
@@ -31,9 +28,8 @@ export function journalTable({ journal, actor: ref, at, texts, goTo, read }: Jou
   ];
   const rows = journal.events.toReversed().map(({ seq, at: time, type, event, from, to, commit, epoch }) => ({
     key: String(seq),
-    isChosen: seq === at,
     cells: [
-      travelLink(ref, seq, goTo),
+      shownNumber(seq),
       shortTime(time),
       h(
         "details",
@@ -59,7 +55,7 @@ export function journalTable({ journal, actor: ref, at, texts, goTo, read }: Jou
     journal.pruned_up_to === 0 ? null : h("p", { class: "quiet small" }, actor.pruned(journal.pruned_up_to)),
     h(
       "p",
-      { class: "travel" },
+      { class: "pager" },
       pageButton(journal.next_before !== null, actor.earlier, () => read(journal.next_before)),
       pageButton(true, actor.newest, () => read(null)),
     ),
@@ -85,15 +81,6 @@ function exportOf(ref: ActorName, { actor, acts }: Texts["operations"]): Compone
     h("p", null, h("a", { href: apiOf(ref, "/export") }, actor.exportFile)),
     h("pre", { tabIndex: 0, "aria-label": actor.export }, simulate),
   );
-}
-
-/** A link, so that the page of that moment can be kept; here it is gone to at once. */
-function travelLink(ref: ActorName, seq: number, goTo: (seq: number) => void): ComponentChild {
-  const onClick = (event: { preventDefault(): void }): void => {
-    event.preventDefault();
-    goTo(seq);
-  };
-  return h("a", { href: `${actorPath(ref.kind, ref.id)}?at=${seq}`, onClick }, shownNumber(seq));
 }
 
 function statesOf(states: readonly string[] | null, { unknown }: Texts["operations"]): ComponentChild {

@@ -9,12 +9,7 @@ import { actorPath } from "./frame.ts";
 type Step = PushRoad["steps"][number];
 type PushTexts = Texts["operations"]["push"];
 
-/** With more steps than this, those of chunks are in the table of chunks alone. */
-const stepsMax = 60;
-
-export function stepsOf({ steps: all }: PushRoad, { push }: Texts["operations"]): ComponentChild {
-  const isLong = all.length > stepsMax;
-  const steps = isLong ? all.filter(({ chunk }) => chunk === null) : all;
+export function stepsOf({ steps }: PushRoad, { push }: Texts["operations"]): ComponentChild {
   const columns = [
     { name: push.time, kind: "nowrap" as const },
     { name: push.after, kind: "number" as const },
@@ -39,10 +34,7 @@ export function stepsOf({ steps: all }: PushRoad, { push }: Texts["operations"])
       step.node ?? "–",
     ],
   }));
-  return [
-    isLong ? h("p", { class: "quiet" }, push.withoutChunks) : null,
-    dataTable(push.caption, columns, rows),
-  ];
+  return dataTable(push.caption, columns, rows);
 }
 
 /** The steps of which nobody knows the time any more. */

@@ -8,7 +8,7 @@ export interface CodeList {
   readonly entries: readonly CodeEntry[];
   readonly codes: ReadonlySet<string>;
   /** What people write in place of a code, in upper case; it is never accepted, only explained. */
-  readonly insteads: ReadonlyMap<string, string>;
+  readonly insteads: ReadonlyMap<string, string | null>;
 }
 
 export interface CodeEntry {
@@ -17,23 +17,20 @@ export interface CodeEntry {
   readonly name: string;
 }
 
-/**
- * Reads a list written as `code name; code name`; an entry without a name uses its code as the name. `insteads` are written as
- * `wrong code`, and as `wrong` alone where several may be meant.
- */
+/** Reads a list from names by their codes. `insteads` has null for what may mean several codes. */
 export function codeList(source: {
   readonly name: string;
   readonly version: number;
   readonly standard: string;
-  readonly entries: string;
-  readonly insteads?: string;
+  readonly entries: Readonly<Record<string, string>>;
+  readonly insteads?: Readonly<Record<string, string | null>>;
 }): CodeList {
-  const entries = parseEntries(source.entries);
+  const entries = Object.entries(source.entries).map(([code, name]) => ({ code, name }));
   return {
     ...source,
     entries,
-    codes: new Set(entries.map((entry) => entry.code)),
-    insteads: new Map(parseEntries(source.insteads ?? "").map(({ code, name }) => [code, name])),
+    codes: new Set(entries.map(({ code }) => code)),
+    insteads: new Map(Object.entries(source.insteads ?? {})),
   };
 }
 
@@ -55,20 +52,6 @@ export function meantCode(
 export function usualCode(value: string, { codes, insteads }: CodeList): string | null {
   const upper = value.trim().toUpperCase();
   const known = insteads.get(upper);
-  if (known !== undefined) return codes.has(known) ? known : null;
+  if (known !== undefined) return known;
   return [upper, upper.toLowerCase()].find((each) => codes.has(each)) ?? null;
-}
-
-/** The entries of a text `code name; code name`, with white space collapsed. */
-export function parseEntries(text: string): readonly CodeEntry[] {
-  return text
-    .split(";")
-    .map((part) => part.trim().replaceAll(/\s+/g, " "))
-    .filter((part) => part !== "")
-    .map((part) => {
-      const space = part.indexOf(" ");
-      return space < 0
-        ? { code: part, name: part }
-        : { code: part.slice(0, space), name: part.slice(space + 1) };
-    });
 }

@@ -24,7 +24,6 @@ export const push = {
   },
   region: "Region",
   unknown: "Of which the time is not known",
-  withoutChunks: "The steps of the chunks are in the table below.",
   chunks: {
     title: "Chunks",
     caption: "Chunks of the push, with the time of each step and how long it took",

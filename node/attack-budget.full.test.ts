@@ -131,7 +131,7 @@ async function measure(name: string, attack: () => Promise<number>): Promise<Row
   const attacking = attack();
   const honest: { healthMs: number; searchMs: number } = { healthMs: 0, searchMs: 0 };
   let isOver = false;
-  // Whoever asks meanwhile is answered (`timed`), and each row has asked at least once.
+  // anyone who asks meanwhile is answered (`timed`), and each row has asked at least once.
   const asking = (async () => {
     do {
       honest.healthMs = Math.max(honest.healthMs, await timed(() => fetch(`${urls.ops_url}/healthz`)));

@@ -146,8 +146,8 @@ describe("the rules about a file", () => {
   const lines = (count: number): string => "  f();\n".repeat(count);
 
   it("measure files and functions, but not suites", () => {
-    expect(rulesBroken("node/a.ts", "f();\n".repeat(401))).toEqual(["file-size"]);
-    expect(rulesBroken("node/a.ts", "f();\n".repeat(400))).toEqual([]);
+    expect(rulesBroken("node/a.ts", "f();\n".repeat(701))).toEqual(["file-size"]);
+    expect(rulesBroken("node/a.ts", "f();\n".repeat(700))).toEqual([]);
     expect(rulesBroken("node/a.ts", `function g() {\n${lines(69)}}`)).toEqual(["function-size"]);
     expect(rulesBroken("node/a.ts", `function g() {\n${lines(68)}}`)).toEqual([]);
     expect(rulesBroken("node/a.ts", `class A {\n  #m = () => {\n${lines(70)}  };\n}`)).toEqual([

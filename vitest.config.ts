@@ -37,7 +37,10 @@ const onEngines = {
   quorum: ["**/*.quorum.test.ts"],
 };
 /** The files on two regions that make an engine fail, which is then away for every other file too. */
-const failRegions = ["node/push-life.regions.test.ts", "node/region-loss.regions.test.ts"];
+const failRegions = [
+  "stories/regions/push-life.regions.test.ts",
+  "stories/regions/region-loss.regions.test.ts",
+];
 // Time-outs are for what hangs: a machine may take the processor away for a minute.
 const patient = { testTimeout: 120_000, hookTimeout: 120_000 };
 /** Each file has its own names in the engines. With more files at a time, nodes of a busy machine lose leases that no test took from them. */

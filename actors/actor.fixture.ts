@@ -3,7 +3,7 @@
 
 import { type AnyMachineSnapshot, initialTransition, transition } from "xstate";
 import type { PartitionRow, RowSelection } from "../storage/actor-store.ts";
-import { DeletedRows } from "../storage/memory/deleted-rows.ts";
+import { DeletedRows } from "../storage/memory/actor-store.ts";
 import type { ActorProtocols, KindOf } from "./messages/kinds.ts";
 import type { CommandOf, CommandType, ReplyOf } from "./messages/protocol.ts";
 import type { ActorDefinition, ActorView, Effect, Message } from "./system/definition.ts";

@@ -12,7 +12,7 @@ import type {
 import type { CommandOf } from "./messages/protocol.ts";
 import type { HoldDecided, PushFacts } from "./messages/push.ts";
 import type { SealedRemoval } from "./messages/removal.ts";
-import type { PushSeal } from "./messages/standing.ts";
+import type { PushSeal } from "./messages/serving.ts";
 
 export const businessUuid = "00000000-0000-4000-8000-000000000001";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { prefersHtml } from "./accept.ts";
+import { prefersHtml } from "./request-parts.ts";
 
 it.each([
   "text/html",

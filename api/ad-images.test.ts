@@ -4,11 +4,10 @@ import { request as httpRequest } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { imageLinksOf } from "../node/images/ad-images.ts";
 import { animationOf, imageOf } from "../node/images/images.fixture.ts";
-import { openBusiness } from "../node/publishing.fixture.ts";
-import { utf8 } from "../protocol/bytes.ts";
-import { hashOf } from "../protocol/hash.ts";
+import { hashOf, utf8 } from "../protocol/bytes.ts";
 import { type ImageMediaType, imageMediaTypes } from "../protocol/image-type.ts";
 import { imageBytesMax } from "../protocol/limits.ts";
+import { openBusiness } from "../stories/publishing/publishing.fixture.ts";
 import {
   newCaller,
   openSurfaces,

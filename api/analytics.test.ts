@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openBusiness, product, sealAndPublish, type TestBusiness } from "../node/publishing.fixture.ts";
 import { parseBase64 } from "../protocol/bytes.ts";
 import {
   type DailyAnalytics,
@@ -11,6 +10,12 @@ import {
   demandSearchesMin,
   type WhoIsAsking,
 } from "../protocol/wire/analytics.ts";
+import {
+  openBusiness,
+  product,
+  sealAndPublish,
+  type TestBusiness,
+} from "../stories/publishing/publishing.fixture.ts";
 import {
   freshNonce,
   newCaller,

@@ -9,7 +9,7 @@ import { pino } from "pino";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { createEdge } from "./edge.ts";
 import { buildServer } from "./http-server.ts";
-import { send } from "./reply.ts";
+import { send } from "./request-parts.ts";
 import type { Route } from "./route.ts";
 
 const partBytes = 25_000;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openBusiness, type TestBusiness } from "../node/publishing.fixture.ts";
-import { contentDigest } from "../protocol/content-digest.ts";
+import { contentDigest } from "../protocol/http-signature.ts";
+import { openBusiness, type TestBusiness } from "../stories/publishing/publishing.fixture.ts";
 import { chunk, type RawAnswer, rawHead, sendRaw } from "./raw-request.fixture.ts";
 import {
   bytesOf,

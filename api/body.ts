@@ -10,9 +10,8 @@ import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { type Problem, problem } from "../protocol/problem.ts";
-import type { Edge } from "./edge.ts";
+import type { Edge, Holding } from "./edge.ts";
 import { bodyTimeMs } from "./http-limits.ts";
-import type { Holding } from "./shared-room.ts";
 
 /** Longer bodies count towards what may be read at once; for shorter ones the limit on connections suffices. */
 const freeBytesMax = 16_384;

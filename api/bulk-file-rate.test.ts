@@ -1,8 +1,8 @@
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bulkUploadRef } from "../actors/messages/refs.ts";
-import { boundary, formOf } from "../node/bulk.fixture.ts";
-import { openBusiness, type TestBusiness } from "../node/publishing.fixture.ts";
+import { boundary, formOf } from "../stories/publishing/bulk.fixture.ts";
+import { openBusiness, type TestBusiness } from "../stories/publishing/publishing.fixture.ts";
 import { openSurfaces, type TestSurfaces } from "./surfaces.fixture.ts";
 
 let surfaces: TestSurfaces;

@@ -4,6 +4,12 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sealedRemoval } from "../actors/facts.fixture.ts";
 import { businessRef } from "../actors/messages/refs.ts";
 import { publishBody } from "../client/batch.ts";
+import { hashOf, utf8 } from "../protocol/bytes.ts";
+import { type CollectionName, collectionNames } from "../protocol/identifiers.ts";
+import { canonicalBytes, type JsonObject } from "../protocol/json/canonical-json.ts";
+import { exactMember } from "../protocol/json/strict-json.ts";
+import { sampleRecords } from "../protocol/records/records.fixture.ts";
+import { publishRecord } from "../service/publishing/publish-record.ts";
 import {
   openBusiness,
   product,
@@ -11,15 +17,8 @@ import {
   seal,
   sealHosted,
   type TestBusiness,
-} from "../node/publishing.fixture.ts";
-import { utf8 } from "../protocol/bytes.ts";
-import { canonicalBytes, type JsonObject } from "../protocol/canonical-json.ts";
-import { exactMember } from "../protocol/exact-member.ts";
-import { hashOf } from "../protocol/hash.ts";
-import { type CollectionName, collectionNames } from "../protocol/identifiers.ts";
-import { sampleRecords } from "../protocol/records/records.fixture.ts";
-import { publishRecord } from "../service/publish-record.ts";
-import { type CatalogueEvidence, verifyCatalogueAnswer } from "../verifier/catalogue-answer.ts";
+} from "../stories/publishing/publishing.fixture.ts";
+import { type CatalogueEvidence, verifyCatalogueAnswer } from "../verifier/fetch-answer.ts";
 import { contractFetch } from "./contract.fixture.ts";
 import {
   freshNonce,

@@ -10,7 +10,7 @@ import { createEdge, type Edge } from "./edge.ts";
 import type { HttpLimits } from "./http-limits.ts";
 import { buildServer } from "./http-server.ts";
 import { rawHead } from "./raw-request.fixture.ts";
-import { send } from "./reply.ts";
+import { send } from "./request-parts.ts";
 import type { Route } from "./route.ts";
 import { holdTurns, openSurfaces, type TestSurfaces } from "./surfaces.fixture.ts";
 

@@ -13,10 +13,9 @@
 import type { IncomingMessage } from "node:http";
 import { type Problem, problem } from "../protocol/problem.ts";
 import { type Outcome, refused } from "../service/answer.ts";
-import type { EventLoop } from "../std/event-loop.ts";
 import { type Decision, FairQueue, type FairQueueLimits } from "../std/fair-queue.ts";
 import { addressBlock } from "../std/ip-address.ts";
-import { createOwnerTurns } from "../std/owner-turns.ts";
+import { createOwnerTurns, type EventLoop } from "../std/work.ts";
 import { type BodyLimits, type BodyOutcome, hasBody, lengthFault, readBody } from "./body.ts";
 import type { Edge } from "./edge.ts";
 import type { HttpLimits } from "./http-limits.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type contractOf, holdToContract, type JudgedAnswer } from "./contract.fixture.ts";
+import { companyUuid } from "./routes/verification.fixture.ts";
 import { newCaller, openSurfaces, productSearch, type ReceivedAnswer, send } from "./surfaces.fixture.ts";
-import { companyUuid } from "./verification.fixture.ts";
 
 let surfaces: Awaited<ReturnType<typeof openSurfaces>>;
 let found: ReceivedAnswer;

@@ -8,7 +8,7 @@ import { readBody } from "./body.ts";
 import { createEdge, type Edge, type EdgeOptions } from "./edge.ts";
 import { buildServer } from "./http-server.ts";
 import { chunk, rawHead } from "./raw-request.fixture.ts";
-import { send } from "./reply.ts";
+import { send } from "./request-parts.ts";
 import type { Route } from "./route.ts";
 
 const closing: (() => Promise<unknown> | unknown)[] = [];

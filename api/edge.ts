@@ -3,7 +3,7 @@
 //       `connectionsPerAddressMax`. When one more arrives, the longest-idle connection is closed to make room: of that
 //       address, or of the address that has most. If none is idle, the new connection is closed.
 //   E2. The bytes of bodies being read or answered stay below their bounds: a caller beyond them must retry later, and one that
-//       holds much gives way to others (shared-room.ts). Files have places of their own, so bodies of batches never wait for them.
+//       holds much gives way to others (edge.ts). Files have places of their own, so bodies of batches never wait for them.
 //   E3. The bytes of answers that peers have not taken stay below their bounds: the peer that has waited for longest is
 //       disconnected. So is one that takes nothing for `answerStallMs`.
 //   E4. What trusted proxies take up counts towards the total, but not towards any address: many callers are behind
@@ -11,15 +11,12 @@
 
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { sourceOf } from "../service/source-address.ts";
-import type { EventLoop } from "../std/event-loop.ts";
+import { sourceOf } from "../service/register/source-address.ts";
 import { type AddressRange, addressBlock } from "../std/ip-address.ts";
-import { createOwnerTurns, type OwnerTurns } from "../std/owner-turns.ts";
+import { createOwnerTurns, type EventLoop, type OwnerTurns } from "../std/work.ts";
 import { type Checks, createChecks } from "./checks.ts";
 import { type HttpLimits, httpLimitsDefault } from "./http-limits.ts";
 import type { Connection } from "./one-at-a-time.ts";
-import { platformLoop } from "./platform-loop.ts";
-import { type Holding, SharedRoom } from "./shared-room.ts";
 
 export const edgeRefusals = {
   connections: "Connections refused or ended because there were too many.",
@@ -38,7 +35,7 @@ export type EdgeRefusal = keyof typeof edgeRefusals;
 export interface Edge {
   readonly limits: HttpLimits;
   /**
-   * The address that a request over this connection comes from (X1 in service/source-address.ts); null if it is not
+   * The address that a request over this connection comes from (X1 in service/register/source-address.ts); null if it is not
    * known.
    */
   sourceOf(socket: Socket, forwardedFor: string | null): string | null;
@@ -287,3 +284,110 @@ class UnreadAnswers {
     }
   }
 }
+
+// Room that is shared by what arrives slowly, as its senders like: bytes of bodies, or places of files.
+//   SR1. At most `max` is held at once, and `perOwnerMax` by one owner.
+//   SR2. Where the room is full, a newcomer gets some of the owner that holds most, as long as that one holds more than the
+//        newcomer's owner then will: an owner that holds much gives way while others wait. The youngest of what it has
+//        arriving ends, which has lost least. Nothing ends where that would not make room enough.
+//   SR3. What has arrived as a whole does not end. What has to end is told so once, and gives back nothing more.
+
+export interface Holding {
+  /** Takes so much more of the room; false if it is not there. */
+  take(amount: number): boolean;
+  /** It arrives no longer, and keeps what it holds until it is released. */
+  arrived(): void;
+  release(): void;
+}
+
+interface Held {
+  amount: number;
+  /** Gives back what is held. */
+  release(): void;
+  readonly end: () => void;
+}
+
+interface Holder {
+  amount: number;
+  /** The oldest first. */
+  readonly arriving: Set<Held>;
+}
+
+export class SharedRoom {
+  readonly #max: number;
+  readonly #perOwnerMax: number;
+  readonly #byOwner = new Map<string, Holder>();
+  total = 0;
+
+  constructor(max: number, perOwnerMax: number) {
+    this.#max = max;
+    this.#perOwnerMax = perOwnerMax;
+  }
+
+  /** Something of an owner that arrives, and holds nothing yet. `end` is called if it has to make room for others. */
+  open(owner: string, end: () => void): Holding {
+    const held: Held = { amount: 0, end, release: () => this.#release(owner, held) };
+    return {
+      take: (amount) => this.#take(owner, held, amount),
+      arrived: () => void this.#byOwner.get(owner)?.arriving.delete(held),
+      release: held.release,
+    };
+  }
+
+  #take(owner: string, held: Held, amount: number): boolean {
+    const own = (this.#byOwner.get(owner)?.amount ?? 0) + amount;
+    if (own > this.#perOwnerMax) return false;
+    const ending = this.#inTheWay(own, this.total + amount - this.#max);
+    if (ending === null) return false;
+    for (const each of ending) each.release();
+    const holder = this.#byOwner.get(owner) ?? { amount: 0, arriving: new Set() };
+    this.#byOwner.set(owner, holder);
+    holder.arriving.add(held);
+    holder.amount += amount;
+    held.amount += amount;
+    this.total += amount;
+    for (const { end } of ending) end();
+    return true;
+  }
+
+  /** What has to end so that as much as is missing becomes free for an owner that will hold `own`; null if it does not. */
+  #inTheWay(own: number, missing: number): readonly Held[] | null {
+    if (missing <= 0) return [];
+    const holders = [...this.#byOwner.values()]
+      .filter(({ amount }) => amount > own)
+      .map(({ amount, arriving }) => ({ amount, arriving: [...arriving] }));
+    const ending: Held[] = [];
+    for (let left = missing; left > 0; ) {
+      let most: (typeof holders)[number] | null = null;
+      for (const each of holders)
+        if (each.arriving.length > 0 && each.amount > (most?.amount ?? own)) most = each;
+      const youngest = most?.arriving.pop();
+      if (most === null || youngest === undefined) return null;
+      most.amount -= youngest.amount;
+      left -= youngest.amount;
+      ending.push(youngest);
+    }
+    return ending;
+  }
+
+  #release(owner: string, held: Held): void {
+    const holder = this.#byOwner.get(owner);
+    if (holder === undefined) return;
+    holder.arriving.delete(held);
+    holder.amount -= held.amount;
+    this.total -= held.amount;
+    held.amount = 0;
+    if (holder.amount === 0) this.#byOwner.delete(owner);
+  }
+}
+
+// The event loop of the process.
+
+export const platformLoop: EventLoop = {
+  nowMs: () => performance.now(),
+  nextTurn: (run) => void setImmediate(run),
+  after: (delayMs, run) => {
+    const timer = setTimeout(run, delayMs);
+    return () => clearTimeout(timer);
+  },
+};

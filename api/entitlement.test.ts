@@ -3,20 +3,19 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { KeyFacts } from "../actors/messages/business.ts";
 import { nativeCrypto } from "../crypto/native.ts";
-import { registerInForce } from "../node/register-in-force.fixture.ts";
-import { termsOf } from "../node/retrieval-surface.ts";
-import { sandboxTerms } from "../node/terms-file.ts";
-import { utf8 } from "../protocol/bytes.ts";
-import { canonicalBytes, type JsonObject } from "../protocol/canonical-json.ts";
+import { termsOf } from "../node/composition/retrieval-surface.ts";
+import { sandboxTerms } from "../node/configuration/versioned-file.ts";
+import { hashOf, utf8 } from "../protocol/bytes.ts";
 import type { Entitlement } from "../protocol/entitlement.ts";
-import { hashOf } from "../protocol/hash.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
+import { canonicalBytes, type JsonObject } from "../protocol/json/canonical-json.ts";
 import { part, rubbish } from "../protocol/rubbish.fixture.ts";
-import { createReadEntitlement, type EntitlementDeps } from "../service/entitlement.ts";
-import { verifyEntitlement } from "../verifier/entitlement.ts";
+import { createReadEntitlement, type EntitlementDeps } from "../service/register/terms.ts";
+import { registerInForce } from "../stories/verification/register-in-force.fixture.ts";
 import { held } from "../verifier/scene.fixture.ts";
+import { verifyEntitlement } from "../verifier/service-statements.ts";
+import { assertReadable } from "./routes/verification.fixture.ts";
 import { newCaller, openSurfaces, send, type TestCaller, type TestSurfaces } from "./surfaces.fixture.ts";
-import { assertReadable } from "./verification.fixture.ts";
 
 let surfaces: TestSurfaces;
 let company: TestCaller;

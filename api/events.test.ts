@@ -1,8 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { closeReceiptBatches } from "../actors/region/activities.ts";
 import { nativeCrypto } from "../crypto/native.ts";
-import { openBusiness, product, sealAndPublish, type TestBusiness } from "../node/publishing.fixture.ts";
-import type { CompanyEvent } from "../protocol/wire/events.ts";
+import type { CompanyEvent } from "../protocol/wire/retrieval.ts";
+import {
+  openBusiness,
+  product,
+  sealAndPublish,
+  type TestBusiness,
+} from "../stories/publishing/publishing.fixture.ts";
 import {
   freshNonce,
   newCaller,

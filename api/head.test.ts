@@ -1,14 +1,14 @@
 // HEAD wherever GET is (RFC 9110 §9.1, §9.3.2): the same answer without its body, on signed addresses too.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { wholeBatch } from "../storage/receipt-batch.fixture.ts";
 import {
   jsonOf,
   openBusiness,
   product,
   sealAndPublish,
   type TestBusiness,
-} from "../node/publishing.fixture.ts";
-import { wholeBatch } from "../storage/receipt-batch.fixture.ts";
+} from "../stories/publishing/publishing.fixture.ts";
 import {
   freshNonce,
   newCaller,

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openBusiness } from "../node/publishing.fixture.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { problemCodes } from "../protocol/problem.ts";
-import { NotAnswered } from "../service/receipts.ts";
+import { NotAnswered } from "../service/retrieval/receipts.ts";
 import { Unavailable } from "../std/unavailable.ts";
 import { StoreError } from "../storage/actor-store.ts";
+import { openBusiness } from "../stories/publishing/publishing.fixture.ts";
 import { createEdge } from "./edge.ts";
 import { buildServer } from "./http-server.ts";
 import { rawHead, sendRaw } from "./raw-request.fixture.ts";

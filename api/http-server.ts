@@ -14,12 +14,12 @@ import fastify, {
 } from "fastify";
 import type { Clock } from "../crypto/port.ts";
 import { publishBytesMax } from "../protocol/limits.ts";
-import { nearestName } from "../protocol/nearest.ts";
 import { type ProblemCode, problem } from "../protocol/problem.ts";
+import { nearestName } from "../protocol/shape.ts";
 import { refused } from "../service/answer.ts";
 import { failureAnswer } from "../service/failure.ts";
-import { NotAnswered } from "../service/receipts.ts";
 import type { RequestObserver } from "../service/request-observer.ts";
+import { NotAnswered } from "../service/retrieval/receipts.ts";
 import type { RequestTraces, Span } from "../std/tracing.ts";
 import { leaveBodyUnread } from "./body.ts";
 import type { Edge } from "./edge.ts";
@@ -35,9 +35,7 @@ import {
   type PlatformAnswers,
   takeOver,
 } from "./platform-answers.ts";
-import { send, sendProblem } from "./reply.ts";
-import { isRefused, parseQuery, pathPattern, sourceOfRequest } from "./request-parts.ts";
-import { endSpan, traced } from "./request-span.ts";
+import { isRefused, parseQuery, pathPattern, send, sendProblem, sourceOfRequest } from "./request-parts.ts";
 import type { Method, Route } from "./route.ts";
 
 declare module "fastify" {
@@ -75,7 +73,7 @@ export interface HttpDeps {
   readonly leaveMs?: number;
 }
 
-export interface Surface {
+interface Surface {
   readonly name: string;
   readonly info: OpenApiInfo;
   readonly routes: readonly Route[];
@@ -344,4 +342,42 @@ function platformCode(error: unknown): ProblemCode | null {
   const code = error instanceof Error && "code" in error ? error.code : null;
   if (typeof code !== "string" || !code.startsWith("FST_ERR_")) return null;
   return code === "FST_ERR_CTP_INVALID_MEDIA_TYPE" ? "media_type_unsupported" : "request_invalid";
+}
+
+// The span of a request: from its route to the end of its answer. It names the route, never the path, and the request id that the
+// answer and the log have.
+
+/** The route, with what it does in the span of its request, if that is recorded. */
+function traced(route: Route, { traces }: Pick<HttpDeps, "traces">, { name }: Surface): Route {
+  if (traces === undefined || traces === null) return route;
+  const about = {
+    "svc.surface": name,
+    "http.request.method": route.method,
+    "http.route": route.path,
+  };
+  return {
+    ...route,
+    handle: (request, reply) => {
+      // Several fields of this name are joined by a comma, and so are none.
+      const { traceparent } = request.headers;
+      const attributes = { ...about, "svc.request_id": request.id };
+      const span = traces.receive(`${route.method} ${route.path}`, traceparent, attributes);
+      if (span === null) return route.handle(request, reply);
+      reply.span = span;
+      return traces.tracer.within(span.traceparent, () => route.handle(request, reply));
+    },
+  };
+}
+
+function endSpan(
+  span: Span | null,
+  { status, code }: { readonly status: number; readonly code: ProblemCode | null },
+): void {
+  if (span === null) return;
+  const attributes = {
+    "http.response.status_code": status,
+    ...(code === null ? {} : { "svc.problem.code": code }),
+  };
+  // A refusal is an answer like any other; only what the service could not do is a failure.
+  span.end({ attributes, failure: status >= 500 ? (code ?? String(status)) : undefined });
 }

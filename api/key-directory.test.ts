@@ -1,10 +1,10 @@
 // Who is in the key directory: companies that chose to be, by a signed request of their own.
 
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { registerInForce } from "../node/register-in-force.fixture.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
-import type { KeyDirectory } from "../protocol/key-directory.ts";
+import type { KeyDirectory } from "../protocol/keys/key-directory.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
+import { registerInForce } from "../stories/verification/register-in-force.fixture.ts";
 import { verifyKeyDirectory } from "../verifier/service-statements.ts";
 import {
   freshNonce,

@@ -1,8 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { closeReceiptBatches } from "../actors/region/activities.ts";
 import { nativeCrypto } from "../crypto/native.ts";
-import { openBusiness, product, sealAndPublish, type TestBusiness } from "../node/publishing.fixture.ts";
 import type { OwnReceipt, UsageAnswer, UsageLine } from "../protocol/wire/receipts.ts";
+import {
+  openBusiness,
+  product,
+  sealAndPublish,
+  type TestBusiness,
+} from "../stories/publishing/publishing.fixture.ts";
 import {
   freshNonce,
   newCaller,

@@ -3,8 +3,8 @@
 
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openBusiness, type TestBusiness } from "../node/publishing.fixture.ts";
 import { problemMediaType } from "../protocol/problem.ts";
+import { openBusiness, type TestBusiness } from "../stories/publishing/publishing.fixture.ts";
 import { type RawAnswer, rawHead, sendRaw } from "./raw-request.fixture.ts";
 import { openSurfaces, send, signed, type TestSurfaces } from "./surfaces.fixture.ts";
 

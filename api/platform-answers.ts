@@ -8,7 +8,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { type Problem, type ProblemCode, problem, problemMediaType } from "../protocol/problem.ts";
-import { authorityOf } from "../service/request-head.ts";
+import { authorityOf } from "../service/authentication/authenticate.ts";
 import { addressedHost, hostFields } from "./request-parts.ts";
 
 export const headBytesMax = 32_768;

@@ -2,9 +2,8 @@
 
 import type { FastifyRequest } from "fastify";
 import { isRefused as isRefusedOutcome, type Outcome, type Refused } from "../service/answer.ts";
-import { answerDocument, type PublicDocument } from "../service/public-document.ts";
-import { send } from "./reply.ts";
-import { isRefused, parseQuery, type Query, single } from "./request-parts.ts";
+import { answerDocument, type PublicDocument } from "../service/verification/published-reads.ts";
+import { isRefused, parseQuery, type Query, send, single } from "./request-parts.ts";
 import type { AnswerDoc, Parameter, Route, RouteDoc } from "./route.ts";
 
 export type Read<N extends string> = (request: FastifyRequest, query: Query<N>) => Promise<Outcome> | Outcome;

@@ -3,9 +3,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { businessRef } from "../actors/messages/refs.ts";
 import { publishBody } from "../client/batch.ts";
-import { openBusiness, product, seal, type TestBusiness } from "../node/publishing.fixture.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
-import type { PushAttempt } from "../protocol/wire/attempts.ts";
+import type { PushAttempt } from "../protocol/wire/catalogue.ts";
+import { openBusiness, product, seal, type TestBusiness } from "../stories/publishing/publishing.fixture.ts";
 import {
   freshNonce,
   openSurfaces,

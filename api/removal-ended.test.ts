@@ -3,17 +3,16 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { businessRef } from "../actors/messages/refs.ts";
 import { publishBody } from "../client/batch.ts";
-import type { AttackNode } from "../node/attack.fixture.ts";
-import { newPerson } from "../node/hold-decisions.fixture.ts";
-import { openBusiness, product, seal, type TestBusiness } from "../node/publishing.fixture.ts";
-import { removeOver, sealRemoval } from "../node/removal.fixture.ts";
-import type { JsonObject } from "../protocol/canonical-json.ts";
-import { hashOf } from "../protocol/hash.ts";
+import { hashOf } from "../protocol/bytes.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
+import type { JsonObject } from "../protocol/json/canonical-json.ts";
 import { part } from "../protocol/rubbish.fixture.ts";
 import type { Withdrawal } from "../protocol/withdrawal.ts";
-import { createHeldDeletions } from "../service/held-deletions.ts";
-import { readPurges } from "../service/purges.ts";
+import { createHeldDeletions, readPurges } from "../service/publishing/purges.ts";
+import { newPerson } from "../stories/publishing/hold-decisions.fixture.ts";
+import { openBusiness, product, seal, type TestBusiness } from "../stories/publishing/publishing.fixture.ts";
+import { removeOver, sealRemoval } from "../stories/publishing/removal.fixture.ts";
+import type { AttackNode } from "../stories/retrieval/attack.fixture.ts";
 import { contractFetch } from "./contract.fixture.ts";
 import {
   freshNonce,

@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { businessRef } from "../actors/messages/refs.ts";
-import { openBusiness, type TestBusiness } from "../node/publishing.fixture.ts";
-import { publishAlone, removeOver, sealRemoval } from "../node/removal.fixture.ts";
+import { openBusiness, type TestBusiness } from "../stories/publishing/publishing.fixture.ts";
+import { publishAlone, removeOver, sealRemoval } from "../stories/publishing/removal.fixture.ts";
 import { openSurfaces, type TestSurfaces } from "./surfaces.fixture.ts";
 
 let surfaces: TestSurfaces;

@@ -3,17 +3,21 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { businessRef, regionRef } from "../actors/messages/refs.ts";
-import { type AttackNode, giveMandate } from "../node/attack.fixture.ts";
-import { newPerson } from "../node/hold-decisions.fixture.ts";
-import { openBusiness, type TestBusiness } from "../node/publishing.fixture.ts";
-import { publishAlone, type RemovalSealer, removeOver, sealRemoval } from "../node/removal.fixture.ts";
-import { toBase64 } from "../protocol/bytes.ts";
-import { coseKeyOf } from "../protocol/cose-key.ts";
+import { hashOf, toBase64 } from "../protocol/bytes.ts";
 import { parseEnvelope } from "../protocol/dsse.ts";
-import { hashOf } from "../protocol/hash.ts";
 import { type CollectionName, collectionNames, formatTimestamp } from "../protocol/identifiers.ts";
+import { coseKeyOf } from "../protocol/keys/jwk.ts";
 import { part } from "../protocol/rubbish.fixture.ts";
-import { sandboxKeyFacts } from "../service/sandbox-keys.ts";
+import { sandboxKeyFacts } from "../service/authentication/sandbox-grants.ts";
+import { newPerson } from "../stories/publishing/hold-decisions.fixture.ts";
+import { openBusiness, type TestBusiness } from "../stories/publishing/publishing.fixture.ts";
+import {
+  publishAlone,
+  type RemovalSealer,
+  removeOver,
+  sealRemoval,
+} from "../stories/publishing/removal.fixture.ts";
+import { type AttackNode, giveMandate } from "../stories/retrieval/attack.fixture.ts";
 
 import { type AssertionParts, makeKey, sealWithPasskey } from "../verifier/signing.fixture.ts";
 import {

@@ -3,16 +3,16 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { businessRef } from "../actors/messages/refs.ts";
 import { publishBody } from "../client/batch.ts";
-import { type AttackNode, giveMandate } from "../node/attack.fixture.ts";
-import { openBusiness, product, seal, type TestBusiness } from "../node/publishing.fixture.ts";
-import { publishAlone, removalText, removeOver, sealRemoval } from "../node/removal.fixture.ts";
+import { hashOf } from "../protocol/bytes.ts";
 import { makeEnvelope, pae, payloadTypes } from "../protocol/dsse.ts";
-import { hashOf } from "../protocol/hash.ts";
 import { type CollectionName, collectionNames, formatTimestamp } from "../protocol/identifiers.ts";
 import { part } from "../protocol/rubbish.fixture.ts";
 import { sealPayload } from "../protocol/seal.ts";
 import { withdrawalDocument } from "../protocol/withdrawal.fixture.ts";
 import type { Withdrawal } from "../protocol/withdrawal.ts";
+import { openBusiness, product, seal, type TestBusiness } from "../stories/publishing/publishing.fixture.ts";
+import { publishAlone, removalText, removeOver, sealRemoval } from "../stories/publishing/removal.fixture.ts";
+import { type AttackNode, giveMandate } from "../stories/retrieval/attack.fixture.ts";
 import {
   freshNonce,
   newCaller,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { openBusiness, product, type TestBusiness } from "../node/publishing.fixture.ts";
+import { openBusiness, product, type TestBusiness } from "../stories/publishing/publishing.fixture.ts";
 import { freshNonce, newCaller, openSurfaces, send, type TestSurfaces } from "./surfaces.fixture.ts";
 
 let surfaces: TestSurfaces;

@@ -1,10 +1,13 @@
 // Reads the parts of a request exactly as they were received.
 
 import type { IncomingMessage } from "node:http";
-import { nearestName } from "../protocol/nearest.ts";
-import { problem } from "../protocol/problem.ts";
-import { type Refused, refused } from "../service/answer.ts";
-import type { RequestHead } from "../service/request-head.ts";
+import type { FastifyReply } from "fastify";
+import Negotiator from "negotiator";
+import { joinUtf8 } from "../protocol/bytes.ts";
+import { type Problem, problem, problemMediaType } from "../protocol/problem.ts";
+import { nearestName } from "../protocol/shape.ts";
+import { type AnswerBody, type Outcome, type Refused, refused } from "../service/answer.ts";
+import type { RequestHead } from "../service/authentication/authenticate.ts";
 import { hasBody } from "./body.ts";
 import type { Edge } from "./edge.ts";
 
@@ -124,4 +127,124 @@ export function isRefused<N extends string>(query: Query<N> | Refused): query is
 /** A pattern for the request paths that a route with this path answers. */
 export function pathPattern(path: string): RegExp {
   return new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/:[a-z_]+/g, "[^/]+")}$`);
+}
+
+// Room for long answers that is used again: the pages of new memory are cleared before something is written into them, which
+// takes longer than the writing.
+//   R1. What is joined in a room is not changed before `release` is called. If it never is, the room is only not used again.
+//   R2. Kept rooms are bounded in number and size. What is longer gets memory of its own, and so does what is short: it is
+//       cheaper than a room that a slow reader keeps.
+
+export interface RoomsOptions {
+  /** The size of a room, and the length from which on one is used. */
+  readonly bytes: number;
+  readonly bytesMin: number;
+  readonly keptMax: number;
+}
+
+interface Joined {
+  readonly bytes: Uint8Array;
+  /** Bytes of memory that are in use until then. */
+  readonly heldBytes: number;
+  /** Must be called once the bytes are not needed any more, at most once. */
+  readonly release: () => void;
+}
+
+export class Rooms {
+  readonly #options: RoomsOptions;
+  readonly #free: Uint8Array[] = [];
+
+  constructor(options: RoomsOptions) {
+    this.#options = options;
+  }
+
+  /** The parts as UTF-8, one after another. */
+  join(parts: readonly (string | Uint8Array)[]): Joined {
+    let room: Uint8Array | null = null;
+    const bytes = joinUtf8(parts, (lengthMax) => {
+      const { bytesMin, bytes: most } = this.#options;
+      if (lengthMax < bytesMin || lengthMax > most) return new Uint8Array(lengthMax);
+      room = this.#free.pop() ?? new Uint8Array(most);
+      return room;
+    });
+    return { bytes, heldBytes: bytes.buffer.byteLength, release: () => this.#keep(room) };
+  }
+
+  #keep(room: Uint8Array | null): void {
+    if (room !== null && this.#free.length < this.#options.keptMax) this.#free.push(room);
+  }
+}
+
+// Sends the result of a service function: bodies verbatim, problems as RFC 9457 documents.
+
+type Headers = Readonly<Record<string, string>>;
+
+const noHeaders: Headers = Object.freeze({});
+/** A pool of twenty ads with long histories fits in. */
+const rooms = new Rooms({ bytes: 524_288, bytesMin: 65_536, keptMax: 8 });
+
+/** Sends the outcome; `headers` are added to its own. */
+export function send(reply: FastifyReply, outcome: Outcome, headers: Headers = noHeaders): FastifyReply {
+  setHeaders(reply, outcome.headers);
+  setHeaders(reply, headers);
+  if (outcome.kind === "problem") return sendProblem(reply, outcome.problem);
+  // A refusal that is replayed under its Idempotency-Key.
+  if (outcome.status >= 400) reply.header("cache-control", "no-store");
+  return sendBody(reply.code(outcome.status), outcome.body);
+}
+
+export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply {
+  // RFC 9110 §15.5.2 requires a challenge with every 401.
+  if (problem.status === 401) reply.header("www-authenticate", "Signature");
+  if (problem.retry_after_seconds !== undefined)
+    reply.header("retry-after", String(problem.retry_after_seconds));
+  reply.header("cache-control", "no-store");
+  reply.problemCode = problem.code;
+  return sendBody(
+    reply.code(problem.status).header("content-type", problemMediaType),
+    JSON.stringify(problem),
+  );
+}
+
+/** Sent as bytes: the platform adds a charset to the media type of text, and JSON has none (RFC 8259 §11). */
+function sendBody(reply: FastifyReply, body: AnswerBody): FastifyReply {
+  const { bytes, heldBytes } = joined(reply, body);
+  reply.send(bytes);
+  // What the peer's side currently has no room for.
+  const unsent = reply.raw.socket?.writableLength ?? 0;
+  if (unsent > 0) reply.server.edge.owe(reply.raw, Math.max(unsent, heldBytes));
+  return reply;
+}
+
+function joined(reply: FastifyReply, body: AnswerBody): Pick<Joined, "bytes" | "heldBytes"> {
+  if (typeof body === "string") return { bytes: Buffer.from(body), heldBytes: 0 };
+  if (body instanceof Uint8Array) return { bytes: body, heldBytes: 0 };
+  const found = rooms.join(body.parts);
+  // By then all of it was taken by the system, or the connection is gone.
+  reply.raw.on("close", found.release);
+  return found;
+}
+
+function setHeaders(reply: FastifyReply, headers: Headers): void {
+  for (const name in headers) reply.header(name, headers[name]);
+}
+
+// Content negotiation (RFC 9110 §12.5.1), for addresses that offer something else besides one JSON document: a page for
+// people, or one document per line.
+
+const json = "application/json";
+const lines = "application/x-ndjson";
+const html = "text/html; charset=utf-8";
+
+/**
+ * Whether a page is wanted rather than JSON: the caller prefers text/html, as browsers do, or names it first of the two.
+ * A caller that accepts anything gets JSON, and so does one that accepts neither.
+ */
+export function prefersHtml(accept: string): boolean {
+  return new Negotiator({ headers: { accept } }).mediaType([json, html]) === html;
+}
+
+/** Whether one JSON document per line is wanted; a caller that accepts anything gets a single document. */
+export function prefersLines(accept: string): boolean {
+  return new Negotiator({ headers: { accept } }).mediaType([json, lines]) === lines;
 }

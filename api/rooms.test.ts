@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { utf8 } from "../protocol/bytes.ts";
-import { Rooms } from "./rooms.ts";
+import { Rooms } from "./request-parts.ts";
 
 const join = (rooms: Rooms, ...parts: readonly (string | Uint8Array)[]) => rooms.join(parts);
 

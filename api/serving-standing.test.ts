@@ -3,20 +3,19 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { rowPut } from "../collections/row-change.ts";
 import { generatePrivateJwk } from "../crypto/private-jwk.ts";
-import { product, sealAndPublish, sealHosted } from "../node/publishing.fixture.ts";
-import { registerInForce } from "../node/register-in-force.fixture.ts";
 import { createSoftwarePasskey } from "../node/sandbox/sealer.ts";
-import { toBase64 } from "../protocol/bytes.ts";
-import type { JsonObject } from "../protocol/canonical-json.ts";
+import { hashOf, toBase64 } from "../protocol/bytes.ts";
 import { payloadTypes } from "../protocol/dsse.ts";
-import { hashOf } from "../protocol/hash.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
+import type { JsonObject } from "../protocol/json/canonical-json.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { sealPayload } from "../protocol/seal.ts";
-import { sandboxKeyFacts } from "../service/sandbox-keys.ts";
+import { sandboxKeyFacts } from "../service/authentication/sandbox-grants.ts";
+import { product, sealAndPublish, sealHosted } from "../stories/publishing/publishing.fixture.ts";
+import { registerInForce } from "../stories/verification/register-in-force.fixture.ts";
+import { openVerifiable, type Verifiable } from "./routes/verification.fixture.ts";
 import { type Story, storiesIn } from "./standing-story.fixture.ts";
 import { newCaller, productSearch, send, type TestCaller } from "./surfaces.fixture.ts";
-import { openVerifiable, type Verifiable } from "./verification.fixture.ts";
 
 let world: Verifiable;
 let company: TestCaller;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Signer } from "../crypto/port.ts";
 import { part } from "../protocol/rubbish.fixture.ts";
-import { SharedRoom } from "./shared-room.ts";
+import { SharedRoom } from "./edge.ts";
 import { holderOfBody } from "./signed.ts";
 
 function setUp(max: number, perOwnerMax: number) {

@@ -2,7 +2,7 @@
 // (specification, «Authentication»).
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openBusiness, type TestBusiness } from "../node/publishing.fixture.ts";
+import { openBusiness, type TestBusiness } from "../stories/publishing/publishing.fixture.ts";
 import { chunk, type RawAnswer, rawHead, sendRaw } from "./raw-request.fixture.ts";
 import { openSurfaces, signed, type TestSurfaces } from "./surfaces.fixture.ts";
 

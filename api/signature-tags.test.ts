@@ -1,8 +1,8 @@
 // The tag of a signature says what the request is for: no route takes another one than its document names.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openBusiness } from "../node/publishing.fixture.ts";
 import { type SignatureTag, signatureTags } from "../protocol/http-signature.ts";
+import { openBusiness } from "../stories/publishing/publishing.fixture.ts";
 import {
   freshNonce,
   newCaller,
@@ -34,7 +34,7 @@ const values: Readonly<Record<string, string>> = {
   push_id: `bat_${"0".repeat(24)}`,
 };
 
-/** Its key comes with the body, which is therefore judged before the signature (node/sandbox-grants.test.ts). */
+/** Its key comes with the body, which is therefore judged before the signature (stories/retrieval/sandbox-grants.test.ts). */
 const judgedByBody = "/v1/sandbox/grants";
 
 async function operationsOf(base: string) {

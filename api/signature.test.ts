@@ -1,9 +1,9 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto";
 import { createSigner, httpbis } from "http-message-signatures";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { contentDigest } from "../protocol/content-digest.ts";
-import { parsePublicJwk, thumbprint } from "../protocol/jwk.ts";
-import { issueGrant } from "../service/sandbox-grant.ts";
+import { contentDigest } from "../protocol/http-signature.ts";
+import { parsePublicJwk, thumbprint } from "../protocol/keys/jwk.ts";
+import { issueGrant } from "../service/register/sandbox-grant.ts";
 import { contractFetch } from "./contract.fixture.ts";
 import { rawHead, sendRaw } from "./raw-request.fixture.ts";
 import {

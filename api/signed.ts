@@ -7,6 +7,9 @@
 //       `nonce_reused` before anything else.
 
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { toBase64 } from "../protocol/bytes.ts";
+import { parseContentDigest } from "../protocol/http-signature.ts";
+import { idempotencyKeyPattern, requestBytesMax } from "../protocol/limits.ts";
 import { type Problem, problem } from "../protocol/problem.ts";
 import { type Outcome, type Refused, refused } from "../service/answer.ts";
 import {
@@ -19,8 +22,8 @@ import {
   forged,
   type Judged,
   judgeSignature,
-} from "../service/authenticate.ts";
-import type { MaybeLater } from "../service/register.ts";
+} from "../service/authentication/authenticate.ts";
+import type { MaybeLater } from "../service/register/register.ts";
 import {
   type BodyLimits,
   closeUnread,
@@ -31,9 +34,9 @@ import {
   readBody,
 } from "./body.ts";
 import { checkOf } from "./checks.ts";
-import { send } from "./reply.ts";
-import { isRefused, parseQuery, type Query, requestHead } from "./request-parts.ts";
-import type { Route } from "./route.ts";
+import type { HttpDeps } from "./http-server.ts";
+import { isRefused, parseQuery, type Query, requestHead, send, single } from "./request-parts.ts";
+import type { Parameter, Route } from "./route.ts";
 
 export interface SignedCall<N extends string = never> {
   readonly authenticated: Authenticated;
@@ -176,4 +179,54 @@ function isJsonOrSilent(request: FastifyRequest): boolean {
   const type = request.headers["content-type"];
   if (type === undefined || !hasBody(request.raw)) return true;
   return /^application\/(?:[a-z0-9.+-]+\+)?json\s*(?:;|$)/i.test(type);
+}
+
+// What the signed routes of the business surface have in common: whom they accept, and how a repeated request is
+// recognised.
+
+export function acceptedWith(
+  { authorities }: Pick<AcceptedCallers, "authorities">,
+  tag: "svc-push" | "svc-business-read",
+): AcceptedCallers {
+  return { authorities, tags: [tag], roles: ["integration"], bearer: false };
+}
+
+export const idempotencyKey: Parameter = {
+  name: "Idempotency-Key",
+  in: "header",
+  required: true,
+  description:
+    "Sending the same key with the same request replays the first answer for 24 hours: what was done, or a refusal that follows from the request alone (400, 413, 415 and `type_not_publishable`). Any other refusal is judged again.",
+  schema: { type: "string", pattern: idempotencyKeyPattern.source },
+};
+
+/** One form for the same digest, however the verified header spelled it. */
+export function verifiedDigest(request: FastifyRequest): string {
+  const digest = parseContentDigest(single(request.headers["content-digest"]) ?? "");
+  return digest === null ? "" : `sha-256=:${toBase64(digest)}:`;
+}
+
+// A read of the business machine surface: signed with `svc-business-read` by any live integration key.
+
+/** What every signed route of the surface needs. */
+export interface BusinessCallers {
+  readonly http: Pick<HttpDeps, "edge">;
+  readonly authentication: AuthenticationDeps;
+  /** The `@authority` values of this surface: host[:port], lower case, without a default port. */
+  readonly authorities: readonly string[];
+}
+
+export function businessRead<N extends string>(
+  { http, authentication, authorities }: BusinessCallers,
+  queryNames: readonly N[],
+  answer: (call: SignedCall<N>) => Promise<Outcome>,
+): Route["handle"] {
+  return signedHandler({
+    authentication,
+    accepted: { authorities, tags: ["svc-business-read"], roles: ["integration"], bearer: false },
+    limits: { bytesMax: requestBytesMax, edge: http.edge },
+    queryNames,
+    claimsMeanwhile: false,
+    answer,
+  });
 }

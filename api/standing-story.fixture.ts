@@ -2,13 +2,18 @@
 
 import { expect } from "vitest";
 import type { CertificateStatus } from "../actors/messages/business.ts";
-import { openBusiness, product, sealAndPublish, type TestBusiness } from "../node/publishing.fixture.ts";
-import { registerInForce } from "../node/register-in-force.fixture.ts";
-import { publishAlone, removeBy, sealRemoval } from "../node/removal.fixture.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
-import { sealText } from "../service/fetched-record.ts";
+import { sealText } from "../service/retrieval/fetched-record.ts";
+import {
+  openBusiness,
+  product,
+  sealAndPublish,
+  type TestBusiness,
+} from "../stories/publishing/publishing.fixture.ts";
+import { publishAlone, removeBy, sealRemoval } from "../stories/publishing/removal.fixture.ts";
+import { registerInForce } from "../stories/verification/register-in-force.fixture.ts";
+import type { Verifiable } from "./routes/verification.fixture.ts";
 import { type ReceivedAnswer, send } from "./surfaces.fixture.ts";
-import type { Verifiable } from "./verification.fixture.ts";
 
 /** A version, and the document that took it out of serving if there is one, as a checker holds them. */
 export interface Held {

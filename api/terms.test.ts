@@ -2,13 +2,17 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { partyFacts } from "../actors/facts.fixture.ts";
 import { businessRef } from "../actors/messages/refs.ts";
 import { nativeCrypto } from "../crypto/native.ts";
-import { sandboxTerms } from "../node/terms-file.ts";
-import { utf8 } from "../protocol/bytes.ts";
-import { hashOf } from "../protocol/hash.ts";
+import { sandboxTerms } from "../node/configuration/versioned-file.ts";
+import { hashOf, utf8 } from "../protocol/bytes.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
 import type { TermsAnswer } from "../protocol/wire/terms.ts";
-import { createAgreements } from "../service/agreements.ts";
-import { createAgreeToTerms, createReadTerms, type TermsDeps, type TermsText } from "../service/terms.ts";
+import {
+  createAgreements,
+  createAgreeToTerms,
+  createReadTerms,
+  type TermsDeps,
+  type TermsText,
+} from "../service/register/terms.ts";
 import { newCaller, openSurfaces, send, type TestCaller, type TestSurfaces } from "./surfaces.fixture.ts";
 
 const { sha256 } = nativeCrypto;

@@ -14,23 +14,23 @@ import {
 } from "@modelcontextprotocol/server";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import Negotiator from "negotiator";
-import type { JsonObject } from "../protocol/canonical-json.ts";
+import type { JsonObject } from "../protocol/json/canonical-json.ts";
+import { parseStrictJson } from "../protocol/json/strict-json.ts";
 import { verifyBytesMax } from "../protocol/limits.ts";
 import { type Problem, type ProblemCode, type ProblemExtras, problem } from "../protocol/problem.ts";
-import { parseStrictJson } from "../protocol/strict-json.ts";
-import type { AddressRate } from "../service/address-rate.ts";
 import { type Outcome, refused } from "../service/answer.ts";
-import { isObject } from "../std/is-object.ts";
+import type { AddressRate } from "../service/authentication/request-rate.ts";
+import { isObject } from "../std/json-pointer.ts";
 import { type BodyLimits, closeUnread, leaveBodyUnread } from "./body.ts";
 import { type Check, checkOf } from "./checks.ts";
 import { buildServer, type HttpDeps } from "./http-server.ts";
-import { send } from "./reply.ts";
-import { single, sourceOfRequest } from "./request-parts.ts";
+import { send, single, sourceOfRequest } from "./request-parts.ts";
 import type { Route } from "./route.ts";
 import { type PublicToolDeps, publicTools } from "./tool-server/public-tools.ts";
-import { endDoc, messageDoc } from "./tool-server/tool-docs.ts";
 import {
   createToolProtocol,
+  endDoc,
+  messageDoc,
   type ReceivedMessage,
   sessionRevisions,
   type ToolProtocol,

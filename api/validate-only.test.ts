@@ -5,8 +5,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { PushReport } from "../actors/messages/push.ts";
 import { type ActorRef, businessRef, keyRef, pushRef } from "../actors/messages/refs.ts";
 import { publishBody } from "../client/batch.ts";
-import { openBusiness, product, seal, type TestBusiness } from "../node/publishing.fixture.ts";
 import type { PublishOutcome, PushCounts } from "../protocol/wire/push.ts";
+import { openBusiness, product, seal, type TestBusiness } from "../stories/publishing/publishing.fixture.ts";
 import {
   freshNonce,
   openSurfaces,

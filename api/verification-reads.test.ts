@@ -1,19 +1,18 @@
 import { readFile } from "node:fs/promises";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { openBusiness } from "../node/publishing.fixture.ts";
-import { canonicalBytes, type JsonObject, type JsonValue } from "../protocol/canonical-json.ts";
+import { hashOf } from "../protocol/bytes.ts";
 import { payloadTypes } from "../protocol/dsse.ts";
-import { hashOf } from "../protocol/hash.ts";
 import { collectionNames, formatTimestamp } from "../protocol/identifiers.ts";
-import { projectionDocument } from "../protocol/projection/specifications.ts";
+import { canonicalBytes, type JsonObject, type JsonValue } from "../protocol/json/canonical-json.ts";
+import { projectionDocument } from "../protocol/projection/project.ts";
 import { sampleRecords } from "../protocol/records/records.fixture.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
-import { verifyBusinessKeys } from "../verifier/business-keys.ts";
+import { openBusiness } from "../stories/publishing/publishing.fixture.ts";
+import { verifyBusinessKeys, verifyKeyCustody } from "../verifier/business-keys.ts";
 import { certificateEnvelopes, verifyCertificates } from "../verifier/certificate.ts";
-import { verifyKeyCustody } from "../verifier/key-custody.ts";
+import { companyUuid, nobody, openVerifiable, type Verifiable } from "./routes/verification.fixture.ts";
 import { send } from "./surfaces.fixture.ts";
-import { companyUuid, nobody, openVerifiable, type Verifiable } from "./verification.fixture.ts";
 
 let world: Verifiable;
 

@@ -1,20 +1,19 @@
 // POST /v1/verify with the item of an ad, signed by the service's own keys.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { sealHosted } from "../node/publishing.fixture.ts";
-import { registerInForce } from "../node/register-in-force.fixture.ts";
 import { parseAiPolicy, policyBits, policyBitsText } from "../protocol/ai-policy.ts";
-import { parseBase64, utf8 } from "../protocol/bytes.ts";
-import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
-import { hashOf } from "../protocol/hash.ts";
+import { hashOf, parseBase64, utf8 } from "../protocol/bytes.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
+import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
 import { parseRecord } from "../protocol/records/parse-record.ts";
 import { openSeal } from "../protocol/seal.ts";
 import { signAdVersion } from "../protocol/sign-ad.ts";
+import { sealHosted } from "../stories/publishing/publishing.fixture.ts";
+import { registerInForce } from "../stories/verification/register-in-force.fixture.ts";
 import { adId, adItemOf, adRecord } from "../verifier/ad.fixture.ts";
 import { held } from "../verifier/scene.fixture.ts";
+import { assertReadable, openVerifiable, type Verifiable } from "./routes/verification.fixture.ts";
 import { type ReceivedAnswer, send } from "./surfaces.fixture.ts";
-import { assertReadable, openVerifiable, type Verifiable } from "./verification.fixture.ts";
 
 let world: Verifiable;
 let item: JsonObject;

@@ -5,14 +5,20 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { publishBody } from "../client/batch.ts";
 import { parseSigningKey, type SigningKey } from "../client/signing-key.ts";
 import { generatePrivateJwk } from "../crypto/private-jwk.ts";
-import { openBusiness, product, publish, seal, sealAndPublish } from "../node/publishing.fixture.ts";
-import { registerInForce } from "../node/register-in-force.fixture.ts";
-import { removeBy, sealRemoval } from "../node/removal.fixture.ts";
 import { parseBase64, toBase64 } from "../protocol/bytes.ts";
-import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
-import { exactMember } from "../protocol/exact-member.ts";
+import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
+import { exactMember } from "../protocol/json/strict-json.ts";
+import {
+  openBusiness,
+  product,
+  publish,
+  seal,
+  sealAndPublish,
+} from "../stories/publishing/publishing.fixture.ts";
+import { removeBy, sealRemoval } from "../stories/publishing/removal.fixture.ts";
+import { registerInForce } from "../stories/verification/register-in-force.fixture.ts";
+import { assertReadable, openVerifiable, type Verifiable } from "./routes/verification.fixture.ts";
 import { send } from "./surfaces.fixture.ts";
-import { assertReadable, openVerifiable, type Verifiable } from "./verification.fixture.ts";
 
 let world: Verifiable;
 let other: { readonly record: Uint8Array; readonly seal: JsonObject };

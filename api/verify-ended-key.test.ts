@@ -1,9 +1,17 @@
 // POST /v1/verify for seals by keys that were revoked or declared compromised: anyone who had the key could write
-// `sealed_at`, so only what the service received before the key ended is valid (R1 to R3 of service/seal-receipt.ts).
+// `sealed_at`, so only what the service received before the key ended is valid (R1 to R3 of service/verification/verify-evidence.ts).
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { publishBody } from "../client/batch.ts";
 import { nativeCrypto } from "../crypto/native.ts";
+import { actionNames, aiPolicyBytes, blockedNames, useNames } from "../protocol/ai-policy.ts";
+import { toBase64 } from "../protocol/bytes.ts";
+import type { Envelope } from "../protocol/dsse.ts";
+import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
+import { publishRecord } from "../service/publishing/publish-record.ts";
+import { createStandings } from "../service/register/standing.ts";
+import { createVerify, type VerifyDeps } from "../service/verification/verify.ts";
+import { StoreError } from "../storage/actor-store.ts";
 import {
   jsonOf,
   openBusiness,
@@ -14,16 +22,8 @@ import {
   seal,
   sealHosted,
   type TestBusiness,
-} from "../node/publishing.fixture.ts";
-import { registerInForce } from "../node/register-in-force.fixture.ts";
-import { actionNames, aiPolicyBytes, blockedNames, useNames } from "../protocol/ai-policy.ts";
-import { toBase64 } from "../protocol/bytes.ts";
-import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
-import type { Envelope } from "../protocol/dsse.ts";
-import { publishRecord } from "../service/publish-record.ts";
-import { createStandings } from "../service/standing.ts";
-import { createVerify, type VerifyDeps } from "../service/verify.ts";
-import { StoreError } from "../storage/actor-store.ts";
+} from "../stories/publishing/publishing.fixture.ts";
+import { registerInForce } from "../stories/verification/register-in-force.fixture.ts";
 
 let node: PublishingNode;
 let businesses = 0;

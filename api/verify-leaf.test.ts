@@ -1,10 +1,17 @@
 // POST /v1/verify for a pushed record with its seal and nothing else: what the service knows about the leaf
-// distinguishes altered bytes from a wrong path, and nothing else is revealed (L1 to L3 of service/sealed-leaf.ts).
+// distinguishes altered bytes from a wrong path, and nothing else is revealed (L1 to L3 of service/verification/verify-sections.ts).
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pushRef } from "../actors/messages/refs.ts";
 import { publishBody } from "../client/batch.ts";
 import { nativeCrypto } from "../crypto/native.ts";
+import { toBase64, toHex } from "../protocol/bytes.ts";
+import type { Envelope } from "../protocol/dsse.ts";
+import type { JsonObject } from "../protocol/json/canonical-json.ts";
+import { buildTree, leafHash } from "../protocol/merkle.ts";
+import { createStandings } from "../service/register/standing.ts";
+import { createVerify, type VerifyDeps } from "../service/verification/verify.ts";
+import { StoreError } from "../storage/actor-store.ts";
 import {
   jsonOf,
   openBusiness,
@@ -14,14 +21,7 @@ import {
   publish,
   seal,
   type TestBusiness,
-} from "../node/publishing.fixture.ts";
-import { toBase64, toHex } from "../protocol/bytes.ts";
-import type { JsonObject } from "../protocol/canonical-json.ts";
-import type { Envelope } from "../protocol/dsse.ts";
-import { buildTree, leafHash } from "../protocol/merkle.ts";
-import { createStandings } from "../service/standing.ts";
-import { createVerify, type VerifyDeps } from "../service/verify.ts";
-import { StoreError } from "../storage/actor-store.ts";
+} from "../stories/publishing/publishing.fixture.ts";
 
 let node: PublishingNode;
 let business: TestBusiness;

@@ -5,20 +5,19 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { ListedMandate } from "../actors/messages/business.ts";
-import { createSigner } from "../crypto/file-signer.ts";
-import { generatePrivateJwk } from "../crypto/private-jwk.ts";
-import { jsonOf, openBusiness, product, sealAndPublish } from "../node/publishing.fixture.ts";
+import { createSigner, generatePrivateJwk } from "../crypto/private-jwk.ts";
 import { toBase64 } from "../protocol/bytes.ts";
-import type { JsonValue } from "../protocol/canonical-json.ts";
 import { payloadTypes } from "../protocol/dsse.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
+import type { JsonValue } from "../protocol/json/canonical-json.ts";
 import { type MandateScope, mandatePayload } from "../protocol/mandate.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
-import { sealText } from "../service/fetched-record.ts";
-import { sealContext } from "../service/seal-context.ts";
-import { signEnvelope } from "../service/sign-envelope.ts";
+import { sealContext } from "../service/publishing/seal-context.ts";
+import { signEnvelope } from "../service/register/service-keys.ts";
+import { sealText } from "../service/retrieval/fetched-record.ts";
+import { jsonOf, openBusiness, product, sealAndPublish } from "../stories/publishing/publishing.fixture.ts";
+import { openVerifiable, type Verifiable } from "./routes/verification.fixture.ts";
 import { send } from "./surfaces.fixture.ts";
-import { openVerifiable, type Verifiable } from "./verification.fixture.ts";
 
 let world: Verifiable;
 beforeAll(async () => {

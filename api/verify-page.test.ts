@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { product, sealAndPublish } from "../node/publishing.fixture.ts";
-import { removeBy, sealRemoval } from "../node/removal.fixture.ts";
 import { utf8 } from "../protocol/bytes.ts";
-import { exactMember } from "../protocol/exact-member.ts";
+import { exactMember } from "../protocol/json/strict-json.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
+import { product, sealAndPublish } from "../stories/publishing/publishing.fixture.ts";
+import { removeBy, sealRemoval } from "../stories/publishing/removal.fixture.ts";
 import { verifyPage } from "../verifier/service-statements.ts";
+import { openVerifiable, type Verifiable } from "./routes/verification.fixture.ts";
 import type { ReceivedAnswer } from "./surfaces.fixture.ts";
-import { openVerifiable, type Verifiable } from "./verification.fixture.ts";
 
 let world: Verifiable;
 

@@ -1,8 +1,14 @@
-// POST /v1/verify on a node that has not yet heard of what was registered a moment ago (V3 of service/verify.ts).
+// POST /v1/verify on a node that has not yet heard of what was registered a moment ago (V3 of service/verification/verify.ts).
 
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { publishBody } from "../client/batch.ts";
 import { nativeCrypto } from "../crypto/native.ts";
+import { actionNames, aiPolicyBytes, blockedNames, useNames } from "../protocol/ai-policy.ts";
+import { toBase64 } from "../protocol/bytes.ts";
+import type { JsonObject } from "../protocol/json/canonical-json.ts";
+import { createRegister } from "../service/register/register.ts";
+import { createStandings } from "../service/register/standing.ts";
+import { createVerify, type Verify } from "../service/verification/verify.ts";
 import {
   jsonOf,
   openBusiness,
@@ -12,13 +18,7 @@ import {
   publish,
   seal,
   sealHosted,
-} from "../node/publishing.fixture.ts";
-import { actionNames, aiPolicyBytes, blockedNames, useNames } from "../protocol/ai-policy.ts";
-import { toBase64 } from "../protocol/bytes.ts";
-import type { JsonObject } from "../protocol/canonical-json.ts";
-import { createRegister } from "../service/register.ts";
-import { createStandings } from "../service/standing.ts";
-import { createVerify, type Verify } from "../service/verify.ts";
+} from "../stories/publishing/publishing.fixture.ts";
 
 let node: PublishingNode;
 

@@ -1,19 +1,18 @@
 // What the verify page says of a record that its business withdrew or deleted: the sealed document, its seal and its time.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { product, sealAndPublish } from "../node/publishing.fixture.ts";
-import { registerInForce } from "../node/register-in-force.fixture.ts";
-import { removeBy, sealRemoval } from "../node/removal.fixture.ts";
-import { parseBase64, toBase64 } from "../protocol/bytes.ts";
-import { hashOf } from "../protocol/hash.ts";
+import { hashOf, parseBase64, toBase64 } from "../protocol/bytes.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { openSeal } from "../protocol/seal.ts";
-import { createStandings } from "../service/standing.ts";
-import { createVerifyPage } from "../service/verify-page.ts";
+import { createStandings } from "../service/register/standing.ts";
+import { createVerifyPage } from "../service/verification/verify-page.ts";
 import { StoreError } from "../storage/actor-store.ts";
+import { product, sealAndPublish } from "../stories/publishing/publishing.fixture.ts";
+import { removeBy, sealRemoval } from "../stories/publishing/removal.fixture.ts";
+import { registerInForce } from "../stories/verification/register-in-force.fixture.ts";
+import { assertReadable, openVerifiable, type Verifiable } from "./routes/verification.fixture.ts";
 import { send } from "./surfaces.fixture.ts";
-import { assertReadable, openVerifiable, type Verifiable } from "./verification.fixture.ts";
 
 let world: Verifiable;
 let seq = 1;

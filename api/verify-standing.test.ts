@@ -1,17 +1,16 @@
 // What does not stand any more (verifier/standing.ts): the page of a record and POST /v1/verify say the same of it at any moment (VP1 of
-// service/verify-page.ts), and it is served nowhere.
+// service/verification/verify-page.ts), and it is served nowhere.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pushRef } from "../actors/messages/refs.ts";
-import { jsonOf, product, sealAndPublish } from "../node/publishing.fixture.ts";
-import { registerInForce } from "../node/register-in-force.fixture.ts";
-import { publishAlone } from "../node/removal.fixture.ts";
-import { toBase64 } from "../protocol/bytes.ts";
-import { hashOf } from "../protocol/hash.ts";
+import { hashOf, toBase64 } from "../protocol/bytes.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
+import { jsonOf, product, sealAndPublish } from "../stories/publishing/publishing.fixture.ts";
+import { publishAlone } from "../stories/publishing/removal.fixture.ts";
+import { registerInForce } from "../stories/verification/register-in-force.fixture.ts";
+import { openVerifiable, type Verifiable } from "./routes/verification.fixture.ts";
 import { type Story, storiesIn } from "./standing-story.fixture.ts";
 import { type ReceivedAnswer, send } from "./surfaces.fixture.ts";
-import { openVerifiable, type Verifiable } from "./verification.fixture.ts";
 
 let world: Verifiable;
 

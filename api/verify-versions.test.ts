@@ -3,15 +3,15 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { nativeCrypto } from "../crypto/native.ts";
-import { product, sealAndPublish, sealHosted } from "../node/publishing.fixture.ts";
 import { parseBase64, toBase64 } from "../protocol/bytes.ts";
-import { canonicalBytes, type JsonObject, type JsonValue } from "../protocol/canonical-json.ts";
+import { canonicalBytes, type JsonObject, type JsonValue } from "../protocol/json/canonical-json.ts";
 import { sampleRecords } from "../protocol/records/records.fixture.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
-import { sealText } from "../service/fetched-record.ts";
-import { publishRecord } from "../service/publish-record.ts";
+import { publishRecord } from "../service/publishing/publish-record.ts";
+import { sealText } from "../service/retrieval/fetched-record.ts";
+import { product, sealAndPublish, sealHosted } from "../stories/publishing/publishing.fixture.ts";
+import { assertReadable, openVerifiable, type Verifiable } from "./routes/verification.fixture.ts";
 import { type ReceivedAnswer, send } from "./surfaces.fixture.ts";
-import { assertReadable, openVerifiable, type Verifiable } from "./verification.fixture.ts";
 
 /** Everything that is served of one version. */
 interface Version {

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseSigningKey } from "../client/signing-key.ts";
 import { generatePrivateJwk } from "../crypto/private-jwk.ts";
-import { product, seal, sealHosted } from "../node/publishing.fixture.ts";
 import { actionNames, aiPolicyBytes, blockedNames, useNames } from "../protocol/ai-policy.ts";
 import { parseBase64, toBase64 } from "../protocol/bytes.ts";
-import type { JsonObject } from "../protocol/canonical-json.ts";
 import { payloadTypes } from "../protocol/dsse.ts";
-import { exactMember } from "../protocol/exact-member.ts";
+import type { JsonObject } from "../protocol/json/canonical-json.ts";
+import { exactMember } from "../protocol/json/strict-json.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
+import { product, seal, sealHosted } from "../stories/publishing/publishing.fixture.ts";
 import { verifyStatement } from "../verifier/service-statements.ts";
+import { assertReadable, openVerifiable, type Verifiable } from "./routes/verification.fixture.ts";
 import { type ReceivedAnswer, send } from "./surfaces.fixture.ts";
-import { assertReadable, openVerifiable, type Verifiable } from "./verification.fixture.ts";
 
 let world: Verifiable;
 

@@ -2,11 +2,16 @@
 
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { publishBody } from "../client/batch.ts";
-import { type AttackNode, giveMandate } from "../node/attack.fixture.ts";
-import { openBusiness, product, seal, type TestBusiness } from "../node/publishing.fixture.ts";
-import { publishAlone, removalText, type SealedRemoval, sealRemoval } from "../node/removal.fixture.ts";
 import { withdrawalsMax } from "../protocol/limits.ts";
 import { part } from "../protocol/rubbish.fixture.ts";
+import { openBusiness, product, seal, type TestBusiness } from "../stories/publishing/publishing.fixture.ts";
+import {
+  publishAlone,
+  removalText,
+  type SealedRemoval,
+  sealRemoval,
+} from "../stories/publishing/removal.fixture.ts";
+import { type AttackNode, giveMandate } from "../stories/retrieval/attack.fixture.ts";
 import {
   freshNonce,
   newCaller,

@@ -2,7 +2,7 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import { send } from "../api/surfaces.fixture.ts";
-import { newAdvertiser } from "../node/ads.fixture.ts";
+import { newAdvertiser } from "../stories/ads/ads.fixture.ts";
 import { running } from "./serve.ts";
 import { inLanes } from "./work.ts";
 

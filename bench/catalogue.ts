@@ -3,11 +3,10 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { toRowQuery } from "../collections/row-query.ts";
-import { parseSearchRequest } from "../collections/search-request.ts";
+import { parseSearchRequest, toRowQuery } from "../collections/search-request.ts";
 import { stoneShop } from "../node/sandbox/businesses.ts";
 import { diamondProduct, parseStones, type Stone } from "../node/sandbox/diamonds.ts";
-import { canonicalBytes, type JsonValue } from "../protocol/canonical-json.ts";
+import { canonicalBytes, type JsonValue } from "../protocol/json/canonical-json.ts";
 import type { RowQuery } from "../storage/row-index.ts";
 import type { RequestPlan } from "./requests.ts";
 

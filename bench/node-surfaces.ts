@@ -6,13 +6,13 @@ import { buffer } from "node:stream/consumers";
 import { pino } from "pino";
 import { ledgerRef } from "../actors/messages/refs.ts";
 import { createToolSessions, toolSessionLimits } from "../api/tool-server/tool-sessions.ts";
-import { publicReadsOf } from "../node/public-reads.ts";
-import { buildSurfaces } from "../node/surfaces.ts";
+import { publicReadsOf } from "../node/composition/public-reads.ts";
+import { buildSurfaces } from "../node/composition/surfaces.ts";
 import { liveTimingDefault } from "../ops/live.ts";
 import type { PriceList } from "../protocol/price-list.ts";
 import type { VerifyRequest } from "../protocol/wire/verify.ts";
-import { type Allowance, createAllowance } from "../service/allowance.ts";
 import { bodyText } from "../service/answer.ts";
+import { type Allowance, createAllowance } from "../service/money/allowance.ts";
 import { running } from "./serve.ts";
 import { heldBytes } from "./work.ts";
 

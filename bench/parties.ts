@@ -1,11 +1,10 @@
 // Businesses and AI companies of the benchmark. A node knows one from its first request, whose grant introduces it.
 
-import { createSigner } from "../crypto/file-signer.ts";
 import { FileKeyStore } from "../crypto/key-store.ts";
-import { generatePrivateJwk, type PrivateJwk } from "../crypto/private-jwk.ts";
+import { createSigner, generatePrivateJwk, type PrivateJwk } from "../crypto/private-jwk.ts";
 import type { Sandbox, SandboxKey } from "../node/sandbox/sandbox-file.ts";
 import type { SealContext } from "../protocol/wire/push.ts";
-import { issueGrant, type SandboxGrant } from "../service/sandbox-grant.ts";
+import { issueGrant, type SandboxGrant } from "../service/register/sandbox-grant.ts";
 import { ask, type Caller, callerOf } from "./requests.ts";
 
 /** A party with its key and the grant that introduces it, in a form that another process can be given. */

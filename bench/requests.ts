@@ -3,9 +3,8 @@
 
 import { randomBytes } from "node:crypto";
 import { signRequest } from "../client/sign-request.ts";
-import { createSigner } from "../crypto/file-signer.ts";
 import type { Signer } from "../crypto/port.ts";
-import type { PrivateJwk } from "../crypto/private-jwk.ts";
+import { createSigner, type PrivateJwk } from "../crypto/private-jwk.ts";
 import { parseBase64 } from "../protocol/bytes.ts";
 import { pae, payloadTypes } from "../protocol/dsse.ts";
 import { type SignatureTag, signatureBase } from "../protocol/http-signature.ts";

@@ -3,9 +3,9 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import { pushRef } from "../actors/messages/refs.ts";
-import { boundHeapGrowth } from "../node/heap-growth.ts";
-import { type RunningNode, startNode } from "../node/start.ts";
-import type { JsonValue } from "../protocol/canonical-json.ts";
+import { type RunningNode, startNode } from "../node/composition/start.ts";
+import { boundHeapGrowth } from "../node/keeping/heap-growth.ts";
+import type { JsonValue } from "../protocol/json/canonical-json.ts";
 import type { RecordHead, RecordVersion } from "../storage/record-store.ts";
 
 /** The benchmark measures how much a node can do, not how much it lets one caller request. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Random } from "../sim/kernel/random.ts";
 import { testSeed } from "../tools/test-seed.ts";
-import { type CostPair, medianInterval, pairsMin, slowdownOf, spreadOf } from "./slowdown.ts";
+import { type CostPair, medianInterval, pairsMin, slowdownOf, spreadOf } from "./against.ts";
 
 const seed = testSeed(process.env);
 const trials = 4_000;

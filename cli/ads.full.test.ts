@@ -3,7 +3,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { adRecord, campaignRecord } from "../node/ads.fixture.ts";
+import { adRecord, campaignRecord } from "../stories/ads/ads.fixture.ts";
 import { type RunningSandbox, startSandbox } from "./running-sandbox.fixture.ts";
 
 let sandbox: RunningSandbox;

@@ -1,10 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { type Command, noArguments, onlyArgument, parseArguments } from "./command.ts";
-import { exitCodes, UsageError } from "./exit-codes.ts";
-import { commandHelp } from "./help.ts";
-import { push } from "./push.ts";
-import { search, searchRequest } from "./search.ts";
-import { parseWhere } from "./where.ts";
+import { type Command, exitCodes, noArguments, onlyArgument, parseArguments, UsageError } from "./command.ts";
+import { commandHelp } from "./main.ts";
+import { push } from "./publishing/push.ts";
+import { parseWhere, search, searchRequest } from "./search.ts";
 
 const command: Command = {
   name: "try",

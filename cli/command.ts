@@ -1,7 +1,6 @@
 // What a command of the program is, and how its arguments are parsed.
 
 import { parseArgs } from "node:util";
-import { type ExitCode, UsageError } from "./exit-codes.ts";
 import type { Terminal } from "./terminal.ts";
 
 export interface OptionSpec {
@@ -135,4 +134,30 @@ export function noArguments(args: Arguments, command: Pick<Command, "name">): vo
   const [first] = args.positionals;
   if (first !== undefined)
     throw new UsageError(`${JSON.stringify(first)} is not expected. See: svc help ${command.name}`);
+}
+
+// The program's exit codes. Documented in docs/svc.md.
+
+export const exitCodes = {
+  done: 0,
+  /** The answer was negative: invalid evidence, no such record, rejected or held records. */
+  negative: 1,
+  /** The arguments are wrong, or a file cannot be read as what it should be. Nothing was sent. */
+  usage: 2,
+  /** The service refused the request. */
+  refused: 3,
+  /** The service is unreachable or asks for a later retry; the same command may be run again. */
+  unavailable: 4,
+  /** Ctrl-C (128 + SIGINT), by convention. */
+  interrupted: 130,
+} as const;
+
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
+
+/** Ends the command with `usage`: the message says what is wrong and what would be accepted. */
+export class UsageError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "UsageError";
+  }
 }

@@ -1,7 +1,6 @@
 // What every act in the terminal asks for: who and why, and a yes.
 
-import type { Arguments, Command, CommandContext } from "./command.ts";
-import { UsageError } from "./exit-codes.ts";
+import { type Arguments, type Command, type CommandContext, UsageError } from "./command.ts";
 
 /** The text of an option that the command cannot do without. Throws {@link UsageError}. */
 export function requiredText(args: Arguments, name: string, command: Pick<Command, "name">): string {

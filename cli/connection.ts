@@ -7,8 +7,7 @@ import { dirname, join, resolve } from "node:path";
 import { createSvcClient, type SvcClient, type SvcClientOptions } from "../client/service-client.ts";
 import { parseSigningKey, type SigningKey } from "../client/signing-key.ts";
 import type { Sandbox, SandboxKey } from "../node/sandbox/sandbox-file.ts";
-import type { Arguments, CommandContext, OptionSpecs } from "./command.ts";
-import { UsageError } from "./exit-codes.ts";
+import { type Arguments, type CommandContext, type OptionSpecs, UsageError } from "./command.ts";
 import { recordingKey } from "./own-seals.ts";
 
 export const defaultHome = ".svc";

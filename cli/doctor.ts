@@ -3,9 +3,16 @@
 import { resolve } from "node:path";
 import { parseEnv } from "node:util";
 import type { Finding } from "../node/doctor/examine.ts";
-import { type Arguments, type Command, type CommandContext, noArguments } from "./command.ts";
+import {
+  type Arguments,
+  type Command,
+  type CommandContext,
+  type ExitCode,
+  exitCodes,
+  noArguments,
+  UsageError,
+} from "./command.ts";
 import { readText } from "./connection.ts";
-import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
 
 export const doctor: Command = {
   name: "doctor",

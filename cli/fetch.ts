@@ -2,14 +2,21 @@
 
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { forms, ofForm } from "../client/answer-form.ts";
+import { forms, ofForm } from "../client/business-client.ts";
 import { SvcProblemError } from "../client/errors.ts";
 import { collectEvidence } from "../client/evidence.ts";
 import { collectProofs, ProofsMissingError } from "../client/proofs.ts";
 import type { RecordAnswer } from "../client/service-client.ts";
-import { type Arguments, type Command, type CommandContext, onlyArgument } from "./command.ts";
+import {
+  type Arguments,
+  type Command,
+  type CommandContext,
+  type ExitCode,
+  exitCodes,
+  onlyArgument,
+  UsageError,
+} from "./command.ts";
 import { type Connection, connect, connectionOptions } from "./connection.ts";
-import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
 import { type Terminal, visible } from "./terminal.ts";
 
 /** A receipt is in the log two minutes after it was given, at the latest, where nothing is in the way. */

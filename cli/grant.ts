@@ -10,7 +10,15 @@ import {
   type SandboxGrantAnswer,
 } from "../client/sandbox-grant.ts";
 import { generatePrivateJwk, parseSigningKey, type SigningKey } from "../client/signing-key.ts";
-import { type Arguments, type Command, type CommandContext, noArguments } from "./command.ts";
+import {
+  type Arguments,
+  type Command,
+  type CommandContext,
+  type ExitCode,
+  exitCodes,
+  noArguments,
+  UsageError,
+} from "./command.ts";
 import {
   type Config,
   homeOf,
@@ -20,10 +28,8 @@ import {
   type OwnerConfig,
   readText,
 } from "./connection.ts";
-import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
-import { algorithmOf } from "./keygen.ts";
+import { algorithmOf, writePrivate } from "./keygen.ts";
 import { giveOwner, ownerFileOf, sameOwner } from "./owner.ts";
-import { writePrivate } from "./private-file.ts";
 import { visible } from "./terminal.ts";
 
 const roles = { business: "integration", "ai-company": "retrieval" } as const satisfies Record<

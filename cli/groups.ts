@@ -2,8 +2,15 @@
 // which group a company is in. For operators, who act for both.
 
 import { jsonOption } from "./business-options.ts";
-import { type Arguments, type Command, type CommandContext, onlyArgument } from "./command.ts";
-import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
+import {
+  type Arguments,
+  type Command,
+  type CommandContext,
+  type ExitCode,
+  exitCodes,
+  onlyArgument,
+  UsageError,
+} from "./command.ts";
 import { connectOps, opsOptions } from "./ops-connection.ts";
 import { visible } from "./terminal.ts";
 

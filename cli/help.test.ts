@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { programHelp } from "./help.ts";
-import { holdCommands } from "./hold.ts";
 import { logAudit } from "./log-audit.ts";
+import { programHelp } from "./main.ts";
+import { holdCommands } from "./publishing/hold.ts";
 import { search } from "./search.ts";
 
 it("the help of the program names every command, by itself or by its group", () => {

@@ -1,10 +1,17 @@
 // `svc keygen`: creates a key pair for signing requests. The private half stays in the file; the public half is registered.
 
+import { open } from "node:fs/promises";
 import { resolve } from "node:path";
 import { generatePrivateJwk, parseSigningKey } from "../client/signing-key.ts";
-import { type Arguments, type Command, type CommandContext, noArguments } from "./command.ts";
-import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
-import { writePrivate } from "./private-file.ts";
+import {
+  type Arguments,
+  type Command,
+  type CommandContext,
+  type ExitCode,
+  exitCodes,
+  noArguments,
+  UsageError,
+} from "./command.ts";
 
 export const keygen: Command = {
   name: "keygen",
@@ -38,4 +45,18 @@ export function algorithmOf(args: Arguments): "Ed25519" | "ES256" {
   const alg = args.text("alg") ?? "Ed25519";
   if (alg === "Ed25519" || alg === "ES256") return alg;
   throw new UsageError(`--alg is ${JSON.stringify(alg)}; use Ed25519 or ES256.`);
+}
+
+// Files that only their owner can read, and that never overwrite an existing one.
+
+/** Throws {@link UsageError} where a file of that name exists. */
+export async function writePrivate(path: string, text: string): Promise<void> {
+  try {
+    await using file = await open(path, "wx", 0o600);
+    await file.writeFile(text);
+    await file.sync();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw new UsageError((error as Error).message);
+    throw new UsageError(`${path} exists and is not overwritten. Choose another name.`);
+  }
 }

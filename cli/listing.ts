@@ -1,8 +1,7 @@
 // What the commands that list something share: a table, or each item as JSON, up to a limit.
 
-import type { Arguments } from "./command.ts";
-import { type ExitCode, exitCodes } from "./exit-codes.ts";
-import { number } from "./push-progress.ts";
+import { type Arguments, type ExitCode, exitCodes } from "./command.ts";
+import { number } from "./publishing/push-progress.ts";
 import { formatTable, type Terminal } from "./terminal.ts";
 
 export interface Listing<T> {

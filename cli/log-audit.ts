@@ -2,22 +2,118 @@
 
 import { resolve } from "node:path";
 import { SvcConnectionError } from "../client/errors.ts";
-import { type AuditedLog, auditLog } from "../client/log-audit.ts";
 import {
+  type AuditedEntry,
+  type AuditedLog,
+  accountOfEntries,
   anchoredLog,
+  auditLog,
   formatAuditState,
+  type OwnActs,
   parseAuditState,
   parseServedPolicy,
   portablePrimitives,
-} from "../client/log-audit-state.ts";
-import { httpLog, LogFault } from "../client/log-reader.ts";
+} from "../client/log-audit.ts";
+import { httpLog, LogFault, type ReadLog } from "../client/log-reader.ts";
+import { custodyLeaves } from "../client/proofs.ts";
+import { parseSigningKey } from "../client/signing-key.ts";
 import { readFileIfThere, replaceFile } from "../crypto/durable-file.ts";
-import { type Arguments, type Command, type CommandContext, noArguments } from "./command.ts";
-import { homeOf, loadSandbox, readText } from "./connection.ts";
-import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
-import { accountOf, type LogAccount, withCustody } from "./log-account.ts";
-import { openFindings, say } from "./log-findings.ts";
+import {
+  type Arguments,
+  type Command,
+  type CommandContext,
+  type ExitCode,
+  exitCodes,
+  noArguments,
+  UsageError,
+} from "./command.ts";
+import { homeOf, loadConfig, loadKey, loadSandbox, readText } from "./connection.ts";
+import { leavesIn, ownSeals } from "./own-seals.ts";
+import { loadOwner } from "./owner.ts";
 import { visible } from "./terminal.ts";
+
+// What an audit found in a business's name, and how it is said.
+
+/** Entries of each kind that an audit lists; so many that a longer list is read from the log itself. */
+const listedMax = 10_000;
+
+/** Told where an entry is in a business's name of which its files know nothing. Documented in docs/log.md. */
+export const unaccountedCode = "entries_unaccounted";
+
+interface Listed {
+  readonly entries: AuditedEntry[];
+  /** How many more there are. */
+  more: number;
+}
+
+export interface LogFindings {
+  readonly listed: Listed;
+  /** Kept apart, so that no number of other entries hides one that nobody accounts for. */
+  readonly unaccounted: Listed;
+  readonly toLookAt: Listed;
+  readonly isAccounting: boolean;
+  onEntry(entry: AuditedEntry): void;
+}
+
+function openFindings({ businessUuid, own }: LogAccount): LogFindings {
+  const account = own === null ? null : accountOfEntries(own);
+  const [listed, unaccounted, toLookAt] = [empty(), empty(), empty()];
+  return {
+    ...{ listed, unaccounted, toLookAt, isAccounting: account !== null },
+    onEntry: (entry) => {
+      if (entry.subject !== businessUuid) return;
+      list(listed, entry);
+      const standing = account?.(entry);
+      if (standing === "unaccounted") list(unaccounted, entry);
+      if (standing === "to_look_at") list(toLookAt, entry);
+    },
+  };
+}
+
+function empty(): Listed {
+  return { entries: [], more: 0 };
+}
+
+function list(into: Listed, entry: AuditedEntry): void {
+  if (into.entries.length < listedMax) into.entries.push(entry);
+  else into.more += 1;
+}
+
+function say(
+  args: Arguments,
+  { terminal }: CommandContext,
+  { from, size, found }: { readonly from: number; readonly size: number; readonly found: LogFindings },
+): void {
+  const { listed, unaccounted, toLookAt, isAccounting } = found;
+  const isClean = unaccounted.entries.length === 0;
+  if (args.flag("json")) {
+    const accounted = {
+      ...{ ...(isClean ? {} : { code: unaccountedCode }) },
+      ...{ unaccounted: unaccounted.entries, unaccounted_more: unaccounted.more },
+      ...{ to_look_at: toLookAt.entries, to_look_at_more: toLookAt.more },
+    };
+    const base = { valid: true, from, size, entries: listed.entries, more: listed.more };
+    terminal.print(JSON.stringify(isAccounting ? { ...base, ...accounted } : base));
+    return;
+  }
+  const lineOf = ({ index, leaf_type, leaf }: AuditedEntry): string => `${index}  ${leaf_type}  ${leaf}`;
+  const rest = (more: number): void => void (more > 0 && terminal.print(`and ${more} more`));
+  for (const entry of listed.entries) terminal.print(lineOf(entry));
+  rest(listed.more);
+  for (const entry of toLookAt.entries)
+    terminal.print(`To be looked at, since no file here foretells it: ${lineOf(entry)}`);
+  rest(toLookAt.more);
+  for (const entry of unaccounted.entries) terminal.print(terminal.bad(`! ${lineOf(entry)}: ${why(entry)}`));
+  rest(unaccounted.more);
+  if (!isClean) terminal.print(terminal.bad(`${unaccountedCode}: not by the files that were named.`));
+  terminal.print(terminal.good(`The log is whole and continues, from entry ${from} to its size ${size}.`));
+}
+
+function why({ leaf_type }: AuditedEntry): string {
+  return leaf_type === "key_event"
+    ? "a key that no configuration has, or a custody statement"
+    : "a seal that was not made here";
+}
 
 const intervalDefault = 60;
 const retryMaxMs = 60_000;
@@ -179,4 +275,69 @@ async function chosenLog(args: Arguments, context: CommandContext, account: LogA
   const log = anchoredLog(anchors, keySet);
   if (typeof log === "string") throw new UsageError(log);
   return { url, log };
+}
+
+// Whose entries `svc log audit` lists, and what the business can account for: the keys of its configurations, the seals that this
+// program made with the home folder, and the leaves that a person looked at.
+
+interface LogAccount {
+  readonly businessUuid: string | null;
+  /** The verification host that the configurations name. */
+  readonly url: string | null;
+  /** Null without a configuration: then nothing is known of what the business did. */
+  readonly own: OwnActs | null;
+}
+
+/** Throws {@link UsageError} for configurations that are not of one business. */
+async function accountOf(args: Arguments, context: CommandContext): Promise<LogAccount> {
+  const named = args.text("business");
+  const files = args.texts("config");
+  if (files.length === 0) {
+    if (args.texts("leaves").length > 0) throw new UsageError("--leaves goes with --config FILE.");
+    return { businessUuid: named, url: null, own: null };
+  }
+  const read = await Promise.all(files.map((file) => accountIn(file, context)));
+  const owned = read.flatMap(({ businessUuid }) => businessUuid ?? []);
+  const businessUuid = named ?? owned[0] ?? null;
+  if (businessUuid === null)
+    throw new UsageError(
+      "The configuration does not say of which business it is. Name it with --business UUID.",
+    );
+  const other = read.findIndex((each) => each.businessUuid !== null && each.businessUuid !== businessUuid);
+  if (other >= 0) throw new UsageError(`${files[other]} is not of the business ${businessUuid}.`);
+  const seals = await ownSeals(homeOf(args, context));
+  const lists = await Promise.all(args.texts("leaves").map((file) => readText(resolve(context.cwd, file))));
+  return {
+    businessUuid,
+    url: read.find((each) => each.url !== null)?.url ?? null,
+    own: {
+      businessUuid,
+      keyIds: read.flatMap(({ keyIds }) => keyIds),
+      leaves: new Set([...seals, ...lists.flatMap(leavesIn)]),
+    },
+  };
+}
+
+/** The account with the custody statements about the business's keys, which the service publishes. */
+async function withCustody(account: LogAccount, log: Pick<ReadLog, "keyCustody">): Promise<LogAccount> {
+  const { own } = account;
+  if (own === null) return account;
+  const custody = custodyLeaves(await log.keyCustody(own.businessUuid), own);
+  return {
+    ...account,
+    own: { ...own, leaves: new Set([...own.leaves, ...custody.own]), hosted: new Set(custody.hosted) },
+  };
+}
+
+async function accountIn(file: string, context: CommandContext) {
+  const path = resolve(context.cwd, file);
+  const config = await loadConfig(path);
+  const key = await parseSigningKey(await loadKey(config, path, context));
+  if (!key.ok) throw new UsageError(`The private key of ${file} cannot be used: ${key.detail}`);
+  const owner = config.owner === undefined ? null : await loadOwner(file, context);
+  return {
+    businessUuid: owner?.businessUuid ?? null,
+    url: config.public_base_url ?? null,
+    keyIds: [key.value.keyId, ...(owner === null ? [] : [owner.keyId])],
+  };
 }

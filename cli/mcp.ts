@@ -1,9 +1,15 @@
 // `svc mcp`: the local tool server for assistants (Model Context Protocol).
 
 import { readFile } from "node:fs/promises";
-import { type Arguments, type Command, type CommandContext, noArguments } from "./command.ts";
+import {
+  type Arguments,
+  type Command,
+  type CommandContext,
+  type ExitCode,
+  exitCodes,
+  noArguments,
+} from "./command.ts";
 import { homeOf } from "./connection.ts";
-import { type ExitCode, exitCodes } from "./exit-codes.ts";
 
 export const mcp: Command = {
   name: "mcp",

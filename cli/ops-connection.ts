@@ -3,11 +3,10 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { neverSent, SvcConnectionError, SvcProblemError } from "../client/errors.ts";
-import { isLoopback, opsTokenFile, opsUrlFile } from "../node/ops-config.ts";
-import { isObject } from "../std/is-object.ts";
-import type { Arguments, CommandContext, OptionSpecs } from "./command.ts";
+import { isLoopback, opsTokenFile, opsUrlFile } from "../node/configuration/http-config.ts";
+import { isObject } from "../std/json-pointer.ts";
+import { type Arguments, type CommandContext, type OptionSpecs, UsageError } from "./command.ts";
 import { defaultHome, homeOf, readText } from "./connection.ts";
-import { UsageError } from "./exit-codes.ts";
 
 export const opsOptions = {
   home: { type: "string", value: "DIR", help: `the node's home folder (default ${defaultHome})` },

@@ -1,12 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { SvcConnectionError, SvcProblemError } from "../client/errors.ts";
-import type { PushEvent } from "../client/push-event.ts";
+import type { PushEvent } from "../client/push-run.ts";
 import { JoinRefused } from "../cluster/admission.ts";
-import { exitCodes, UsageError } from "./exit-codes.ts";
-import { failureOf } from "./failure.ts";
-import { unknownCommand } from "./help.ts";
-import { formatFaults, shownFaults } from "./push-faults.ts";
-import { createPushProgress } from "./push-progress.ts";
+import { exitCodes, UsageError } from "./command.ts";
+import { failureOf, unknownCommand } from "./main.ts";
+import { formatFaults, shownFaults } from "./publishing/push-faults.ts";
+import { createPushProgress } from "./publishing/push-progress.ts";
 import { createTerminal, cut, formatTable, visible } from "./terminal.ts";
 
 function capture(isTTY: boolean, columns: number) {

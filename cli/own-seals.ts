@@ -4,7 +4,7 @@
 
 import { appendFile, mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { leafOfSeal, leafOfSigned } from "../client/own-leaves.ts";
+import { leafOfSeal, leafOfSigned } from "../client/proofs.ts";
 import type { PushState } from "../client/push-state.ts";
 import type { SigningKey } from "../client/signing-key.ts";
 import { readFileIfThere } from "../crypto/durable-file.ts";

@@ -4,11 +4,9 @@
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { askForOwnedBusiness, type GrantAsker, type SandboxGrantAnswer } from "../client/sandbox-grant.ts";
 import { generatePrivateJwk, parseSigningKey } from "../client/signing-key.ts";
-import { ownersPasskey } from "../node/sandbox/decide-hold.ts";
-import type { Sealer } from "../node/sandbox/sealer.ts";
-import type { CommandContext } from "./command.ts";
+import { ownersPasskey, type Sealer } from "../node/sandbox/sealer.ts";
+import { type CommandContext, UsageError } from "./command.ts";
 import { loadConfig, type OwnerConfig, parseJson, readText } from "./connection.ts";
-import { UsageError } from "./exit-codes.ts";
 
 /** The owner's file beside the configuration `out`. */
 export function ownerFileOf(out: string): string {

@@ -1,8 +1,15 @@
 // `svc purges`: which purges of deleted records are late and why, and the proofs of a business's purges.
 
 import { jsonOption } from "./business-options.ts";
-import { type Arguments, type Command, type CommandContext, onlyArgument } from "./command.ts";
-import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
+import {
+  type Arguments,
+  type Command,
+  type CommandContext,
+  type ExitCode,
+  exitCodes,
+  onlyArgument,
+  UsageError,
+} from "./command.ts";
 import { printList } from "./listing.ts";
 import { connectOps, type OpsConnection, opsOptions } from "./ops-connection.ts";
 import { visible } from "./terminal.ts";

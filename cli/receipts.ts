@@ -5,13 +5,20 @@ import { resolve } from "node:path";
 import { SvcProblemError } from "../client/errors.ts";
 import { ownReceipts } from "../client/pages.ts";
 import { checkReceipt, type PresentedReceipt, readPresented } from "../client/receipt-check.ts";
-import type { JsonValue } from "../client/record-bytes.ts";
+import type { JsonValue } from "../client/record-set.ts";
 import type { OwnReceipt, ReceiptsAnswer, SvcClient } from "../client/service-client.ts";
-import { type Arguments, type Command, type CommandContext, onlyArgument } from "./command.ts";
+import {
+  type Arguments,
+  type Command,
+  type CommandContext,
+  type ExitCode,
+  exitCodes,
+  onlyArgument,
+  UsageError,
+} from "./command.ts";
 import { type Connection, connect, connectionOptions, parseJson, readText } from "./connection.ts";
-import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
 import { listLimitMax, printList } from "./listing.ts";
-import { number } from "./push-progress.ts";
+import { number } from "./publishing/push-progress.ts";
 import type { Terminal } from "./terminal.ts";
 import { loadAnchors, readBytes, showReport } from "./verify.ts";
 

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { imageOf } from "../node/images/images.fixture.ts";
 import { sampleBusiness } from "../node/sandbox/businesses.ts";
-import { domainChallenge } from "../protocol/domain-control.ts";
-import { hashOf } from "../protocol/hash.ts";
+import { hashOf } from "../protocol/bytes.ts";
+import { domainChallenge } from "../protocol/keys/certificate.ts";
 import { type RunningSandbox, startSandbox } from "./running-sandbox.fixture.ts";
 
 let sandbox: RunningSandbox;

@@ -1,9 +1,15 @@
 // `svc revoke`: revokes a key, a mandate, a certificate or a sandbox grant in every region, at any time. It first shows what
 // will be revoked, and asks for confirmation.
 
-import type { Arguments, Command, CommandContext } from "./command.ts";
+import {
+  type Arguments,
+  type Command,
+  type CommandContext,
+  type ExitCode,
+  exitCodes,
+  UsageError,
+} from "./command.ts";
 import { isConfirmed, requiredText } from "./confirmation.ts";
-import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
 import { connectOps, type OpsConnection, opsOptions } from "./ops-connection.ts";
 import type { Terminal } from "./terminal.ts";
 

@@ -1,9 +1,15 @@
 // `svc start`: runs one node with everything in it, on the embedded default. In the sandbox it comes with samples.
 
 import { resolve } from "node:path";
-import { type Arguments, type Command, type CommandContext, noArguments } from "./command.ts";
+import {
+  type Arguments,
+  type Command,
+  type CommandContext,
+  type ExitCode,
+  exitCodes,
+  noArguments,
+} from "./command.ts";
 import { defaultHome } from "./connection.ts";
-import { type ExitCode, exitCodes } from "./exit-codes.ts";
 
 const portBaseMax = 65_531;
 
@@ -34,10 +40,10 @@ async function runStart(args: Arguments, context: CommandContext): Promise<ExitC
   const home = args.text("home");
   const portBase = args.integer("port-base", { min: 0, max: portBaseMax, fallback: -1 });
   // Loaded only here: every other command starts without a node's code.
-  const { boundHeapGrowth } = await import("../node/heap-growth.ts");
+  const { boundHeapGrowth } = await import("../node/keeping/heap-growth.ts");
   boundHeapGrowth();
   const [{ startNode }, { tourLines }] = await Promise.all([
-    import("../node/start.ts"),
+    import("../node/composition/start.ts"),
     import("../node/sandbox/tour.ts"),
   ]);
   const node = await startNode({

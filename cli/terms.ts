@@ -1,8 +1,15 @@
 // `svc terms`: the terms of AI companies. `svc terms agree`: agreeing to a version of them.
 
-import type { Arguments, Command, CommandContext } from "./command.ts";
+import {
+  type Arguments,
+  type Command,
+  type CommandContext,
+  type ExitCode,
+  exitCodes,
+  noArguments,
+  UsageError,
+} from "./command.ts";
 import { connect, connectionOptions } from "./connection.ts";
-import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
 import { formatTable, visible } from "./terminal.ts";
 
 const options = {
@@ -75,4 +82,42 @@ function queryOf(positionals: readonly string[]): { readonly version?: number } 
   if (version === undefined) return {};
   if (!/^[1-9][0-9]{0,6}$/.test(version)) throw new UsageError("VERSION is the number of a version.");
   return { version: Number(version) };
+}
+
+// `svc entitlement`: the signed statement that an AI company may use the service, for others to check.
+
+export const entitlement: Command = {
+  name: "entitlement",
+  usage: "",
+  summary: "get the entitlement of your AI company, which others can check",
+  details: [
+    "It needs an agreement to the terms in force (svc terms agree), and is valid for 24 hours at most.",
+    "Save it with --json; svc verify FILE --key-set FILE checks it offline.",
+  ],
+  options: {
+    json: { type: "boolean", help: "print the service's answer exactly as it came" },
+    company: { type: "string", value: "N|UUID", help: "AI company of the sandbox that asks (default 1)" },
+    ...connectionOptions,
+  },
+  run: runEntitlement,
+};
+
+async function runEntitlement(args: Arguments, context: CommandContext): Promise<ExitCode> {
+  noArguments(args, entitlement);
+  const { client } = await connect("ai_company", args, context);
+  const { body, text } = await client.entitlement();
+  const { terminal } = context;
+  if (args.flag("json")) {
+    terminal.write(`${text}\n`);
+    return exitCodes.done;
+  }
+  const { terms, billing } = body;
+  terminal.print(`Company  ${visible(body.legal_name)}, ${body.ai_company_uuid}`);
+  terminal.print(`Valid    from ${body.valid_from} until ${body.valid_until}`);
+  terminal.print(
+    `Terms    ${terms === null ? "none" : `version ${terms.version}, agreed at ${terms.agreed_at}`}`,
+  );
+  terminal.print(`Billing  ${billing}`);
+  for (const keyId of body.key_ids) terminal.print(`Key      ${keyId}`);
+  return exitCodes.done;
 }

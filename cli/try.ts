@@ -2,9 +2,16 @@
 
 import { isAsNamed, refusals, untried } from "../node/sandbox/refusals/refusals.ts";
 import { openTrial } from "../node/sandbox/refusals/trial.ts";
-import { type Arguments, type Command, type CommandContext, onlyArgument } from "./command.ts";
+import {
+  type Arguments,
+  type Command,
+  type CommandContext,
+  type ExitCode,
+  exitCodes,
+  onlyArgument,
+  UsageError,
+} from "./command.ts";
 import { homeOf, loadSandbox } from "./connection.ts";
-import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
 import { visible } from "./terminal.ts";
 
 export const tryCommand: Command = {

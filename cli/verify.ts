@@ -14,9 +14,16 @@ import {
   verifyEvidenceFile,
   verifyStatementFile,
 } from "../client/evidence.ts";
-import { type Arguments, type Command, type CommandContext, onlyArgument } from "./command.ts";
+import {
+  type Arguments,
+  type Command,
+  type CommandContext,
+  type ExitCode,
+  exitCodes,
+  onlyArgument,
+  UsageError,
+} from "./command.ts";
 import { homeOf, loadSandbox, readText } from "./connection.ts";
-import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
 import { type Terminal, visible } from "./terminal.ts";
 
 export const verify: Command = {

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
-import { sha256 } from "../protocol/hash.ts";
+import { sha256 } from "../protocol/bytes.ts";
 import { verifierKeyOf } from "../protocol/log/note.ts";
 import { SignedLog } from "../protocol/log/signed-log.fixture.ts";
 import { root } from "../tools/process.ts";

@@ -1,8 +1,14 @@
 // `svc witness`: runs a witness of transparency logs.
 
 import { resolve } from "node:path";
-import { type Arguments, type Command, type CommandContext, noArguments } from "./command.ts";
-import { type ExitCode, exitCodes } from "./exit-codes.ts";
+import {
+  type Arguments,
+  type Command,
+  type CommandContext,
+  type ExitCode,
+  exitCodes,
+  noArguments,
+} from "./command.ts";
 
 const portMax = 65_535;
 

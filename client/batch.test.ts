@@ -2,10 +2,10 @@ import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { parseBase64 } from "../protocol/bytes.ts";
 import { pae } from "../protocol/dsse.ts";
-import { algorithmOf } from "../protocol/jwk.ts";
+import { algorithmOf } from "../protocol/keys/jwk.ts";
+import { verifySignature } from "../protocol/keys/signatures.ts";
 import { publishBytesMax } from "../protocol/limits.ts";
 import { openBatchSeal } from "../protocol/seal.ts";
-import { verifySignature } from "../protocol/signatures.ts";
 import { planBatches, publishBody, recordsRoot, requestLimits, sealBatch } from "./batch.ts";
 import { generatePrivateJwk, parseSigningKey } from "./signing-key.ts";
 

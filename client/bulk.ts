@@ -2,9 +2,8 @@
 // «B. Business machine API»).
 
 import type { Envelope } from "../protocol/dsse.ts";
-import type { BulkUpload, UploadedFile } from "../protocol/wire/bulk.ts";
+import type { BulkUpload, FileValidation, UploadedFile } from "../protocol/wire/bulk.ts";
 import type { PushStatus } from "../protocol/wire/push.ts";
-import type { FileValidation } from "../protocol/wire/validation.ts";
 import { SvcProblemError } from "./errors.ts";
 import type { JsonAnswer } from "./json-answer.ts";
 import { type Patience, retryUntil } from "./retry-until.ts";

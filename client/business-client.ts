@@ -3,26 +3,27 @@
 
 import { toBase64, toHex } from "../protocol/bytes.ts";
 import type { Envelope } from "../protocol/dsse.ts";
-import { exactMember } from "../protocol/exact-member.ts";
 import { type CollectionName, collectionNames } from "../protocol/identifiers.ts";
 import { type ImageMediaType, imageMediaTypes, imageTypeOf } from "../protocol/image-type.ts";
+import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
+import { exactMember } from "../protocol/json/strict-json.ts";
 import { imageBytesMax } from "../protocol/limits.ts";
 import { either, type Shape } from "../protocol/shape.ts";
-import { adImage } from "../protocol/wire/ad-images.ts";
 import {
   type AdAnswer,
   adAnswer,
+  adImage,
   type CampaignAnswer,
   campaignAnswer,
+  poolAnswer,
   type RemovedAdAnswer,
   removedAdAnswer,
 } from "../protocol/wire/ad-requests.ts";
 import { dailyAnalytics, demand, whoIsAsking } from "../protocol/wire/analytics.ts";
-import { attemptsPage } from "../protocol/wire/attempts.ts";
-import { bulkUpload, uploadedFile } from "../protocol/wire/bulk.ts";
-import { cataloguePage, catalogueRecord } from "../protocol/wire/catalogue.ts";
-import { domainsAnswer } from "../protocol/wire/domains.ts";
+import { bulkUpload, fileValidation, uploadedFile, validationOutcome } from "../protocol/wire/bulk.ts";
+import { attemptsPage, cataloguePage, catalogueRecord } from "../protocol/wire/catalogue.ts";
 import {
+  domainsAnswer,
   heldPushes,
   type InlineOutcome,
   inlineOutcome,
@@ -32,8 +33,8 @@ import {
   sealContext,
 } from "../protocol/wire/push.ts";
 import { removalAnswer, withdrawalsAnswer } from "../protocol/wire/removal.ts";
-import { fileValidation, validationOutcome } from "../protocol/wire/validation.ts";
-import { formed } from "./answer-form.ts";
+import { fetchedRecord, searchAnswer } from "../protocol/wire/retrieval.ts";
+import { isObject } from "../std/json-pointer.ts";
 import type { BulkClient } from "./bulk.ts";
 import type {
   AdImage,
@@ -50,7 +51,7 @@ import type {
   WithdrawalsAnswer,
 } from "./business-answers.ts";
 import { SvcProblemError } from "./errors.ts";
-import { type JsonAnswer, jsonBody, unexpectedAnswer } from "./json-answer.ts";
+import { type JsonAnswer, jsonAnswer, jsonBody, type TextAnswer, unexpectedAnswer } from "./json-answer.ts";
 import type { RequestToSend, Sender } from "./sender.ts";
 
 /** The types of records. */
@@ -329,4 +330,53 @@ function notAnImage(): SvcProblemError {
 /** What the service would refuse is not sent. */
 function refusedHere(status: number, code: string, detail: string): SvcProblemError {
   return new SvcProblemError({ status, code, detail, retryAfterSeconds: null, problem: {} });
+}
+
+// Whether an answer has the form that its reader relies on. An answer may have more members than this release knows, and values that it
+// does not know, so only what is there is looked at: members that must be present, and the kinds of their values.
+
+/** Of the answers that the client passes on as they came. */
+export const forms = { search: searchAnswer, record: fetchedRecord, pool: poolAnswer } as const;
+
+/** The answer as JSON of this form. Throws {@link SvcProblemError} for another one. */
+export function formed<T>(shape: Shape<T>, answer: TextAnswer): JsonAnswer<T> {
+  return ofForm(shape, jsonAnswer<T>(answer));
+}
+
+/** The answer itself, which was parsed before. Throws {@link SvcProblemError} for one of another form. */
+export function ofForm<T>(shape: Shape<T>, answer: JsonAnswer<T>): JsonAnswer<T> {
+  if (hasForm(shape.schema, answer.body as JsonValue)) return answer;
+  throw unexpectedAnswer(
+    answer.status,
+    "The answer does not have the form that this request is answered in.",
+  );
+}
+
+function hasForm(schema: JsonObject, value: JsonValue | undefined): boolean {
+  if (value === undefined) return false;
+  const { allOf, anyOf, type, properties = {}, additionalProperties: others, required = [], items } = schema;
+  if (Array.isArray(allOf)) return allOf.every((each) => hasForm(each as JsonObject, value));
+  if (Array.isArray(anyOf)) return anyOf.some((each) => hasForm(each as JsonObject, value));
+  if (typeof type === "string" && !isOfType(type, value)) return false;
+  if (Array.isArray(value))
+    return !isObject(items) || value.every((item) => hasForm(items as JsonObject, item as JsonValue));
+  if (!isObject(value)) return true;
+  if (
+    isObject(others) &&
+    !Object.values(value).every((each) => hasForm(others as JsonObject, each as JsonValue))
+  )
+    return false;
+  const members = Object.entries(properties as Readonly<Record<string, JsonObject>>);
+  return members.every(([name, each]) =>
+    Object.hasOwn(value, name)
+      ? hasForm(each, value[name] as JsonValue)
+      : !(required as readonly string[]).includes(name),
+  );
+}
+
+function isOfType(type: string, value: JsonValue): boolean {
+  if (type === "array") return Array.isArray(value);
+  if (type === "object") return isObject(value);
+  if (type === "null") return value === null;
+  return typeof value === (type === "integer" ? "number" : type);
 }

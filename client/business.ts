@@ -15,16 +15,12 @@ import type {
   WhoIsAsking,
 } from "./business-answers.ts";
 import type { AnalyticsQuery, AttemptsQuery, CatalogueQuery, DemandQuery } from "./business-client.ts";
-import { memoryJournal } from "./file-journal.ts";
 import { catalogueEntries, heldPushes, pushAttempts, pushResults, watchPush } from "./pages.ts";
-import type { PushEvent } from "./push-event.ts";
 import { type PushPlan, planPush } from "./push-plan.ts";
-import { runPush } from "./push-run.ts";
-import type { PushJournal, PushState } from "./push-state.ts";
-import { type JsonValue, recordBytes } from "./record-bytes.ts";
-import { type RecordSet, recordSet } from "./record-set.ts";
-import { isRecordIdText } from "./removal.ts";
-import { removeRecords } from "./removal-run.ts";
+import { type PushEvent, runPush } from "./push-run.ts";
+import { memoryJournal, type PushJournal, type PushState } from "./push-state.ts";
+import { type JsonValue, type RecordSet, recordBytes, recordSet } from "./record-set.ts";
+import { isRecordIdText, removeRecords } from "./removal.ts";
 import { type Patience, retryUntil } from "./retry-until.ts";
 import type { SenderOptions } from "./sender.ts";
 import { createSvcClient, type PublishOutcome, type PushStatus, type SvcClient } from "./service-client.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { joinCountries } from "./country-feeds.ts";
-import { type JsonValue, recordBytes } from "./record-bytes.ts";
+import { type JsonValue, recordBytes } from "./record-set.ts";
 
 function product(country: string, amount: string, members: Readonly<Record<string, JsonValue>> = {}) {
   return recordBytes({

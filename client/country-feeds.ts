@@ -6,10 +6,10 @@
 //   J4. Every other member must be the same in all feeds that have it; a product of which one differs is left out.
 
 import { parseUtf8 } from "../protocol/bytes.ts";
-import { canonicalize, type JsonValue } from "../protocol/canonical-json.ts";
-import { isObject } from "../std/is-object.ts";
+import { canonicalize, type JsonValue } from "../protocol/json/canonical-json.ts";
+import { isObject } from "../std/json-pointer.ts";
 import { type FeedNote, note } from "./feeds/feed-item.ts";
-import { recordBytes } from "./record-bytes.ts";
+import { recordBytes } from "./record-set.ts";
 
 /** Null bytes for a product that is left out; the notes say why. */
 export interface JoinedRecord {

@@ -80,3 +80,7 @@ export function neverSent(error: unknown): boolean {
   }
   return false;
 }
+
+// The nearest name to a wrong one, as the service suggests it.
+
+export { nearestName } from "../protocol/shape.ts";

@@ -1,19 +1,19 @@
 // Evidence files: a fetched record with everything needed to verify it offline (format `svc-evidence/1`), and their
 // verification against anchors chosen by the verifying side.
 
-import { type Anchors, parseAnchors } from "../protocol/anchors.ts";
 import { utf8 } from "../protocol/bytes.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
+import { parseStrictJson } from "../protocol/json/strict-json.ts";
+import { type Anchors, parseAnchors } from "../protocol/keys/anchors.ts";
 import { ok, type Result, refuse } from "../protocol/result.ts";
-import { parseStrictJson } from "../protocol/strict-json.ts";
-import { isObject } from "../std/is-object.ts";
+import { isObject } from "../std/json-pointer.ts";
 import { type EvidenceTexts, evidenceText } from "../verifier/evidence.ts";
-import { checkOf, type Report, reportOf } from "../verifier/report.ts";
+import { checkOf, type Report, reportOf } from "../verifier/members.ts";
 import { statedAnswer, verifyStatedAnswer } from "../verifier/stated-answer.ts";
 import { createVerifier, verifyEvidence } from "../verifier/verifier.ts";
 import type { RecordAnswer, SvcClient } from "./service-client.ts";
 
-export type { Check, Report } from "../verifier/report.ts";
+export type { Check, Report } from "../verifier/members.ts";
 
 /** Reads what the verification surface publishes about a fetched record and combines all of it into one text. */
 export async function collectEvidence(

@@ -59,11 +59,9 @@ export {
 } from "./feeds/feed-item.ts";
 export { type FeedMapping, feedMappingSchema, parseFeedMapping } from "./feeds/feed-mapping.ts";
 export { type Feed, type FeedFormat, type FeedOptions, feedFormats, readFeed } from "./feeds/read-feed.ts";
-export { fileJournal, memoryJournal } from "./file-journal.ts";
 export { catalogueEntries, heldPushes, ownReceipts, pushAttempts, pushResults, watchPush } from "./pages.ts";
 export { productFaults } from "./product-check.ts";
 export { collectProofs, type ProofsCaller, ProofsMissingError } from "./proofs.ts";
-export type { PushDeps, PushEvent } from "./push-event.ts";
 export {
   decideWithdrawal,
   type LiveProduct,
@@ -71,18 +69,18 @@ export {
   planPush,
   type RemovalLimit,
 } from "./push-plan.ts";
+export type { PushDeps, PushEvent } from "./push-run.ts";
 export { PushMismatchError, runPush } from "./push-run.ts";
 export type { BatchResult, BatchState, PushJournal, PushState } from "./push-state.ts";
+export { fileJournal, memoryJournal } from "./push-state.ts";
 export {
   checkReceipt,
   type PresentedReceipt,
   type ReceiptCheckOptions,
   readPresented,
 } from "./receipt-check.ts";
-export { type JsonValue, recordBytes } from "./record-bytes.ts";
-export { type RecordSet, recordSet, selectRecords } from "./record-set.ts";
-export { type RemovalFacts, type SealedRemoval, sealRemoval } from "./removal.ts";
-export { removeRecords } from "./removal-run.ts";
+export { type JsonValue, type RecordSet, recordBytes, recordSet, selectRecords } from "./record-set.ts";
+export { type RemovalFacts, removeRecords, type SealedRemoval, sealRemoval } from "./removal.ts";
 export { type Patience, retryUntil } from "./retry-until.ts";
 export type { Fetch, SenderOptions } from "./sender.ts";
 export {
@@ -111,6 +109,6 @@ export {
   type RequestParts,
   type Signer,
   type SignerOptions,
-} from "./signer.ts";
+} from "./sign-request.ts";
 export { generatePrivateJwk, type SigningKey } from "./signing-key.ts";
 export { type Validation, validateRecords } from "./validate-run.ts";

@@ -1,8 +1,7 @@
 import { expect, it } from "vitest";
-import { utf8 } from "../protocol/bytes.ts";
-import { formatHash, sha256 } from "../protocol/hash.ts";
+import { formatHash, sha256, utf8 } from "../protocol/bytes.ts";
 import { certificateEntry, custodyEntry, keyAddedEntry, sealEntry } from "../protocol/log/leaves.ts";
-import { accountOfEntries } from "./log-account.ts";
+import { accountOfEntries } from "./log-audit.ts";
 
 const [mine, other] = ["11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"];
 const [leaf, known] = ["text", "known"].map((text) => formatHash(sha256(utf8(text)))) as [string, string];

@@ -3,16 +3,20 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { utf8 } from "../protocol/bytes.ts";
-import { formatHash, sha256 } from "../protocol/hash.ts";
+import { formatHash, sha256, utf8 } from "../protocol/bytes.ts";
 import type { WitnessPolicy } from "../protocol/log/cosignatures.ts";
-import { entryBytes, formatBundle, type LogEntry } from "../protocol/log/entries.ts";
+import { entryBytes, formatBundle, type LogEntry } from "../protocol/log/leaves.ts";
 import { formatCheckpoint, formatNote, logMessage, logSignature, parseNote } from "../protocol/log/note.ts";
 import { cosign, noteKey } from "../protocol/log/signed-log.fixture.ts";
 import { extendTree, parseTilePath } from "../protocol/log/tiles.ts";
 import { buildTree, consistencyPath, leafHash } from "../protocol/merkle.ts";
-import { type AuditState, auditLog } from "./log-audit.ts";
-import { formatAuditState, parseAuditState, portablePrimitives } from "./log-audit-state.ts";
+import {
+  type AuditState,
+  auditLog,
+  formatAuditState,
+  parseAuditState,
+  portablePrimitives,
+} from "./log-audit.ts";
 import { httpLog } from "./log-reader.ts";
 
 const origin = "log.test/audited";

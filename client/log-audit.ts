@@ -6,10 +6,20 @@
 // 3. What is kept is the right edge of the tree: at most 255 hashes for each of its levels, however large the tree is.
 // 4. The state that is returned is of a tree all of whose entries were seen; an audit that is refused leaves no state.
 
-import { equalBytes } from "../protocol/bytes.ts";
-import { parseHash, type Sha256 } from "../protocol/hash.ts";
-import { judgeCosignatures, type WitnessPolicy } from "../protocol/log/cosignatures.ts";
-import { type LogEntry, parseBundle, parseEntry } from "../protocol/log/entries.ts";
+import {
+  equalBytes,
+  parseBase64,
+  parseHash,
+  type Sha256,
+  sha256,
+  toBase64,
+  utf8,
+} from "../protocol/bytes.ts";
+import { parseStrictJson } from "../protocol/json/strict-json.ts";
+import { parseAnchors } from "../protocol/keys/anchors.ts";
+import { verifySignature } from "../protocol/keys/signatures.ts";
+import { judgeCosignatures, parseWitnessPolicy, type WitnessPolicy } from "../protocol/log/cosignatures.ts";
+import { keyAddedEntry, type LogEntry, parseBundle, parseEntry } from "../protocol/log/leaves.ts";
 import {
   type Checkpoint,
   isSignedBy,
@@ -29,6 +39,8 @@ import {
   widthInTree,
 } from "../protocol/log/tiles.ts";
 import { leafHash, verifyConsistency } from "../protocol/merkle.ts";
+import { logKeys } from "../verifier/log.ts";
+import { verifyKeySet } from "../verifier/trust.ts";
 import { LogFault, type ReadLog } from "./log-reader.ts";
 
 /** Whose log it is, and who may sign for it. */
@@ -244,4 +256,80 @@ async function readBundle(
     if (first + at >= from) onEntry({ ...entry, index: first + at });
   }
   return hashes.slice(from - first);
+}
+
+// How far a log was audited, as a text that is kept in a file; and whose log it is, by pinned anchors.
+
+/** What verifies a log's signatures. */
+export const portablePrimitives = { verify: verifySignature, sha256 };
+
+export function formatAuditState({ checkpoint, edge }: AuditState): string {
+  return `${JSON.stringify({ version: 1, checkpoint, edge: edge.map(toBase64) })}\n`;
+}
+
+/** Throws {@link LogFault} for a text that is not of {@link formatAuditState}. */
+export function parseAuditState(text: string): AuditState {
+  const parsed = parseStrictJson(utf8(text));
+  const { version, checkpoint, edge } = (parsed.ok ? (parsed.value ?? {}) : {}) as Record<string, unknown>;
+  const tiles = Array.isArray(edge) ? edge.map((each) => parseBase64(String(each))) : [null];
+  const whole = tiles.filter((each) => each !== null);
+  if (version !== 1 || typeof checkpoint !== "string" || whole.length !== tiles.length)
+    throw new LogFault("state_invalid", "The file is not the state of an audit.");
+  return { checkpoint, edge: whole };
+}
+
+/** The log that anchors name, with its keys in a key set that leads to them; a text says why there is none. */
+export function anchoredLog(
+  anchorsText: string,
+  keySetText: string,
+): { readonly origin: string; readonly keys: readonly NoteKey[] } | string {
+  const read = parseStrictJson(utf8(anchorsText));
+  const anchors = read.ok ? parseAnchors(read.value) : read;
+  if (!anchors.ok) return `The anchors are not anchors: ${anchors.detail}`;
+  const keySet = parseStrictJson(utf8(keySetText));
+  const trust = keySet.ok ? verifyKeySet(anchors.value, keySet.value, portablePrimitives) : keySet;
+  if (!trust.ok) return `The key set does not lead to the anchors: ${trust.detail}`;
+  return { origin: anchors.value.log.origin, keys: logKeys(trust.value) };
+}
+
+/** The policy that `GET /v1/log/witnesses` answers; null for another text. */
+export function parseServedPolicy(text: string): WitnessPolicy | null {
+  const read = parseStrictJson(utf8(text));
+  const { quorum, witnesses } = (read.ok ? (read.value ?? {}) : {}) as Record<string, unknown>;
+  if (typeof quorum !== "number" || !Array.isArray(witnesses)) return null;
+  const keys = witnesses.map((each: { readonly key?: unknown } | null) => String(each?.key));
+  return parseWitnessPolicy({ keys, quorum }, sha256);
+}
+
+// What a business can account for of the entries in its name: the registrations of its own keys, and the seals that it made. What
+// else is there lets somebody else act as the business, or is something that it forgot: the log makes it visible.
+
+export interface OwnActs {
+  readonly businessUuid: string;
+  readonly keyIds: readonly string[];
+  /** Leaves of its seals, and of whatever else was looked at and found to be its own. */
+  readonly leaves: ReadonlySet<string>;
+  /** Leaves about keys that the service says it holds for the business. */
+  readonly hosted?: ReadonlySet<string>;
+}
+
+/**
+ * `to_look_at`: a certificate or a key that the service holds, which no file of the business foretells. `unaccounted`: a seal that it did
+ * not make, or a `key_event` of none of its keys: the log has only a hash, so a custody statement that is not among its leaves is one too.
+ */
+export type Standing = "other" | "accounted" | "to_look_at" | "unaccounted";
+
+export function accountOfEntries({
+  businessUuid,
+  keyIds,
+  leaves,
+  hosted,
+}: OwnActs): (entry: LogEntry) => Standing {
+  const keys = new Set(keyIds.map((keyId) => keyAddedEntry(businessUuid, keyId, sha256).leaf));
+  return ({ subject, leaf_type, leaf }) => {
+    if (subject !== businessUuid) return "other";
+    if (leaves.has(leaf) || (leaf_type === "key_event" && keys.has(leaf))) return "accounted";
+    if (leaf_type === "key_event" && hosted?.has(leaf)) return "to_look_at";
+    return leaf_type === "certificate" ? "to_look_at" : "unaccounted";
+  };
 }

@@ -2,7 +2,7 @@
 // come in time, and nobody is followed to another address.
 
 import { parseUtf8 } from "../protocol/bytes.ts";
-import { beginningOfBundle } from "../protocol/log/entries.ts";
+import { beginningOfBundle } from "../protocol/log/leaves.ts";
 import { noteBytesMax } from "../protocol/log/note.ts";
 import { entriesPath, type TileId, tilePath, tileWidth } from "../protocol/log/tiles.ts";
 import { SvcConnectionError } from "./errors.ts";

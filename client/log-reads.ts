@@ -5,8 +5,8 @@ import {
   inclusionAnswer,
   type LogWitnessesAnswer,
   witnessesAnswer,
-} from "../protocol/wire/log.ts";
-import { ofForm } from "./answer-form.ts";
+} from "../protocol/wire/receipts.ts";
+import { ofForm } from "./business-client.ts";
 import { SvcProblemError } from "./errors.ts";
 import type { JsonAnswer } from "./json-answer.ts";
 import type { SvcClient } from "./service-client.ts";

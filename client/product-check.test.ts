@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { createColumnReader } from "./feeds/product-columns.ts";
 import { productFaults } from "./product-check.ts";
-import { recordBytes } from "./record-bytes.ts";
+import { recordBytes } from "./record-set.ts";
 
 const cells = {
   business_product_id: "sku-1",

@@ -1,10 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { hashOf } from "../protocol/hash.ts";
+import { hashOf } from "../protocol/bytes.ts";
 import type { CatalogueEntry, PushAttempt } from "./business-answers.ts";
 import { SvcProblemError } from "./errors.ts";
 import { decideWithdrawal, type PlanDeps, planPush } from "./push-plan.ts";
-import { recordBytes } from "./record-bytes.ts";
-import { recordSet, selectRecords } from "./record-set.ts";
+import { recordBytes, recordSet, selectRecords } from "./record-set.ts";
 
 const record = (id: string, name = "Loaf"): Uint8Array =>
   recordBytes({ business_product_id: id, product_name: name });

@@ -5,14 +5,12 @@
 //       if a person or another key sealed it, if it was taken out of serving, and if a held push would still replace it.
 //   N3. While an accepted push is not settled, the catalogue is waited for; if it takes too long, everything counts as changed.
 
-import { parseUtf8 } from "../protocol/bytes.ts";
-import { hashOf } from "../protocol/hash.ts";
-import { holdThreshold } from "../protocol/listings.ts";
+import { hashOf, parseUtf8 } from "../protocol/bytes.ts";
+import { holdThreshold } from "../protocol/price-shock.ts";
 import type { CatalogueEntry } from "./business-answers.ts";
 import type { BusinessClient } from "./business-client.ts";
 import { catalogueEntries, heldPushes, pushAttempts, pushResults } from "./pages.ts";
-import { ownIdOf } from "./record-bytes.ts";
-import type { RecordSet } from "./record-set.ts";
+import { ownIdOf, type RecordSet } from "./record-set.ts";
 import type { Patience } from "./retry-until.ts";
 import type { SigningKey } from "./signing-key.ts";
 

@@ -18,20 +18,21 @@ import {
 } from "./batch.ts";
 import { isBulkOffered, type UploadingClient, uploadFile } from "./bulk.ts";
 import { SvcProblemError } from "./errors.ts";
-import type { PushDeps, PushEvent } from "./push-event.ts";
-import { inlineResult, queuedResult } from "./push-result.ts";
 import {
   type BatchResult,
   type BatchState,
+  faultsKeptMax,
   isSettled,
   nextSeq,
+  type PushJournal,
   type PushState,
   replaceBatch,
   splitBatch,
 } from "./push-state.ts";
 import { type RecordSet, recordSet } from "./record-set.ts";
 import { type Patience, retryUntil } from "./retry-until.ts";
-import type { InlineOutcome, PushStatus } from "./service-client.ts";
+import type { InlineOutcome, PublishOutcome, PushStatus, SvcClient } from "./service-client.ts";
+import type { SigningKey } from "./signing-key.ts";
 
 /** The journal belongs to another push. */
 export class PushMismatchError extends Error {
@@ -325,4 +326,123 @@ async function finish(run: Run, index: number, result: BatchResult): Promise<voi
   await run.keep(index, { result });
   const { push_id } = sealedOf(run, index);
   run.emit({ type: "batch.finished", batch: index, push_id, records: run.batch(index).count, result });
+}
+
+// The result of a batch, from the service's answers.
+
+interface ReadingOfResults {
+  readonly deps: Pick<PushDeps, "client">;
+  readonly patience: Patience;
+}
+
+/** The result of a batch that was answered at once. */
+function inlineResult({ results }: InlineOutcome): BatchResult {
+  const count = (outcome: PublishOutcome["outcome"]): number =>
+    results.filter((each) => each.outcome === outcome).length;
+  return {
+    state: "complete",
+    accepted: count("accepted"),
+    updated: count("updated"),
+    rejected: count("rejected"),
+    faults: faultsOf(results),
+    reasons: [],
+  };
+}
+
+/** The result of a batch that was processed afterwards, with its rejected records. */
+async function queuedResult(
+  { deps, patience }: ReadingOfResults,
+  status: PushStatus,
+  state: BatchResult["state"],
+): Promise<BatchResult> {
+  const { accepted, updated, rejected } = status.counts;
+  const faults = rejected === 0 ? [] : await readFaults({ deps, patience }, status.push_id);
+  const reasons = [...status.held_reasons, ...(status.error === null ? [] : [status.error])];
+  return { state, accepted, updated, rejected, faults, reasons };
+}
+
+async function readFaults(
+  { deps, patience }: ReadingOfResults,
+  pushId: string,
+): Promise<BatchResult["faults"]> {
+  const faults: BatchResult["faults"][number][] = [];
+  let cursor: string | null = null;
+  do {
+    const page: { outcome: string; cursor?: string } = {
+      outcome: "rejected",
+      ...(cursor === null ? {} : { cursor }),
+    };
+    const { body } = await retryUntil(patience, () => deps.client.pushStatus(pushId, page));
+    faults.push(...faultsOf(body.results));
+    cursor = body.next_cursor;
+  } while (cursor !== null && faults.length < faultsKeptMax);
+  return faults.slice(0, faultsKeptMax);
+}
+
+function faultsOf(results: readonly PublishOutcome[]): BatchResult["faults"] {
+  return results
+    .filter((each) => each.outcome === "rejected")
+    .map(({ leaf_index, record_id, errors }) => ({ leaf_index, record_id, errors }));
+}
+
+// What a push needs, and what it reports while it runs.
+
+export type PushEvent =
+  | {
+      readonly type: "push.opened";
+      readonly records: number;
+      readonly batches: number;
+      readonly settled_batches: number;
+      readonly settled_records: number;
+    }
+  | {
+      readonly type: "batch.uploading" | "batch.uploaded";
+      readonly batch: number;
+      readonly records: number;
+    }
+  | {
+      readonly type: "batch.sealed";
+      readonly batch: number;
+      readonly push_id: string;
+      readonly seq: number;
+      readonly sealed_again: boolean;
+    }
+  | {
+      readonly type: "batch.sent";
+      readonly batch: number;
+      readonly push_id: string;
+      readonly records: number;
+    }
+  | {
+      readonly type: "batch.progress";
+      readonly batch: number;
+      readonly push_id: string;
+      readonly settled: number;
+      readonly records: number;
+      readonly counts: PushStatus["counts"];
+    }
+  | {
+      readonly type: "batch.finished";
+      readonly batch: number;
+      readonly push_id: string;
+      readonly records: number;
+      readonly result: BatchResult;
+    }
+  | { readonly type: "waiting"; readonly seconds: number; readonly reason: string };
+
+export interface PushDeps {
+  readonly client: Pick<SvcClient, "publishProducts" | "pushStatus" | "sealContext"> &
+    Partial<UploadingClient>;
+  readonly key: SigningKey;
+  readonly journal: PushJournal;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  readonly wait: (delayMs: number) => Promise<void>;
+  /** How long to wait for an unavailable service before the push stops; it can then be run again. */
+  readonly patienceMs: number;
+  /** Distinguishes this run's requests from those of earlier runs. Printable ASCII. */
+  readonly runId: string;
+  /** Records in a batch; if it is given, no bulk files are used. */
+  readonly recordsPerBatch?: number;
+  readonly onEvent?: (event: PushEvent) => void;
 }

@@ -1,15 +1,14 @@
 // Checks a receipt that somebody presents, alone or with rows: who signed it, to whom it was given, that it lists these rows,
 // and that the transparency log contains it (specification, «Public verification», receipt verification).
 
-import { utf8 } from "../protocol/bytes.ts";
-import type { JsonValue } from "../protocol/canonical-json.ts";
-import { hashOf, sha256 } from "../protocol/hash.ts";
+import { hashOf, sha256, utf8 } from "../protocol/bytes.ts";
+import type { JsonValue } from "../protocol/json/canonical-json.ts";
+import { parseStrictJson } from "../protocol/json/strict-json.ts";
 import { type Receipt, receiptMinute } from "../protocol/receipt.ts";
 import { ok, type Result, refuse, type Verdict } from "../protocol/result.ts";
 import { type IndexRow, parseRow } from "../protocol/row.ts";
-import { parseStrictJson } from "../protocol/strict-json.ts";
-import { isObject } from "../std/is-object.ts";
-import { type Check, checkOf, type Report, reportOf, unchecked } from "../verifier/report.ts";
+import { isObject } from "../std/json-pointer.ts";
+import { type Check, checkOf, type Report, reportOf, unchecked } from "../verifier/members.ts";
 import { createVerifier, type Verifier } from "../verifier/verifier.ts";
 import { type AnchorsChoice, readAnchors } from "./evidence.ts";
 import { readInclusion } from "./log-reads.ts";

@@ -1,7 +1,11 @@
 // The records of a push, in order, wherever their bytes are: in memory, or in a file that is read piece by piece.
 
-import { parseBase64, toBase64 } from "../protocol/bytes.ts";
+import { parseBase64, toBase64, utf8 } from "../protocol/bytes.ts";
+import { canonicalBytes, type JsonValue } from "../protocol/json/canonical-json.ts";
+import { parseStrictJson } from "../protocol/json/strict-json.ts";
 import { leafHash } from "../protocol/merkle.ts";
+import type { Result } from "../protocol/result.ts";
+import { isObject } from "../std/json-pointer.ts";
 
 export interface RecordSet {
   /** The RFC 6962 leaf hash of every record. */
@@ -71,4 +75,25 @@ export function leafOf(record: Uint8Array): Uint8Array {
 /** A record's line in a bulk file. */
 export function bulkLine(record: Uint8Array): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(`${toBase64(record)}\n`);
+}
+
+// The exact bytes of a record written by a program: its RFC 8785 form, so that the same content always has the same bytes
+// and a rerun push seals and sends identical ones.
+
+export type { JsonValue } from "../protocol/json/canonical-json.ts";
+
+/** Throws for values that are not JSON (RFC 8785 §3.1: a lone surrogate, a non-finite number). */
+export function recordBytes(record: JsonValue): Uint8Array {
+  return canonicalBytes(record);
+}
+
+/** Parses strict JSON (RFC 8259): refuses duplicate members and lone surrogates, which JSON.parse would let through. */
+export function parseJsonText(text: string): Result<JsonValue> {
+  return parseStrictJson(utf8(text));
+}
+
+/** The business's own id of a product; null where it has none that is a text. */
+export function ownIdOf(record: unknown): string | null {
+  const id = isObject(record) ? record["business_product_id"] : null;
+  return typeof id === "string" ? id : null;
 }

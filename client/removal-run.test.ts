@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { type ProblemCode, problem } from "../protocol/problem.ts";
 import { SvcConnectionError, SvcProblemError } from "./errors.ts";
-import { type RemovalDeps, removeRecords } from "./removal-run.ts";
-import { importSigningKey } from "./signer.ts";
+import { type RemovalDeps, removeRecords } from "./removal.ts";
+import { importSigningKey } from "./sign-request.ts";
 import { generatePrivateJwk } from "./signing-key.ts";
 
 const letter = (index: number): string => String.fromCharCode(97 + (index % 26));

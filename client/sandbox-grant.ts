@@ -4,8 +4,8 @@
 
 import { toBase64Url, utf8 } from "../protocol/bytes.ts";
 import { type Envelope, makeEnvelope, pae, payloadTypes } from "../protocol/dsse.ts";
-import type { PublicJwk } from "../protocol/jwk.ts";
-import { keyPossessionPayload } from "../protocol/key-possession.ts";
+import type { PublicJwk } from "../protocol/keys/jwk.ts";
+import { keyPossessionPayload } from "../protocol/keys/key-directory.ts";
 import { createSender, type Fetch } from "./sender.ts";
 import type { SigningKey } from "./signing-key.ts";
 

@@ -2,7 +2,7 @@
 // verified is bytes, not a parsed and reprinted copy of them. For Node and browsers.
 
 import { utf8 } from "../protocol/bytes.ts";
-import { exactMember } from "../protocol/exact-member.ts";
+import { exactMember } from "../protocol/json/strict-json.ts";
 import type { Shape } from "../protocol/shape.ts";
 import {
   type ClickAnswer,
@@ -21,8 +21,7 @@ import {
   statementAnswer,
 } from "../protocol/wire/allowance.ts";
 import { type EntitlementAnswer, entitlementAnswer } from "../protocol/wire/entitlement.ts";
-import { type CompanyEvent, type CompanyEvents, companyEvents } from "../protocol/wire/events.ts";
-import { type ListingAnswer, type ListingBody, listingAnswer } from "../protocol/wire/key-directory.ts";
+import { type ListingAnswer, type ListingBody, listingAnswer } from "../protocol/wire/published.ts";
 import type { InlineOutcome, PublishOutcome, PushStatus, RecordFault } from "../protocol/wire/push.ts";
 import {
   type OwnReceipt,
@@ -32,7 +31,13 @@ import {
   type UsageLine,
   usageAnswer,
 } from "../protocol/wire/receipts.ts";
-import type { FetchedRecord, SearchAnswer } from "../protocol/wire/retrieval.ts";
+import {
+  type CompanyEvent,
+  type CompanyEvents,
+  companyEvents,
+  type FetchedRecord,
+  type SearchAnswer,
+} from "../protocol/wire/retrieval.ts";
 import {
   type AgreementAnswer,
   type AgreementBody,
@@ -41,8 +46,7 @@ import {
   termsAnswer,
 } from "../protocol/wire/terms.ts";
 import type { VerifyAnswer, VerifyRequest } from "../protocol/wire/verify.ts";
-import { formed } from "./answer-form.ts";
-import { type BusinessClient, businessMethods, queryOf } from "./business-client.ts";
+import { type BusinessClient, businessMethods, formed, queryOf } from "./business-client.ts";
 import { type JsonAnswer, jsonAnswer, jsonBody, unexpectedAnswer } from "./json-answer.ts";
 import { createSender, type RequestToSend, type SenderOptions, type ServiceAnswer } from "./sender.ts";
 

@@ -1,9 +1,8 @@
 // Signs one request (RFC 9421; specification, «Authentication»). Pure except for the key's own signature.
 
-import { utf8 } from "../protocol/bytes.ts";
-import { contentDigest } from "../protocol/content-digest.ts";
-import { hashOf } from "../protocol/hash.ts";
+import { hashOf, toBase64Url, utf8 } from "../protocol/bytes.ts";
 import {
+  contentDigest,
   coveredComponents,
   type SignatureTag,
   type SignedRequestParts,
@@ -11,7 +10,7 @@ import {
   signatureBase,
   signatureHeaders,
 } from "../protocol/http-signature.ts";
-import type { SigningKey } from "./signing-key.ts";
+import { parseSigningKey, type SigningKey } from "./signing-key.ts";
 
 /** Default lifetime of a signature; the service accepts 1 to 300 seconds. */
 export const signatureLifetimeSeconds = 60;
@@ -64,4 +63,47 @@ export async function signRequest(request: RequestToSign): Promise<SignedRequest
     },
     requestHash: hashOf(base),
   };
+}
+
+// Signs requests for programs that send them with an HTTP client of their own.
+
+export interface SignerOptions {
+  readonly key: SigningKey;
+  /** Unix milliseconds. */
+  readonly now?: () => number;
+  /** Between 1 and 300; the default is 60. */
+  readonly lifetimeSeconds?: number;
+}
+
+export interface RequestParts {
+  readonly method: string;
+  /** Absolute, as it will be requested. */
+  readonly url: string;
+  /** The exact bytes of the body. */
+  readonly body?: Uint8Array | null;
+  readonly tag: SignatureTag;
+}
+
+/** Every call gives one attempt its headers: a signature is accepted once. */
+export type Signer = (request: RequestParts) => Promise<SignedRequest>;
+
+export function createSigner({ key, now = Date.now, lifetimeSeconds }: SignerOptions): Signer {
+  return ({ method, url, body = null, tag }) =>
+    signRequest({
+      method,
+      url: new URL(url),
+      body,
+      key,
+      tag,
+      created: Math.floor(now() / 1000),
+      nonce: toBase64Url(crypto.getRandomValues(new Uint8Array(32))),
+      ...(lifetimeSeconds === undefined ? {} : { lifetimeSeconds }),
+    });
+}
+
+/** The key of a private JWK (Ed25519 or P-256). Rejects with TypeError. */
+export async function importSigningKey(privateJwk: unknown): Promise<SigningKey> {
+  const key = await parseSigningKey(privateJwk);
+  if (!key.ok) throw new TypeError(key.detail);
+  return key.value;
 }

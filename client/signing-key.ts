@@ -1,6 +1,6 @@
 // The caller's key. It never leaves the process: the client passes it messages and receives signatures.
 
-import { type PublicJwk, parsePublicJwk, thumbprint } from "../protocol/jwk.ts";
+import { type PublicJwk, parsePublicJwk, thumbprint } from "../protocol/keys/jwk.ts";
 import { ok, type Result, refuse } from "../protocol/result.ts";
 
 export interface SigningKey {

@@ -9,8 +9,7 @@
 
 import type { Clock } from "../crypto/port.ts";
 import type { ClusterStore, Member } from "../storage/cluster-store.ts";
-import { clockOffsetMs } from "./clock-offset.ts";
-import type { Monotonic } from "./poller.ts";
+import { clockOffsetMs, type Monotonic } from "./poller.ts";
 
 export type JoinRefusal = "schema_newer" | "protocol_unknown" | "clock_off" | "region_dead" | "stranger";
 

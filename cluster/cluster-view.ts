@@ -16,10 +16,75 @@ import type {
   RegionStatus,
   RegionView,
 } from "../storage/cluster-store.ts";
-import type { BeatRead } from "./beat-watch.ts";
-import { OutageLog } from "./outage-log.ts";
-import { type Monotonic, Poller } from "./poller.ts";
-import type { ClusterTiming } from "./timing.ts";
+import { type ClusterTiming, type Monotonic, Poller } from "./poller.ts";
+
+// A log of repeated work that fails while something is unavailable, in few lines.
+//   T1. The first failure is logged at once, later ones at most once a minute, with the number of failures since the last line.
+//   T2. One line reports the end: once everything that had failed has worked since.
+//   T3. A run that began before a run that has already ended reports nothing new: a call that hung for long is not a new failure.
+
+export interface OutageLogOptions {
+  readonly monotonic: Monotonic;
+  readonly failed: (detail: string) => void;
+  readonly over: (detail: string) => void;
+}
+
+const tellAgainMs = 60_000;
+
+export class OutageLog {
+  readonly #options: OutageLogOptions;
+  /** The work that failed last time. */
+  readonly #failing = new Set<string>();
+  /** For each kind of work, the number of the latest run that has ended (T3). */
+  readonly #ended = new Map<string, number>();
+  #runs = 0;
+  #failures = 0;
+  #untold = 0;
+  #toldMs = 0;
+
+  constructor(options: OutageLogOptions) {
+    this.#options = options;
+  }
+
+  /** Runs `work`, called `what` each time. Never rejects. */
+  async watch(what: string, work: () => Promise<void>): Promise<void> {
+    this.#runs += 1;
+    const run = this.#runs;
+    try {
+      await work();
+      if (this.#isNews(what, run)) this.#worked(what);
+    } catch (error) {
+      const detail = error instanceof Error ? error.message : String(error);
+      if (this.#isNews(what, run)) this.#failed(what, detail);
+    }
+  }
+
+  #isNews(what: string, run: number): boolean {
+    if ((this.#ended.get(what) ?? 0) > run) return false;
+    this.#ended.set(what, run);
+    return true;
+  }
+
+  #failed(what: string, detail: string): void {
+    const { monotonic, failed } = this.#options;
+    const nowMs = monotonic.nowMs();
+    const isFirst = this.#failing.size === 0;
+    this.#failing.add(what);
+    this.#failures = isFirst ? 1 : this.#failures + 1;
+    this.#untold = isFirst ? 1 : this.#untold + 1;
+    if (!isFirst && nowMs - this.#toldMs < tellAgainMs) return;
+    failed(
+      isFirst ? `${what}: ${detail}` : `${what}: ${detail} (failures since the last line: ${this.#untold})`,
+    );
+    this.#toldMs = nowMs;
+    this.#untold = 0;
+  }
+
+  #worked(what: string): void {
+    if (!this.#failing.delete(what) || this.#failing.size > 0) return;
+    this.#options.over(`failures: ${this.#failures}`);
+  }
+}
 
 export type ClusterLog = (level: "info" | "warn" | "error", event: string, detail: string) => void;
 
@@ -256,5 +321,65 @@ export class ClusterView {
     }
     if (isNew) this.changed(nothing);
     this.#observer?.standingsRead(this.standings());
+  }
+}
+
+// The failure detector: notices that a member no longer sends heartbeats.
+//   W1. Time is this node's own monotonic clock; no wall clock is trusted.
+//   W2. A member is overdue if a read of the heartbeats that *began* `evictMs` after its count was last seen to change finds
+//       the same count. So neither a slow answer nor a pause of this node makes another node overdue.
+
+interface Seen {
+  readonly count: number | null;
+  readonly sinceMs: number;
+  overdue: boolean;
+}
+
+export interface BeatRead {
+  readonly beats: readonly Beat[];
+  readonly beganMs: number;
+  readonly endedMs: number;
+}
+
+export class BeatWatch {
+  readonly #evictMs: number;
+  readonly #seen = new Map<string, Seen>();
+  #latestBeganMs = Number.NEGATIVE_INFINITY;
+
+  constructor(evictMs: number) {
+    this.#evictMs = evictMs;
+  }
+
+  /** Compares a read with the earlier ones of `members`; forgets all others. */
+  note(members: readonly Pick<Member, "incarnation">[], read: BeatRead): void {
+    // Reads may overtake each other; one that began earlier contains nothing newer.
+    if (read.beganMs < this.#latestBeganMs) return;
+    this.#latestBeganMs = read.beganMs;
+    const counts = new Map(read.beats.map((beat) => [beat.incarnation, beat.count]));
+    const watched = new Set(members.map((member) => member.incarnation));
+    for (const incarnation of this.#seen.keys())
+      if (!watched.has(incarnation)) this.#seen.delete(incarnation);
+    for (const incarnation of watched) {
+      const count = counts.get(incarnation) ?? null;
+      const seen = this.#seen.get(incarnation);
+      if (seen === undefined || seen.count !== count) {
+        this.#seen.set(incarnation, { count, sinceMs: read.endedMs, overdue: false });
+      } else if (read.beganMs - seen.sinceMs >= this.#evictMs) seen.overdue = true;
+    }
+  }
+
+  /** The incarnations that are overdue (W2). */
+  overdue(): readonly string[] {
+    return [...this.#seen].flatMap(([incarnation, { overdue }]) => (overdue ? [incarnation] : []));
+  }
+
+  /** The instant at which a read must begin to find the next member overdue; null if there is none. */
+  nextDueMs(): number | null {
+    let earliestMs: number | null = null;
+    for (const { sinceMs, overdue } of this.#seen.values()) {
+      const dueMs = sinceMs + this.#evictMs;
+      if (!overdue && (earliestMs === null || dueMs < earliestMs)) earliestMs = dueMs;
+    }
+    return earliestMs;
   }
 }

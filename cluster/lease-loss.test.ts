@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { businessRef } from "../actors/messages/refs.ts";
 import { StoreError } from "../storage/cluster-store.ts";
-import { defaultTiming } from "./timing.ts";
+import { defaultTiming } from "./poller.ts";
 import { chance, endWithTest, World } from "./world.fixture.ts";
 
 let world = new World();

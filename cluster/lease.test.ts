@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ManualTime } from "../actors/system/manual-time.fixture.ts";
-import { BeatWatch } from "./beat-watch.ts";
-import { Lease } from "./lease.ts";
+import { BeatWatch } from "./cluster-view.ts";
+import { Lease } from "./member-lifecycle.ts";
 import { Poller } from "./poller.ts";
 
 describe("a lease", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { JoinRefused } from "./admission.ts";
-import { defaultTiming } from "./timing.ts";
+import { defaultTiming } from "./poller.ts";
 import { endWithTest, World } from "./world.fixture.ts";
 
 let world = new World();

@@ -2,13 +2,13 @@
 //
 // Why two nodes cannot both act for one actor: every commit of an actor carries the epoch of its activation, and the
 // store refuses a commit with a lower epoch (storage/actor-store.ts S1, S2). Safety relies on that alone. Membership adds
-//   - where to look: nodes that agree on the view agree on the place (rendezvous.ts), without further communication;
+//   - where to look: nodes that agree on the view agree on the place (placement.ts), without further communication;
 //   - a lease: a node that cannot show that it is alive stops on its own, before the others take over. So a node that hangs
 //     in the network wastes nobody's time, serves nothing stale, and its actors do not take epochs from each other;
 //   - hand-over without losing a request: a node that takes something over waits until its previous holder has released it.
 //
 // What happens:
-//   N1. Crash (kill -9): the others remove the node once its heartbeat has not changed for `evictMs` (see timing.ts for the
+//   N1. Crash (kill -9): the others remove the node once its heartbeat has not changed for `evictMs` (see poller.ts for the
 //       whole time), or at once when it starts again at the same address.
 //   N2. Pause or hang: the first check finds the lease lost. `halt` is called before any answer.
 //   N3. Cut off from the store: like N2, `leaseMs` after the start of the last heartbeat that got through. Cut off from other
@@ -26,8 +26,7 @@ import type { ClusterStore, Member, RegionStatus, RegionView } from "../storage/
 import { assertAdmitted, assertKnown, type Greeting, JoinRefused, type ProtocolRange } from "./admission.ts";
 import { type ChangeListener, type ClusterLog, ClusterView } from "./cluster-view.ts";
 import { type LossReason, MemberLifecycle, MemberLifecycleEnded } from "./member-lifecycle.ts";
-import type { Monotonic } from "./poller.ts";
-import { type ClusterTiming, defaultTiming, timingFaults } from "./timing.ts";
+import { type ClusterTiming, defaultTiming, type Monotonic, timingFaults } from "./poller.ts";
 
 export interface NodeLife {
   /**

@@ -2,8 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type ActorRef, businessRef, keyRef, pushRef } from "../actors/messages/refs.ts";
 import { StoreError } from "../storage/cluster-store.ts";
 import { createMoves, type Mover, type Moves } from "./moves.ts";
-import { declareDead, rejoin } from "./region-status.ts";
-import { stillBeating } from "./still-beating.ts";
+import { declareDead, rejoin, stillBeating } from "./region-status.ts";
 import { endWithTest, World, type WorldNode } from "./world.fixture.ts";
 
 const regions = ["east", "west", "south"];

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { OutageLog } from "./outage-log.ts";
+import { OutageLog } from "./cluster-view.ts";
 
 let nowMs = 0;
 let lines: string[] = [];

@@ -13,12 +13,86 @@
 
 import { type ActorRef, placementOf } from "../actors/messages/refs.ts";
 import { BoundedMap } from "../std/bounded-map.ts";
-import { type ClusterStore, type Member, type PartyHome, StoreError } from "../storage/cluster-store.ts";
-import { HomeCache } from "./home-cache.ts";
+import {
+  type ClusterStore,
+  type Member,
+  type PartyHome,
+  type RegionStatus,
+  StoreError,
+} from "../storage/cluster-store.ts";
 import type { Membership } from "./membership.ts";
 import type { Monotonic } from "./poller.ts";
-import { placeOn } from "./rendezvous.ts";
-import { effectiveRegion } from "./successor.ts";
+
+// The homes of the parties that this node has looked up. It is a cache: moves report a home that changes, and an
+// evicted one is looked up again.
+//   B1. A home is never replaced by one of an earlier version.
+//   B2. Look-ups are shared, bounded, and for a party without a home not repeated until a moment has passed.
+
+export interface HomeCacheOptions {
+  readonly store: ClusterStore;
+  readonly monotonic: Monotonic;
+  /** Maximum number of homes that are cached; above it, the one learnt first is evicted. */
+  readonly homesMax: number;
+}
+
+const lookUpsMax = 256;
+const missMs = 1_000;
+/** Maximum number of misses that are remembered; above it, all are forgotten. */
+const missesMax = 10_000;
+
+class HomeCache {
+  readonly #options: HomeCacheOptions;
+  readonly #homes: BoundedMap<string, PartyHome>;
+  readonly #lookUps = new Map<string, Promise<void>>();
+  readonly #missedMs = new BoundedMap<string, number>(missesMax);
+
+  constructor(options: HomeCacheOptions) {
+    this.#options = options;
+    this.#homes = new BoundedMap(options.homesMax);
+  }
+
+  get(party: string): PartyHome | undefined {
+    return this.#homes.get(party);
+  }
+
+  /** Adds a home, subject to B1. */
+  learn(home: PartyHome): void {
+    const known = this.#homes.get(home.party);
+    if (known !== undefined && known.version >= home.version) return;
+    this.#homes.set(home.party, home);
+    this.#missedMs.delete(home.party);
+  }
+
+  forgetAll(): void {
+    this.#homes.clear();
+    this.#missedMs.clear();
+  }
+
+  /** Asks the store for a home that is not cached. Throws the store's error. */
+  lookUp(party: string): Promise<void> {
+    const underWay = this.#lookUps.get(party);
+    if (underWay !== undefined) return underWay;
+    const { monotonic } = this.#options;
+    const missedMs = this.#missedMs.get(party);
+    if (missedMs !== undefined && monotonic.nowMs() - missedMs < missMs) return Promise.resolve();
+    if (this.#lookUps.size >= lookUpsMax)
+      return Promise.reject(new StoreError("not_applied", "too many homes are being looked up"));
+    const lookUp = this.#ask(party).finally(() => this.#lookUps.delete(party));
+    this.#lookUps.set(party, lookUp);
+    return lookUp;
+  }
+
+  /** The region's own answer is enough: moves report what is newer, and the fence refuses a node that was misled (C6). */
+  async #ask(party: string): Promise<void> {
+    const { store, monotonic } = this.#options;
+    const home = (await store.readHomeNearby(party)) ?? (await store.readHome(party));
+    if (home !== null) {
+      this.learn(home);
+      return;
+    }
+    this.#missedMs.set(party, monotonic.nowMs());
+  }
+}
 
 export type NowhereReason =
   /** The region was declared dead, and none takes over. */
@@ -225,4 +299,87 @@ class NodePlacement implements Placement {
 
 function nowhere(reason: NowhereReason, retryAfterSeconds: number): Located {
   return { at: "nowhere", reason, retryAfterSeconds };
+}
+
+// Rendezvous hashing: every member has a weight for every key, and the heaviest gets it (Thaler and Ravishankar, 1998). Nodes
+// agree without communicating; a new member takes only the keys that it wins, and those of a removed member are spread evenly.
+//   Z1. The answer depends only on the key and the set of addresses, and not on their order or on incarnations, so a
+//       node that restarts has the same actors again.
+//   Z2. The hash is not secret: a client that chooses keys chooses nodes. Only the distribution of load depends on it.
+
+/** The part of a member that determines its weight. */
+export interface Weighed {
+  readonly address: string;
+}
+
+/** The member that has `key`; null if there are no members. */
+export function placeOn<M extends Weighed>(key: string, members: readonly M[]): M | null {
+  let best: M | null = null;
+  let bestWeight: Weight = { high: -1, low: 0 };
+  for (const member of members) {
+    const weight = weightOf(key, member.address);
+    if (
+      best === null ||
+      isHeavier(weight, bestWeight) ||
+      (isSame(weight, bestWeight) && member.address < best.address)
+    ) {
+      best = member;
+      bestWeight = weight;
+    }
+  }
+  return best;
+}
+
+/** 64 bits in two unsigned halves. */
+interface Weight {
+  readonly high: number;
+  readonly low: number;
+}
+
+function isHeavier(a: Weight, b: Weight): boolean {
+  return a.high !== b.high ? a.high > b.high : a.low > b.low;
+}
+
+function isSame(a: Weight, b: Weight): boolean {
+  return a.high === b.high && a.low === b.low;
+}
+
+/** Two lanes of multiply-and-rotate over the UTF-16 units, crossed and finished with MurmurHash3's avalanche. */
+function weightOf(key: string, address: string): Weight {
+  let a = 0x9e3779b9 ^ key.length;
+  let b = 0x85ebca6b ^ address.length;
+  for (const text of [key, address]) {
+    for (let index = 0; index < text.length; index += 1) {
+      const unit = text.charCodeAt(index);
+      a = Math.imul(a ^ unit, 0xcc9e2d51);
+      a = (a << 15) | (a >>> 17);
+      b = Math.imul(b ^ unit, 0x1b873593) + a;
+      b = (b << 13) | (b >>> 19);
+    }
+  }
+  return { high: avalanche(a ^ Math.imul(b, 0x27d4eb2f)), low: avalanche(b + Math.imul(a, 0x165667b1)) };
+}
+
+function avalanche(bits: number): number {
+  let mixed = bits ^ (bits >>> 16);
+  mixed = Math.imul(mixed, 0x85ebca6b);
+  mixed ^= mixed >>> 13;
+  mixed = Math.imul(mixed, 0xc2b2ae35);
+  return (mixed ^ (mixed >>> 16)) >>> 0;
+}
+
+/** The region itself while it is alive, or else the first live one in its chain of successors; null if there is none. */
+export function effectiveRegion(
+  region: string,
+  standingOf: (region: string) => RegionStatus | undefined,
+): string | null {
+  const passed = new Set<string>();
+  let heir: string | null = region;
+  for (;;) {
+    const standing: RegionStatus | undefined = heir === null ? undefined : standingOf(heir);
+    if (heir === null || standing?.status !== "dead") return heir;
+    if (passed.has(heir)) return null;
+    passed.add(heir);
+    heir = standing.successor;
+  }
 }

@@ -13,9 +13,9 @@
 
 import type { TimerPort } from "../actors/system/ports.ts";
 import { type ClusterStore, type RegionStatus, StoreError } from "../storage/cluster-store.ts";
+import { awaitVersion } from "./moves.ts";
+import { effectiveRegion } from "./placement.ts";
 import type { Monotonic } from "./poller.ts";
-import { effectiveRegion } from "./successor.ts";
-import { awaitVersion } from "./view-barrier.ts";
 
 export interface RegionStatusOptions {
   readonly store: ClusterStore;
@@ -24,7 +24,7 @@ export interface RegionStatusOptions {
   /** The region of the node that carries out the operator's command. */
   readonly region: string;
   readonly regions: readonly string[];
-  /** Tells the nodes of this region to look (view-barrier.ts F3). */
+  /** Tells the nodes of this region to look (moves.ts F3). */
   readonly announce: () => Promise<void>;
   readonly patienceMs?: number;
 }
@@ -103,4 +103,35 @@ async function stand(
     }
   }
   throw new StoreError("unknown", `the standing of ${region} changed under every attempt`);
+}
+
+// Lists the nodes of a region that show signs of life, for an operator who is about to declare the region dead.
+//   S1. A heartbeat whose count changes while it is watched is a sign of life, whatever its age: heartbeats of another region
+//       arrive late. The absence of such a sign proves nothing: heartbeats of a region that is cut off cannot be seen.
+
+export interface BeatingOptions {
+  readonly store: Pick<ClusterStore, "readBeats" | "readView">;
+  readonly timers: TimerPort;
+}
+
+/**
+ * Returns `address (incarnation)` of each after `watchMs`, or only the incarnation if the region's view does not contain
+ * it.
+ */
+export async function stillBeating(
+  { store, timers }: BeatingOptions,
+  region: string,
+  watchMs: number,
+): Promise<readonly string[]> {
+  const before = new Map((await store.readBeats(region)).map((beat) => [beat.incarnation, beat.count]));
+  await new Promise<void>((resolve) => void timers.schedule(watchMs, resolve));
+  const [beats, view] = await Promise.all([store.readBeats(region), store.readView(region)]);
+  const addresses = new Map(view.members.map((member) => [member.incarnation, member.address]));
+  return beats
+    .filter(({ incarnation, count }) => before.get(incarnation) !== count)
+    .map(({ incarnation }) => {
+      const address = addresses.get(incarnation);
+      return address === undefined ? incarnation : `${address} (${incarnation})`;
+    })
+    .sort();
 }

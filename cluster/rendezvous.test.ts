@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { placeOn } from "./rendezvous.ts";
+import { placeOn } from "./placement.ts";
 
 const keys = Array.from({ length: 20_000 }, (_, index) => {
   const hex = Math.imul(index + 1, 0x9e3779b1) >>> 0;

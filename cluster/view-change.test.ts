@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Member } from "../storage/cluster-store.ts";
 import { MemoryCluster } from "../storage/memory/cluster-store.ts";
-import { changeView, raiseVersion } from "./view-change.ts";
+import { changeView, raiseVersion } from "./member-lifecycle.ts";
 
 function member(incarnation: string): Member {
   return {

@@ -26,7 +26,7 @@ export interface FilterField {
   readonly countryStem: string | null;
   /**
    * Whether rows and their index documents have the field. What is sponsored is known when a search is answered, and by no row:
-   * the query then names the records (row-query.ts).
+   * the query then names the records (search-request.ts).
    */
   readonly isOnRows: boolean;
   readonly description: string;

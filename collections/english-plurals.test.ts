@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { numberForms } from "./english-plurals.ts";
+import { numberForms } from "./text-analysis.ts";
 
 const pairs: readonly (readonly [singular: string, plural: string])[] = [
   ["diamond", "diamonds"],

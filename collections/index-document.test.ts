@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../protocol/canonical-json.ts";
 import { type CollectionName, collectionNames } from "../protocol/identifiers.ts";
+import type { JsonObject } from "../protocol/json/canonical-json.ts";
 import { projectedRowText, projectRecord } from "../protocol/projection/project.ts";
 import { sampleRecords } from "../protocol/records/records.fixture.ts";
 import { collections } from "./collections.ts";
-import { indexDocument } from "./index-document.ts";
+import { indexDocument } from "./row-change.ts";
 
 function rowOf(collection: CollectionName, changes: JsonObject = {}): JsonObject {
   return projected(collection, { ...sampleRecords[collection], ...changes });

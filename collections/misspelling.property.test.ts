@@ -5,12 +5,12 @@ import { dose } from "../tools/test-dose.ts";
 import {
   isSpelling,
   misspeltWordsMax,
+  queryWords,
   spellingsMax,
   spellingsOf,
   spellingsOfText,
   withSpellings,
-} from "./misspelling.ts";
-import { queryWords } from "./text-analysis.ts";
+} from "./text-analysis.ts";
 
 /** Optimal string alignment distance, by the textbook's table: Damerau's four edits. */
 function distance(a: string, b: string): number {

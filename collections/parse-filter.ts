@@ -1,19 +1,19 @@
 // The filter of a search: `{all: [clause, …]}` (specification, «Retrieval API», search).
 
-import { ok } from "../protocol/result.ts";
-import { notAnObject } from "../protocol/shape.ts";
-import { isObject } from "../std/is-object.ts";
-import { joinPointer } from "../std/json-pointer.ts";
+import { isDecimal, parseDateTime } from "../protocol/identifiers.ts";
+import { countries } from "../protocol/records/vocabularies/countries.ts";
+import { ok, type Refusal } from "../protocol/result.ts";
+import { nearestName, notAnObject } from "../protocol/shape.ts";
+import { isObject, joinPointer } from "../std/json-pointer.ts";
 import type { GeoPoint, IndexValue } from "../storage/row-index.ts";
 import {
   type CollectionDefinition,
+  type FieldType,
   type FilterField,
   fieldByName,
   type Operator,
   operators,
 } from "./definition.ts";
-import { parseNear, parseOperand } from "./operand.ts";
-import { refuseName, refuseSearch, type SearchResult, shown } from "./search-refusal.ts";
 
 /** Maximum number of clauses in a filter (specification, «Limits»). */
 export const clausesMax = 20;
@@ -187,4 +187,120 @@ function parseValues(
 
 function invalid(pointer: string, detail: string) {
   return refuseSearch("request_invalid", pointer, detail);
+}
+
+// Operands of filter clauses: converts what a caller writes into what the index compares. Units are those of
+// row-change.ts.
+
+/** Maximum length of any string filter value (specification, «Limits»). */
+export const stringOperandMax = 256;
+/** Half the circumference of the earth; every place is closer than that. */
+export const radiusKmMax = 20_038;
+
+/** Reads one operand of a field; `near` has its own reader, {@link parseNear}. */
+function parseOperand(type: FieldType, value: unknown, pointer: string): SearchResult<IndexValue> {
+  switch (type) {
+    case "boolean":
+      return typeof value === "boolean" ? ok(value) : invalidOperand(pointer, "true or false");
+    case "integer":
+      return Number.isSafeInteger(value) ? ok(value as number) : invalidOperand(pointer, "an integer");
+    case "money":
+      return parseMoney(value, pointer);
+    case "timestamp":
+      return parseInstant(value, pointer);
+    case "country":
+      return typeof value === "string" && countries.codes.has(value)
+        ? ok(value)
+        : invalidOperand(pointer, "a country code of ISO 3166-1 alpha-2 such as US or GB");
+    case "keyword":
+      return isStringOperand(value)
+        ? ok(value)
+        : invalidOperand(pointer, `a string of 1 to ${stringOperandMax} characters`);
+    case "geopoint":
+      return invalidOperand(pointer, "given with near");
+  }
+}
+
+/** Reads `{lat, lng, radius_km}`: coordinates in degrees, and a radius in kilometres above 0. */
+function parseNear(
+  value: unknown,
+  pointer: string,
+): SearchResult<{ readonly point: GeoPoint; readonly radiusKm: number }> {
+  const meaning = `an object of exactly lat (-90 to 90), lng (-180 to 180) and radius_km (above 0, at most ${radiusKmMax})`;
+  if (!isObject(value)) return invalidOperand(pointer, meaning);
+  const { lat, lng, radius_km: radiusKm, ...rest } = value as Readonly<Record<string, unknown>>;
+  const isPlace =
+    isWithin(lat, -90, 90) && isWithin(lng, -180, 180) && isWithin(radiusKm, 0, radiusKmMax) && radiusKm > 0;
+  return isPlace && Object.keys(rest).length === 0
+    ? ok({ point: { lat, lng }, radiusKm })
+    : invalidOperand(pointer, meaning);
+}
+
+function parseMoney(value: unknown, pointer: string): SearchResult<number> {
+  if (typeof value === "number" && Number.isFinite(value)) return ok(value);
+  return typeof value === "string" && isDecimal(value)
+    ? ok(Number(value))
+    : invalidOperand(pointer, 'a number or a decimal string such as "19.90"');
+}
+
+const date = /^\d{4}-\d{2}-\d{2}$/;
+
+/** Reads a date-time (RFC 3339 §5.6); a date alone means its first instant in UTC. */
+function parseInstant(value: unknown, pointer: string): SearchResult<number> {
+  const meaning = "an ISO 8601 time such as 2026-01-31T08:00:00.000Z, or a date";
+  if (typeof value !== "string") return invalidOperand(pointer, meaning);
+  const ms = parseDateTime(date.test(value) ? `${value}T00:00:00Z` : value);
+  return ms === null ? invalidOperand(pointer, meaning) : ok(ms);
+}
+
+function isStringOperand(value: unknown): value is string {
+  if (typeof value !== "string" || value === "" || !value.isWellFormed()) return false;
+  return value.length <= stringOperandMax || [...value].length <= stringOperandMax;
+}
+
+function isWithin(value: unknown, min: number, max: number): value is number {
+  return typeof value === "number" && value >= min && value <= max;
+}
+
+function invalidOperand(pointer: string, meaning: string) {
+  return refuseSearch("request_invalid", pointer, `Must be ${meaning}.`);
+}
+
+/** Why a search is refused (specification, «Retrieval API» and «Errors», search codes). */
+export type SearchCode =
+  | "request_invalid"
+  | "sort_required"
+  | "unknown_field"
+  | "operator_not_allowed"
+  | "sort_not_allowed";
+
+export interface SearchRefusal extends Refusal<SearchCode> {
+  readonly pointer: string;
+  /** The nearest valid name when a name was wrong. */
+  readonly suggestion?: string;
+  /** All valid names when a name was wrong or missing. */
+  readonly allowed?: readonly string[];
+}
+
+export type SearchResult<T> = { readonly ok: true; readonly value: T } | SearchRefusal;
+
+export function refuseSearch(code: SearchCode, pointer: string, detail: string): SearchRefusal {
+  return { ok: false, code, pointer, detail };
+}
+
+/** Refuses a name that is not one of `allowed`. `detail` is one sentence. */
+export function refuseName(
+  code: SearchCode,
+  pointer: string,
+  name: { readonly given: string; readonly allowed: readonly string[]; readonly detail: string },
+): SearchRefusal {
+  const nearest = nearestName(name.given, name.allowed);
+  const hint = nearest === null ? "" : ` Did you mean ${nearest}?`;
+  const refusal = { ok: false, code, pointer, detail: name.detail + hint, allowed: name.allowed } as const;
+  return nearest === null ? refusal : { ...refusal, suggestion: nearest };
+}
+
+/** A caller's text in a form suitable for a detail message. */
+export function shown(text: string): string {
+  return JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text);
 }

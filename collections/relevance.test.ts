@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { collections } from "./collections.ts";
-import { impactMax, termImpact, wordTerms } from "./relevance.ts";
+import { impactMax, termImpact, wordTerms } from "./text-analysis.ts";
 
 describe("the impact of a term", () => {
   it("is a whole number from 1 to its greatest, and 0 where the term is not", () => {

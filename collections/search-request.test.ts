@@ -3,8 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type CollectionName, collectionNames } from "../protocol/identifiers.ts";
 import { collections } from "./collections.ts";
 import { type Operator, operators } from "./definition.ts";
-import { toRowQuery } from "./row-query.ts";
-import { parseSearchRequest } from "./search-request.ts";
+import { parseSearchRequest, toRowQuery } from "./search-request.ts";
 import { searchRequestSchema } from "./search-schema.ts";
 
 type Body = Record<string, unknown>;

@@ -11,13 +11,18 @@
 import { type CollectionName, collectionNames, isCollectionName } from "../protocol/identifiers.ts";
 import { searchRowsMax } from "../protocol/limits.ts";
 import { ok } from "../protocol/result.ts";
-import { isObject } from "../std/is-object.ts";
-import { joinPointer } from "../std/json-pointer.ts";
-import type { QueryWord } from "../storage/row-index.ts";
+import { isObject, joinPointer } from "../std/json-pointer.ts";
+import type { QueryWord, RowClause, RowQuery } from "../storage/row-index.ts";
 import { collections } from "./collections.ts";
-import { type CollectionDefinition, textMatchKey } from "./definition.ts";
-import { parseFilter, type SearchFilter } from "./parse-filter.ts";
-import { refuseName, refuseSearch, type SearchResult, shown } from "./search-refusal.ts";
+import { type CollectionDefinition, fieldByName, indexField, textMatchKey } from "./definition.ts";
+import {
+  parseFilter,
+  refuseName,
+  refuseSearch,
+  type SearchFilter,
+  type SearchResult,
+  shown,
+} from "./parse-filter.ts";
 import { queryWords } from "./text-analysis.ts";
 
 /** Limits from the specification, «Limits» and «Retrieval API». */
@@ -260,4 +265,37 @@ function hasLength(text: string, max: number): boolean {
 
 function invalid(pointer: string, detail: string) {
   return refuseSearch("request_invalid", pointer, detail);
+}
+
+/**
+ * Translates a search into the query for the index, with field names resolved for its country (`price_amount` is
+ * `price_US`). Rows of `excludeBusinesses`, the businesses that blocked the caller, are left out. `sponsored` are the ids of
+ * the records that are sponsored now in that country, for the filter of this name.
+ */
+export function toRowQuery(
+  request: SearchRequest,
+  excludeBusinesses: readonly string[] = [],
+  sponsored: readonly string[] = [],
+): RowQuery {
+  const definition = collections[request.collection];
+  const { country, text } = request;
+  const clauses = request.clauses.map(
+    ({ field, ...rest }): RowClause =>
+      field.isOnRows
+        ? { ...rest, field: indexField(field, country) }
+        : { op: rest.op === "eq" && rest.value === true ? "among" : "except", records: sponsored },
+  );
+  const sort = request.sort.map(({ key, direction }) => {
+    const field = key === textMatchKey ? null : fieldByName(definition, key);
+    return { field: field === null ? key : indexField(field, country), direction };
+  });
+  return {
+    collection: request.collection,
+    country,
+    ...(text === undefined ? {} : { text: { words: text.words, fields: text.fields } }),
+    clauses,
+    sort,
+    limit: request.limit,
+    excludeBusinesses,
+  };
 }

@@ -2,12 +2,11 @@
 // nothing more. Refusals come from that file with their own codes, so the schema is documentation and a first check, not the
 // final judge.
 
-import type { JsonObject } from "../protocol/canonical-json.ts";
 import { type CollectionName, collectionNames } from "../protocol/identifiers.ts";
+import type { JsonObject } from "../protocol/json/canonical-json.ts";
 import { collections } from "./collections.ts";
 import { type CollectionDefinition, type FilterField, type Operator, textMatchKey } from "./definition.ts";
-import { radiusKmMax, stringOperandMax } from "./operand.ts";
-import { clausesMax, inValuesMax } from "./parse-filter.ts";
+import { clausesMax, inValuesMax, radiusKmMax, stringOperandMax } from "./parse-filter.ts";
 import { labelPattern, searchLimits } from "./search-request.ts";
 
 /** Schema of the body for a collection's typed address, or for /v1/search if `collection` is null. */

@@ -8,7 +8,7 @@
 //   G3. A message waits at most for the lists that are already in the thread, and for none once `listMax` have gathered.
 
 import { sign as signNative } from "node:crypto";
-import { packMessages } from "../protocol/packed-messages.ts";
+import { packMessages } from "../protocol/signed-version.ts";
 import type { Signer } from "./port.ts";
 import { type PrivateJwk, privateKeyOf } from "./private-jwk.ts";
 import { createWorkerSigner, type SigningThread } from "./worker-signer.ts";

@@ -1,10 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { thumbprint } from "../protocol/jwk.ts";
-import { packMessages } from "../protocol/packed-messages.ts";
-import { verifySignature } from "../protocol/signatures.ts";
-import { createSigner } from "./file-signer.ts";
+import { thumbprint } from "../protocol/keys/jwk.ts";
+import { verifySignature } from "../protocol/keys/signatures.ts";
+import { packMessages } from "../protocol/signed-version.ts";
 import { nativeCrypto } from "./native.ts";
-import { generatePrivateJwk, parsePrivateJwk, publicHalfOf } from "./private-jwk.ts";
+import { createSigner, generatePrivateJwk, parsePrivateJwk, publicHalfOf } from "./private-jwk.ts";
 
 const algorithms = ["Ed25519", "ES256", "ML-DSA-65"] as const;
 

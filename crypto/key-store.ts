@@ -5,8 +5,7 @@
 
 import { type FileHandle, mkdir, open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { KeyAlgorithm } from "../protocol/jwk.ts";
-import { algorithmOf } from "../protocol/jwk.ts";
+import { algorithmOf, type KeyAlgorithm } from "../protocol/keys/jwk.ts";
 import { createFile } from "./durable-file.ts";
 import { generatePrivateJwk, type PrivateJwk, parsePrivateJwk } from "./private-jwk.ts";
 

@@ -6,8 +6,8 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { toBase64Url } from "../protocol/bytes.ts";
-import type { KeyAlgorithm, PublicJwk } from "../protocol/jwk.ts";
-import { verifySignature } from "../protocol/signatures.ts";
+import type { KeyAlgorithm, PublicJwk } from "../protocol/keys/jwk.ts";
+import { verifySignature } from "../protocol/keys/signatures.ts";
 import { keysMax, nativeCrypto } from "./native.ts";
 import { generatePrivateJwk, privateKeyOf, publicHalfOf } from "./private-jwk.ts";
 

@@ -1,12 +1,12 @@
 // The fast implementation of the crypto port, based on the platform's OpenSSL.
-//   N1. It accepts what protocol/signatures.ts accepts and nothing else, whatever the release of OpenSSL: what releases judge
+//   N1. It accepts what protocol/keys/signatures.ts accepts and nothing else, whatever the release of OpenSSL: what releases judge
 //       differently is refused before. Both are tested against the same vectors.
 //   N2. A key is checked once and cached, up to `keysMax` keys; a refused key is cached as refused.
 //   N3. `verify` never throws: whatever cannot be checked is not valid.
 
 import { createPublicKey, hash, type KeyObject, randomFillSync, verify as verifyNative } from "node:crypto";
-import { type PublicJwk, parsePublicJwk } from "../protocol/jwk.ts";
-import { hasSmallOrderR } from "../protocol/signatures.ts";
+import { type PublicJwk, parsePublicJwk } from "../protocol/keys/jwk.ts";
+import { hasSmallOrderR } from "../protocol/keys/signatures.ts";
 import { BoundedMap } from "../std/bounded-map.ts";
 import { noteWork } from "../std/work.ts";
 import type { CryptoPort } from "./port.ts";

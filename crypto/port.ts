@@ -1,9 +1,9 @@
 // Ports: signing and fast verification. Private keys stay behind `Signer`; a key management service fits the same port.
 
 import type { Envelope } from "../protocol/dsse.ts";
-import type { PublicJwk } from "../protocol/jwk.ts";
-import type { PackedMessages } from "../protocol/packed-messages.ts";
+import type { PublicJwk } from "../protocol/keys/jwk.ts";
 import type { Result } from "../protocol/result.ts";
+import type { PackedMessages } from "../protocol/signed-version.ts";
 import { Unavailable } from "../std/unavailable.ts";
 
 export interface Signer {

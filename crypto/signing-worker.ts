@@ -2,7 +2,7 @@
 
 import { sign } from "node:crypto";
 import { parentPort } from "node:worker_threads";
-import { unpackMessages } from "../protocol/packed-messages.ts";
+import { unpackMessages } from "../protocol/signed-version.ts";
 import type { SigningAnswer, SigningOrder } from "./worker-signer.ts";
 
 const signatureLength = 64;

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { packMessages } from "../protocol/packed-messages.ts";
-import { createSigner } from "./file-signer.ts";
+import { packMessages } from "../protocol/signed-version.ts";
 import { nativeCrypto } from "./native.ts";
-import { generatePrivateJwk } from "./private-jwk.ts";
+import { createSigner, generatePrivateJwk } from "./private-jwk.ts";
 import { createWorkerSigner } from "./worker-signer.ts";
 
 const messages = Array.from({ length: 300 }, (_, index) =>

@@ -5,11 +5,10 @@
 
 import type { KeyObject } from "node:crypto";
 import { Worker } from "node:worker_threads";
-import type { PackedMessages } from "../protocol/packed-messages.ts";
+import type { PackedMessages } from "../protocol/signed-version.ts";
 import { WorkerCalls } from "../std/worker-calls.ts";
-import { createSigner } from "./file-signer.ts";
 import type { Signer } from "./port.ts";
-import { type PrivateJwk, privateKeyOf } from "./private-jwk.ts";
+import { createSigner, type PrivateJwk, privateKeyOf } from "./private-jwk.ts";
 
 export interface SigningOrder {
   readonly id: number;

@@ -4,7 +4,7 @@
 //        that was kept for seven days, whatever is being done with it.
 //   BU3. A push whose file was forgotten before everything of it was published is told so.
 //   BU4. The file is for one push: the one that claimed it, as long as its claim lasts, and the one whose import began.
-//   BU5. Its business is told that it has a file, and that it has none any more (actors/business/open-uploads.ts).
+//   BU5. Its business is told that it has a file, and that it has none any more (actors/business/definition.ts).
 //   BU6. Files that were refused are counted, so that an upload takes a few of them only.
 
 import { assign, setup } from "xstate";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { AnswerStore, answerLengthMax, answersMax, type KeptAnswer } from "./answer-store.ts";
+import { AnswerStore, answerLengthMax, answersMax, type KeptAnswer } from "./tool.ts";
 
 const fetched = (text: string): KeptAnswer => ({ kind: "fetched", text, requestHash: null });
 

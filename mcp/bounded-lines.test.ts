@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { boundedLines, type LineFault, lineBytesMax } from "./bounded-lines.ts";
+import { boundedLines, type LineFault, lineBytesMax } from "./program.ts";
 
 const ping = (id: number): string => `{"jsonrpc":"2.0","id":${id},"method":"ping"}`;
 const initialize = (id: number): string => `{"jsonrpc":"2.0","id":${id},"method":"initialize","params":{}}`;

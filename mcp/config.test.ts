@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../protocol/canonical-json.ts";
+import type { JsonObject } from "../protocol/json/canonical-json.ts";
 import { configSchema, type Env, overrideNames, parseConfig } from "./config.ts";
 
 const own = { version: 1, api_base_url: "https://api.example" };

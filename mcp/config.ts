@@ -8,8 +8,7 @@
 //   C4. In production every address is https: what a company asks and is shown is confidential.
 //   C5. The tools for sponsored items are off unless `ads` is true.
 
-import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
-import { nearestName } from "../protocol/nearest.ts";
+import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
 import { ok, type Result } from "../protocol/result.ts";
 import {
   allFaults,
@@ -20,6 +19,7 @@ import {
   list,
   literal,
   matching,
+  nearestName,
   type Of,
   object,
   oneOf,
@@ -28,7 +28,7 @@ import {
   type ShapeFault,
   text,
 } from "../protocol/shape.ts";
-import { isObject } from "../std/is-object.ts";
+import { isObject } from "../std/json-pointer.ts";
 import { isLoopbackHost } from "./loopback.ts";
 
 export const envPrefix = "MASTERDB_MCP_";

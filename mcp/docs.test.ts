@@ -3,10 +3,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { JsonValue } from "../protocol/canonical-json.ts";
+import type { JsonValue } from "../protocol/json/canonical-json.ts";
 import { root } from "../tools/process.ts";
 import { overrideNames, parseConfig } from "./config.ts";
-import { resources, resourceTemplates } from "./resources.ts";
+import { resources, resourceTemplates } from "./server.ts";
 import { connected, testServer } from "./tool-server.fixture.ts";
 
 const page = readFileSync(join(root, "docs/mcp.md"), "utf8");

@@ -1,10 +1,10 @@
 // Every tool of the local server once, as an assistant uses them one after the other, whichever client calls them.
 
 import { expect } from "vitest";
-import { exactMember } from "../protocol/exact-member.ts";
-import { parseSourceLine } from "../protocol/source-line.ts";
-import { countryMeta } from "./conversation.ts";
+import { exactMember } from "../protocol/json/strict-json.ts";
+import { parseSourceLine } from "../protocol/tool-schema.ts";
 import type { ToolAnswer } from "./mcp-client.fixture.ts";
+import { countryMeta } from "./tool.ts";
 
 export type Call = (
   name: string,

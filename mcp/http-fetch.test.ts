@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { neverSent, SvcConnectionError } from "../client/errors.ts";
 import { createSender } from "../client/sender.ts";
 import { generatePrivateJwk, parseSigningKey } from "../client/signing-key.ts";
-import { bodyBytesMax, httpFetch } from "./http-fetch.ts";
+import { bodyBytesMax, httpFetch } from "./program.ts";
 
 let server: Server | null = null;
 afterEach(() => {

@@ -3,8 +3,15 @@
 import { request as send } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseConfig } from "./config.ts";
-import { bodyBytesMax, type ServedHttp, serveOverHttp } from "./http.ts";
-import { HttpSessions, idleMs, sessionsMax, yieldMs } from "./http-sessions.ts";
+import {
+  bodyBytesMax,
+  HttpSessions,
+  idleMs,
+  type ServedHttp,
+  serveOverHttp,
+  sessionsMax,
+  yieldMs,
+} from "./http.ts";
 import { testServer } from "./tool-server.fixture.ts";
 
 const token = "a-token-of-this-test";

@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type RunningSandbox, startSandbox } from "../cli/running-sandbox.fixture.ts";
 import { toBase64, utf8 } from "../protocol/bytes.ts";
-import type { JsonObject } from "../protocol/canonical-json.ts";
-import { exactMember } from "../protocol/exact-member.ts";
+import type { JsonObject } from "../protocol/json/canonical-json.ts";
+import { exactMember } from "../protocol/json/strict-json.ts";
 import { installMcpJudges, type McpJudges } from "../tools/mcp-judges.fixture.ts";
 import {
   installPythonClients,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createKeySetCache, keySetLifeMs } from "./key-set-cache.ts";
+import { createKeySetCache, keySetLifeMs } from "./setup.ts";
 
 function cache() {
   const state = { nowMs: 0, reads: 0, isDown: false };

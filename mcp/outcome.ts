@@ -5,7 +5,7 @@
 
 import { SvcConnectionError, SvcProblemError } from "../client/errors.ts";
 import { type Problem, type ProblemExtras, problem } from "../protocol/problem.ts";
-import { isObject } from "../std/is-object.ts";
+import { isObject } from "../std/json-pointer.ts";
 
 /** The members of `masterdb_mcp_notes`. */
 export interface Notes {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { generatePrivateJwk } from "../client/signing-key.ts";
-import type { JsonObject } from "../protocol/canonical-json.ts";
+import type { JsonObject } from "../protocol/json/canonical-json.ts";
 import { loadSetup, type Setup } from "./setup.ts";
 
 let folder = "";

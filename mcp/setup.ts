@@ -5,12 +5,13 @@ import { createPrivateKey } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { readAnchors } from "../client/evidence.ts";
+import type { SvcClient } from "../client/service-client.ts";
 import { parseSigningKey, type SigningKey } from "../client/signing-key.ts";
-import type { Anchors } from "../protocol/anchors.ts";
 import { utf8 } from "../protocol/bytes.ts";
-import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
-import { parseStrictJson } from "../protocol/strict-json.ts";
-import { isObject } from "../std/is-object.ts";
+import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
+import { parseStrictJson } from "../protocol/json/strict-json.ts";
+import type { Anchors } from "../protocol/keys/anchors.ts";
+import { isObject } from "../std/json-pointer.ts";
 import {
   configFileEnv,
   defaultKeyEnv,
@@ -210,4 +211,38 @@ function parseJson(name: string, text: string, wayOut: string): JsonValue {
   const parsed = parseStrictJson(utf8(text));
   if (!parsed.ok) throw new SetupError(`${name} is not JSON in which each member is named once. ${wayOut}`);
   return parsed.value;
+}
+
+// The service's key set, read from the public surface and read again every ten minutes (specification, «D. Tool server»).
+//   K1. A key set is used for ten minutes, then read again by the next call that needs it; calls meanwhile share one read.
+//   K2. If that read fails, the older key set is used on: it is signed, and says itself how long its keys are valid.
+
+export const keySetLifeMs = 600_000;
+
+export type ReadKeySet = () => Promise<Uint8Array>;
+
+/** `now` gives Unix milliseconds. The result rejects only while there has never been a key set. */
+export function createKeySetCache(
+  client: Pick<SvcClient, "verificationRead">,
+  now: () => number,
+): ReadKeySet {
+  let held: { readonly keySet: Uint8Array; readonly readAtMs: number } | null = null;
+  let reading: Promise<Uint8Array> | null = null;
+  const read = async (): Promise<Uint8Array> => {
+    try {
+      const { text } = await client.verificationRead("/.well-known/keys");
+      held = { keySet: utf8(text), readAtMs: now() };
+      return held.keySet;
+    } catch (error) {
+      if (held === null) throw error;
+      return held.keySet;
+    } finally {
+      reading = null;
+    }
+  };
+  return () => {
+    if (held !== null && now() - held.readAtMs < keySetLifeMs) return Promise.resolve(held.keySet);
+    reading ??= read();
+    return reading;
+  };
 }

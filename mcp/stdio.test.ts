@@ -2,7 +2,7 @@
 
 import { PassThrough } from "node:stream";
 import { describe, expect, it, vi } from "vitest";
-import { serveOverStdio } from "./stdio.ts";
+import { serveOverStdio } from "./program.ts";
 import { type Reply, testServer } from "./tool-server.fixture.ts";
 
 type Line = Readonly<Record<string, unknown>>;

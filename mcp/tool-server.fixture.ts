@@ -4,7 +4,7 @@ import { Client } from "@modelcontextprotocol/client";
 import { InMemoryTransport } from "@modelcontextprotocol/server";
 import type { Fetch } from "../client/sender.ts";
 import { generatePrivateJwk, parseSigningKey } from "../client/signing-key.ts";
-import type { JsonObject } from "../protocol/canonical-json.ts";
+import type { JsonObject } from "../protocol/json/canonical-json.ts";
 import { type Env, parseConfig } from "./config.ts";
 import { type Assistant, callTool, type ToolAnswer } from "./mcp-client.fixture.ts";
 import { createToolServer, type ToolServer } from "./server.ts";

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type RunningSandbox, startSandbox } from "../cli/running-sandbox.fixture.ts";
 import { generatePrivateJwk } from "../client/signing-key.ts";
-import { exactItems, exactMember } from "../protocol/exact-member.ts";
+import { exactItems, exactMember } from "../protocol/json/strict-json.ts";
 import { callEveryTool, everything, searches } from "./every-tool.fixture.ts";
 import { type HttpProcess, overHttp, startHttp } from "./http-process.fixture.ts";
 import { type Assistant, callTool, overStdio, type ToolAnswer } from "./mcp-client.fixture.ts";

@@ -7,21 +7,18 @@
 
 import { readPublished } from "../client/evidence.ts";
 import { toBase64, utf8 } from "../protocol/bytes.ts";
-import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
-import { exactMember } from "../protocol/exact-member.ts";
+import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
+import { exactMember, parseStrictJson } from "../protocol/json/strict-json.ts";
 import { described, matching, object, optional, text } from "../protocol/shape.ts";
-import { parseStrictJson } from "../protocol/strict-json.ts";
 import type { VerifyRequest } from "../protocol/wire/verify.ts";
-import { isObject } from "../std/is-object.ts";
-import type { AnswerEvidence } from "../verifier/answer-evidence.ts";
-import { type Check, checkOf, type Report, reportOf } from "../verifier/report.ts";
+import { isObject } from "../std/json-pointer.ts";
+import { type Check, checkOf, type Report, reportOf } from "../verifier/members.ts";
+import type { AnswerEvidence } from "../verifier/receipt.ts";
 import { createVerifier, type Verifier } from "../verifier/verifier.ts";
-import type { KeptAnswer } from "./answer-store.ts";
-import { argumentsOf } from "./arguments.ts";
-import { recordIdArgument } from "./fetch-tool.ts";
 import { invalidHere, type Outcome } from "./outcome.ts";
-import { receiptFacts } from "./receipt-facts.ts";
-import type { Tool, ToolDeps } from "./tool.ts";
+import { receiptFacts } from "./policy-words.ts";
+import { recordIdArgument } from "./search-tool.ts";
+import { argumentsOf, type KeptAnswer, type Tool, type ToolDeps } from "./tool.ts";
 
 const shape = object({
   retrieval_id: optional(

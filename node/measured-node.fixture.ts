@@ -8,10 +8,15 @@ import { collectionNames } from "../protocol/identifiers.ts";
 import { countries } from "../protocol/records/vocabularies/countries.ts";
 import { workMsMax } from "../std/work.ts";
 import { type TurnOfWork, WorkMeter } from "../std/work-meter.fixture.ts";
+import type { TestBusiness } from "../stories/publishing/publishing.fixture.ts";
+import {
+  type AttackNode,
+  giveMandate,
+  newBusiness,
+  openAttackNode,
+} from "../stories/retrieval/attack.fixture.ts";
 import { dose } from "../tools/test-dose.ts";
 import { testSeed } from "../tools/test-seed.ts";
-import { type AttackNode, giveMandate, newBusiness, openAttackNode } from "./attack.fixture.ts";
-import type { TestBusiness } from "./publishing.fixture.ts";
 
 export const seed = testSeed(process.env);
 export const numRuns = dose(12);

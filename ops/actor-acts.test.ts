@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ActorActing, ActResult } from "./actor-acts.ts";
+import type { ActorActing, ActResult } from "./cluster.ts";
 import { act, authorization, by, openOps } from "./ops.fixture.ts";
 
 const expected = { status: "active", states: ["held"], head: 3 };

@@ -3,12 +3,11 @@
 //   A1. An action is in the audit log before it starts; if it cannot be recorded, it is not started.
 //   A2. Its outcome is recorded too, including that of refused requests.
 //   A3. Of a request only what its schema describes is recorded, and no grant or token: the log gives its readers no means to act.
-//   A4. Callers without a token add a bounded number of lines (refused-strangers.ts), also where they try to open a session.
+//   A4. Callers without a token add a bounded number of lines (acts.ts), also where they try to open a session.
 
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { type ProblemCode, type ProblemExtras, problem, problemMediaType } from "../protocol/problem.ts";
 import { type Admission, neededRight, type OpsRight } from "./guard.ts";
-import { RefusedStrangers } from "./refused-strangers.ts";
-import { sendProblem } from "./reply.ts";
 import type { Act } from "./shapes.ts";
 
 /** Where actions are recorded, separately from the log of requests. */
@@ -104,4 +103,59 @@ function entryOf(request: FastifyRequest, isUnderstood: boolean): object {
   const body = (request.body ?? {}) as Readonly<Record<string, unknown>>;
   const { reason, grant: _grant, token: _token, ...asked } = body;
   return { ...what, reason, params, asked };
+}
+
+// What callers without a token leave in the audit log. Each line is flushed to disk before the node continues, so their
+// requests must not cost a line each: a few packets would block the node for longer than its lease, and fill its disk.
+//   R1. At most `refusedLinesMax` lines per minute come from them.
+//   R2. Refusals beyond that are counted. The count is logged when the minute ends or the surface closes.
+
+type Detail = Readonly<Record<string, unknown>>;
+
+export const refusedLinesMax = 60;
+const minuteMs = 60_000;
+
+class RefusedStrangers {
+  readonly #write: (event: string, detail: Detail) => void;
+  #count = 0;
+  #minute: NodeJS.Timeout | null = null;
+
+  /** `write` must not throw. */
+  constructor(write: (event: string, detail: Detail) => void) {
+    this.#write = write;
+  }
+
+  add(detail: Detail): void {
+    this.#minute ??= setTimeout(() => this.end(), minuteMs).unref();
+    this.#count += 1;
+    if (this.#count <= refusedLinesMax) this.#write("ops.refused", detail);
+  }
+
+  /** Ends the current minute, if there is one. */
+  end(): void {
+    if (this.#minute !== null) clearTimeout(this.#minute);
+    this.#minute = null;
+    const count = this.#count - refusedLinesMax;
+    this.#count = 0;
+    if (count > 0) this.#write("ops.refused_more", { count });
+  }
+}
+
+// Refusals of the operations surface: problem documents, as on every surface.
+
+export function sendProblem(
+  reply: FastifyReply,
+  code: ProblemCode,
+  detail: string,
+  extras: ProblemExtras = {},
+): FastifyReply {
+  const found = problem(code, detail, extras);
+  reply.request.outcome = { code, ...(extras.reason === undefined ? {} : { reason: extras.reason }) };
+  if (extras.retry_after_seconds !== undefined)
+    reply.header("retry-after", String(extras.retry_after_seconds));
+  // Sent as bytes: the platform adds a charset to the media type of text, and JSON has none (RFC 8259 §11).
+  return reply
+    .code(found.status)
+    .header("content-type", problemMediaType)
+    .send(Buffer.from(JSON.stringify(found)));
 }

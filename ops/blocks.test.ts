@@ -1,8 +1,7 @@
 import { expect, it } from "vitest";
 import { ok } from "../protocol/result.ts";
-import type { BlockState, Blocks, GroupState } from "../service/blocks.ts";
-import type { BrandState, Brands } from "../service/brands.ts";
-import { RegisterRefused } from "../service/parties.ts";
+import type { BlockState, Blocks, BrandState, Brands, GroupState } from "../service/register/blocks.ts";
+import { RegisterRefused } from "../service/register/parties.ts";
 import { act, authorization, by, noBlocks, noBrands, openOps } from "./ops.fixture.ts";
 
 const [business, company] = ["10000000-0000-4000-8000-000000000001", "10000000-0000-4000-8000-000000000002"];

@@ -3,8 +3,8 @@
 import { connect } from "node:net";
 import type { FastifyInstance } from "fastify";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { refusedLinesMax } from "./acts.ts";
 import { act, authorization, openOps, token } from "./ops.fixture.ts";
-import { refusedLinesMax } from "./refused-strangers.ts";
 import type { OpsDeps } from "./server.ts";
 
 type Line = readonly [event: string, detail: Readonly<Record<string, unknown>>];

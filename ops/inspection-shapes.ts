@@ -15,12 +15,80 @@ import {
   type Shape,
   timestamp,
 } from "../protocol/shape.ts";
-import { incarnation } from "./node-shapes.ts";
+import { readyMembers } from "./shapes.ts";
+
+// The shapes of what operators see of nodes: membership, lease, load, and whether each is ready.
+
+/** Of one run of a node as a member; other shapes name nodes by it. */
+const incarnation = described(anyText, "Incarnation of a node, as `/ops/nodes` lists it.");
 
 const count = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
+
+const load = object({
+  active: described(count, "Actors in memory."),
+  mailboxed: described(count, "Messages and callers that wait."),
+  outbox: described(count, "Effects that are not settled."),
+  activities_waiting: count,
+  quarantined: count,
+  commands: described(count, "Handled since the process started; as the counters below."),
+  commits: count,
+  crashes: count,
+  refused_commits: count,
+  resident_bytes: count,
+  busy_percent: described(
+    integer({ min: 0, max: 100 }),
+    "Of the time of its event loop since the last look.",
+  ),
+});
+
+const readiness = object({
+  ...readyMembers,
+  disks: described(
+    listOf(object({ place: oneOf(["home", "bulk"]), free_bytes: count, size_bytes: count })),
+    "The room on each disk on which it writes; none where it could not be read in time.",
+  ),
+});
+export type Readiness = Of<typeof readiness>;
+const region = anyText;
+
+export const nodeState = named(
+  "NodeState",
+  object({
+    incarnation,
+    region,
+    address: described(nullable(anyText), "Of its transport; null for a standalone node."),
+    state: described(
+      oneOf(["standalone", "joining", "active", "leaving", "gone"]),
+      "`gone`: it did not leave in order, and is no member any more since `detail` says; for an hour, or until its address has a member again.",
+    ),
+    is_self: described(flag, "Whether it is the node that answers."),
+    reachable: described(flag, "True also of a node of an earlier release, which cannot say the rest yet."),
+    detail: described(
+      nullable(anyText),
+      "Why it was not reached, or why it did not say how it is; null if it said all.",
+    ),
+    readiness: described(
+      nullable(readiness),
+      "What its own `/readyz` says, at most ten seconds old, and two while anything fails; null if it did not say so in time.",
+    ),
+    version: described(nullable(anyText), "The release; null if it was not reached or cannot say, as below."),
+    started_at: nullable(timestamp),
+    lease: nullable(
+      object({
+        held: flag,
+        age_ms: described(nullable(count), "Since it was last renewed; null for a node without one."),
+        remaining_ms: nullable(count),
+      }),
+    ),
+    load: nullable(load),
+  }),
+);
+export type NodeState = Of<typeof nodeState>;
+export const nodeList = object({ nodes: listOf(nodeState) });
+export type NodeList = Of<typeof nodeList>;
+
 /** A state or event, whose form depends on the actor's machine. */
 const anyValue: Shape<unknown> = anything;
-const region = anyText;
 
 export const attentionReasons = [
   "quarantined",
@@ -328,3 +396,33 @@ export const journalPage = named(
   }),
 );
 export type JournalPage = Of<typeof journalPage>;
+
+// The shapes of refused requests, as pages and scripts read them.
+
+const refusedTimes = { count, first_at: timestamp, last_at: timestamp };
+const refusedCode = object({ surface: anyText, code: anyText, ...refusedTimes });
+export type RefusedCode = Of<typeof refusedCode>;
+const refusedRequest = object({
+  surface: anyText,
+  code: described(anyText, "The code of its problem."),
+  key_id: described(
+    nullable(anyText),
+    "The known key that it named; null if it named none. Nothing proves that the sender has the key.",
+  ),
+  from: described(nullable(anyText), "The address that it came from; null if it is not known."),
+  ...refusedTimes,
+});
+export type RefusedRequest = Of<typeof refusedRequest>;
+export const refusedRequests = named(
+  "RefusedRequests",
+  object({
+    codes: described(listOf(refusedCode), "By surface and code, since the nodes started, the newest first."),
+    requests: described(
+      listOf(refusedRequest),
+      "By surface, code, key and address, the newest first, 100 at most: what was refused within a day.",
+    ),
+    forgotten: described(count, "How many of these were forgotten because there were too many."),
+    missing,
+  }),
+);
+export type RefusedRequests = Of<typeof refusedRequests>;

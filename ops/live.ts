@@ -7,8 +7,8 @@
 
 import type { ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyReply } from "fastify";
+import { sendProblem } from "./acts.ts";
 import { type Inspection, noPush, type PushParams, readPush, readRoad, refuseChunk } from "./inspection.ts";
-import { sendProblem } from "./reply.ts";
 
 export interface LiveTiming {
   readonly everyMs: number;

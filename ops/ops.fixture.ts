@@ -5,21 +5,25 @@ import { pino } from "pino";
 import type { KeptAct } from "../actors/messages/business.ts";
 import { type Contract, contractOf, type OpenApiDocument } from "../api/contract.fixture.ts";
 import { ok, refuse } from "../protocol/result.ts";
-import type { Blocks } from "../service/blocks.ts";
-import type { Brands } from "../service/brands.ts";
-import type { OperatorCampaigns } from "../service/campaign-renders.ts";
-import type { HeldDeletions } from "../service/held-deletions.ts";
-import type { OperatorLedgers } from "../service/ledgers.ts";
-import type { CertificateState, KeyState, MandateState, Revocations } from "../service/revocations.ts";
-import type { Takedowns } from "../service/takedowns.ts";
-import type { ActorActing } from "./actor-acts.ts";
+import type { OperatorCampaigns } from "../service/ads/campaign-renders.ts";
+import type { OperatorLedgers } from "../service/money/ledgers.ts";
+import type { HeldDeletions } from "../service/publishing/purges.ts";
+import type { Blocks, Brands } from "../service/register/blocks.ts";
+import type {
+  CertificateState,
+  KeyState,
+  MandateState,
+  Revocations,
+} from "../service/register/revocations.ts";
+import type { Takedowns } from "../service/register/takedowns.ts";
+import type { ActorActing } from "./cluster.ts";
 import type { Inspection } from "./inspection.ts";
 import type { ActorDetail, MachineChart } from "./inspection-shapes.ts";
 import { createMetrics } from "./metrics.ts";
 import { openApiOf } from "./open-api.ts";
-import type { PurgeReads } from "./purges.ts";
 import { buildOps, type OpsDeps } from "./server.ts";
 import { signedIn } from "./sign-in.fixture.ts";
+import type { PurgeReads } from "./takedowns.ts";
 
 export const report: ActorDetail = {
   ...{ ref: { kind: "push", id: "bat_1" }, party: null, status: "active", state: "processing", context: {} },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ok, refuse } from "../protocol/result.ts";
-import type { Revocations } from "../service/revocations.ts";
+import type { Revocations } from "../service/register/revocations.ts";
 import { StoreError } from "../storage/actor-store.ts";
 import {
   act,

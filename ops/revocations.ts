@@ -2,9 +2,8 @@
 
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Result } from "../protocol/result.ts";
-import type { Done, EndedStatus, Revocations } from "../service/revocations.ts";
-import { actOf } from "./acts.ts";
-import { sendProblem } from "./reply.ts";
+import type { Done, EndedStatus, Revocations } from "../service/register/revocations.ts";
+import { actOf, sendProblem } from "./acts.ts";
 import { type Body, bodies } from "./shapes.ts";
 
 /** How a certificate ends, by the last segment of the address. */

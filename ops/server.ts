@@ -20,35 +20,42 @@ import {
   takeOver,
 } from "../api/platform-answers.ts";
 import { addressedHost, pathPattern } from "../api/request-parts.ts";
-import type { Blocks } from "../service/blocks.ts";
-import type { Brands } from "../service/brands.ts";
-import type { OperatorCampaigns } from "../service/campaign-renders.ts";
+import type { OperatorCampaigns } from "../service/ads/campaign-renders.ts";
 import { failureAnswer } from "../service/failure.ts";
-import type { HeldDeletions } from "../service/held-deletions.ts";
-import type { OperatorLedgers } from "../service/ledgers.ts";
-import type { Revocations } from "../service/revocations.ts";
-import type { Takedowns } from "../service/takedowns.ts";
-import { type ActorActing, addActorActs } from "./actor-acts.ts";
-import { type AuditLog, addAudit, rightFor } from "./acts.ts";
-import { addBlockRoutes, addBrandRoutes } from "./blocks.ts";
-import { addCampaignRoutes } from "./campaigns.ts";
-import { addClusterRoutes, type ClusterOps } from "./cluster.ts";
-import { challenge, judgeOpsRequest, type OpsAccess, type OpsRefusal, sessionPath } from "./guard.ts";
-import { addHeldDeletionRoutes } from "./held-deletions.ts";
+import type { OperatorLedgers } from "../service/money/ledgers.ts";
+import type { HeldDeletions } from "../service/publishing/purges.ts";
+import type { Blocks, Brands } from "../service/register/blocks.ts";
+import type { Revocations } from "../service/register/revocations.ts";
+import type { Takedowns } from "../service/register/takedowns.ts";
+import { type AuditLog, addAudit, rightFor, sendProblem } from "./acts.ts";
+import { type ActorActing, addActorActs, addClusterRoutes, type ClusterOps } from "./cluster.ts";
+import {
+  challenge,
+  createOpsSessions,
+  judgeOpsRequest,
+  type OpsAccess,
+  type OpsRefusal,
+  type OpsSessions,
+  sessionPath,
+} from "./guard.ts";
 import { addInspectionRoutes, type Inspection } from "./inspection.ts";
-import { addLedgerRoutes } from "./ledgers.ts";
+import { addCampaignRoutes, addLedgerRoutes } from "./ledgers.ts";
 import { addLiveRoutes, type LiveTiming } from "./live.ts";
 import type { Metrics, Reading } from "./metrics.ts";
 import { openApiOf } from "./open-api.ts";
 import { addPages } from "./pages/routes.ts";
 import { signInPath, uiBase } from "./pages/views/frame.ts";
-import { addPurgeRoutes, type PurgeReads } from "./purges.ts";
-import { sendProblem } from "./reply.ts";
 import { addRevocationRoutes } from "./revocations.ts";
 import { addSessionRoutes, judgeOpenings } from "./session-routes.ts";
-import { createOpsSessions, type OpsSessions } from "./sessions.ts";
 import type { ReadyReport, StalledPush } from "./shapes.ts";
-import { addTakedownRoutes } from "./takedowns.ts";
+import {
+  addBlockRoutes,
+  addBrandRoutes,
+  addHeldDeletionRoutes,
+  addPurgeRoutes,
+  addTakedownRoutes,
+  type PurgeReads,
+} from "./takedowns.ts";
 
 export interface OpsDeps {
   readonly logger: FastifyBaseLogger;

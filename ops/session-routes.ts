@@ -12,16 +12,16 @@ import {
   text,
   timestamp,
 } from "../protocol/shape.ts";
+import { sendProblem } from "./acts.ts";
 import {
   challenge,
   type OpsAccess,
+  type OpsSessions,
   opsRightNames,
   rightsOfToken,
   sessionPath,
   withReading,
 } from "./guard.ts";
-import { sendProblem } from "./reply.ts";
-import type { OpsSessions } from "./sessions.ts";
 import { plainText } from "./shapes.ts";
 
 const tokenLengthMax = 1_024;

@@ -1,8 +1,10 @@
 // The shapes of what operators send and receive.
 
-import { certificateStatuses } from "../protocol/certificate.ts";
+import type { Operation, Parameter, RouteDoc } from "../api/route.ts";
 import { collectionNames } from "../protocol/identifiers.ts";
+import { certificateStatuses } from "../protocol/keys/certificate.ts";
 import { grantLengthMax } from "../protocol/limits.ts";
+import type { ProblemCode } from "../protocol/problem.ts";
 import {
   anyObject,
   anyText,
@@ -264,7 +266,7 @@ export const actList = object({
 
 export type PartyActs = Of<typeof actList>;
 
-export const commandOutcome = object({
+const commandOutcome = object({
   outcome: described(
     oneOf(["moved", "there", "declared", "put_in", "rejoined", "begun", "taken"]),
     "What was done.",
@@ -397,3 +399,114 @@ export const purgePage = object({
   purges: described(listOf(purgeState), "The deletions and ordered purges in their order."),
   next_after: described(nullable(count), "For the next page; null on the last."),
 });
+
+// The shapes of what operators are shown of blocks, groups and brands.
+
+export const blockState = named(
+  "BlockState",
+  object({
+    business_uuid: uuid,
+    legal_name: anyText,
+    blocked: described(
+      listOf(
+        object({
+          group: anyText,
+          companies: described(
+            listOf(
+              object({
+                uuid,
+                legal_name: anyText,
+                former: described(flag, "It has left the group, and the block follows it."),
+              }),
+            ),
+            "Whom the block meets: 10 at most.",
+          ),
+        }),
+      ),
+      "In the order in which they were blocked.",
+    ),
+  }),
+);
+const brandNames = listOf(anyText);
+export const brandState = named(
+  "BrandState",
+  object({
+    business_uuid: uuid,
+    legal_name: anyText,
+    owned: described(brandNames, "What its served business files name in `brands_owned`."),
+    sold: described(brandNames, "What they name in `brands_sold`."),
+    confirmed: described(
+      brandNames,
+      "What was confirmed as its own. Those among `owned` are protected while its certificate is active.",
+    ),
+  }),
+);
+export const groupState = named(
+  "GroupState",
+  object({
+    company_uuid: uuid,
+    legal_name: anyText,
+    group: anyText,
+    former_groups: described(listOf(anyText), "Groups that it left, whose blocks follow it."),
+  }),
+);
+
+/** The outcome of an action without a moment from which on it is in force. */
+export function changed<N extends string>(name: N, subject: Shape<unknown>) {
+  return object({ changed: described(flag, "False where it was so before."), [name]: subject });
+}
+
+// How the operations of the operators' surface are described: reads, and acts that name their author and reason.
+
+export const parameter = (where: "path" | "query", name: string, description: string): Parameter => ({
+  ...{ name, in: where, description, schema: { type: "string" } },
+});
+
+interface Read {
+  readonly parameters?: readonly Parameter[];
+  readonly problems?: readonly ProblemCode[];
+  readonly mediaType?: string;
+  /** The status codes besides 200. */
+  readonly answers?: RouteDoc["answers"];
+}
+
+export function read(path: string, summary: string, body: Shape<unknown>, more: Read = {}): Operation {
+  const { parameters = [], problems = [], answers = {}, mediaType } = more;
+  const answer = { description: summary, body, ...(mediaType === undefined ? {} : { mediaType }) };
+  const doc = { summary, parameters, problems, answers: { 200: answer, ...answers } };
+  return { method: "GET", path, tags: [], doc };
+}
+
+export function shown(
+  path: string,
+  name: string,
+  subject: Shape<unknown>,
+  parameters: readonly Parameter[],
+): Operation {
+  return read(path, `The ${name} as it is now`, object({ [name]: subject }), {
+    parameters,
+    problems: ["not_found"],
+  });
+}
+
+export function command(path: string, summary: string, body: Shape<unknown>): Operation {
+  const answers = { 200: { description: summary, body: commandOutcome } };
+  return { method: "POST", path, tags: [], doc: { summary, body, answers } };
+}
+
+interface ActDoc {
+  readonly summary: string;
+  readonly body: Shape<unknown>;
+  readonly answer: Shape<unknown>;
+  readonly parameters?: readonly Parameter[];
+}
+
+export function act(path: string, { summary, body, answer, parameters = [] }: ActDoc): Operation {
+  const answers = { 200: { description: `${summary}; what it is now`, body: answer } };
+  return {
+    method: "POST",
+    path,
+    tags: [],
+    doc: { summary, parameters, body, answers, problems: ["not_found"] },
+  };
+}

@@ -2,10 +2,10 @@
 
 import { expect, it } from "vitest";
 import { ok, refuse } from "../protocol/result.ts";
-import type { HeldDeletions } from "../service/held-deletions.ts";
-import type { Takedowns } from "../service/takedowns.ts";
+import type { HeldDeletions } from "../service/publishing/purges.ts";
+import type { Takedowns } from "../service/register/takedowns.ts";
 import { act, authorization, by, noPurges, openOps } from "./ops.fixture.ts";
-import type { PurgeReads } from "./purges.ts";
+import type { PurgeReads } from "./takedowns.ts";
 
 const [business, record] = ["10000000-0000-4000-8000-000000000001", `svc_${"a".repeat(26)}`];
 const hash = `sha256:${"0".repeat(64)}`;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { keywordFault } from "./ad-keyword.ts";
+import { keywordFault } from "./ad-campaign.ts";
 
 describe("a keyword", () => {
   it.each([

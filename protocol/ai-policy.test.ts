@@ -4,6 +4,7 @@ import {
   type AiPolicyRecord,
   actionNames,
   aiPolicyBytes,
+  aiPolicyKeyDocument,
   blockedNames,
   namesOf,
   noPolicyMasks,
@@ -13,8 +14,7 @@ import {
   purchaseBit,
   useNames,
 } from "./ai-policy.ts";
-import { aiPolicyKeyDocument } from "./ai-policy-key.ts";
-import { canonicalBytes, type JsonValue } from "./canonical-json.ts";
+import { canonicalBytes, type JsonValue } from "./json/canonical-json.ts";
 
 function group<N extends string>(names: readonly N[]): fc.Arbitrary<Record<N, boolean>> {
   return fc.tuple(...names.map(() => fc.boolean())).map((values) => {

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseBase64Url, utf8 } from "./bytes.ts";
-import type { PublicJwk } from "./jwk.ts";
+import type { PublicJwk } from "./keys/jwk.ts";
 
 interface CctvCase {
   readonly number: number;

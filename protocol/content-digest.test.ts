@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { toBase64, utf8 } from "./bytes.ts";
-import { contentDigest, parseContentDigest } from "./content-digest.ts";
-import { sha256 } from "./hash.ts";
+import { sha256, toBase64, utf8 } from "./bytes.ts";
+import { contentDigest, parseContentDigest } from "./http-signature.ts";
 
 /** Examples from RFC 9530 appendix D.1 (the content has a final line feed) and RFC 9421 §2.5 (it has none). */
 const published = [

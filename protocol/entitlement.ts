@@ -1,9 +1,15 @@
 // Entitlement: the service's statement that an AI company may use it, for a short time: who the company is, by which keys it
 // asks, and under which terms. Anyone who is shown one can check it offline.
 
-import { type Envelope, openEnvelope, payloadTypes } from "./dsse.ts";
+import {
+  type Envelope,
+  malformed,
+  openEnvelope,
+  type PayloadFormat,
+  parsePayload,
+  payloadTypes,
+} from "./dsse.ts";
 import { parseTimestamp } from "./identifiers.ts";
-import { malformed, type PayloadFormat, parsePayload } from "./payload.ts";
 import type { Verdict } from "./result.ts";
 import {
   described,

@@ -2,13 +2,11 @@ import { dsse as judge } from "@sigstore/core";
 import { expect, it } from "vitest";
 import { parseBase64 } from "./bytes.ts";
 import { payloadTypes } from "./dsse.ts";
-import { envelopeSpecification } from "./envelope-specification.ts";
-import { envelopeSpecificationText } from "./envelope-text.ts";
-import { thumbprint } from "./jwk.ts";
-import { payloadSchemaDocument } from "./payload-kinds.ts";
-import { recordSchemaDocument, recordSchemaNames } from "./record-schemas.ts";
+import { envelopeSpecification, envelopeSpecificationText } from "./envelope-specification.ts";
+import { thumbprint } from "./keys/jwk.ts";
+import { payloadSchemaDocument, recordSchemaDocument, recordSchemaNames } from "./payload-kinds.ts";
 import { firstFault } from "./shape.ts";
-import { envelopeSpecificationAnswer } from "./wire/envelope-specification.ts";
+import { envelopeSpecificationAnswer } from "./wire/published.ts";
 
 const specification = envelopeSpecification();
 const text = envelopeSpecificationText();

@@ -1,12 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { canonicalBytes, type JsonValue } from "./canonical-json.ts";
 import { makeEnvelope, payloadTypes } from "./dsse.ts";
-import {
-  type HoldDecision,
-  holdDecisionPayload,
-  openHoldDecision,
-  parseHoldDecision,
-} from "./hold-decision.ts";
+import { canonicalBytes, type JsonValue } from "./json/canonical-json.ts";
+import { type HoldDecision, holdDecisionPayload, openHoldDecision, parseHoldDecision } from "./withdrawal.ts";
 
 const decision: HoldDecision = {
   v: 1,

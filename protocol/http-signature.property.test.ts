@@ -5,8 +5,8 @@ import fc from "fast-check";
 import { httpbis } from "http-message-signatures";
 import { describe, expect, it } from "vitest";
 import { utf8 } from "./bytes.ts";
-import { contentDigest } from "./content-digest.ts";
 import {
+  contentDigest,
   coveredComponents,
   coversExactly,
   parseSignatureHeaders,
@@ -15,8 +15,8 @@ import {
   signatureBase,
   signatureHeaders,
 } from "./http-signature.ts";
-import { parsePublicJwk } from "./jwk.ts";
-import { verifySignature } from "./signatures.ts";
+import { parsePublicJwk } from "./keys/jwk.ts";
+import { verifySignature } from "./keys/signatures.ts";
 
 const { publicKey, privateKey } = generateKeyPairSync("ed25519");
 const parsedJwk = parsePublicJwk(publicKey.export({ format: "jwk" }));

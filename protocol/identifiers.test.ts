@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { utf8 } from "./bytes.ts";
-import { formatHash, hashOf, parseHash } from "./hash.ts";
+import { formatHash, hashOf, parseHash, utf8 } from "./bytes.ts";
 import {
   collectionNames,
   formatTimestamp,

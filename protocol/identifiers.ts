@@ -1,7 +1,6 @@
 // Identifiers and formats (specification, «Identifiers and formats»).
 
-import { concatBytes, toHex, utf8 } from "./bytes.ts";
-import { sha256 as portableSha256, type Sha256 } from "./hash.ts";
+import { concatBytes, sha256 as portableSha256, type Sha256, toHex, utf8 } from "./bytes.ts";
 
 /** The five record types, by their collection names. */
 export const collectionNames = ["products", "business_files", "events", "jobs", "updates"] as const;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { canonicalBytes, type JsonValue } from "./canonical-json.ts";
+import { canonicalBytes, type JsonValue } from "./json/canonical-json.ts";
 import { type Mandate, mandatePayload, parseMandate, scopeAllows } from "./mandate.ts";
 
 const mandate: Mandate = {

@@ -1,10 +1,16 @@
 // Mandate: what an integration key may publish. It is sealed by a passkey of an owner or admin or, in the sandbox, also by a
 // key that the service holds for the business (specification, «Mandate» and «Business publishing authority»).
 
-import { canonicalBytes, type JsonValue } from "./canonical-json.ts";
-import { type Envelope, openEnvelope, payloadTypes } from "./dsse.ts";
+import {
+  type Envelope,
+  malformed,
+  openEnvelope,
+  type PayloadFormat,
+  parsePayload,
+  payloadTypes,
+} from "./dsse.ts";
 import { parseTimestamp } from "./identifiers.ts";
-import { malformed, type PayloadFormat, parsePayload } from "./payload.ts";
+import { canonicalBytes, type JsonValue } from "./json/canonical-json.ts";
 import { ok, refuse, type Verdict } from "./result.ts";
 import {
   closed,

@@ -1,7 +1,6 @@
 // Merkle trees of RFC 6962 §2.1 (RFC 9162 §2.1): leaf hash SHA-256(0x00 ‖ leaf), node hash SHA-256(0x01 ‖ left ‖ right).
 
-import { equalBytes } from "./bytes.ts";
-import { sha256 as portableSha256, type Sha256 } from "./hash.ts";
+import { equalBytes, sha256 as portableSha256, type Sha256 } from "./bytes.ts";
 
 /** A tree over fixed leaf hashes. */
 export interface MerkleTree {
@@ -74,7 +73,7 @@ export function merkleRoot(leafHashes: readonly Uint8Array[], sha256: Sha256 = p
 
 /**
  * The audit path of one leaf (RFC 6962 §2.1.1). Throws RangeError outside the tree.
- * @internal for tests: the log itself proves from its tiles (log/proofs.ts).
+ * @internal for tests: the log itself proves from its tiles (log/tiles.ts).
  */
 export function inclusionPath(
   leafHashes: readonly Uint8Array[],
@@ -152,7 +151,7 @@ export function rootFromSteps(leaf: Uint8Array, steps: readonly PathStep[], sha2
 /**
  * The consistency proof between the first `first` leaves and all of them (RFC 6962 §2.1.2). Throws RangeError unless 1 <=
  * first <= size.
- * @internal for tests: the log itself proves from its tiles (log/proofs.ts).
+ * @internal for tests: the log itself proves from its tiles (log/tiles.ts).
  */
 export function consistencyPath(
   leafHashes: readonly Uint8Array[],
@@ -237,4 +236,85 @@ function isPowerOfTwo(size: number): boolean {
   let rest = size;
   while (rest > 1 && rest % 2 === 0) rest /= 2;
   return rest === 1;
+}
+
+// The root of a Merkle tree (RFC 6962 §2.1) over leaves that arrive one after another, in memory for a few hashes only.
+
+export interface RootBuilder {
+  add(leafHash: Uint8Array): void;
+  /** The root over the leaves so far; for none, the hash of the empty string. */
+  root(): Uint8Array;
+}
+
+/** Begins a tree without leaves. */
+export function createRootBuilder(sha256: Sha256 = portableSha256): RootBuilder {
+  // The roots of complete subtrees, largest first: one for each bit of the number of leaves.
+  const complete: Uint8Array[] = [];
+  let leaves = 0;
+  return {
+    add: (leafHash) => {
+      let node = leafHash;
+      for (let count = leaves; count % 2 === 1; count = Math.floor(count / 2)) {
+        node = nodeHash(complete.pop() as Uint8Array, node, sha256);
+      }
+      complete.push(node);
+      leaves += 1;
+    },
+    root: () => {
+      const last = complete.at(-1);
+      if (last === undefined) return sha256(new Uint8Array());
+      return complete.slice(0, -1).reduceRight((right, left) => nodeHash(left, right, sha256), last);
+    },
+  };
+}
+
+// A Merkle tree (RFC 6962 §2.1) over many leaves: its levels are packed, since a hundred thousand small arrays would take
+// ten times the memory, and it is built in steps, so that nothing else waits for it.
+
+const hashBytes = 32;
+
+/** `leafHashes` are concatenated. Yields after every `stepNodes` nodes. */
+export function* packedTree(
+  leafHashes: Uint8Array,
+  sha256: Sha256,
+  stepNodes: number,
+): Generator<void, MerkleTree> {
+  const levels = [leafHashes];
+  let nodes = 0;
+  for (let level = leafHashes; level.length > hashBytes; ) {
+    const pairs = Math.floor(level.length / (2 * hashBytes));
+    const isOdd = level.length % (2 * hashBytes) !== 0;
+    const above = new Uint8Array((pairs + (isOdd ? 1 : 0)) * hashBytes);
+    for (let pair = 0; pair < pairs; pair += 1) {
+      above.set(nodeHash(nodeAt(level, 2 * pair), nodeAt(level, 2 * pair + 1), sha256), pair * hashBytes);
+      nodes += 1;
+      if (nodes % stepNodes === 0) yield;
+    }
+    if (isOdd) above.set(level.subarray(level.length - hashBytes), pairs * hashBytes);
+    levels.push(above);
+    level = above;
+  }
+  return {
+    size: leafHashes.length / hashBytes,
+    root: levels.at(-1)?.slice() ?? new Uint8Array(),
+    path: (index) => packedPath(levels, index),
+  };
+}
+
+function packedPath(levels: readonly Uint8Array[], index: number): Uint8Array[] {
+  const size = (levels[0]?.length ?? 0) / hashBytes;
+  if (!Number.isInteger(index) || index < 0 || index >= size)
+    throw new RangeError(`No leaf ${index} in a tree of ${size}.`);
+  const path: Uint8Array[] = [];
+  let position = index;
+  for (const level of levels.slice(0, -1)) {
+    const sibling = position ^ 1;
+    if (sibling * hashBytes < level.length) path.push(nodeAt(level, sibling));
+    position >>= 1;
+  }
+  return path;
+}
+
+function nodeAt(level: Uint8Array, index: number): Uint8Array {
+  return level.subarray(index * hashBytes, (index + 1) * hashBytes);
 }

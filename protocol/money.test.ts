@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { decimalOf, millionthsOf } from "./money.ts";
+import { decimalOf, millionthsOf } from "./price-list.ts";
 
 it.each([
   ["0", "0"],

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { nearestName } from "./nearest.ts";
+import { nearestName } from "./shape.ts";
 
 const fields = ["price_amount", "price_currency", "brand", "country", "on_sale", "tags"];
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { utf8 } from "./bytes.ts";
 import { pae, payloadTypes } from "./dsse.ts";
-import { MessagePacker, packMessages, unpackMessages } from "./packed-messages.ts";
+import { MessagePacker, packMessages, unpackMessages } from "./signed-version.ts";
 
 const text = fc.oneof(
   fc.string({ unit: "grapheme", maxLength: 40 }),

@@ -1,8 +1,6 @@
 import { expect, it } from "vitest";
-import { concatBytes, utf8 } from "./bytes.ts";
-import { sha256 } from "./hash.ts";
-import { buildTree, leafHash } from "./merkle.ts";
-import { packedTree } from "./packed-tree.ts";
+import { concatBytes, sha256, utf8 } from "./bytes.ts";
+import { buildTree, leafHash, packedTree } from "./merkle.ts";
 
 it("is the tree of RFC 6962 for every size, with every path", () => {
   const leaves = Array.from({ length: 40 }, (_, index) => leafHash(utf8(`leaf ${index}`)));

@@ -1,24 +1,24 @@
 // What every kind of signed payload is: who signs it, with how many signatures, and its members. The envelope specification and
 // the JSON Schemas are made from this table, which has each payload type exactly once.
 
-import { businessKeysFormat } from "./business-keys.ts";
-import type { JsonObject } from "./canonical-json.ts";
-import { certificateFormat } from "./certificate.ts";
-import { type PayloadKind, payloadTypes } from "./dsse.ts";
+import { adProductRecord } from "./ad-campaign.ts";
+import { aiPolicyRecord } from "./ai-policy.ts";
+import { type PayloadFormat, type PayloadKind, payloadTypes } from "./dsse.ts";
 import { entitlementFormat } from "./entitlement.ts";
-import { holdDecisionFormat } from "./hold-decision.ts";
-import { keyCustodyFormat } from "./key-custody.ts";
-import { keyDirectoryFormat } from "./key-directory.ts";
-import { keyPossessionFormat } from "./key-possession.ts";
-import { keyCertificateFormat, keySetFormat } from "./key-set.ts";
+import { collectionNames, type ShownType } from "./identifiers.ts";
+import type { JsonObject } from "./json/canonical-json.ts";
+import { businessKeysFormat } from "./keys/business-keys.ts";
+import { certificateFormat } from "./keys/certificate.ts";
+import { keyCustodyFormat, keyDirectoryFormat, keyPossessionFormat } from "./keys/key-directory.ts";
+import { keyCertificateFormat, keySetFormat } from "./keys/key-set.ts";
 import { mandateFormat } from "./mandate.ts";
-import type { PayloadFormat } from "./payload.ts";
 import { receiptV1, receiptV2, receiptV3 } from "./receipt.ts";
+import { recordJsonSchema, recordTypes } from "./records/parse-record.ts";
 import { batchSealV1, batchSealV2, sealV1, sealV2 } from "./seal.ts";
 import type { Shape } from "./shape.ts";
-import { sidecarV1, sidecarV2 } from "./sidecar.ts";
-import { verifyPageFormat } from "./verify-page.ts";
-import { verifyStatementFormat } from "./verify-statement.ts";
+import { sidecarV1, sidecarV2 } from "./signed-version.ts";
+import { verifyPageFormat, verifyStatementFormat } from "./verify-page.ts";
+import { holdDecisionFormat } from "./withdrawal.ts";
 
 interface KindFacts {
   readonly says: string;
@@ -192,4 +192,38 @@ export function payloadSchemaDocument(kind: string, version: string): JsonObject
     description: `Payload of an envelope of type ${found.payloadType}.`,
     ...found.format.shape.schema,
   };
+}
+
+// The published JSON Schemas of what a business seals: the five record types, ads, sponsored products and the AI policy record.
+
+const types: readonly ShownType[] = [...collectionNames, "ads"];
+
+const documents: ReadonlyMap<string, JsonObject> = new Map([
+  ...types.map((name) => [`${name}/${recordTypes[name].version}`, recordJsonSchema(name)] as const),
+  [
+    "ad_product/1",
+    {
+      $schema: "https://json-schema.org/draft/2020-12/schema",
+      $id: "urn:svc:record:ad_product:1",
+      title: "Sponsored product",
+      ...adProductRecord.schema,
+    },
+  ],
+  [
+    "ai_policy/1",
+    {
+      $schema: "https://json-schema.org/draft/2020-12/schema",
+      $id: "urn:svc:record:ai_policy:1",
+      title: "AI policy record",
+      ...aiPolicyRecord.schema,
+    },
+  ],
+]);
+
+/** `<type>/<version>` of every record that has a schema, as named after `svc/` in its member `schema`. */
+export const recordSchemaNames: readonly string[] = [...documents.keys()];
+
+/** The schema of a record; null when there is none. */
+export function recordSchemaDocument(name: string): JsonObject | null {
+  return documents.get(name) ?? null;
 }

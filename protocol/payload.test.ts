@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { utf8 } from "./bytes.ts";
-import { canonicalBytes, type JsonValue } from "./canonical-json.ts";
-import { type PayloadFormat, parsePayload } from "./payload.ts";
+import { type PayloadFormat, parsePayload } from "./dsse.ts";
+import { canonicalBytes, type JsonValue } from "./json/canonical-json.ts";
 import { closed, distinct, flag, integer, list, literal, nullable, optional, text } from "./shape.ts";
 
 interface Sample {

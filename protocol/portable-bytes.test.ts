@@ -1,7 +1,17 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { parseBase64, parseBase64Url, parseHex, toBase64, toBase64Url, toHex } from "./bytes.ts";
-import { decodeBase64, decodeHex, encodeBase64, encodeHex } from "./portable-bytes.ts";
+import {
+  decodeBase64,
+  decodeHex,
+  encodeBase64,
+  encodeHex,
+  parseBase64,
+  parseBase64Url,
+  parseHex,
+  toBase64,
+  toBase64Url,
+  toHex,
+} from "./bytes.ts";
 
 it("writes and reads any bytes as the platform does", () => {
   fc.assert(

@@ -6,9 +6,34 @@
 //       amounts, then by the ratio of the change to the price before it, exactly. Among equals, the batch's order counts.
 
 import { noteWork } from "../std/work.ts";
-import { holdThreshold, type Listings } from "./listings.ts";
-import { decimalOf, millionthsOf } from "./money.ts";
+import { decimalOf, millionthsOf } from "./price-list.ts";
 import { type HeldReason, type ShockedListing, shockedListingsMax } from "./wire/push.ts";
+
+/** Prices by country: `{US: ["9.99", "USD"]}`. A listing is a (record, country) pair. */
+export type Listings = Readonly<Record<string, readonly [amount: string, currency: string]>>;
+
+/**
+ * The listings in a product record's `prices`; members that are not prices are skipped (specification, «Product record»).
+ */
+export function listingsOf(record: unknown): Listings {
+  const prices = (record as { prices?: unknown } | null)?.prices;
+  if (!Array.isArray(prices)) return {};
+  noteWork("value", prices.length);
+  const listings: Record<string, readonly [string, string]> = {};
+  for (const price of prices as { country?: unknown; amount?: unknown; currency?: unknown }[]) {
+    if (
+      typeof price?.country === "string" &&
+      typeof price.amount === "string" &&
+      typeof price.currency === "string"
+    ) {
+      listings[price.country] = [price.amount, price.currency];
+    }
+  }
+  return listings;
+}
+
+/** Catalogues with fewer listings than this are never held (specification, «Limits»: price-shock hold). */
+export const holdThreshold = 20;
 
 export interface ChangedRecord {
   readonly recordId: string;

@@ -1,7 +1,9 @@
 // Problem details (RFC 9457) with a stable `code` (specification, «Errors»).
 
+import type { JsonValue } from "./json/canonical-json.ts";
 import { boundedPointer, boundedText } from "./result.ts";
 import {
+  allFaults,
   anyText,
   described,
   hash,
@@ -13,6 +15,7 @@ import {
   object,
   oneOf,
   optional,
+  type Shape,
 } from "./shape.ts";
 
 const count = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
@@ -160,4 +163,23 @@ function boundedErrors(errors: readonly ProblemError[]): readonly ProblemError[]
     bounded.push(next);
   }
   return bounded;
+}
+
+// The problem for a request that does not fit its shape: reports every fault at once, as long as the document stays small.
+
+/** Maximum number of faults reported. */
+const faultsMax = 20;
+
+/** Returns null for a value that fits the shape. */
+export function requestProblem(shape: Shape<unknown>, value: JsonValue): Problem | null {
+  const faults = allFaults(shape, value, faultsMax);
+  const [first] = faults;
+  if (first === undefined) return null;
+  const { suggestion = null, allowed } = faults.find((fault) => fault.allowed !== undefined) ?? first;
+  return problem("request_invalid", first.detail, {
+    ...(first.pointer === "" ? {} : { pointer: first.pointer }),
+    errors: faults.map(({ pointer, detail }) => ({ code: "request_invalid", pointer, detail })),
+    ...(suggestion === null ? {} : { suggestion }),
+    ...(allowed === undefined ? {} : { allowed }),
+  });
 }

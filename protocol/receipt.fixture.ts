@@ -1,4 +1,4 @@
-import { canonicalBytes } from "./canonical-json.ts";
+import { canonicalBytes } from "./json/canonical-json.ts";
 import { type Receipt, receiptPayloadText } from "./receipt.ts";
 
 /** The payload bytes of a receipt of any version. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { recordSchemaDocument, recordSchemaNames } from "./record-schemas.ts";
+import { recordSchemaDocument, recordSchemaNames } from "./payload-kinds.ts";
 
 it.each(recordSchemaNames)("the schema of %s stands in docs/schemas as it is served", async (name) => {
   const text = `${JSON.stringify(recordSchemaDocument(name), null, 2)}\n`;

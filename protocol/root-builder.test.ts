@@ -1,7 +1,6 @@
 import { expect, it } from "vitest";
 import { utf8 } from "./bytes.ts";
-import { leafHash, merkleRoot } from "./merkle.ts";
-import { createRootBuilder } from "./root-builder.ts";
+import { createRootBuilder, leafHash, merkleRoot } from "./merkle.ts";
 
 it("finds the root of RFC 6962 after every leaf", () => {
   const builder = createRootBuilder();

@@ -2,10 +2,10 @@
 // text of a row is RFC 8785 canonical, `adl_row_sig` included; serve-time members are spliced into that text, so that
 // serving never parses a row.
 
-import { isObject } from "../std/is-object.ts";
-import { canonicalize, type JsonValue } from "./canonical-json.ts";
+import { isObject } from "../std/json-pointer.ts";
+import { malformed, readPayload } from "./dsse.ts";
 import { isHash, isKeyId, isRecordId, isUuidV4 } from "./identifiers.ts";
-import { malformed, readPayload } from "./payload.ts";
+import { canonicalize, type JsonValue } from "./json/canonical-json.ts";
 import { ok, type Verdict } from "./result.ts";
 import { integer, matching, type Shape } from "./shape.ts";
 

@@ -1,11 +1,18 @@
 // Seals: a business's signature over the exact bytes of a record, or over the Merkle root of a batch of records
 // (specification, «Seals»).
 
-import { isObject } from "../std/is-object.ts";
-import { canonicalBytes, type JsonValue } from "./canonical-json.ts";
-import { type Envelope, envelopeShape, openEnvelope, parseEnvelope, payloadTypes } from "./dsse.ts";
+import { isObject } from "../std/json-pointer.ts";
+import {
+  type Envelope,
+  envelopeShape,
+  openEnvelope,
+  type PayloadFormat,
+  parseEnvelope,
+  parsePayload,
+  payloadTypes,
+} from "./dsse.ts";
+import { canonicalBytes, type JsonValue } from "./json/canonical-json.ts";
 import { bulkRecordsMax } from "./limits.ts";
-import { type PayloadFormat, parsePayload } from "./payload.ts";
 import { ok, refuse, type Verdict } from "./result.ts";
 import {
   closed,

@@ -1,7 +1,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, expectTypeOf, it } from "vitest";
-import type { JsonValue } from "./canonical-json.ts";
-import { requestProblem } from "./request-problem.ts";
+import type { JsonValue } from "./json/canonical-json.ts";
+import { requestProblem } from "./problem.ts";
 import {
   allFaults,
   anyObject,

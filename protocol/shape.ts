@@ -5,12 +5,11 @@
 //   S2. The published schema is never narrower than the judge. It may be wider where JSON Schema cannot express what is
 //       checked: an instant that exists, a point on a curve, a rule between two members.
 
-import { isObject } from "../std/is-object.ts";
-import { joinPointer } from "../std/json-pointer.ts";
-import type { JsonObject, JsonValue } from "./canonical-json.ts";
+import { isObject, joinPointer } from "../std/json-pointer.ts";
+import { noteWork } from "../std/work.ts";
 import { isCountry, isHash, isKeyId, isTimestamp, isUuidV4 } from "./identifiers.ts";
-import { type PublicJwk, parsePublicJwk } from "./jwk.ts";
-import { nearestName } from "./nearest.ts";
+import type { JsonObject, JsonValue } from "./json/canonical-json.ts";
+import { type PublicJwk, parsePublicJwk } from "./keys/jwk.ts";
 
 export interface ShapeFault {
   /** RFC 6901 pointer; empty for the whole value. */
@@ -385,4 +384,46 @@ function unknownMember(pointer: string, name: string, names: readonly string[]):
 
 function test<T>(accepts: (value: JsonValue) => boolean, detail: string, schema: JsonObject): Shape<T> {
   return { schema, judge: (value, pointer, tell) => accepts(value) || tell({ pointer, detail }) };
+}
+
+/**
+ * The candidate nearest to an unknown name, by optimal string alignment distance; null when none is near enough to be meant.
+ */
+export function nearestName(name: string, candidates: readonly string[]): string | null {
+  const wanted = name.slice(0, 64).toLowerCase();
+  let best: string | null = null;
+  let bestDistance = Math.max(1, Math.floor(wanted.length / 3)) + 1;
+  for (const candidate of candidates) {
+    const distance = editDistance(wanted, candidate.toLowerCase(), bestDistance);
+    if (distance < bestDistance) {
+      best = candidate;
+      bestDistance = distance;
+    }
+  }
+  return best;
+}
+
+/**
+ * The number of insertions, deletions, substitutions and swaps of neighbours between two texts; `bound` when it is at least
+ * that.
+ */
+function editDistance(a: string, b: string, bound: number): number {
+  if (Math.abs(a.length - b.length) >= bound) return bound;
+  noteWork("comparison", (a.length + 1) * (b.length + 1));
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i += 1) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const cost = a[i - 1] === b[j - 1] ? 0 : 1;
+      let distance = Math.min((last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (last[j - 1] ?? 0) + cost);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
+        distance = Math.min(distance, (beforeLast[j - 2] ?? 0) + 1);
+      }
+      row.push(distance);
+    }
+    beforeLast = last;
+    last = row;
+  }
+  return Math.min(last[b.length] ?? bound, bound);
 }

@@ -2,7 +2,7 @@
 
 import { utf8 } from "./bytes.ts";
 import { makeEnvelope, payloadTypes } from "./dsse.ts";
-import { sidecarPayloadText } from "./sidecar.ts";
+import { sidecarPayloadText } from "./signed-version.ts";
 
 const hashOf = (digit: string): string => `sha256:${digit.repeat(64)}`;
 

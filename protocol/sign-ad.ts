@@ -1,13 +1,18 @@
 // The signed row and sidecar of one version of an ad, as the publishing of ads needs them.
 
-import type { JsonValue } from "./canonical-json.ts";
 import type { Envelope } from "./dsse.ts";
 import { formatTimestamp } from "./identifiers.ts";
+import type { JsonValue } from "./json/canonical-json.ts";
 import { projectAd } from "./projection/project.ts";
 import type { ParsedAd } from "./records/parse-record.ts";
 import type { SealV2 } from "./seal.ts";
-import type { SidecarScope, SidecarV2 } from "./sidecar.ts";
-import { type SignedVersion, signRowsAndSidecars, type VersionSigners } from "./signed-version.ts";
+import {
+  type SidecarScope,
+  type SidecarV2,
+  type SignedVersion,
+  signRowsAndSidecars,
+  type VersionSigners,
+} from "./signed-version.ts";
 
 export interface AdVersion {
   /** The ad, read from the exact bytes that were sealed. */

@@ -2,12 +2,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { policyBitsText } from "./ai-policy.ts";
-import { canonicalize, type JsonObject, type JsonValue } from "./canonical-json.ts";
 import { collectionNames } from "./identifiers.ts";
+import { canonicalize, type JsonObject, type JsonValue } from "./json/canonical-json.ts";
 import { receiptPayload } from "./receipt.fixture.ts";
 import { type ReceiptV3, receiptPayloadText } from "./receipt.ts";
 import { rowSigningText, serveRow, signedRowText } from "./row.ts";
-import { type SidecarV2, sidecarPayloadText } from "./sidecar.ts";
+import { type SidecarV2, sidecarPayloadText } from "./signed-version.ts";
 
 const hash = fc.stringMatching(/^sha256:[0-9a-f]{64}$/);
 const keyId = fc.stringMatching(/^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/);

@@ -1,6 +1,6 @@
 // Test support: what clients of tools refuse in a schema (S1 in tool-schema.ts).
 
-import { isObject } from "../std/is-object.ts";
+import { isObject } from "../std/json-pointer.ts";
 
 /** The places in a published schema, as JSON pointers, that some client refuses. */
 export function refusedPlaces(schema: unknown, pointer = ""): readonly string[] {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { JsonObject } from "./canonical-json.ts";
+import type { JsonObject } from "./json/canonical-json.ts";
 import { refusedPlaces } from "./tool-schema.fixture.ts";
 import { toolSchema } from "./tool-schema.ts";
 

@@ -1,9 +1,8 @@
 import { expect, it } from "vitest";
-import { isObject } from "../std/is-object.ts";
-import type { JsonValue } from "./canonical-json.ts";
+import { isObject } from "../std/json-pointer.ts";
+import type { JsonValue } from "./json/canonical-json.ts";
 import { type AnswerName, unsignedMembers } from "./unsigned-members.ts";
-import { poolAnswer } from "./wire/ad-requests.ts";
-import { adItem } from "./wire/ads.ts";
+import { adItem, poolAnswer } from "./wire/ad-requests.ts";
 import { catalogueRecord } from "./wire/catalogue.ts";
 import { fetchedRecord, searchAnswer } from "./wire/retrieval.ts";
 

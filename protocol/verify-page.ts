@@ -2,12 +2,19 @@
 // (specification, «GET /v1/verify/{record_id}»).
 
 import { parseBase64 } from "./bytes.ts";
-import { type Envelope, openEnvelope, payloadTypes } from "./dsse.ts";
+import {
+  type Envelope,
+  malformed,
+  openEnvelope,
+  type PayloadFormat,
+  parsePayload,
+  payloadTypes,
+} from "./dsse.ts";
 import { recordType } from "./identifiers.ts";
-import { malformed, type PayloadFormat, parsePayload } from "./payload.ts";
 import { ok, refuse, type Verdict } from "./result.ts";
-import { type Of, object } from "./shape.ts";
+import { described, hash, literal, type Of, object, optional, timestamp } from "./shape.ts";
 import { verifyPageMembers } from "./wire/verification.ts";
+import { verifyFindings } from "./wire/verify.ts";
 import { parseWithdrawal } from "./withdrawal.ts";
 
 const pageShape = object(verifyPageMembers);
@@ -38,4 +45,30 @@ function judgeRemoval({ record_id: id, removal }: VerifyPage): Verdict<void> {
   return record_id === id && action === removal.action && at === removal.at
     ? ok(undefined)
     : malformed("The document of the removal says something else.", "/removal");
+}
+
+// Verify statement: what the service found about the record or the entitlement in somebody's hands (specification, «POST /v1/verify»).
+
+const statementShape = object({
+  v: literal(1),
+  checked_at: timestamp,
+  record_hash: described(
+    hash,
+    "Of the exact bytes that were verified; of an entitlement, that of the RFC 8785 text of what was given.",
+  ),
+  sandbox: optional(literal(true)),
+  ...verifyFindings,
+});
+export type VerifyStatement = Of<typeof statementShape>;
+
+export const verifyStatementFormat: PayloadFormat<VerifyStatement> = {
+  version: 1,
+  versions: [1],
+  shape: statementShape,
+};
+
+/** Opens a verify-statement envelope. It only reads: the signature is not verified. */
+export function openVerifyStatement(envelope: Envelope): Verdict<VerifyStatement> {
+  const payload = openEnvelope(envelope, payloadTypes["verify-statement.v1"]);
+  return payload.ok ? parsePayload(payload.value, verifyStatementFormat) : payload;
 }

@@ -1,8 +1,18 @@
 // What every service function returns to the HTTP surfaces: an answer ready to send, or a problem document.
 
+import type { KeyFacts, PartyFacts } from "../actors/messages/business.ts";
 import { joinUtf8 } from "../protocol/bytes.ts";
-import { type Problem, type ProblemCode, problem } from "../protocol/problem.ts";
-import type { Refusal } from "../protocol/result.ts";
+import type { JsonValue } from "../protocol/json/canonical-json.ts";
+import { parseStrictJson } from "../protocol/json/strict-json.ts";
+import {
+  type Problem,
+  type ProblemCode,
+  type ProblemExtras,
+  problem,
+  requestProblem,
+} from "../protocol/problem.ts";
+import type { ReasonCode, Refusal } from "../protocol/result.ts";
+import type { Shape } from "../protocol/shape.ts";
 import { noteWork } from "../std/work.ts";
 
 export interface Answer {
@@ -68,4 +78,51 @@ export function refusedAs({ code, detail }: Pick<Refusal<ProblemCode>, "code" | 
 /** Whether a step of a request was refused, which ends the request. */
 export function isRefused<T extends object>(outcome: T | Refused): outcome is Refused {
   return "kind" in outcome && outcome.kind === "problem";
+}
+
+// Who is calling: what authentication proved, never what the caller merely claimed.
+
+export interface Caller {
+  readonly key: KeyFacts;
+  readonly party: PartyFacts;
+  readonly nonce: string;
+  /** The Unix milliseconds at which the signature expires; the nonce is held until then. */
+  readonly expiresMs: number;
+  /** `sha256:<hex>` of the caller's signature base. */
+  readonly requestHash: string;
+  readonly tag: string;
+}
+
+// A small JSON body of one shape.
+
+export function parseJsonBody<T extends object>(shape: Shape<T>, body: Uint8Array): { value: T } | Refused {
+  const json = parseStrictJson(body);
+  if (!json.ok) {
+    const detail = `The body is not strict JSON: ${json.detail}`;
+    return refused(problem("request_invalid", detail, { pointer: json.pointer ?? "" }));
+  }
+  const fault = requestProblem(shape, json.value as JsonValue);
+  return fault === null ? { value: json.value as T } : refused(fault);
+}
+
+// 429 with Retry-After, in the document as well as in the header (specification, «Errors»).
+
+export function rateLimited(
+  detail: string,
+  extras: { readonly retry_after_seconds: number; readonly reason?: string },
+): Refused {
+  const headers = { "retry-after": String(extras.retry_after_seconds) };
+  return refused(problem("rate_limited", detail, extras), headers);
+}
+
+// 422 for a seal, with the reason that every verifier gives for it.
+
+/**
+ * A verifier's reason, or one that only the receiver of a seal sees: that it came too early or too late, or that the `at` of
+ * a sealed document does not fit the moment of its receipt or the version that is served.
+ */
+export type SealReason = ReasonCode | "sealed_at_skew" | "at_skew" | "at_not_later";
+
+export function sealRefused(reason: SealReason, detail: string, extras: ProblemExtras = {}): Refused {
+  return refused(problem("seal_invalid", detail, { reason, ...extras }));
 }

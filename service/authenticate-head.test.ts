@@ -2,6 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { SigningKey } from "../client/signing-key.ts";
+import type { RequestHead } from "./authentication/authenticate.ts";
 import {
   authenticate,
   codeOf,
@@ -11,7 +12,6 @@ import {
   signedHead,
   type TestRegion,
 } from "./authentication.fixture.ts";
-import type { RequestHead } from "./request-head.ts";
 
 let region: TestRegion;
 let key: SigningKey;

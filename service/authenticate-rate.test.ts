@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { SigningKey } from "../client/signing-key.ts";
 import { utf8 } from "../protocol/bytes.ts";
+import { createRequestRate } from "./authentication/request-rate.ts";
 import {
   authenticate,
   codeOf,
@@ -9,7 +10,6 @@ import {
   signedHead,
   type TestRegion,
 } from "./authentication.fixture.ts";
-import { createRequestRate } from "./request-rate.ts";
 
 let region: TestRegion;
 let key: SigningKey;

@@ -11,13 +11,11 @@ import {
   parseSigningKey,
   type SigningKey,
 } from "../client/signing-key.ts";
-import { createSigner } from "../crypto/file-signer.ts";
 import { nativeCrypto } from "../crypto/native.ts";
 import type { Signer } from "../crypto/port.ts";
-import { generatePrivateJwk as generateServiceJwk } from "../crypto/private-jwk.ts";
+import { createSigner, generatePrivateJwk as generateServiceJwk } from "../crypto/private-jwk.ts";
 import type { SignatureTag } from "../protocol/http-signature.ts";
-import type { PublicJwk } from "../protocol/jwk.ts";
-import { algorithmOf } from "../protocol/jwk.ts";
+import { algorithmOf, type PublicJwk } from "../protocol/keys/jwk.ts";
 import type { RegisterEntry } from "../storage/register-store.ts";
 import { SqliteDatabase } from "../storage/sqlite/database.ts";
 import { openSqliteRegisterStore } from "../storage/sqlite/register-store.ts";
@@ -29,10 +27,10 @@ import {
   authenticateBody,
   authenticateHead,
   judgeSignature,
-} from "./authenticate.ts";
-import { createRegister } from "./register.ts";
-import type { RequestHead } from "./request-head.ts";
-import type { SandboxGrant } from "./sandbox-grant.ts";
+  type RequestHead,
+} from "./authentication/authenticate.ts";
+import { createRegister } from "./register/register.ts";
+import type { SandboxGrant } from "./register/sandbox-grant.ts";
 
 export const startMs = Date.parse("2026-03-01T12:00:00.000Z");
 export const authority = "api.svc.test";

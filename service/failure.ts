@@ -3,9 +3,8 @@
 import { problem } from "../protocol/problem.ts";
 import { Unavailable } from "../std/unavailable.ts";
 import { StoreError } from "../storage/actor-store.ts";
-import { type Refused, refused } from "./answer.ts";
-import { rateLimited } from "./rate-limited.ts";
-import { LeaseLost } from "./receipts.ts";
+import { type Refused, rateLimited, refused } from "./answer.ts";
+import { LeaseLost } from "./retrieval/receipts.ts";
 
 const retrySecondsDefault = 1;
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
-import { noNonce } from "./nonce-claim.ts";
-import { answerWithReceipt, type Prepared } from "./retrieval-answer.ts";
+import { noNonce } from "./authentication/authenticate.ts";
+import { answerWithReceipt, type Prepared } from "./retrieval/receipts.ts";
 
 const receipts: Parameters<typeof answerWithReceipt>[0] = {
   sharesCommits: true,

@@ -1,9 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Refused } from "./answer.ts";
-import { createQueryBudget } from "./query-budget.ts";
-import { queryCostMax } from "./query-cost.ts";
-import { createRequestRate } from "./request-rate.ts";
+import { createQueryBudget, createRequestRate, queryCostMax } from "./authentication/request-rate.ts";
 
 /** The pauses before each of many requests, and which of a few keys sends each. */
 const requests = fc.array(

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { SigningKey } from "../client/signing-key.ts";
-import { createSigner } from "../crypto/file-signer.ts";
-import { generatePrivateJwk } from "../crypto/private-jwk.ts";
-import { toBase64Url, utf8 } from "../protocol/bytes.ts";
-import { hashOf } from "../protocol/hash.ts";
+import { createSigner, generatePrivateJwk } from "../crypto/private-jwk.ts";
+import { hashOf, toBase64Url, utf8 } from "../protocol/bytes.ts";
+import { rateLimited } from "./answer.ts";
+import type { RequestHead } from "./authentication/authenticate.ts";
 import {
   accepted,
   authenticate,
@@ -19,9 +19,7 @@ import {
   startMs,
   type TestRegion,
 } from "./authentication.fixture.ts";
-import { rateLimited } from "./rate-limited.ts";
-import type { RequestHead } from "./request-head.ts";
-import { issueGrant, type SandboxGrant } from "./sandbox-grant.ts";
+import { issueGrant, type SandboxGrant } from "./register/sandbox-grant.ts";
 
 let region: TestRegion;
 let key: SigningKey;

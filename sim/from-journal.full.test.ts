@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pushRef } from "../actors/messages/refs.ts";
+import { formatJournal, type JournalFile, readJournal } from "../service/log/journal-file.ts";
 import {
   openBusiness,
   openPublishingNode,
@@ -9,10 +10,9 @@ import {
   product,
   sealAndPublish,
   type TestBusiness,
-} from "../node/publishing.fixture.ts";
-import { formatJournal, type JournalFile, readJournal } from "../service/journal-file.ts";
+} from "../stories/publishing/publishing.fixture.ts";
+import { parseJournal } from "./main.ts";
 import { mutantNamed } from "./mutants/list.ts";
-import { parseJournal } from "./parse-journal.ts";
 import { runSeed } from "./run-seed.ts";
 import { beforeOf } from "./world/from-journal.ts";
 

@@ -2,7 +2,7 @@
 // same only for the same code, so a kept run guards what it found only as long as it still reaches the same place; a mutant
 // in mutants/list.ts guards it permanently.
 
-import { type Kept, type keptParts, parseKept } from "./world/shrink-filter.ts";
+import { type Kept, type keptParts, parseKept } from "./world/world.ts";
 
 export interface Regression {
   /** What went wrong. */

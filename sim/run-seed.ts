@@ -3,38 +3,34 @@
 //   region's index does not answer is answered in time, and everything accepted must settle within a bound.
 //   4. At rest: the checkers compare what owners, stores, indexes and clients report.
 
-import { logRef } from "../actors/messages/refs.ts";
+import { ledgerRef, logRef } from "../actors/messages/refs.ts";
 import { closeReceiptBatches } from "../actors/region/activities.ts";
 import type { LogSequencerContext } from "../machines/log-sequencer.ts";
-import type { LogEntry } from "../protocol/log/entries.ts";
-import type { JournalFile } from "../service/journal-file.ts";
+import type { LogEntry } from "../protocol/log/leaves.ts";
+import type { JournalFile } from "../service/log/journal-file.ts";
 import { checkAtRest, isSame, isSettled, readTruth, type Truth } from "./checkers/at-rest.ts";
-import { checkInForce } from "./checkers/in-force.ts";
+import { checkInForce, checkStanding } from "./checkers/in-force.ts";
 import { checkInsight, writeCounts } from "./checkers/insight.ts";
 import { checkHistories } from "./checkers/linearizable.ts";
 import { checkLog } from "./checkers/log.ts";
 import { checkMoney } from "./checkers/money.ts";
 import type { Violation } from "./checkers/observed.ts";
-import { checkOwnReads } from "./checkers/own-reads.ts";
-import { checkPurges } from "./checkers/purges.ts";
-import { checkReceipts } from "./checkers/receipts.ts";
-import { ServedChecker } from "./checkers/served.ts";
-import { checkStanding } from "./checkers/standing.ts";
+import { checkOwnReads, checkPurges } from "./checkers/own-reads.ts";
+import { checkReceipts, ServedChecker } from "./checkers/served.ts";
 import { installGuard } from "./kernel/guard.ts";
-import { letMinutesPass } from "./money-phase.ts";
-import { anyNode, pause, setUp } from "./set-up.ts";
+import type { Random } from "./kernel/random.ts";
+import { anyNode, type Cast, pause, setUp } from "./set-up.ts";
 import { openSimEventStore } from "./store/event-store.ts";
 import { openSimReceiptStore } from "./store/receipt-store.ts";
 import type { BusinessAgent } from "./workload/business-agent.ts";
 import { answerOf, Journal } from "./workload/journal.ts";
-import { calm, nightPasses, unleash, withoutIndex } from "./world/fault-driver.ts";
+import { calm, nightPasses, unleash, upgrade, withoutIndex } from "./world/fault-driver.ts";
 import type { FaultKind } from "./world/faults.ts";
 import { layDown } from "./world/from-journal.ts";
-import { beatMs } from "./world/membership-model.ts";
-import { everything, type Kept } from "./world/shrink-filter.ts";
+import { beatMs } from "./world/model-place.ts";
 import type { SimNode } from "./world/sim-node.ts";
 import { asItIs, type Variation } from "./world/variation.ts";
-import { World } from "./world/world.ts";
+import { everything, type Kept, World } from "./world/world.ts";
 
 export interface SeedOptions {
   readonly variation?: Variation;
@@ -294,4 +290,74 @@ async function append(world: World, entries: readonly LogEntry[]): Promise<void>
   if (entries.length === 0) return;
   const node = await anyNode(world, world.parts.regions[0] ?? "");
   await answerOf(world, node.life, node.system.ask(logRef(), { type: "log.append", entries }));
+}
+
+// Where answers cost money, some minutes pass: companies go on asking, money is paid in, and nodes lose the ledgers from sight,
+// die and are replaced, so that leases end and receipts are charged meanwhile. Then everybody stops until all is charged.
+
+/** Longer than a lease lasts until what was lent under it is free again. */
+const minutesMs = 290_000;
+const phasePaymentsMax = 4;
+const troubleMaxMs = 25_000;
+/** Long enough for every lease to end, the last minute to be closed, and its receipts to be charged. */
+const chargingMaxMs = 600_000;
+const lookMs = 15_000;
+/** What the last node that died left settles within this time. */
+const settleMs = 60_000;
+
+/** Returns once everything is charged and nothing is reserved, or after a bound. */
+async function letMinutesPass(world: World, { companies, payers }: Cast): Promise<void> {
+  const { kernel, money } = world.parts;
+  if (money === null) return;
+  kernel.tell("minutes pass");
+  const untilMs = kernel.now() + minutesMs;
+  // Nodes die once more: the log may be late until that has settled.
+  world.observed.leaves.settlesBy(untilMs + settleMs);
+  const random = world.random.fork("minutes");
+  await Promise.all([
+    ...companies.map((company) => company.linger(untilMs)),
+    ...payers.map((payer) => payer.run(random.fork(payer.company).below(phasePaymentsMax + 1), minutesMs)),
+    makeTrouble(world, random.fork("trouble"), untilMs),
+  ]);
+  money.away.clear();
+  await allIsCharged(
+    world,
+    companies.map(({ uuid }) => uuid),
+  );
+}
+
+async function makeTrouble(world: World, random: Random, untilMs: number): Promise<void> {
+  const { kernel, money, slots } = world.parts;
+  for (let times = 1; kernel.now() < untilMs; times += 1) {
+    const draw = random.fork(`${times}`);
+    await pause(world, draw.between(100, troubleMaxMs));
+    if (kernel.now() >= untilMs || !world.takes(`trouble#${times}`)) continue;
+    const { name } = draw.pick(slots);
+    const node = world.running.get(name);
+    const what = draw.weighted({ away: 3, back: 3, crash: 1, upgrade: 1 });
+    kernel.tell(`trouble: ${what} ${name}`);
+    if (what === "away") money?.away.set(name, draw.pick(["lost", "lost", "unanswered"]));
+    else if (what === "back") money?.away.delete(name);
+    else if (node !== undefined && what === "crash") world.crash(node);
+    else if (node !== undefined) upgrade(world, node);
+  }
+}
+
+async function allIsCharged(world: World, companies: readonly string[]): Promise<void> {
+  const { kernel, regions } = world.parts;
+  const untilMs = kernel.now() + chargingMaxMs;
+  for (;;) {
+    await pause(world, lookMs);
+    const node = await anyNode(world, regions[0] ?? "");
+    const reports = await Promise.all(
+      companies.map((company) =>
+        answerOf(world, node.life, node.system.ask(ledgerRef(company), { type: "ledger.read" })),
+      ),
+    );
+    if (reports.every((report) => report === null || report.holders.length === 0)) return;
+    if (kernel.now() >= untilMs) {
+      world.observed.violate("liveness", `money is still lent ${chargingMaxMs} ms after the last request`);
+      return;
+    }
+  }
 }

@@ -3,12 +3,12 @@
 
 import { beforeAll, describe, expect, it } from "vitest";
 import { dose, isFullDose } from "../tools/test-dose.ts";
+import { shrink } from "./main.ts";
 import { hunt } from "./mutants/hunt.ts";
 import { mutantNamed } from "./mutants/list.ts";
 import { keptOf, regressions } from "./regressions.ts";
 import { runSeed } from "./run-seed.ts";
-import { shrink } from "./shrink.ts";
-import { everything, formatKept, type Kept } from "./world/shrink-filter.ts";
+import { everything, formatKept, type Kept } from "./world/world.ts";
 
 /** The fixed seeds, ten per test. */
 const tens = isFullDose() ? [0, 10, 20, 30, 40, 50] : [0, 10];

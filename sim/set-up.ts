@@ -8,13 +8,13 @@ import { BusinessAgent } from "./workload/business-agent.ts";
 import type { BusinessPlan } from "./workload/business-plan.ts";
 import { CompanyAgent } from "./workload/company-agent.ts";
 import type { Journal } from "./workload/journal.ts";
-import { keysChange } from "./workload/key-changes.ts";
-import { mandateNote } from "./workload/key-standing.ts";
+import { keysChange, mandateNote } from "./workload/key-changes.ts";
 import { PaymentAgent } from "./workload/payment-agent.ts";
 import { PortalAgent } from "./workload/portal-agent.ts";
-import type { KeyEnds, NewBusiness } from "./world/setup.ts";
 import {
   firstMandate,
+  type KeyEnds,
+  type NewBusiness,
   registerBusiness,
   registerCompany,
   registerNamed,

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isObject } from "./is-object.ts";
+import { isObject } from "./json-pointer.ts";
 
 describe("a JSON object", () => {
   it.each([[{}], [{ a: null }], [Object.create(null)], [JSON.parse('{"__proto__":1}')]])("is %j", (value) => {

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { platformLoop } from "../api/platform-loop.ts";
-import { createOwnerTurns } from "./owner-turns.ts";
+import { platformLoop } from "../api/edge.ts";
+import { createOwnerTurns } from "./work.ts";
 
 /** Turns whose clock only the work moves, by 6 ms each time. */
 function setUp() {

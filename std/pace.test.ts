@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createPace } from "./pace.ts";
+import { createPace } from "./work.ts";
 
 /** A pace of 10 ms whose clock and turns are moved by hand. */
 function setUp() {

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from "vitest";
 import { ManualTime } from "../actors/system/manual-time.fixture.ts";
-import { repeat } from "./repeat.ts";
+import { repeat } from "./back-off.ts";
 
 const everyMs = 1_000;
 let time: ManualTime;

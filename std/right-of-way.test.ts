@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as wait } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { platformLoop } from "../api/platform-loop.ts";
-import { createRightOfWay } from "./right-of-way.ts";
+import { platformLoop } from "../api/edge.ts";
+import { createRightOfWay } from "./work.ts";
 
 const long = 60_000;
 

@@ -1,5 +1,5 @@
 // What work on untrusted bytes consists of, said where it is done, so that a test can count how much is done between two looks at the
-// time (pace.ts) without a clock.
+// time (work.ts) without a clock.
 //   WK1. Outside tests nobody counts, and saying it costs one comparison: it is said once for a text, an object or a hash, never
 //        for each byte.
 //   WK2. What is said grows with the time that is taken, in whichever way an input makes it grow.
@@ -38,4 +38,210 @@ export function noteWork(kind: WorkKind, times: number): void {
 /** @internal for tests: from now on all work of this process is reported; null ends it. */
 export function observeWork(next: WorkObserver | null): void {
   observer = next;
+}
+
+// Whose work is next, where it takes the one thread that all share: what one owner asks for may be dear, or much, and would keep all
+// others waiting for as long as it likes.
+//   OT1. Work begins at once while such work has taken less than `stretchMs` of the present turn of the event loop. Further work waits for
+//        the next turn, and between them everything else has its own.
+//   OT2. Turns go round the owners that wait; of one owner, the first to come goes first. Between two pieces of work of one owner, each
+//        other owner that waited all the time had one.
+//   OT3. An owner that nothing waits for is forgotten.
+// What another machine does takes hardly any time here, so it never waits.
+
+/** Does the work at once, or in its turn. */
+export type OwnerTurns = <T>(owner: string, work: () => T | Promise<T>) => T | Promise<T>;
+
+export function createOwnerTurns(
+  stretchMs: number,
+  { nowMs, nextTurn }: Pick<EventLoop, "nowMs" | "nextTurn">,
+): OwnerTurns {
+  /** In the order of their turns. */
+  const waiting = new Map<string, (() => void)[]>();
+  let spentMs = 0;
+  let isScheduled = false;
+  const begin = <T>(work: () => T | Promise<T>): T | Promise<T> => {
+    const startedMs = nowMs();
+    try {
+      return work();
+    } finally {
+      spentMs += nowMs() - startedMs;
+      if (spentMs >= stretchMs) schedule();
+    }
+  };
+  const schedule = (): void => {
+    if (isScheduled) return;
+    isScheduled = true;
+    nextTurn(takeTurn);
+  };
+  const takeTurn = (): void => {
+    isScheduled = false;
+    spentMs = 0;
+    for (const [owner, [next, ...others]] of waiting) {
+      waiting.delete(owner);
+      if (others.length > 0) waiting.set(owner, others);
+      next?.();
+      if (spentMs >= stretchMs) break;
+    }
+    if (waiting.size > 0) schedule();
+  };
+  return (owner, work) => {
+    if (waiting.size === 0 && spentMs < stretchMs) return begin(work);
+    const queue = waiting.get(owner) ?? [];
+    waiting.set(owner, queue);
+    schedule();
+    return new Promise((resolve) => {
+      // What is thrown rejects the promise as well.
+      queue.push(() => resolve(new Promise((settle) => settle(begin(work)))));
+    });
+  };
+}
+
+// Lets what somebody waits for go first, on the one thread that all share with work in the background.
+//   R1. Work in the background takes its steps one at a time, each in a turn of its own of the event loop.
+//   R2. While something is under way that somebody waits for, no step begins, except one every `patienceMs`: the background
+//       is slowed down by a busy foreground, and never stopped.
+//   R3. Where both wait, three steps of what somebody waits for go before one of what nobody waits for.
+
+export interface RightOfWay {
+  /** Does what somebody waits for. */
+  during<T>(work: () => Promise<T>): Promise<T>;
+  /** Resolves when the next step may begin, of long work that somebody waits for, or nobody. */
+  pause(isWaitedFor?: boolean): Promise<void>;
+}
+
+type Queue = (() => void)[];
+
+/** See R3. */
+const inRowMax = 3;
+
+export function createRightOfWay(
+  patienceMs: number,
+  { nextTurn, after }: Pick<EventLoop, "nextTurn" | "after">,
+): RightOfWay {
+  const inRequests: Queue = [];
+  const inBackground: Queue = [];
+  let inRow = 0;
+  let underWay = 0;
+  let isTurnTaken = false;
+  let endPatience: (() => void) | null = null;
+  const step = (): void => {
+    const isBackground = inRequests.length === 0 || (inRow >= inRowMax && inBackground.length > 0);
+    inRow = isBackground ? 0 : inRow + 1;
+    (isBackground ? inBackground : inRequests).shift()?.();
+    schedule();
+  };
+  const patienceEnded = (): void => {
+    endPatience = null;
+    step();
+  };
+  const takeTurn = (): void => {
+    isTurnTaken = false;
+    if (underWay === 0) step();
+    else schedule();
+  };
+  const schedule = (): void => {
+    if (inRequests.length + inBackground.length === 0) return;
+    if (underWay > 0) endPatience ??= after(patienceMs, patienceEnded);
+    else if (!isTurnTaken) {
+      isTurnTaken = true;
+      nextTurn(takeTurn);
+    }
+  };
+  return {
+    during: async (work) => {
+      underWay += 1;
+      try {
+        return await work();
+      } finally {
+        underWay -= 1;
+        if (underWay === 0) {
+          endPatience?.();
+          endPatience = null;
+          schedule();
+        }
+      }
+    },
+    pause: (isWaitedFor = false) =>
+      new Promise((resolve) => {
+        (isWaitedFor ? inRequests : inBackground).push(resolve);
+        schedule();
+      }),
+  };
+}
+
+// The event loop as what shares one thread sees it: a port, because the simulator drives the same code in simulated time.
+
+export interface EventLoop {
+  /** Monotonic. */
+  readonly nowMs: () => number;
+  /** Runs in the next turn, after what is due. */
+  readonly nextTurn: (run: () => void) => void;
+  /** Runs after at least this many milliseconds, unless it is cancelled. */
+  readonly after: (delayMs: number, run: () => void) => () => void;
+}
+
+// How long work may keep the one thread that all share. Steps that are counted in records or bytes are as long as the dearest of them,
+// so loops over what callers send look at the time instead, once for each item.
+//   PC1. The time is that of all work of this turn of the event loop, of everybody, from its first look on.
+//   PC2. Work that is not due goes on without a promise, so that a look costs no more than reading the clock.
+
+/**
+ * To be called before each item: null, or a promise to await first, since the work of this turn has lasted for a step. A function that
+ * always pauses is a pace as well.
+ */
+export type Pace = () => Promise<void> | null;
+
+export interface PacePorts {
+  readonly nowMs: () => number;
+  /** Runs in the next turn of the event loop. */
+  readonly nextTurn: (run: () => void) => void;
+  /** Resolves when the next step may begin, in another turn. */
+  readonly pause: () => Promise<void>;
+}
+
+export function createPace(stepMs: number, { nowMs, nextTurn, pause }: PacePorts): Pace {
+  let sinceMs: number | null = null;
+  const endTurn = (): void => {
+    sinceMs = null;
+  };
+  return () => {
+    const now = nowMs();
+    if (sinceMs === null) {
+      sinceMs = now;
+      nextTurn(endTurn);
+      return null;
+    }
+    return now - sinceMs < stepMs ? null : pause();
+  };
+}
+
+// Long work as a generator that yields between its steps, so that its caller decides what happens in between.
+
+/** Runs the work at a pace, which it looks at after each step; work that is never due is done without a promise. */
+export function inSteps<R>(work: Generator<void, R>, pace: Pace): R | Promise<R> {
+  for (;;) {
+    const step = work.next();
+    if (step.done === true) return step.value;
+    const due = pace();
+    if (due !== null) return goOn(work, pace, due);
+  }
+}
+
+async function goOn<R>(work: Generator<void, R>, pace: Pace, due: Promise<void>): Promise<R> {
+  await due;
+  for (;;) {
+    const step = work.next();
+    if (step.done === true) return step.value;
+    const again = pace();
+    if (again !== null) await again;
+  }
+}
+
+/** Runs the work at once. */
+export function atOnce<R>(work: Generator<void, R>): R {
+  for (;;) {
+    const step = work.next();
+    if (step.done === true) return step.value;
+  }
 }

@@ -1,7 +1,7 @@
 // What every implementation of the port in image-store.ts must pass: obligations I1–I6.
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { hashOf } from "../protocol/hash.ts";
+import { hashOf } from "../protocol/bytes.ts";
 import { imageBytesMax } from "../protocol/limits.ts";
 import type { ImageStore, ImageToStore } from "./image-store.ts";
 

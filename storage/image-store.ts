@@ -12,7 +12,7 @@
 //   I6. An image is needed at the instant at which it was put or renewed last, by the clock of the process that did. It is found as
 //       unneeded since then, up to a week early, and `forget` with that instant leaves what was put or renewed meanwhile.
 
-import { parseHash } from "../protocol/hash.ts";
+import { parseHash } from "../protocol/bytes.ts";
 import type { ImageMediaType } from "../protocol/image-type.ts";
 import { imageBytesMax } from "../protocol/limits.ts";
 

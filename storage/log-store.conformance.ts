@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { utf8 } from "../protocol/bytes.ts";
-import { formatBundle } from "../protocol/log/entries.ts";
+import { formatBundle } from "../protocol/log/leaves.ts";
 import { entriesPath, tilePath } from "../protocol/log/tiles.ts";
 import { LogConflict, type LogStore, type StoredCheckpoint } from "./log-store.ts";
 

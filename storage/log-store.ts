@@ -14,7 +14,7 @@
 //   L4. `readNewestCheckpoint` finds the newest checkpoint that any copy has that is still in use, also right after a region was
 //       lost. It rejects where a copy cannot be asked.
 
-import { beginningOfBundle } from "../protocol/log/entries.ts";
+import { beginningOfBundle } from "../protocol/log/leaves.ts";
 import { parseTilePath, reachOf, tileWidth } from "../protocol/log/tiles.ts";
 
 /** An object of C2SP tlog-tiles by its path: `tile/0/000`, `tile/entries/000.p/7`. */

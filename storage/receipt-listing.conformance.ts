@@ -2,16 +2,18 @@
 // many there are.
 
 import { expect, it } from "vitest";
-import { receiptEventText } from "../protocol/receipt-event.ts";
+import { receiptEventText } from "../protocol/receipt.ts";
 import { wholeBatch } from "./receipt-batch.fixture.ts";
 import {
+  addUsage,
   positionAt,
   type ReceiptRow,
   type ReceiptStore,
   type ReceiptsWanted,
   type UsageWanted,
+  usageDay,
+  usageOf,
 } from "./receipt-store.ts";
-import { addUsage, usageDay, usageOf } from "./receipt-usage.ts";
 
 const minuteMs = 60_000;
 const startMs = Date.parse("2026-11-21T23:55:00.000Z");

@@ -1,7 +1,7 @@
 // What every implementation of the port in receipt-store.ts must pass: obligations T1–T9 and the related reads.
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { receiptEventText } from "../protocol/receipt-event.ts";
+import { receiptEventText } from "../protocol/receipt.ts";
 import type { CommitOutcome } from "./actor-store.ts";
 import { wholeBatch } from "./receipt-batch.fixture.ts";
 import { listingTests, retractionTests } from "./receipt-listing.conformance.ts";

@@ -3,8 +3,7 @@
 
 import { expect, it } from "vitest";
 import { textMatchKey } from "../collections/definition.ts";
-import { spellingsMax, spellingsOf } from "../collections/misspelling.ts";
-import { queryWords } from "../collections/text-analysis.ts";
+import { queryWords, spellingsMax, spellingsOf } from "../collections/text-analysis.ts";
 import { withMembers } from "./row-index.fixture.ts";
 import type { RowChange, RowIndex, RowQuery } from "./row-index.ts";
 

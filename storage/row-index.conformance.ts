@@ -5,8 +5,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { textMatchKey } from "../collections/definition.ts";
-import { toRowQuery } from "../collections/row-query.ts";
-import { parseSearchRequest } from "../collections/search-request.ts";
+import { parseSearchRequest, toRowQuery } from "../collections/search-request.ts";
 import { type CollectionName, collectionNames } from "../protocol/identifiers.ts";
 import { projectedRowText, projectRecord } from "../protocol/projection/project.ts";
 import { sampleRecords } from "../protocol/records/records.fixture.ts";

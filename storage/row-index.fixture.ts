@@ -13,8 +13,8 @@ import {
 } from "../collections/definition.ts";
 import { distanceKm } from "../collections/geo-distance.ts";
 import { queryWords } from "../collections/text-analysis.ts";
-import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
 import { type CollectionName, formatTimestamp, recordIdOf } from "../protocol/identifiers.ts";
+import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
 import type { GeoPoint, IndexValue, QueryWord, RowChange, RowClause, RowQuery } from "./row-index.ts";
 
 export const countries = ["US", "CA", "FR"] as const;

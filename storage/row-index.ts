@@ -7,11 +7,11 @@
 //   X5. An engine that cannot answer the complete request rejects with `IndexUnavailable`: it never returns fewer rows. An
 //       `apply` that was rejected this way may have been carried out in part; the same changes may be applied again.
 //   X6. The row is all that an engine receives of a record: it searches by the `indexDocument` of the row's JSON.
-//       Relevance (`_text_match`) is that of collections/relevance.ts on every engine.
+//       Relevance (`_text_match`) is that of collections/text-analysis.ts on every engine.
 //   X7. Once `purge` has returned, the engine's files hold nothing of rows that were removed or replaced before, as far as the engine
 //       can be made to forget them.
 //   X8. If no row of the country, of a business that is not excluded, matches the text as it is written, words may be
-//       misspelt by one edit, as collections/misspelling.ts defines it.
+//       misspelt by one edit, as collections/text-analysis.ts defines it.
 
 import type { CollectionName } from "../protocol/identifiers.ts";
 import { Unavailable } from "../std/unavailable.ts";

@@ -1,9 +1,9 @@
 // Which bytes of an evidence file can be changed without the verifier refusing it: none, if it is any good. Runs in Node and in a
 // browser.
 
-import type { Anchors } from "../protocol/anchors.ts";
-import type { Sha256 } from "../protocol/hash.ts";
-import type { SignatureVerifier } from "../protocol/signatures.ts";
+import type { Sha256 } from "../protocol/bytes.ts";
+import type { Anchors } from "../protocol/keys/anchors.ts";
+import type { SignatureVerifier } from "../protocol/keys/signatures.ts";
 import { verifyEvidence } from "../verifier/verifier.ts";
 
 export interface ChangedBytes {

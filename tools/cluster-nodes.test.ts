@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { loadConfig, loadSecrets } from "../node/config.ts";
+import { loadConfig, loadSecrets } from "../node/configuration/config.ts";
 import { type ClusterPlan, nodePlaces, planNodes, portsSpan } from "./cluster-nodes.ts";
 
 const plan: ClusterPlan = {

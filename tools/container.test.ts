@@ -1,6 +1,6 @@
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
-import { programFiles, readContextRules } from "./image/program.ts";
+import { programFiles, readContextRules } from "./image/build.ts";
 import { root } from "./process.ts";
 import { listFiles, loadSource } from "./tidy/source.ts";
 

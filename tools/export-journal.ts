@@ -4,7 +4,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { formatJournal, type JournalSource, readJournal } from "../service/journal-file.ts";
+import { formatJournal, type JournalSource, readJournal } from "../service/log/journal-file.ts";
 import { openCassandraActorStore } from "../storage/cassandra/actor-store.ts";
 import { openCassandraRecordStore } from "../storage/cassandra/record-store.ts";
 import { openCassandraSession } from "../storage/cassandra/session.ts";

@@ -18,7 +18,7 @@ const fuzzed = (args: readonly string[]): Promise<Ended> => run(["tools/fuzz.ts"
 
 /** Plants a fault in a process of its own, which uses the file where it is. */
 function planted(was: string, path: string): Promise<Ended> {
-  const fault = JSON.stringify({ name: "nothing", target: "", path: "std/steps.ts", was, becomes: "" });
+  const fault = JSON.stringify({ name: "nothing", target: "", path: "std/work.ts", was, becomes: "" });
   const program = `import { plantFault } from "./tools/fuzz/planted-faults.ts"; const check = plantFault(${fault}); await import("./${path}"); check();`;
   return run(["--input-type=module", "--eval", program]);
 }
@@ -57,8 +57,8 @@ describe(`fuzzing with seed ${seed}`, () => {
   });
 
   it.each([
-    ["is not in its file", "there is no such text", "std/steps.ts", "its text is not once in std/steps.ts"],
-    ["is in a file that is not used", "export", "std/json-pointer.ts", "std/steps.ts is not used"],
+    ["is not in its file", "there is no such text", "std/work.ts", "its text is not once in std/work.ts"],
+    ["is in a file that is not used", "export", "std/json-pointer.ts", "std/work.ts is not used"],
   ])("says that a fault changes nothing that %s", async (_, was, path, why) => {
     const { code, said } = await planted(was, path);
     expect(said).toContain(`The fault nothing changes nothing: ${why}`);

@@ -11,10 +11,10 @@ import { seededRandom } from "./seeded-random.ts";
 import { isTestFile } from "./tidy/import-table.ts";
 import { listFiles, loadSource } from "./tidy/source.ts";
 
-const changed = /^(actors|cluster)\/|^service\/publish/;
+const changed = /^(actors|cluster)\/|^service\/publishing\//;
 /** Folders whose tests run: those with real processes and engines take minutes for each change. */
 const asked =
-  /^(protocol|collections|machines|actors|service|cluster|verifier|storage|transport|api)\/|^node\/sealing/;
+  /^(protocol|collections|machines|actors|service|cluster|verifier|storage|transport|api)\/|^stories\/publishing\/sealing/;
 const notAsked = /\.(e2e|full|cassandra|elastic|regions|quorum)\.test\.ts$/;
 
 const help = `npm run guards -- [options]

@@ -5,8 +5,8 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type RunningSandbox, startSandbox } from "../cli/running-sandbox.fixture.ts";
-import { formOf } from "../node/example-forms.fixture.ts";
-import { parseSourceLine } from "../protocol/source-line.ts";
+import { parseSourceLine } from "../protocol/tool-schema.ts";
+import { formOf } from "../stories/contract/example-forms.fixture.ts";
 import { root, runNode } from "./process.ts";
 
 const path = join(root, "docs/mcp.md");

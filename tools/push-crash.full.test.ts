@@ -1,10 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import { readCsv } from "./diamonds.ts";
 import { buildLogJudge, type JudgedLog, type LogJudge } from "./log-judge.fixture.ts";
 import { root } from "./process.ts";
-import { type CrashOptions, isProven, runPushCrash } from "./push-crash.ts";
+import { type CrashOptions, isProven, readCsv, runPushCrash } from "./push-crash.ts";
 
 const crash: CrashOptions = {
   csv: readCsv(join(root, "node/sandbox/data/diamonds-slice.csv")),

@@ -5,16 +5,162 @@
 //       A push that was finished earlier is a failure of this check.
 //   C2. The proof reads the stores of the node itself after it was stopped, and relies on nothing that was reported.
 
+import { readFileSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { readCsv, stonesNdjson } from "./diamonds.ts";
+import { gunzipSync } from "node:zlib";
+import { collectEvidence, verifyEvidenceFile } from "../client/evidence.ts";
+import { recordBytes } from "../client/record-set.ts";
+import { createSvcClient, type SvcClient } from "../client/service-client.ts";
+import { parseSigningKey } from "../client/signing-key.ts";
+import { openNodeServices } from "../node/composition/services.ts";
+import { loadConfig } from "../node/configuration/config.ts";
+import { sampleBusinesses, trialBusinesses } from "../node/sandbox/businesses.ts";
+import { diamondProduct, parseStones } from "../node/sandbox/diamonds.ts";
+import { calendarFrom } from "../node/sandbox/sample.ts";
+import type { Sandbox } from "../node/sandbox/sandbox-file.ts";
+import { equalBytes, hashOf } from "../protocol/bytes.ts";
+import type { JsonObject } from "../protocol/json/canonical-json.ts";
 import { freePorts, surfacePorts } from "./free-ports.ts";
-import { root } from "./process.ts";
-import { type ProgramRun, startNode, startPush } from "./push-crash-programs.ts";
-import { checkServed, checkStores, type Proof } from "./push-crash-proof.ts";
+import { root, startProcess } from "./process.ts";
 import { seededRandom } from "./seeded-random.ts";
+
+// The two programs of the crash check, as processes that can be watched and killed: a node, and `svc push`.
+
+export interface Place {
+  readonly home: string;
+  readonly portBase: number;
+  /** Settings besides those of this process. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+interface Run {
+  hasEnded(): boolean;
+  /** Kills it (kill -9), and waits until it is gone. */
+  kill(): Promise<void>;
+  output(): string;
+}
+
+export interface NodeRun extends Run {
+  /** Asks it to end, and waits until it did. */
+  stop(): Promise<void>;
+}
+
+interface ProgramRun extends Run {
+  /** Exit code; null after a kill. */
+  readonly ended: Promise<number | null>;
+  eventCount(): number;
+  /** Whether an event after the first `count` says that records of a batch were still to be settled. */
+  wasUnsettledAfter(count: number): boolean;
+  lastEvent(): string;
+  /** Resolves once `count` events were reported, or the program ended. */
+  events(count: number): Promise<void>;
+  /** Resolves once an event of a type was reported after the first `count`, or the program ended. */
+  event(type: string, count: number): Promise<void>;
+}
+
+const program = join(root, "cli", "main.ts");
+const outputMax = 20_000;
+
+/** Resolves once the node reports that it runs, which is after its samples are in, if it has any. Rejects when it ends before. */
+export async function startNode({ home, portBase, env = {} }: Place): Promise<NodeRun> {
+  const args = ["start", "--home", home, "--port-base", String(portBase)];
+  const run = watch([program, ...args], env);
+  await run.until(() => /A (?:sandbox )?node is running/.test(run.output()) || run.hasEnded());
+  if (run.hasEnded()) throw new Error(`The node did not start: ${run.output()}`);
+  return {
+    ...run,
+    stop: async () => {
+      run.signal("SIGTERM");
+      await run.ended;
+    },
+  };
+}
+
+function startPush(
+  options: Place & { readonly file: string; readonly batchSize: number | null },
+): ProgramRun {
+  const args = [
+    "push",
+    options.file,
+    "--home",
+    options.home,
+    ...(options.batchSize === null ? [] : ["--batch-size", String(options.batchSize)]),
+    "--json",
+  ];
+  const run = watch([program, ...args]);
+  // What it plans to send is told before anything is, and is no event of the push.
+  const told = (): readonly string[] =>
+    run.lines().filter((line) => /^{"type":"(?!push\.planned)/.test(line));
+  return {
+    ...run,
+    eventCount: () => told().length,
+    wasUnsettledAfter: (count) =>
+      told()
+        .slice(count)
+        .map((line) => JSON.parse(line) as { type: string; settled?: number; records?: number })
+        .some(({ type, settled = 0, records = 0 }) => type === "batch.progress" && settled < records),
+    lastEvent: () => /"type":"([^"]+)"/.exec(told().at(-1) ?? "")?.[1] ?? "nothing",
+    events: (count) => run.until(() => told().length >= count || run.hasEnded()),
+    event: (type, count) => {
+      const isTold = (): boolean =>
+        told()
+          .slice(count)
+          .some((line) => line.startsWith(`{"type":"${type}"`));
+      return run.until(() => isTold() || run.hasEnded());
+    },
+  };
+}
+
+const quietEnv = { ...process.env, SVC_LOG_LEVEL: "error", NO_COLOR: "1" };
+
+function watch(args: readonly string[], env: Place["env"] = {}) {
+  const started = startProcess(process.execPath, args, {
+    ...{ env: { ...quietEnv, ...env }, stdio: ["ignore", "pipe", "pipe"] },
+  });
+  const { child, signal } = started;
+  let output = "";
+  const waiting = new Set<() => void>();
+  const look = (): void => {
+    for (const wake of waiting) wake();
+  };
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding("utf8").on("data", (chunk: string) => {
+      output += chunk;
+      look();
+    });
+  }
+  let hasEnded = false;
+  const ended = started.closed.then(({ code }) => {
+    hasEnded = true;
+    look();
+    return code;
+  });
+  return {
+    signal,
+    ended,
+    hasEnded: () => hasEnded,
+    output: () => output.slice(-outputMax),
+    /** The complete lines so far. */
+    lines: () => output.split("\n").slice(0, -1),
+    until: (holds: () => boolean): Promise<void> =>
+      new Promise((done) => {
+        const wake = (): void => {
+          if (!holds()) return;
+          waiting.delete(wake);
+          done();
+        };
+        waiting.add(wake);
+        wake();
+      }),
+    kill: async (): Promise<void> => {
+      signal("SIGKILL");
+      await ended;
+    },
+  };
+}
 
 export interface CrashOptions {
   /** The data set's CSV text. */
@@ -211,4 +357,189 @@ async function main(): Promise<number> {
   );
   console.log(proven ? "1 passed, 0 failed" : "0 passed, 1 failed");
   return proven ? 0 : 1;
+}
+
+// Writes a file of products from the diamonds data set, for trying bulk pushes.
+// Usage: node tools/run.mjs tools/push-crash.ts CSV[.gz] [--stones N] [--prefix TEXT] > stones.ndjson
+// If more stones are requested than the set has, it is repeated; each stone gets its own id.
+
+export interface StoneOrder {
+  /** Text of the data set's CSV. */
+  readonly csv: string;
+  /** Number of stones; null means all there are. */
+  readonly stones: number | null;
+  /** Prefix of every business_product_id. */
+  readonly prefix: string;
+}
+
+/** NDJSON text, one product per line; the same order always gives the same text. */
+function stonesNdjson({ csv, stones: wanted, prefix }: StoneOrder): string {
+  const stones = parseStones(csv);
+  const shop = { brand: "Lindqvist & Rowe", website: "https://lindqvist-rowe.example", idPrefix: prefix };
+  const count = wanted ?? stones.length;
+  const lines: string[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const stone = stones[index % stones.length];
+    if (stone === undefined) throw new Error("The data set has no stones.");
+    lines.push(`${JSON.stringify(diamondProduct(stone, index, shop))}\n`);
+  }
+  return lines.join("");
+}
+
+/** Text of a CSV file, optionally gzipped. */
+export function readCsv(path: string): string {
+  const contents = readFileSync(path);
+  return (path.endsWith(".gz") ? gunzipSync(contents) : contents).toString("utf8");
+}
+
+if (import.meta.main) {
+  const options = { stones: { type: "string" }, prefix: { type: "string", default: "STONE-" } } as const;
+  const { positionals, values } = parseArgs({ options, allowPositionals: true });
+  const [file] = positionals;
+  if (file === undefined) {
+    console.error("Usage: node tools/run.mjs tools/push-crash.ts CSV[.gz] [--stones N] [--prefix TEXT]");
+    process.exitCode = 2;
+  } else {
+    const stones = values.stones === undefined ? null : Number(values.stones);
+    process.stdout.write(stonesNdjson({ csv: readCsv(file), stones, prefix: values.prefix }));
+  }
+}
+
+// What the crash check proves, over HTTP with the signing client and then in the stores of the stopped node.
+
+/** Numbers of stones. */
+interface Proof extends Served, Stored {}
+
+interface Served {
+  /** Stones that were checked individually. */
+  readonly samples: number;
+  /** Of these, the number found by a search that names them. */
+  readonly found: number;
+  /** Of these, the number fetched with every check of the offline verifier performed and passed. */
+  readonly verified: number;
+}
+
+interface Stored {
+  readonly live: number;
+  readonly firstGeneration: number;
+  /** Number of stones served with exactly the bytes that were pushed. */
+  readonly exactBytes: number;
+  /** Rows in the index beyond those of the samples. */
+  readonly indexed: number;
+}
+
+interface StoneRecord {
+  readonly bytes: Uint8Array;
+  readonly id: string;
+  readonly name: string;
+  readonly price: string;
+}
+
+function stoneOf(line: string): StoneRecord {
+  const record = JSON.parse(line) as JsonObject & {
+    business_product_id: string;
+    product_name: string;
+    prices: readonly { amount: string }[];
+  };
+  return {
+    bytes: recordBytes(record),
+    id: record.business_product_id,
+    name: record.product_name,
+    price: record.prices[0]?.amount ?? "",
+  };
+}
+
+/** Performs the checks that need a running node. */
+async function checkServed(options: {
+  readonly home: string;
+  readonly stones: readonly string[];
+  readonly samples: number;
+  readonly seed: number;
+}): Promise<Served> {
+  const sandbox = await loadSandbox(options.home);
+  const { client, keyId } = await openClient(sandbox);
+  const anchorsText = JSON.stringify(sandbox.anchors);
+  const random = seededRandom(options.seed);
+  const samples = Math.min(options.samples, options.stones.length);
+  let found = 0;
+  let verified = 0;
+  for (let sample = 0; sample < samples; sample += 1) {
+    const stone = stoneOf(options.stones[Math.floor(random() * options.stones.length)] ?? "");
+    const recordId = await findStone(client, stone);
+    if (recordId === null) continue;
+    found += 1;
+    const fetched = await client.fetchRecord(recordId);
+    const evidence = await collectEvidence(client, fetched, { environment: "sandbox", keyId });
+    const report = verifyEvidenceFile(new TextEncoder().encode(evidence), {
+      anchorsText,
+      allowSandbox: true,
+    });
+    if (report.ok && report.value.valid && report.value.complete) verified += 1;
+  }
+  return { samples, found, verified };
+}
+
+async function loadSandbox(home: string): Promise<Sandbox> {
+  return JSON.parse(await readFile(join(home, "sandbox.json"), "utf8")) as Sandbox;
+}
+
+async function openClient(sandbox: Sandbox): Promise<{ readonly client: SvcClient; readonly keyId: string }> {
+  const chosen = sandbox.ai_companies[0]?.keys[0];
+  const key = await parseSigningKey(chosen?.private_jwk);
+  if (chosen === undefined || !key.ok) throw new Error("The sandbox has no AI company with a key.");
+  const client = createSvcClient({
+    fetch,
+    key: key.value,
+    grant: chosen.grant,
+    baseUrl: sandbox.base_url,
+    businessUrl: null,
+    verifyUrl: sandbox.verify_url,
+  });
+  return { client, keyId: key.value.keyId };
+}
+
+/** Finds a stone by name and price; among several equal ones, the one with exactly these bytes. */
+async function findStone(client: SvcClient, stone: StoneRecord): Promise<string | null> {
+  const { body } = await client.search({
+    collection: "products",
+    q: stone.name,
+    query_by: ["product_name"],
+    filter: { all: [{ country: "US" }, { price_amount: stone.price }] },
+    sort_by: "published_at:desc",
+  });
+  const hash = hashOf(stone.bytes);
+  return body.rows.find((row) => row.adl_origin === hash)?.record_id ?? null;
+}
+
+/** Checks the contents of the stores after the node was stopped. */
+async function checkStores(options: {
+  readonly home: string;
+  readonly stones: readonly string[];
+}): Promise<Stored> {
+  const { businesses } = await loadSandbox(options.home);
+  const businessUuid = businesses[0]?.business_uuid ?? "";
+  await using services = await openNodeServices(loadConfig({ home: options.home, logLevel: "silent" }, {}));
+  const { records, recordIdOf, index } = services;
+  let live = 0;
+  let firstGeneration = 0;
+  let exactBytes = 0;
+  for (const line of options.stones) {
+    const stone = stoneOf(line);
+    const served = await records.readServed(recordIdOf(businessUuid, "products", stone.id));
+    if (served === null) continue;
+    live += 1;
+    if (served.version.generation === 1) firstGeneration += 1;
+    if (equalBytes(served.version.bytes, stone.bytes)) exactBytes += 1;
+  }
+  const samples = await sampleProducts();
+  return { live, firstGeneration, exactBytes, indexed: (await index.count("products")) - samples };
+}
+
+/** Number of products that every sandbox serves from the start: nothing stands of a business that was revoked from before. */
+async function sampleProducts(): Promise<number> {
+  const slice = await readFile(join(import.meta.dirname, "../node/sandbox/data/diamonds-slice.csv"), "utf8");
+  const businesses = [...sampleBusinesses, ...trialBusinesses].filter(({ ending }) => !ending?.reachesBack);
+  const single = businesses.flatMap((business) => business.records(calendarFrom(0)));
+  const products = single.filter(({ collection }) => collection === "products").length;
+  return slice.trimEnd().split("\n").length - 1 + products;
 }

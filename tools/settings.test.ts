@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { settingNames } from "../node/doctor/setting-names.ts";
+import { settingNames } from "../node/doctor/settings.ts";
 import { root } from "./process.ts";
 import { listFiles } from "./tidy/source.ts";
 

@@ -18,7 +18,7 @@ const browser = findBrowser();
 if (browser === null)
   console.warn("NOT TESTED: no Chromium on this machine, so the test vectors were not run in a browser.");
 /** What the verifier uses where it is given nothing else. */
-const primitives = ["protocol/signatures.ts", "protocol/hash.ts"];
+const primitives = ["protocol/keys/signatures.ts", "protocol/bytes.ts"];
 let home = "";
 let go: GoPrograms<"second"> | null = null;
 let cases: readonly VectorCase[] = [];
@@ -88,7 +88,7 @@ async function wholeEvidence(): Promise<{ readonly file: string; readonly anchor
   };
 }
 
-/** Node changes every byte (node/proof-file-bytes.full.test.ts); elsewhere each commit changes others of them. */
+/** Node changes every byte (stories/verification/proof-file-bytes.full.test.ts); elsewhere each commit changes others of them. */
 const step = 8;
 const first = testSeed(process.env) % step;
 const changedOf = (bytes: number, from: number, every: number): number => Math.ceil((bytes - from) / every);

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { sha256 } from "../protocol/bytes.ts";
 import { payloadTypes } from "../protocol/dsse.ts";
-import { sha256 } from "../protocol/hash.ts";
+import { verifySignature } from "../protocol/keys/signatures.ts";
 import { reasonCodes } from "../protocol/result.ts";
-import { verifySignature } from "../protocol/signatures.ts";
 import { root } from "./process.ts";
 import { checkNames } from "./vectors/case.ts";
 import { makeJudge } from "./vectors/judge.ts";

@@ -1,7 +1,7 @@
 // The conformance suite of the port that looks what a domain's owner publishes.
 
 import { beforeEach, describe, expect, it } from "vitest";
-import { domainChallenge } from "../protocol/domain-control.ts";
+import { domainChallenge } from "../protocol/keys/certificate.ts";
 import type { DomainProbe } from "./domain-probe.ts";
 
 /** What the owners of domains publish, and what keeps from seeing it. */

@@ -1,6 +1,6 @@
 // What owners of domains publish, in memory: the probe of tests.
 
-import { hasLine } from "../protocol/domain-control.ts";
+import { hasLine } from "../protocol/keys/certificate.ts";
 import type { PublishedDomains } from "./domain-probe.conformance.ts";
 import type { DomainProbe } from "./domain-probe.ts";
 

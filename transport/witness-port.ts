@@ -4,8 +4,7 @@
 //   P1. What was asked is sent as C2SP tlog-witness says, and the answer is passed on as it is: nobody has judged it yet.
 //   P2. An answer has a bounded length. After `cancel`, the reply rejects soon, and nothing of it is held open.
 
-import type { NoteKey } from "../protocol/log/note.ts";
-import type { AddCheckpoint } from "../protocol/log/witness-request.ts";
+import type { AddCheckpoint, NoteKey } from "../protocol/log/note.ts";
 
 export type WitnessReply =
   /** The lines that it answered. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { beforeAll, expect, it } from "vitest";
-import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
+import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
 import { makeAdItem } from "./ad.fixture.ts";
 import { makeScene } from "./scene.fixture.ts";
 

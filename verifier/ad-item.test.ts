@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { utf8 } from "../protocol/bytes.ts";
-import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
-import { hashOf } from "../protocol/hash.ts";
+import { hashOf, utf8 } from "../protocol/bytes.ts";
+import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
 import { adId, adRecord, makeAdItem, pictures } from "./ad.fixture.ts";
 import type { AdEvidence } from "./ad-item.ts";
 import { publishedKeys, sidecarEnvelope, sidecarFacts } from "./business.fixture.ts";

@@ -6,29 +6,39 @@
 //   A3. The keys and the certificate are as of the instant at which the service signed them. What was revoked later is in a
 //       later item, so keys from more than a day before the pool was served prove nothing about it.
 
-import { parseBase64, parseUtf8, utf8 } from "../protocol/bytes.ts";
-import { canonicalBytes, canonicalize, type JsonObject, type JsonValue } from "../protocol/canonical-json.ts";
-import { exactMember } from "../protocol/exact-member.ts";
-import { hashOf } from "../protocol/hash.ts";
+import { hashOf, parseBase64, parseUtf8, utf8 } from "../protocol/bytes.ts";
+import { parseObject, readPayload } from "../protocol/dsse.ts";
 import { parseTimestamp, recordType } from "../protocol/identifiers.ts";
-import { parseObject, readPayload } from "../protocol/payload.ts";
+import {
+  canonicalBytes,
+  canonicalize,
+  type JsonObject,
+  type JsonValue,
+} from "../protocol/json/canonical-json.ts";
+import { exactMember } from "../protocol/json/strict-json.ts";
 import { ok, type ReasonCode, type Refusal, refuse, type Verdict } from "../protocol/result.ts";
 import type { IndexRow } from "../protocol/row.ts";
 import { openSeal } from "../protocol/seal.ts";
-import type { Sidecar } from "../protocol/sidecar.ts";
-import { type AdItem, adItem } from "../protocol/wire/ads.ts";
-import { isObject } from "../std/is-object.ts";
+import type { Sidecar } from "../protocol/signed-version.ts";
+import { type AdItem, adItem } from "../protocol/wire/ad-requests.ts";
+import { isObject } from "../std/json-pointer.ts";
 import { verifyBusinessKeys } from "./business-keys.ts";
 import { verifyCertificate, verifyCertificates } from "./certificate.ts";
 import type { FetchedPolicy } from "./fetched-record.ts";
-import { unsignedChecks } from "./members.ts";
+import {
+  type Check,
+  checkOf,
+  type Report,
+  reportOf,
+  sealCheckOf,
+  unchecked,
+  unsignedChecks,
+} from "./members.ts";
 import { verifyPolicyBits } from "./policy-bits.ts";
-import { type Check, checkOf, type Report, reportOf, sealCheckOf, unchecked } from "./report.ts";
-import { verifyProjection, verifyRowSignature } from "./row.ts";
+import { verifyProjection, verifyRowSignature, verifySidecar } from "./row.ts";
 import { verifySeal } from "./seal.ts";
 import { nothingChecked, type SealReport, type SealVerdict } from "./seal-report.ts";
 import { policySeal, type ServedBusiness, staleness, timelineOf } from "./served-business.ts";
-import { verifySidecar } from "./sidecar.ts";
 import type { Trust } from "./trust.ts";
 
 export interface AdEvidence {

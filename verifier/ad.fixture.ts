@@ -1,16 +1,15 @@
 // Test support: an ad that a business sealed, as a pool serves it.
 
 import { noPolicyMasks, policyBits, policyBitsText } from "../protocol/ai-policy.ts";
-import { toBase64, utf8 } from "../protocol/bytes.ts";
-import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
+import { hashOf, toBase64, utf8 } from "../protocol/bytes.ts";
 import { type Envelope, payloadTypes } from "../protocol/dsse.ts";
-import { hashOf } from "../protocol/hash.ts";
-import type { PackedMessages } from "../protocol/packed-messages.ts";
+import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
 import { parseRecord } from "../protocol/records/parse-record.ts";
 import { sampleAd } from "../protocol/records/records.fixture.ts";
 import { serveRow } from "../protocol/row.ts";
 import { type SealV2, sealPayload } from "../protocol/seal.ts";
 import { signAdVersion } from "../protocol/sign-ad.ts";
+import type { PackedMessages } from "../protocol/signed-version.ts";
 import { policyRecord, publishedKeys, sealedPolicy, type TestBusiness } from "./business.fixture.ts";
 import { asJson, soleKey, type TestService } from "./service.fixture.ts";
 import { seal, sealWithPasskey, signBytes, type TestKey } from "./signing.fixture.ts";

@@ -1,12 +1,12 @@
 // Test support: every kind of answer that is verified whole, and evidence files of them, each with its judge.
 
 import { utf8 } from "../protocol/bytes.ts";
-import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
+import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
+import type { SignatureVerifier } from "../protocol/keys/signatures.ts";
 import { adRenderMs } from "../protocol/limits.ts";
 import { sampleRecords } from "../protocol/records/records.fixture.ts";
 import type { IndexRow } from "../protocol/row.ts";
-import type { SignatureVerifier } from "../protocol/signatures.ts";
 import type { AnswerName } from "../protocol/unsigned-members.ts";
 import { makeAdItem } from "./ad.fixture.ts";
 import {
@@ -20,14 +20,13 @@ import {
   sidecarFacts,
 } from "./business.fixture.ts";
 import { type EvidenceTexts, evidenceText } from "./evidence.ts";
-import { type Report, reportOf } from "./report.ts";
+import { type Report, reportOf } from "./members.ts";
 import { callerKeyId, fetchBody, receiptFacts, searchBody, servedAt } from "./retrieval.fixture.ts";
 import { held, makeScene } from "./scene.fixture.ts";
 import { certificateAnswer, custodyAnswer, document, keySetAnswer, soleKey } from "./service.fixture.ts";
 import { answerWith, directoryFacts, pageFacts, statedAt, statementFacts } from "./stated.fixture.ts";
 import { type StatedAnswer, statedAnswer, verifyStatedAnswer } from "./stated-answer.ts";
-import { createVerifier, verifyEvidence } from "./verifier.ts";
-import { verifyOnce } from "./verify-once.ts";
+import { createVerifier, verifyEvidence, verifyOnce } from "./verifier.ts";
 
 export interface Subject {
   readonly name: string;

@@ -5,11 +5,11 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { nativeCrypto } from "../crypto/native.ts";
 import { utf8 } from "../protocol/bytes.ts";
-import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
+import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
 import { type AnswerName, unsignedMembers } from "../protocol/unsigned-members.ts";
 import { isFullDose } from "../tools/test-dose.ts";
 import { memberSubjects, type Subject } from "./answers.fixture.ts";
-import type { Report } from "./report.ts";
+import type { Report } from "./members.ts";
 
 type Path = readonly (string | number)[];
 

@@ -7,18 +7,17 @@ import {
   blockedNames,
   useNames,
 } from "../protocol/ai-policy.ts";
-import type { BusinessKey, BusinessKeys } from "../protocol/business-keys.ts";
-import { toBase64, toHex } from "../protocol/bytes.ts";
-import { canonicalBytes, type JsonValue } from "../protocol/canonical-json.ts";
-import type { Certificate } from "../protocol/certificate.ts";
-import { coseKeyOf } from "../protocol/cose-key.ts";
+import { hashOf, toBase64, toHex } from "../protocol/bytes.ts";
 import { type PayloadKind, payloadTypes } from "../protocol/dsse.ts";
-import { hashOf } from "../protocol/hash.ts";
-import { type HoldDecision, holdDecisionPayload } from "../protocol/hold-decision.ts";
+import { canonicalBytes, type JsonValue } from "../protocol/json/canonical-json.ts";
+import type { BusinessKey, BusinessKeys } from "../protocol/keys/business-keys.ts";
+import type { Certificate } from "../protocol/keys/certificate.ts";
+import { coseKeyOf } from "../protocol/keys/jwk.ts";
 import type { Mandate } from "../protocol/mandate.ts";
 import { buildTree, leafHash } from "../protocol/merkle.ts";
 import { type BatchSealV2, type SealV2, sealPayload } from "../protocol/seal.ts";
-import type { SidecarV2 } from "../protocol/sidecar.ts";
+import type { SidecarV2 } from "../protocol/signed-version.ts";
+import { type HoldDecision, holdDecisionPayload } from "../protocol/withdrawal.ts";
 import {
   asJson,
   day0,

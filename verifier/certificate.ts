@@ -1,20 +1,19 @@
 // The certificates of a party: each issuance is verified, they are ordered into one history, and a seal is judged
 // against it.
 
-import type { BusinessKeys } from "../protocol/business-keys.ts";
-import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
+import { malformed, parseEnvelope, payloadTypes } from "../protocol/dsse.ts";
+import { parseTimestamp } from "../protocol/identifiers.ts";
+import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
+import type { BusinessKeys } from "../protocol/keys/business-keys.ts";
 import {
   type Certificate,
   certificateStatement,
   type IssuedCertificate,
   openCertificate,
-} from "../protocol/certificate.ts";
-import { parseEnvelope, payloadTypes } from "../protocol/dsse.ts";
-import { malformed } from "../protocol/payload.ts";
+} from "../protocol/keys/certificate.ts";
 import { ok, type Refusal, refuse, type Verdict } from "../protocol/result.ts";
 import { sealedAtSkewMs } from "../protocol/seal.ts";
-import { isObject } from "../std/is-object.ts";
-import { instantOf } from "./instant.ts";
+import { isObject } from "../std/json-pointer.ts";
 import { besideFault } from "./members.ts";
 import { sandboxFault, type Trust, verifyIssued } from "./trust.ts";
 
@@ -210,4 +209,11 @@ function ended({
   if (status === "withdrawn")
     return refuse("certificate_withdrawn", `The certificate was withdrawn from ${from} on${why}.`);
   return refuse("certificate_not_in_force", `The certificate is ${status} from ${from} on${why}.`);
+}
+
+/** The Unix milliseconds of a timestamp whose format has already been checked. */
+export function instantOf(timestamp: string): number {
+  const instant = parseTimestamp(timestamp);
+  if (instant === null) throw new RangeError(`Not a timestamp: ${timestamp}`);
+  return instant;
 }

@@ -1,10 +1,10 @@
 // Evidence files: an answer together with everything needed to verify it offline (format `svc-evidence/1`).
 
 import { parseBase64, parseUtf8, toBase64, utf8 } from "../protocol/bytes.ts";
-import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
-import { exactMember } from "../protocol/exact-member.ts";
+import { type Fault, malformed, parseObject, readPayload } from "../protocol/dsse.ts";
 import { isHash, isKeyId } from "../protocol/identifiers.ts";
-import { type Fault, malformed, parseObject, readPayload } from "../protocol/payload.ts";
+import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
+import { exactMember } from "../protocol/json/strict-json.ts";
 import { ok, type Verdict } from "../protocol/result.ts";
 import { anyObject, anything, closed, matching, oneOf, optional, type Shape } from "../protocol/shape.ts";
 import { fetchedRecord, searchAnswer } from "../protocol/wire/retrieval.ts";
@@ -14,9 +14,9 @@ import {
   keyCustodyAnswer,
   keySetAnswer,
 } from "../protocol/wire/verification.ts";
-import { isObject } from "../std/is-object.ts";
-import type { AnswerEvidence } from "./answer-evidence.ts";
+import { isObject } from "../std/json-pointer.ts";
 import { compareMembers } from "./members.ts";
+import type { AnswerEvidence } from "./receipt.ts";
 
 export const evidenceFormat = "svc-evidence/1";
 

@@ -1,26 +1,42 @@
 // The whole answer of a fetch: receipt, sidecar and source line, plus, with what the verification surface publishes
 // about the business, its certificate, keys, custody, the seal and the AI policy now in force.
 
-import type { BusinessKeys } from "../protocol/business-keys.ts";
-import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
-import { hashOf } from "../protocol/hash.ts";
+import { hashOf } from "../protocol/bytes.ts";
+import { malformed, parseObject } from "../protocol/dsse.ts";
+import { isRecordId } from "../protocol/identifiers.ts";
+import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
+import type { BusinessKeys } from "../protocol/keys/business-keys.ts";
+import { sealLeafOf } from "../protocol/log/leaves.ts";
+import { projectionByName } from "../protocol/projection/project.ts";
 import type { Receipt } from "../protocol/receipt.ts";
+import { representUsNames } from "../protocol/records/business-files.ts";
 import { type ReasonCode, type Refusal, refuse, type Verdict } from "../protocol/result.ts";
-import type { Sidecar } from "../protocol/sidecar.ts";
-import { formatSourceLine, parseSourceLine, type SourceLine } from "../protocol/source-line.ts";
-import { type AnswerEvidence, presenterOf, receiptFound } from "./answer-evidence.ts";
-import { verifyBusinessKeys } from "./business-keys.ts";
+import { parseRecordSeal } from "../protocol/seal.ts";
+import type { Sidecar } from "../protocol/signed-version.ts";
+import { formatSourceLine, parseSourceLine, type SourceLine } from "../protocol/tool-schema.ts";
+import { catalogueRecord } from "../protocol/wire/catalogue.ts";
+import { isObject } from "../std/json-pointer.ts";
+import { custodyAt, verifyBusinessKeys } from "./business-keys.ts";
 import { type CertificateHistory, verifyCertificateAnswer, withheldFault } from "./certificate.ts";
-import { answerFault, openChecks } from "./fetched-members.ts";
-import { type FetchedPolicy, type FetchedRecord, parseFetched } from "./fetched-record.ts";
-import { custodyAt } from "./key-custody.ts";
+import { type FetchedPolicy, type FetchedRecord, memberBytes, parseFetched } from "./fetched-record.ts";
 import { verifyMandate } from "./mandate.ts";
-import { verifyReceipt } from "./receipt.ts";
-import { type Check, checkOf, type Report, reportOf, sealCheckOf, unchecked } from "./report.ts";
+import {
+  type Check,
+  checkOf,
+  compareMembers,
+  isSame,
+  type Report,
+  reportOf,
+  sealCheckOf,
+  unchecked,
+  unknownChecks,
+  unsignedChecks,
+} from "./members.ts";
+import { type AnswerEvidence, presenterOf, receiptFound, verifyReceipt } from "./receipt.ts";
+import { verifySidecar } from "./row.ts";
 import { type SealEvidence, verifySeal, withStatedHash } from "./seal.ts";
 import type { SealReport, SealVerdict } from "./seal-report.ts";
 import { policySeal, type ServedBusiness, staleness, timelineOf } from "./served-business.ts";
-import { verifySidecar } from "./sidecar.ts";
 import type { Trust } from "./trust.ts";
 
 /**
@@ -187,7 +203,7 @@ function businessChecks(trust: Trust, fetched: FetchedRecord, evidence: DatedEvi
 }
 
 /** The certificates of the business; where its keys are known, the history must include the issuance that they name. */
-export function certificatesOf(
+function certificatesOf(
   trust: Trust,
   uuid: string,
   answer: JsonValue,
@@ -198,7 +214,7 @@ export function certificatesOf(
 }
 
 /** The check `certificate`; `stale` says why the keys are too old to tell whether the certificates are complete. */
-export function certificateCheck(
+function certificateCheck(
   certificates: Verdict<CertificateHistory> | null,
   keys: BusinessKeys | null,
   stale: string | null,
@@ -260,7 +276,7 @@ function policyCheck(
 }
 
 /** A mandate that is given counts for the seal of an integration key; it has to be genuine in any case. */
-export function mandateCheck(
+function mandateCheck(
   trust: Trust,
   mandate: JsonValue | undefined,
   keys: BusinessKeys | null,
@@ -285,4 +301,170 @@ function custodyCheck(
   const { key_id: keyId, sealed_at: at } = seal.value;
   const custody = custodyAt(trust, evidence.keyCustody, { business_uuid: uuid, key_id: keyId, at });
   return checkOf("key_custody", custody, (state) => `The sealing key's custody was ${state}.`);
+}
+
+// What a fetch answer says beside the documents that are signed in it, and the record: each member is compared with them, or named.
+
+/** The first member of the answer that is not what follows from its signed documents. */
+function answerFault(
+  { sha256 }: Trust,
+  { answer, bytes, seal, type, businessUuid }: FetchedRecord,
+  { sidecar, evidence }: { readonly sidecar: Verdict<Sidecar>; readonly evidence: AnswerEvidence },
+): Refusal<ReasonCode> | null {
+  if (answer === null) return null;
+  const { published_at: publishedAt, provenance, represent_us, endpoints } = answer.members;
+  const { certificate_url: url, projection_version: version, log_leaf: leaf } = provenance as JsonObject;
+  const other = (what: string, pointer: string) =>
+    refuse("hash_mismatch", `The answer has another ${what} than follows from what was signed.`, pointer);
+  if (sidecar.ok && publishedAt !== sidecar.value.published_at)
+    return other("time of publication", "/published_at");
+  const parsed = parseRecordSeal(seal);
+  if (parsed.ok && leaf !== sealLeafOf(parsed.value.envelope, sha256))
+    return other("leaf of the transparency log", "/provenance/log_leaf");
+  const path = `/v1/certificates/${businessUuid}`;
+  if (!leadsTo(url, path, evidence.verifyUrl))
+    return other("certificate's address", "/provenance/certificate_url");
+  return projectionFault(version, type) ?? businessFileFault({ represent_us, endpoints }, type, bytes);
+}
+
+/** Whether an address leads to the path, at the address of the verification surface if that is given. */
+function leadsTo(url: JsonValue | undefined, path: string, base: string | undefined): boolean {
+  if (typeof url !== "string") return false;
+  return base === undefined ? /^https?:\/\/[!-~]+$/.test(url) && url.endsWith(path) : url === base + path;
+}
+
+/** As long as a type has one projection that is known, its name follows from the type. */
+function projectionFault(version: JsonValue | undefined, type: string): Refusal<ReasonCode> | null {
+  const pointer = "/provenance/projection_version";
+  const known = typeof version === "string" ? projectionByName(version) : null;
+  if (known === null)
+    return refuse("projection_unknown", "The answer names a projection that is not known.", pointer);
+  return known.record_type === type
+    ? null
+    : refuse("record_type_mismatch", "The answer names the projection of another type.", pointer);
+}
+
+const endpointStatuses: readonly (JsonValue | undefined)[] = ["authorised", "unconfirmed", "suspended"];
+
+/** What is shown of a business file beside its record stands in the record; nothing of the kind is shown of any other type. */
+function businessFileFault(
+  { represent_us: texts, endpoints }: Readonly<Record<"represent_us" | "endpoints", JsonValue | undefined>>,
+  type: string,
+  bytes: Uint8Array,
+): Refusal<ReasonCode> | null {
+  if (type !== "business_files") {
+    if (texts === undefined && endpoints === undefined) return null;
+    return malformed("Only a business file has this.", texts === undefined ? "/endpoints" : "/represent_us");
+  }
+  const record = parseObject(bytes);
+  if (!record.ok) return record;
+  const { represent_us: sealed, endpoints: items = [] } = record.value;
+  const isShown = (name: string) =>
+    isObject(texts) && isSame(texts[name], isObject(sealed) ? (sealed[name] ?? null) : null);
+  const name = representUsNames.find((each) => !isShown(each));
+  if (name !== undefined)
+    return refuse("hash_mismatch", "The text is not the sealed one.", `/represent_us/${name}`);
+  if (!isObject(endpoints) || !isSame(endpoints["items"], items))
+    return refuse("hash_mismatch", "The addresses are not the sealed ones.", "/endpoints/items");
+  return endpointStatuses.includes(endpoints["status"])
+    ? null
+    : malformed("Must be authorised, unconfirmed or suspended.", "/endpoints/status");
+}
+
+/** What was not checked of the answer, by name. */
+function openChecks({ answer, type }: FetchedRecord, { verifyUrl }: AnswerEvidence): readonly Check[] {
+  if (answer === null) return [];
+  return [
+    ...unsignedChecks("fetch", type === "business_files" ? ["/endpoints/status"] : []),
+    ...unsignedChecks(
+      "fetch",
+      verifyUrl === undefined ? ["/provenance/certificate_url", "/provenance/source_line"] : [],
+    ),
+    ...unknownChecks(answer.unknown),
+  ];
+}
+
+// The whole answer of GET /v1/catalogue/{record_id}: a business's own record with its seal. It has no receipt, no sidecar and no AI policy,
+// so it proves that the business sealed these bytes, and nothing of what is served. A page of the catalogue has nothing that is signed.
+
+export interface CatalogueEvidence extends Pick<AnswerEvidence, "certificate" | "businessKeys" | "mandate"> {
+  /** Whose catalogue it is; the answer does not say it. */
+  readonly businessUuid: string;
+}
+
+/**
+ * Checks the body of the answer, exactly as received. The checks are `certificate`, `business_keys`, `seal` and `ai_policy`, and `mandate`
+ * where one is given; those whose evidence is missing are `not_checked`, and `ai_policy` always is. `unsigned/…` and `unknown/…` are as
+ * in `verifyFetchAnswer`, and so is a failed check `answer`.
+ */
+export function verifyCatalogueAnswer(trust: Trust, body: Uint8Array, evidence: CatalogueEvidence): Report {
+  const parsed = parseAnswer(body);
+  if (!parsed.ok) return reportOf([checkOf("answer", parsed)]);
+  const { fault, unknown, bytes, seal: sealed } = parsed.value;
+  const { businessUuid: uuid, certificate, businessKeys, mandate } = evidence;
+  const keys = businessKeys === undefined ? null : verifyBusinessKeys(trust, uuid, businessKeys);
+  const known = keys?.ok ? keys.value : null;
+  const certificates = certificate === undefined ? null : certificatesOf(trust, uuid, certificate, known);
+  const seal: SealVerdict | null =
+    certificates?.ok !== true || known === null
+      ? null
+      : verifySeal(trust, {
+          ...{ bytes, seal: sealed, certificates: certificates.value, keys: known },
+          ...(mandate === undefined ? {} : { mandates: [{ envelope: mandate, revoked_at: null }] }),
+        });
+  const isOfType = seal?.ok !== true || seal.value.record_type === parsed.value.type;
+  const answerFault = isOfType ? fault : otherType();
+  return reportOf([
+    ...(answerFault === null ? [] : [checkOf("answer", answerFault)]),
+    certificateCheck(certificates, known, null),
+    keys === null
+      ? unchecked("business_keys", "The published keys of the business are not given.")
+      : checkOf("business_keys", keys, (found) => `Issued at ${found.issued_at}.`),
+    sealCheck(seal),
+    unchecked("ai_policy", "The answer has no AI policy: whether the version was in force is not known."),
+    ...mandateCheck(trust, mandate, known),
+    ...unsignedChecks("catalogue", ["/record_id", "/live_in", "/last_updated", "/source"]),
+    ...unknownChecks(unknown),
+  ]);
+}
+
+function sealCheck(seal: SealVerdict | null): Check {
+  if (seal === null) return unchecked("seal", "Needs the certificate and the keys of the business.");
+  return sealCheckOf("seal", seal, ({ sealed_at, key_kind, key_id }) => {
+    return `Sealed at ${sealed_at} by the ${key_kind} key ${key_id}.`;
+  });
+}
+
+interface Parsed {
+  readonly type: JsonValue | undefined;
+  readonly bytes: Uint8Array;
+  readonly seal: JsonValue;
+  readonly unknown: readonly string[];
+  /** The first member that is not what follows from the others. */
+  readonly fault: Refusal<ReasonCode> | null;
+}
+
+function parseAnswer(body: Uint8Array): Verdict<Parsed> {
+  const parsed = parseObject(body);
+  if (!parsed.ok) return parsed;
+  const answer = parsed.value;
+  const { unknown, missing } = compareMembers(catalogueRecord.schema, answer);
+  if (missing !== null) return missing;
+  const { record_id: id, type, record, seal = null, business_product_id: ownId } = answer;
+  const bytes = memberBytes(new TextDecoder().decode(body), "record");
+  if (bytes === null || !isObject(record)) return malformed("Must be an object.", "/record");
+  if (typeof id !== "string" || !isRecordId(id)) return malformed("Must be a record id.", "/record_id");
+  const fault =
+    ownId === record["business_product_id"]
+      ? null
+      : refuse("hash_mismatch", "The own id is not the sealed one.", "/business_product_id");
+  return { ok: true, value: { type, bytes, seal, unknown, fault } };
+}
+
+function otherType(): Refusal<ReasonCode> {
+  return refuse(
+    "record_type_mismatch",
+    "The answer calls the record something else than is sealed.",
+    "/type",
+  );
 }

@@ -2,14 +2,13 @@
 // cover those exact characters, which parsing and re-serialising could change.
 
 import { parseUtf8, utf8 } from "../protocol/bytes.ts";
-import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
-import { exactMember } from "../protocol/exact-member.ts";
+import { malformed, parseObject } from "../protocol/dsse.ts";
 import { isRecordId, isUuidV4 } from "../protocol/identifiers.ts";
-import { malformed, parseObject } from "../protocol/payload.ts";
+import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
+import { exactMember, parseStrictJson } from "../protocol/json/strict-json.ts";
 import { ok, refuse, type Verdict } from "../protocol/result.ts";
-import { parseStrictJson } from "../protocol/strict-json.ts";
 import { fetchedRecord } from "../protocol/wire/retrieval.ts";
-import { isObject } from "../std/is-object.ts";
+import { isObject } from "../std/json-pointer.ts";
 import { compareMembers, isSame } from "./members.ts";
 
 export interface FetchedRecord {

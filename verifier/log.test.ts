@@ -2,10 +2,8 @@
 // name.
 
 import { beforeAll, describe, expect, it } from "vitest";
-import { toBase64, utf8 } from "../protocol/bytes.ts";
-import { formatHash, sha256 } from "../protocol/hash.ts";
-import { entryHash, type LogEntry } from "../protocol/log/entries.ts";
-import { receiptBatchEntry } from "../protocol/log/leaves.ts";
+import { formatHash, sha256, toBase64, utf8 } from "../protocol/bytes.ts";
+import { entryHash, type LogEntry, receiptBatchEntry } from "../protocol/log/leaves.ts";
 import {
   formatCheckpoint,
   formatNote,

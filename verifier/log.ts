@@ -1,10 +1,9 @@
 // The transparency log, verified offline (specification, «Verification reason codes»): a checkpoint is signed by a log key of the key
 // set, a proof leads from an entry to its root, and two checkpoints are of one log that only grew.
 
-import { formatHash, parseHash } from "../protocol/hash.ts";
+import { formatHash, parseHash } from "../protocol/bytes.ts";
 import { judgeCosignatures } from "../protocol/log/cosignatures.ts";
-import { entryHash, type LogEntry } from "../protocol/log/entries.ts";
-import { receiptBatchEntry } from "../protocol/log/leaves.ts";
+import { entryHash, type LogEntry, receiptBatchEntry } from "../protocol/log/leaves.ts";
 import {
   type Checkpoint,
   isSignedBy,

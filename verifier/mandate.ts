@@ -1,8 +1,8 @@
 // Mandates: the authority under which an integration key made a seal.
 
-import type { BusinessKeys } from "../protocol/business-keys.ts";
-import type { JsonValue } from "../protocol/canonical-json.ts";
 import { parseEnvelope } from "../protocol/dsse.ts";
+import type { JsonValue } from "../protocol/json/canonical-json.ts";
+import type { BusinessKeys } from "../protocol/keys/business-keys.ts";
 import { type Mandate, openMandate } from "../protocol/mandate.ts";
 import { type Refusal, refuse, type Verdict } from "../protocol/result.ts";
 import { verifySealer } from "./business-keys.ts";

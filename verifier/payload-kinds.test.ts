@@ -2,24 +2,21 @@
 
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
-import { openBusinessKeys } from "../protocol/business-keys.ts";
 import { parseBase64 } from "../protocol/bytes.ts";
-import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
-import { openCertificate } from "../protocol/certificate.ts";
 import { type Envelope, type PayloadKind, payloadTypes } from "../protocol/dsse.ts";
 import { openEntitlement } from "../protocol/entitlement.ts";
-import { openHoldDecision } from "../protocol/hold-decision.ts";
-import { openKeyCustody } from "../protocol/key-custody.ts";
-import { openKeyDirectory } from "../protocol/key-directory.ts";
-import { openKeyPossession } from "../protocol/key-possession.ts";
-import { openKeyCertificate, parseKeySet } from "../protocol/key-set.ts";
+import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
+import { openBusinessKeys } from "../protocol/keys/business-keys.ts";
+import { openCertificate } from "../protocol/keys/certificate.ts";
+import { openKeyCustody, openKeyDirectory, openKeyPossession } from "../protocol/keys/key-directory.ts";
+import { openKeyCertificate, parseKeySet } from "../protocol/keys/key-set.ts";
 import { openMandate } from "../protocol/mandate.ts";
 import { payloadSchemaDocument, publishedKinds } from "../protocol/payload-kinds.ts";
 import { openReceipt } from "../protocol/receipt.ts";
 import { openBatchSeal, openSeal } from "../protocol/seal.ts";
-import { openSidecar } from "../protocol/sidecar.ts";
-import { openVerifyPage } from "../protocol/verify-page.ts";
-import { openVerifyStatement } from "../protocol/verify-statement.ts";
+import { openSidecar } from "../protocol/signed-version.ts";
+import { openVerifyPage, openVerifyStatement } from "../protocol/verify-page.ts";
+import { openHoldDecision } from "../protocol/withdrawal.ts";
 import {
   batchSeal,
   passkeySeal,

@@ -1,8 +1,8 @@
 // An envelope states its payload type. Whichever document a verifier expects, any other type is `payload_type_mismatch`.
 
 import { describe, expect, it } from "vitest";
-import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
 import { payloadTypes } from "../protocol/dsse.ts";
+import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
 import {
   batchSeal,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { policyBits } from "../protocol/ai-policy.ts";
-import { canonicalBytes } from "../protocol/canonical-json.ts";
+import { canonicalBytes } from "../protocol/json/canonical-json.ts";
 import { policyRecord, sealedPolicy } from "./business.fixture.ts";
 import { codeOf, makeScene } from "./scene.fixture.ts";
 import { asJson } from "./service.fixture.ts";

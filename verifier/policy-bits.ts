@@ -11,7 +11,7 @@ import {
   policyBits,
   purchaseBit,
 } from "../protocol/ai-policy.ts";
-import type { JsonValue } from "../protocol/canonical-json.ts";
+import type { JsonValue } from "../protocol/json/canonical-json.ts";
 import { ok, refuse, type Verdict } from "../protocol/result.ts";
 import { type SealEvidence, verifySeal } from "./seal.ts";
 import type { SealReport } from "./seal-report.ts";

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { canonicalBytes, type JsonObject } from "../protocol/canonical-json.ts";
-import { hashOf } from "../protocol/hash.ts";
+import { hashOf } from "../protocol/bytes.ts";
 import { collectionNames } from "../protocol/identifiers.ts";
-import { projectionDocument } from "../protocol/projection/specifications.ts";
+import { canonicalBytes, type JsonObject } from "../protocol/json/canonical-json.ts";
+import { projectionDocument } from "../protocol/projection/project.ts";
 import { codeOf, makeScene } from "./scene.fixture.ts";
 
 const { verifier } = makeScene();

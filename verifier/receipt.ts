@@ -1,12 +1,11 @@
 // Receipts: the service's statement of what it served, to whom and when.
 
-import type { JsonValue } from "../protocol/canonical-json.ts";
 import { parseEnvelope } from "../protocol/dsse.ts";
+import type { JsonValue } from "../protocol/json/canonical-json.ts";
 import { openReceipt, type Receipt } from "../protocol/receipt.ts";
 import { ok, refuse, type Verdict } from "../protocol/result.ts";
 import type { IndexRow } from "../protocol/row.ts";
-import type { Trust } from "./trust.ts";
-import { verifyWorking } from "./working-signature.ts";
+import { type Trust, verifyWorking } from "./trust.ts";
 
 /** What a receipt is checked against; omitted members are not compared. */
 export interface ReceiptSubject {
@@ -96,4 +95,44 @@ function otherCaller(detail: string): Verdict<never> {
 
 function otherRows(detail: string, pointer?: string): Verdict<never> {
   return refuse("receipt_row_mismatch", detail, pointer);
+}
+
+/**
+ * Evidence that a caller may hold in addition to an answer. It is parsed JSON of the verification surface unless stated
+ * otherwise.
+ */
+export interface AnswerEvidence {
+  /** The caller's own key: the receipt must name it. */
+  readonly callerKeyId?: string;
+  /** SHA-256 of the signature base that the caller sent. */
+  readonly requestHash?: string;
+  /** The answer of `GET /v1/certificates/{uuid}`. */
+  readonly certificate?: JsonValue;
+  /** The answer of `GET /v1/certificates/{uuid}/keys`. */
+  readonly businessKeys?: JsonValue;
+  /** The answer of `GET /v1/certificates/{uuid}/key-custody`. */
+  readonly keyCustody?: JsonValue;
+  /** The mandate envelope. */
+  readonly mandate?: JsonValue;
+  /** The address of the verification surface, without a trailing slash, to which the addresses in the answer have to lead. */
+  readonly verifyUrl?: string;
+  /**
+   * The exact bytes of the record and of the AI policy record, for an answer whose text is no longer the one served. Bytes of
+   * another content than the answer shows are refused.
+   */
+  readonly record?: Uint8Array;
+  readonly policyRecord?: Uint8Array;
+}
+
+/** What the receipt is checked against, given who presents it. */
+export function presenterOf({ callerKeyId, requestHash }: AnswerEvidence): ReceiptSubject {
+  return {
+    ...(callerKeyId === undefined ? {} : { callerKeyId }),
+    ...(requestHash === undefined ? {} : { requestHash }),
+  };
+}
+
+/** A human-readable summary of a valid receipt. */
+export function receiptFound(receipt: Receipt): string {
+  return `Served at ${receipt.served_at} by ${receipt.region} to ${receipt.ai_company_uuid}.`;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
-import type { KeyCustody } from "../protocol/key-custody.ts";
+import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
+import type { KeyCustody } from "../protocol/keys/key-directory.ts";
 import { listedKey, publishedKeys, sealedDecision, sealedMandate } from "./business.fixture.ts";
 import { codeOf, makeScene } from "./scene.fixture.ts";
 import { asJson, day0, document, issueCertificate, soleKey } from "./service.fixture.ts";

@@ -1,16 +1,15 @@
 // Test support: the rows, receipts and whole answers that a region serves.
 
 import { policyBits, policyBitsText } from "../protocol/ai-policy.ts";
-import { toBase64, utf8 } from "../protocol/bytes.ts";
-import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
-import { hashOf } from "../protocol/hash.ts";
+import { hashOf, toBase64, utf8 } from "../protocol/bytes.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";
+import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
 import { sealLeafOf } from "../protocol/log/leaves.ts";
 import { projectRecord } from "../protocol/projection/project.ts";
 import type { ReceiptV3 } from "../protocol/receipt.ts";
 import { type IndexRow, rowSigningText, serveRow, signedRowText } from "../protocol/row.ts";
 import { parseRecordSeal } from "../protocol/seal.ts";
-import { formatSourceLine } from "../protocol/source-line.ts";
+import { formatSourceLine } from "../protocol/tool-schema.ts";
 import {
   batchSeal,
   policyRecord,

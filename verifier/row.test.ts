@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { JsonValue } from "../protocol/canonical-json.ts";
+import type { JsonValue } from "../protocol/json/canonical-json.ts";
 import type { IndexRow } from "../protocol/row.ts";
 import { recordBytes } from "./business.fixture.ts";
 import { servedRow } from "./retrieval.fixture.ts";

@@ -1,8 +1,8 @@
 // Test support: a service, a business that it has verified, and a verifier that trusts the service.
 
-import type { Environment } from "../protocol/anchors.ts";
-import type { BusinessKey, BusinessKeys } from "../protocol/business-keys.ts";
-import type { JsonValue } from "../protocol/canonical-json.ts";
+import type { JsonValue } from "../protocol/json/canonical-json.ts";
+import type { Environment } from "../protocol/keys/anchors.ts";
+import type { BusinessKey, BusinessKeys } from "../protocol/keys/business-keys.ts";
 import { makeBusiness, publishedKeys, type TestBusiness } from "./business.fixture.ts";
 import type { CertificateHistory } from "./certificate.ts";
 import { type KeySetParts, keySetAnswer, makeService, type TestService } from "./service.fixture.ts";

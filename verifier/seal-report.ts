@@ -1,10 +1,10 @@
 // What is reported about a seal: what a valid seal proves, what a refused one claims, and for both, which checks were
 // made. Claims have a name of their own, so that nobody mistakes them for verified facts.
 
-import type { BusinessKey } from "../protocol/business-keys.ts";
+import type { BusinessKey } from "../protocol/keys/business-keys.ts";
 import type { Ok, ReasonCode, Refusal, Verdict } from "../protocol/result.ts";
 import type { BatchSeal, InclusionSeal, Seal } from "../protocol/seal.ts";
-import type { Sidecar } from "../protocol/sidecar.ts";
+import type { Sidecar } from "../protocol/signed-version.ts";
 
 /** `not_checked` means that there was no evidence for the check. */
 export type CheckState = "ok" | "missing" | "not_checked";

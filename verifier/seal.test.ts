@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { canonicalBytes, type JsonValue } from "../protocol/canonical-json.ts";
+import { hashOf } from "../protocol/bytes.ts";
 import { openEnvelope, parseEnvelope } from "../protocol/dsse.ts";
-import { hashOf } from "../protocol/hash.ts";
+import { canonicalBytes, type JsonValue } from "../protocol/json/canonical-json.ts";
 import {
   batchSeal,
   listedKey,

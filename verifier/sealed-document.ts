@@ -1,11 +1,10 @@
 // The kinds of sealed bytes: a record of a collection, an ad, its campaign or a sponsored product, an AI policy record, or a withdrawal document.
 
-import { campaignSchema } from "../protocol/ad-campaign.ts";
-import { adProductSchema } from "../protocol/ad-product.ts";
+import { adProductSchema, campaignSchema } from "../protocol/ad-campaign.ts";
 import { parseAiPolicy } from "../protocol/ai-policy.ts";
-import type { JsonObject } from "../protocol/canonical-json.ts";
+import { parseObject } from "../protocol/dsse.ts";
 import { isShownType, recordType } from "../protocol/identifiers.ts";
-import { parseObject } from "../protocol/payload.ts";
+import type { JsonObject } from "../protocol/json/canonical-json.ts";
 import { recordSchema } from "../protocol/records/parse-record.ts";
 import { ok, refuse, type Verdict } from "../protocol/result.ts";
 import { parseWithdrawal } from "../protocol/withdrawal.ts";

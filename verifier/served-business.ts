@@ -1,11 +1,10 @@
 // What is served of a business beside what it sealed: how old its keys are, and its AI policy with its own seal.
 
-import type { BusinessKeys } from "../protocol/business-keys.ts";
+import type { BusinessKeys } from "../protocol/keys/business-keys.ts";
 import { ok, refuse, type Verdict } from "../protocol/result.ts";
 import { sealedAtSkewMs } from "../protocol/seal.ts";
-import type { CertificateHistory } from "./certificate.ts";
+import { type CertificateHistory, instantOf } from "./certificate.ts";
 import type { FetchedPolicy } from "./fetched-record.ts";
-import { instantOf } from "./instant.ts";
 import type { PolicyTimeline } from "./policy-timeline.ts";
 import { verifySeal } from "./seal.ts";
 import type { SealReport } from "./seal-report.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
 import { type PayloadKind, payloadTypes } from "../protocol/dsse.ts";
+import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
 import type { Verdict } from "../protocol/result.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { passkeySeal, recordBytes, recordId } from "./business.fixture.ts";

@@ -3,24 +3,30 @@
 //   N1. Only the envelope counts. `value` may be the whole answer with the envelope in it as `statement`; members beside
 //       it that say something else refuse it, so that nobody reads there what was not signed.
 
-import { parseBase64 } from "../protocol/bytes.ts";
-import { canonicalize, type JsonValue } from "../protocol/canonical-json.ts";
+import { hashOf, parseBase64 } from "../protocol/bytes.ts";
 import { type Envelope, parseEnvelope } from "../protocol/dsse.ts";
-import { hashOf } from "../protocol/hash.ts";
+import { type Entitlement, openEntitlement } from "../protocol/entitlement.ts";
+import { canonicalize, type JsonValue } from "../protocol/json/canonical-json.ts";
+import type { BusinessKeys } from "../protocol/keys/business-keys.ts";
 import {
   type KeyDirectory,
   type ListedCompany,
   type ListedKey,
   openKeyDirectory,
-} from "../protocol/key-directory.ts";
+} from "../protocol/keys/key-directory.ts";
 import { ok, type ReasonCode, type Refusal, refuse, type Verdict } from "../protocol/result.ts";
 import { openSeal } from "../protocol/seal.ts";
-import { openVerifyPage, type VerifyPage } from "../protocol/verify-page.ts";
-import { openVerifyStatement, type VerifyStatement } from "../protocol/verify-statement.ts";
-import { isObject } from "../std/is-object.ts";
+import {
+  openVerifyPage,
+  openVerifyStatement,
+  type VerifyPage,
+  type VerifyStatement,
+} from "../protocol/verify-page.ts";
+import { type HoldDecision, openHoldDecision } from "../protocol/withdrawal.ts";
+import { isObject } from "../std/json-pointer.ts";
+import { verifySealer } from "./business-keys.ts";
 import { windowFault } from "./key-window.ts";
-import { sandboxFault, type Trust } from "./trust.ts";
-import { verifyWorking } from "./working-signature.ts";
+import { sandboxFault, type Trust, verifyWorking } from "./trust.ts";
 
 /** What a statement about a record is checked against; omitted members are not compared. */
 export interface StatementSubject {
@@ -119,7 +125,7 @@ interface Reading<T> {
 }
 
 /** Verifies what the statement key signed, alone or in an answer (N1). */
-export function verifyStated<T extends object>(
+function verifyStated<T extends object>(
   trust: Trust,
   value: JsonValue,
   { open, at, beside }: Reading<T>,
@@ -145,4 +151,73 @@ export function verifyStated<T extends object>(
 function bytesFault({ sha256 }: Trust, bytes: Uint8Array | undefined, hash: string): Verdict<never> | null {
   if (bytes === undefined || hashOf(bytes, sha256) === hash) return null;
   return refuse("hash_mismatch", "The statement is about other bytes.");
+}
+
+// Entitlements: whether the service lets this AI company use it at an instant, by nothing but pinned anchors and the key set.
+//   EN1. Whatever is wrong with one is `entitlement_invalid`; only a genuine one can be `entitlement_expired`, so that
+//        nobody takes a forged one to a renewal.
+//   EN2. It says whose keys these were, and not that its bearer holds one: a request that such a key signed shows that.
+
+/** What an entitlement is checked against; omitted members are not compared. */
+export interface EntitlementSubject {
+  /** The instant (a timestamp) at which it has to be valid. */
+  readonly at: string;
+  /** The key that signed what came with it. */
+  readonly keyId?: string;
+  readonly aiCompanyUuid?: string;
+}
+
+/**
+ * Verifies an entitlement, as the answer of `GET /v1/entitlement` or only the envelope in it: signed by a statement key that
+ * was valid when it was issued, in the environment of the anchors, valid at `at`, of this company and key.
+ * `entitlement_expired` from `valid_until` on, and `entitlement_invalid` for anything else; the detail says why.
+ */
+export function verifyEntitlement(
+  trust: Trust,
+  value: JsonValue,
+  { at, keyId, aiCompanyUuid }: EntitlementSubject,
+): Verdict<Entitlement> {
+  const stated = verifyStated(trust, value, {
+    open: openEntitlement,
+    at: ({ valid_from }) => valid_from,
+    beside: ["v", "sandbox"],
+  });
+  if (!stated.ok) return refuse("entitlement_invalid", `${stated.code}: ${stated.detail}`, stated.pointer);
+  const { ai_company_uuid: uuid, key_ids: keyIds, valid_from: from, valid_until: until } = stated.value;
+  const misplaced = sandboxFault(trust.anchors, stated.value.sandbox);
+  if (misplaced !== null) return refuse("entitlement_invalid", `${misplaced.code}: ${misplaced.detail}`);
+  if (aiCompanyUuid !== undefined && aiCompanyUuid !== uuid)
+    return refuse("entitlement_invalid", `The entitlement is of company ${uuid}.`, "/ai_company_uuid");
+  if (keyId !== undefined && !keyIds.includes(keyId))
+    return refuse("entitlement_invalid", `The entitlement does not name key ${keyId}.`, "/key_ids");
+  // Timestamps have a fixed width, so comparing them as text orders them in time.
+  if (at < from)
+    return refuse("entitlement_invalid", `The entitlement is valid from ${from} on.`, "/valid_from");
+  return at < until
+    ? stated
+    : refuse("entitlement_expired", `The entitlement was valid until ${until}.`, "/valid_until");
+}
+
+// Hold decisions: what an owner or admin of a business decided about a held push.
+
+/**
+ * Verifies a decision on a hold: it must be sealed by a passkey of the business, under any anchors, that was valid at `at`.
+ * What only the service knows (the person's role, whether it accepted the decision) is not judged.
+ */
+export function verifyHoldDecision(
+  trust: Trust,
+  keys: BusinessKeys,
+  value: JsonValue,
+): Verdict<HoldDecision> {
+  const envelope = parseEnvelope(value);
+  if (!envelope.ok) return envelope;
+  const decision = openHoldDecision(envelope.value);
+  if (!decision.ok) return decision;
+  const sealer = verifySealer(trust, keys, envelope.value, { keyId: null, kinds: ["passkey"] });
+  if (!sealer.ok) return sealer;
+  const fault = windowFault(sealer.value, decision.value.at);
+  if (fault !== null) return fault;
+  return decision.value.business_uuid === keys.uuid
+    ? decision
+    : refuse("out_of_scope", "The decision is another business's.");
 }

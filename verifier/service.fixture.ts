@@ -1,17 +1,17 @@
 // Test support: an offline service with its whole chain of keys, and the documents that it signs.
 
-import type { Anchors, Environment } from "../protocol/anchors.ts";
-import { canonicalBytes, type JsonObject, type JsonValue } from "../protocol/canonical-json.ts";
+import { hashOf } from "../protocol/bytes.ts";
+import { type Envelope, openEnvelope, type PayloadKind, payloadTypes } from "../protocol/dsse.ts";
+import { canonicalBytes, type JsonObject, type JsonValue } from "../protocol/json/canonical-json.ts";
+import type { Anchors, Environment } from "../protocol/keys/anchors.ts";
 import {
   type Certificate,
   certIdOf,
   certificatePayload,
   certificateStatement,
   openCertificate,
-} from "../protocol/certificate.ts";
-import { type Envelope, openEnvelope, type PayloadKind, payloadTypes } from "../protocol/dsse.ts";
-import { hashOf } from "../protocol/hash.ts";
-import { openKeyCustody } from "../protocol/key-custody.ts";
+} from "../protocol/keys/certificate.ts";
+import { openKeyCustody } from "../protocol/keys/key-directory.ts";
 import {
   type KeyCertificate,
   type KeyEntry,
@@ -19,7 +19,7 @@ import {
   type KeyUse,
   keyCertificatePayload,
   keySetPayload,
-} from "../protocol/key-set.ts";
+} from "../protocol/keys/key-set.ts";
 import { makeKey, seal, type TestKey, testOrigin, testRpId } from "./signing.fixture.ts";
 
 export const day0 = "2026-01-01T00:00:00.000Z";

@@ -5,16 +5,15 @@ import { createHash, generateKeyPairSync, type KeyObject, sign } from "node:cryp
 import { ed25519 } from "@noble/curves/ed25519.js";
 import { p256 } from "@noble/curves/nist.js";
 import { ml_dsa65 } from "@noble/post-quantum/ml-dsa.js";
-import { toBase64Url, utf8 } from "../protocol/bytes.ts";
+import { type Sha256, toBase64Url, utf8 } from "../protocol/bytes.ts";
 import { type Envelope, makeEnvelope, pae, type RawSignature } from "../protocol/dsse.ts";
-import type { Sha256 } from "../protocol/hash.ts";
 import {
   algorithmOf,
   type KeyAlgorithm,
   type PublicJwk,
   parsePublicJwk,
   thumbprint,
-} from "../protocol/jwk.ts";
+} from "../protocol/keys/jwk.ts";
 
 export const nativeSha256: Sha256 = (bytes) => new Uint8Array(createHash("sha256").update(bytes).digest());
 

@@ -3,9 +3,9 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { BusinessKey } from "../protocol/business-keys.ts";
 import { utf8 } from "../protocol/bytes.ts";
-import type { JsonValue } from "../protocol/canonical-json.ts";
+import type { JsonValue } from "../protocol/json/canonical-json.ts";
+import type { BusinessKey } from "../protocol/keys/business-keys.ts";
 import { dose } from "../tools/test-dose.ts";
 import {
   batchSeal,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { utf8 } from "../protocol/bytes.ts";
 import { recordBytes } from "./business.fixture.ts";
-import type { Report } from "./report.ts";
+import type { Report } from "./members.ts";
 import { altered, makeScene } from "./scene.fixture.ts";
 import { keySetAnswer, soleKey } from "./service.fixture.ts";
 import { makeKey } from "./signing.fixture.ts";

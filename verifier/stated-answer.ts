@@ -1,16 +1,15 @@
 // A saved answer whose statement the service signed: of `POST /v1/verify`, `GET /v1/verify/{record_id}`, `GET
 // /.well-known/svc-keys` or `GET /v1/entitlement`, or only the envelope in it.
 
-import type { JsonValue } from "../protocol/canonical-json.ts";
 import { payloadTypes } from "../protocol/dsse.ts";
 import type { Entitlement } from "../protocol/entitlement.ts";
-import type { KeyDirectory } from "../protocol/key-directory.ts";
+import type { JsonValue } from "../protocol/json/canonical-json.ts";
+import { parseStrictJson } from "../protocol/json/strict-json.ts";
+import type { KeyDirectory } from "../protocol/keys/key-directory.ts";
 import type { Verdict } from "../protocol/result.ts";
-import { parseStrictJson } from "../protocol/strict-json.ts";
-import type { VerifyPage } from "../protocol/verify-page.ts";
-import type { VerifyStatement } from "../protocol/verify-statement.ts";
-import { isObject } from "../std/is-object.ts";
-import { type Check, checkOf, type Report, reportOf, unchecked } from "./report.ts";
+import type { VerifyPage, VerifyStatement } from "../protocol/verify-page.ts";
+import { isObject } from "../std/json-pointer.ts";
+import { type Check, checkOf, type Report, reportOf, unchecked } from "./members.ts";
 import { createVerifier, type Verifier, type VerifierOptions } from "./verifier.ts";
 
 type Kind = "statement" | "page" | "key_directory" | "entitlement";

@@ -1,13 +1,11 @@
 // Test support: what the statement key signs, with real content.
 
-import { toBase64 } from "../protocol/bytes.ts";
-import { canonicalBytes, type JsonObject } from "../protocol/canonical-json.ts";
+import { hashOf, toBase64 } from "../protocol/bytes.ts";
 import { type PayloadKind, payloadTypes } from "../protocol/dsse.ts";
 import type { Entitlement } from "../protocol/entitlement.ts";
-import { hashOf } from "../protocol/hash.ts";
-import type { KeyDirectory } from "../protocol/key-directory.ts";
-import type { VerifyPage } from "../protocol/verify-page.ts";
-import type { VerifyStatement } from "../protocol/verify-statement.ts";
+import { canonicalBytes, type JsonObject } from "../protocol/json/canonical-json.ts";
+import type { KeyDirectory } from "../protocol/keys/key-directory.ts";
+import type { VerifyPage, VerifyStatement } from "../protocol/verify-page.ts";
 import { withdrawalDocument } from "../protocol/withdrawal.fixture.ts";
 import { recordId, type TestBusiness } from "./business.fixture.ts";
 import { asJson } from "./service.fixture.ts";

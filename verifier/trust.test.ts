@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { parseAnchors } from "../protocol/anchors.ts";
-import { sha256 } from "../protocol/hash.ts";
+import { sha256 } from "../protocol/bytes.ts";
+import { parseAnchors } from "../protocol/keys/anchors.ts";
+import { verifySignature } from "../protocol/keys/signatures.ts";
 import type { Verdict } from "../protocol/result.ts";
-import { verifySignature } from "../protocol/signatures.ts";
 import { held } from "./scene.fixture.ts";
 import {
   anchorsOf,

@@ -5,12 +5,11 @@
 //   V3. Sandbox marks and anchors agree: sandbox keys count only under sandbox anchors, and no other keys count there.
 //   V4. A key set is accepted as a whole or not at all: one key without a chain refuses it.
 
-import type { Anchors } from "../protocol/anchors.ts";
-import { canonicalize, type JsonValue } from "../protocol/canonical-json.ts";
-import { type Envelope, openEnvelope, payloadTypes } from "../protocol/dsse.ts";
-import type { Sha256 } from "../protocol/hash.ts";
-import { splitHybrid, verifyHybrid } from "../protocol/hybrid.ts";
-import type { PublicJwk } from "../protocol/jwk.ts";
+import type { Sha256 } from "../protocol/bytes.ts";
+import { type Envelope, openEnvelope, pae, payloadTypes } from "../protocol/dsse.ts";
+import { canonicalize, type JsonValue } from "../protocol/json/canonical-json.ts";
+import type { Anchors } from "../protocol/keys/anchors.ts";
+import type { PublicJwk } from "../protocol/keys/jwk.ts";
 import {
   isPaired,
   type KeyCertificate,
@@ -20,11 +19,11 @@ import {
   keySetEnvelope,
   openKeyCertificate,
   parseKeySet,
-} from "../protocol/key-set.ts";
+} from "../protocol/keys/key-set.ts";
+import { type SignatureVerifier, splitHybrid, verifyHybrid, verifyOne } from "../protocol/keys/signatures.ts";
 import type { WitnessPolicy } from "../protocol/log/cosignatures.ts";
 import { ok, type Refusal, refuse, type Verdict } from "../protocol/result.ts";
-import type { SignatureVerifier } from "../protocol/signatures.ts";
-import { isObject } from "../std/is-object.ts";
+import { isObject } from "../std/json-pointer.ts";
 import { earliest, windowFault } from "./key-window.ts";
 import { besideFault } from "./members.ts";
 
@@ -98,7 +97,7 @@ export function verifyIssued(
 }
 
 /** The use of a key that signs alone; a receipt key is also bound to one region. */
-export interface WorkingUse {
+interface WorkingUse {
   readonly use: KeyUse;
   /** Null unless the use is `receipt`. */
   readonly region: string | null;
@@ -261,4 +260,35 @@ function keyForUse(keys: ReadonlyMap<string, KeyEntry>, keyId: string, use: KeyU
 
 function broken(detail: string): Verdict<never> {
   return refuse("trust_chain_broken", detail);
+}
+
+// Documents signed by a single working key of the service: receipts, sidecars, statements, published keys.
+
+export interface ExpectedSignature extends WorkingUse {
+  /** The instant at which the key must have been valid. */
+  readonly at: string;
+}
+
+/**
+ * Verifies the single signature of an envelope whose payload has already been read as the expected type. Refuses with
+ * `envelope_malformed` for more than one signature, `key_unknown` for a key that may not sign this (another use, another
+ * region, not in the key set), `signature_invalid`, `key_not_valid` or `key_compromised`. Returns the key.
+ */
+export function verifyWorking(
+  trust: Trust,
+  envelope: Envelope,
+  expected: ExpectedSignature,
+): Verdict<KeyEntry> {
+  const [signature, ...others] = envelope.signatures;
+  if (signature === undefined || others.length > 0) {
+    return refuse("envelope_malformed", "The document carries exactly one signature.");
+  }
+  const key = workingKey(trust, signature.keyid, expected);
+  if (key === null) return refuse("key_unknown", `Key ${signature.keyid} may not sign this document.`);
+  const payload = openEnvelope(envelope, envelope.payloadType);
+  if (!payload.ok) return payload;
+  if (!verifyOne(trust.verify, key.public_key, pae(envelope.payloadType, payload.value), signature)) {
+    return refuse("signature_invalid", "The signature does not verify.");
+  }
+  return windowFault(key, expected.at) ?? ok(key);
 }

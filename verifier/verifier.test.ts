@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { toBase64 } from "../protocol/bytes.ts";
-import { canonicalize, type JsonValue } from "../protocol/canonical-json.ts";
-import type { PublicJwk } from "../protocol/jwk.ts";
+import { canonicalize, type JsonValue } from "../protocol/json/canonical-json.ts";
+import type { PublicJwk } from "../protocol/keys/jwk.ts";
 import {
   makeBusiness,
   publishedKeys,
@@ -12,7 +12,7 @@ import {
   sidecarFacts,
 } from "./business.fixture.ts";
 import { evidenceText } from "./evidence.ts";
-import type { Report } from "./report.ts";
+import type { Report } from "./members.ts";
 import {
   callerKeyId,
   fetchBody,

@@ -1,43 +1,52 @@
 // The offline verifier: everything that can be checked with pinned anchors and what the caller holds, in Node and in
 // browsers alike. It fetches nothing, stores nothing and reads no clock.
 
-import type { Anchors } from "../protocol/anchors.ts";
-import type { BusinessKeys } from "../protocol/business-keys.ts";
-import type { JsonValue } from "../protocol/canonical-json.ts";
-import type { Certificate, IssuedCertificate } from "../protocol/certificate.ts";
+import { equalBytes, sha256 as portableSha256, type Sha256, toBase64 } from "../protocol/bytes.ts";
 import type { Entitlement } from "../protocol/entitlement.ts";
-import { sha256 as portableSha256, type Sha256 } from "../protocol/hash.ts";
-import type { HoldDecision } from "../protocol/hold-decision.ts";
-import type { CustodyState, KeyCustody } from "../protocol/key-custody.ts";
-import type { KeyDirectory, ListedCompany, ListedKey } from "../protocol/key-directory.ts";
+import { canonicalize, type JsonValue } from "../protocol/json/canonical-json.ts";
+import { parseStrictJson } from "../protocol/json/strict-json.ts";
+import type { Anchors } from "../protocol/keys/anchors.ts";
+import type { BusinessKeys } from "../protocol/keys/business-keys.ts";
+import type { Certificate, IssuedCertificate } from "../protocol/keys/certificate.ts";
+import type {
+  CustodyState,
+  KeyCustody,
+  KeyDirectory,
+  ListedCompany,
+  ListedKey,
+} from "../protocol/keys/key-directory.ts";
+import { type SignatureVerifier, verifySignature } from "../protocol/keys/signatures.ts";
 import { parseWitnessPolicy } from "../protocol/log/cosignatures.ts";
-import type { LogEntry } from "../protocol/log/entries.ts";
+import type { LogEntry } from "../protocol/log/leaves.ts";
 import type { Checkpoint } from "../protocol/log/note.ts";
 import type { Mandate } from "../protocol/mandate.ts";
-import type { ProjectionSpecification } from "../protocol/projection/specification.ts";
+import {
+  type ProjectionSpecification,
+  projectionByName,
+  projectionDocument,
+} from "../protocol/projection/project.ts";
 import type { Receipt } from "../protocol/receipt.ts";
 import { ok, refuse, type Verdict } from "../protocol/result.ts";
 import type { IndexRow } from "../protocol/row.ts";
-import type { Sidecar } from "../protocol/sidecar.ts";
-import { type SignatureVerifier, verifySignature } from "../protocol/signatures.ts";
-import { parseStrictJson } from "../protocol/strict-json.ts";
-import type { VerifyPage } from "../protocol/verify-page.ts";
-import type { VerifyStatement } from "../protocol/verify-statement.ts";
+import type { Sidecar } from "../protocol/signed-version.ts";
+import type { VerifyPage, VerifyStatement } from "../protocol/verify-page.ts";
+import type { HoldDecision } from "../protocol/withdrawal.ts";
+import { isObject } from "../std/json-pointer.ts";
 import { type AdEvidence, verifyAdItem } from "./ad-item.ts";
-import type { AnswerEvidence } from "./answer-evidence.ts";
-import { verifyBusinessKeys } from "./business-keys.ts";
-import { type CatalogueEvidence, verifyCatalogueAnswer } from "./catalogue-answer.ts";
+import { custodyAt, verifyBusinessKeys, verifyKeyCustody } from "./business-keys.ts";
 import {
   type CertificateHistory,
   certificateAt,
   verifyCertificate,
   verifyCertificates,
 } from "./certificate.ts";
-import { type EntitlementSubject, verifyEntitlement } from "./entitlement.ts";
 import { parseEvidence } from "./evidence.ts";
-import { fetchedChecks, verifyFetchAnswer } from "./fetch-answer.ts";
-import { verifyHoldDecision } from "./hold-decision.ts";
-import { custodyAt, verifyKeyCustody } from "./key-custody.ts";
+import {
+  type CatalogueEvidence,
+  fetchedChecks,
+  verifyCatalogueAnswer,
+  verifyFetchAnswer,
+} from "./fetch-answer.ts";
 import {
   type InclusionEvidence,
   type ReceiptBatchEvidence,
@@ -46,28 +55,26 @@ import {
   verifyLogInclusion,
   verifyReceiptInclusion,
 } from "./log.ts";
-import { loggedChecks } from "./logged.ts";
+import { loggedChecks, type ProofFileMembers, parseProofFile, servedIn } from "./logged.ts";
 import { verifyMandate } from "./mandate.ts";
+import { type Check, checkOf, type Report, reportOf } from "./members.ts";
 import { type PolicyBitsReport, verifyPolicyBits } from "./policy-bits.ts";
-import { verifyPoolAnswer } from "./pool-answer.ts";
-import { verifyProjectionDocument } from "./projection-document.ts";
-import { type ProofFileMembers, parseProofFile, servedIn } from "./proof-file.ts";
-import { type ReceiptSubject, verifyReceipt } from "./receipt.ts";
-import { type Check, checkOf, type Report, reportOf } from "./report.ts";
-import { verifyProjection, verifyRowSignature } from "./row.ts";
+import { type AnswerEvidence, type ReceiptSubject, verifyReceipt } from "./receipt.ts";
+import { type SidecarSubject, verifyProjection, verifyRowSignature, verifySidecar } from "./row.ts";
 import { type SealEvidence, verifySeal, withStatedHash } from "./seal.ts";
 import type { SealVerdict } from "./seal-report.ts";
-import { verifySearchAnswer } from "./search-answer.ts";
+import { verifyPoolAnswer, verifySearchAnswer } from "./search-answer.ts";
 import {
+  type EntitlementSubject,
   listedKeyAt,
   type StatementSubject,
+  verifyEntitlement,
+  verifyHoldDecision,
   verifyKeyDirectory,
   verifyPage,
   verifyStatement,
 } from "./service-statements.ts";
-import { type SidecarSubject, verifySidecar } from "./sidecar.ts";
 import { type Primitives, type Trust, verifyKeySet } from "./trust.ts";
-import { verifyOnce } from "./verify-once.ts";
 
 export interface VerifierOptions {
   readonly anchors: Anchors;
@@ -259,4 +266,39 @@ function verifierOf(trust: Trust): Verifier {
 function parseBody(bytes: Uint8Array): Verdict<JsonValue> {
   const parsed = parseStrictJson(bytes);
   return parsed.ok ? parsed : refuse("payload_malformed", parsed.detail, parsed.pointer);
+}
+
+// What one evidence file proves in several places is verified in one: all its proofs lead to one checkpoint.
+
+/** Recalls the signatures that were valid, each for exactly its key and message. It belongs to one file, so it stays small. */
+export function verifyOnce(verify: SignatureVerifier): SignatureVerifier {
+  const valid = new Map<string, Uint8Array>();
+  return (jwk, message, signature) => {
+    const name = `${JSON.stringify(jwk)} ${toBase64(signature)}`;
+    const known = valid.get(name);
+    if (known !== undefined && equalBytes(known, message)) return true;
+    const isValid = verify(jwk, message, signature);
+    if (isValid) valid.set(name, message.slice());
+    return isValid;
+  };
+}
+
+// Published projection specifications: a version has one specification, and one hash, permanently.
+
+/**
+ * Compares the parsed answer of `GET /v1/projections/{type}/{version}` with this verifier's own specification of that
+ * version: rows name a version, not a hash, so a specification that differs applies to no row. Refuses with
+ * `payload_malformed`, with `projection_unknown` for a version not known here, and with `hash_mismatch` for a different
+ * text under a known version.
+ */
+function verifyProjectionDocument(value: JsonValue): Verdict<ProjectionSpecification> {
+  const version = isObject(value) ? value["version"] : undefined;
+  if (typeof version !== "string")
+    return refuse("payload_malformed", "A projection specification names its version.", "/version");
+  const known = projectionByName(version);
+  if (known === null) return refuse("projection_unknown", `Projection ${version} is not known.`, "/version");
+  const [type = "", number = ""] = version.split("/");
+  return canonicalize(value) === canonicalize(projectionDocument(type, Number(number)))
+    ? ok(known)
+    : refuse("hash_mismatch", `Projection ${version} is another one than this.`, "/sha256");
 }

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { utf8 } from "../protocol/bytes.ts";
-import type { SignatureVerifier } from "../protocol/signatures.ts";
-import { verifyOnce } from "./verify-once.ts";
+import type { SignatureVerifier } from "../protocol/keys/signatures.ts";
+import { verifyOnce } from "./verifier.ts";
 
 const key = { kty: "OKP", crv: "Ed25519", x: "a" } as const;
 const other = { ...key, x: "b" } as const;

@@ -1,8 +1,8 @@
 // Evidence comes from a party that wants to be believed: leaving out a newer certificate, or newer keys, is detected.
 
 import { describe, expect, it } from "vitest";
-import type { BusinessKeys } from "../protocol/business-keys.ts";
-import type { Certificate } from "../protocol/certificate.ts";
+import type { BusinessKeys } from "../protocol/keys/business-keys.ts";
+import type { Certificate } from "../protocol/keys/certificate.ts";
 import { publishedKeys, recordBytes, sealedMandate } from "./business.fixture.ts";
 import { evidenceText } from "./evidence.ts";
 import { callerKeyId, fetchBody, servedAt } from "./retrieval.fixture.ts";

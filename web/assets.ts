@@ -4,8 +4,8 @@
 //   WA2. A page does not wait for a bundler that fails: it is shown as the server made it, without what is live.
 
 import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { build } from "rolldown";
-import { applicationStyle } from "./stylesheet.ts";
 
 export interface Asset {
   readonly path: string;
@@ -87,3 +87,16 @@ function assetOf({ base, name, mediaType, text }: AssetParts): Asset {
   const at = name.lastIndexOf(".");
   return { path: `${base}${name.slice(0, at)}.${hash}${name.slice(at)}`, mediaType, body };
 }
+
+// The stylesheet of all pages: tokens first, then what a document needs.
+
+function sheet(name: string): string {
+  const text = readFileSync(new URL(`./style/${name}.css`, import.meta.url), "utf8");
+  return text.replaceAll(/\/\*.*?\*\//gs, "").replaceAll(/\s*\n\s*/g, "");
+}
+
+/** For a page that is one column of text. */
+export const documentStyle: string = sheet("tokens") + sheet("document");
+
+/** For pages that are worked with: wide, dense, and live. */
+const applicationStyle: string = documentStyle + sheet("application");

@@ -5,11 +5,9 @@
 //   WD3. No page can be framed, sends a referrer, or is taken for another media type.
 
 import { createHash } from "node:crypto";
-import type { ComponentChildren } from "preact";
-import { Fragment, h } from "preact";
+import { type ComponentChildren, Fragment, h } from "preact";
 import { renderToString } from "preact-render-to-string";
-import type { Assets } from "./assets.ts";
-import { documentStyle } from "./stylesheet.ts";
+import { type Assets, documentStyle } from "./assets.ts";
 
 export interface Page {
   readonly title: string;

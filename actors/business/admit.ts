@@ -1,19 +1,32 @@
 // Admission of a push: its number, and whether it is held.
 
 import type { BusinessContext, BusinessEvent } from "../../machines/business.ts";
-import { holdThreshold } from "../../protocol/listings.ts";
+import { holdThreshold, PriceShock } from "../../protocol/price-shock.ts";
 import { noteWork } from "../../std/work.ts";
-import type { AdmitReply } from "../messages/admission.ts";
-import type { BusinessCommand, HeldReason, Listings, PushPlan } from "../messages/business.ts";
-import type { Decision } from "../system/definition.ts";
-import { countListings } from "./assign.ts";
+import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
+import type { AdmitReply, PlannedVersion, PreviewReply } from "../messages/admission.ts";
+import type {
+  BusinessCommand,
+  HeldReason,
+  Listings,
+  PlannedListings,
+  PushPlan,
+} from "../messages/business.ts";
+import type { ActorView, Decision } from "../system/definition.ts";
+import { defineJsonTable } from "../system/row-table.ts";
 import { listedRows } from "./attempts.ts";
-import { judgeFairUse } from "./fair-use.ts";
-import { decideHold } from "./hold.ts";
 import { heldRows } from "./record-texts.ts";
-import { admissions, heads, heldMax, lastPrices, pendingMax } from "./rows.ts";
-import { lastNumber } from "./terms.ts";
-import type { BusinessView } from "./view.ts";
+import {
+  admissions,
+  type BusinessView,
+  heads,
+  heldMax,
+  lastGeneration,
+  lastNumber,
+  lastPrices,
+  pendingMax,
+} from "./rows.ts";
+import { countListings } from "./standing.ts";
 
 export function admitPush(
   command: Extract<BusinessCommand, { type: "push.admit" }>,
@@ -47,7 +60,7 @@ type AdmissionQuestion = Pick<
 >;
 
 /** The answer to an admission as of now; it changes nothing. */
-export function judgeAdmission(question: AdmissionQuestion, view: BusinessView): AdmitReply {
+function judgeAdmission(question: AdmissionQuestion, view: BusinessView): AdmitReply {
   const { context } = view.snapshot;
   const { push_id, may_hold, plan } = question;
   const known = admissions.read(view, push_id);
@@ -122,4 +135,155 @@ function holdQuestion(plan: PushPlan, context: BusinessContext, view: BusinessVi
     plan: plan.listings,
     ownIdOf: (recordId: string): string | null => heads.read(view, recordId)?.bpid ?? null,
   };
+}
+
+// The price-shock hold (protocol/price-shock.ts): decided once, at acceptance, over the whole batch and everything that is
+// accepted but not yet applied.
+
+export interface HoldQuestion {
+  /** Number of listings of the whole catalogue before this push, including pending pushes. */
+  readonly catalogueListings: number;
+  /** The listings of a record before this push, including pending pushes; empty for a new record. */
+  readonly before: (recordId: string) => Listings;
+  /** The last prices of a record's listings, those that are gone among them. */
+  readonly former?: (recordId: string) => Listings;
+  readonly plan: PlannedListings;
+  /** The business's own id of a record; null if it is not known yet. */
+  readonly ownIdOf?: (recordId: string) => string | null;
+}
+
+/** The reasons to hold the push; if there are none, it is published. */
+export function decideHold(question: HoldQuestion): readonly HeldReason[] {
+  const { catalogueListings, before, former = () => ({}), plan, ownIdOf = () => null } = question;
+  const shock = new PriceShock();
+  for (const [recordId, after] of plan)
+    shock.add({
+      ...{ recordId, after, before: before(recordId) },
+      ...{ former: former(recordId), ownId: ownIdOf(recordId) },
+    });
+  return shock.reasons(catalogueListings);
+}
+
+// Fair use of publishing by one business, over all its keys (values in docs/choices.md). It is judged when a push is admitted,
+// after everything else, and only pushes that are admitted count:
+//   U1. At most `pushesPerMinute` pushes in a minute of the clock.
+//   U2. The same records in the same order, as new batches: at most `repeatsPerDay` times in a UTC day. Sending an accepted
+//       batch again is no new batch and never counts.
+// What is counted is two rows, of which one expires after a minute and the other, one for each set of records, after a day.
+
+export const pushesPerMinute = 6_000;
+export const repeatsPerDay = 48;
+
+interface Counted {
+  /** The number of the minute or day since 1970. */
+  readonly window: number;
+  readonly pushes: number;
+}
+
+const counts = defineJsonTable<Counted>("fair use", 70);
+const minuteMs = 60_000;
+const dayMs = 86_400_000;
+const paceKey = "pace";
+
+interface Offered {
+  /** The root over the records; absent for a record that was sealed alone. */
+  readonly root?: string | undefined;
+}
+
+export function selectFairUse({ root }: Offered): RowSelection {
+  return counts.select(root === undefined ? [paceKey] : [paceKey, root]);
+}
+
+interface Limit {
+  readonly key: string;
+  readonly windowMs: number;
+  readonly max: number;
+  readonly reason: "push_rate" | "records_unchanged";
+}
+
+/** The refusal of one push more than fair use allows; otherwise what is to be stored with its admission. */
+function judgeFairUse(
+  { root }: Offered,
+  view: ActorView,
+):
+  | { readonly busy: Extract<AdmitReply, { readonly status: "busy" }> }
+  | { readonly puts: readonly PartitionRow[] } {
+  const limits: readonly Limit[] = [
+    { key: paceKey, windowMs: minuteMs, max: pushesPerMinute, reason: "push_rate" },
+    ...(root === undefined
+      ? []
+      : [{ key: root, windowMs: dayMs, max: repeatsPerDay, reason: "records_unchanged" } as const]),
+  ];
+  const puts: PartitionRow[] = [];
+  for (const { key, windowMs, max, reason } of limits) {
+    const window = Math.floor(view.nowMs / windowMs);
+    const known = counts.read(view, key);
+    const pushes = known?.window === window ? known.pushes : 0;
+    const endsMs = (window + 1) * windowMs;
+    if (pushes >= max) {
+      const retry_after_seconds = Math.max(1, Math.ceil((endsMs - view.nowMs) / 1_000));
+      return { busy: { status: "busy", retry_after_seconds, reason } };
+    }
+    puts.push(counts.write(key, { window, pushes: pushes + 1 }, { expiresAtMs: endsMs }));
+  }
+  return { puts };
+}
+
+// What would become of a batch that is only to be validated: the answer of its admission, and the versions of its records.
+//   V1. It is decided by the functions that decide an admission and an assignment, over the state at that moment, and changes
+//       nothing.
+//   V2. Pushes that are accepted and not applied yet count as if they were applied: this batch would be numbered after them.
+
+type PreviewCommand = Extract<BusinessCommand, { type: "push.preview" }>;
+
+export function plannedRecords(plan: PushPlan): readonly string[] {
+  const planned = [plan.listings, ...plan.earlier].flat();
+  noteWork("value", planned.length);
+  return [...new Set(planned.map(([recordId]) => recordId))];
+}
+
+export function selectForPreview({ push_id, plan, root }: PreviewCommand): readonly RowSelection[] {
+  return [
+    admissions.select([push_id, ...plan.pending]),
+    heads.select(plannedRecords(plan)),
+    selectFairUse({ root }),
+  ];
+}
+
+export function previewPush(command: PreviewCommand, view: BusinessView): PreviewReply {
+  const reply = judgeAdmission(command, view);
+  if (reply.status !== "admitted") return reply;
+  // A push that was admitted before has been counted.
+  const fair = admissions.read(view, command.push_id) ? null : judgeFairUse(command, view);
+  if (fair !== null && "busy" in fair) return fair.busy;
+  const waiting = waitingNumbers(command, view);
+  const versions = command.plan.listings.map(([recordId]) =>
+    plannedVersion(recordId, waiting.get(recordId) ?? [], view),
+  );
+  return { status: "admitted", held_reasons: reply.held_reasons, versions };
+}
+
+/** The numbers of the pending pushes that plan each record. */
+function waitingNumbers({ push_id, plan }: PreviewCommand, view: BusinessView): Map<string, number[]> {
+  const numbers = new Map<string, number[]>();
+  const others = plan.pending.filter((id) => id !== push_id);
+  for (const [index, listings] of plan.earlier.entries()) {
+    const number = admissions.read(view, others[index] ?? "")?.number ?? Number.POSITIVE_INFINITY;
+    noteWork("value", listings.length);
+    for (const [recordId] of listings) {
+      const known = numbers.get(recordId);
+      if (known === undefined) numbers.set(recordId, [number]);
+      else known.push(number);
+    }
+  }
+  return numbers;
+}
+
+function plannedVersion(recordId: string, numbers: readonly number[], view: BusinessView): PlannedVersion {
+  const head = heads.read(view, recordId);
+  // A pending push may have published some of its records already, and a later act may have superseded it (N3).
+  const ahead = numbers.filter((number) => number > (head?.number ?? 0)).length;
+  let generation = head?.generation ?? 0;
+  for (let version = 0; version <= ahead; version += 1) generation = lastGeneration(view, generation) + 1;
+  return [generation, ahead > 0 || (head?.live ?? false)];
 }

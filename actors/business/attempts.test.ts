@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { driveActor } from "../actor.fixture.ts";
 import { businessUuid, certificateFacts, partyFacts } from "../facts.fixture.ts";
-import type { RefusedBatch } from "../messages/attempts.ts";
+import type { RefusedBatch } from "../messages/admission.ts";
 import { businessActor } from "./definition.ts";
 
 const day = 86_400_000;

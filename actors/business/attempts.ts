@@ -14,7 +14,7 @@ import type {
   EndedCounts,
   KeepReply,
   RefusedBatch,
-} from "../messages/attempts.ts";
+} from "../messages/admission.ts";
 import type { BusinessProtocol } from "../messages/business.ts";
 import type { CommandOf } from "../messages/protocol.ts";
 import type { ActorView, Decision } from "../system/definition.ts";

@@ -9,8 +9,8 @@ import {
   businessUuid as uuid,
 } from "../facts.fixture.ts";
 import type { PartyFacts } from "../messages/business.ts";
-import { confirmedBrandsMax } from "./brands.ts";
 import { businessActor } from "./definition.ts";
+import { confirmedBrandsMax } from "./domains.ts";
 
 type Business = ActorHarness<"business">;
 interface Declared {

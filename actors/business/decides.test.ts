@@ -11,8 +11,8 @@ import {
   businessUuid as uuid,
 } from "../facts.fixture.ts";
 import type { CertificateStatus, PartyFacts } from "../messages/business.ts";
-import { agreementsMax } from "./company.ts";
 import { businessActor } from "./definition.ts";
+import { agreementsMax } from "./register.ts";
 
 type Business = ActorHarness<"business">;
 

@@ -3,26 +3,27 @@
 //   N2. A chunk has one answer, however often it is requested, until the push is finished.
 //   N3. A leaf older than what was applied to its record changes nothing (`superseded`).
 //   N4. A generation is given to one (push, leaf) only; generations never restart, and the only gaps are where the actor
-//       continued without the last numbers that a lost region may have given (terms.ts).
+//       continued without the last numbers that a lost region may have given (rows.ts).
 //   N5. A command that the state does not allow is refused, in the words of the specification (B4 in machines/business.ts). The
 //       repetition of an earlier command is answered as before.
 
 import { type BusinessEvent, businessMachine } from "../../machines/business.ts";
+import { openUploadsMax } from "../../protocol/limits.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
+import type { ListingsReply, OpenReply, OpenUploadsProtocol } from "../messages/admission.ts";
 import type {
   BusinessCommand,
   BusinessProtocol,
   RegisterCommand,
   RegisterReply,
 } from "../messages/business.ts";
-import type { CommandOf } from "../messages/protocol.ts";
+import type { CommandOf, DoneReply } from "../messages/protocol.ts";
 import type { HoldRelease } from "../messages/push.ts";
 import { keyRef, pushRef } from "../messages/refs.ts";
 import type { RemovalProtocol } from "../messages/removal.ts";
-import { type Decision, defineActor, takenOf, tell } from "../system/definition.ts";
-import { actsAfter, selectActs } from "./acts.ts";
-import { admitPush } from "./admit.ts";
-import { assignChunk, selectForAssign } from "./assign.ts";
+import { type ActorView, type Decision, defineActor, takenOf, tell } from "../system/definition.ts";
+import { defineJsonTable } from "../system/row-table.ts";
+import { admitPush, plannedRecords, previewPush, selectFairUse, selectForPreview } from "./admit.ts";
 import {
   endedRows,
   keepRefusal,
@@ -31,19 +32,12 @@ import {
   selectListed,
   selectRefusals,
 } from "./attempts.ts";
-import { cancelPush, selectForCancel } from "./cancel.ts";
 import { dueDomains, noteProbes, readDomains, selectDomains } from "./domains.ts";
-import { publishingFacts, registerRead } from "./facts.ts";
-import { selectFairUse } from "./fair-use.ts";
-import { decideDeletion, listHeld, selectHeld } from "./held-deletions.ts";
-import { holdPush, readListings } from "./later-hold.ts";
-import { selectMandatesOf } from "./mandates.ts";
-import { closeUpload, keepUpload, openUpload, selectOpenUploads } from "./open-uploads.ts";
-import { plannedRecords, previewPush, selectForPreview } from "./preview.ts";
+import { publishingFacts, registerRead, selectMandatesOf } from "./mandates.ts";
 import { duePurges, finishPurges, selectDone, selectDue } from "./purge.ts";
-import { orderPurge, ordersOf } from "./purge-orders.ts";
 import {
   forgetRecord,
+  heldRows,
   keepNames,
   readOwnIds,
   selectForget,
@@ -51,24 +45,101 @@ import {
   selectOwnIds,
 } from "./record-texts.ts";
 import { changeRegister, selectForChange } from "./register.ts";
-import { listRemovals, removeRecord, selectForRemoval, selectRemovals } from "./remove.ts";
 import {
+  decideDeletion,
+  listHeld,
+  listRemovals,
+  orderPurge,
+  ordersOf,
+  removeRecord,
+  selectForRemoval,
+  selectHeld,
+  selectRemovals,
+} from "./remove.ts";
+import {
+  actsAfter,
   admissions,
   answerKey,
   answers,
+  type BusinessView,
   heads,
   heldDeletions,
+  lastPrices,
   purged,
   purgeOrders,
   purgeOrdersByHash,
   removals,
+  selectActs,
   selectAdmissions,
   selectRegister,
 } from "./rows.ts";
 import { restatePage, selectForRestate } from "./serving.ts";
 import { readHolds, selectForSettlement, settleHold } from "./settle-hold.ts";
-import { fallPolicies, fallRecords, isReview, listLive, readStanding, selectForReview } from "./standing.ts";
-import type { BusinessView } from "./view.ts";
+import {
+  assignChunk,
+  cancelPush,
+  fallPolicies,
+  fallRecords,
+  isReview,
+  listLive,
+  readStanding,
+  selectForAssign,
+  selectForCancel,
+  selectForReview,
+} from "./standing.ts";
+
+// The open uploads of a business: those whose file may still arrive, and those whose file is kept and not imported yet. What is
+// staged for them is bounded by their number, wherever the staging area is.
+//   O1. A business has at most `openUploadsMax` of them. Another one is not issued until a place is free.
+//   O2. An upload has one place, and gives it back when its file is imported or deleted: its actor says so.
+//   O3. A place also ends by itself, an hour after the upload should have said so, and so no lost message takes it for ever.
+// A place is one row, which is gone when its time is over.
+
+type Asked<T extends keyof OpenUploadsProtocol> = CommandOf<OpenUploadsProtocol, T>;
+
+interface OpenUpload {
+  /** When the upload ends unless its file is imported, in Unix milliseconds. */
+  readonly until_ms: number;
+}
+
+const openUploads = defineJsonTable<OpenUpload>("open uploads", 80);
+/** How much later than its upload a place ends by itself. */
+const marginMs = 3_600_000;
+/** An upload whose place ended by itself takes one again once it has a file, however many have one already. */
+const placesRead = 8 * openUploadsMax;
+const retrySecondsMin = 60;
+/** No longer, because an import that ends frees its place before. */
+const retrySecondsMax = 3_600;
+
+function selectOpenUploads(): readonly RowSelection[] {
+  return [openUploads.selectPage(placesRead)];
+}
+
+function openUpload(
+  { upload_id, until_ms }: Asked<"upload.open">,
+  view: ActorView,
+): Decision<OpenReply, never> {
+  const open = openUploads.readAll(view).filter(({ value }) => value.until_ms + marginMs > view.nowMs);
+  if (open.some(({ k2 }) => k2 === upload_id)) return { reply: { status: "open" } };
+  if (open.length < openUploadsMax)
+    return { reply: { status: "open" }, puts: [placeOf(upload_id, until_ms)] };
+  const firstMs = Math.min(...open.map(({ value }) => value.until_ms));
+  const seconds = Math.ceil((firstMs - view.nowMs) / 1_000);
+  const retry_after_seconds = Math.min(Math.max(seconds, retrySecondsMin), retrySecondsMax);
+  return { reply: { status: "busy", retry_after_seconds } };
+}
+
+function keepUpload({ upload_id, until_ms }: Asked<"upload.keep">): Decision<DoneReply, never> {
+  return { reply: { status: "done" }, puts: [placeOf(upload_id, until_ms)] };
+}
+
+function closeUpload({ upload_id }: Asked<"upload.close">): Decision<DoneReply, never> {
+  return { reply: { status: "done" }, deletes: [openUploads.key(upload_id)] };
+}
+
+function placeOf(uploadId: string, until_ms: number) {
+  return openUploads.write(uploadId, { until_ms }, { expiresAtMs: until_ms + marginMs });
+}
 
 type Snapshot = BusinessView["snapshot"];
 
@@ -279,5 +350,44 @@ function finishPush(
     events,
     puts,
     deletes: [...answered, admissions.key(push_id)],
+  };
+}
+
+// The hold of a push that was admitted without a plan, because its records are in a file: the push itself compares them with
+// the catalogue, piece by piece, and the business holds it if there is reason to.
+//   L1. The decision is made once: a push that is held, or whose hold was settled, is not held again.
+
+function readListings(
+  { push_id, record_ids }: CommandOf<BusinessProtocol, "listings.read">,
+  view: BusinessView,
+): { readonly reply: ListingsReply } {
+  const { context } = view.snapshot;
+  const isHeld = context.held.includes(push_id);
+  return {
+    reply: {
+      listings: context.listings,
+      pending: context.pending,
+      held_reasons: isHeld ? (admissions.read(view, push_id)?.held_reasons ?? []) : null,
+      records: record_ids.flatMap((record_id) => {
+        const head = heads.read(view, record_id);
+        if (head === undefined) return [];
+        const { bpid, live, listings } = head;
+        return [{ record_id, bpid, listings: live ? listings : {}, former: lastPrices(head) }];
+      }),
+    },
+  };
+}
+
+function holdPush(
+  { push_id, held_reasons }: CommandOf<BusinessProtocol, "push.hold">,
+  view: BusinessView,
+): Decision<RegisterReply, BusinessEvent> {
+  const known = admissions.read(view, push_id);
+  const events = takenOf(view, { type: "push.held", push_id });
+  if (events.length === 0 || known === undefined) return { reply: { status: "done" } };
+  return {
+    reply: { status: "done" },
+    events,
+    puts: [admissions.write(push_id, { ...known, held_reasons }), ...heldRows(push_id, held_reasons)],
   };
 }

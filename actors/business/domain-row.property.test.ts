@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ProbedDomain, ProbeKind } from "../messages/domains.ts";
-import { afterProbe, type DomainRow, newDomain } from "./domain-row.ts";
+import { afterProbe, type DomainRow, newDomain } from "./domains.ts";
 
 const [hour, day] = [3_600_000, 86_400_000];
 const schedule = { interval_ms: day, grace_ms: 3 * day };

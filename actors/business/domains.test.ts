@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { domainChallenge } from "../../protocol/domain-control.ts";
+import { domainChallenge } from "../../protocol/keys/certificate.ts";
 import { watchedDomainsMax } from "../../protocol/limits.ts";
 import { part, rubbish } from "../../protocol/rubbish.fixture.ts";
 import { domainsInMemory } from "../../transport/domain-probe.fixture.ts";
@@ -15,7 +15,7 @@ import {
 import type { PartyFacts } from "../messages/business.ts";
 import type { ProbeKind } from "../messages/domains.ts";
 import type { ActivityContext } from "../system/definition.ts";
-import { confirmDomains } from "./confirm-domains.ts";
+import { confirmDomains } from "./activities.ts";
 import { businessActor } from "./definition.ts";
 
 const day = 86_400_000;

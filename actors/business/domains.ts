@@ -6,18 +6,37 @@
 //       No event names a domain: it is a text of a record, and records may be purged.
 //   K4. A business has at most `watchedDomainsMax` domains. Those beyond are not watched; they stay unconfirmed.
 
-import type { BusinessEvent, NextWork } from "../../machines/business.ts";
+import type { BusinessContext, BusinessEvent, NextWork } from "../../machines/business.ts";
+import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { watchedDomainsMax } from "../../protocol/limits.ts";
+import type { DeclaredBrands } from "../../protocol/records/business-files.ts";
+import { brandWords } from "../../protocol/records/company-name-rule.ts";
+import { foldedWords } from "../../protocol/records/fold-text.ts";
 import type { PartitionRow, RowKey, RowSelection } from "../../storage/actor-store.ts";
 import type { BusinessProtocol, PartyFacts } from "../messages/business.ts";
-import type { DomainFacts, DomainStatus } from "../messages/domains.ts";
+import type {
+  BrandFacts,
+  BrandsProtocol,
+  DomainFacts,
+  DomainStatus,
+  ProbedDomain,
+  ProbeSchedule,
+  WatchedDomain,
+} from "../messages/domains.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
 import { type Decision, takenOf } from "../system/definition.ts";
 import { defineJsonTable } from "../system/row-table.ts";
-import { afterProbe, type DomainRow, domainFacts, newDomain, watchedDomain } from "./domain-row.ts";
-import { factsIn, registerEntries, selectRegister } from "./rows.ts";
-import { lastNumber } from "./terms.ts";
-import type { BusinessView } from "./view.ts";
+import {
+  type Answer,
+  type BusinessView,
+  done,
+  factsIn,
+  lastNumber,
+  type RegisterRow,
+  refusal,
+  registerEntries,
+  selectRegister,
+} from "./rows.ts";
 
 /** How soon a publication may have a domain looked at again. */
 const lookAgainMs = 60_000;
@@ -201,7 +220,7 @@ function factsOf(rows: ReadonlyMap<string, DomainRow>): readonly DomainFacts[] {
 
 type Declared = Pick<PartyFacts, "domains" | "brands">;
 
-/** Writes these facts into the party's entry, unless it says so already. While the business is taken down it says none (SF1 in served-files.ts). */
+/** Writes these facts into the party's entry, unless it says so already. While the business is taken down it says none (SF1 in serving.ts). */
 export function registerParty(facts: Declared, view: BusinessView): Pick<DomainChange, "events" | "puts"> {
   return view.snapshot.matches({ serving: "taken_down" })
     ? { events: [], puts: [] }
@@ -219,5 +238,187 @@ export function writeParty(facts: Declared, view: BusinessView): Pick<DomainChan
   return {
     events: [{ type: "register.changed", keys: [key], change }],
     puts: [registerEntries.write(key, { ...known, change, body })],
+  };
+}
+
+// One domain of a business, and what a look at it makes of it. Pure.
+//   V1. A domain is `confirmed` from the first look that finds its challenge. No other status comes from anything but looks.
+//   V2. A confirmed domain is `suspended` when looks that were answered have not found the challenge for the whole of the grace,
+//       or when no look of whatever kind has found it for ten times as long: what keeps the service from looking is no loss at
+//       once, and no excuse for ever.
+//   V3. A domain that was never confirmed is never suspended: nothing was lost.
+//   V4. One look that finds the challenge confirms a suspended domain.
+//   V5. A look changes nothing if a later one has been noted.
+
+/** How much longer unanswered looks may go on (V2). */
+const unansweredTimes = 10;
+/** Looks in one interval while a domain has just been named, or was lost, or is about to be. */
+const retriesPerInterval = 24;
+const retryMsMin = 1_000;
+
+export interface DomainRow {
+  /** How many served business files name it; 0 if it is kept for what is known of it. */
+  readonly files: number;
+  readonly status: DomainStatus;
+  readonly since_ms: number;
+  readonly confirmed_at_ms: number | null;
+  /** When looks began to find nothing, for whatever reason, since the last confirmation. */
+  readonly failing_since_ms: number | null;
+  /** When an answered look found nothing first, since the last confirmation. */
+  readonly absent_since_ms: number | null;
+  readonly next_at_ms: number;
+  readonly probed: Omit<ProbedDomain, "domain"> | null;
+}
+
+/** A domain that was just named for the first time. */
+export function newDomain(nowMs: number): DomainRow {
+  const never = { confirmed_at_ms: null, failing_since_ms: null, absent_since_ms: null, probed: null };
+  return { files: 0, status: "unconfirmed", since_ms: nowMs, next_at_ms: nowMs, ...never };
+}
+
+export function afterProbe(
+  row: DomainRow,
+  { domain: _domain, ...probed }: ProbedDomain,
+  schedule: ProbeSchedule,
+): DomainRow {
+  const { at_ms: atMs, outcome } = probed;
+  if (row.probed !== null && row.probed.at_ms >= atMs) return row;
+  if (outcome === "confirmed") {
+    return {
+      ...{ files: row.files, status: "confirmed", probed, confirmed_at_ms: atMs },
+      since_ms: row.status === "confirmed" ? row.since_ms : atMs,
+      ...{ failing_since_ms: null, absent_since_ms: null, next_at_ms: atMs + schedule.interval_ms },
+    };
+  }
+  const failing = row.failing_since_ms ?? atMs;
+  const absent = row.absent_since_ms ?? (outcome === "absent" ? atMs : null);
+  const isLost =
+    row.status === "confirmed" &&
+    ((outcome === "absent" && absent !== null && atMs - absent >= schedule.grace_ms) ||
+      atMs - failing >= unansweredTimes * schedule.grace_ms);
+  const since = isLost ? atMs : row.since_ms;
+  const isRecent = atMs - Math.max(since, failing) < schedule.grace_ms;
+  return {
+    ...row,
+    ...{ status: isLost ? "suspended" : row.status, since_ms: since, probed },
+    ...{ failing_since_ms: failing, absent_since_ms: absent },
+    next_at_ms: atMs + (isRecent ? retryMs(schedule) : schedule.interval_ms),
+  };
+}
+
+function retryMs({ interval_ms }: ProbeSchedule): number {
+  return Math.min(interval_ms, Math.max(retryMsMin, Math.ceil(interval_ms / retriesPerInterval)));
+}
+
+function domainFacts(domain: string, row: DomainRow): DomainFacts {
+  const { status, since_ms, confirmed_at_ms } = row;
+  const confirmed_at = confirmed_at_ms === null ? null : formatTimestamp(confirmed_at_ms);
+  return { domain, status, since: formatTimestamp(since_ms), confirmed_at };
+}
+
+function watchedDomain(domain: string, row: DomainRow): WatchedDomain {
+  const { probed, next_at_ms } = row;
+  return {
+    ...domainFacts(domain, row),
+    probed:
+      probed === null
+        ? null
+        : { at: formatTimestamp(probed.at_ms), outcome: probed.outcome, detail: probed.detail },
+    next_probe_at: formatTimestamp(next_at_ms),
+  };
+}
+
+// The brands that the served business files of a business declare.
+//   C1. A brand is in the party's entry while a served file names it, and is then forgotten: it is a text of a record, and records may
+//       be purged. What an operator confirmed is not of a record, and stays (register.ts).
+//   C2. Of one business, `brandFilesMax` files are read, and so many names are kept of them that every node can have them in memory.
+//       What is beyond protects and frees nothing.
+
+const brandFilesMax = 20;
+const ownedMax = 100;
+const soldMax = 500;
+/** Maximum number of confirmed brands of one business; every node keeps them in memory. */
+export const confirmedBrandsMax = 100;
+
+/** By record id. */
+const brandsOfFiles = defineJsonTable<DeclaredBrands>("brands of business files", 92);
+
+export const noBrands: BrandFacts = { owned: [], sold: [], confirmed: [] };
+
+/** A brand is the same however its name is written. */
+function brandKey(name: string): string {
+  return foldedWords(name).join(" ");
+}
+
+/** Selects what {@link declareBrands} reads. */
+export function selectBrands(): readonly RowSelection[] {
+  return [brandsOfFiles.selectPage(brandFilesMax)];
+}
+
+/** What the file of this record declares now. */
+export function brandsOfFile(recordId: string, view: BusinessView): DeclaredBrands | null {
+  return brandsOfFiles.readAll(view).find(({ k2 }) => k2 === recordId)?.value ?? null;
+}
+
+export interface BrandChange {
+  readonly declared: Omit<BrandFacts, "confirmed">;
+  readonly puts: readonly PartitionRow[];
+  readonly deletes: readonly RowKey[];
+}
+
+/** What all served files declare, once these do; null for one that is served no longer. */
+export function declareBrands(
+  files: ReadonlyMap<string, DeclaredBrands | null>,
+  view: BusinessView,
+): BrandChange {
+  const served = new Map(brandsOfFiles.readAll(view).map(({ k2, value }) => [k2, value]));
+  const puts: PartitionRow[] = [];
+  const deletes: RowKey[] = [];
+  for (const [recordId, declared] of files) {
+    const isKnown = served.delete(recordId);
+    if (
+      declared !== null &&
+      declared.owned.length + declared.sold.length > 0 &&
+      served.size < brandFilesMax
+    ) {
+      served.set(recordId, declared);
+      puts.push(brandsOfFiles.write(recordId, declared));
+    } else if (isKnown) deletes.push(brandsOfFiles.key(recordId));
+  }
+  const all = [...served.values()];
+  const owned = all.flatMap((each) => each.owned);
+  const sold = all.flatMap((each) => each.sold);
+  return { declared: { owned: once(owned, ownedMax), sold: once(sold, soldMax) }, puts, deletes };
+}
+
+function once(names: readonly string[], max: number): readonly string[] {
+  const byKey = new Map<string, string>();
+  for (const name of names) if (!byKey.has(brandKey(name))) byKey.set(brandKey(name), name);
+  return [...byKey.values()].slice(0, max);
+}
+
+/** A name is one brand however it is written. What served files name stays as it is. */
+export function confirmBrand(
+  { name, confirmed }: CommandOf<BrandsProtocol, "brand.confirm">,
+  { uuid, party }: BusinessContext,
+  known: RegisterRow | undefined,
+): Answer {
+  if (party?.kind !== "business" || known === undefined)
+    return refusal("role_not_allowed", "Only a business has brands.");
+  const facts = factsIn("party", known);
+  const brands = facts.brands ?? noBrands;
+  const others = brands.confirmed.filter((each) => brandKey(each) !== brandKey(name));
+  const isConfirmed = others.length < brands.confirmed.length;
+  if (confirmed && brandWords(name).length === 0)
+    return refusal(
+      "brand_not_protectable",
+      "The name is an everyday word or a term of a vocabulary, or has fewer than three letters; nobody is kept from using it.",
+    );
+  if (confirmed && others.length >= confirmedBrandsMax)
+    return refusal("too_many_brands", `A business may have at most ${confirmedBrandsMax} confirmed brands.`);
+  if (isConfirmed === confirmed) return done;
+  return {
+    key: `party/${uuid}`,
+    body: { ...facts, brands: { ...brands, confirmed: confirmed ? [...others, name] : others } },
   };
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { type ActorHarness, driveActor } from "../actor.fixture.ts";
 import { businessUuid, certificateFacts, endedPush, partyFacts } from "../facts.fixture.ts";
+import { pushesPerMinute, repeatsPerDay } from "./admit.ts";
 import { businessActor } from "./definition.ts";
-import { pushesPerMinute, repeatsPerDay } from "./fair-use.ts";
 
 function open(): ActorHarness<"business"> {
   const business = driveActor(businessActor, businessUuid);

@@ -4,9 +4,8 @@ import { describe, expect, it } from "vitest";
 import { driveActor } from "../actor.fixture.ts";
 import { partyFacts, businessUuid as uuid } from "../facts.fixture.ts";
 import type { PartyFacts } from "../messages/business.ts";
-import { formerGroupsMax } from "./company.ts";
 import { businessActor } from "./definition.ts";
-import { blockedGroupsMax } from "./register.ts";
+import { blockedGroupsMax, formerGroupsMax } from "./register.ts";
 
 function opened(changes: Partial<PartyFacts>) {
   const actor = driveActor(businessActor, uuid);

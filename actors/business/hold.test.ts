@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Listings, PlannedListings } from "../messages/business.ts";
-import { decideHold } from "./hold.ts";
+import { decideHold } from "./admit.ts";
 
 const catalogue = new Map<string, Listings>(
   Array.from({ length: 20 }, (_, index) => [`r${index}`, { US: ["10.00", "USD"] }] as const),

@@ -1,9 +1,8 @@
 // What a business's changes tell the log: each thing once, under a hash that anyone who holds it can compute.
 
 import { beforeEach, describe, expect, it } from "vitest";
-import { utf8 } from "../../protocol/bytes.ts";
-import { hashOf, sha256 } from "../../protocol/hash.ts";
-import type { LogEntry } from "../../protocol/log/entries.ts";
+import { hashOf, sha256, utf8 } from "../../protocol/bytes.ts";
+import type { LogEntry } from "../../protocol/log/leaves.ts";
 import { rubbish } from "../../protocol/rubbish.fixture.ts";
 import { type ActorHarness, driveActor } from "../actor.fixture.ts";
 import { certificateFacts, keyFacts, partyFacts, policyFacts, pushSeal } from "../facts.fixture.ts";

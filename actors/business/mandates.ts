@@ -7,9 +7,25 @@
 import type { Envelope } from "../../protocol/dsse.ts";
 import { formatTimestamp, parseTimestamp } from "../../protocol/identifiers.ts";
 import type { PartitionRow, RowKey, RowSelection } from "../../storage/actor-store.ts";
-import type { ListedMandate, MandateFacts, RegisterReply } from "../messages/business.ts";
+import type {
+  BusinessCommand,
+  KeyFacts,
+  ListedMandate,
+  MandateFacts,
+  PublishingFacts,
+  RegisterReadReply,
+  RegisterReply,
+} from "../messages/business.ts";
 import type { ActorView } from "../system/definition.ts";
-import { factsIn, mandateEntries, mandatesByKey, type RegisterRow, registerOf } from "./rows.ts";
+import {
+  type BusinessView,
+  factsIn,
+  mandateEntries,
+  mandatesByKey,
+  publicName,
+  type RegisterRow,
+  registerOf,
+} from "./rows.ts";
 
 /** Maximum number of mandates of one key in force at once, which is also the number read. */
 export const mandatesOfKeyMax = 50;
@@ -20,7 +36,7 @@ export function selectMandatesOf(keyId: string): RowSelection {
 }
 
 /** The mandates of a key, newest first. */
-export function mandatesOf(keyId: string, view: ActorView): readonly ListedMandate[] {
+function mandatesOf(keyId: string, view: ActorView): readonly ListedMandate[] {
   return indexed(keyId, view).toSorted((a, b) => (a.valid_from < b.valid_from ? 1 : -1));
 }
 
@@ -119,4 +135,38 @@ function withoutEnvelope({ envelope, ...facts }: MandateFacts): ListedMandate {
 
 function signerOf(envelope: string): string {
   return (JSON.parse(envelope) as Partial<Envelope>).signatures?.[0]?.keyid ?? "";
+}
+
+// The business actor's answers to read-only commands.
+
+type FactsCommand = Extract<BusinessCommand, { type: "publishing.facts" }>;
+
+export function publishingFacts({ key_id: keyId }: FactsCommand, view: BusinessView): PublishingFacts {
+  const { context } = view.snapshot;
+  const key = registerOf(view, `key/${keyId}`);
+  return {
+    at_ms: view.nowMs,
+    party: context.party && { ...context.party, blocked_groups: context.blockedGroups },
+    certificate: context.certificate && { ...context.certificate, uuid: context.uuid },
+    policy: { ...context.policy, newest: context.policyVersions },
+    key: key === undefined ? "unknown" : keyStatus(factsIn("key", key)),
+    mandates: mandatesOf(keyId, view),
+    listings: context.listings,
+    pending: context.pending,
+  };
+}
+
+/** A revoked or compromised key takes part in nothing new. */
+export function keyStatus(key: KeyFacts): "live" | "revoked" {
+  return key.revoked_at === null && key.compromised_from === null ? "live" : "revoked";
+}
+
+export function registerRead(keys: readonly string[], view: BusinessView): RegisterReadReply {
+  return {
+    entries: keys.flatMap((key) => {
+      const row = registerOf(view, key);
+      if (!row) return [];
+      return [{ ...publicName(key, row.partition), ...row }];
+    }),
+  };
 }

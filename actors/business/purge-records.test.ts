@@ -5,7 +5,7 @@ import type { PurgedVersion, RecordStore } from "../../storage/record-store.ts";
 import { businessUuid as uuid } from "../facts.fixture.ts";
 import type { LatePurges, Purge } from "../messages/removal.ts";
 import type { AskOptions } from "../system/definition.ts";
-import { purgeRecords } from "./purge-records.ts";
+import { purgeRecords } from "./purge.ts";
 
 describe("the work of a purge", () => {
   const purge: Purge = {

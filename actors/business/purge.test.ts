@@ -13,7 +13,7 @@ import {
 } from "../facts.fixture.ts";
 import { deletionOf, type LatePurges, type Purge, type Purged } from "../messages/removal.ts";
 import { businessActor } from "./definition.ts";
-import { purgeRecords } from "./purge-records.ts";
+import { purgeRecords } from "./purge.ts";
 import { purges as owed } from "./rows.ts";
 
 function open() {

@@ -14,8 +14,7 @@ import type { CommandOf } from "../messages/protocol.ts";
 import { deletionOf, type ForgetReply, type Purge } from "../messages/removal.ts";
 import type { ActorView, Decision } from "../system/definition.ts";
 import { defineJsonTable } from "../system/row-table.ts";
-import { admissions, heads, selectAdmissions } from "./rows.ts";
-import type { BusinessView } from "./view.ts";
+import { admissions, type BusinessView, heads, selectAdmissions } from "./rows.ts";
 
 type Asked<T extends keyof BusinessProtocol> = CommandOf<BusinessProtocol, T>;
 

@@ -2,30 +2,40 @@
 // is already out of serving is numbered as well, because a pending push may be about to bring the record back.
 //   X1. A document is applied once, however often and however late it is sent: it never touches a version published since.
 //   X2. A document and its seal are kept for as long as the business exists, whatever becomes of the record.
-//   X3. After a revocation for compromise a deletion changes nothing before an operator has decided on it (held-deletions.ts).
+//   X3. After a revocation for compromise a deletion changes nothing before an operator has decided on it (remove.ts).
 //   X4. A version that a deletion covers stays deleted, whatever is published, withdrawn or deleted after it.
 
 import type { BusinessEvent } from "../../machines/business.ts";
-import { recordIdPrefix } from "../../protocol/identifiers.ts";
+import { formatTimestamp, recordIdPrefix } from "../../protocol/identifiers.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
-import type { BusinessProtocol } from "../messages/business.ts";
+import type { BusinessProtocol, RegisterReply } from "../messages/business.ts";
 import type { CommandOf } from "../messages/protocol.ts";
 import {
   deletionOf,
   type HeldDeletion,
+  type PurgeOrder,
   type Removal,
   type RemovalPlace,
   type RemoveRecord,
   type RemoveReply,
 } from "../messages/removal.ts";
 import type { Decision } from "../system/definition.ts";
-import { countListings } from "./assign.ts";
-import { logSeal } from "./log-entries.ts";
 import { owePurge } from "./purge.ts";
-import { type HeadRow, heads, heldDeletions, removalOrder, removals } from "./rows.ts";
-import { nameInFiles, selectNamed, unserved } from "./served-files.ts";
-import { lastNumber } from "./terms.ts";
-import type { BusinessView } from "./view.ts";
+import {
+  actRow,
+  type BusinessView,
+  type HeadRow,
+  heads,
+  heldDeletions,
+  lastNumber,
+  logSeal,
+  purgeOrders,
+  purgeOrdersByHash,
+  removalOrder,
+  removals,
+} from "./rows.ts";
+import { nameInFiles, selectNamed, unserved } from "./serving.ts";
+import { countListings } from "./standing.ts";
 
 /** Deletions that a head names; of a record that was deleted more often, a later one stands for those before. */
 const deletionsMax = 4;
@@ -63,7 +73,7 @@ export function removeRecord(
 }
 
 /** A document never touches a version that was sealed after it. */
-export function isTooEarly({ at }: Pick<RemoveRecord, "at">, head: HeadRow): boolean {
+function isTooEarly({ at }: Pick<RemoveRecord, "at">, head: HeadRow): boolean {
   return head.live && Date.parse(at) <= head.sealed_at_ms;
 }
 
@@ -81,7 +91,7 @@ function holdDeletion(
   };
 }
 
-export function applyRemoval(
+function applyRemoval(
   command: RemoveRecord,
   head: HeadRow,
   view: BusinessView,
@@ -107,7 +117,7 @@ type Leaving = Pick<RemoveRecord, "record_id" | "action" | "document_hash" | "pu
   Pick<Removal, "received_at" | "applied_at">;
 
 /** The record leaves serving under a number and a change of its own; a deletion owes the purge of its versions. */
-export function takeOut(command: Leaving, head: HeadRow, view: BusinessView) {
+function takeOut(command: Leaving, head: HeadRow, view: BusinessView) {
   const { record_id, action, document_hash } = command;
   const { collection, generation, hash } = head;
   const change = lastNumber(view, head.change) + 1;
@@ -166,4 +176,120 @@ export function listRemovals({ after, limit }: ListCommand, view: BusinessView):
   return places
     .slice(0, Math.min(limit, listedMax))
     .map(({ k, value }) => ({ number: k, document_hash: value }));
+}
+
+// Purges that the law orders: an operator has a record deleted and its bytes purged at once, without a document of the business.
+//   PO1. An order concerns every version that there is of the record; it is kept with its ground for as long as the business exists, and has
+//        its place in the order of withdrawals and deletions.
+//   PO2. An order that is repeated changes nothing, unless the record was published again since.
+//   PO3. What follows is what follows a deletion (Y1 to Y3 in purge.ts): hash, seal and leaf of each version stay.
+
+/** The orders of a record, oldest first. */
+export function ordersOf(view: BusinessView): readonly PurgeOrder[] {
+  return purgeOrders.readAll(view).map(({ value }) => value);
+}
+
+export function orderPurge(
+  { record_id, ground, document_hash, act }: CommandOf<BusinessProtocol, "purge.order">,
+  view: BusinessView,
+): Decision<RegisterReply, BusinessEvent> {
+  const head = heads.read(view, record_id);
+  if (!head)
+    return {
+      reply: {
+        status: "refused",
+        code: "record_unknown",
+        detail: "The business has no record with this id.",
+      },
+    };
+  if (ordersOf(view).some(({ generation }) => generation >= head.generation))
+    return { reply: { status: "done" } };
+  const ordered_at = formatTimestamp(view.nowMs);
+  const { collection, generation } = head;
+  const out = takeOut(
+    {
+      ...{ record_id, document_hash, action: "delete", purge_at_ms: view.nowMs },
+      received_at: ordered_at,
+    },
+    head,
+    view,
+  );
+  const { number } = out.place;
+  const order: PurgeOrder = { record_id, collection, generation, document_hash, number, ground, ordered_at };
+  const change = lastNumber(view, view.snapshot.context.change) + 1;
+  const done = { act: "purge.order", entry: `record/${record_id}`, change };
+  return {
+    reply: { status: "done", changed: true },
+    events: [{ type: "register.changed", keys: [], change, act }, ...out.events],
+    puts: [
+      ...out.puts,
+      purgeOrders.write(record_id, order, { k: generation }),
+      purgeOrdersByHash.write(document_hash, order),
+      removalOrder.write(document_hash, document_hash, { k: number }),
+      actRow(act, done, view.nowMs),
+    ],
+    deletes: out.deletes,
+  };
+}
+
+// Deletions that wait for an operator: a thief of the keys must not destroy what shows what was done with them (X3 in remove.ts).
+//   HD1. A held deletion changes nothing of its record. Released, it is done as if it had just been received, unless the record was
+//        published again after its document; rejected, it is never done, however often it is sent.
+//        So its bytes are purged as long after the release as those of any other deletion after it was received.
+//   HD2. A decision stands, and is an act with a name and a reason.
+
+type HeldListCommand = CommandOf<BusinessProtocol, "deletions.held">;
+
+export function selectHeld({ after, limit }: HeldListCommand): readonly RowSelection[] {
+  return [heldDeletions.selectPage(Math.min(limit, listedMax), { k: 0, k2: after })];
+}
+
+export function listHeld(_command: HeldListCommand, view: BusinessView): readonly HeldDeletion[] {
+  return heldDeletions.readAll(view).map(({ value }) => value);
+}
+
+export function decideDeletion(
+  { record_id, document_hash, released, act }: CommandOf<BusinessProtocol, "deletion.decide">,
+  view: BusinessView,
+): Decision<RegisterReply, BusinessEvent> {
+  const held = heldDeletions.read(view, document_hash);
+  const head = heads.read(view, record_id);
+  if (!held || !head || held.record_id !== record_id)
+    return refused("deletion_unknown", "No deletion of this record with this hash waits or waited.");
+  if (held.decided !== null)
+    return held.decided.released === released
+      ? { reply: { status: "done" } }
+      : refused("already_decided", `It was ${held.decided.released ? "released" : "rejected"} before.`);
+  if (released && isTooEarly(held, head))
+    return refused("at_not_later", "The record was published again after this deletion was written.");
+  const change = lastNumber(view, view.snapshot.context.change) + 1;
+  const at = formatTimestamp(view.nowMs);
+  const applied = released ? applyRemoval(dueLater(held, view), head, view, { applied_at: at }) : {};
+  const decided = { released, at };
+  const done = { act: "deletion.decide", entry: `deletion/${document_hash}`, change };
+  return {
+    ...applied,
+    reply: { status: "done", changed: true },
+    events: [
+      { type: "deletion.decided", document_hash, released },
+      { type: "register.changed", keys: [], change, act },
+      ...(applied.events ?? []),
+    ],
+    puts: [
+      heldDeletions.write(document_hash, { ...held, decided }),
+      actRow(act, done, view.nowMs),
+      ...(applied.puts ?? []),
+    ],
+  };
+}
+
+/** A deletion states its time of purge when it is received; it waits for that time from now on. */
+function dueLater({ decided: _waiting, ...command }: HeldDeletion, { nowMs }: BusinessView): RemoveRecord {
+  const { purge_at_ms, sealed } = command;
+  if (purge_at_ms === undefined) return command;
+  return { ...command, purge_at_ms: nowMs + purge_at_ms - Date.parse(sealed.received_at) };
+}
+
+function refused(code: string, detail: string): Decision<RegisterReply, BusinessEvent> {
+  return { reply: { status: "refused", code, detail } };
 }

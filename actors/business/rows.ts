@@ -1,17 +1,30 @@
 // Keyed rows of a business actor: record heads (16), answers to chunks (17), register entries (18), admissions (19),
-// mandates by id (20) and by key (21, mandates.ts), acts recorded with a name and a reason (22, acts.ts), the seals of pushes (23)
+// mandates by id (20) and by key (21, mandates.ts), acts recorded with a name and a reason (22, rows.ts), the seals of pushes (23)
 // and the issuances of the certificate (24; both standing.ts), decisions on holds
-// (30, settle-hold.ts), cancelled pushes (40, cancel.ts), accepted withdrawals and deletions by the hash of their document
+// (30, settle-hold.ts), cancelled pushes (40, standing.ts), accepted withdrawals and deletions by the hash of their document
 // (50) and in their order (51), the purges that deletions owe (52) and what is proved of them (53), own ids of rejected
 // records (54) and the pushes that were held because of a record (55; both record-texts.ts), deletions that wait for an operator (56), ordered purges by record (57) and by their hash (58), pushes (60) and refused batches
-// (61) by time (attempts.ts), the counts of fair use (70, fair-use.ts), the open uploads (80, open-uploads.ts), the domains of endpoints
-// (90) and of each business file (91; both domains.ts), the brands of each business file (92, brands.ts), and what files name that were taken
-// down (93, served-files.ts).
+// (61) by time (attempts.ts), the counts of fair use (70, admit.ts), the open uploads (80, definition.ts), the domains of endpoints
+// (90) and of each business file (91; both domains.ts), the brands of each business file (92, domains.ts), and what files name that were taken
+// down (93, serving.ts).
 
-import type { CollectionName } from "../../protocol/identifiers.ts";
-import type { RowSelection } from "../../storage/actor-store.ts";
+import type { BusinessEvent, businessMachine } from "../../machines/business.ts";
+import { sha256 } from "../../protocol/bytes.ts";
+import { type CollectionName, formatTimestamp } from "../../protocol/identifiers.ts";
+import type { JsonValue } from "../../protocol/json/canonical-json.ts";
+import {
+  certificateEntry,
+  contentHash,
+  custodyEntry,
+  keyAddedEntry,
+  type LogEntry,
+  sealEntry,
+} from "../../protocol/log/leaves.ts";
+import { eraOf, type PartitionRow, type RowKey, type RowSelection } from "../../storage/actor-store.ts";
+import type { KeptDecision } from "../messages/admission.ts";
 import type {
   AssignReply,
+  BusinessCommand,
   CertificateFacts,
   CustodyFacts,
   HeldReason,
@@ -23,14 +36,15 @@ import type {
   MandateFacts,
   PartyFacts,
   PolicyFacts,
+  RegisterAct,
+  RegisterCommand,
+  RegisterReply,
 } from "../messages/business.ts";
-import type { KeptDecision } from "../messages/hold.ts";
-import type { RecordHeadFacts } from "../messages/record-head.ts";
+import { logRef } from "../messages/refs.ts";
 import type { Deletion, HeldDeletion, Purge, Purged, PurgeOrder, Removal } from "../messages/removal.ts";
-import type { TakedownFacts } from "../messages/serving.ts";
-import type { ActorView } from "../system/definition.ts";
+import type { RecordHeadFacts, TakedownFacts } from "../messages/serving.ts";
+import { type ActorView, type Effect, tell, type ViewOf } from "../system/definition.ts";
 import { defineJsonTable, defineTable } from "../system/row-table.ts";
-import type { BusinessView } from "./view.ts";
 
 export type HeadRow = RecordHeadFacts;
 
@@ -193,7 +207,7 @@ export function selectAdmissions({ context }: BusinessView["snapshot"]): RowSele
 
 export const mandateEntries = defineJsonTable<RegisterRow>("mandates", 20);
 export const mandatesByKey = defineJsonTable<ListedMandate>("mandates by key", 21);
-export const acts = defineJsonTable<KeptAct>("acts", 22);
+const acts = defineJsonTable<KeptAct>("acts", 22);
 export const holdDecisions = defineJsonTable<KeptDecision>("decisions on holds", 30);
 export const removals = defineJsonTable<Removal>("withdrawals and deletions", 50);
 /** By when they are due (`k`) and the hash of their document. */
@@ -236,4 +250,120 @@ export function publicName(key: string, party: string): { readonly table: string
   const slash = key.indexOf("/");
   const [table, name] = [key.slice(0, slash), key.slice(slash + 1)];
   return { table, key: mandateIdOf(key) === null ? name : `${party}/${name}` };
+}
+
+// The view that a decision of the business actor gets.
+
+export type BusinessView = ViewOf<typeof businessMachine>;
+
+// The numbers that a business assigns, kept apart by the era of its actor (storage/actor-store.ts, `eraOf`).
+//   H1. Within an era each number is its predecessor plus one. The first of a later era is above every number that may have been
+//       assigned in earlier eras, including by commits that were lost and left traces elsewhere: rows, versions, messages.
+//   H2. So a generation or a change is never assigned twice to different versions, at the price of a gap after each takeover.
+
+/** Range of changes, pushes and removals in one era: more than there will ever be. */
+const numbersPerEra = 2 ** 32;
+/** Range of versions of one record in one era. People read generations: the first after a takeover is 10,000,001. */
+const generationsPerEra = 10_000_000;
+
+/** The highest change or number that may have been assigned if `known` is the highest known one. */
+export function lastNumber(view: Pick<ActorView, "epoch">, known: number): number {
+  return Math.max(known, eraOf(view.epoch) * numbersPerEra);
+}
+
+/** The highest generation of a record that may have been assigned if `known` is the highest known one. */
+export function lastGeneration(view: Pick<ActorView, "epoch">, known: number): number {
+  return Math.max(known, eraOf(view.epoch) * generationsPerEra);
+}
+
+// What a decision about the register says: a refusal, that nothing changed, or the entry that changes.
+
+export interface Change {
+  readonly key: string;
+  /** The facts of the entry. */
+  readonly body: unknown;
+  /** Set for a mandate, which has rows of its own. */
+  readonly mandate?: MandateFacts;
+  readonly events?: readonly BusinessEvent[];
+  /** Rows besides that of the entry. */
+  readonly puts?: readonly PartitionRow[];
+  readonly deletes?: readonly RowKey[];
+  readonly effects?: readonly Effect[];
+}
+
+export type Answer = Change | RegisterReply;
+
+export const done: RegisterReply = { status: "done" };
+
+export function refusal(code: string, detail: string): RegisterReply {
+  return { status: "refused", code, detail };
+}
+
+// What a business's changes put into the transparency log: every certificate, every key of its register, every custody statement,
+// and the seals of its AI policies and removals. Its pushes append their own.
+
+/** The effect of a change of the register that was just decided. */
+export function logChange(command: RegisterCommand, view: BusinessView): readonly Effect[] {
+  const entry = entryOf(command, view);
+  return entry === null ? [] : [append(entry)];
+}
+
+/** The effect of a removal, whose seal is JSON text. */
+export function logSeal(seal: string, { id }: BusinessView): Effect {
+  return append(sealEntry(id, textHash(seal)));
+}
+
+function append(entry: LogEntry): Effect {
+  return tell(logRef(), { type: "log.append", entries: [entry] });
+}
+
+function entryOf(command: RegisterCommand, view: BusinessView): LogEntry | null {
+  const { id } = view;
+  switch (command.type) {
+    case "certificate.issue":
+      return certificateEntry(id, textHash(command.certificate.envelope));
+    case "key.register":
+      // An AI company's keys sign requests; they are no business's.
+      return view.snapshot.context.party?.kind === "business"
+        ? keyAddedEntry(id, command.key.key_id, sha256)
+        : null;
+    case "custody.state":
+      return custodyEntry(id, textHash(command.custody.envelope));
+    case "policy.accept":
+      return sealEntry(id, textHash(command.policy.seal));
+    default:
+      return null;
+  }
+}
+
+/** The hash of JSON text that the service wrote itself. */
+function textHash(text: string): string {
+  return contentHash(JSON.parse(text) as JsonValue, sha256);
+}
+
+// Register changes for which somebody is accountable with a name and a reason, usually an operator. An event in the journal
+// records this as well, but snapshots prune events; these rows stay.
+
+type ActsCommand = Extract<BusinessCommand, { type: "acts.read" }>;
+
+/** Maximum number of acts read at once. */
+const actsMax = 100;
+
+export function actRow(
+  { by, reason }: RegisterAct,
+  done: Pick<KeptAct, "act" | "entry" | "change">,
+  nowMs: number,
+): PartitionRow {
+  const kept: KeptAct = { ...done, at: formatTimestamp(nowMs), by, reason };
+  return acts.write(done.entry, kept, { k: done.change });
+}
+
+export function selectActs({ after, limit }: ActsCommand): readonly RowSelection[] {
+  return [acts.selectPage(Math.min(limit, actsMax), { k: after, k2: "\uffff" })];
+}
+
+/** Returns the oldest first. */
+export function actsAfter({ after, limit }: ActsCommand, view: ActorView): readonly KeptAct[] {
+  const kept = acts.readAll(view).filter(({ k }) => k > after);
+  return kept.slice(0, Math.min(limit, actsMax)).map(({ value }) => value);
 }

@@ -9,12 +9,11 @@ import {
   sealedRemoval,
   businessUuid as uuid,
 } from "../facts.fixture.ts";
-import type { TakedownNotice } from "../messages/notices.ts";
 import type { ActorRef } from "../messages/refs.ts";
 import type { RegionCommand } from "../messages/region.ts";
-import type { ServedState } from "../messages/serving.ts";
+import type { ServedState, TakedownNotice } from "../messages/serving.ts";
+import { restateServing } from "./activities.ts";
 import { businessActor } from "./definition.ts";
-import { restateServing } from "./restate-serving.ts";
 
 type Business = ActorHarness<"business">;
 

@@ -11,7 +11,7 @@ import {
   pushSeal,
   businessUuid as uuid,
 } from "../facts.fixture.ts";
-import type { HoldFaultCode } from "../messages/hold.ts";
+import type { HoldFaultCode } from "../messages/admission.ts";
 import { businessActor } from "./definition.ts";
 import { holdDecisions } from "./rows.ts";
 

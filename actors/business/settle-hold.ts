@@ -8,14 +8,21 @@ import type { BusinessEvent } from "../../machines/business.ts";
 import { formatTimestamp, parseTimestamp } from "../../protocol/identifiers.ts";
 import { sealedAtSkewMs } from "../../protocol/seal.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
+import type { HeldPush, HoldFault, HoldReply, HoldsReply, KeptDecision } from "../messages/admission.ts";
 import type { BusinessProtocol } from "../messages/business.ts";
-import type { HeldPush, HoldFault, HoldReply, HoldsReply, KeptDecision } from "../messages/hold.ts";
 import type { CommandOf } from "../messages/protocol.ts";
 import type { Decision } from "../system/definition.ts";
 import { publishes } from "./admit.ts";
-import { keyStatus } from "./facts.ts";
-import { admissions, factsIn, holdDecisions, mandatePrefix, registerOf, selectRegister } from "./rows.ts";
-import type { BusinessView } from "./view.ts";
+import { keyStatus } from "./mandates.ts";
+import {
+  admissions,
+  type BusinessView,
+  factsIn,
+  holdDecisions,
+  mandatePrefix,
+  registerOf,
+  selectRegister,
+} from "./rows.ts";
 
 type SettleCommand = CommandOf<BusinessProtocol, "hold.settle">;
 

@@ -2,9 +2,9 @@
 
 import { describe, expect, it } from "vitest";
 import { toBase64, utf8 } from "../../protocol/bytes.ts";
-import { canonicalBytes } from "../../protocol/canonical-json.ts";
 import { payloadTypes } from "../../protocol/dsse.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
+import { canonicalBytes } from "../../protocol/json/canonical-json.ts";
 import { rubbish } from "../../protocol/rubbish.fixture.ts";
 import { type ActorHarness, driveActor } from "../actor.fixture.ts";
 import {
@@ -18,10 +18,10 @@ import {
 } from "../facts.fixture.ts";
 import type { PartyFacts } from "../messages/business.ts";
 import { businessRef } from "../messages/refs.ts";
-import type { PushSeal } from "../messages/standing.ts";
+import type { PushSeal } from "../messages/serving.ts";
 import type { Ask } from "../system/definition.ts";
+import { reviewStanding } from "./activities.ts";
 import { businessActor } from "./definition.ts";
-import { reviewStanding } from "./review-standing.ts";
 import { reviewedAtOnce } from "./standing.ts";
 
 type Business = ActorHarness<"business">;

@@ -7,15 +7,11 @@ import type { BusinessEvent } from "../../machines/business.ts";
 import { formatTimestamp, recordType } from "../../protocol/identifiers.ts";
 import type { PartitionRow, RowKey, RowSelection } from "../../storage/actor-store.ts";
 import type { BusinessProtocol } from "../messages/business.ts";
-import { noticeEffects, type TakedownNotice } from "../messages/notices.ts";
 import type { CommandOf } from "../messages/protocol.ts";
-import type { TakedownFacts } from "../messages/serving.ts";
+import { noticeEffects, type TakedownFacts, type TakedownNotice } from "../messages/serving.ts";
 import type { Effect } from "../system/definition.ts";
-import { factsIn, type HeadRow, heads, type RegisterRow } from "./rows.ts";
-import { selectDeclared, selectNamed, setFileAside, silenceParty } from "./served-files.ts";
-import { restate } from "./serving.ts";
-import { lastNumber } from "./terms.ts";
-import type { BusinessView } from "./view.ts";
+import { type BusinessView, factsIn, type HeadRow, heads, lastNumber, type RegisterRow } from "./rows.ts";
+import { restate, selectDeclared, selectNamed, setFileAside, silenceParty } from "./serving.ts";
 
 export type TakedownCommand =
   | CommandOf<BusinessProtocol, "takedown.impose">

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { driveActor } from "../actor.fixture.ts";
-import type { LimitLease, LimitRule } from "../messages/key-limits.ts";
+import type { LimitLease, LimitRule } from "../messages/integration-key.ts";
 import { keyLimitsActor } from "./definition.ts";
 
 const open = () => driveActor(keyLimitsActor, "key@region");

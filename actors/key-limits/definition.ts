@@ -8,7 +8,7 @@
 // The clock is the one of the node that runs the actor. If it is set back, a window lasts at most once more.
 
 import { type KeyLimitsEvent, keyLimitsMachine, type LimitAccount } from "../../machines/key-limits.ts";
-import type { LeaseReply, LimitLease, LimitRule } from "../messages/key-limits.ts";
+import type { LeaseReply, LimitLease, LimitRule } from "../messages/integration-key.ts";
 import { type Decision, defineActor, type ViewOf } from "../system/definition.ts";
 
 export const keyLimitsActor = defineActor<"key-limits", typeof keyLimitsMachine>({

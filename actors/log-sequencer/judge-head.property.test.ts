@@ -3,11 +3,10 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { emptyRoot } from "../../machines/log-sequencer.ts";
-import { utf8 } from "../../protocol/bytes.ts";
-import { formatHash, sha256 } from "../../protocol/hash.ts";
+import { formatHash, sha256, utf8 } from "../../protocol/bytes.ts";
 import { buildTree, leafHash } from "../../protocol/merkle.ts";
 import type { TreeHead } from "../messages/log-sequencer.ts";
-import { judgeHead } from "./judge-head.ts";
+import { judgeHead } from "./activities.ts";
 
 function headOf(leaves: readonly string[]): TreeHead {
   if (leaves.length === 0) return { size: 0, root: emptyRoot };

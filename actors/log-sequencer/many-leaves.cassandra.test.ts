@@ -3,12 +3,11 @@
 import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
 import { nativeCrypto } from "../../crypto/native.ts";
-import { nodeTimers } from "../../node/node-timers.ts";
-import { utf8 } from "../../protocol/bytes.ts";
-import { formatHash, sha256 } from "../../protocol/hash.ts";
+import { nodeTimers } from "../../node/keeping/node-timers.ts";
+import { formatHash, sha256, utf8 } from "../../protocol/bytes.ts";
 import { openCassandraActorStore } from "../../storage/cassandra/actor-store.ts";
-import { actorTables } from "../../storage/cassandra/actor-tables.ts";
 import { hasCassandra, mostPassedOver, openTestKeyspace } from "../../storage/cassandra/keyspace.fixture.ts";
+import { actorTables } from "../../storage/cassandra/migrations.ts";
 import type { LogStore, StoredCheckpoint } from "../../storage/log-store.ts";
 import { appendedMax } from "../messages/log-sequencer.ts";
 import { logRef } from "../messages/refs.ts";

@@ -2,11 +2,11 @@
 // index and checkpoint, each as far as it came.
 
 import { beforeEach, describe, expect, it } from "vitest";
-import { formatHash, parseHash, sha256 } from "../../protocol/hash.ts";
-import { consistencyProof } from "../../protocol/log/proofs.ts";
+import { formatHash, parseHash, sha256 } from "../../protocol/bytes.ts";
+import { consistencyProof } from "../../protocol/log/tiles.ts";
 import { verifyConsistency } from "../../protocol/merkle.ts";
-import { writtenHeads } from "./head-times.ts";
-import { readTilesOf } from "./stored-tree.ts";
+import { readTilesOf } from "./activities.ts";
+import { writtenHeads } from "./definition.ts";
 import { entries, entry, LogHome, TreeWitness } from "./two-homes.fixture.ts";
 
 let witness: TreeWitness;

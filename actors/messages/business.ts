@@ -1,22 +1,27 @@
 // The commands of a business actor. There is one for each party, a business or an AI company. Its id is the party's UUID.
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
-import type { PublicJwk } from "../../protocol/jwk.ts";
-import type { Listings } from "../../protocol/listings.ts";
+import type { PublicJwk } from "../../protocol/keys/jwk.ts";
+import type { Listings } from "../../protocol/price-shock.ts";
 import type { HeldReason } from "../../protocol/wire/push.ts";
-import type { AdmitReply, PreviewReply } from "./admission.ts";
-import type { AttemptsProtocol, EndedCounts } from "./attempts.ts";
-import type { BrandFacts, BrandsProtocol } from "./brands.ts";
+import type {
+  AdmitReply,
+  AttemptsProtocol,
+  EndedCounts,
+  HeldPush,
+  HoldFault,
+  HoldReply,
+  HoldsReply,
+  ListingsReply,
+  OpenUploadsProtocol,
+  PreviewReply,
+  SealedDecision,
+} from "./admission.ts";
 import type { CompanyProtocol, TermsAgreement } from "./company.ts";
-import type { DomainFacts, DomainsProtocol } from "./domains.ts";
-import type { HeldPush, HoldFault, HoldReply, HoldsReply, SealedDecision } from "./hold.ts";
-import type { ListingsReply } from "./listings.ts";
-import type { OpenUploadsProtocol } from "./open-uploads.ts";
+import type { BrandFacts, BrandsProtocol, DomainFacts, DomainsProtocol } from "./domains.ts";
 import type { Commands } from "./protocol.ts";
-import type { RecordHeadFacts } from "./record-head.ts";
 import type { RemovalProtocol } from "./removal.ts";
-import type { ServingProtocol } from "./serving.ts";
-import type { PolicyFall, PushSeal, StandingProtocol } from "./standing.ts";
+import type { PolicyFall, PushSeal, RecordHeadFacts, ServingProtocol, StandingProtocol } from "./serving.ts";
 
 export type PartyKind = "business" | "ai_company";
 export type CertificateStatus = "active" | "revoked" | "closed" | "withdrawn";

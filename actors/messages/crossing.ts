@@ -5,8 +5,7 @@
 import type { AdCampaignProtocol, AdPoolProtocol, AdSessionProtocol } from "./ads.ts";
 import type { BulkUploadProtocol } from "./bulk-upload.ts";
 import type { BusinessProtocol } from "./business.ts";
-import type { IntegrationKeyProtocol } from "./integration-key.ts";
-import type { KeyLimitsProtocol } from "./key-limits.ts";
+import type { IntegrationKeyProtocol, KeyLimitsProtocol } from "./integration-key.ts";
 import type { LedgerProtocol } from "./ledger.ts";
 import type { LogSequencerProtocol } from "./log-sequencer.ts";
 import type { PushProtocol } from "./push.ts";

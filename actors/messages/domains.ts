@@ -1,5 +1,6 @@
 // The domains at which a business has endpoints: whether it controls them, and what its actor is told of each look at them.
 
+import type { RegisterAct, RegisterReply } from "./business.ts";
 import type { DoneReply } from "./protocol.ts";
 
 /** `suspended`: control was confirmed once, and is lost. */
@@ -55,4 +56,25 @@ export interface DomainsProtocol {
   }): DoneReply;
   /** Read-only: the domains of the endpoints in the business files that are served, in order. */
   "domains.read"(command: object): { readonly domains: readonly WatchedDomain[] };
+}
+
+// The brands of a business: what its files declare, and what operators confirm.
+
+/** The brands of a business, each name once. */
+export interface BrandFacts {
+  /** Those that its served business files name in `brands_owned`. */
+  readonly owned: readonly string[];
+  /** Those that its served business files name in `brands_sold`. */
+  readonly sold: readonly string[];
+  /** Those that an operator confirmed as its own, whether a file names them or not. */
+  readonly confirmed: readonly string[];
+}
+
+export interface BrandsProtocol {
+  /** Confirms a brand as this business's own, or takes the confirmation back. */
+  "brand.confirm"(command: {
+    readonly name: string;
+    readonly confirmed: boolean;
+    readonly act?: RegisterAct;
+  }): RegisterReply;
 }

@@ -1,6 +1,6 @@
 // The commands of the actor that sequences the transparency log. There is one for the whole deployment, in its home region.
 
-import type { LogEntry } from "../../protocol/log/entries.ts";
+import type { LogEntry } from "../../protocol/log/leaves.ts";
 import type { DoneReply } from "./protocol.ts";
 
 /** A tree head as the sequencer committed it. */

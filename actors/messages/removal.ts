@@ -4,8 +4,8 @@ import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { RecordHead } from "../../storage/record-store.ts";
 import type { RegisterAct, RegisterReply } from "./business.ts";
 import type { CommandOf, DoneReply } from "./protocol.ts";
-import type { RecordHeadFacts } from "./record-head.ts";
 import type { RegionProtocol } from "./region.ts";
+import type { RecordHeadFacts } from "./serving.ts";
 
 /** The part of a business actor's commands that concerns removals. */
 export interface RemovalProtocol {

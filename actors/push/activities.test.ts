@@ -4,7 +4,7 @@ import { StoreError } from "../../storage/actor-store.ts";
 import { pushFacts } from "../facts.fixture.ts";
 import type { ActivityContext } from "../system/definition.ts";
 import { pushActivities } from "./activities.ts";
-import { chunkFailuresMax } from "./chunk-failures.ts";
+import { chunkFailuresMax } from "./process-chunk.ts";
 
 describe("a chunk that a region has not confirmed", () => {
   const indexChunk = async (regions: readonly string[]) => {

@@ -2,12 +2,7 @@ import { describe, expect, it } from "vitest";
 import { Unavailable } from "../../std/unavailable.ts";
 import { WorkerEnded } from "../../std/worker-calls.ts";
 import { StoreError } from "../../storage/actor-store.ts";
-import {
-  chunkCrashesMax,
-  chunkFailuresMax,
-  createChunkFailures,
-  laterFailuresMax,
-} from "./chunk-failures.ts";
+import { chunkCrashesMax, chunkFailuresMax, createChunkFailures, laterFailuresMax } from "./process-chunk.ts";
 
 const chunk = { push: "p", chunk: 0 };
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type ChunkStages, chunkPipeline, createChunkPipelines } from "./chunk-pipeline.ts";
+import { type ChunkStages, chunkPipeline, createChunkPipelines } from "./process-chunk.ts";
 
 const limits = { chunksMax: 2, pushesMax: 2 };
 

@@ -1,6 +1,6 @@
 // The push actor: one accepted batch until every record is settled and searchable.
 // Keyed rows, one of each for every chunk: 16 outcomes, 17 row references, and 18 what is known of an open one. 19 is one row
-// with the reasons of the hold. 20 to 22 say when each step was made (times.ts).
+// with the reasons of the hold. 20 to 22 say when each step was made (ports.ts).
 //   U1. Accepting a push again, with any key, changes nothing and answers with the state.
 //   U2. A chunk is settled once; a repeated settlement is ignored.
 //   U3. Outcomes are in leaf order and complete: before a chunk is settled, its leaves are `pending` (or `held`).
@@ -26,16 +26,17 @@ import type {
   SettledOutcome,
 } from "../messages/push.ts";
 import { bulkUploadRef, logRef } from "../messages/refs.ts";
+import { noticeEffects, type PushNotice } from "../messages/serving.ts";
 import { type Decision, defineActor, type Effect, takenOf, tell } from "../system/definition.ts";
 import type { FinishedPush } from "./activities.ts";
-import { noticesOf } from "./notice.ts";
-import { chunksOfPage, type KeptOutcome } from "./pages.ts";
-import type { StalledPush } from "./ports.ts";
+import { acceptedRow, chunkRow, lateIndexes, type StalledPush } from "./ports.ts";
 import {
+  chunksOfPage,
   findings,
   heldReasonRows,
   heldReasons,
   journaled,
+  type KeptOutcome,
   outcomes,
   type PushView,
   references,
@@ -44,7 +45,38 @@ import {
   reportPush,
   selectHeldReasons,
 } from "./report.ts";
-import { acceptedRow, chunkRow, lateIndexes } from "./times.ts";
+
+// The notice of a push that ended or is held: for every queued push once, and for a held push of any size.
+
+function noticesOf(view: PushView): readonly Effect[] {
+  const notice = noticeOf(view);
+  return notice === null ? [] : noticeEffects(notice);
+}
+
+function noticeOf(view: PushView): PushNotice | null {
+  const { facts, heldReasons, error, completedAtMs, updatedAtMs } = view.snapshot.context;
+  const state = reportedState(view);
+  if (facts === null || facts.path === "B") return null;
+  if (state !== "complete" && state !== "failed" && state !== "held") return null;
+  if (facts.mode === "inline" && state !== "held") return null;
+  const report = reportPush(view, { outcome: null, from_leaf: 0, limit: 0 });
+  const { accepted, updated, rejected, held } = report?.counts ?? noCounts;
+  return {
+    v: 1,
+    notice_id: `${facts.push_id}.${state}`,
+    business_uuid: facts.business_uuid,
+    push_id: facts.push_id,
+    state,
+    records: facts.records,
+    counts: { accepted, updated, rejected, held },
+    error,
+    held_reasons: state === "held" ? heldReasons.map(({ code }) => code) : [],
+    status_url: `/v1/pushes/${facts.push_id}`,
+    at: new Date(completedAtMs ?? updatedAtMs).toISOString(),
+  };
+}
+
+const noCounts = { accepted: 0, updated: 0, rejected: 0, held: 0 };
 
 /** The page shown in the answer to a queued push. */
 const firstPage = { outcome: null, from_leaf: 0, limit: pushPageMax } as const;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Signer } from "../../crypto/port.ts";
-import { canonicalBytes } from "../../protocol/canonical-json.ts";
-import { sha256 } from "../../protocol/hash.ts";
-import { noCertifiedNames } from "../../protocol/records/content-lists.ts";
+import { sha256 } from "../../protocol/bytes.ts";
+import { canonicalBytes } from "../../protocol/json/canonical-json.ts";
+import { noCertifiedNames } from "../../protocol/records/name-index.ts";
 import { sampleRecords } from "../../protocol/records/records.fixture.ts";
 import { part, rubbish } from "../../protocol/rubbish.fixture.ts";
 import { type ActorRef, StoreError } from "../../storage/actor-store.ts";
@@ -12,8 +12,8 @@ import { pushFacts } from "../facts.fixture.ts";
 import type { PushCommand } from "../messages/push.ts";
 import type { ActivityContext } from "../system/definition.ts";
 import { pushActivities } from "./activities.ts";
-import { chunkFailuresMax } from "./chunk-failures.ts";
 import { pushActor } from "./definition.ts";
+import { chunkFailuresMax } from "./process-chunk.ts";
 
 const facts = pushFacts({ records: 2, mode: "queued" });
 const record = (id: string) => canonicalBytes({ ...sampleRecords.products, business_product_id: id });

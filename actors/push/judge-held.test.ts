@@ -1,18 +1,18 @@
 // What is found of the records of a push before it is held.
 
 import { describe, expect, it } from "vitest";
-import { canonicalBytes } from "../../protocol/canonical-json.ts";
-import { sha256 } from "../../protocol/hash.ts";
-import { noCertifiedNames } from "../../protocol/records/content-lists.ts";
+import { sha256 } from "../../protocol/bytes.ts";
+import { canonicalBytes } from "../../protocol/json/canonical-json.ts";
+import { noCertifiedNames } from "../../protocol/records/name-index.ts";
 import { sampleRecords } from "../../protocol/records/records.fixture.ts";
 import { part, rubbish } from "../../protocol/rubbish.fixture.ts";
 import { FileUnfit } from "../../storage/staging-area.ts";
 import { pushFacts } from "../facts.fixture.ts";
 import type { Message } from "../messages/protocol.ts";
 import type { ActivityContext } from "../system/definition.ts";
-import { createChunkFailures } from "./chunk-failures.ts";
-import { judgeHeld } from "./judge-held.ts";
+import { judgeHeld } from "./activities.ts";
 import type { Judging } from "./prepare-chunk.ts";
+import { createChunkFailures } from "./process-chunk.ts";
 
 const leaf = (id: string, changes: object = {}): Uint8Array =>
   canonicalBytes({ ...sampleRecords.products, business_product_id: id, ...changes });

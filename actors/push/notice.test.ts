@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { driveActor } from "../actor.fixture.ts";
 import { pushFacts } from "../facts.fixture.ts";
-import type { PushNotice } from "../messages/notices.ts";
 import type { PushFacts } from "../messages/push.ts";
+import type { PushNotice } from "../messages/serving.ts";
 import { pushActor } from "./definition.ts";
 import { judgeAsHeld } from "./held.fixture.ts";
 import type { StalledPush } from "./ports.ts";

@@ -4,7 +4,7 @@ import { driveActor } from "../actor.fixture.ts";
 import { pushFacts } from "../facts.fixture.ts";
 import type { PublishOutcome, PushReport, RecordOutcome } from "../messages/push.ts";
 import { pushActor } from "./definition.ts";
-import { chunksOfPage } from "./pages.ts";
+import { chunksOfPage } from "./report.ts";
 
 const records = 100_000;
 

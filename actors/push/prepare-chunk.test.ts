@@ -1,13 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { Signer } from "../../crypto/port.ts";
-import type { JsonObject } from "../../protocol/canonical-json.ts";
-import { canonicalBytes } from "../../protocol/canonical-json.ts";
-import { hashOf, sha256 } from "../../protocol/hash.ts";
-import type { PackedMessages } from "../../protocol/packed-messages.ts";
-import { type CertifiedNames, noCertifiedNames } from "../../protocol/records/content-lists.ts";
-import { createNameIndex } from "../../protocol/records/name-index.ts";
+import { hashOf, sha256 } from "../../protocol/bytes.ts";
+import { canonicalBytes, type JsonObject } from "../../protocol/json/canonical-json.ts";
+import { type CertifiedNames, createNameIndex, noCertifiedNames } from "../../protocol/records/name-index.ts";
 import { sampleRecords } from "../../protocol/records/records.fixture.ts";
 import { part, rubbish } from "../../protocol/rubbish.fixture.ts";
+import type { PackedMessages } from "../../protocol/signed-version.ts";
 import { pushFacts } from "../facts.fixture.ts";
 import type { BusinessProtocol, LeafAssignment } from "../messages/business.ts";
 import type { CommandOf, Message } from "../messages/protocol.ts";

@@ -1,16 +1,16 @@
 // Whether a file is held: which of its leaves count, and with what.
 
 import { describe, expect, it } from "vitest";
-import { canonicalBytes } from "../../protocol/canonical-json.ts";
-import type { Listings } from "../../protocol/listings.ts";
-import { noCertifiedNames } from "../../protocol/records/content-lists.ts";
+import { canonicalBytes } from "../../protocol/json/canonical-json.ts";
+import type { Listings } from "../../protocol/price-shock.ts";
+import { noCertifiedNames } from "../../protocol/records/name-index.ts";
 import { sampleRecords } from "../../protocol/records/records.fixture.ts";
 import { part, rubbish } from "../../protocol/rubbish.fixture.ts";
 import { pushFacts } from "../facts.fixture.ts";
 import type { Message } from "../messages/protocol.ts";
 import type { ActivityContext } from "../system/definition.ts";
-import { createChunkFailures } from "./chunk-failures.ts";
-import { preparePush } from "./prepare-push.ts";
+import { preparePush } from "./activities.ts";
+import { createChunkFailures } from "./process-chunk.ts";
 
 const [price] = sampleRecords.products["prices"] as readonly [{ readonly country: string }];
 const { country } = price;

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { Signer } from "../../crypto/port.ts";
-import { canonicalBytes } from "../../protocol/canonical-json.ts";
-import { sha256 } from "../../protocol/hash.ts";
+import { sha256 } from "../../protocol/bytes.ts";
+import { canonicalBytes } from "../../protocol/json/canonical-json.ts";
 import { buildTree, leafHash } from "../../protocol/merkle.ts";
-import type { PackedMessages } from "../../protocol/packed-messages.ts";
-import { noCertifiedNames } from "../../protocol/records/content-lists.ts";
+import { noCertifiedNames } from "../../protocol/records/name-index.ts";
 import { sampleRecords } from "../../protocol/records/records.fixture.ts";
 import { part, rubbish } from "../../protocol/rubbish.fixture.ts";
+import type { PackedMessages } from "../../protocol/signed-version.ts";
 import type { Span, Tracer } from "../../std/tracing.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
 import type { ActivityContext } from "../system/definition.ts";

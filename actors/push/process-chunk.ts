@@ -9,33 +9,44 @@
 //       caller, in their order.
 //   C5. What a chunk rejects is committed with its reasons before anything of the chunk is stored.
 
-import { chunkCount } from "../../machines/push.ts";
+import { chunkCount, chunkSize } from "../../machines/push.ts";
 import { concatBytes } from "../../protocol/bytes.ts";
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import { boundedText } from "../../protocol/result.ts";
+import { BoundedMap } from "../../std/bounded-map.ts";
 import { inSpan } from "../../std/tracing.ts";
-import type { RecordHead, RecordVersion } from "../../storage/record-store.ts";
+import { Unavailable } from "../../std/unavailable.ts";
+import { WorkerEnded } from "../../std/worker-calls.ts";
+import { StoreError } from "../../storage/actor-store.ts";
+import type { RecordHead, RecordVersion, VersionId } from "../../storage/record-store.ts";
 import type { RowChange } from "../../storage/row-index.ts";
 import { FileUnfit } from "../../storage/staging-area.ts";
+import type { LeafAssignment } from "../messages/business.ts";
 import type { CommandOf } from "../messages/protocol.ts";
-import type { ChunkWork, PushCommand, PushFacts, RowReference, SettledOutcome } from "../messages/push.ts";
-import { pushRef, regionRef } from "../messages/refs.ts";
+import type {
+  ChunkWork,
+  PublishOutcome,
+  PushCommand,
+  PushFacts,
+  RecordFault,
+  RowReference,
+  SettledOutcome,
+} from "../messages/push.ts";
+import { businessRef, pushRef, regionRef } from "../messages/refs.ts";
 import type { RegionProtocol } from "../messages/region.ts";
-import type { ActivityContext } from "../system/definition.ts";
-import type { ChunkFailures } from "./chunk-failures.ts";
-import type { ChunkLimits, ChunkPipelines } from "./chunk-pipeline.ts";
-import { giveUpChunk, processingFailed } from "./give-up-chunk.ts";
-import type { PushPorts } from "./ports.ts";
+import type { ActivityContext, Ask } from "../system/definition.ts";
+import { currentTrace, type PushPorts } from "./ports.ts";
 import {
   type AssignedChunk,
+  assertPublished,
   assignChunk,
   type ChunkWorkload,
   type PreparedChunk,
   PushCancelled,
   PushFallen,
+  sealOf,
   signChunk,
 } from "./prepare-chunk.ts";
-import { currentTrace } from "./times.ts";
 
 /**
  * How long to wait for an index while a caller waits for the answer: long enough that an answered record is usually searchable
@@ -262,4 +273,236 @@ async function tell(
   } catch {
     return false;
   }
+}
+
+// A chunk that is given up: what of it is published stays published, and the rest is rejected.
+//   G1. The business answers for the chunk once: if it had not been asked, it now gives no generation to any of the leaves,
+//       so that no repetition publishes them later.
+//   G2. A leaf whose version is stored counts as published: its head is written, and every region's index is notified.
+
+const processingFailed = "processing_failed";
+
+/** Throws while a store or the business cannot be reached. */
+async function giveUpChunk(
+  ports: Pick<PushPorts, "records" | "regions">,
+  { facts, chunk }: { readonly facts: PushFacts; readonly chunk: number },
+  ask: Ask,
+): Promise<PublishedChunk> {
+  const { push_id, number, collection, business_uuid } = facts;
+  const place = { push_id, number, chunk, collection, seal: sealOf(facts) };
+  const command = { type: "chunk.assign", ...place, leaves: [], refused: [] } as const;
+  const assigned = await ask(businessRef(business_uuid), command);
+  assertPublished(assigned);
+  const stored = await storedOf(ports, facts, assigned.assignments);
+  const first = chunk * chunkSize;
+  const count = Math.min(chunkSize, facts.records - first);
+  const outcomes = Array.from({ length: count }, (_, offset) => outcomeOf(first + offset, stored));
+  const references = [...stored.values()].map(({ reference }) => reference);
+  return { outcomes, references, unindexed: references.length > 0 ? ports.regions() : [] };
+}
+
+interface StoredLeaf {
+  readonly assignment: LeafAssignment;
+  readonly reference: RowReference;
+}
+
+/** The leaves whose versions are stored, by leaf index (G2). */
+async function storedOf(
+  { records }: Pick<PushPorts, "records">,
+  { business_uuid, collection, push_id }: PushFacts,
+  assignments: readonly LeafAssignment[],
+): Promise<ReadonlyMap<number, StoredLeaf>> {
+  const stored = new Map<number, StoredLeaf>();
+  const heads: RecordHead[] = [];
+  for (const assignment of assignments.filter((each) => each.generation > 0)) {
+    const { record_id, generation, change, leaf_index } = assignment;
+    const [version] = await records.listVersions(record_id, generation + 1, 1);
+    if (version?.generation !== generation) continue;
+    const id: VersionId = { record_id, generation, hash: version.hash };
+    const published = await records.readPublished(id);
+    if (published?.seal_id !== push_id) continue;
+    stored.set(leaf_index, { assignment, reference: { ...id, change } });
+    heads.push({ ...id, business_uuid, type: collection, live: true, change });
+  }
+  if (heads.length > 0) await records.putHeads(heads);
+  return stored;
+}
+
+function outcomeOf(leafIndex: number, stored: ReadonlyMap<number, StoredLeaf>): PublishOutcome {
+  const published = stored.get(leafIndex)?.assignment;
+  return {
+    leaf_index: leafIndex,
+    outcome: published?.outcome === "updated" ? "updated" : published ? "accepted" : "rejected",
+    record_id: published?.record_id ?? null,
+    version: published?.generation ?? null,
+    errors: published ? [] : [failed],
+  };
+}
+
+const failed: RecordFault = {
+  code: processingFailed,
+  pointer: "",
+  detail: "The service could not process this record; publish it again in a new batch.",
+};
+
+// The prefetch of a push's chunks: while one is being settled, those behind it are judged, signed, stored and indexed.
+// It is only a cache: a chunk that is not here, or failed here, is made when it is requested.
+//   L1. Chunks are started in their order, and none before the one in front of it has its generations: of two leaves that are
+//       the same product, the earlier one counts.
+//   L2. At most `chunksMax` chunks behind the requested one are started, for at most `pushesMax` pushes.
+//   L3. A failure of prefetched work is never reported: the chunk is made again in its turn, and a failure then is reported.
+
+interface ChunkLimits {
+  readonly chunksMax: number;
+  readonly pushesMax: number;
+}
+
+/** How a chunk is made: `begin` until it has its generations, then `finish`. */
+export interface ChunkStages<B, T> {
+  begin(chunk: number): Promise<B>;
+  finish(begun: B): Promise<T>;
+}
+
+export interface ChunkPlace {
+  readonly chunk: number;
+  /** Number of chunks of the push. */
+  readonly chunks: number;
+}
+
+/**
+ * Yields the chunks from this one to the last, in order, while those behind the current one are under way (L1, L2); ends
+ * with the first failure.
+ */
+export async function* chunkPipeline<B, T>(
+  { begin, finish }: ChunkStages<B, T>,
+  { chunk: first, chunks }: ChunkPlace,
+  chunksMax: number,
+): AsyncGenerator<T, void> {
+  const underWay: Promise<T>[] = [];
+  let last: Promise<unknown> = Promise.resolve();
+  let begunTo = first;
+  for (let chunk = first; chunk < chunks; chunk += 1) {
+    for (; begunTo < chunks && begunTo <= chunk + chunksMax; begunTo += 1) {
+      const next = begunTo;
+      const begun = last.then(() => begin(next));
+      last = begun;
+      // The next chunk starts before this one is finished: its leaves are read while this one's rows are signed.
+      const made = begun.then((each) => each).then(finish);
+      made.catch(() => {});
+      underWay.push(made);
+    }
+    yield await (underWay.shift() as Promise<T>);
+  }
+}
+
+interface ChunkPipelines<T> {
+  /** Returns the chunk as it was prefetched, or else makes it now. Prefetches the chunks behind it. */
+  take<B>(push: string, place: ChunkPlace, stages: ChunkStages<B, T>): Promise<T>;
+}
+
+interface OpenPipeline<T> {
+  readonly chunks: AsyncGenerator<T, void>;
+  /** The chunk that it yields next. */
+  next: number;
+}
+
+/** The pipelines of the pushes that are processed here; a push requests one chunk at a time. */
+export function createChunkPipelines<T>({ chunksMax, pushesMax }: ChunkLimits): ChunkPipelines<T> {
+  const open = new BoundedMap<string, OpenPipeline<T>>(pushesMax);
+  const advance = async (push: string, pipeline: OpenPipeline<T>, place: ChunkPlace): Promise<T> => {
+    pipeline.next += 1;
+    if (pipeline.next < place.chunks) open.set(push, pipeline);
+    else open.delete(push);
+    const step = await pipeline.chunks.next();
+    if (step.done === true) throw new Error("The pipeline ended with an earlier failure.");
+    return step.value;
+  };
+  return {
+    take: async (push, place, stages) => {
+      const begun = open.get(push);
+      if (begun?.next === place.chunk) {
+        const early = await advance(push, begun, place).then(
+          (made) => ({ made }),
+          () => null,
+        );
+        if (early !== null) return early.made;
+      }
+      const chunks = chunkPipeline(stages, place, chunksMax);
+      return advance(push, { chunks, next: place.chunk }, place);
+    },
+  };
+}
+
+// Chunks that fail, and how often: a chunk that keeps failing for a reason of its own is given up, and its push goes on.
+//   F1. An outage never counts: what may be possible later (a store, an index, a signer, another actor, the platform) is
+//       tried for as long as it takes.
+//   F2. A failure of the chunk itself, which every repetition would meet again, counts. So does a crash that its request
+//       caused in the business's actor; of those few are allowed, because several of them would end that actor for others.
+//   F3. Once a chunk of a push was given up, each further one is given up sooner: a push of which nothing can be published
+//       ends soon.
+//   F4. The counts are kept in memory: after a restart, or on another node, they begin again.
+
+/** Failures of its own after which a chunk is given up. With the usual back-off they take about two minutes. */
+export const chunkFailuresMax = 12;
+/** The same for crashes of the business's actor; fewer than those after which it is quarantined. */
+export const chunkCrashesMax = 3;
+/** Failures after which a chunk is given up if one of its push was given up before (F3). */
+export const laterFailuresMax = 2;
+/** Number of failing chunks that are counted at a time; beyond that, the oldest count begins again. */
+const countedMax = 10_000;
+
+export interface ChunkFailures {
+  /** Counts a failure; true if the chunk is to be given up. */
+  isLast(chunk: ChunkName, error: unknown): boolean;
+  /** The chunk was settled. */
+  forget(chunk: ChunkName): void;
+}
+
+export interface ChunkName {
+  /** Id of the push's actor. */
+  readonly push: string;
+  readonly chunk: number;
+}
+
+interface Count {
+  failures: number;
+  crashes: number;
+}
+
+export function createChunkFailures(): ChunkFailures {
+  const counts = new BoundedMap<string, Count>(countedMax);
+  const givenUp = new BoundedMap<string, true>(countedMax);
+  const nameOf = ({ push, chunk }: ChunkName): string => `${push}/${chunk}`;
+  return {
+    isLast: (chunk, error) => {
+      const kind = failureKind(error);
+      if (kind === "outage") return false;
+      const count = counts.get(nameOf(chunk)) ?? { failures: 0, crashes: 0 };
+      count[kind] += 1;
+      counts.set(nameOf(chunk), count);
+      const failuresMax = givenUp.get(chunk.push) ? laterFailuresMax : chunkFailuresMax;
+      if (count.failures < failuresMax && count.crashes < chunkCrashesMax) return false;
+      givenUp.set(chunk.push, true);
+      return true;
+    },
+    forget: (chunk) => void counts.delete(nameOf(chunk)),
+  };
+}
+
+function failureKind(error: unknown): "outage" | "failures" | "crashes" {
+  if (error instanceof Unavailable) {
+    // Only the one whose command crashed an actor learns the cause.
+    if (error.reason === "restarting" && error.cause !== undefined) return "crashes";
+    return error.reason === "refused" ? "failures" : "outage";
+  }
+  if (error instanceof StoreError || error instanceof WorkerEnded) return "outage";
+  return isOfPlatform(error) ? "outage" : "failures";
+}
+
+/**
+ * Errors of the system and of drivers have a code (`ENOSPC`, SQLite's `errcode`). The platform's own `ERR_…` name a wrong use of it.
+ */
+function isOfPlatform(error: unknown): boolean {
+  const { code, errcode } = Object(error) as { readonly code?: unknown; readonly errcode?: unknown };
+  return typeof errcode === "number" || (typeof code === "string" && !code.startsWith("ERR_"));
 }

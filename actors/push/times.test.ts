@@ -3,7 +3,7 @@ import { driveActor } from "../actor.fixture.ts";
 import { pushFacts } from "../facts.fixture.ts";
 import type { ChunkWork } from "../messages/push.ts";
 import { pushActor } from "./definition.ts";
-import { acceptedTimes, chunkTimes, lateIndexes } from "./times.ts";
+import { acceptedTimes, chunkTimes, lateIndexes } from "./ports.ts";
 
 const work: ChunkWork = {
   ...{ begun_ms: 1, judged_ms: 2, numbered_ms: 3, signed_ms: 4, stored_ms: 5 },

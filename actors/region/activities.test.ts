@@ -1,12 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { noPolicyMasks } from "../../protocol/ai-policy.ts";
-import { toHex, utf8 } from "../../protocol/bytes.ts";
-import { sha256 } from "../../protocol/hash.ts";
+import { sha256, toHex, utf8 } from "../../protocol/bytes.ts";
 import { leafHash, merkleRoot } from "../../protocol/merkle.ts";
-import { receiptEventText } from "../../protocol/receipt-event.ts";
+import { receiptEventText } from "../../protocol/receipt.ts";
 import { part } from "../../protocol/rubbish.fixture.ts";
-import type { ReceiptRow, ReceiptStore } from "../../storage/receipt-store.ts";
-import { countReceipts } from "../../storage/receipt-usage.ts";
+import { countReceipts, type ReceiptRow, type ReceiptStore } from "../../storage/receipt-store.ts";
 import type { RecordHead } from "../../storage/record-store.ts";
 import type { RowReference } from "../messages/push.ts";
 import { closeReceiptBatches, forgetExpired, regionActivities } from "./activities.ts";

@@ -1,25 +1,29 @@
 // The activities of the region actor: applying rows to its index, and closing receipt batches.
 
 import { rowPut } from "../../collections/row-change.ts";
-import { toHex, utf8 } from "../../protocol/bytes.ts";
-import type { Sha256 } from "../../protocol/hash.ts";
-import type { CollectionName } from "../../protocol/identifiers.ts";
-import type { LogEntry } from "../../protocol/log/entries.ts";
-import { receiptBatchEntry } from "../../protocol/log/leaves.ts";
-import { leafHash } from "../../protocol/merkle.ts";
-import { createRootBuilder } from "../../protocol/root-builder.ts";
-import { type EventStore, eventRetentionMs } from "../../storage/event-store.ts";
-import { closedAfterMs, type ListedReceipt, type ReceiptStore } from "../../storage/receipt-store.ts";
-import { addCounts, countReceipts } from "../../storage/receipt-usage.ts";
+import { type Sha256, toHex, utf8 } from "../../protocol/bytes.ts";
+import { type CollectionName, formatTimestamp } from "../../protocol/identifiers.ts";
+import { type LogEntry, receiptBatchEntry } from "../../protocol/log/leaves.ts";
+import { createRootBuilder, leafHash } from "../../protocol/merkle.ts";
+import { openReceiptEvent, receiptFacts, receiptMinute } from "../../protocol/receipt.ts";
+import type { CompanyEvent as StoredBody } from "../../protocol/wire/retrieval.ts";
+import { type CompanyEvent, type EventStore, eventRetentionMs } from "../../storage/event-store.ts";
+import {
+  addCounts,
+  closedAfterMs,
+  countReceipts,
+  type ListedReceipt,
+  minuteStart,
+  positionAt,
+  type ReceiptRow,
+  type ReceiptStore,
+} from "../../storage/receipt-store.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
 import type { RowChange, RowIndex } from "../../storage/row-index.ts";
 import type { RowReference } from "../messages/push.ts";
 import { logRef } from "../messages/refs.ts";
-import type { RegionCommand } from "../messages/region.ts";
+import type { BillableAnswer, BillablePage, RegionCommand } from "../messages/region.ts";
 import type { Activity, ActivityContext } from "../system/definition.ts";
-import { type BillableQuestion, readBillable } from "./billable.ts";
-import { eventsOf } from "./company-events.ts";
-import { minuteName } from "./minute-name.ts";
 
 export interface RegionPorts {
   readonly index: RowIndex;
@@ -237,4 +241,90 @@ export async function forgetExpired(
   while (removed === eventsForgottenAtOnce && nowMs() < untilMs)
     removed = await events.forget(nowMs() - eventRetentionMs, eventsForgottenAtOnce);
   return forgotten;
+}
+
+// The events of AI companies, from the receipts of one batch: what was answered, and nothing that was not.
+
+/** An event as it is stored: the cursor is its place in the store. */
+type Body = Omit<StoredBody, "cursor">;
+
+function eventsOf(receipts: readonly ReceiptRow[]): readonly CompanyEvent[] {
+  return receipts.map((row) => {
+    const { company, collection, ...event } = openReceiptEvent(row.event);
+    const body: Body = {
+      event_id: `event_${row.retrieval_id.slice("ret_".length)}`,
+      at: formatTimestamp(row.served_at_ms),
+      retrieval_id: row.retrieval_id,
+      key_id: row.key_id,
+      billable: row.billable,
+      region: row.region,
+      collection: collection as Body["collection"],
+      ...event,
+    };
+    return { company, retrieval_id: row.retrieval_id, body: JSON.stringify(body) };
+  });
+}
+
+// The billable answers of a company, as far as their batches are closed: what is closed is complete, and nothing that was
+// served earlier is handed out later (storage/receipt-store.ts, T3).
+
+interface BillableQuestion {
+  readonly region: string;
+  readonly company: string;
+  readonly after: string;
+  readonly limit: number;
+}
+
+async function readBillable(
+  receipts: Pick<ReceiptStore, "openBatches" | "listReceipts">,
+  { region, company, after, limit }: BillableQuestion,
+  nowMs: number,
+): Promise<BillablePage> {
+  const settled_ms = await settledBefore(receipts, region, nowMs);
+  const settledAt = positionAt(settled_ms);
+  if (after >= settledAt) return { answers: [], up_to: after, more: false, settled_ms };
+  const wanted = { region, company, keyId: null, fromMs: instantOf(after), toMs: settled_ms, after, limit };
+  const { receipts: rows, next } = await receipts.listReceipts(wanted);
+  return {
+    answers: rows.flatMap((row) => (row.billable ? answerOf(row) : [])),
+    up_to: next ?? settledAt,
+    more: next !== null,
+    settled_ms,
+  };
+}
+
+/** The instant before which everything that this region served is in a closed batch. */
+async function settledBefore(
+  receipts: Pick<ReceiptStore, "openBatches">,
+  region: string,
+  nowMs: number,
+): Promise<number> {
+  const minute = minuteName(nowMs - closedAfterMs);
+  const [open] = await receipts.openBatches(region, minute, 1);
+  return minuteStart(open ?? minute);
+}
+
+/** The instant in a position. */
+function instantOf(position: string): number {
+  return Number.parseInt(position.slice("ret_".length, "ret_".length + 12), 16);
+}
+
+/** A pool of ads is never billable. */
+function answerOf(row: ReceiptRow): readonly BillableAnswer[] {
+  const { kind, collection } = receiptFacts(row);
+  if (kind === "ad_pool") return [];
+  const answer = {
+    ...{ kind, collection },
+    retrieval_id: row.retrieval_id,
+    key_id: row.key_id,
+    nonce: row.nonce,
+    served_at_ms: row.served_at_ms,
+    incarnation: row.batch.slice(row.batch.indexOf("-") + 1),
+  };
+  return [answer];
+}
+
+/** The UTC minute of an instant as `YYYYMMDDHHMM`, with which a batch's name starts. */
+export function minuteName(ms: number): string {
+  return receiptMinute(formatTimestamp(ms));
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { part } from "../../protocol/rubbish.fixture.ts";
 import { driveActor } from "../actor.fixture.ts";
+import { minuteName } from "./activities.ts";
 import { regionActor } from "./definition.ts";
-import { minuteName } from "./minute-name.ts";
 
 const apply = (id: string) => ({ type: "rows.apply", work_id: id, changes: [] }) as const;
 const applied = (id: string) => ({ type: "rows.applied", work_id: id, stale: 1, rows: 3 }) as const;

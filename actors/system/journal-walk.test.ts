@@ -1,7 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { rowTable } from "../../storage/actor-store.ts";
-import { activationsKept } from "./journal.ts";
-import { readActivations, type WalkedEvent, type WalkOptions, walkJournal } from "./journal-walk.ts";
+import {
+  activationsKept,
+  readActivations,
+  type WalkedEvent,
+  type WalkOptions,
+  walkJournal,
+} from "./journal.ts";
 import { MachineDriver } from "./machine-driver.ts";
 import { ask, counter, counterActor, newWorld, type World } from "./world.fixture.ts";
 

@@ -6,15 +6,18 @@
 // the actor is lost like any other, and what was asked goes to an activation that claims it.
 
 import { backOffMs } from "../../std/back-off.ts";
-import type {
-  ActorCommit,
-  CommitOutcome,
-  Activation as StoredActivation,
+import {
+  type ActorCommit,
+  type CommitOutcome,
+  type PartitionRow,
+  type RowSelection,
+  type Activation as StoredActivation,
+  StoreError,
 } from "../../storage/actor-store.ts";
-import { type PartitionRow, type RowSelection, StoreError } from "../../storage/actor-store.ts";
 import type { ActorRef } from "../messages/refs.ts";
 import { Activation, refuse, TurnFailure } from "./activation.ts";
 import type { ActorState } from "./actor-state.ts";
+import type { Effect } from "./definition.ts";
 import type { Envelope } from "./envelope.ts";
 import type { ActorHost } from "./host.ts";
 import {
@@ -27,8 +30,7 @@ import {
   rebuildState,
 } from "./journal.ts";
 import type { MachineDriver } from "./machine-driver.ts";
-import { stillWaiting, type Turn } from "./turn.ts";
-import { mergeSelections, TurnRows } from "./turn-rows.ts";
+import { mergeSelections, stillWaiting, type Turn, TurnRows } from "./turn.ts";
 
 /** How often an envelope is passed to another activation after its own lost the actor. */
 const triesMax = 2;
@@ -395,4 +397,72 @@ export class JournaledActivation extends Activation {
 
 function describe(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+// An actor without a journal: a turn is true as soon as it is decided, and everything ends with the activation.
+// Its messages are sent once, and its activities are repeated only while it lives; a caller that needs more retries.
+
+export class MemoryActivation extends Activation {
+  #begun = false;
+
+  open(): void {
+    this.phase = "idle";
+    try {
+      this.state = initialState(this.driver, this.ref.id);
+      // A revived actor may receive nothing for long; the timers of its initial state must run nevertheless.
+      this.host.schedule(this);
+    } catch (error) {
+      this.crash(new TurnFailure(null, error), null);
+    }
+  }
+
+  protected get batchMax(): number {
+    return this.host.limits.commandsPerFlushMax;
+  }
+
+  protected override get wantsCommit(): boolean {
+    return !this.#begun;
+  }
+
+  protected override get keepsTimers(): boolean {
+    return false;
+  }
+
+  protected take(_batch: readonly Envelope[]): void {
+    const { state } = this;
+    if (state === null) return;
+    let turn: Turn | null = null;
+    let replies: unknown[];
+    this.phase = "working";
+    try {
+      turn = this.newTurn(state, this.host.clock.now());
+      if (!this.#begun) turn.begin();
+      replies = this.decide(turn, null);
+    } catch (error) {
+      this.crash(error instanceof TurnFailure ? error : new TurnFailure(null, error), turn);
+      return;
+    }
+    this.#begun = true;
+    this.#become(state, turn);
+    this.settle(replies, turn);
+  }
+
+  protected acknowledged(): void {
+    this.outbox?.takeAcknowledged();
+  }
+
+  #become(state: ActorState, turn: Turn): void {
+    this.apply(state, turn);
+    if (turn.effects.length === 0) return;
+    const work: OutboxItem[] = [];
+    for (const item of numberEffects(state.head, turn)) {
+      const effect: Effect = item.effect;
+      if (effect.kind === "tell") this.host.tell(effect.to, effect.message, item.traceparent);
+      else work.push(item);
+    }
+    state.head += 1;
+    if (work.length === 0) return;
+    this.outbox ??= this.newOutbox();
+    this.outbox.add(work);
+  }
 }

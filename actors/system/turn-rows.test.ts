@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
-import { mergeSelections, TurnRows } from "./turn-rows.ts";
+import { mergeSelections, TurnRows } from "./turn.ts";
 
 const nowMs = 1_000;
 

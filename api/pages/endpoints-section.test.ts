@@ -3,7 +3,7 @@ import { renderToString } from "preact-render-to-string";
 import { expect, it } from "vitest";
 import type { DomainFacts, DomainStatus } from "../../actors/messages/domains.ts";
 import { english } from "../../web/texts/catalogue.ts";
-import { endpointsSection } from "./endpoints-section.ts";
+import { endpointsSection } from "./public-pages.ts";
 
 const facts = (domain: string, status: DomainStatus, confirmed_at: string | null): DomainFacts => ({
   ...{ domain, status, since: "2026-01-02T00:00:00.000Z", confirmed_at },

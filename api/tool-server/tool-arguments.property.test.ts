@@ -5,9 +5,9 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseBase64 } from "../../protocol/bytes.ts";
-import type { JsonValue } from "../../protocol/canonical-json.ts";
+import type { JsonValue } from "../../protocol/json/canonical-json.ts";
 import { firstFault, type Shape } from "../../protocol/shape.ts";
-import { isObject } from "../../std/is-object.ts";
+import { isObject } from "../../std/json-pointer.ts";
 import {
   certificateArguments,
   keysArguments,
@@ -17,7 +17,7 @@ import {
   specArguments,
   verifyArguments,
   vocabularyArguments,
-} from "./tool-arguments.ts";
+} from "./public-tools.ts";
 
 const uuid = "00000000-0000-4000-8000-000000000001";
 const hash = `sha256:${"0".repeat(64)}`;

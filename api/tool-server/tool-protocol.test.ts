@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../protocol/canonical-json.ts";
-import { exactMember } from "../../protocol/exact-member.ts";
+import type { JsonObject } from "../../protocol/json/canonical-json.ts";
+import { exactMember } from "../../protocol/json/strict-json.ts";
 import { rubbish } from "../../protocol/rubbish.fixture.ts";
 import { answerJson } from "../../service/answer.ts";
-import type { Verify } from "../../service/verify.ts";
+import type { Verify } from "../../service/verification/verify.ts";
 import { StoreError } from "../../storage/actor-store.ts";
 import { type PublicToolDeps, publicTools } from "./public-tools.ts";
 import { createToolProtocol, type ReceivedMessage, type ToolProtocol } from "./tool-protocol.ts";

@@ -7,8 +7,7 @@
 
 import { hash, randomUUID } from "node:crypto";
 import { problem } from "../../protocol/problem.ts";
-import { type Refused, refused } from "../../service/answer.ts";
-import { rateLimited } from "../../service/rate-limited.ts";
+import { type Refused, rateLimited, refused } from "../../service/answer.ts";
 import { addressBlock } from "../../std/ip-address.ts";
 
 export interface ToolSessionLimits {

@@ -4,12 +4,12 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { toBase64, utf8 } from "../../protocol/bytes.ts";
-import type { JsonObject } from "../../protocol/canonical-json.ts";
-import { exactMember } from "../../protocol/exact-member.ts";
+import type { JsonObject } from "../../protocol/json/canonical-json.ts";
+import { exactMember } from "../../protocol/json/strict-json.ts";
 import { refusedPlaces } from "../../protocol/tool-schema.fixture.ts";
 import { contractFetch } from "../contract.fixture.ts";
+import { assertReadable, nobody, openVerifiable, type Verifiable } from "../routes/verification.fixture.ts";
 import { openSurfaces, type ReceivedAnswer, send } from "../surfaces.fixture.ts";
-import { assertReadable, nobody, openVerifiable, type Verifiable } from "../verification.fixture.ts";
 
 let world: Verifiable;
 

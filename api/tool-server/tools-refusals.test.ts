@@ -1,7 +1,7 @@
 // Everything the hosted tool server refuses, as plain requests: each in the protocol's own way, with the problem in it.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createAddressRate } from "../../service/address-rate.ts";
+import { createAddressRate } from "../../service/authentication/request-rate.ts";
 import { rawHead, sendRaw } from "../raw-request.fixture.ts";
 import {
   holdTurns,

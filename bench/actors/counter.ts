@@ -7,7 +7,7 @@ import type { ActorRef } from "../../actors/messages/refs.ts";
 import { defineActor, type TypedKind } from "../../actors/system/definition.ts";
 import type { ActorLimits } from "../../actors/system/limits.ts";
 import { createActorSystem } from "../../actors/system/runtime.ts";
-import { nodeTimers } from "../../node/node-timers.ts";
+import { nodeTimers } from "../../node/keeping/node-timers.ts";
 import type { ActorStore } from "../../storage/actor-store.ts";
 
 export interface Added {

@@ -1,8 +1,7 @@
 // Searches and fetches of a node in a region, against a bare server that sends the same requests to the same engines.
 
-import { hitsFilterPath } from "../../storage/elasticsearch/hits.ts";
-import { IndexNames } from "../../storage/elasticsearch/names.ts";
-import { searchBody } from "../../storage/elasticsearch/query.ts";
+import { IndexNames } from "../../storage/elasticsearch/layout.ts";
+import { hitsFilterPath, searchBody } from "../../storage/elasticsearch/query.ts";
 import { fetchPlan, planQueries, rowsWanted } from "../catalogue.ts";
 import { compareBy, count, figure, type Measured, type Rounds, sidesText, takeRounds } from "../figures.ts";
 import type { EngineFloorPlan } from "../floor/engines.ts";

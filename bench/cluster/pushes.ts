@@ -1,7 +1,7 @@
 // A push of the largest batch, and a bulk file, until both regions find all of their records, against writing what ours stored to
 // the engines again.
 
-import { IndexNames, rowsAlias } from "../../storage/elasticsearch/names.ts";
+import { IndexNames, rowsAlias } from "../../storage/elasticsearch/layout.ts";
 import { compareBy, count, figure, type Measured, sidesText, takeRounds } from "../figures.ts";
 import { newPublisher, type Publisher } from "../parties.ts";
 import {

@@ -3,10 +3,10 @@
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { newAdvertiser } from "../../node/ads.fixture.ts";
-import { startNode } from "../../node/start.ts";
+import { startNode } from "../../node/composition/start.ts";
 import { openSqliteActorStore } from "../../storage/sqlite/actor-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
+import { newAdvertiser } from "../../stories/ads/ads.fixture.ts";
 import { add, counterSystem, durableRef } from "../actors/counter.ts";
 import { benchEntry, openSequencer } from "../log/sequencer.ts";
 import { adopt, running } from "../serve.ts";

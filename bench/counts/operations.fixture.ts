@@ -1,7 +1,7 @@
 // The operations, each done many times by itself on a counted node (counted-node.fixture.ts): over HTTP from this process, so that the
 // caller's own work is not counted, or by the node's process alone.
 
-import { product } from "../../node/publishing.fixture.ts";
+import { product } from "../../stories/publishing/publishing.fixture.ts";
 import { fetchPlan } from "../catalogue.ts";
 import { Child } from "../child.ts";
 import { Pool } from "../load.ts";

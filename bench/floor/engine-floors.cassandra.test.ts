@@ -8,7 +8,7 @@ import { migrations } from "../../storage/cassandra/migrations.ts";
 import { openCassandraRecordStore } from "../../storage/cassandra/record-store.ts";
 import type { CassandraSession, CqlRow } from "../../storage/cassandra/session.ts";
 import { elasticUrl, hasElastic, openFresh } from "../../storage/elasticsearch/elastic.fixture.ts";
-import { IndexNames, rowsAlias } from "../../storage/elasticsearch/names.ts";
+import { IndexNames, rowsAlias } from "../../storage/elasticsearch/layout.ts";
 import { fresh, head, seal, version } from "../../storage/record-store.fixture.ts";
 import { recordIdFor } from "../../storage/row-index.fixture.ts";
 import type { CallLoad } from "../actors/program.ts";

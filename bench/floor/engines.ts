@@ -13,14 +13,13 @@ import { utf8 } from "../../protocol/bytes.ts";
 import { Semaphore } from "../../std/semaphore.ts";
 import type { ActorCommit, ActorRef } from "../../storage/actor-store.ts";
 import { neverWakes } from "../../storage/cassandra/actor-rows.ts";
-import { catalogueWrites } from "../../storage/cassandra/catalogue.ts";
-import { headText } from "../../storage/cassandra/heads.ts";
+import { stampOfChange } from "../../storage/cassandra/columns.ts";
+import { catalogueWrites, headText } from "../../storage/cassandra/record-store.ts";
 import {
   type CassandraSession,
   openCassandraSession,
   type Statement,
 } from "../../storage/cassandra/session.ts";
-import { stampOfChange } from "../../storage/cassandra/write-timestamps.ts";
 import { type BulkRequest, bulkRequests } from "../../storage/elasticsearch/bulk.ts";
 import { Engine } from "../../storage/elasticsearch/engine.ts";
 import type { Stored } from "../serve.ts";

@@ -4,8 +4,8 @@
 
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { collections } from "../../collections/collections.ts";
-import { indexDocument } from "../../collections/index-document.ts";
-import type { JsonObject, JsonValue } from "../../protocol/canonical-json.ts";
+import { indexDocument } from "../../collections/row-change.ts";
+import type { JsonObject, JsonValue } from "../../protocol/json/canonical-json.ts";
 import type { RowQuery } from "../../storage/row-index.ts";
 import { SqliteRowIndex } from "../../storage/sqlite/row-index.ts";
 import { rowQueryOf } from "../catalogue.ts";

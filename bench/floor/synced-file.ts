@@ -5,7 +5,7 @@
 import type { FileHandle } from "node:fs/promises";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { type Checkpointer, createCheckpointer } from "../../storage/sqlite/checkpointer.ts";
-import { createLogFlush, type LogFlush } from "../../storage/sqlite/log-flush.ts";
+import { createLogFlush, type LogFlush } from "../../storage/sqlite/log-durability.ts";
 
 /** SQLite itself does not flush the log, because the file does. */
 const pragmas = "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000;";

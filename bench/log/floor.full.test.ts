@@ -5,7 +5,7 @@ import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import { parseBundle, parseEntry } from "../../protocol/log/entries.ts";
+import { parseBundle, parseEntry } from "../../protocol/log/leaves.ts";
 import { buildGoPrograms } from "../../tools/go-programs.ts";
 import { benchEntry } from "./sequencer.ts";
 

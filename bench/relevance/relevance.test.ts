@@ -4,9 +4,18 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { MemoryRowIndex } from "../../storage/memory/row-index.ts";
 import { SqliteRowIndex } from "../../storage/sqlite/row-index.ts";
-import { type JudgedAnswer, judgeIndex, meanOf, meansBy, ndcg, ndcgGoal } from "./judge-index.ts";
-import { gradeOf, type JudgedQuery, judgedQueries } from "./judged-queries.ts";
-import { sampleRecords } from "./sample-records.ts";
+import {
+  gradeOf,
+  type JudgedAnswer,
+  type JudgedQuery,
+  judgedQueries,
+  judgeIndex,
+  meanOf,
+  meansBy,
+  ndcg,
+  ndcgGoal,
+  sampleRecords,
+} from "./judge-index.ts";
 
 describe("the judged queries", () => {
   it("are at least a hundred, all different, in every language of the samples and over every collection", () => {

@@ -3,7 +3,7 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import { nonceRef } from "../../actors/messages/refs.ts";
-import { placeOn } from "../../cluster/rendezvous.ts";
+import { placeOn } from "../../cluster/placement.ts";
 import type { CallLoad } from "../actors/program.ts";
 import { fetchPlan, productId } from "../catalogue.ts";
 import { measureAnswers } from "../cluster/answers.ts";

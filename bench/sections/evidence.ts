@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { toBase64 } from "../../protocol/bytes.ts";
-import { verifySignature } from "../../protocol/signatures.ts";
+import { verifySignature } from "../../protocol/keys/signatures.ts";
 import { findBrowser, runInBrowser } from "../../tools/browser.ts";
 import { root } from "../../tools/process.ts";
 import type { VectorFile } from "../../tools/vectors/case.ts";
@@ -55,7 +55,7 @@ export async function measureEvidence(world: World): Promise<readonly Measured[]
   if (!verifyEvidence({ anchors, verify: noting }, file).valid) throw new Error("The evidence is refused.");
   const page = {
     ...{ browser, run: measure },
-    modules: ["verifier/verifier.ts", "protocol/signatures.ts", "protocol/bytes.ts"],
+    modules: ["verifier/verifier.ts", "protocol/keys/signatures.ts", "protocol/bytes.ts"],
     files: {
       "/anchors": JSON.stringify(anchors),
       "/signatures": JSON.stringify(signatures),

@@ -3,24 +3,25 @@
 
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { readTilesOf } from "../../actors/log-sequencer/stored-tree.ts";
+import { readTilesOf } from "../../actors/log-sequencer/activities.ts";
 import { nativeCrypto } from "../../crypto/native.ts";
-import { formatHash, parseHash } from "../../protocol/hash.ts";
-import { entryBytes, entryHash, formatBundle } from "../../protocol/log/entries.ts";
+import { formatHash, parseHash } from "../../protocol/bytes.ts";
+import { entryBytes, entryHash, formatBundle } from "../../protocol/log/leaves.ts";
 import { formatCheckpoint } from "../../protocol/log/note.ts";
-import { inclusionProof, treeRoot } from "../../protocol/log/proofs.ts";
 import {
   entriesPath,
   extendTree,
+  inclusionProof,
   newTiles,
   type ReadTiles,
   tilePath,
   tileWidth,
+  treeRoot,
   widthInTree,
 } from "../../protocol/log/tiles.ts";
 import { leafHash, rootFromPath } from "../../protocol/merkle.ts";
 import { bodyText } from "../../service/answer.ts";
-import { createLogReads } from "../../service/log-reads.ts";
+import { createLogReads } from "../../service/log/log-reads.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import { openSqliteLogStore } from "../../storage/sqlite/log-store.ts";
 import { openSqliteReceiptStore } from "../../storage/sqlite/receipt-store.ts";

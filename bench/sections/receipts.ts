@@ -3,11 +3,10 @@
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { minuteName } from "../../actors/region/minute-name.ts";
-import { receiptEventText } from "../../protocol/receipt-event.ts";
-import type { Caller } from "../../service/caller.ts";
-import { readOwnReceipts } from "../../service/own-receipts.ts";
-import { readUsage } from "../../service/usage.ts";
+import { minuteName } from "../../actors/region/activities.ts";
+import { receiptEventText } from "../../protocol/receipt.ts";
+import type { Caller } from "../../service/answer.ts";
+import { readOwnReceipts, readUsage } from "../../service/retrieval/own-receipts.ts";
 import { positionAt, type ReceiptRow } from "../../storage/receipt-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import { openSqliteReceiptStore } from "../../storage/sqlite/receipt-store.ts";

@@ -5,7 +5,7 @@ import { randomBytes } from "node:crypto";
 import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import sharp from "sharp";
-import { canonicalBytes, type JsonObject } from "../../protocol/canonical-json.ts";
+import { canonicalBytes, type JsonObject } from "../../protocol/json/canonical-json.ts";
 import { publishBytesMax } from "../../protocol/limits.ts";
 import { productBytes, type QueryBody, searchPlan } from "../catalogue.ts";
 import { Connection } from "../load.ts";

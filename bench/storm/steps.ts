@@ -1,7 +1,7 @@
 // In the process of a running node: the longest step of its deciding thread during a turn of the storm. What the node itself tells is of
 // the last minute or two, and so of several turns.
 
-import { type LongestStep, watchLongestStep } from "../../node/telemetry/longest-step.ts";
+import { type LongestStep, watchLongestStep } from "../../node/telemetry/timings.ts";
 
 let watched: LongestStep | null = null;
 

@@ -1,8 +1,13 @@
 // Options that the key ceremonies share, and how they are parsed.
 
 import { resolve } from "node:path";
-import type { Arguments, CommandContext, OptionSpec, OptionSpecs } from "../command.ts";
-import { UsageError } from "../exit-codes.ts";
+import {
+  type Arguments,
+  type CommandContext,
+  type OptionSpec,
+  type OptionSpecs,
+  UsageError,
+} from "../command.ts";
 
 const dayMs = 86_400_000;
 const daysMax = 36_500;

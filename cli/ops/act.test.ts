@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ClusterOps } from "../../ops/cluster.ts";
-import type { NodeState } from "../../ops/node-shapes.ts";
+import type { NodeState } from "../../ops/inspection-shapes.ts";
 import { noInspection, report } from "../../ops/ops.fixture.ts";
 import { rubbish } from "../../protocol/rubbish.fixture.ts";
 import { opsAct } from "./act.ts";

@@ -1,11 +1,17 @@
 // `svc ops act`: acts on one actor or node, after showing it and asking. If it is not as it was shown by then, nothing is done.
 
-import type { Arguments, Command, CommandContext } from "../command.ts";
+import {
+  type Arguments,
+  type Command,
+  type CommandContext,
+  type ExitCode,
+  exitCodes,
+  UsageError,
+} from "../command.ts";
 import { isConfirmed, requiredText } from "../confirmation.ts";
-import { type ExitCode, exitCodes, UsageError } from "../exit-codes.ts";
 import { connectOps, type OpsConnection, opsOptions } from "../ops-connection.ts";
 import { visible } from "../terminal.ts";
-import { actorAddress } from "./actor-name.ts";
+import { actorAddress } from "./show.ts";
 
 type Shown = Readonly<Record<string, unknown>>;
 

@@ -1,14 +1,11 @@
 // What `svc ops` prints of nodes and actors, and its exit codes, by which scripts and monitors know what it found.
 
 import { expect, it } from "vitest";
-import type { ActorRow, AttentionList, NodeAttention } from "../../ops/inspection-shapes.ts";
-import type { NodeState } from "../../ops/node-shapes.ts";
+import type { ActorRow, AttentionList, NodeAttention, NodeState } from "../../ops/inspection-shapes.ts";
 import { noInspection, since } from "../../ops/ops.fixture.ts";
 import type { Command } from "../command.ts";
 import { purges } from "../purges.ts";
-import { opsAudit } from "./audit.ts";
-import { opsPushes, opsRefusals } from "./callers.ts";
-import { opsList, opsNodes, opsSearch } from "./lists.ts";
+import { opsAudit, opsList, opsNodes, opsPushes, opsRefusals, opsSearch } from "./lists.ts";
 import { serveOps } from "./ops-commands.fixture.ts";
 
 const node: NodeState = {

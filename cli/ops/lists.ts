@@ -1,13 +1,21 @@
 // `svc ops nodes`, `svc ops list` and `svc ops search`: what runs where, and what needs a look.
 
 import { jsonOption } from "../business-options.ts";
-import { type Arguments, type Command, type CommandContext, noArguments, onlyArgument } from "../command.ts";
-import { type ExitCode, exitCodes, UsageError } from "../exit-codes.ts";
+import {
+  type Arguments,
+  type Command,
+  type CommandContext,
+  type ExitCode,
+  exitCodes,
+  noArguments,
+  onlyArgument,
+  UsageError,
+} from "../command.ts";
 import { printTable } from "../listing.ts";
 import { connectOps, opsOptions } from "../ops-connection.ts";
 import { type Terminal, visible } from "../terminal.ts";
 
-export type Shown = Readonly<Record<string, unknown>>;
+type Shown = Readonly<Record<string, unknown>>;
 
 export const opsNodes: Command = {
   name: "ops nodes",
@@ -128,7 +136,7 @@ async function runList(args: Arguments, context: CommandContext): Promise<ExitCo
   return exitCodes.done;
 }
 
-export function print(
+function print(
   terminal: Terminal,
   args: Arguments,
   items: readonly Shown[],
@@ -139,7 +147,7 @@ export function print(
   else printTable(terminal, header, items.map(rowOf));
 }
 
-export function noteMissing(terminal: Terminal, answer: Shown): void {
+function noteMissing(terminal: Terminal, answer: Shown): void {
   for (const { incarnation, region, detail } of answer["missing"] as readonly Shown[])
     terminal.note(`The node ${incarnation} of ${region} does not answer: ${visible(String(detail))}`);
 }
@@ -219,3 +227,99 @@ function countRow({ kind, active, known, known_is_exact, states }: Shown): strin
   const all = (states as readonly Shown[]).map(({ state, count }) => `${state} ${count}`).join(", ");
   return [String(kind), String(active), `${known}${known_is_exact === true ? "" : " or more"}`, all];
 }
+
+// `svc ops audit`: what operators did or were refused on all nodes, newest first.
+
+const limitDefault = 50;
+const auditLimitMax = 100_000;
+
+export const opsAudit: Command = {
+  name: "ops audit",
+  usage: "",
+  summary: "list what operators did or were refused, newest first (for operators)",
+  details: ["  What log rotation moved away, and a log on standard output, is read where it is kept."],
+  options: {
+    before: { type: "string", value: "TIME", help: "only entries before this moment" },
+    limit: { type: "string", short: "n", value: "N", help: `how many, about (default ${limitDefault})` },
+    json: jsonOption,
+    ...opsOptions,
+  },
+  run: async (args, context) => {
+    noArguments(args, opsAudit);
+    const { terminal } = context;
+    const limit = args.integer("limit", { min: 1, max: auditLimitMax, fallback: limitDefault });
+    const ops = await connectOps(args, context);
+    const entries: Shown[] = [];
+    let page: Shown;
+    let before = args.text("before");
+    do {
+      const query = before === null ? "" : `?${new URLSearchParams({ before })}`;
+      page = await ops.get(`/ops/audit${query}`, "entries", "missing");
+      entries.push(...(page["entries"] as readonly Shown[]));
+      before = page["next_before"] as string | null;
+    } while (before !== null && entries.length < limit);
+    print(terminal, args, entries, ["AT", "EVENT", "BY", "ACT", "REASON", "NODE"], (each) => {
+      const detail = each["detail"] as Shown;
+      const texts = [each["at"], each["event"], detail["by"], detail["act"], detail["reason"], each["node"]];
+      return texts.map((text) => visible(String(text ?? "–")));
+    });
+    noteMissing(terminal, page);
+    for (const node of page["unreadable"] as readonly string[])
+      terminal.note(`The audit log of ${node} goes to standard output.`);
+    if (before !== null) terminal.note(`Older entries: --before ${before}`);
+    if (entries.length === 0) terminal.note("The audit logs have no such entry.");
+    return exitCodes.done;
+  },
+};
+
+// `svc ops pushes` and `svc ops refusals`: which keys have how many pushes under way, and what was refused to which key and address.
+
+export const opsPushes: Command = {
+  name: "ops pushes",
+  usage: "",
+  summary: "list the keys with the most pushes under way on all nodes (for operators)",
+  options: { json: jsonOption, ...opsOptions },
+  run: async (args, context) => {
+    noArguments(args, opsPushes);
+    const { terminal } = context;
+    const counts = await (await connectOps(args, context)).get("/ops/counts", "pushes_under_way", "missing");
+    const keys = counts["pushes_under_way"] as readonly Shown[];
+    print(terminal, args, keys, ["PUSHES", "RECORDS", "BUSINESS", "KEY"], (each) =>
+      ["pushes", "records", "business_uuid", "key_id"].map((name) => visible(String(each[name]))),
+    );
+    noteMissing(terminal, counts);
+    if (keys.length === 0) terminal.note("No push is under way.");
+    return exitCodes.done;
+  },
+};
+
+export const opsRefusals: Command = {
+  name: "ops refusals",
+  usage: "",
+  summary: "list the requests that were refused within a day, by key and address (for operators)",
+  details: ["  Nothing proves that the sender of a request has the key that it names."],
+  options: {
+    surface: { type: "string", value: "SURFACE", help: "only those of this surface, such as business" },
+    code: { type: "string", value: "CODE", help: "only those with this code, such as key_unknown" },
+    key: { type: "string", value: "KEY_ID", help: "only those that named this key" },
+    json: jsonOption,
+    ...opsOptions,
+  },
+  run: async (args, context) => {
+    noArguments(args, opsRefusals);
+    const { terminal } = context;
+    const wanted = { surface: args.text("surface"), code: args.text("code"), key_id: args.text("key") };
+    const given = Object.entries(wanted).filter((each): each is [string, string] => each[1] !== null);
+    const ops = await connectOps(args, context);
+    const answer = await ops.get(`/ops/refusals?${new URLSearchParams(given)}`, "requests", "missing");
+    const requests = answer["requests"] as readonly Shown[];
+    print(terminal, args, requests, ["COUNT", "CODE", "SURFACE", "KEY", "FROM", "LAST"], (each) =>
+      ["count", "code", "surface", "key_id", "from", "last_at"].map((name) =>
+        visible(String(each[name] ?? "–")),
+      ),
+    );
+    noteMissing(terminal, answer);
+    if (requests.length === 0) terminal.note("No such request was refused.");
+    return exitCodes.done;
+  },
+};

@@ -1,12 +1,21 @@
 // `svc ops show` and `svc ops watch`: one actor as it is now, and as it goes on.
 
+import { resolve } from "node:path";
 import { jsonOption } from "../business-options.ts";
-import { type Arguments, type Command, type CommandContext, onlyArgument } from "../command.ts";
-import { type ExitCode, exitCodes, UsageError } from "../exit-codes.ts";
+import {
+  type Arguments,
+  type Command,
+  type CommandContext,
+  type ExitCode,
+  exitCodes,
+  onlyArgument,
+  UsageError,
+} from "../command.ts";
+import { requiredText } from "../confirmation.ts";
+import { writePrivate } from "../keygen.ts";
 import { printTable } from "../listing.ts";
 import { connectOps, type LiveEvent, opsOptions } from "../ops-connection.ts";
 import { type Terminal, visible } from "../terminal.ts";
-import { actorAddress } from "./actor-name.ts";
 
 type Shown = Readonly<Record<string, unknown>>;
 
@@ -150,4 +159,45 @@ function printJournal(terminal: Terminal, journal: Shown): void {
 
 function pathsOf(paths: unknown): string {
   return paths === null ? "?" : (paths as readonly string[]).join(" ");
+}
+
+// `svc ops export`: the journals of a business, its keys and its pushes as a file from which the simulator starts.
+
+export const opsExport: Command = {
+  name: "ops export",
+  usage: "KIND/ID",
+  summary: "write the journals of a business, or of the business of a key or push, to a file (for operators)",
+  details: [
+    "  The file starts a simulation: npm run sim -- --journal FILE --seed 1",
+    "  It holds no private key, but what the business published: only its owner can read it, and it needs the right to act.",
+    "  The actors are neither woken nor changed. The audit log records that it was taken, and who took it.",
+  ],
+  options: {
+    by: { type: "string", value: "WHO", help: "who signs in to take it; kept in the audit log" },
+    out: { type: "string", value: "FILE", help: "the file; an existing one is not overwritten" },
+    ...opsOptions,
+  },
+  run: runExport,
+};
+
+async function runExport(args: Arguments, context: CommandContext): Promise<ExitCode> {
+  const address = `/ops/actors/${actorAddress(onlyArgument(args, opsExport))}/export`;
+  const out = resolve(context.cwd, requiredText(args, "out", opsExport));
+  const ops = await connectOps(args, context, requiredText(args, "by", opsExport));
+  await writePrivate(out, await ops.text(address));
+  context.terminal.print(out);
+  return exitCodes.done;
+}
+
+// An actor as it is named in the terminal, and its address.
+
+/** `kind/id`; ids may contain further slashes. Throws {@link UsageError}. */
+export function actorAddress(text: string): string {
+  const slash = text.indexOf("/");
+  const [kind, id] = [text.slice(0, Math.max(0, slash)), text.slice(slash + 1)];
+  if (kind === "" || id === "")
+    throw new UsageError(
+      `${JSON.stringify(text)} is not the name of an actor; use one such as push/UUID.PUSH_ID.`,
+    );
+  return `${encodeURIComponent(kind)}/${encodeURIComponent(id)}`;
 }

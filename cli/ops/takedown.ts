@@ -1,9 +1,16 @@
 // `svc ops takedown`: what is out of serving by an act of operators, and that act and its undoing.
 
 import { jsonOption } from "../business-options.ts";
-import { type Arguments, type Command, type CommandContext, onlyArgument } from "../command.ts";
+import {
+  type Arguments,
+  type Command,
+  type CommandContext,
+  type ExitCode,
+  exitCodes,
+  onlyArgument,
+  UsageError,
+} from "../command.ts";
 import { isConfirmed, requiredText } from "../confirmation.ts";
-import { type ExitCode, exitCodes, UsageError } from "../exit-codes.ts";
 import { connectOps, opsOptions } from "../ops-connection.ts";
 import { formatTable, visible } from "../terminal.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { JsonValue } from "../../protocol/canonical-json.ts";
+import type { JsonValue } from "../../protocol/json/canonical-json.ts";
 import { itemsOf, recordOf } from "./feed.fixture.ts";
 import { type FeedMapping, feedMappingSchema, parseFeedMapping } from "./feed-mapping.ts";
 

@@ -1,8 +1,7 @@
 // The mapping file (format 1, docs/schemas/feed-mapping-1.json): how the columns of a table, or the attributes of a merchant
 // feed, become the members of a product.
 
-import type { JsonObject, JsonValue } from "../../protocol/canonical-json.ts";
-import { nearestName } from "../../protocol/nearest.ts";
+import type { JsonObject, JsonValue } from "../../protocol/json/canonical-json.ts";
 import { products } from "../../protocol/records/products.ts";
 import { countries } from "../../protocol/records/vocabularies/countries.ts";
 import { currencies } from "../../protocol/records/vocabularies/currencies.ts";
@@ -18,6 +17,7 @@ import {
   flag,
   list,
   literal,
+  nearestName,
   nullable,
   type Of,
   object,

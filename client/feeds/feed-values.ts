@@ -1,7 +1,6 @@
 // Values of a feed that are not texts, whichever format it has: what a cell or an attribute means, or why it cannot be used.
 
-import { gtinForm } from "../../protocol/records/fields.ts";
-import { httpsUrlForm } from "../../protocol/records/https-url.ts";
+import { gtinForm, httpsUrlForm } from "../../protocol/records/fields.ts";
 import { leftOver } from "./published-text.ts";
 
 export type ReadValue =

@@ -1,8 +1,8 @@
 // Products as web pages describe them: JSON-LD with the types of schema.org (Product, Offer), alone, in a graph or in a list of
 // items. Each becomes an item of a merchant feed, whose attributes mean the same.
 
-import type { JsonObject, JsonValue } from "../../protocol/canonical-json.ts";
-import { isObject } from "../../std/is-object.ts";
+import type { JsonObject, JsonValue } from "../../protocol/json/canonical-json.ts";
+import { isObject } from "../../std/json-pointer.ts";
 import { type MerchantItem, MerchantItemBuilder } from "./merchant-item.ts";
 
 type Node = Readonly<Record<string, JsonValue>>;

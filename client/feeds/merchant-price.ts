@@ -1,6 +1,6 @@
 // Prices of a merchant feed: `19.99 USD`, and a sale price that may hold for a time only.
 
-import { millionthsOf } from "../../protocol/money.ts";
+import { millionthsOf } from "../../protocol/price-list.ts";
 import { currencies } from "../../protocol/records/vocabularies/currencies.ts";
 import { readAmount } from "./feed-values.ts";
 

@@ -2,12 +2,12 @@
 // is noted: attributes that products do not have, values that are not usable, texts that were shortened. A value that is not
 // usable never becomes a default, and of two values for one attribute none is taken.
 
-import type { JsonValue } from "../../protocol/canonical-json.ts";
+import type { JsonValue } from "../../protocol/json/canonical-json.ts";
 import { usualCode } from "../../protocol/records/vocabularies/code-list.ts";
 import { countries as knownCountries } from "../../protocol/records/vocabularies/countries.ts";
 import { taxonomyList, verticalOf } from "../../protocol/records/vocabularies/taxonomy.ts";
 import { productFaults } from "../product-check.ts";
-import { recordBytes } from "../record-bytes.ts";
+import { recordBytes } from "../record-set.ts";
 import { FeedError, type FeedItem, type FeedNote, forNothing, markupRemoved, note } from "./feed-item.ts";
 import type { FeedMapping } from "./feed-mapping.ts";
 import { readCell, readGtin, readLink } from "./feed-values.ts";

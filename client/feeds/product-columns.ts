@@ -3,8 +3,8 @@
 // columns `price_<CC>` and `price_currency_<CC>`, named as in search rows. An empty cell means the member is absent. What a cell
 // says but cannot be used is a fault of its row: it never becomes a default, and nothing is silently taken in its place.
 
-import { nearestName } from "../../protocol/nearest.ts";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
+import { nearestName } from "../../protocol/shape.ts";
 import { type FeedMapping, mappedMembers } from "./feed-mapping.ts";
 import { isMerchantHeader } from "./merchant-item.ts";
 import { inBraces, membersOf, RowReader, type RowRecord, type Use } from "./product-row.ts";

@@ -1,10 +1,9 @@
 // One row of a table of products while it is read. What a cell says but cannot be used is a note, and is never replaced by a
 // default.
 
-import type { JsonValue } from "../../protocol/canonical-json.ts";
-import { millionthsOf } from "../../protocol/money.ts";
-import type { Field } from "../../protocol/records/fields.ts";
-import { httpsUrlForm } from "../../protocol/records/https-url.ts";
+import type { JsonValue } from "../../protocol/json/canonical-json.ts";
+import { millionthsOf } from "../../protocol/price-list.ts";
+import { type Field, httpsUrlForm } from "../../protocol/records/fields.ts";
 import { products } from "../../protocol/records/products.ts";
 import { taxonomyList } from "../../protocol/records/vocabularies/taxonomy.ts";
 import { type FeedNote, forNothing, markupRemoved, note } from "./feed-item.ts";

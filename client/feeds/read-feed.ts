@@ -1,9 +1,9 @@
 // Reads a file of products in any of the formats, as it arrives, into the exact bytes to seal.
 
 import { ok, type Result, refuse } from "../../protocol/result.ts";
-import { isObject } from "../../std/is-object.ts";
+import { isObject } from "../../std/json-pointer.ts";
 import { base64Length, recordCharactersMax } from "../batch.ts";
-import { type JsonValue, ownIdOf, parseJsonText, recordBytes } from "../record-bytes.ts";
+import { type JsonValue, ownIdOf, parseJsonText, recordBytes } from "../record-set.ts";
 import type { CsvRow } from "./csv.ts";
 import { FeedError, type FeedItem, type FeedNote, markupKept, note } from "./feed-item.ts";
 import { emptyMapping, type FeedMapping, mappedMembers, mapsColumns } from "./feed-mapping.ts";

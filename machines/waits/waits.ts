@@ -2,19 +2,377 @@
 // test checks against the machines.
 
 import type { ActorProtocols, KindOf } from "../../actors/messages/kinds.ts";
+import type { AdCampaignContext } from "../ad-campaign.ts";
+import type { AdPoolContext } from "../ad-pool.ts";
+import type { BulkUploadContext } from "../bulk-upload.ts";
+import type { BusinessContext } from "../business.ts";
 import { leavesOf } from "../chart.ts";
-import { adCampaignWaits, bulkUploadWaits, businessWaits } from "./business-waits.ts";
-import {
-  adPoolWaits,
-  adSessionWaits,
-  integrationKeyWaits,
-  keyLimitsWaits,
-  ledgerWaits,
-  regionWaits,
-} from "./company-waits.ts";
-import { logWaits } from "./log-waits.ts";
-import { pushWaits } from "./push-waits.ts";
-import { atTime, counted, type Wait, type Waits, type WaitView, wait } from "./wait.ts";
+import type { IntegrationKeyContext } from "../integration-key.ts";
+import type { KeyLimitsContext } from "../key-limits.ts";
+import type { LedgerContext } from "../ledger.ts";
+import type { LogSequencerContext } from "../log-sequencer.ts";
+import { chunkCount, type PushContext } from "../push.ts";
+import type { RegionContext } from "../region.ts";
+
+// Why an actor waits, in words: what the explanations of the kinds are made of. They are pure functions of what operators see.
+
+/** What an explanation looks at. The time is not part of it: an explanation is kept until the actor changes. */
+interface WaitView<C = unknown> {
+  readonly id: string;
+  /** The machine's context. */
+  readonly context: C;
+  readonly timers: readonly { readonly id: string; readonly dueMs: number; readonly event: string }[];
+}
+
+/** What makes an actor worth a look before others. */
+export type AttentionReason =
+  | "quarantined"
+  | "backing_off"
+  | "unreadable"
+  | "stalled"
+  | "held"
+  | "outbox_failing"
+  | "index_lag"
+  | "log_held"
+  | "unwitnessed";
+
+/**
+ * What happens by itself at a moment: the work goes on, what failed is tried again, it fails, its time is over, or it counts as
+ * stalled from then on, which changes nothing but who looks at it.
+ */
+export type Next = "goes_on" | "tries_again" | "fails" | "ends" | "stalls";
+
+interface Wait {
+  /** Stable: what it waits for, as a code. `nothing` where it has come to rest for good, and `calls` where it only answers. */
+  readonly code: string;
+  /** One or two sentences for a person. */
+  readonly words: string;
+  /** What happens next by itself, and when in Unix milliseconds; null where nothing does. */
+  readonly next: { readonly what: Next; readonly atMs: number } | null;
+  readonly attention: { readonly reason: AttentionReason; readonly sinceMs: number | null } | null;
+}
+
+/**
+ * The explanations of one kind: one for each state in which its machine can rest, by the state's path. Null for a region of the machine
+ * that waits for nothing, beside those that do. It is a method's type, so that a kind's explanations take the context that its own
+ * machine keeps.
+ */
+type Waits<C> = Readonly<Record<string, { of(view: WaitView<C>): Wait | null }["of"]>>;
+
+const quiet = (): null => null;
+
+function wait(code: string, words: string, more: Partial<Wait> = {}): Wait {
+  return { code, words, next: null, attention: null, ...more };
+}
+
+/** Null where the moment is not known. */
+function at(what: Next, ms: number | null): Wait["next"] {
+  return ms === null ? null : { what, atMs: ms };
+}
+
+/** It rests, and only answers what it is asked. */
+function calls(words: string): () => Wait {
+  return () => wait("calls", words);
+}
+
+function over(words: string): () => Wait {
+  return () => wait("nothing", words);
+}
+
+/** When the first of its timers whose name contains `part` ends; null if there is none. */
+function timerEnd({ timers }: Pick<WaitView, "timers">, ...parts: readonly string[]): number | null {
+  const ends = timers.filter(({ id }) => parts.some((part) => id.includes(part))).map(({ dueMs }) => dueMs);
+  return ends.length === 0 ? null : Math.min(...ends);
+}
+
+function atTime(ms: number | null): string {
+  return ms === null || !Number.isFinite(ms) ? "an unknown time" : new Date(ms).toISOString();
+}
+
+function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}
+
+// Why the sequencer of the transparency log waits: one sentence for each of its three parts.
+
+type LogView = WaitView<LogSequencerContext>;
+
+const logWaits: Waits<LogSequencerContext> = {
+  "sequencing.idle": () => wait("calls", "No leaf waits to be appended."),
+  "sequencing.waiting": (view) =>
+    wait("due", `${leaves(view)} until ${atTime(dueOf(view))}, so that they share a tree head.`, {
+      next: at("goes_on", dueOf(view)),
+    }),
+  "sequencing.choosing": (view) => wait("batch", `${leaves(view)} for the choice of the next batch.`),
+  "sequencing.writing": ({ context: { batch } }) =>
+    wait(
+      "tiles",
+      `A batch of ${counted(batch?.count ?? 0, "leaf", "leaves")} waits for its tiles to be written.`,
+    ),
+  "sequencing.stopped": (view) =>
+    wait("head", `${leaves(view)} until it is certain which tree head is the newest.`),
+  "sequencing.resting": () => wait("calls", "A batch was finished."),
+  "publication.current": () => wait("calls", "The newest tree head is published."),
+  "publication.publishing": ({ context: { publishing } }) =>
+    wait("publication", `The tree head of size ${publishing?.size ?? 0} waits to be cosigned and published.`),
+  "publication.unwitnessed": (view) => unwitnessed(view),
+  "publication.stopped": () => wait("head", "Nothing is published until the newest tree head is certain."),
+  "head.known": () => wait("calls", "Its tree head is the newest."),
+  "head.checking": () => wait("check", "It compares its tree head with what was published."),
+  "head.held": (view) => held(view),
+};
+
+function leaves({ context: { pending, oldestMs } }: LogView): string {
+  const since = oldestMs === null ? "" : `, the oldest since ${atTime(oldestMs)},`;
+  return `${counted(pending, "leaf", "leaves")}${since} ${pending === 1 ? "waits" : "wait"}`;
+}
+
+function dueOf(view: LogView): number | null {
+  return timerEnd(view, "after.due.") ?? view.context.dueMs;
+}
+
+function unwitnessed(view: LogView) {
+  const failed = view.context.unwitnessed;
+  const untilMs = timerEnd(view, "after.retry.");
+  const words = `Too few witnesses cosigned the newest tree head (${counted(failed?.attempts ?? 0, "attempt")}; ${failed?.detail ?? ""}). It asks them again at ${atTime(untilMs)}; appending goes on.`;
+  return wait("witnesses", words, {
+    next: at("tries_again", untilMs),
+    attention: { reason: "unwitnessed", sinceMs: failed?.sinceMs ?? null },
+  });
+}
+
+function held(view: LogView) {
+  const { held: fault } = view.context;
+  const untilMs = timerEnd(view, "retryHead");
+  const words = `Nothing is appended: its tree head may not be the newest (${fault?.reason ?? "unknown"}; ${fault?.detail ?? ""}). An operator supplies the newest checkpoint, or it looks again at ${atTime(untilMs)}.`;
+  return wait("checkpoint", words, {
+    next: at("tries_again", untilMs),
+    attention: { reason: "log_held", sinceMs: fault?.sinceMs ?? null },
+  });
+}
+
+// Why a push waits.
+
+type PushView = WaitView<PushContext>;
+
+const pushWaits: Waits<PushContext> = {
+  received: () => wait("acceptance", "It was named but never accepted: nothing is published of it."),
+  "working.step.queued": (view) => working(view, "its first chunk to be judged, signed and stored"),
+  "working.step.preparing": () =>
+    wait("preparation", "It waits until its whole file was read and it is known whether it is held."),
+  "working.step.judging": () =>
+    wait("judgement", "It is to be held, and waits until all its records are judged."),
+  "working.step.processing": (view) => working(view, nextChunk(view)),
+  "working.pace.moving": (view) =>
+    wait("step", `Its last step was at ${atTime(view.context.updatedAtMs)}.`, { next: stalls(view) }),
+  "working.pace.stalled": ({ context: { updatedAtMs: sinceMs } }) =>
+    wait("step", `It made no step since ${atTime(sinceMs)}.`, { attention: { reason: "stalled", sinceMs } }),
+  "indexing.moving": (view) => indexing(view, "index_lag", stalls(view)),
+  "indexing.stalled": (view) => indexing(view, "stalled"),
+  held: (view) => heldPush(view),
+  complete: over("It is complete: all of it is published and searchable in every region."),
+  failed: ({ context: { error } }) =>
+    wait("nothing", `It failed: ${error?.code ?? "unknown"}. ${error?.detail ?? ""}`.trim()),
+  // It is left as soon as it is entered.
+  settled: () => wait("indexes", "All chunks are settled."),
+};
+
+function nextChunk({ context: { facts, chunksSettled } }: PushView): string {
+  return `chunk ${chunksSettled + 1} of ${chunkCount(facts?.records ?? 0)} to be judged, signed and stored`;
+}
+
+function working(view: PushView, what: string): Wait {
+  const { chunksSettled, unindexed } = view.context;
+  const behind = regionsOf(unindexed);
+  const more = behind.length === 0 ? "" : ` The indexes of ${behind.join(", ")} are behind.`;
+  return wait("chunk", `It waits for ${what}; ${counted(chunksSettled, "chunk")} settled.${more}`);
+}
+
+function indexing({ context }: PushView, reason: "index_lag" | "stalled", next: Wait["next"] = null): Wait {
+  const { unindexed, updatedAtMs: sinceMs } = context;
+  const regions = regionsOf(unindexed);
+  const words = `All of it is stored. It waits until the index of ${regions.join(" and of ")} confirms ${counted(unindexed.length, "chunk")}; it is told again until then. The last step was at ${atTime(sinceMs)}.`;
+  return wait("indexes", words, { next, attention: { reason, sinceMs } });
+}
+
+function heldPush(view: PushView): Wait {
+  const { heldReasons, holdEndsAtMs: endsMs = null, updatedAtMs } = view.context;
+  const why = [...new Set(heldReasons.map(({ code }) => code))].join(", ");
+  const words = `It is held (${why}) until an owner or admin of the business decides; it fails as expired at ${atTime(endsMs)}.`;
+  return wait("decision", words, {
+    next: at("fails", endsMs),
+    attention: { reason: "held", sinceMs: updatedAtMs },
+  });
+}
+
+/** When it counts as stalled. */
+function stalls(view: PushView): Wait["next"] {
+  return at("stalls", timerEnd(view, "stall"));
+}
+
+function regionsOf(unindexed: PushContext["unindexed"]): readonly string[] {
+  return [...new Set(unindexed.map(([, region]) => region))].sort();
+}
+
+// Why the actors of money, of keys, of served ads and of regions wait.
+
+const ledgerWaits: Waits<LedgerContext> = {
+  "account.unopened": () => wait("money", "Nothing was paid in yet."),
+  "account.funded": calls("The account has money; nodes may borrow of it."),
+  "account.exhausted": () =>
+    wait("money", "The balance is spent: answers that cost something wait for a payment."),
+  "slices.none": calls("No node has borrowed of the account."),
+  "slices.lent": (view) => {
+    const { holders, collecting } = view.context;
+    const untilMs = timerEnd(view, "collect");
+    const from = collecting.length === 0 ? "" : ` It waits for the receipts of ${collecting.join(", ")}.`;
+    const words = `${counted(Object.keys(holders).length, "node")} borrowed of the account.${from} The next charges are collected at ${atTime(untilMs)}.`;
+    return wait("charges", words, { next: at("goes_on", untilMs) });
+  },
+};
+
+const integrationKeyWaits: Waits<IntegrationKeyContext> = {
+  live: calls("It waits for nothing but the next request with the key."),
+  retired: over("The key was revoked and is charged no more."),
+};
+
+const keyLimitsWaits: Waits<KeyLimitsContext> = {
+  leasing: calls("It waits for nothing but the next node that leases a part of the limits."),
+};
+
+const regionWaits: Waits<RegionContext> = {
+  "index.serving": ({ context }) => {
+    const open = openWork(context);
+    if (open === 0)
+      return wait("calls", "The region's index is up to date with everything that it was told.");
+    return wait("index", `The region's index is working on ${counted(open, "piece")} of work.`);
+  },
+  "index.catching_up": ({ context }) =>
+    wait(
+      "index",
+      `The region's index failed at its last work: ${context.lastFailure ?? "unknown"}. Callers try again.`,
+      {
+        attention: { reason: "index_lag", sinceMs: null },
+      },
+    ),
+  "receipts.open": (view) => {
+    const untilMs = timerEnd(view, "receiptBatch");
+    const closed = counted(view.context.batchesClosed, "batch", "batches");
+    const words = `It closed ${closed} of receipts since it was started here; what is due is closed next at ${atTime(untilMs)}.`;
+    return wait("receipts", words, { next: at("goes_on", untilMs) });
+  },
+};
+
+function openWork({ work }: RegionContext): number {
+  return Object.values(work).filter((result) => result === null).length;
+}
+
+const adPoolWaits: Waits<AdPoolContext> = {
+  unknown: () => wait("pool", "It was named but never served."),
+  served: (view) => pool(view, "renders", "renderable", "rendered"),
+  clickable: (view) => pool(view, "clicks", "clickable", "clicked"),
+  ended: over("Its ads can be neither rendered nor clicked any more."),
+};
+
+function pool(view: WaitView<AdPoolContext>, code: string, timer: string, done: string) {
+  const untilMs = timerEnd(view, timer);
+  const { items } = view.context;
+  const words = `${counted(items.length, "ad")} may be ${done} until ${atTime(untilMs)}.`;
+  return wait(code, words, { next: at("ends", untilMs) });
+}
+
+const adSessionWaits: Waits<unknown> = {
+  empty: calls("Nothing was shown in the conversation."),
+  shown: calls("It remembers for an hour what the conversation was shown."),
+  over: over("Nothing was shown for an hour: it is forgotten."),
+};
+
+// Why a business, and what belongs to one, waits.
+
+const businessWaits: Waits<BusinessContext> = {
+  "standing.unverified": () => wait("certificate", "It has no certificate yet, so it publishes nothing."),
+  "standing.active": calls("Its certificate is active: it may publish."),
+  "standing.revoked": (view) => ended(view, "revoked"),
+  "standing.closed": (view) => ended(view, "closed"),
+  "standing.withdrawn": (view) => ended(view, "withdrawn"),
+  "pushes.none": quiet,
+  "pushes.under_way": ({ context: { pending } }) =>
+    wait("pushes", `It has ${counted(pending.length, "push", "pushes")} under way.`),
+  "holds.none": quiet,
+  "holds.waiting": ({ context: { held } }) =>
+    wait(
+      "decision",
+      `Its people have to decide on ${counted(held.length, "held push", "held pushes")}.`,
+      isHeld,
+    ),
+  "deletions.none": quiet,
+  "deletions.waiting": ({ context: { heldDeletions } }) =>
+    wait("decision", `An operator has to decide on ${counted(heldDeletions, "deletion")}.`, isHeld),
+  "serving.served": quiet,
+  "serving.taken_down": () =>
+    wait("lifting", "Operators took all of it out of serving, until they let it back."),
+  "purges.none": quiet,
+  "purges.scheduled": (view) => due(view, "purge", "purges", "The next purge is due"),
+  "purges.purging": () => wait("purge", "Records are being purged."),
+  "domains.none": quiet,
+  "domains.scheduled": (view) => due(view, "domains", "domains", "Its domains are looked at again"),
+  "domains.probing": () => wait("domains", "Its domains are being looked at."),
+};
+
+const isHeld = { attention: { reason: "held", sinceMs: null } } as const;
+
+function ended({ context: { certificate } }: WaitView<BusinessContext>, standing: string): Wait {
+  const since = certificate?.status_effective_from ?? "an unknown time";
+  const why = certificate?.status_reason ?? null;
+  const reason = why === null ? "" : ` (${why})`;
+  return wait("certificate", `Its certificate is ${standing} since ${since}${reason}; it publishes nothing.`);
+}
+
+/** What its own timer begins. */
+function due(view: WaitView, code: string, timer: string, words: string): Wait {
+  const ms = timerEnd(view, timer);
+  return wait(code, `${words} at ${atTime(ms)}.`, { next: at("goes_on", ms) });
+}
+
+const bulkUploadWaits: Waits<BulkUploadContext> = {
+  unknown: () => wait("upload", "It was named but never issued."),
+  issued: (view) => {
+    const endsMs = timerEnd(view, "open") ?? view.context.upload?.expires_at_ms ?? null;
+    const what = view.context.attempt === null ? "its file" : "the file that is being sent to arrive";
+    return wait("file", `It waits for ${what}; it is forgotten at ${atTime(endsMs)}.`, {
+      next: at("ends", endsMs),
+    });
+  },
+  "stored.uploaded": (view) => {
+    const endsMs = timerEnd(view, "keep");
+    const claim = view.context.claim ?? null;
+    const what = claim === null ? "an import" : `push ${claim.push_id} to be accepted`;
+    return wait(
+      "import",
+      `Its file is here. It waits for ${what}; the file is removed at ${atTime(endsMs)}.`,
+      {
+        next: at("ends", endsMs),
+      },
+    );
+  },
+  "stored.importing": (view) =>
+    wait(
+      "push",
+      `Its records are published by push ${view.context.pushId ?? ""}; it waits for the end of it.`,
+      {
+        next: at("ends", timerEnd(view, "keep")),
+      },
+    ),
+  imported: over("Its file was imported and is removed."),
+  deleted: over("Its time is over; nothing of it is kept."),
+};
+
+const adCampaignWaits: Waits<AdCampaignContext> = {
+  unknown: () => wait("terms", "It was named but has no terms."),
+  running: calls("It runs: its ads may be served."),
+  paused: () => wait("terms", "Its advertiser paused it; new terms let it go on."),
+  spent: () => wait("terms", "Its budget does not cover one more render; new terms let it go on."),
+};
 
 export type { Wait };
 

@@ -8,8 +8,8 @@ import {
   testRegions,
 } from "../../storage/cassandra/keyspace.fixture.ts";
 import { migrate, migrations } from "../../storage/cassandra/migrations.ts";
-import { loadConfig, loadSecrets } from "../config.ts";
-import { engineFindings } from "./engines.ts";
+import { loadConfig, loadSecrets } from "../configuration/config.ts";
+import { engineFindings } from "./examine.ts";
 
 describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names", () => {
   let keyspace: TestKeyspace;

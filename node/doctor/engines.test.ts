@@ -3,9 +3,8 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { loadConfig, loadSecrets } from "../config.ts";
-import { engineFindings } from "./engines.ts";
-import { examine } from "./examine.ts";
+import { loadConfig, loadSecrets } from "../configuration/config.ts";
+import { engineFindings, examine } from "./examine.ts";
 
 const servers: Server[] = [];
 afterEach(() => {

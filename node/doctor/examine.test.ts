@@ -5,10 +5,10 @@ import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFi
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { sha256 } from "../../protocol/hash.ts";
+import { sha256 } from "../../protocol/bytes.ts";
 import { verifierKeyOf } from "../../protocol/log/note.ts";
 import { noteKey } from "../../protocol/log/signed-log.fixture.ts";
-import { limitPresets } from "../http-config.ts";
+import { limitPresets } from "../configuration/http-config.ts";
 import { dayMs, makeProductionKeys } from "../keys/production-keys.fixture.ts";
 import { examine } from "./examine.ts";
 

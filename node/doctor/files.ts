@@ -4,12 +4,11 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { isIP } from "node:net";
 import { join } from "node:path";
-import type { NodeConfig } from "../config.ts";
-import { loadContentLists } from "../content-lists.ts";
-import { loadAsTable, loadBlockedUrls } from "../operator-files.ts";
-import { tokenFault } from "../ops-config.ts";
-import { loadPrices } from "../price-file.ts";
-import { loadTerms } from "../terms-file.ts";
+import type { NodeConfig } from "../configuration/config.ts";
+import { loadContentLists } from "../configuration/content-lists.ts";
+import { tokenFault } from "../configuration/http-config.ts";
+import { loadAsTable, loadBlockedUrls } from "../configuration/operator-files.ts";
+import { loadPrices, loadTerms } from "../configuration/versioned-file.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
 const dayMs = 86_400_000;

@@ -1,6 +1,6 @@
 // A finding of the doctor: one thing that is unsafe, where it is, and how to fix it.
 
-import { ConfigError } from "../config-error.ts";
+import { ConfigError } from "../configuration/config-error.ts";
 
 export interface Finding {
   /** Stable identifier in lower_snake. */

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { loadConfig, loadSecrets } from "../config.ts";
+import { loadConfig, loadSecrets } from "../configuration/config.ts";
 import { playedBlocks, shellPrelude } from "../keys/runbook.fixture.ts";
 
 let folder: string;

@@ -6,8 +6,8 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
-import { type RunningNode, startNode } from "../start.ts";
-import { runningFindings } from "./running.ts";
+import { type RunningNode, startNode } from "../composition/start.ts";
+import { runningFindings } from "./examine.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "svc-doctor-running-"));
 let node: RunningNode | null = null;

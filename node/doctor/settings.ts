@@ -1,15 +1,124 @@
 // Findings from the environment alone: every setting that a node would refuse, and every one that it accepts although it is
 // unsafe.
 
-import { nearestName } from "../../protocol/nearest.ts";
-import type { ClusterSecrets } from "../cluster-config.ts";
-import { loadConfig, loadSecrets, type NodeConfig, type SurfaceUrl, surfaceUrls } from "../config.ts";
-import { ConfigError } from "../config-error.ts";
-import { limitPresets } from "../http-config.ts";
-import { isLoopback } from "../ops-config.ts";
-import { plainTextSettings } from "../plain-text.ts";
+import { nearestName } from "../../protocol/shape.ts";
+import { type ClusterSecrets, plainTextSettings } from "../configuration/cluster-config.ts";
+import {
+  loadConfig,
+  loadSecrets,
+  type NodeConfig,
+  type SurfaceUrl,
+  surfaceUrls,
+} from "../configuration/config.ts";
+import { ConfigError } from "../configuration/config-error.ts";
+import { isLoopback, limitPresets } from "../configuration/http-config.ts";
 import { type Finding, findingOf } from "./finding.ts";
-import { settingNames } from "./setting-names.ts";
+
+/** Every setting that the environment of a node may have. A test checks it against the source and the docs. */
+export const settingNames: readonly string[] = [
+  "SVC_ADDRESS_CONNECTIONS_MAX",
+  "SVC_AD_CURRENCY",
+  "SVC_AD_IMAGES_MEBIBYTES",
+  "SVC_AD_SHARE_PERCENT",
+  "SVC_ANALYTICS_RETENTION_DAYS",
+  "SVC_AS_TABLE",
+  "SVC_AUDIT_TO",
+  "SVC_BACKGROUND",
+  "SVC_BLOCKED_URLS",
+  "SVC_BODY_BYTES_MAX",
+  "SVC_BULK_FOLDER",
+  "SVC_BULK_FOLDER_MEBIBYTES",
+  "SVC_BULK_IMPORT",
+  "SVC_BUSINESS_URL",
+  "SVC_CALLER_BODY_BYTES_MAX",
+  "SVC_CASSANDRA",
+  "SVC_CASSANDRA_CA_FILE",
+  "SVC_CASSANDRA_CERT_FILE",
+  "SVC_CASSANDRA_INSECURE",
+  "SVC_CASSANDRA_KEYSPACE",
+  "SVC_CASSANDRA_KEY_FILE",
+  "SVC_CASSANDRA_PASSWORD",
+  "SVC_CASSANDRA_REPLICATION",
+  "SVC_CASSANDRA_TLS_NAME",
+  "SVC_CASSANDRA_USERNAME",
+  "SVC_CLUSTER_NAME",
+  "SVC_CLUSTER_SECRET",
+  "SVC_CLUSTER_SECRET_ALSO",
+  "SVC_CONNECTIONS_MAX",
+  "SVC_CONNECTION_REQUESTS_MAX",
+  "SVC_CONTENT_LISTS",
+  "SVC_DOMAIN_CHECKS",
+  "SVC_DOMAIN_GRACE_SECONDS",
+  "SVC_DOMAIN_INTERVAL_SECONDS",
+  "SVC_DOMAIN_RESOLVERS",
+  "SVC_ELASTICSEARCH",
+  "SVC_ELASTICSEARCH_CA_FILE",
+  "SVC_ELASTICSEARCH_INSECURE",
+  "SVC_ELASTICSEARCH_PASSWORD",
+  "SVC_ELASTICSEARCH_USERNAME",
+  "SVC_ENVIRONMENT",
+  "SVC_HOLD_DAYS",
+  "SVC_HOME",
+  "SVC_HOST",
+  "SVC_HOSTS",
+  "SVC_ISSUANCE",
+  "SVC_ISSUANCE_SECRET_FILE",
+  "SVC_KEYS",
+  "SVC_KEY_QUERY_COST_PER_MINUTE",
+  "SVC_KEY_REGION_BINDING",
+  "SVC_KEY_REQUESTS_PER_SECOND",
+  "SVC_LOG_INTERVAL_SECONDS",
+  "SVC_LOG_LEVEL",
+  "SVC_LOG_MEBIBYTES",
+  "SVC_LOG_RECEIPTS_SECONDS",
+  "SVC_LOG_RETENTION_DAYS",
+  "SVC_LOG_TO",
+  "SVC_LOG_WITNESSES",
+  "SVC_LOG_WITNESS_PRIVATE",
+  "SVC_LOG_WITNESS_QUORUM",
+  "SVC_NODE_ADDRESS",
+  "SVC_NODE_LISTEN",
+  "SVC_NODE_TLS_CA_FILE",
+  "SVC_NODE_TLS_CERT_FILE",
+  "SVC_NODE_TLS_KEY_FILE",
+  "SVC_NOTICE_FROM",
+  "SVC_NOTICE_RECIPIENTS",
+  "SVC_OPS_ACT_GROUPS",
+  "SVC_OPS_CLUSTER_GROUPS",
+  "SVC_OPS_HOSTS",
+  "SVC_OPS_LISTEN",
+  "SVC_OPS_MONEY_GROUPS",
+  "SVC_OPS_PARTIES_GROUPS",
+  "SVC_OPS_PROXIES",
+  "SVC_OPS_PROXY_GROUPS_HEADER",
+  "SVC_OPS_PROXY_USER_HEADER",
+  "SVC_OPS_READ_GROUPS",
+  "SVC_OPS_READ_TOKEN_FILE",
+  "SVC_OPS_TAKEDOWNS_GROUPS",
+  "SVC_OPS_TOKEN_FILE",
+  "SVC_OTLP_ENDPOINT",
+  "SVC_PASSKEY_ORIGINS",
+  "SVC_PASSKEY_RP_IDS",
+  "SVC_PORT_BASE",
+  "SVC_PRICES",
+  "SVC_PURGE_AFTER_HOURS",
+  "SVC_RECEIPT_RETENTION_DAYS",
+  "SVC_REGION",
+  "SVC_REGIONS",
+  "SVC_REPLICATE_BEFORE_ACK",
+  "SVC_RETRIEVAL_URL",
+  "SVC_SAMPLES",
+  "SVC_SMTP_CA_FILE",
+  "SVC_SMTP_PASSWORD_FILE",
+  "SVC_SMTP_URL",
+  "SVC_STORE",
+  "SVC_TERMS",
+  "SVC_TOOLS_URL",
+  "SVC_TRACE_LINK",
+  "SVC_TRACE_RATIO",
+  "SVC_TRUSTED_PROXIES",
+  "SVC_VERIFY_URL",
+];
 
 export type Env = Readonly<Record<string, string | undefined>>;
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { domainsInMemory } from "../../transport/domain-probe.fixture.ts";
-import { countProbes } from "./counted-probe.ts";
+import { countProbes } from "./domain-probe.ts";
 
 it("looks at domains are counted, and those that told nothing apart", async () => {
   const domains = domainsInMemory();

@@ -2,9 +2,8 @@
 
 import { isIP } from "node:net";
 import type { ProbeSchedule } from "../../actors/messages/domains.ts";
-import type { Environment } from "../../service/service-keys.ts";
-import { ConfigError } from "../config-error.ts";
-import { parseBounded } from "../retention-config.ts";
+import type { Environment } from "../../service/register/service-keys.ts";
+import { ConfigError, parseBounded } from "../configuration/config-error.ts";
 
 export interface DomainConfig {
   /** A sandbox calls nobody unless it is told to: the domains of its samples do not exist. */

@@ -2,7 +2,7 @@
 
 import { createServer } from "node:net";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { challengeName, challengeUrl, domainChallenge } from "../../protocol/domain-control.ts";
+import { challengeName, challengeUrl, domainChallenge } from "../../protocol/keys/certificate.ts";
 import { domainProbeConformance } from "../../transport/domain-probe.conformance.ts";
 import { domainsInMemory } from "../../transport/domain-probe.fixture.ts";
 import { createDomainProbe, type DomainProbeOptions } from "./domain-probe.ts";

@@ -9,7 +9,8 @@ import { Resolver } from "node:dns/promises";
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
-import { challengeName, challengeUrl, hasLine } from "../../protocol/domain-control.ts";
+import type { Reading } from "../../ops/metrics.ts";
+import { challengeName, challengeUrl, hasLine } from "../../protocol/keys/certificate.ts";
 import { isPublicAddress } from "../../std/ip-address.ts";
 import { Semaphore } from "../../std/semaphore.ts";
 import type { DomainProbe, ProbeOutcome } from "../../transport/domain-probe.ts";
@@ -188,4 +189,34 @@ function codeOf(error: unknown): string {
   if (first !== undefined) return codeOf(first);
   const { code } = error as NodeJS.ErrnoException;
   return typeof code === "string" ? code : error.name;
+}
+
+// How many domains a node looked at, and how many of these looks told nothing: operators see that its DNS or its network is away.
+
+export interface CountedProbe extends DomainProbe {
+  readings(): readonly Reading[];
+}
+
+export function countProbes(domains: DomainProbe): CountedProbe {
+  let [probes, unanswered] = [0, 0];
+  return {
+    probe: async (domain, text) => {
+      const outcome = await domains.probe(domain, text);
+      probes += 1;
+      if (outcome.kind === "unanswered") unanswered += 1;
+      return outcome;
+    },
+    readings: () => [
+      counter("svc_domain_probes_total", "Looks at the domains of endpoints.", probes),
+      counter(
+        "svc_domain_probes_unanswered_total",
+        "Looks at the domains of endpoints that could not tell who controls them.",
+        unanswered,
+      ),
+    ],
+  };
+}
+
+function counter(name: string, help: string, value: number): Reading {
+  return { name, help, kind: "counter", value };
 }

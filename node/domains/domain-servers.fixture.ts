@@ -3,7 +3,7 @@
 import type { RequestListener } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
-import { challengeName, challengeUrl } from "../../protocol/domain-control.ts";
+import { challengeName, challengeUrl } from "../../protocol/keys/certificate.ts";
 import type { PublishedDomains } from "../../transport/domain-probe.conformance.ts";
 import { makeCertificate } from "../../transport/ws/certificate.fixture.ts";
 import { type DnsServer, startDnsServer } from "./dns-server.fixture.ts";

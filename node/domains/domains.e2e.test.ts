@@ -2,13 +2,13 @@
 
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { newCaller, type ReceivedAnswer, send, type TestCaller } from "../../api/surfaces.fixture.ts";
-import { domainChallenge } from "../../protocol/domain-control.ts";
-import type { DomainsAnswer } from "../../protocol/wire/domains.ts";
+import { domainChallenge } from "../../protocol/keys/certificate.ts";
+import type { DomainsAnswer } from "../../protocol/wire/push.ts";
 import type { VerifyPageAnswer } from "../../protocol/wire/verification.ts";
-import { verifyWorking } from "../../verifier/working-signature.ts";
-import { type AttackNode, newBusiness, openAttackNode } from "../attack.fixture.ts";
-import type { TestBusiness } from "../publishing.fixture.ts";
-import { publishAlone, removeOver, sealRemoval } from "../removal.fixture.ts";
+import type { TestBusiness } from "../../stories/publishing/publishing.fixture.ts";
+import { publishAlone, removeOver, sealRemoval } from "../../stories/publishing/removal.fixture.ts";
+import { type AttackNode, newBusiness, openAttackNode } from "../../stories/retrieval/attack.fixture.ts";
+import { verifyWorking } from "../../verifier/trust.ts";
 import { createDomainProbe } from "./domain-probe.ts";
 import { type DomainServers, startDomainServers } from "./domain-servers.fixture.ts";
 

@@ -4,20 +4,22 @@ import { crc32, deflateSync } from "node:zlib";
 import sharp, { type Sharp } from "sharp";
 import { beforeAll, describe, expect, it } from "vitest";
 import { nativeCrypto } from "../../crypto/native.ts";
-import { concatBytes, utf8 } from "../../protocol/bytes.ts";
-import { hashOf } from "../../protocol/hash.ts";
+import { concatBytes, hashOf, utf8 } from "../../protocol/bytes.ts";
 import { type ImageMediaType, imageMediaTypes } from "../../protocol/image-type.ts";
 import { colourProfileBytesMax, imageBytesMax, imagePixelsMax, imageSideMax } from "../../protocol/limits.ts";
 import { ok } from "../../protocol/result.ts";
 import { rubbish } from "../../protocol/rubbish.fixture.ts";
-import { createAcceptImage, createUploadImage } from "../../service/ad-images.ts";
-import type { Caller } from "../../service/caller.ts";
-import { createImageRate } from "../../service/image-rate.ts";
-import { judgeStructure } from "../../service/image-structure.ts";
+import {
+  createAcceptImage,
+  createImageRate,
+  createUploadImage,
+  judgeStructure,
+} from "../../service/ads/ad-images.ts";
+import type { Caller } from "../../service/answer.ts";
 import type { ImageStore } from "../../storage/image-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import { openSqliteImageStore } from "../../storage/sqlite/image-store.ts";
-import { createImageDecoder } from "./decode-image.ts";
+import { createImageDecoder } from "./ad-images.ts";
 import { animationOf, imageOf } from "./images.fixture.ts";
 
 const { sha256 } = nativeCrypto;

@@ -10,7 +10,7 @@ import sharp, { type Metadata, type SharpOptions } from "sharp";
 import type { ImageMediaType } from "../../protocol/image-type.ts";
 import { colourProfileBytesMax, imagePixelsMax, imageSideMax } from "../../protocol/limits.ts";
 import { ok, refuse } from "../../protocol/result.ts";
-import type { DecodeImage } from "../../service/ad-images.ts";
+import type { DecodeImage } from "../../service/ads/ad-images.ts";
 
 /** One image; the process is asked for one at a time. */
 export interface DecodeRequest {

@@ -1,4 +1,4 @@
-// Whose image is decoded next (D2 in decode-image.ts).
+// Whose image is decoded next (D2 in ad-images.ts).
 
 import { FairQueue } from "../../std/fair-queue.ts";
 

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { businessRef } from "../../actors/messages/refs.ts";
 import { contractFetch } from "../../api/contract.fixture.ts";
 import { signedIn } from "../../ops/sign-in.fixture.ts";
+import { product, type TestBusiness } from "../../stories/publishing/publishing.fixture.ts";
 import {
   type AttackNode,
   awaitPush,
@@ -12,8 +13,7 @@ import {
   newBusiness,
   openAttackNode,
   publishOver,
-} from "../attack.fixture.ts";
-import { product, type TestBusiness } from "../publishing.fixture.ts";
+} from "../../stories/retrieval/attack.fixture.ts";
 
 type Json = ReturnType<typeof JSON.parse>;
 

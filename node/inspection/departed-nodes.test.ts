@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { ChangeListener } from "../../cluster/cluster-view.ts";
 import type { Member } from "../../storage/cluster-store.ts";
-import { createDepartedNodes } from "./departed-nodes.ts";
+import { createDepartedNodes } from "./inspection.ts";
 
 const member = (incarnation: string, address: string, state: Member["state"] = "active"): Member => ({
   ...{ incarnation, address, state, protocol_min: 1, protocol_max: 1, joined_at_ms: 0 },

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { contractFetch } from "../../api/contract.fixture.ts";
+import { product, type TestBusiness } from "../../stories/publishing/publishing.fixture.ts";
 import {
   type AttackNode,
   awaitPush,
@@ -9,8 +10,7 @@ import {
   newBusiness,
   openAttackNode,
   publishOver,
-} from "../attack.fixture.ts";
-import { product, type TestBusiness } from "../publishing.fixture.ts";
+} from "../../stories/retrieval/attack.fixture.ts";
 
 let node: AttackNode;
 let business: TestBusiness;

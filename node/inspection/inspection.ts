@@ -3,41 +3,53 @@
 //   IN2. What is stored is read here: no actor is claimed or woken.
 
 import type { ActorDefinition, ActorReport } from "../../actors/system/definition.ts";
-import { readActivations } from "../../actors/system/journal-walk.ts";
+import { readActivations } from "../../actors/system/journal.ts";
+import type { Membership } from "../../cluster/membership.ts";
 import { type ChartState, chartOf, leavesOf } from "../../machines/chart.ts";
-import type { ActorActing } from "../../ops/actor-acts.ts";
-import { type AuditPage, type AuditQuery, auditPageMax, mergeAudit, type OwnAudit } from "../../ops/audit.ts";
-import type { ActorQuery, Inspection } from "../../ops/inspection.ts";
-import type {
-  ActorCounts,
-  ActorDetail,
-  ActorPage,
-  ActorRow,
-  AttentionList,
-  DetailParts,
-  MachineChart,
-  RefusedWrite,
+import type { ActorActing } from "../../ops/cluster.ts";
+import {
+  type ActorQuery,
+  type AuditPage,
+  type AuditQuery,
+  auditPageMax,
+  type Inspection,
+  mergeAudit,
+  type OwnAudit,
+} from "../../ops/inspection.ts";
+import {
+  type ActorCounts,
+  type ActorDetail,
+  type ActorPage,
+  type ActorRow,
+  type AttentionList,
+  attentionReasons,
+  type DetailParts,
+  type MachineChart,
+  type NodeAttention,
+  type NodeState,
+  type Readiness,
+  type RefusedRequests as RefusedList,
+  type RefusedWrite,
 } from "../../ops/inspection-shapes.ts";
-import { attentionReasons } from "../../ops/inspection-shapes.ts";
-import type { NodeState } from "../../ops/node-shapes.ts";
 import { mergeRefused, type RefusedQuery, type RefusedRequests } from "../../ops/refused-requests.ts";
-import type { RefusedRequests as RefusedList } from "../../ops/refused-shapes.ts";
+import type { ReadyReport } from "../../ops/shapes.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
-import type { NodeServices } from "../services.ts";
-import { createActing } from "./acting.ts";
-import { createDepartedNodes, type DepartedNode } from "./departed-nodes.ts";
+import type { Member } from "../../storage/cluster-store.ts";
+import type { NodeServices } from "../composition/services.ts";
+import type { DiskSpace } from "../telemetry/disk.ts";
 import { createJournalExport } from "./journal-export.ts";
 import { createJournalReads, type JournalReads } from "./journal-reads.ts";
-import { createKnownActors, type KnownActors } from "./known-actors.ts";
 import { byUrgency, compareTexts, nameOf, partyOf, waitsOf } from "./look.ts";
-import { createNodeAsker, missingOf, type NodeAsker } from "./node-asker.ts";
-import { nodesAttention } from "./node-attention.ts";
-import { createOwnNode, type OwnNode } from "./own-node.ts";
-import { createOwnReadiness, type ReadinessDeps } from "./own-readiness.ts";
-import { createPassiveAttention, type PassiveAttention } from "./passive-attention.ts";
-import { sumOfPushes } from "./pushes-under-way.ts";
+import { createActing, createNodeAsker, missingOf, type NodeAsker } from "./node-asker.ts";
+import { createOwnNode, type OwnNode, sumOfPushes } from "./own-node.ts";
 import { type PushRoadDeps, readPushRoad } from "./road/push-road.ts";
-import { search } from "./search.ts";
+import {
+  createKnownActors,
+  createPassiveAttention,
+  type KnownActors,
+  type PassiveAttention,
+  search,
+} from "./search.ts";
 
 type InspectedServices = Pick<
   NodeServices,
@@ -367,4 +379,124 @@ function toChart(
   };
   visit(root, null);
   return { kind, part_of, version, durability, states, transitions, events };
+}
+
+// Which nodes and regions need a look, before any actor: an actor that nobody can ask is in no list.
+
+const order: readonly NodeAttention["reason"][] = ["region_away", "away", "not_ready", "degraded"];
+
+/** The most urgent first. A region of which no node answers is one entry. */
+export function nodesAttention(nodes: readonly NodeState[]): readonly NodeAttention[] {
+  const regions = [...new Set(nodes.map(({ region }) => region))];
+  const found = regions.flatMap((region) => {
+    const own = nodes.filter((node) => node.region === region);
+    if (own.some(({ reachable }) => reachable)) return own.flatMap(lookAt);
+    const words = `No node of ${region} answers (${own.map(whyAway).join("; ")}). What its parties publish waits. If the region is lost, see «A region is lost» in docs/production.md.`;
+    return [{ region, incarnation: null, address: null, reason: "region_away" as const, words }];
+  });
+  return found.sort((a, b) => order.indexOf(a.reason) - order.indexOf(b.reason));
+}
+
+function lookAt(node: NodeState): readonly NodeAttention[] {
+  const { region, incarnation, address, readiness } = node;
+  const of = { region, incarnation, address };
+  if (!node.reachable) return [{ ...of, reason: "away", words: `It does not answer: ${whyAway(node)}.` }];
+  const failed = Object.entries(readiness?.checks ?? {}).filter(([, outcome]) => outcome !== "ok");
+  const words = failed.map(([name, outcome]) => `${name}: ${outcome}`).join("; ");
+  if (readiness !== null && !readiness.ready)
+    return [
+      { ...of, reason: "not_ready", words: `It is not ready, and callers are led elsewhere: ${words}.` },
+    ];
+  return failed.length === 0
+    ? []
+    : [{ ...of, reason: "degraded", words: `It serves with faults: ${words}.` }];
+}
+
+function whyAway({ incarnation, address, detail }: NodeState): string {
+  return `${address ?? incarnation}: ${detail ?? "unknown"}`;
+}
+
+// Nodes that were among the members and are not any more, although they did not leave in order: killed, cut off, or standing still.
+//   DN1. One that was leaving is not among them, and neither is one whose address has a member again.
+//   DN2. They are remembered for an hour, 64 at most, by nodes that run all the while; nobody else knows of them.
+
+interface DepartedNode extends Pick<Member, "incarnation" | "address"> {
+  readonly region: string;
+  /** When this node learnt of it. */
+  readonly sinceMs: number;
+}
+
+const departedKeptMs = 3_600_000;
+const nodesMax = 64;
+
+export function createDepartedNodes(
+  membership: Pick<Membership, "view" | "onChange">,
+  { regionNames, nowMs }: { readonly regionNames: readonly string[]; readonly nowMs: () => number },
+): () => readonly DepartedNode[] {
+  const before = new Map<string, readonly Member[]>();
+  let departed: readonly DepartedNode[] = [];
+  const look = (): void => {
+    for (const region of regionNames) {
+      const { members } = membership.view(region);
+      const isThere = ({ incarnation }: Member): boolean =>
+        members.some((each) => each.incarnation === incarnation);
+      const gone = (before.get(region) ?? []).filter((each) => each.state !== "leaving" && !isThere(each));
+      before.set(region, members);
+      const fresh = gone.map(({ incarnation, address }) => ({
+        incarnation,
+        address,
+        region,
+        sinceMs: nowMs(),
+      }));
+      departed = [...departed, ...fresh]
+        .filter((each) => each.region !== region || !members.some(({ address }) => address === each.address))
+        .slice(-nodesMax);
+    }
+  };
+  look();
+  membership.onChange(look);
+  return () => departed.filter(({ sinceMs }) => nowMs() - sinceMs < departedKeptMs);
+}
+
+// Whether this node is ready, as it says to operators who look at any node.
+//   OR1. However many look, the checks run once at a time. What they found is kept for two seconds while anything fails, so that it is
+//        soon seen when it is over, and for ten otherwise: a check counts rows, which takes an embedded node with a million of them
+//        a while, and who only watches must not cost it that every time.
+
+interface ReadinessDeps {
+  /** What `/readyz` says, and what room it found on the disks: none where that could not be read in time. */
+  readonly check: () => Promise<{
+    readonly report: Pick<ReadyReport, "ready" | "degraded" | "checks">;
+    readonly spaces: readonly DiskSpace[];
+  }>;
+  readonly elapsedMs: () => number;
+}
+
+const keptMs = 10_000;
+const keptFailingMs = 2_000;
+
+export function createOwnReadiness({ check, elapsedMs }: ReadinessDeps): () => Promise<Readiness> {
+  let kept: Promise<Readiness> | null = null;
+  let untilMs = Number.POSITIVE_INFINITY;
+  const run = async (): Promise<Readiness> => {
+    const { report, spaces } = await check();
+    const { ready, degraded, checks } = report;
+    const disks = spaces.map(({ place, freeBytes, sizeBytes }) => ({
+      ...{ place, free_bytes: freeBytes, size_bytes: sizeBytes },
+    }));
+    return { ready, degraded, checks, disks };
+  };
+  return () => {
+    if (kept !== null && elapsedMs() < untilMs) return kept;
+    untilMs = Number.POSITIVE_INFINITY;
+    kept = run();
+    const settle = (forMs: number): void => {
+      untilMs = elapsedMs() + forMs;
+    };
+    kept.then(
+      ({ checks }) => settle(Object.values(checks).every((each) => each === "ok") ? keptMs : keptFailingMs),
+      () => settle(keptFailingMs),
+    );
+    return kept;
+  };
 }

@@ -6,9 +6,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { contractFetch } from "../../api/contract.fixture.ts";
 import { authorization, noInspection, openOps } from "../../ops/ops.fixture.ts";
 import { signedIn } from "../../ops/sign-in.fixture.ts";
-import { parseJournal } from "../../sim/parse-journal.ts";
+import { parseJournal } from "../../sim/main.ts";
 import type { ActorStore } from "../../storage/actor-store.ts";
-import { runNode } from "../../tools/process.ts";
+import { product, type TestBusiness } from "../../stories/publishing/publishing.fixture.ts";
 import {
   type AttackNode,
   awaitPush,
@@ -16,8 +16,8 @@ import {
   newBusiness,
   openAttackNode,
   publishOver,
-} from "../attack.fixture.ts";
-import { product, type TestBusiness } from "../publishing.fixture.ts";
+} from "../../stories/retrieval/attack.fixture.ts";
+import { runNode } from "../../tools/process.ts";
 import { createJournalExport } from "./journal-export.ts";
 
 /** The store's methods, apart from it. */

@@ -4,10 +4,15 @@
 import { partsOf } from "../../actors/messages/refs.ts";
 import type { Exported } from "../../ops/inspection.ts";
 import { refuse } from "../../protocol/result.ts";
-import { exportedKinds, formatJournal, JournalTooLarge, readJournal } from "../../service/journal-file.ts";
+import {
+  exportedKinds,
+  formatJournal,
+  JournalTooLarge,
+  readJournal,
+} from "../../service/log/journal-file.ts";
 import { Unavailable } from "../../std/unavailable.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
-import type { NodeServices } from "../services.ts";
+import type { NodeServices } from "../composition/services.ts";
 
 const bytesDefault = 64 * 1024 * 1024;
 

@@ -4,7 +4,7 @@ import { MachineDriver } from "../../actors/system/machine-driver.ts";
 import { counter, counterActor, newWorld } from "../../actors/system/world.fixture.ts";
 import { rowTable } from "../../storage/actor-store.ts";
 import type { MemoryActorStore } from "../../storage/memory/actor-store.ts";
-import { createJournalStates, type WalkJournal } from "./journal-states.ts";
+import { createJournalStates, type WalkJournal } from "./journal-reads.ts";
 
 const limits = { every: 10, statesMax: 4, journalsMax: 2 };
 let store: MemoryActorStore;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createKnownActors } from "./known-actors.ts";
+import { createKnownActors } from "./search.ts";
 
 /** A store that takes `tookMs` to count, and how often it did. */
 function storeOf(tookMs: number, answers: () => number = () => 7) {

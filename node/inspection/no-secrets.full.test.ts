@@ -9,7 +9,10 @@ import type { ClusterOps } from "../../ops/cluster.ts";
 import { act, openOps } from "../../ops/ops.fixture.ts";
 import { signedIn } from "../../ops/sign-in.fixture.ts";
 import { part } from "../../protocol/rubbish.fixture.ts";
-import { budgetText, grossPrice, newAdvertiser, openPool } from "../ads.fixture.ts";
+import { budgetText, grossPrice, newAdvertiser, openPool } from "../../stories/ads/ads.fixture.ts";
+import { fileOf, newUpload, sendFile } from "../../stories/publishing/bulk.fixture.ts";
+import { priced, pushCatalogue } from "../../stories/publishing/hold-decisions.fixture.ts";
+import { product } from "../../stories/publishing/publishing.fixture.ts";
 import {
   type AttackNode,
   awaitPush,
@@ -17,10 +20,7 @@ import {
   newBusiness,
   openAttackNode,
   publishOver,
-} from "../attack.fixture.ts";
-import { fileOf, newUpload, sendFile } from "../bulk.fixture.ts";
-import { priced, pushCatalogue } from "../hold-decisions.fixture.ts";
-import { product } from "../publishing.fixture.ts";
+} from "../../stories/retrieval/attack.fixture.ts";
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 240_000 });
 

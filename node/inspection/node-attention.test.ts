@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { NodeState } from "../../ops/node-shapes.ts";
-import { nodesAttention } from "./node-attention.ts";
+import type { NodeState } from "../../ops/inspection-shapes.ts";
+import { nodesAttention } from "./inspection.ts";
 
 const node: NodeState = {
   ...{ incarnation: "f00d", region: "eu-west1", address: "10.0.0.5:7390", state: "active", is_self: true },

@@ -11,7 +11,7 @@ import { rubbish } from "../../protocol/rubbish.fixture.ts";
 import type { AnsweredRequest } from "../../service/request-observer.ts";
 import { MemoryActorStore } from "../../storage/memory/actor-store.ts";
 import { MemoryFenceLedger } from "../../storage/memory/fence-ledger.ts";
-import { FenceWitness } from "../fence-refusals.ts";
+import { FenceWitness } from "../keeping/fence-refusals.ts";
 import { createInspection } from "./inspection.ts";
 
 export type Json = ReturnType<typeof JSON.parse>;

@@ -1,27 +1,31 @@
 // What one node says to operators of itself and of the actors that it has in memory. Other nodes ask for the same, so it leaves
-// out what operators are not shown (redact.ts).
+// out what operators are not shown (look.ts).
 //   ON1. Nothing is counted or kept while nobody asks.
 //   ON2. An answer is bounded, however many actors there are.
 //   ON3. A list explains why an actor waits for those alone that are on its page.
 
 import { performance } from "node:perf_hooks";
 import type { Message } from "../../actors/messages/protocol.ts";
-import type { ActorReport } from "../../actors/system/definition.ts";
+import type { ActorGlance, ActorReport } from "../../actors/system/definition.ts";
 import { leavesOf } from "../../machines/chart.ts";
-import type { ActorAct, ActResult, ExpectedState } from "../../ops/actor-acts.ts";
-import type { AuditQuery, OwnAudit } from "../../ops/audit.ts";
-import type { ActorRow, RefusedWrite } from "../../ops/inspection-shapes.ts";
-import type { NodeState, Readiness } from "../../ops/node-shapes.ts";
+import type { PushContext } from "../../machines/push.ts";
+import type { ActorAct, ActResult, ExpectedState } from "../../ops/cluster.ts";
+import type { AuditQuery, OwnAudit } from "../../ops/inspection.ts";
+import type {
+  ActorCounts,
+  ActorRow,
+  NodeState,
+  Readiness,
+  RefusedWrite,
+} from "../../ops/inspection-shapes.ts";
 import type { OwnRefused, RefusedQuery, RefusedRequests } from "../../ops/refused-requests.ts";
 import type { Act } from "../../ops/shapes.ts";
 import { Unavailable } from "../../std/unavailable.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
-import type { NodeServices } from "../services.ts";
+import type { NodeServices } from "../composition/services.ts";
 import type { FoundSpans, SpanQuestion } from "../telemetry/kept-spans.ts";
-import { createOwnActing, type OwnActing } from "./acting.ts";
-import { compareTexts, nameOf, rowOf } from "./look.ts";
-import { redactReport } from "./redact.ts";
-import { createSurvey, type OwnCounts } from "./survey.ts";
+import { byUrgency, compareTexts, nameOf, redactReport, rowOf, type Where } from "./look.ts";
+import { createOwnActing, type OwnActing } from "./node-asker.ts";
 
 /** Which actors in memory are listed. Null stands for any. */
 export interface ActiveQuery {
@@ -242,4 +246,184 @@ function pageOf<T>(
   }
   if (!attention) found.sort((a, b) => compareTexts(a.name, b.name));
   return { found: found.slice(0, Math.min(limit, pageMax)).map(({ each }) => each), total };
+}
+
+// What all actors in memory do, counted, and those of them that need a look: one walk over all of them, for every question.
+//   SV1. What was found of an actor is kept until it changes, so a walk costs what changed since the last, and a comparison for
+//        each of the others. What was found goes with the actor, and nothing is found while nobody asks.
+//   SV2. Asking again and again, as for a live view, takes at most a hundredth of the node's time: a survey is kept for a hundred
+//        times as long as it took. It is kept for a minute at most: a node that stood still while it looked seems to have looked for long.
+
+type Reason = NonNullable<ActorRow["attention"]>["reason"];
+
+interface OwnCounts {
+  readonly kinds: readonly {
+    readonly kind: string;
+    readonly active: number;
+    readonly states: readonly { readonly state: string; readonly count: number }[];
+  }[];
+  readonly attention: readonly { readonly reason: Reason; readonly count: number }[];
+  readonly pushes: readonly KeyPushes[];
+}
+
+export interface Survey {
+  counts(): OwnCounts;
+  /** Those that need a look, the most urgent first. */
+  urgent(): readonly ActorRow[];
+}
+
+export interface SurveyDeps {
+  readonly glances: () => Iterable<ActorGlance>;
+  readonly where: () => Where;
+  readonly elapsedMs: () => number;
+}
+
+/** See SV2. */
+const keptTimes = 100;
+const keptMaxMs = 60_000;
+
+/** The actors of one kind in the same states, for the same reason of a look or none. */
+interface Group {
+  readonly kind: string;
+  readonly states: readonly string[];
+  readonly reason: Reason | null;
+  /** In the walk that is under way, or was the last. */
+  count: number;
+}
+
+interface Finding {
+  readonly revision: number;
+  readonly group: Group;
+  /** Its row if it needs a look. */
+  readonly row: ActorRow | null;
+}
+
+export function createSurvey({ glances, where, elapsedMs }: SurveyDeps): Survey {
+  const findings = new WeakMap<ActorGlance, Finding>();
+  // There are no more groups than the machines have states.
+  const groups = new Map<string, Group>();
+  let kept: { readonly counts: OwnCounts; readonly urgent: readonly ActorRow[]; readonly untilMs: number } = {
+    ...{ counts: { kinds: [], attention: [], pushes: [] }, urgent: [] },
+    untilMs: Number.NEGATIVE_INFINITY,
+  };
+  const find = (glance: ActorGlance): Finding => {
+    const known = findings.get(glance);
+    if (known !== undefined && known.revision === glance.revision) return known;
+    const row = rowOf(glance, nowhere);
+    const finding = { revision: glance.revision, group: groupOf(groups, row), row: row.attention && row };
+    findings.set(glance, finding);
+    return finding;
+  };
+  const survey = (): typeof kept => {
+    const beganMs = elapsedMs();
+    if (beganMs < kept.untilMs) return kept;
+    const urgent: ActorRow[] = [];
+    const { region, node } = where();
+    for (const group of groups.values()) group.count = 0;
+    const tally = createPushTally();
+    for (const glance of tally.look(glances())) {
+      const { group, row } = find(glance);
+      group.count += 1;
+      if (row !== null) urgent.push({ ...row, region, node, mailbox: glance.mailbox });
+    }
+    urgent.sort(byUrgency);
+    const counts = { ...countsOf(groups.values()), pushes: tally.most() };
+    const endedMs = elapsedMs();
+    kept = { counts, urgent, untilMs: endedMs + Math.min(keptMaxMs, (endedMs - beganMs) * keptTimes) };
+    return kept;
+  };
+  return { counts: () => survey().counts, urgent: () => survey().urgent };
+}
+
+/** A node's name may change while its actors stay. */
+const nowhere: Where = { region: null, node: null };
+
+function groupOf(groups: Map<string, Group>, { kind, states, attention }: ActorRow): Group {
+  const reason = attention?.reason ?? null;
+  const name = `${kind} ${reason} ${states.join(" ")}`;
+  const group = groups.get(name) ?? { kind, states, reason, count: 0 };
+  groups.set(name, group);
+  return group;
+}
+
+function countsOf(groups: Iterable<Group>): Omit<OwnCounts, "pushes"> {
+  const kinds = new Map<string, { active: number; readonly states: Map<string, number> }>();
+  const reasons = new Map<Reason, number>();
+  for (const { kind, states, reason, count } of groups) {
+    if (count === 0) continue;
+    const known = kinds.get(kind) ?? { active: 0, states: new Map<string, number>() };
+    kinds.set(kind, known);
+    known.active += count;
+    for (const state of states) add(known.states, state, count);
+    if (reason !== null) add(reasons, reason, count);
+  }
+  return {
+    kinds: [...kinds].map(([kind, { active, states }]) => ({
+      kind,
+      active,
+      states: [...states].map(([state, count]) => ({ state, count })),
+    })),
+    attention: [...reasons].map(([reason, count]) => ({ reason, count })),
+  };
+}
+
+function add<K>(sums: Map<K, number>, name: K, count: number): void {
+  sums.set(name, (sums.get(name) ?? 0) + count);
+}
+
+// Which keys have how many pushes under way, so that one that floods is seen. It is counted on the walk that counts actors.
+//   PU1. A node names at most `keysMax` keys, and the answer to operators `shownMax`: those with the most pushes.
+
+type KeyPushes = ActorCounts["pushes_under_way"][number];
+
+const keysMax = 200;
+const shownMax = 20;
+
+export interface PushTally {
+  /** The same actors; their pushes are counted as they are looked at. */
+  look(glances: Iterable<ActorGlance>): Iterable<ActorGlance>;
+  /** Most pushes first. */
+  most(): readonly KeyPushes[];
+}
+
+export function createPushTally(): PushTally {
+  const counts = new Map<string, KeyPushes>();
+  return {
+    *look(glances) {
+      for (const glance of glances) {
+        if (glance.ref.kind === "push" && isWorking(glance.state)) note(counts, glance.context);
+        yield glance;
+      }
+    },
+    most: () => [...counts.values()].sort(byCount).slice(0, keysMax),
+  };
+}
+
+/** What several nodes counted, of all keys together. */
+export function sumOfPushes(all: readonly (readonly KeyPushes[])[]): readonly KeyPushes[] {
+  const counts = new Map<string, KeyPushes>();
+  for (const each of all.flat()) addPushes(counts, each);
+  return [...counts.values()].sort(byCount).slice(0, shownMax);
+}
+
+function isWorking(state: unknown): boolean {
+  return typeof state === "object" && state !== null && "working" in state;
+}
+
+/** A push that is loaded just now has no context, and is counted on the next walk. */
+function note(counts: Map<string, KeyPushes>, context: unknown): void {
+  const facts = (context as Pick<PushContext, "facts"> | null)?.facts ?? null;
+  if (facts === null) return;
+  const { business_uuid, key_id, records } = facts;
+  addPushes(counts, { business_uuid, key_id, pushes: 1, records });
+}
+
+function addPushes(counts: Map<string, KeyPushes>, more: KeyPushes): void {
+  const name = `${more.business_uuid} ${more.key_id}`;
+  const { pushes = 0, records = 0 } = counts.get(name) ?? {};
+  counts.set(name, { ...more, pushes: pushes + more.pushes, records: records + more.records });
+}
+
+function byCount(a: KeyPushes, b: KeyPushes): number {
+  return b.pushes - a.pushes || b.records - a.records || compareTexts(a.key_id, b.key_id);
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createOwnReadiness } from "./own-readiness.ts";
+import { createOwnReadiness } from "./inspection.ts";
 
 it("OR1: however many look, the checks run once at a time, every ten seconds, or two while anything fails", async () => {
   let nowMs = 0;

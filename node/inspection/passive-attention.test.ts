@@ -3,9 +3,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { contractFetch } from "../../api/contract.fixture.ts";
 import type { ActorRow } from "../../ops/inspection-shapes.ts";
-import { type AttackNode, openAttackNode } from "../attack.fixture.ts";
-import { type Held, heldPush } from "../hold-decisions.fixture.ts";
-import { createPassiveAttention, type PassiveDeps } from "./passive-attention.ts";
+import { type Held, heldPush } from "../../stories/publishing/hold-decisions.fixture.ts";
+import { type AttackNode, openAttackNode } from "../../stories/retrieval/attack.fixture.ts";
+import { createPassiveAttention, type PassiveDeps } from "./search.ts";
 
 const nowMs = 1_000_000;
 const long = nowMs - 60_000;

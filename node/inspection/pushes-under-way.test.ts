@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { ActorGlance } from "../../actors/system/definition.ts";
 import { rubbish } from "../../protocol/rubbish.fixture.ts";
-import { createPushTally, sumOfPushes } from "./pushes-under-way.ts";
+import { createPushTally, sumOfPushes } from "./own-node.ts";
 
 const push = (key_id: string, records: number, state: unknown = { working: "queued" }): ActorGlance =>
   rubbish({

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ActorReport } from "../../actors/system/definition.ts";
-import { waitsOf } from "./look.ts";
-import { redact, redactReport } from "./redact.ts";
+import { redact, redactReport, waitsOf } from "./look.ts";
 
 const mark = "3q2-7wQfAAAAAAAAAAAAAA";
 const report: ActorReport = {

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { ActorGlance } from "../../actors/system/definition.ts";
 import { rubbish } from "../../protocol/rubbish.fixture.ts";
-import { createSurvey } from "./survey.ts";
+import { createSurvey } from "./own-node.ts";
 
 /** A look that a test changes, and how often it was explained why its actor waits, which reads the context. */
 interface Actor {

@@ -13,8 +13,8 @@ import {
   publishAndAsk,
   registerParties,
   startProductionNode,
-} from "../production-node.fixture.ts";
-import type { RunningNode } from "../start.ts";
+} from "../../stories/operators/production-node.fixture.ts";
+import type { RunningNode } from "../composition/start.ts";
 import {
   certifyRequests,
   createPair,

@@ -4,15 +4,14 @@
 //       first.
 //   Y3. A key set is checked with the public verifier before it is written, and so is its predecessor.
 
-import { createSigner } from "../../crypto/file-signer.ts";
 import { FileKeyStore } from "../../crypto/key-store.ts";
-import type { Anchors } from "../../protocol/anchors.ts";
-import { parseAnchors } from "../../protocol/anchors.ts";
-import type { JsonValue } from "../../protocol/canonical-json.ts";
+import { createSigner } from "../../crypto/private-jwk.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
-import type { KeyUse } from "../../protocol/key-set.ts";
+import type { JsonValue } from "../../protocol/json/canonical-json.ts";
+import { type Anchors, parseAnchors } from "../../protocol/keys/anchors.ts";
+import type { KeyUse } from "../../protocol/keys/key-set.ts";
 import type { Trust } from "../../verifier/trust.ts";
-import { ConfigError } from "../config-error.ts";
+import { ConfigError } from "../configuration/config-error.ts";
 import {
   certificatesText,
   loadCertificates,

@@ -3,10 +3,10 @@
 
 import { createFile, replaceFile } from "../../crypto/durable-file.ts";
 import { parsePrivateJwk, publicHalfOf } from "../../crypto/private-jwk.ts";
-import type { JsonValue } from "../../protocol/canonical-json.ts";
 import { type Envelope, parseEnvelope } from "../../protocol/dsse.ts";
-import { thumbprint } from "../../protocol/jwk.ts";
-import { keyUses } from "../../protocol/key-set.ts";
+import type { JsonValue } from "../../protocol/json/canonical-json.ts";
+import { thumbprint } from "../../protocol/keys/jwk.ts";
+import { keyUses } from "../../protocol/keys/key-set.ts";
 import {
   anything,
   closed,
@@ -21,7 +21,7 @@ import {
   type Shape,
   timestamp,
 } from "../../protocol/shape.ts";
-import { ConfigError } from "../config-error.ts";
+import { ConfigError } from "../configuration/config-error.ts";
 import type { KeyRequest } from "./key-certificates.ts";
 import { loadJson } from "./trusted-files.ts";
 

@@ -3,14 +3,15 @@
 //   H2. If the process is away or does not know this node, the error says so; the same document may be requested again.
 
 import { request } from "node:http";
+import { connect } from "node:net";
 import { type Clock, type Issuance, type SigningUnavailable, signingUnavailable } from "../../crypto/port.ts";
 import { toBase64 } from "../../protocol/bytes.ts";
 import { type Envelope, parseEnvelope } from "../../protocol/dsse.ts";
 import { ok, refuse } from "../../protocol/result.ts";
-import { judgeIssuable } from "../../service/issuance.ts";
-import type { Environment } from "../../service/service-keys.ts";
+import { judgeIssuable } from "../../service/register/issuance.ts";
+import type { Environment } from "../../service/register/service-keys.ts";
 import { type Trust, verifyIssued } from "../../verifier/trust.ts";
-import { type IssuanceAddress, issuePath } from "../key-config.ts";
+import { type IssuanceAddress, issuePath } from "../configuration/key-config.ts";
 
 const answerBytesMax = 65_536;
 const timeoutMs = 10_000;
@@ -95,4 +96,15 @@ function detailOf(body: string): string {
   } catch {
     return "The issuance process refused the document.";
   }
+}
+
+// Whether anything listens where the issuance process should. It is asked nothing: only a document would show more.
+
+/** Rejects if nobody takes the connection. */
+export async function reachIssuance(address: IssuanceAddress): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const socket = connect("socket" in address ? { path: address.socket } : address);
+  socket.once("connect", resolve);
+  socket.once("error", (error) => reject(new Error(`it cannot be reached (${error.message})`)));
+  await promise.finally(() => socket.destroy());
 }

@@ -6,21 +6,21 @@
 //   G4. Bodies, connections and times are bounded: nobody who reaches the socket can block the process.
 
 import { createHash, timingSafeEqual } from "node:crypto";
+import { closeSync, openSync } from "node:fs";
 import { chmod, readdir, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { join } from "node:path";
 import type { Clock } from "../../crypto/port.ts";
-import type { Anchors } from "../../protocol/anchors.ts";
-import { parseBase64 } from "../../protocol/bytes.ts";
-import { hashOf } from "../../protocol/hash.ts";
+import { hashOf, parseBase64 } from "../../protocol/bytes.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
-import { createIssuance, judgeIssuable } from "../../service/issuance.ts";
+import type { Anchors } from "../../protocol/keys/anchors.ts";
+import { createIssuance, judgeIssuable } from "../../service/register/issuance.ts";
 import { windowFault } from "../../verifier/key-window.ts";
 import type { Trust } from "../../verifier/trust.ts";
-import { ConfigError } from "../config-error.ts";
-import { type IssuanceAddress, issuePath } from "../key-config.ts";
-import { type AuditLog, openAuditLog } from "./audit-log.ts";
+import { ConfigError } from "../configuration/config-error.ts";
+import { type IssuanceAddress, issuePath } from "../configuration/key-config.ts";
+import { appendLine } from "../keeping/audit-log.ts";
 import { loadPair } from "./ceremonies.ts";
 import type { Pair } from "./key-certificates.ts";
 import { loadSecret } from "./secret-file.ts";
@@ -231,4 +231,20 @@ async function dropStale(path: string): Promise<void> {
 function boundAddress(server: Server, asked: IssuanceAddress): IssuanceAddress {
   if ("socket" in asked) return asked;
   return { host: asked.host, port: (server.address() as AddressInfo).port };
+}
+
+// An append-only log: one JSON line per entry, on the disk before its writer continues.
+//   A1. `append` returns once its line is flushed. If a line cannot be written, it throws, and the caller does not act.
+//   A2. Entries are in the order in which they were appended. A line that a crash cut off is terminated before the next
+//       one.
+//   A3. Each line opens the file by its name, so a file that log rotation moves away is recreated.
+
+interface AuditLog {
+  append(entry: Readonly<Record<string, string | readonly string[]>>): void;
+}
+
+/** Throws if the file cannot be created. */
+function openAuditLog(path: string): AuditLog {
+  closeSync(openSync(path, "a", 0o600));
+  return { append: (entry) => appendLine(path, `${JSON.stringify(entry)}\n`) };
 }

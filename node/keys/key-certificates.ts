@@ -1,9 +1,9 @@
 // Key certificates: what a pair of keys attests about another key, and the key set entry that follows from it.
 
 import type { Signer } from "../../crypto/port.ts";
-import type { Anchors } from "../../protocol/anchors.ts";
 import { type Envelope, payloadTypes } from "../../protocol/dsse.ts";
-import { algorithmOf } from "../../protocol/jwk.ts";
+import type { Anchors } from "../../protocol/keys/anchors.ts";
+import { algorithmOf } from "../../protocol/keys/jwk.ts";
 import {
   type CertifiedKey,
   isPaired,
@@ -12,9 +12,9 @@ import {
   type KeyUse,
   keyCertificatePayload,
   parseKeyCertificate,
-} from "../../protocol/key-set.ts";
+} from "../../protocol/keys/key-set.ts";
 import { ok, type Verdict } from "../../protocol/result.ts";
-import { signEnvelope } from "../../service/sign-envelope.ts";
+import { signEnvelope } from "../../service/register/service-keys.ts";
 
 export type Pair = readonly [classical: Signer, postQuantum: Signer];
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
-import type { KeyEntry } from "../../protocol/key-set.ts";
+import type { KeyEntry } from "../../protocol/keys/key-set.ts";
 import {
   certifyRequests,
   createPair,

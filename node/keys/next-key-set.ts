@@ -6,10 +6,10 @@
 //   S3. A set that is issued verifies under the anchors: the public verifier checks it first.
 
 import { nativeCrypto } from "../../crypto/native.ts";
-import type { Anchors } from "../../protocol/anchors.ts";
-import type { JsonValue } from "../../protocol/canonical-json.ts";
 import { type Envelope, payloadTypes } from "../../protocol/dsse.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
+import type { JsonValue } from "../../protocol/json/canonical-json.ts";
+import type { Anchors } from "../../protocol/keys/anchors.ts";
 import {
   isPaired,
   type KeyCertificate,
@@ -17,9 +17,9 @@ import {
   type KeySet,
   keySetPayload,
   openKeyCertificate,
-} from "../../protocol/key-set.ts";
+} from "../../protocol/keys/key-set.ts";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
-import { signEnvelope } from "../../service/sign-envelope.ts";
+import { signEnvelope } from "../../service/register/service-keys.ts";
 import { earliest } from "../../verifier/key-window.ts";
 import { type Trust, verifyKeySet } from "../../verifier/trust.ts";
 import { certify, entriesOf, type KeyRequest, type Pair } from "./key-certificates.ts";

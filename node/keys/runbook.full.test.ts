@@ -8,14 +8,13 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { contractFetch } from "../../api/contract.fixture.ts";
-import { createSigner } from "../../crypto/file-signer.ts";
 import { FileKeyStore } from "../../crypto/key-store.ts";
+import { createSigner } from "../../crypto/private-jwk.ts";
 import type { Envelope } from "../../protocol/dsse.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { receiptPayload } from "../../protocol/receipt.fixture.ts";
 import { openReceipt } from "../../protocol/receipt.ts";
-import { signEnvelope } from "../../service/sign-envelope.ts";
-import { root } from "../../tools/process.ts";
+import { signEnvelope } from "../../service/register/service-keys.ts";
 import {
   judge,
   type KeptAnswers,
@@ -23,8 +22,9 @@ import {
   publishAndAsk,
   registerParties,
   startProductionNode,
-} from "../production-node.fixture.ts";
-import type { RunningNode } from "../start.ts";
+} from "../../stories/operators/production-node.fixture.ts";
+import { root } from "../../tools/process.ts";
+import type { RunningNode } from "../composition/start.ts";
 import { playedBlocks, shellPrelude } from "./runbook.fixture.ts";
 
 const region = "eu-west1";

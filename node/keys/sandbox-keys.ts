@@ -3,13 +3,13 @@
 //       the same one.
 
 import { keepFirst, readFileIfThere } from "../../crypto/durable-file.ts";
-import { createSigner } from "../../crypto/file-signer.ts";
 import type { FileKeyStore } from "../../crypto/key-store.ts";
 import type { Signer } from "../../crypto/port.ts";
-import type { Anchors } from "../../protocol/anchors.ts";
+import { createSigner } from "../../crypto/private-jwk.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
-import type { KeyAlgorithm } from "../../protocol/jwk.ts";
-import type { KeyUse } from "../../protocol/key-set.ts";
+import type { Anchors } from "../../protocol/keys/anchors.ts";
+import type { KeyAlgorithm } from "../../protocol/keys/jwk.ts";
+import type { KeyUse } from "../../protocol/keys/key-set.ts";
 import { certifiedKeyOf, certify, type KeyRequest, type Pair, rootAnchors } from "./key-certificates.ts";
 import { issueKeySet } from "./next-key-set.ts";
 import { keyNameOf } from "./working-keys.ts";

@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { open } from "node:fs/promises";
 import { createFile } from "../../crypto/durable-file.ts";
 import { toBase64Url } from "../../protocol/bytes.ts";
-import { ConfigError } from "../config-error.ts";
+import { ConfigError } from "../configuration/config-error.ts";
 
 const secretBytes = 32;
 const groupAndWorld = 0o077;

@@ -3,13 +3,13 @@
 
 import { readFileIfThere } from "../../crypto/durable-file.ts";
 import { nativeCrypto } from "../../crypto/native.ts";
-import { type Anchors, parseAnchors } from "../../protocol/anchors.ts";
 import { utf8 } from "../../protocol/bytes.ts";
-import type { JsonValue } from "../../protocol/canonical-json.ts";
+import type { JsonValue } from "../../protocol/json/canonical-json.ts";
+import { parseStrictJson } from "../../protocol/json/strict-json.ts";
+import { type Anchors, parseAnchors } from "../../protocol/keys/anchors.ts";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
-import { parseStrictJson } from "../../protocol/strict-json.ts";
 import { type Trust, verifyKeySet } from "../../verifier/trust.ts";
-import { ConfigError } from "../config-error.ts";
+import { ConfigError } from "../configuration/config-error.ts";
 
 export const anchorsFile = "anchors.json";
 export const keySetFile = "key-set.json";

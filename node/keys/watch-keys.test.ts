@@ -1,7 +1,6 @@
 import { beforeEach, expect, it } from "vitest";
 import { ManualTime } from "../../actors/system/manual-time.fixture.ts";
-import type { TakeOver } from "./current-keys.ts";
-import { lookEveryMs, watchKeys } from "./watch-keys.ts";
+import { lookEveryMs, type TakeOver, watchKeys } from "./current-keys.ts";
 
 let time: ManualTime;
 let lines: string[];

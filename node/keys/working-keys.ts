@@ -5,12 +5,11 @@
 //       and what is signed again after a crash is signed by the same key.
 
 import { createCoalescingSigner } from "../../crypto/coalescing-signer.ts";
-import { createSigner } from "../../crypto/file-signer.ts";
 import type { FileKeyStore } from "../../crypto/key-store.ts";
 import { type Signer, type SignerAt, signingUnavailable } from "../../crypto/port.ts";
-import type { PrivateJwk } from "../../crypto/private-jwk.ts";
+import { createSigner, type PrivateJwk } from "../../crypto/private-jwk.ts";
 import { createWorkerSigner } from "../../crypto/worker-signer.ts";
-import type { KeyEntry } from "../../protocol/key-set.ts";
+import type { KeyEntry } from "../../protocol/keys/key-set.ts";
 import { windowFault } from "../../verifier/key-window.ts";
 import type { Trust } from "../../verifier/trust.ts";
 

@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { ConfigError } from "../config-error.ts";
+import { ConfigError } from "../configuration/config-error.ts";
 
 export interface MailConfig {
   readonly host: string;

@@ -6,10 +6,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { PushNotice } from "../../actors/messages/notices.ts";
+import type { PushNotice } from "../../actors/messages/serving.ts";
 import { makeCertificate } from "../../transport/ws/certificate.fixture.ts";
 import { type MailConfig, parseMail } from "./mail-config.ts";
-import { type NoticeMail, openNoticeMail } from "./notice-mail.ts";
+import { type NoticeMail, openNoticeMail } from "./notices.ts";
 
 const business = "00000000-0000-4000-8000-000000000001";
 const notice: PushNotice = {

@@ -5,8 +5,8 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { SMTPServer } from "smtp-server";
 import { afterEach, expect, it } from "vitest";
-import type { PushNotice } from "../../actors/messages/notices.ts";
 import { businessRef, pushRef } from "../../actors/messages/refs.ts";
+import type { PushNotice } from "../../actors/messages/serving.ts";
 import {
   openBusiness,
   openPublishingNode,
@@ -14,7 +14,7 @@ import {
   product,
   sealAndPublish,
   type TestBusiness,
-} from "../publishing.fixture.ts";
+} from "../../stories/publishing/publishing.fixture.ts";
 
 let node: PublishingNode | null = null;
 let server: SMTPServer | null = null;

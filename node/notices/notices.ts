@@ -1,11 +1,17 @@
 // The channels of notices of one node: a file and its log, and mail where a server is named.
 
-import type { NoticeChannel } from "../../actors/messages/notices.ts";
+import { readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createTransport } from "nodemailer";
+import type { Notice, NoticeChannel, PushNotice, TakedownNotice } from "../../actors/messages/serving.ts";
 import type { LogEntry } from "../../actors/system/ports.ts";
 import type { Clock } from "../../crypto/port.ts";
-import type { NodeConfig } from "../config.ts";
-import { openNoticeFile } from "./notice-file.ts";
-import { openNoticeMail } from "./notice-mail.ts";
+import { isObject } from "../../std/json-pointer.ts";
+import { Unavailable } from "../../std/unavailable.ts";
+import type { NodeConfig } from "../configuration/config.ts";
+import { appendLine } from "../keeping/audit-log.ts";
+import { type MailConfig, mailAddress, readSecretText } from "./mail-config.ts";
 
 export interface Notices {
   readonly record: NoticeChannel;
@@ -23,4 +29,221 @@ export function openNotices(
   const businessUrl = publicUrls.business_url ?? null;
   const channel = openNoticeMail({ config: mail, businessUrl, clock, log });
   return { record, mail: channel, close: () => channel.close() };
+}
+
+// Who is told about the pushes of a business: a JSON file that an operator keeps, `{"<business uuid>": ["address", …]}`. It is
+// read for every notice, so a change takes effect at once.
+
+/** Further addresses of a business are left out. */
+const recipientsMax = 20;
+const fileBytesMax = 16_777_216;
+
+/** Throws if the file cannot be read as such a table; what cannot be an address is left out. */
+export async function readRecipients(path: string, businessUuid: string): Promise<readonly string[]> {
+  const text = await readFile(path, "utf8");
+  if (text.length > fileBytesMax) throw new Error(`${path} is larger than ${fileBytesMax} characters.`);
+  const table: unknown = JSON.parse(text);
+  if (!isObject(table)) throw new Error(`${path} is not a JSON object.`);
+  const listed = (table as Readonly<Record<string, unknown>>)[businessUuid];
+  if (listed === undefined) return [];
+  if (!Array.isArray(listed)) throw new Error(`${path} has no list of addresses for ${businessUuid}.`);
+  const isAddress = (each: unknown): each is string => typeof each === "string" && mailAddress.test(each);
+  return [...new Set(listed.filter(isAddress))].slice(0, recipientsMax);
+}
+
+// Notices by mail, over SMTP with TLS.
+//   M1. A notice that no server took is delivered again later, by the push's actor, with the same Message-ID; what a server has
+//       refused for good (5xx), and what is older than three days, is given up, with a line of the log.
+//   M2. A server that cannot be reached is left alone for a minute, whatever else waits for it.
+//   M3. Everything is bounded: connections, the time that each step may take, recipients, the size of a message.
+//   M4. Nothing that a business chose is part of a header.
+
+const connectionsMax = 2;
+const connectMs = 10_000;
+const silentMs = 20_000;
+const pauseAfterFailureMs = 60_000;
+const givenUpAfterMs = 3 * 86_400_000;
+
+export interface NoticeMail extends NoticeChannel {
+  close(): void;
+}
+
+interface MailDeps {
+  readonly config: MailConfig;
+  readonly businessUrl: string | null;
+  readonly clock: Clock;
+  readonly log: (entry: LogEntry) => void;
+}
+
+/** Throws {@link ConfigError} if the password or the authority cannot be read. */
+export function openNoticeMail({ config, businessUrl, clock, log }: MailDeps): NoticeMail {
+  const transport = transportOf(config);
+  let pausedUntilMs = 0;
+  const note = (level: LogEntry["level"], event: string, notice: Notice, detail: string): void =>
+    log({ level, event, actor: actorOf(notice), detail });
+  const send = async (notice: Notice): Promise<void> => {
+    const to = await readRecipients(config.recipients, notice.business_uuid);
+    if (to.length === 0) return;
+    await transport.sendMail(messageOf(notice, { config, businessUrl, to }));
+    note("info", "notice.mailed", notice, `${notice.notice_id} to ${to.length} recipients`);
+  };
+  return {
+    deliver: async (notice) => {
+      const nowMs = clock.now();
+      if (nowMs - Date.parse(notice.at) > givenUpAfterMs) {
+        note("error", "notice.given_up", notice, `${notice.notice_id} was not taken for three days`);
+        return;
+      }
+      if (nowMs < pausedUntilMs) throw unavailable("the mail server was not reached a moment ago");
+      try {
+        await send(notice);
+      } catch (error) {
+        const detail = error instanceof Error ? error.message : String(error);
+        if (isRefusedForGood(error)) {
+          note("error", "notice.refused", notice, detail);
+          return;
+        }
+        if (!isOfMessage(error)) pausedUntilMs = clock.now() + pauseAfterFailureMs;
+        note("warn", "notice.not_mailed", notice, detail);
+        throw unavailable(detail);
+      }
+    },
+    close: () => transport.close(),
+  };
+}
+
+function transportOf(config: MailConfig) {
+  const { host, port, isSecure, isPlain, user, passwordFile, caFile } = config;
+  const pass = passwordFile === null ? null : readSecretText("SVC_SMTP_PASSWORD_FILE", passwordFile);
+  return createTransport({
+    ...{ pool: true, maxConnections: connectionsMax, host, port, secure: isSecure },
+    ...{ requireTLS: !isSecure && !isPlain, ignoreTLS: isPlain },
+    ...{ connectionTimeout: connectMs, greetingTimeout: connectMs, socketTimeout: silentMs },
+    ...{ disableFileAccess: true, disableUrlAccess: true },
+    tls: {
+      minVersion: "TLSv1.2",
+      ...(caFile === null ? {} : { ca: readFileSync(caFile) }),
+    },
+    ...(user === null || pass === null ? {} : { auth: { user, pass } }),
+  });
+}
+
+function messageOf(
+  notice: Notice,
+  { config, businessUrl, to }: Pick<MailDeps, "config" | "businessUrl"> & { readonly to: readonly string[] },
+) {
+  const { notice_id, at } = notice;
+  const domain = config.from.slice(config.from.lastIndexOf("@") + 1);
+  const { subject, about, reason } = wordsOf(notice);
+  const lines = [
+    `${about}: ${summaryOf(notice)}.`,
+    ...(reason === null ? [] : [`Reason: ${reason}`]),
+    `Since ${at}.`,
+    `Status: ${businessUrl ?? ""}${notice.status_url}`,
+  ];
+  return {
+    from: config.from,
+    to: [...to],
+    subject,
+    messageId: `<${notice_id}@${domain}>`,
+    date: new Date(at),
+    headers: { "auto-submitted": "auto-generated" },
+    text: `${lines.join("\n\n")}\n`,
+    attachments: [
+      { filename: "notice.json", contentType: "application/json", content: JSON.stringify(notice) },
+    ],
+  };
+}
+
+interface Words {
+  /** Made of nothing that anybody wrote (M4). */
+  readonly subject: string;
+  readonly about: string;
+  readonly reason: string | null;
+}
+
+function wordsOf(notice: Notice): Words {
+  const { business_uuid, state } = notice;
+  if (isOfPush(notice)) {
+    const { push_id, error } = notice;
+    const reason = error === null ? null : `${error.code}: ${error.detail}`;
+    return {
+      ...{ subject: `Push ${push_id} is ${state}`, reason },
+      about: `Push ${push_id} of business ${business_uuid}`,
+    };
+  }
+  const { record_id, statement_of_reasons: reason } = notice;
+  const what = record_id === null ? "Your business" : `Record ${record_id}`;
+  return {
+    subject: state === "lifted" ? `${what} is served again` : `${what} was taken out of serving`,
+    ...{ about: `Business ${business_uuid}`, reason },
+  };
+}
+
+/** The server understood the message, or its envelope, and will never take it. A refused login may be mended. */
+function isRefusedForGood(error: unknown): boolean {
+  const { responseCode } = Object(error) as { readonly responseCode?: unknown };
+  return isOfMessage(error) && typeof responseCode === "number" && responseCode >= 500;
+}
+
+/** Whether the server was reached and objects to this message or its recipients. */
+function isOfMessage(error: unknown): boolean {
+  const { code } = Object(error) as { readonly code?: unknown };
+  return code === "EENVELOPE" || code === "EMESSAGE";
+}
+
+function unavailable(detail: string): Unavailable {
+  return new Unavailable(`The notice was not mailed: ${detail}`, {
+    ...{ reason: "smtp", effect: "unknown", retryAfterSeconds: 60 },
+  });
+}
+
+// Notices as lines: `notices.jsonl` in the home folder, and one line of the log each.
+//   N1. A notice counts as delivered once its line is on the disk.
+//   N2. The file is opened by its name for each line, so that an operator's rotation may move it at any time.
+
+function openNoticeFile(options: {
+  readonly home: string;
+  readonly log: (entry: LogEntry) => void;
+}): NoticeChannel {
+  const path = join(options.home, "notices.jsonl");
+  return {
+    deliver: async (notice) => {
+      appendLine(path, `${JSON.stringify(notice)}\n`);
+      const event = isOfPush(notice) ? "push.notice" : "takedown.notice";
+      options.log({ level: "info", event, actor: actorOf(notice), detail: summaryOf(notice) });
+    },
+  };
+}
+
+function isOfPush(notice: Notice): notice is PushNotice {
+  return "push_id" in notice;
+}
+
+/** The actor that decided what the notice is about. */
+function actorOf(notice: Notice): string {
+  const { business_uuid } = notice;
+  return isOfPush(notice) ? `push/${business_uuid}.${notice.push_id}` : `business/${business_uuid}`;
+}
+
+/** A sentence about the push or the takedown, for people. */
+function summaryOf(notice: Notice): string {
+  return isOfPush(notice) ? pushSummary(notice) : takedownSummary(notice);
+}
+
+function takedownSummary({ record_id, state }: TakedownNotice): string {
+  const what = record_id === null ? "everything of the business" : `record ${record_id}`;
+  return state === "taken_down"
+    ? `the operators of the service took ${what} out of serving`
+    : `the takedown of ${what} was lifted`;
+}
+
+function pushSummary({ state, records, counts, error, held_reasons }: PushNotice): string {
+  const { accepted, updated, rejected } = counts;
+  const published = `${accepted} accepted, ${updated} updated, ${rejected} rejected`;
+  if (state === "held")
+    return `${records} records are held for confirmation by an owner or admin: ${held_reasons.join(", ")}`;
+  if (state === "failed")
+    return `the push of ${records} records failed (${error?.code ?? "unknown"}): ${published}`;
+  return `the push of ${records} records is complete: ${published}`;
 }

@@ -3,7 +3,7 @@
 //   The diamond merchant's system pushes a catalogue of several hundred stones (path A). The service holds the key of the bakery, so
 //   its records carry a hosted key's seal. The bookshop sealed its AI policy twice, and blocks the second company.
 
-import { isObject } from "../../std/is-object.ts";
+import { isObject } from "../../std/json-pointer.ts";
 import type { StoneShop } from "./diamonds.ts";
 import {
   aiPolicy,

@@ -1,6 +1,6 @@
 // Products from the diamonds data set (data/README.md): one stone per row, and always the same product for the same row.
 
-import type { JsonObject } from "../../protocol/canonical-json.ts";
+import type { JsonObject } from "../../protocol/json/canonical-json.ts";
 import { recordSchema } from "../../protocol/records/parse-record.ts";
 
 /** A row of the data set. */

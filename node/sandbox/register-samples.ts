@@ -4,14 +4,14 @@
 import type { CertificateStatus, KeyFacts } from "../../actors/messages/business.ts";
 import { type PrivateJwk, publicHalfOf } from "../../crypto/private-jwk.ts";
 import { aiPolicyBytes } from "../../protocol/ai-policy.ts";
+import { hashOf } from "../../protocol/bytes.ts";
 import { payloadTypes } from "../../protocol/dsse.ts";
-import { hashOf } from "../../protocol/hash.ts";
 import { formatTimestamp, parseTimestamp } from "../../protocol/identifiers.ts";
-import { type PublicJwk, thumbprint } from "../../protocol/jwk.ts";
+import { type PublicJwk, thumbprint } from "../../protocol/keys/jwk.ts";
 import { mandateLifeMaxMs, mandatePayload } from "../../protocol/mandate.ts";
 import { sealPayload } from "../../protocol/seal.ts";
-import { type Parties, RegisterRefused } from "../../service/parties.ts";
-import { sandboxKeyFacts, sandboxScope } from "../../service/sandbox-keys.ts";
+import { sandboxKeyFacts, sandboxScope } from "../../service/authentication/sandbox-grants.ts";
+import { type Parties, RegisterRefused } from "../../service/register/parties.ts";
 import type {
   SampleBusiness,
   SampleCompany,
@@ -209,7 +209,7 @@ export function firstMandateId(keyId: string): string {
   return `mdt_${keyId}_1`;
 }
 
-/** The first mandate of a key that has none yet; later ones follow it (service/mandate-renewal.ts). */
+/** The first mandate of a key that has none yet; later ones follow it (service/authentication/mandate-renewal.ts). */
 async function ensureMandate(
   deps: RegisterDeps,
   uuid: string,

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import type { FileKeyStore } from "../../crypto/key-store.ts";
 import type { Clock, Signer } from "../../crypto/port.ts";
 import type { PrivateJwk } from "../../crypto/private-jwk.ts";
-import type { Anchors } from "../../protocol/anchors.ts";
 import { formatTimestamp, parseTimestamp } from "../../protocol/identifiers.ts";
-import type { Parties } from "../../service/parties.ts";
+import type { Anchors } from "../../protocol/keys/anchors.ts";
+import type { Parties } from "../../service/register/parties.ts";
 import { allEnded } from "./all-ended.ts";
 import {
   certificateInForce,

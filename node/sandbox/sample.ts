@@ -1,16 +1,19 @@
 // The shapes of the sample parties: their names, what they publish, and how it is sealed.
 
 import type { MandateScopeFacts } from "../../actors/messages/business.ts";
-import type { ActionName, AiPolicyRecord, BlockedName, UseName } from "../../protocol/ai-policy.ts";
 import {
+  type ActionName,
+  type AiPolicyRecord,
   actionNames,
   aiPolicySchemaId,
+  type BlockedName,
   blockedNames,
   currentAiPolicySchema,
+  type UseName,
   useNames,
 } from "../../protocol/ai-policy.ts";
-import type { JsonObject } from "../../protocol/canonical-json.ts";
 import { type CollectionName, formatTimestamp } from "../../protocol/identifiers.ts";
+import type { JsonObject } from "../../protocol/json/canonical-json.ts";
 
 export type SampleAlgorithm = "Ed25519" | "ES256";
 

@@ -2,13 +2,11 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { aiPolicyBytes, parseAiPolicy } from "../../protocol/ai-policy.ts";
-import { canonicalBytes } from "../../protocol/canonical-json.ts";
 import { collectionNames, isUuidV4 } from "../../protocol/identifiers.ts";
-import { companyWords } from "../../protocol/records/company-name-rule.ts";
-import { noBrands } from "../../protocol/records/content-lists.ts";
-import { contentFaults } from "../../protocol/records/content-rules.ts";
-import { createNameIndex } from "../../protocol/records/name-index.ts";
-import { ownNames } from "../../protocol/records/own-names.ts";
+import { canonicalBytes } from "../../protocol/json/canonical-json.ts";
+import { companyWords, ownNames } from "../../protocol/records/company-name-rule.ts";
+import { contentFaults } from "../../protocol/records/judge-record.ts";
+import { createNameIndex, noBrands } from "../../protocol/records/name-index.ts";
 import { parseRecord } from "../../protocol/records/parse-record.ts";
 import {
   sampleBusiness,

@@ -1,9 +1,9 @@
 // The entries of `sandbox.json` for each sample.
 
 import type { Clock, Signer } from "../../crypto/port.ts";
-import { createMandateRenewal } from "../../service/mandate-renewal.ts";
-import type { Parties } from "../../service/parties.ts";
-import { issueGrant, type SandboxGrant } from "../../service/sandbox-grant.ts";
+import { createMandateRenewal } from "../../service/authentication/mandate-renewal.ts";
+import type { Parties } from "../../service/register/parties.ts";
+import { issueGrant, type SandboxGrant } from "../../service/register/sandbox-grant.ts";
 import { allEnded } from "./all-ended.ts";
 import { certificateInForce, firstMandateId, type RegisteredKey } from "./register-samples.ts";
 import type { SampleBusiness, SampleCompany, SampleIntegrationKey } from "./sample.ts";

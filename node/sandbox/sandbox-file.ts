@@ -1,7 +1,7 @@
 // `sandbox.json` in the home folder of a node: everything that a stranger needs to try things out. Its members are fixed;
 // every `note` says in a sentence what its sample is for.
 
-import type { Anchors } from "../../protocol/anchors.ts";
+import type { Anchors } from "../../protocol/keys/anchors.ts";
 
 export interface Sandbox {
   readonly environment: "sandbox";

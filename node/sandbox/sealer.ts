@@ -4,11 +4,14 @@ import { sign } from "node:crypto";
 import { nativeCrypto } from "../../crypto/native.ts";
 import type { Signer } from "../../crypto/port.ts";
 import { type PrivateJwk, privateKeyOf, publicHalfOf } from "../../crypto/private-jwk.ts";
-import { concatBytes, toBase64, utf8 } from "../../protocol/bytes.ts";
-import { coseKeyOf } from "../../protocol/cose-key.ts";
-import { type Envelope, makeEnvelope, pae } from "../../protocol/dsse.ts";
-import { type PublicJwk, thumbprint } from "../../protocol/jwk.ts";
-import { type PasskeyOrigins, passkeyChallenge } from "../../protocol/passkey.ts";
+import { concatBytes, hashOf, toBase64, utf8 } from "../../protocol/bytes.ts";
+import { type Envelope, makeEnvelope, pae, payloadTypes } from "../../protocol/dsse.ts";
+import { formatTimestamp } from "../../protocol/identifiers.ts";
+import { coseKeyOf, type PublicJwk, thumbprint } from "../../protocol/keys/jwk.ts";
+import { type PasskeyOrigins, passkeyChallenge } from "../../protocol/keys/signatures.ts";
+import { sealPayload } from "../../protocol/seal.ts";
+import { type HoldDecision, holdDecisionPayload } from "../../protocol/withdrawal.ts";
+import type { Sandbox } from "./sandbox-file.ts";
 
 export interface Sealer {
   readonly keyId: string;
@@ -68,4 +71,58 @@ export function createHostedSealer(signer: Signer): Sealer {
       return makeEnvelope(payloadType, payload, [{ keyid: signer.keyId, sig }]);
     },
   };
+}
+
+// Seals a document about ads with an owner's passkey, as a portal does.
+
+interface SealedFacts {
+  readonly record: Uint8Array;
+  /** What is in force for the business now. */
+  readonly context: { readonly cert_id: string | null; readonly ai_policy_version: number };
+  readonly atMs: number;
+}
+
+export function sealAlone(
+  passkey: Pick<Sealer, "seal" | "keyId">,
+  { record, context, atMs }: SealedFacts,
+): Promise<Envelope> {
+  const payload = sealPayload({
+    ...{ v: 2, key_id: passkey.keyId, cert_id: context.cert_id ?? "" },
+    hash: hashOf(record, nativeCrypto.sha256),
+    sealed_at: formatTimestamp(atMs),
+    record_type: "ads",
+    ai_policy_version: context.ai_policy_version,
+  });
+  return passkey.seal(payloadTypes["seal.v2"], payload);
+}
+
+// The decision of an owner about a held push, sealed as a person's authenticator would for a portal. Only a sandbox has such
+// a passkey in a file: production knows no private half of any.
+
+export interface OwnersDecision extends Pick<HoldDecision, "business_uuid" | "push_id" | "decision"> {
+  /** Unix milliseconds. */
+  readonly atMs: number;
+}
+
+/** Null if the business is none of the samples, so that the file has no passkey of it. */
+export async function sealOwnersDecision(
+  { anchors, businesses }: Sandbox,
+  { atMs, ...decision }: OwnersDecision,
+): Promise<Envelope | null> {
+  const owner = businesses.find((each) => each.business_uuid === decision.business_uuid)?.owner;
+  if (owner === undefined) return null;
+  return sealDecision(ownersPasskey(owner.private_jwk, anchors.passkeys), { atMs, ...decision });
+}
+
+/** The passkey of an owner, whose private JWK was read from a file or has just been made. */
+export function ownersPasskey(privateJwk: object, origins: PasskeyOrigins): Sealer {
+  return createSoftwarePasskey({ ...privateJwk } as PrivateJwk, origins);
+}
+
+export function sealDecision(
+  passkey: Pick<Sealer, "seal">,
+  { atMs, ...decision }: OwnersDecision,
+): Promise<Envelope> {
+  const payload = holdDecisionPayload({ v: 1, ...decision, at: formatTimestamp(atMs) });
+  return passkey.seal(payloadTypes["hold-decision.v1"], payload);
 }

@@ -3,26 +3,18 @@
 //   ZA2. What was revoked meanwhile, or is refused because the sandbox's user changed its business, is left out.
 
 import { join } from "node:path";
-import { toBase64 } from "../../protocol/bytes.ts";
-import { canonicalBytes, type JsonObject } from "../../protocol/canonical-json.ts";
-import { hashOf } from "../../protocol/hash.ts";
+import { hashOf, toBase64 } from "../../protocol/bytes.ts";
 import { formatTimestamp, parseTimestamp } from "../../protocol/identifiers.ts";
+import { canonicalBytes, type JsonObject } from "../../protocol/json/canonical-json.ts";
+import type { SealedAdCall } from "../../service/ads/publish-ad.ts";
 import type { Outcome } from "../../service/answer.ts";
-import type { SealedAdCall } from "../../service/publish-ad.ts";
 import type { ImageToStore } from "../../storage/image-store.ts";
 import { allEnded } from "./all-ended.ts";
-import { calendarFrom } from "./sample.ts";
-import {
-  adDocument,
-  campaignDocument,
-  productDocument,
-  type SampleAd,
-  type SampleCampaign,
-  type StoredPicture,
-  sampleCampaigns,
-} from "./sample-ads.ts";
+import { sampleBusiness } from "./businesses.ts";
+import { type Calendar, calendarFrom, type SampleBusiness } from "./sample.ts";
 import type { OpenBusiness, SampleSetDeps } from "./sample-set.ts";
-import { sealAlone } from "./seal-alone.ts";
+import samples from "./samples.json" with { type: "json" };
+import { sealAlone } from "./sealer.ts";
 import { openSeedJournal, type SealingInstants, sealingInstants } from "./seed-state.ts";
 
 export interface SeedAdsDeps extends Pick<SampleSetDeps, "home" | "clock" | "parties"> {
@@ -114,4 +106,68 @@ async function storePicture({ images }: SeedAdsDeps, { colour }: SampleAd): Prom
   const picture = { sha256: hashOf(bytes), width, height };
   await images.put({ ...picture, mediaType: "image/png", bytes });
   return picture;
+}
+
+// The ads and sponsored products of the sample businesses: a campaign each, with subjects that a newcomer would ask for.
+
+interface SampleCampaign {
+  readonly business: SampleBusiness;
+  readonly price: string;
+  readonly budget: string;
+  readonly ads: readonly SampleAd[];
+  /** Products that it sponsors, by the business's own ids. */
+  readonly products?: readonly { readonly id: string; readonly countries: readonly string[] }[];
+}
+
+interface SampleAd {
+  readonly id: string;
+  readonly countries: readonly string[];
+  readonly keywords: readonly string[];
+  readonly headline: string;
+  readonly body: string;
+  readonly url: string;
+  /** A plain picture of this colour (red, green, blue); null for an ad of words. */
+  readonly colour: readonly [number, number, number] | null;
+}
+
+export const sampleCampaignId = "sandbox";
+
+const sampleCampaigns: readonly SampleCampaign[] = (
+  samples.campaigns as unknown as readonly (Omit<SampleCampaign, "business"> & {
+    readonly business: string;
+  })[]
+).map((campaign) => ({ ...campaign, business: sampleBusiness(campaign.business) }));
+
+/** `currency` is that in which the deployment pays for ads. */
+function campaignDocument(
+  { price, budget }: SampleCampaign,
+  { calendar, currency }: { readonly calendar: Calendar; readonly currency: string },
+): JsonObject {
+  return {
+    ...{ schema: "svc/ad_campaign/1", campaign_id: sampleCampaignId, currency, price, budget },
+    ...{ starts_at: calendar(0, "00:00"), ends_at: calendar(3_650), paused: false },
+  };
+}
+
+function productDocument(record_id: string, countries: readonly string[]): JsonObject {
+  return { schema: "svc/ad_product/1", campaign_id: sampleCampaignId, record_id, countries };
+}
+
+interface StoredPicture {
+  readonly sha256: string;
+  readonly width: number;
+  readonly height: number;
+}
+
+function adDocument(
+  { id, countries, keywords, headline, body, url }: SampleAd,
+  picture: StoredPicture | null,
+): JsonObject {
+  const images =
+    picture === null ? [] : [{ ...picture, media_type: "image/png", alt: "A plain picture of the sandbox." }];
+  return {
+    ...{ schema: "svc/ads/1", language: "en", business_ad_id: id, campaign_id: sampleCampaignId },
+    ...{ countries, keywords, headline, body, call_to_action: "Have a look" },
+    ...{ display_domain: new URL(url).host, destination_url: url, images },
+  };
 }

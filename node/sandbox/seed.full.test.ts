@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { nativeCrypto } from "../../crypto/native.ts";
 import type { Signer } from "../../crypto/port.ts";
-import { parseGrant } from "../../service/sandbox-grant.ts";
-import type { NodeServices } from "../services.ts";
+import { parseGrant } from "../../service/register/sandbox-grant.ts";
+import type { NodeServices } from "../composition/services.ts";
 import type { Sandbox } from "./sandbox-file.ts";
 import {
   complete,

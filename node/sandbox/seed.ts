@@ -5,20 +5,33 @@
 //   Z3. A seeding that failed has ended: nothing that it started is still running, so it can be retried at once.
 //   Z4. What operators revoked in the meantime is left out, and does not prevent the rest from being seeded.
 
+import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import type { PublishOutcome } from "../../actors/messages/push.ts";
+import { runPush } from "../../client/push-run.ts";
+import type { PushJournal, PushState } from "../../client/push-state.ts";
 import type { Fetch } from "../../client/sender.ts";
-import { replaceFile } from "../../crypto/durable-file.ts";
-import { canonicalBytes } from "../../protocol/canonical-json.ts";
+import { createSvcClient } from "../../client/service-client.ts";
+import { parseSigningKey } from "../../client/signing-key.ts";
+import { readFileIfThere, replaceFile } from "../../crypto/durable-file.ts";
+import type { Clock } from "../../crypto/port.ts";
+import { hashOf } from "../../protocol/bytes.ts";
 import { payloadTypes } from "../../protocol/dsse.ts";
-import { hashOf } from "../../protocol/hash.ts";
 import { formatTimestamp, parseTimestamp } from "../../protocol/identifiers.ts";
+import { canonicalBytes } from "../../protocol/json/canonical-json.ts";
 import type { Result } from "../../protocol/result.ts";
 import { sealPayload } from "../../protocol/seal.ts";
-import type { PublishRecordRequest } from "../../service/publish-record.ts";
+import type { PublishRecordRequest } from "../../service/publishing/publish-record.ts";
 import { allEnded } from "./all-ended.ts";
-import { sampleBusinesses, sampleCompanies, trialBusinesses, trialCompanies } from "./businesses.ts";
-import { isOvertaken, pushCatalogue } from "./push-catalogue.ts";
+import {
+  sampleBusinesses,
+  sampleCompanies,
+  stoneShop,
+  trialBusinesses,
+  trialCompanies,
+} from "./businesses.ts";
+import { diamondProduct, parseStones } from "./diamonds.ts";
 import { certificateInForce, endCertificate, registerPolicies } from "./register-samples.ts";
 import { calendarFrom, type SampleRecord } from "./sample.ts";
 import {
@@ -34,7 +47,7 @@ import {
   sandboxCompany,
   sandboxIntegrationKey,
 } from "./sandbox-entries.ts";
-import type { Sandbox } from "./sandbox-file.ts";
+import type { Sandbox, SandboxKey } from "./sandbox-file.ts";
 import { type SeedAdsDeps, seedAds } from "./seed-ads.ts";
 import { type SealingInstants, sealingInstants } from "./seed-state.ts";
 
@@ -226,4 +239,71 @@ async function sealAndPublish(
   });
   const seal = await sealer.seal(payloadTypes["seal.v2"], payload);
   return deps.publishRecord({ businessUuid: business.uuid, collection: sample.collection, record, seal });
+}
+
+// The diamond merchant's catalogue, pushed by its system (path A) over HTTP like anyone else's.
+
+export interface CatalogueDeps {
+  /** The node's home folder. */
+  readonly home: string;
+  readonly businessUrl: string;
+  readonly clock: Clock;
+  /** A fetch function that reaches `businessUrl`. */
+  readonly fetch: Fetch;
+}
+
+/** The round trip is short: the service's own retry advice is meant for remote clients. */
+const waitMsMax = 50;
+const patienceMs = 30_000;
+
+/** An accepted push is awaited for as long as it takes, so the caller aborts it when it is no longer needed. */
+async function pushCatalogue(deps: CatalogueDeps, pusher: SandboxKey, failed: AbortSignal): Promise<void> {
+  const key = await parseSigningKey(pusher.private_jwk);
+  if (!key.ok) throw new Error(`A sample key cannot be used: ${key.detail}`);
+  const csv = await readFile(join(import.meta.dirname, "data", "diamonds-slice.csv"), "utf8");
+  const records = parseStones(csv).map((stone, index) =>
+    canonicalBytes(diamondProduct(stone, index, stoneShop)),
+  );
+  const client = createSvcClient({
+    fetch: deps.fetch,
+    key: key.value,
+    grant: pusher.grant,
+    baseUrl: null,
+    businessUrl: deps.businessUrl,
+    verifyUrl: null,
+  });
+  const folder = join(deps.home, "pushes");
+  await mkdir(folder, { recursive: true });
+  const { batches } = await runPush(
+    {
+      client,
+      key: key.value,
+      journal: fileJournal(join(folder, "sandbox-catalogue.json")),
+      now: deps.clock.now,
+      wait: (delayMs) => delay(Math.min(delayMs, waitMsMax), undefined, { signal: failed }),
+      patienceMs,
+      runId: "seed",
+    },
+    records,
+  );
+  const faulty = batches.find(
+    ({ result }) => result?.state !== "complete" || !result.faults.every(({ errors }) => isOvertaken(errors)),
+  );
+  if (faulty !== undefined)
+    throw new Error(`The sample catalogue was not published: ${JSON.stringify(faulty.result)}`);
+}
+
+/** Whether nothing else is wrong than that a push of another node, which fills the same sandbox, has published the record. */
+function isOvertaken(errors: readonly { readonly code: string }[]): boolean {
+  return errors.every(({ code }) => code === "superseded");
+}
+
+function fileJournal(path: string): PushJournal {
+  return {
+    load: async () => {
+      const text = await readFileIfThere(path);
+      return text === null ? null : (JSON.parse(text) as PushState);
+    },
+    save: (state) => replaceFile(path, `${JSON.stringify(state)}\n`),
+  };
 }

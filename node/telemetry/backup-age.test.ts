@@ -2,7 +2,7 @@ import { mkdtemp, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { backupReadings } from "./backup-age.ts";
+import { backupReadings } from "./disk.ts";
 
 it("is that of the newest backup that was noted, or of the home while there is none", async () => {
   const home = await mkdtemp(join(tmpdir(), "svc-backup-"));

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { longestStepReading, watchLongestStep } from "./longest-step.ts";
+import { longestStepReading, watchLongestStep } from "./timings.ts";
 
 it("tells the longest step of the thread, by processor time, and no wait", async () => {
   const step = watchLongestStep();

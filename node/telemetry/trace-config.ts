@@ -1,6 +1,6 @@
 // Whether, where to and how many traces a node sends.
 
-import { ConfigError } from "../config-error.ts";
+import { ConfigError } from "../configuration/config-error.ts";
 
 export interface TraceConfig {
   /** The address that takes traces by OTLP over HTTP; null if none are recorded. */

@@ -9,21 +9,21 @@ import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { resourceFromAttributes } from "@opentelemetry/resources";
 import { AlwaysOnSampler, TracerProvider } from "@opentelemetry/sdk-trace";
 import type { LogEntry } from "../../actors/system/ports.ts";
+import type { Reading } from "../../ops/metrics.ts";
 import packageFile from "../../package.json" with { type: "json" };
 import {
   formatTraceparent,
   type SpanKind as Kind,
   parseTraceparent,
+  type RequestTraces,
   type Span,
   type SpanAttributes,
   type TraceParent,
   type Tracer,
 } from "../../std/tracing.ts";
-import type { NodeConfig } from "../config.ts";
-import { nodeTimers } from "../node-timers.ts";
-import { KeptSpans } from "./kept-spans.ts";
-import { SpanQueue } from "./span-queue.ts";
-import type { Tracing } from "./tracing-port.ts";
+import type { NodeConfig } from "../configuration/config.ts";
+import { nodeTimers } from "../keeping/node-timers.ts";
+import { type FoundSpans, KeptSpans, type SpanFigures, type SpanQuestion, SpanQueue } from "./kept-spans.ts";
 
 const kinds: Readonly<Record<Kind, SpanKind>> = {
   internal: SpanKind.INTERNAL,
@@ -118,4 +118,35 @@ function spanOf(span: ReturnType<ReturnType<TracerProvider["getTracer"]>["startS
       span.end();
     },
   };
+}
+
+// What a node knows of its traces, without what records them: a node that records none does not load it.
+
+export interface Tracing extends RequestTraces, AsyncDisposable {
+  figures(): SpanFigures;
+  /** The spans of a push that are still in memory. */
+  find(question: SpanQuestion): FoundSpans;
+}
+
+/** A node that records nothing shows zeros. */
+export function traceReadings(tracing: Pick<Tracing, "figures"> | null): readonly Reading[] {
+  const nothing = { sent: 0, overflowed: 0, refused: 0, waiting: 0 };
+  const { sent, overflowed, refused, waiting } = tracing?.figures() ?? nothing;
+  const dropped = (reason: string, value: number): Reading => ({
+    name: "svc_trace_spans_dropped_total",
+    help: "Spans that were not sent: the queue was full, or the collector did not take them.",
+    ...{ kind: "counter", value, labels: { reason } },
+  });
+  return [
+    {
+      ...{ name: "svc_trace_spans_total", help: "Spans that the collector took." },
+      ...{ kind: "counter", value: sent },
+    },
+    dropped("queue_full", overflowed),
+    dropped("not_taken", refused),
+    {
+      ...{ name: "svc_trace_spans_waiting", help: "Spans that wait for the collector." },
+      ...{ kind: "gauge", value: waiting },
+    },
+  ];
 }

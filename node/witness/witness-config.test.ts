@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { sha256 } from "../../protocol/hash.ts";
+import { sha256 } from "../../protocol/bytes.ts";
 import { verifierKeyOf } from "../../protocol/log/note.ts";
 import { noteKey } from "../../protocol/log/signed-log.fixture.ts";
-import { ConfigError } from "../config-error.ts";
-import { parseWitnesses } from "./witness-config.ts";
+import { ConfigError } from "../configuration/config-error.ts";
+import { parseWitnesses } from "./witness-client.ts";
 
 const keyOf = (name: string, seed: number, kind: "log" | "cosignature" = "cosignature") =>
   verifierKeyOf(noteKey(name, kind, seed), sha256);

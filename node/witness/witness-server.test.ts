@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { nativeCrypto } from "../../crypto/native.ts";
 import {
+  addCheckpointBytesMax,
   type Note,
   parseNote,
   parseVerifierKey,
@@ -14,7 +15,6 @@ import {
   verifyNote,
 } from "../../protocol/log/note.ts";
 import { noteKey, SignedLog } from "../../protocol/log/signed-log.fixture.ts";
-import { addCheckpointBytesMax } from "../../protocol/log/witness-request.ts";
 import { startWitness, type WitnessOptions, type WitnessProcess } from "./witness-server.ts";
 import { parseWitnessedLogs } from "./witnessed-logs.ts";
 

@@ -8,16 +8,22 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { keepFirst } from "../../crypto/durable-file.ts";
-import { createSigner } from "../../crypto/file-signer.ts";
 import { FileKeyStore } from "../../crypto/key-store.ts";
 import { nativeCrypto } from "../../crypto/native.ts";
 import type { Clock } from "../../crypto/port.ts";
-import { isKeyName, type NoteKey, noteKeyOf, verifierKeyOf } from "../../protocol/log/note.ts";
-import { addCheckpointBytesMax, addCheckpointPath } from "../../protocol/log/witness-request.ts";
-import { createWitness, type Witness, type WitnessedLog } from "../../service/witness.ts";
+import { createSigner } from "../../crypto/private-jwk.ts";
+import {
+  addCheckpointBytesMax,
+  addCheckpointPath,
+  isKeyName,
+  type NoteKey,
+  noteKeyOf,
+  verifierKeyOf,
+} from "../../protocol/log/note.ts";
+import { createWitness, type Witness, type WitnessedLog } from "../../service/log/witness.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import { openSqliteWitnessStore } from "../../storage/sqlite/witness-store.ts";
-import { ConfigError } from "../config-error.ts";
+import { ConfigError } from "../configuration/config-error.ts";
 
 const connectionsMax = 64;
 const requestMs = 10_000;

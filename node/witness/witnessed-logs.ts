@@ -2,8 +2,8 @@
 
 import { nativeCrypto } from "../../crypto/native.ts";
 import { type NoteKey, parseVerifierKey } from "../../protocol/log/note.ts";
-import type { WitnessedLog } from "../../service/witness.ts";
-import { ConfigError } from "../config-error.ts";
+import type { WitnessedLog } from "../../service/log/witness.ts";
+import { ConfigError } from "../configuration/config-error.ts";
 
 /** Throws {@link ConfigError}. */
 export function parseWitnessedLogs(setting: string, texts: readonly string[]): readonly WitnessedLog[] {

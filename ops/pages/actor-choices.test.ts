@@ -3,8 +3,8 @@
 import { expect, it } from "vitest";
 import { part } from "../../protocol/rubbish.fixture.ts";
 import { english } from "../../web/texts/catalogue.ts";
-import { actorActNames } from "../actor-acts.ts";
-import { actorChoices } from "./views/acts.ts";
+import { actorActNames } from "../cluster.ts";
+import { actorChoices } from "./views/actor.ts";
 
 const ref = { kind: "push", id: "b.p" };
 type Judged = Parameters<typeof actorChoices>[0];

@@ -2,10 +2,11 @@
 
 import { describe, expect, it } from "vitest";
 import { ok, refuse } from "../../protocol/result.ts";
-import type { Revocations } from "../../service/revocations.ts";
+import type { Revocations } from "../../service/register/revocations.ts";
 import { Unavailable } from "../../std/unavailable.ts";
 import { english } from "../../web/texts/catalogue.ts";
 import type { Inspection } from "../inspection.ts";
+import type { RefusedRequests } from "../inspection-shapes.ts";
 import {
   act,
   authorization,
@@ -17,7 +18,6 @@ import {
   openOps,
   since,
 } from "../ops.fixture.ts";
-import type { RefusedRequests } from "../refused-shapes.ts";
 import { firstValues } from "./views/act-form.ts";
 import { keyChoices } from "./views/key.ts";
 

@@ -4,16 +4,14 @@ import { renderToString } from "preact-render-to-string";
 import { describe, expect, it } from "vitest";
 import { StoreError } from "../../storage/actor-store.ts";
 import { english } from "../../web/texts/catalogue.ts";
-import type { ActorActing } from "../actor-acts.ts";
-import type { ClusterOps } from "../cluster.ts";
-import type { ActorDetail, ActorRow, NodeAttention } from "../inspection-shapes.ts";
-import type { NodeState } from "../node-shapes.ts";
+import type { ActorActing, ClusterOps } from "../cluster.ts";
+import type { ActorDetail, ActorRow, NodeAttention, NodeState } from "../inspection-shapes.ts";
 import { act, authorization, noInspection, openOps, report, since } from "../ops.fixture.ts";
 import type { ClusterState } from "../shapes.ts";
 import { firstValues } from "./views/act-form.ts";
 import { Actor } from "./views/actor.ts";
 import { historyOf } from "./views/actor-facts.ts";
-import { clusterChoices } from "./views/cluster-acts.ts";
+import { clusterChoices } from "./views/nodes.ts";
 
 const server = openOps({
   inspection: {

@@ -9,13 +9,12 @@ import type {
   FastifyReply,
   RouteShorthandOptions,
 } from "fastify";
-import type { ComponentChild } from "preact";
-import { h } from "preact";
+import { type ComponentChild, h } from "preact";
 import { parseTimestamp } from "../../protocol/identifiers.ts";
-import type { OperatorCampaigns } from "../../service/campaign-renders.ts";
+import type { OperatorCampaigns } from "../../service/ads/campaign-renders.ts";
 import { failureAnswer } from "../../service/failure.ts";
-import type { Revocations } from "../../service/revocations.ts";
-import type { Takedowns as OpsTakedowns } from "../../service/takedowns.ts";
+import type { Revocations } from "../../service/register/revocations.ts";
+import type { Takedowns as OpsTakedowns } from "../../service/register/takedowns.ts";
 import { type Asset, type Assets, createAssets } from "../../web/assets.ts";
 import { applicationHeaders, applicationPage } from "../../web/document.ts";
 import { island } from "../../web/island.ts";
@@ -25,8 +24,7 @@ import { type Inspection, readPush, readRoad } from "../inspection.ts";
 import type { MachineChart } from "../inspection-shapes.ts";
 import { createLayouts, type Layouts } from "./chart/layouts.ts";
 import { Actor } from "./views/actor.ts";
-import { kindWords } from "./views/actor-rows.ts";
-import { auditList } from "./views/audit.ts";
+import { kindWords } from "./views/actor-facts.ts";
 import {
   auditPath,
   type FrameOptions,
@@ -38,12 +36,11 @@ import {
   uiBase,
 } from "./views/frame.ts";
 import { Key } from "./views/key.ts";
-import { actorList, type ListQuery, searchResults } from "./views/lists.ts";
+import { actorList, auditList, type ListQuery, rendersList, searchResults } from "./views/lists.ts";
 import { Nodes } from "./views/nodes.ts";
 import { Overview, type OverviewData } from "./views/overview.ts";
 import { Push } from "./views/push.ts";
 import { Refusals } from "./views/refusals.ts";
-import { rendersList } from "./views/renders.ts";
 import { SignIn } from "./views/sign-in.ts";
 import { Takedowns } from "./views/takedowns.ts";
 

@@ -1,7 +1,6 @@
 // Whether enough witnesses cosigned a checkpoint, by a policy that its reader has chosen (C2SP tlog-cosignature).
 
-import { equalBytes, utf8 } from "../bytes.ts";
-import { hashOf, type Sha256 } from "../hash.ts";
+import { equalBytes, hashOf, type Sha256, utf8 } from "../bytes.ts";
 import { ok, refuse, type Verdict } from "../result.ts";
 import {
   keyHashOf,
@@ -93,4 +92,22 @@ export function judgeCosignatures(
     "checkpoint_invalid",
     `${seen.length} of at least ${policy.quorum} witnesses cosigned the checkpoint: ${missing.join("; ")}.`,
   );
+}
+
+// A policy file of a log (C2SP tlog-policy): by which keys the log signs, and whose cosignatures its checkpoints have. Programs that
+// were written for other logs take it as it is.
+
+/** `logs` are the log's keys under its origin as their name, which is how a policy tells what a checkpoint is of. */
+export function formatPolicy(
+  { logs, policy }: { readonly logs: readonly NoteKey[]; readonly policy: WitnessPolicy },
+  sha256: Sha256,
+): string {
+  const lines = logs.map((key) => `log ${verifierKeyOf(key, sha256)}`);
+  // The names are only of this file; those of the keys could be words that a policy has a meaning for.
+  const names = policy.witnesses.map((_, at) => `w${at + 1}`);
+  for (const [at, key] of policy.witnesses.entries())
+    lines.push(`witness ${names[at]} ${verifierKeyOf(key, sha256)}`);
+  if (policy.quorum > 0) lines.push(`group witnesses ${policy.quorum} ${names.join(" ")}`);
+  lines.push(`quorum ${policy.quorum > 0 ? "witnesses" : "none"}`);
+  return `${lines.join("\n")}\n`;
 }

@@ -8,7 +8,7 @@ import {
   parseBundle,
   parseBundleEntry,
   parseEntry,
-} from "./entries.ts";
+} from "./leaves.ts";
 
 const leaf = `sha256:${"ab".repeat(32)}`;
 const entry: LogEntry = { leaf, leaf_type: "seal", subject: "0198c1de-0000-7000-8000-000000000001" };

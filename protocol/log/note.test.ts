@@ -2,9 +2,8 @@
 
 import { ed25519 } from "@noble/curves/ed25519.js";
 import { describe, expect, test } from "vitest";
-import { utf8 } from "../bytes.ts";
-import { sha256 } from "../hash.ts";
-import { verifySignature as verify } from "../signatures.ts";
+import { sha256, utf8 } from "../bytes.ts";
+import { verifySignature as verify } from "../keys/signatures.ts";
 import {
   type Checkpoint,
   cosignature,

@@ -1,12 +1,12 @@
 // Test support: a log of any leaves, with its signed checkpoints and proofs, that can also lie; and witnesses' keys.
 
 import { ed25519 } from "@noble/curves/ed25519.js";
-import { utf8 } from "../bytes.ts";
-import { sha256 } from "../hash.ts";
+import { sha256, utf8 } from "../bytes.ts";
 import { buildTree, consistencyPath, leafHash } from "../merkle.ts";
 import {
   cosignature,
   cosignatureMessage,
+  formatAddCheckpoint,
   formatCheckpoint,
   formatNote,
   logMessage,
@@ -15,7 +15,6 @@ import {
   type NoteKeyKind,
   type NoteSignature,
 } from "./note.ts";
-import { formatAddCheckpoint } from "./witness-request.ts";
 
 export interface TestNoteKey extends NoteKey {
   readonly sign: (message: Uint8Array) => Uint8Array;

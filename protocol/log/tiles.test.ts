@@ -1,19 +1,20 @@
 // The tiles and their proofs, judged by the trees of merkle.ts, which CT's own vectors judge.
 
 import { describe, expect, test } from "vitest";
-import { utf8 } from "../bytes.ts";
-import { sha256 } from "../hash.ts";
+import { sha256, utf8 } from "../bytes.ts";
 import { buildTree, consistencyPath, inclusionPath, leafHash, verifyConsistency } from "../merkle.ts";
-import { consistencyProof, inclusionProof, treeRoot } from "./proofs.ts";
 import {
+  consistencyProof,
   entriesPath,
   extendTree,
+  inclusionProof,
   newTiles,
   parseTilePath,
   type ReadTiles,
   TileFault,
   type TileId,
   tilePath,
+  treeRoot,
 } from "./tiles.ts";
 
 /** A log that keeps every tile that was ever written, and refuses to write another text under the same name. */

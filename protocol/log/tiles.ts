@@ -2,8 +2,7 @@
 // tile never changes; a partial tile is named after its width, and the hashes in it never change either.
 //   Sizes, indexes and heights are safe integers: no arithmetic here is limited to 32 bits.
 
-import { concatBytes } from "../bytes.ts";
-import type { Sha256 } from "../hash.ts";
+import { concatBytes, type Sha256 } from "../bytes.ts";
 import { nodeHash, rootOfHashes } from "../merkle.ts";
 
 /** Hashes in a full tile, and the number of levels of the tree that one tile spans. */
@@ -139,7 +138,7 @@ function heightOf(leaves: number): number {
 }
 
 /** The ranges whose roots are the audit path of a leaf, from the leaf up (RFC 6962 §2.1.1). Throws RangeError outside the tree. */
-export function inclusionRanges(index: number, size: number): readonly LeafRange[] {
+function inclusionRanges(index: number, size: number): readonly LeafRange[] {
   if (!Number.isSafeInteger(size) || !Number.isSafeInteger(index) || index < 0 || index >= size)
     throw new RangeError(`No leaf ${index} in a tree of ${size}.`);
   const ranges: LeafRange[] = [];
@@ -183,7 +182,7 @@ function splitOf(leaves: number): number {
 }
 
 /** What ranges of a tree of `size` leaves are read from. */
-export interface RangeSource {
+interface RangeSource {
   readonly size: number;
   readonly read: ReadTiles;
   readonly sha256: Sha256;
@@ -301,4 +300,33 @@ async function extendLevel(
     tiles.push({ level, index: index + at, width: part.length / 32, hashes: part });
   }
   return tiles;
+}
+
+// Proofs from tiles: their cost grows with the logarithm of the tree, and no more than the tiles they need is in memory.
+
+/** A tree of `size` leaves whose tiles can be read. */
+export type TiledTree = RangeSource;
+
+/** The root (RFC 6962 §2.1). */
+export async function treeRoot(tree: TiledTree): Promise<Uint8Array> {
+  const [root] = await rangeRoots(tree, [{ start: 0, end: tree.size }]);
+  return root as Uint8Array;
+}
+
+/** The audit path of a leaf, from leaf to root (RFC 6962 §2.1.1). Throws RangeError outside the tree. */
+export function inclusionProof(tree: TiledTree, index: number): Promise<readonly Uint8Array[]> {
+  return rangeRoots(tree, inclusionRanges(index, tree.size));
+}
+
+/**
+ * The proof that the first `second` leaves of the tree (by default all) extend the first `first` (RFC 6962 §2.1.2). Throws
+ * RangeError unless 1 <= first <= second <= size.
+ */
+export function consistencyProof(
+  tree: TiledTree,
+  first: number,
+  second = tree.size,
+): Promise<readonly Uint8Array[]> {
+  if (second > tree.size) throw new RangeError(`No ${second} leaves in a tree of ${tree.size}.`);
+  return rangeRoots(tree, consistencyRanges(first, second));
 }

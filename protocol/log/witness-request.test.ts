@@ -1,12 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { toBase64 } from "../bytes.ts";
-import { formatCheckpoint, formatNote } from "./note.ts";
 import {
   formatAddCheckpoint,
+  formatCheckpoint,
+  formatNote,
   parseAddCheckpoint,
   parseCosignatures,
   parseTreeSize,
-} from "./witness-request.ts";
+} from "./note.ts";
 
 const hash = (byte: number) => new Uint8Array(32).fill(byte);
 const line = (name: string) => ({ name, keyHash: hash(1).slice(0, 4), bytes: hash(2) });

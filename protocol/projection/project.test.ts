@@ -1,13 +1,21 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { canonicalBytes, canonicalize, type JsonObject } from "../canonical-json.ts";
-import { hashOf } from "../hash.ts";
+import { hashOf } from "../bytes.ts";
 import { type CollectionName, collectionNames } from "../identifiers.ts";
+import { canonicalBytes, canonicalize, type JsonObject } from "../json/canonical-json.ts";
 import { representUsNames } from "../records/business-files.ts";
 import { sampleAd, sampleRecords } from "../records/records.fixture.ts";
 import { rowSigningText, serveRow, signedRowText } from "../row.ts";
-import { type ProjectedRow, project, projectAd, projectedRowText, projectRecord } from "./project.ts";
-import { currentProjection, projectionByName, projectionDocument } from "./specifications.ts";
+import {
+  currentProjection,
+  type ProjectedRow,
+  project,
+  projectAd,
+  projectedRowText,
+  projectionByName,
+  projectionDocument,
+  projectRecord,
+} from "./project.ts";
 
 const facts = {
   recordId: `svc_${"a".repeat(26)}`,

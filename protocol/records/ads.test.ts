@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { utf8 } from "../bytes.ts";
-import type { JsonObject, JsonValue } from "../canonical-json.ts";
 import { collectionNames } from "../identifiers.ts";
+import type { JsonObject, JsonValue } from "../json/canonical-json.ts";
 import { ads } from "./ads.ts";
-import { noBrands, noCertifiedNames } from "./content-lists.ts";
 import { judgeAd } from "./judge-record.ts";
+import { noBrands, noCertifiedNames } from "./name-index.ts";
 import { parseRecord } from "./parse-record.ts";
 import { sampleAd } from "./records.fixture.ts";
 

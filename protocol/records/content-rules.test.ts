@@ -1,10 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../canonical-json.ts";
 import type { CollectionName } from "../identifiers.ts";
+import type { JsonObject } from "../json/canonical-json.ts";
 import { companyWords } from "./company-name-rule.ts";
-import { noBrands, noCertifiedNames } from "./content-lists.ts";
-import { contentFaults } from "./content-rules.ts";
-import { createNameIndex } from "./name-index.ts";
+import { contentFaults } from "./judge-record.ts";
+import { createNameIndex, noBrands, noCertifiedNames } from "./name-index.ts";
 import { sampleRecords } from "./records.fixture.ts";
 
 const lists = {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isEverydayName } from "./everyday-words.ts";
+import { isEverydayName } from "./company-name-rule.ts";
 
 it("knows the words of a dictionary in each of their forms, and the terms of the vocabularies", () => {
   const everyday = [

@@ -1,9 +1,15 @@
 // The field language in which record types are declared. One declaration yields the validator (record-validator.ts), the
-// JSON Schema (json-schema.ts) and the documentation of a record type.
+// JSON Schema (parse-record.ts) and the documentation of a record type.
 
-import { isHash } from "../identifiers.ts";
+import { noteWork } from "../../std/work.ts";
+import { isHash, type ShownType } from "../identifiers.ts";
+import type { JsonObject } from "../json/canonical-json.ts";
+import type { JsonFault } from "../json/strict-json.ts";
+import { ownIdLengthMax } from "../limits.ts";
+import { nearestName } from "../shape.ts";
 import type { CodeList } from "./vocabularies/code-list.ts";
 import { countries } from "./vocabularies/countries.ts";
+import { languages } from "./vocabularies/languages.ts";
 import { subdivisions } from "./vocabularies/subdivisions.ts";
 import { subdivisionPattern } from "./vocabularies/vocabulary-document.ts";
 
@@ -47,7 +53,7 @@ export type FieldType =
   | { readonly kind: "number"; readonly min: number; readonly max: number };
 
 /**
- * What a text is used for in its record, for the rules on content (content-rules.ts). `speech`, where the record speaks, is
+ * What a text is used for in its record, for the rules on content (judge-record.ts). `speech`, where the record speaks, is
  * the default, so that no text is overlooked; `name` is what the business or its goods are called; `sold_name` is another
  * company's brand that is sold, `place` a location and `identifier` a text for machines: all three may have the same name as
  * another company.
@@ -242,4 +248,197 @@ function hasGtinCheckDigit(digits: string): boolean {
     sum += weight * (digits.charCodeAt(index) - 48);
   }
   return sum % 10 === 0;
+}
+
+// Addresses in records. Only what every consumer reads the same way is accepted, since an address that two parsers read
+// differently can lead a reader to a host other than the one that was checked.
+
+export interface HttpsUrl {
+  /** In lower case, without port. */
+  readonly host: string;
+  /** Path, query and fragment as written; empty when there are none. */
+  readonly rest: string;
+}
+
+const urlLengthMax = 2048;
+const hostLengthMax = 253;
+const label = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
+const hostPattern = `(?:${label}\\.)+(?=[A-Za-z])${label}`;
+// RFC 3986 §3.3–3.5: pchar, "/", "?" and "#", in the order path, query, fragment.
+const pathCharacters = "(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*";
+const queryCharacters = "(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*";
+const urlPattern = `^https://(${hostPattern})(?::[0-9]{1,5})?((?:/${pathCharacters})?(?:\\?${queryCharacters})?(?:#${queryCharacters})?)$`;
+
+const url = new RegExp(urlPattern);
+const host = new RegExp(`^${hostPattern}$`);
+
+/**
+ * Reads an absolute https address (RFC 3986) with a DNS host name: no user information, no IP address, nothing outside ASCII
+ * (other scripts as IDNA and percent-encoded), at most 2048 characters. Returns null for anything else.
+ */
+export function parseHttpsUrl(text: string): HttpsUrl | null {
+  if (text.length > urlLengthMax) return null;
+  const match = url.exec(text);
+  const name = match?.[1];
+  if (name === undefined || name.length > hostLengthMax) return null;
+  return { host: name.toLowerCase(), rest: match?.[2] ?? "" };
+}
+
+export const httpsUrlForm: Form = {
+  name: "https_url",
+  pattern: urlPattern,
+  max: urlLengthMax,
+  accepts: (value) => parseHttpsUrl(value) !== null,
+  meaning: "an absolute https address with a domain name, in ASCII",
+};
+
+/** A DNS host name of at least two labels, in lower case (RFC 1123 §2.1). */
+export const hostForm: Form = {
+  name: "host",
+  pattern: `^${hostPattern}$`,
+  max: hostLengthMax,
+  accepts: (value) => value.length <= hostLengthMax && value === value.toLowerCase() && host.test(value),
+  meaning: "a host name in lower case, without scheme, port or path",
+};
+
+// The rule on where a reader is sent, which products and ads share.
+
+/** `display_domain` must equal the host of `destination_url` (specification, «Publish behaviour» 5). */
+export function displayDomainIsDestination(record: JsonObject, faults: FaultList): void {
+  const { display_domain: domain, destination_url: destination } = record;
+  if (typeof domain !== "string" || typeof destination !== "string") return;
+  const host = parseHttpsUrl(destination)?.host;
+  if (host === undefined || host === domain.toLowerCase()) return;
+  faults.addQuoting({
+    code: "display_domain_mismatch",
+    pointer: "/display_domain",
+    detail: "Must be the host of destination_url.",
+    quote: host,
+  });
+}
+
+/** What can be wrong with one record (specification, «Errors», publish codes, and «Push, outcome, status», `errors[]`). */
+export type RecordFaultCode =
+  | JsonFault
+  /** The value has a different JSON type than the member. */
+  | "type_invalid"
+  | "member_missing"
+  /** A member that the record type does not have; of the first ones `suggestion` names the nearest that it does. */
+  | "member_unknown"
+  /** The value has the right type but is not allowed. */
+  | "value_invalid"
+  /** A code that is not in the controlled vocabulary; of the first ones `suggestion` names the nearest that is. */
+  | "vocabulary_unknown"
+  /** A JSON number where money must be a decimal string. */
+  | "money_not_string"
+  /** A version of the record schema that this service does not know. */
+  | "version_unknown"
+  /** The schema string names another record type. */
+  | "record_type_mismatch"
+  /** A country that the mandate does not cover. */
+  | "out_of_scope"
+  | "scope_violation"
+  | "url_flagged"
+  | "display_domain_mismatch";
+
+export interface RecordFault {
+  readonly code: RecordFaultCode;
+  /** RFC 6901 pointer into the record; empty for the record as a whole. */
+  readonly pointer: string;
+  /** One sentence for the person who maintains the record, without words of the record. */
+  readonly detail: string;
+  /** The nearest valid name or code. */
+  readonly suggestion?: string;
+  /** The words of the record that the fault is about. They are never stored. */
+  readonly quote?: string;
+}
+
+/** Maximum number of faults reported for one record; further ones would add nothing useful. */
+export const recordFaultsMax = 100;
+
+/** Only the first faults of a record are looked up: to find the nearest of many names takes far longer than to find a fault. */
+const suggestionsMax = 10;
+
+/** Maximum length of a quote, in UTF-16 units. */
+const quoteMax = 256;
+
+/** The faults as they are stored: words of a record stay only where the record is purged with them. */
+export function withoutQuotes(faults: readonly RecordFault[]): readonly RecordFault[] {
+  return faults.map(({ quote: _, ...fault }) => fault);
+}
+
+/** Collects the faults of one record, up to {@link recordFaultsMax}. */
+export class FaultList {
+  readonly faults: RecordFault[] = [];
+  #suggested = 0;
+
+  /** Whether no further fault is kept, so that nobody has to look for any. */
+  get isFull(): boolean {
+    return this.faults.length >= recordFaultsMax;
+  }
+
+  /** The candidate that was probably meant, for the first faults; null for further ones, or where none is near. */
+  nearest(name: string, candidates: readonly string[]): string | null {
+    this.#suggested += 1;
+    return this.#suggested > suggestionsMax ? null : nearestName(name, candidates);
+  }
+
+  add(code: RecordFaultCode, pointer: string, detail: string, suggestion: string | null = null): void {
+    this.#push({ code, pointer, detail, ...(suggestion === null ? {} : { suggestion }) });
+  }
+
+  /** Adds a fault about words of the record, of which the beginning is quoted. */
+  addQuoting(fault: RecordFault & { readonly quote: string }): void {
+    this.#push({ ...fault, quote: fault.quote.slice(0, quoteMax) });
+  }
+
+  #push(fault: RecordFault): void {
+    noteWork("fault", 1);
+    if (!this.isFull) this.faults.push(fault);
+  }
+}
+
+/** One record type, `svc/<collection>/<version>`, where ads count as one. */
+export interface RecordType {
+  readonly collection: ShownType;
+  readonly version: number;
+  readonly title: string;
+  readonly members: Members;
+  /**
+   * Rules on what no single member shows. A rule must tolerate members of any JSON type, because their own checks report
+   * those.
+   */
+  readonly rules: readonly RecordRule[];
+}
+
+export type RecordRule = (record: JsonObject, faults: FaultList) => void;
+
+/** Members that every record type has. */
+export interface RecordCore {
+  readonly schema: string;
+  readonly language: string;
+  readonly business_product_id: string;
+  readonly countries: readonly string[];
+}
+
+/**
+ * The members of {@link RecordCore}; every type carries the business's own id under the same name, which the catalogue
+ * shows.
+ */
+export function coreMembers(schema: string): Members {
+  return {
+    schema: { kind: "schema", value: schema, description: "Record type and version." },
+    language: code(languages, "Language of the record's texts."),
+    business_product_id: text(
+      ownIdLengthMax,
+      "The business's own id of this record, unique within the business and record type; the record id follows from it.",
+      "identifier",
+    ),
+    countries: countryCodes("Countries that the record is published for."),
+  };
+}
+
+/** Free search terms. */
+export function tags(description: string): Field {
+  return array(text(64, "One tag."), { min: 0, max: 20 }, description);
 }

@@ -1,7 +1,7 @@
 // Records that their type accepts and that are as large as it lets them be, made from the declaration of their fields. For tests.
 
-import { canonicalBytes, type JsonObject, type JsonValue } from "../canonical-json.ts";
 import type { ShownType } from "../identifiers.ts";
+import { canonicalBytes, type JsonObject, type JsonValue } from "../json/canonical-json.ts";
 import { recordCharactersMax } from "../limits.ts";
 import type { Field, Members } from "./fields.ts";
 import { recordTypes } from "./parse-record.ts";

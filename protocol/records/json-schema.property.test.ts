@@ -2,10 +2,9 @@ import Ajv2020 from "ajv/dist/2020.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { utf8 } from "../bytes.ts";
-import type { JsonObject, JsonValue } from "../canonical-json.ts";
 import { collectionNames, type ShownType } from "../identifiers.ts";
-import { recordJsonSchema } from "./json-schema.ts";
-import { parseRecord } from "./parse-record.ts";
+import type { JsonObject, JsonValue } from "../json/canonical-json.ts";
+import { parseRecord, recordJsonSchema } from "./parse-record.ts";
 import { sampleAd, sampleRecords } from "./records.fixture.ts";
 
 const ajv = new Ajv2020.default({ allErrors: true, strict: true, formats: { "date-time": true } });

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import { observeWork } from "../../std/work.ts";
 import { utf8 } from "../bytes.ts";
-import type { JsonObject } from "../canonical-json.ts";
-import { noBrands, noCertifiedNames } from "./content-lists.ts";
+import type { JsonObject } from "../json/canonical-json.ts";
 import { judgeRecord } from "./judge-record.ts";
+import { noBrands, noCertifiedNames } from "./name-index.ts";
 import { sampleRecords } from "./records.fixture.ts";
 
 const rules = {

@@ -1,10 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../canonical-json.ts";
+import type { JsonObject } from "../json/canonical-json.ts";
 import { companyWords } from "./company-name-rule.ts";
-import { noBrands } from "./content-lists.ts";
-import { contentFaults } from "./content-rules.ts";
-import { withoutLookAlikes } from "./look-alikes.ts";
-import { createNameIndex } from "./name-index.ts";
+import { withoutLookAlikes } from "./fold-text.ts";
+import { contentFaults } from "./judge-record.ts";
+import { createNameIndex, noBrands } from "./name-index.ts";
 import { sampleRecords } from "./records.fixture.ts";
 
 const lists = {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ownNames, ownNamesBytesMax } from "./own-names.ts";
+import { ownNames, ownNamesBytesMax } from "./company-name-rule.ts";
 
 it.each([
   ["Diamonds Ltd", ["diamonds ltd", "diamonds"]],

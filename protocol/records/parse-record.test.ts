@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { utf8 } from "../bytes.ts";
-import type { JsonObject, JsonValue } from "../canonical-json.ts";
 import { type CollectionName, collectionNames } from "../identifiers.ts";
+import type { JsonObject, JsonValue } from "../json/canonical-json.ts";
+import { recordFaultsMax } from "./fields.ts";
 import { parseRecord, recordTypes } from "./parse-record.ts";
-import { recordFaultsMax } from "./record-fault.ts";
 import { sampleRecords } from "./records.fixture.ts";
 import { countries as countryList } from "./vocabularies/countries.ts";
 

@@ -1,13 +1,28 @@
 // svc/products/1 (specification, «Product record»). The members are those listed there; `gtin`, `display_domain` and
 // `destination_url`, which the specification names only where it filters and checks, are optional.
 
-import { isObject } from "../../std/is-object.ts";
-import type { JsonObject, JsonValue } from "../canonical-json.ts";
-import { displayDomainIsDestination } from "./destination-rule.ts";
-import { array, boolean, code, form, gtinForm, longText, money, object, optional, text } from "./fields.ts";
-import { hostForm, httpsUrlForm } from "./https-url.ts";
-import type { FaultList } from "./record-fault.ts";
-import { coreMembers, type RecordCore, type RecordType, tags } from "./record-type.ts";
+import { isObject } from "../../std/json-pointer.ts";
+import type { JsonObject, JsonValue } from "../json/canonical-json.ts";
+import {
+  array,
+  boolean,
+  code,
+  coreMembers,
+  displayDomainIsDestination,
+  type FaultList,
+  form,
+  gtinForm,
+  hostForm,
+  httpsUrlForm,
+  longText,
+  money,
+  object,
+  optional,
+  type RecordCore,
+  type RecordType,
+  tags,
+  text,
+} from "./fields.ts";
 import { isArray } from "./record-validator.ts";
 import { countries } from "./vocabularies/countries.ts";
 import { currencies } from "./vocabularies/currencies.ts";

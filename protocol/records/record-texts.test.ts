@@ -1,11 +1,10 @@
 import { expect, it } from "vitest";
-import type { JsonObject, JsonValue } from "../canonical-json.ts";
 import { collectionNames, type ShownType } from "../identifiers.ts";
-import { noCertifiedNames } from "./content-lists.ts";
-import { contentFaults } from "./content-rules.ts";
+import type { JsonObject, JsonValue } from "../json/canonical-json.ts";
 import type { Field, Members } from "./fields.ts";
+import { contentFaults, textPlaces, wordlessForms } from "./judge-record.ts";
+import { noCertifiedNames } from "./name-index.ts";
 import { recordTypes } from "./parse-record.ts";
-import { textPlaces, wordlessForms } from "./record-texts.ts";
 import { sampleAd, sampleRecords } from "./records.fixture.ts";
 
 const types: readonly ShownType[] = [...collectionNames, "ads"];

@@ -1,7 +1,7 @@
 // One valid record of each type, for tests.
 
-import type { JsonObject } from "../canonical-json.ts";
 import type { CollectionName } from "../identifiers.ts";
+import type { JsonObject } from "../json/canonical-json.ts";
 
 const core = { language: "en", business_product_id: "sku-1", countries: ["US", "CA"] };
 

@@ -1,11 +1,10 @@
 import { describe, expect, it, test } from "vitest";
-import { noCertifiedNames } from "./content-lists.ts";
-import { contentFaults } from "./content-rules.ts";
 import { corpora } from "./directives/corpus.fixture.ts";
-import { mayBeUnspaced } from "./directives/unspaced-languages.ts";
+import { mayBeUnspaced } from "./directives/phrase-grammar.ts";
 import { foldedWords } from "./fold-text.ts";
+import { contentFaults, directiveLanguages } from "./judge-record.ts";
+import { noCertifiedNames } from "./name-index.ts";
 import { sampleRecords } from "./records.fixture.ts";
-import { directiveLanguages } from "./scope-rule.ts";
 
 const lists = { protectedNames: [], exemptNames: [], blockedHosts: [], certified: noCertifiedNames };
 

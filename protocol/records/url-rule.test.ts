@@ -1,6 +1,12 @@
 import { describe, expect, it, test } from "vitest";
-import { canonicalHost, punycode } from "./host-name.ts";
-import { blockedInText, blockedOfMember, blockedUrls, parseBlocked } from "./url-rule.ts";
+import {
+  blockedInText,
+  blockedOfMember,
+  blockedUrls,
+  canonicalHost,
+  parseBlocked,
+  punycode,
+} from "./url-rule.ts";
 
 const entries = [
   "bad.example",

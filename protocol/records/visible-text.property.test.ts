@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { utf8 } from "../bytes.ts";
 import { parseRecord } from "./parse-record.ts";
+import { hiddenCharacter } from "./record-validator.ts";
 import { sampleRecords } from "./records.fixture.ts";
-import { hiddenCharacter } from "./visible-text.ts";
 
 const tags = (text: string): string =>
   [...text].map((each) => String.fromCodePoint(0xe0000 + (each.codePointAt(0) ?? 0))).join("");

@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { foldedWords } from "./fold-text.ts";
-import { createNameIndex } from "./name-index.ts";
-import { directiveOpenings, findDirective } from "./scope-rule.ts";
-import { createWordFilter, mayHaveWords } from "./word-filter.ts";
+import { directiveOpenings, findDirective } from "./judge-record.ts";
+import { createNameIndex, createWordFilter, mayHaveWords } from "./name-index.ts";
 
 const letters = fc.constantFrom(..."aAbBsSkK09'’- .,\nßéé\u212a\u200bс");
 const text = fc.string({ unit: letters, maxLength: 40 });

@@ -1,7 +1,7 @@
 // Keys and signatures printed in public specifications. RFC text: IETF Trust, code components under the Revised BSD License;
 // the DSSE specification: Apache-2.0.
 
-import type { PublicJwk } from "../jwk.ts";
+import type { PublicJwk } from "../keys/jwk.ts";
 
 interface Ed25519Vector {
   readonly publicKey: string;

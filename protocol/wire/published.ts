@@ -3,6 +3,7 @@
 import { collectionNames } from "../identifiers.ts";
 import { vocabularyNames } from "../records/vocabularies/vocabulary-document.ts";
 import {
+  anyObject,
   anyText,
   described,
   dictionary,
@@ -10,6 +11,7 @@ import {
   flag,
   hash,
   integer,
+  keyId,
   list,
   listOf,
   literal,
@@ -19,7 +21,9 @@ import {
   object,
   oneOf,
   optional,
+  publicJwk,
   text,
+  uuid,
 } from "../shape.ts";
 
 const counter = integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
@@ -122,3 +126,61 @@ export const vocabularyIndexAnswer = named(
   }),
 );
 export type VocabularyIndex = Of<typeof vocabularyIndexAnswer>;
+
+// The envelope specification as JSON, and the index of schemas in it.
+
+const schema = described(anyObject, "A JSON Schema (2020-12).");
+
+export const envelopeSpecificationAnswer = named(
+  "EnvelopeSpecification",
+  object({
+    v: literal(1),
+    title: anyText,
+    sections: listOf(object({ name: anyText, title: anyText, rules: listOf(anyText) })),
+    envelope_schema: schema,
+    record_seal_schema: schema,
+    removal_schema: described(anyObject, "The document by which a business takes a record out of serving."),
+    examples: object({
+      pre_authentication_encoding: described(
+        object({ payload_type: anyText, payload: anyText, encoding: anyText }),
+        "`payload` and the signed bytes, in base64.",
+      ),
+      key_id: object({ public_key: publicJwk, key_id: keyId }),
+    }),
+    payloads: listOf(
+      object({
+        kind: anyText,
+        version: integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
+        payload_type: anyText,
+        standing: described(
+          oneOf(["issued", "verified"]),
+          "`verified`: an older format, which is verified and no longer issued.",
+        ),
+        says: anyText,
+        signed_by: anyText,
+        signatures: described(
+          oneOf(["one", "pair"]),
+          "`pair`: an ES256 and an ML-DSA-65 signature, both required.",
+        ),
+        members: listOf(anyText),
+        rules: described(listOf(anyText), "What the schema cannot say."),
+        schema: described(anyText, "Where the JSON Schema of the payload is served."),
+      }),
+    ),
+    records: described(
+      listOf(object({ schema: anyText, path: anyText })),
+      "The schemas of what a seal may be about.",
+    ),
+  }),
+);
+export type EnvelopeSpecification = Of<typeof envelopeSpecificationAnswer>;
+
+// POST /v1/key-directory/listing: whether the key directory lists the company that asks.
+
+export const listingBody = object({
+  listed: described(flag, "Whether the public key directory lists your company, with all of its keys."),
+});
+export type ListingBody = Of<typeof listingBody>;
+
+export const listingAnswer = object({ ai_company_uuid: uuid, listed: flag });
+export type ListingAnswer = Of<typeof listingAnswer>;

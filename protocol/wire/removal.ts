@@ -5,19 +5,44 @@ import { envelopeShape } from "../dsse.ts";
 import { withdrawalsMax } from "../limits.ts";
 import { problemShape } from "../problem.ts";
 import {
+  anyText,
   described,
   either,
+  hash,
   list,
+  listOf,
   literal,
   matching,
   named,
+  nullable,
   type Of,
   object,
   oneOf,
   optional,
+  type Shape,
+  text,
+  timestamp,
 } from "../shape.ts";
-import { maybeFoundIn } from "./live-in.ts";
 import { recordId } from "./push.ts";
+
+// The member `live_in` of answers about a record. In all of them it errs on the side on which nobody relies on it wrongly.
+
+/** Maximum number of milliseconds that an answer waits for a region to confirm. */
+export const confirmedWithinMs = 2_000;
+
+const regions = list(text(64), { min: 0, max: 256 });
+
+export const foundInSays =
+  "The regions in which the record is live: each has confirmed that a search there finds it, in this version or still in the one before. A region that has not confirmed within two seconds is not named. So a region that is named has the record, and one that is not named may have it.";
+
+/** Where a record is found: what a business reads of its own. */
+export const foundIn: Shape<readonly string[]> = described(regions, foundInSays);
+
+/** Where a removed record is still found: the answer to a withdrawal or deletion. */
+const maybeFoundIn: Shape<readonly string[]> = described(
+  regions,
+  "The regions in which the record may still be live: all but those that have confirmed that neither a search nor a fetch there finds it. A region that has not confirmed within two seconds is named. So a region that is not named has the record no more, one that is named may not have it either, and an empty list means that it is gone everywhere. What is named is told again until it confirms; to see how far that has come, send the same document again. After a document that was accepted before is sent again, it is every region if the record was published again since.",
+);
 
 /** A document has about 120 characters, and as base64 about 160. */
 const documentCharactersMax = 1_024;
@@ -75,3 +100,41 @@ export const withdrawalsAnswer = named(
   }),
 );
 export type WithdrawalsAnswer = Of<typeof withdrawalsAnswer>;
+
+// Deletions that wait for an operator, as a business and the operators read them. The specification names no such read.
+
+export const heldDeletion = object({
+  record_id: recordId,
+  document_hash: described(hash, "Of the exact bytes of the sealed document."),
+  at: described(timestamp, "What the document says."),
+  received_at: timestamp,
+  state: described(
+    oneOf(["held", "released", "rejected"]),
+    "`held` until an operator decides; `released` is done, `rejected` never is.",
+  ),
+  decided_at: nullable(timestamp),
+});
+
+export const heldDeletionsAnswer = named(
+  "HeldDeletionsAnswer",
+  object({
+    deletions: listOf(heldDeletion),
+    next_after: described(nullable(hash), "For the next page; null on the last."),
+  }),
+);
+export type HeldDeletionsAnswer = Of<typeof heldDeletionsAnswer>;
+
+// What a business reads of takedowns. The specification names no such read; it is the service's own.
+
+export const takedownMembers = {
+  record_id: described(nullable(recordId), "Null where everything of the business is out of serving."),
+  statement_of_reasons: described(anyText, "What the operators state to the business."),
+  taken_down_at: timestamp,
+  lifted_at: described(nullable(timestamp), "Null while it is in force."),
+};
+
+export const takedownsAnswer = named(
+  "TakedownsAnswer",
+  object({ takedowns: described(listOf(object(takedownMembers)), "Newest first.") }),
+);
+export type TakedownsAnswer = Of<typeof takedownsAnswer>;

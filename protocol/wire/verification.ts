@@ -1,13 +1,13 @@
 // The answers of the public verification surface (specification, «C. Public verification API»).
 
-import { businessKeyShape } from "../business-keys.ts";
-import { certificateStatuses } from "../certificate.ts";
 import { envelopeShape } from "../dsse.ts";
 import { collectionNames } from "../identifiers.ts";
-import { keyDirectoryMembers } from "../key-directory.ts";
-import { keyEntryShape } from "../key-set.ts";
+import { businessKeyShape } from "../keys/business-keys.ts";
+import { certificateStatuses } from "../keys/certificate.ts";
+import { keyDirectoryMembers } from "../keys/key-directory.ts";
+import { keyEntryShape } from "../keys/key-set.ts";
 import { businessFileMembers } from "../records/business-files.ts";
-import { fieldShape } from "../records/json-schema.ts";
+import { fieldShape } from "../records/parse-record.ts";
 import { reasonCodes } from "../result.ts";
 import {
   anyText,
@@ -30,8 +30,7 @@ import {
   timestamp,
   uuid,
 } from "../shape.ts";
-import { endpointDomain } from "./domains.ts";
-import { recordId } from "./push.ts";
+import { endpointDomain, recordId } from "./push.ts";
 import { removalActions } from "./removal.ts";
 import { sourceLine, webAddress } from "./retrieval.ts";
 

@@ -1,10 +1,10 @@
 // The body of POST /v1/verify and its answer (specification, «POST /v1/verify»).
 
-import { isObject } from "../../std/is-object.ts";
+import { isObject } from "../../std/json-pointer.ts";
 import { blockedNames } from "../ai-policy.ts";
-import type { JsonObject } from "../canonical-json.ts";
 import { envelopeShape } from "../dsse.ts";
 import { entitlementMembers } from "../entitlement.ts";
+import type { JsonObject } from "../json/canonical-json.ts";
 import { reasonCodes } from "../result.ts";
 import {
   anyObject,
@@ -32,7 +32,7 @@ import {
   uuid,
   versionNumber,
 } from "../shape.ts";
-import { recordBase64 } from "./ads.ts";
+import { recordBase64 } from "./ad-requests.ts";
 import { recordId } from "./push.ts";
 
 const requestMembers = object({

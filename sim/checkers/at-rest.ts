@@ -7,15 +7,12 @@ import type { PublishOutcome, PushReport } from "../../actors/messages/push.ts";
 import { businessRef, pushRef } from "../../actors/messages/refs.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
 import type { RecordHead, RecordVersion } from "../../storage/record-store.ts";
-import type { SentBatch } from "../workload/batch.ts";
-import { fileOf } from "../workload/bulk-import.ts";
+import { fileOf, type SentBatch } from "../workload/batch.ts";
 import type { Journal } from "../workload/journal.ts";
+import { hostOf } from "../workload/product.ts";
+import { blockedAtFirst, blockedLater, listsChangeAtMs } from "../world/changing-lists.ts";
 import type { SimNode } from "../world/sim-node.ts";
 import type { World } from "../world/world.ts";
-import { checkListedHost } from "./listed-hosts.ts";
-import { checkPushLife } from "./push-life.ts";
-import { checkTakedowns } from "./takedowns.ts";
-import { checkUploadedFiles } from "./uploaded-files.ts";
 
 /** What a business actor reports about one of its records. */
 export interface OwnersHead {
@@ -394,4 +391,116 @@ function checkKeys(world: World, journal: Journal, truth: Truth): void {
     if (used.bytes > used.bytesCap)
       observed.violate("caps-hold", `${keyId} pushed ${used.bytes} bytes, cap ${used.bytesCap}`);
   }
+}
+
+// Uploaded files once nothing is in flight: what was imported is gone from every region.
+
+function checkUploadedFiles(world: World, truth: Truth): void {
+  for (const report of truth.reports.values()) {
+    const { file } = report?.facts ?? {};
+    if (file === undefined || (report?.state !== "complete" && report?.state !== "failed")) continue;
+    world.observed.mark("import.ended");
+    for (const region of world.parts.regions) {
+      if (world.stagedFile(region, file.name) === null) continue;
+      world.observed.violate(
+        "files-are-removed",
+        `${report.facts.push_id} is ${report.state}, and ${file.name} is still in ${region}`,
+      );
+    }
+  }
+}
+
+// What the lists in force decided about a leaf (L1 in changing-lists.ts).
+
+/** Checks a leaf that was sealed after the lists changed; earlier ones may have been judged by either. */
+function checkListedHost({ observed, parts }: World, batch: SentBatch, outcome: PublishOutcome): void {
+  const choice = batch.leaves[outcome.leaf_index]?.choice;
+  if (choice === undefined || choice.fault !== null || batch.sealedAtMs < listsChangeAtMs(parts.kernel))
+    return;
+  const host = hostOf(choice);
+  const isFlagged = outcome.errors.some(({ code }) => code === "url_flagged");
+  if (host === blockedLater && outcome.version !== null)
+    observed.violate("lists-in-force", `${batch.pushId} links to a host that was blocked when it was sealed`);
+  if (host === blockedAtFirst && isFlagged)
+    observed.violate("lists-in-force", `${batch.pushId} was refused for a host that was blocked no longer`);
+}
+
+// What must hold at rest of records that operators took out of serving; what regions serve and index is compared with the owners in at-rest.ts.
+
+/** An owner knows what operators keep out of serving, of all live records and of no other. */
+function checkTakedowns({ observed }: World, journal: Journal, { heads }: Truth): void {
+  const owners = new Map(
+    [...journal.batches.values()].flatMap(({ business, leaves }) =>
+      leaves.map(({ recordId }) => [recordId, business.uuid] as const),
+    ),
+  );
+  for (const [recordId, head] of heads) {
+    if (!head?.live) continue;
+    const subjects = [owners.get(recordId) ?? "", recordId].flatMap(
+      (subject) => journal.takedowns.get(subject) ?? [],
+    );
+    // What was never answered may have been done or not.
+    if (subjects.some(({ sinceMs }) => !Number.isFinite(sinceMs))) continue;
+    const isDown = subjects.some((each) => each.isDown);
+    if (isDown !== (head.unserved === true))
+      observed.violate(
+        "taken-down-is-absent",
+        `${recordId} is ${isDown ? "" : "not "}taken down, and its owner says that it is ${head.unserved ? "not " : ""}served`,
+      );
+  }
+}
+
+// What must hold at rest of pushes that were cancelled, validated, given up, or of which notice was given.
+
+function checkPushLife(world: World, journal: Journal, truth: Truth): void {
+  checkCancelled(world, journal, truth);
+  checkValidated(world, journal, truth);
+  checkNotices(world, journal, truth);
+}
+
+/** A cancelled push is failed as cancelled, and nothing that it seals was ever published. */
+function checkCancelled({ observed }: World, journal: Journal, truth: Truth): void {
+  const published = new Set([...observed.versions.values()].map(({ seal_id }) => seal_id));
+  for (const pushId of journal.cancelled) {
+    const report = truth.reports.get(pushId) ?? null;
+    if (report?.error?.code !== "cancelled")
+      observed.violate("cancelled-is-over", `${pushId} was cancelled and is ${report?.state ?? "gone"}`);
+    if (published.has(pushId))
+      observed.violate("cancelled-publishes-nothing", `${pushId} was cancelled and has versions`);
+  }
+}
+
+/** A batch that was only validated is no push, waits nowhere and has nothing staged. */
+function checkValidated(world: World, journal: Journal, truth: Truth): void {
+  for (const { pushId, business } of journal.validated) {
+    if ((truth.reports.get(pushId) ?? null) !== null)
+      world.observed.violate("validation-changes-nothing", `${pushId} was only validated and is a push`);
+    if (truth.waiting.get(business.uuid)?.includes(pushId))
+      world.observed.violate("validation-changes-nothing", `${pushId} was only validated and waits`);
+  }
+}
+
+/** Each queued push that ended gave notice of that, and no push gave notice of what it never was. */
+function checkNotices(world: World, journal: Journal, truth: Truth): void {
+  const { observed, parts } = world;
+  const given = new Set(parts.notices.map(({ notice_id }) => notice_id));
+  for (const { pushId } of journal.batches.values()) {
+    const report = truth.reports.get(pushId) ?? null;
+    if (report === null) continue;
+    if (report.error?.code === "processing_failed") observed.mark("push.given_up");
+    const ended = endOf(report);
+    if (ended !== null && !given.has(`${pushId}.${ended}`))
+      observed.violate("notice-is-given", `${pushId} is ${ended} and gave no notice`);
+    for (const other of ["complete", "failed"].filter((state) => state !== report.state)) {
+      if (given.has(`${pushId}.${other}`))
+        observed.violate("notice-is-true", `${pushId} is ${report.state} and gave notice as ${other}`);
+    }
+  }
+  if (given.size > 0) observed.mark("notice.given");
+}
+
+/** The end of a queued push, or that it is held; null for what gives no notice. */
+function endOf({ state, facts }: PushReport): string | null {
+  if (state === "held") return "held";
+  return facts.mode === "queued" && (state === "complete" || state === "failed") ? state : null;
 }

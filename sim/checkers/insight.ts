@@ -3,12 +3,12 @@
 
 import type { Envelope } from "../../protocol/dsse.ts";
 import { openReceipt, type ReceiptV3 } from "../../protocol/receipt.ts";
-import { dayOf } from "../../service/insight.ts";
+import { dayOf } from "../../service/retrieval/insight.ts";
 import { type InsightCount, insightKinds } from "../../storage/insight-store.ts";
 import type { ReceiptRow } from "../../storage/receipt-store.ts";
 import type { RecordHead } from "../../storage/record-store.ts";
 import { pause } from "../set-up.ts";
-import { subjectsAsked } from "../workload/asked-for.ts";
+import { subjectsAsked } from "../workload/company-agent.ts";
 import type { SimNode } from "../world/sim-node.ts";
 import type { World } from "../world/world.ts";
 import type { HeardReceipt } from "./served.ts";

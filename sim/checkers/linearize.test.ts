@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { linearize, type Specification } from "./linearize.ts";
+import { linearize, type Specification } from "./linearizable.ts";
 
 interface Op {
   readonly begin: number;

@@ -3,10 +3,10 @@
 
 import type { LedgerEntry, LedgerReport } from "../../actors/messages/ledger.ts";
 import { ledgerRef } from "../../actors/messages/refs.ts";
-import { receiptFacts } from "../../protocol/receipt-event.ts";
+import { receiptFacts } from "../../protocol/receipt.ts";
 import type { ReceiptRow } from "../../storage/receipt-store.ts";
 import type { World } from "../world/world.ts";
-import { askAtRest } from "./ask-at-rest.ts";
+import { askAtRest } from "./own-reads.ts";
 
 interface Paid {
   readonly company: string;

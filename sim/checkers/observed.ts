@@ -1,6 +1,10 @@
 // What is observed during a run: violations, coverage marks, and the facts that the checkers need at the end.
 
-import type { LedgerEvent } from "../../machines/ledger.ts";
+import { waitingLeaves } from "../../actors/log-sequencer/definition.ts";
+import type { HeldReason } from "../../actors/messages/business.ts";
+import type { PushFacts } from "../../actors/messages/push.ts";
+import { type LedgerEvent, reservedFor } from "../../machines/ledger.ts";
+import { chunkCount, chunkSize } from "../../machines/push.ts";
 import { type ActorCommit, rowTable } from "../../storage/actor-store.ts";
 import type { StoredCheckpoint } from "../../storage/log-store.ts";
 import type { RecordVersion } from "../../storage/record-store.ts";
@@ -8,10 +12,355 @@ import type { Kernel } from "../kernel/kernel.ts";
 import type { ActorPartition } from "../store/actor-partition.ts";
 import type { StoreWitness } from "../store/store-model.ts";
 import type { Faults } from "../world/faults.ts";
-import { Accounts } from "./accounts.ts";
-import { Holds } from "./holds.ts";
-import { LoggedLeaves } from "./logged-leaves.ts";
-import { type PushFact, StagedLeaves } from "./staged-leaves.ts";
+import { logIntervals } from "../world/variation.ts";
+
+// The leaves that the log's sequencer acknowledged: each has a row from the commit that acknowledged it to the one that says where
+// it went.
+//   L1. Once faults have stopped and what they left has settled, a leaf waits no longer than its interval.
+//   L2. What was acknowledged is in the log at the end (log.ts).
+
+/** A timer may fire this much later than it is due, and what it begins may take as long. */
+const graceMs = 2_000;
+
+class LoggedLeaves {
+  readonly #waitingSince = new Map<string, { readonly atMs: number; readonly isReceipts: boolean }>();
+  readonly #acknowledged = new Set<string>();
+  readonly #violate: (invariant: string, detail: string) => void;
+  #settledFromMs = Number.POSITIVE_INFINITY;
+
+  constructor(violate: (invariant: string, detail: string) => void) {
+    this.#violate = violate;
+  }
+
+  get acknowledged(): ReadonlySet<string> {
+    return this.#acknowledged;
+  }
+
+  /** What faults left has settled by then. */
+  settlesBy(atMs: number): void {
+    this.#settledFromMs = atMs;
+  }
+
+  /** Of the sequencer. */
+  committed({ puts, deletes }: Pick<ActorCommit, "puts" | "deletes">, nowMs: number): void {
+    for (const { rt, k2: leaf, body } of puts) {
+      if (rt !== waitingLeaves.rt) continue;
+      const { entry } = JSON.parse(body) as { readonly entry: { readonly leaf_type: string } };
+      this.#waitingSince.set(leaf, { atMs: nowMs, isReceipts: entry.leaf_type === "receipt_batch" });
+      this.#acknowledged.add(leaf);
+    }
+    for (const { rt, k2: leaf } of deletes) {
+      if (rt !== waitingLeaves.rt) continue;
+      const since = this.#waitingSince.get(leaf);
+      this.#waitingSince.delete(leaf);
+      if (since === undefined) continue;
+      const intervalMs = since.isReceipts ? logIntervals.receiptsMs : logIntervals.leafMs;
+      const lateMs = nowMs - Math.max(since.atMs + intervalMs, this.#settledFromMs) - graceMs;
+      if (lateMs > 0) this.#violate("leaves-are-timely", `${leaf} waited ${lateMs} ms longer than it may`);
+    }
+  }
+}
+
+// Leaves staged for pushes, as the store holds them: an accepted push keeps its leaves until they are settled, and leaves
+// that nobody accepts are removed once they are old.
+
+/** Events of a push's journal that determine which leaves it still needs. */
+type PushFact =
+  | { readonly type: "push.accepted"; readonly facts: PushFacts }
+  | { readonly type: "chunk.settled"; readonly chunk: number }
+  | { readonly type: string };
+
+/** After these events a push needs its leaves no more: it failed, or its hold ended. */
+const overTypes: ReadonlySet<string> = new Set([
+  "push.failed",
+  "hold.rejected",
+  "xstate.after.holdEnds.push.held",
+]);
+
+interface Needs {
+  readonly records: number;
+  /** The uploaded file that contains the records. */
+  readonly file: string | null;
+  settledChunks: number;
+  isOver: boolean;
+}
+
+/** Keyed by the id of the push's actor, under which its leaves are staged as well. */
+class StagedLeaves {
+  readonly #needs = new Map<string, Needs>();
+  readonly #hasLeaf: (id: string, leaf: number, file: string | null) => boolean;
+  readonly #violate: (invariant: string, detail: string) => void;
+
+  /** `hasLeaf`: whether a leaf, or the file that contains it, is staged in any region. */
+  constructor(
+    hasLeaf: (id: string, leaf: number, file: string | null) => boolean,
+    violate: (invariant: string, detail: string) => void,
+  ) {
+    this.#hasLeaf = hasLeaf;
+    this.#violate = violate;
+  }
+
+  happened(id: string, { type, ...rest }: PushFact): void {
+    if (type === "push.accepted") {
+      const { facts } = rest as { facts: PushFacts };
+      this.#needs.set(id, {
+        records: facts.records,
+        file: facts.file?.name ?? null,
+        settledChunks: 0,
+        isOver: false,
+      });
+      this.#check(id, "was accepted");
+      return;
+    }
+    const needs = this.#needs.get(id);
+    if (needs === undefined) return;
+    if (type === "chunk.settled")
+      needs.settledChunks = Math.max(needs.settledChunks, (rest as { chunk: number }).chunk + 1);
+    needs.isOver ||= overTypes.has(type) || needs.settledChunks === chunkCount(needs.records);
+  }
+
+  /** Called when staged leaves of the push were dropped. */
+  dropped(id: string): void {
+    this.#check(id, "was accepted before something was dropped,");
+  }
+
+  /** Called when an uploaded file was removed. */
+  removed(file: string): void {
+    for (const [id, needs] of this.#needs)
+      if (needs.file === file) this.#check(id, "needs the file that was removed,");
+  }
+
+  isAccepted(id: string): boolean {
+    return this.#needs.has(id);
+  }
+
+  #check(id: string, what: string): void {
+    const needs = this.#needs.get(id);
+    if (needs === undefined || needs.isOver) return;
+    for (let leaf = needs.settledChunks * chunkSize; leaf < needs.records; leaf += 1) {
+      if (this.#hasLeaf(id, leaf, needs.file)) continue;
+      this.#violate("accepted-is-staged", `${id} ${what} and its leaf ${leaf} is not there`);
+      return;
+    }
+  }
+}
+
+// Held pushes, by the journals of their businesses: nothing of one is published before it was confirmed, a hold is settled
+// once, and only if what the push was sealed with is still in force.
+
+/** Events of the journals of businesses and pushes that determine what becomes of holds. */
+type HoldEvent =
+  | { readonly type: "push.admitted"; readonly push_id: string; readonly held: boolean }
+  | { readonly type: "hold.settled"; readonly push_id: string; readonly confirmed: boolean }
+  | { readonly type: "push.finished" | "push.cancelled"; readonly push_id: string }
+  | { readonly type: "key.revoked"; readonly key_id: string }
+  | { readonly type: "policy.accepted"; readonly policy: { readonly version: number } }
+  | ({ readonly type: "push.accepted"; readonly facts: PushFacts } & MayHold)
+  | ({ readonly type: "push.prepared" } & MayHold);
+
+interface MayHold {
+  readonly held_reasons: readonly HeldReason[];
+  readonly at_ms: number;
+}
+
+type Hold = "held" | "confirmed" | "ended";
+
+class Holds {
+  /** By the id of the push's actor, which begins with its business. */
+  readonly #holds = new Map<string, Hold>();
+  readonly #facts = new Map<string, PushFacts>();
+  readonly #heldSinceMs = new Map<string, number>();
+  readonly #revoked = new Set<string>();
+  readonly #policies = new Map<string, number>();
+  readonly #violate: (invariant: string, detail: string) => void;
+
+  constructor(violate: (invariant: string, detail: string) => void) {
+    this.#violate = violate;
+  }
+
+  /** An event of the actor with this id. */
+  happened(id: string, event: { readonly type: string }): void {
+    const known = event as HoldEvent;
+    switch (known.type) {
+      case "push.accepted":
+        this.#facts.set(id, known.facts);
+        this.#mayHold(id, known);
+        break;
+      case "push.prepared":
+        this.#mayHold(id, known);
+        break;
+      case "push.admitted":
+        if (known.held) this.#holds.set(`${id}.${known.push_id}`, "held");
+        break;
+      case "key.revoked":
+        this.#revoked.add(`${id} ${known.key_id}`);
+        break;
+      case "policy.accepted":
+        this.#policies.set(id, known.policy.version);
+        break;
+      case "hold.settled":
+        this.#settled(id, known);
+        break;
+      case "push.finished":
+      case "push.cancelled":
+        this.#end(`${id}.${known.push_id}`);
+        break;
+      default:
+    }
+  }
+
+  /** When the push was held, by its owner's clock. */
+  heldSinceMs(id: string): number | undefined {
+    return this.#heldSinceMs.get(id);
+  }
+
+  #mayHold(id: string, { held_reasons, at_ms }: MayHold): void {
+    if (held_reasons.length > 0) this.#heldSinceMs.set(id, at_ms);
+  }
+
+  #settled(uuid: string, { push_id, confirmed }: Extract<HoldEvent, { type: "hold.settled" }>): void {
+    const id = `${uuid}.${push_id}`;
+    if (this.#holds.has(id) && this.#holds.get(id) !== "held")
+      this.#violate("hold-settled-once", `the hold of ${id} was settled again`);
+    this.#holds.set(id, confirmed ? "confirmed" : "ended");
+    const facts = this.#facts.get(id);
+    if (!confirmed || facts === undefined) return;
+    if (this.#revoked.has(`${uuid} ${facts.key_id}`))
+      this.#violate("hold-is-judged", `${id} was confirmed although its key is revoked`);
+    const policy = this.#policies.get(uuid) ?? facts.ai_policy_version;
+    if (policy !== facts.ai_policy_version)
+      this.#violate(
+        "hold-is-judged",
+        `${id} names AI policy ${facts.ai_policy_version} and was confirmed under ${policy}`,
+      );
+  }
+
+  #end(id: string): void {
+    if (this.#holds.get(id) === "held") this.#holds.set(id, "ended");
+  }
+
+  wroteVersion({ business_uuid, seal_id, record_id }: RecordVersion): void {
+    const hold = this.#holds.get(`${business_uuid}.${seal_id}`);
+    if (hold === undefined || hold === "confirmed") return;
+    this.#violate(
+      "held-publishes-nothing",
+      `${record_id} was published by ${seal_id}, whose hold is ${hold}`,
+    );
+  }
+}
+
+// What the ledgers of a world committed, as it happens, and what the companies received for it.
+//   AC1. Money that is lent, returned and charged is counted for each holder by the commits alone, never by what a ledger says.
+
+interface Lent {
+  lent: number;
+  returned: number;
+  charged: number;
+  untilMs: number;
+}
+
+interface Account {
+  entered: number;
+  balance: number;
+  readonly holders: Map<string, Lent>;
+  /** What was available from which moment on. */
+  readonly available: { readonly atMs: number; readonly amount: number }[];
+  /** Billable answers that were received, by keyid and nonce. */
+  readonly received: Map<string, number>;
+}
+
+export interface ReceivedAnswer {
+  readonly company: string;
+  readonly keyId: string;
+  readonly nonce: string;
+  readonly price: number;
+}
+
+class Accounts {
+  readonly #accounts = new Map<string, Account>();
+  readonly #violate: (invariant: string, detail: string) => void;
+  readonly #nowMs: () => number;
+
+  constructor(nowMs: () => number, violate: (invariant: string, detail: string) => void) {
+    this.#nowMs = nowMs;
+    this.#violate = violate;
+  }
+
+  /** A ledger committed an event. */
+  committed(company: string, event: LedgerEvent): void {
+    const account = this.of(company);
+    if (event.type === "money.entered") {
+      account.entered += event.amount;
+      account.balance += event.amount;
+    } else if (event.type === "slice.leased") lend(account, event);
+    else if (event.type === "charges.booked") this.#book(company, event);
+    const amount = [...account.holders.values()].reduce(
+      (rest, each) => rest - reservedOf(each),
+      account.balance,
+    );
+    if (amount < 0) this.#violate("never-unpaid", `${-amount} of ${company} is lent out and was not paid in`);
+    account.available.push({ atMs: this.#nowMs(), amount });
+  }
+
+  /** Every charge is of a holder that was lent money for it. */
+  #book(company: string, event: Extract<LedgerEvent, { type: "charges.booked" }>): void {
+    const { holders } = this.of(company);
+    this.of(company).balance -= event.amount;
+    for (const [name, used] of Object.entries(event.used)) {
+      const holder = holders.get(name);
+      if (holder === undefined || reservedOf(holder) < used)
+        this.#violate(
+          "charges-are-covered",
+          `${used} is charged to ${company} for ${name}, which had ${holder === undefined ? "nothing" : reservedOf(holder)}`,
+        );
+      if (holder !== undefined) holder.charged += used;
+    }
+    if (event.more) return;
+    for (const [name, { untilMs }] of holders)
+      if (name.startsWith(`${event.region}/`) && untilMs < event.settled_ms) holders.delete(name);
+  }
+
+  /** A company received an answer that costs something. */
+  received({ company, keyId, nonce, price }: ReceivedAnswer): void {
+    const { received, entered } = this.of(company);
+    received.set(`${keyId} ${nonce}`, price);
+    const sum = [...received.values()].reduce((all, each) => all + each, 0);
+    if (sum > entered)
+      this.#violate("never-unpaid", `${company} received answers for ${sum}, ${entered} was paid in`);
+  }
+
+  /** The least that was available to a company since a moment, whatever nodes held. */
+  leastAvailable(company: string, sinceMs: number): number {
+    const { available } = this.of(company);
+    const before = available.findLast(({ atMs }) => atMs < sinceMs)?.amount ?? 0;
+    return Math.min(before, ...available.filter(({ atMs }) => atMs >= sinceMs).map(({ amount }) => amount));
+  }
+
+  of(company: string): Account {
+    const known = this.#accounts.get(company);
+    if (known !== undefined) return known;
+    const account: Account = {
+      ...{ entered: 0, balance: 0 },
+      ...{ holders: new Map(), available: [], received: new Map() },
+    };
+    this.#accounts.set(company, account);
+    return account;
+  }
+}
+
+function reservedOf(holder: Lent): number {
+  return reservedFor({ ...holder, n: 0, given: 0, until_ms: holder.untilMs });
+}
+
+function lend(account: Account, event: Extract<LedgerEvent, { type: "slice.leased" }>): void {
+  const known = account.holders.get(event.holder) ?? { lent: 0, returned: 0, charged: 0, untilMs: 0 };
+  account.holders.set(event.holder, {
+    lent: known.lent + event.amount,
+    returned: known.returned + event.returned,
+    charged: known.charged,
+    untilMs: Math.max(known.untilMs, event.until_ms),
+  });
+}
 
 export interface Violation {
   /** Stable name of the invariant, for example `one-writer`. */

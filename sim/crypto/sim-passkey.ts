@@ -2,7 +2,7 @@
 
 import { concatBytes, utf8 } from "../../protocol/bytes.ts";
 import { type Envelope, makeEnvelope, pae } from "../../protocol/dsse.ts";
-import { type PasskeyOrigins, passkeyChallenge } from "../../protocol/passkey.ts";
+import { type PasskeyOrigins, passkeyChallenge } from "../../protocol/keys/signatures.ts";
 import type { SimCrypto, SimSigner } from "./sim-crypto.ts";
 
 const [rpId, origin] = ["portal.svc.test", "https://portal.svc.test"];

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { Kernel } from "./kernel.ts";
+import { Kernel, Trace } from "./kernel.ts";
 import { Life } from "./life.ts";
 import { Random } from "./random.ts";
-import { Trace } from "./trace.ts";
 
 function newKernel(): Kernel {
   return new Kernel({ startMs: 1_000, trace: new Trace({ story: false }) });

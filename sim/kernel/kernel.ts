@@ -7,8 +7,68 @@
 //       simulator's reach, and the run reports it.
 //   K5. An event takes no time unless it spends some, which only worlds of one node do: its thread keeps everything else waiting.
 
-import { EventHeap, type EventOwner, type SimEvent } from "./event-heap.ts";
-import type { Trace } from "./trace.ts";
+// Scheduled events, earliest first: a binary heap ordered by (time, order).
+
+/** The owner of events: a crash ends it, and a pause suspends it (K3 in kernel.ts). */
+export interface EventOwner {
+  readonly isOver: boolean;
+  readonly isAsleep: boolean;
+  /** For a suspended owner: the events that came due in the meantime. */
+  readonly missed: SimEvent[];
+}
+
+export interface SimEvent {
+  /** The world's time in Unix milliseconds. */
+  readonly atMs: number;
+  readonly order: number;
+  readonly label: string;
+  /** Null once cancelled. */
+  run: (() => void) | null;
+  /** Null for the world's own events. */
+  readonly life: EventOwner | null;
+}
+
+class EventHeap {
+  readonly #events: SimEvent[] = [];
+
+  push(event: SimEvent): void {
+    const events = this.#events;
+    let index = events.length;
+    events.push(event);
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
+      const above = events[parent] as SimEvent;
+      if (isBefore(above, event)) break;
+      events[index] = above;
+      index = parent;
+    }
+    events[index] = event;
+  }
+
+  pop(): SimEvent | undefined {
+    const events = this.#events;
+    const first = events[0];
+    const last = events.pop();
+    if (first === undefined || last === undefined || events.length === 0) return first;
+    let index = 0;
+    for (;;) {
+      let child = 2 * index + 1;
+      if (child >= events.length) break;
+      const right = events[child + 1];
+      if (right !== undefined && isBefore(right, events[child] as SimEvent)) child += 1;
+      const below = events[child] as SimEvent;
+      if (isBefore(last, below)) break;
+      events[index] = below;
+      index = child;
+    }
+    events[index] = last;
+    return first;
+  }
+}
+
+function isBefore(a: SimEvent, b: SimEvent): boolean {
+  return a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order);
+}
 
 export type Cancel = () => void;
 
@@ -121,4 +181,48 @@ export class Kernel {
       return true;
     }
   }
+}
+
+// What happened, as a hash that two runs of a seed must share, and optionally as lines for people.
+
+/** Maximum number of lines kept of a run that records its story. */
+const linesMax = 200_000;
+
+export class Trace {
+  /** What happened, oldest first; null unless the story is recorded. */
+  readonly lines: string[] | null;
+  #high = 0x811c9dc5;
+  #low = 0x9747b28c;
+
+  constructor(options: { readonly story: boolean }) {
+    this.lines = options.story ? [] : null;
+  }
+
+  /** Sixteen hexadecimal digits over everything recorded so far. */
+  get hash(): string {
+    return hexOf(this.#high) + hexOf(this.#low);
+  }
+
+  /** Adds a number to the hash. */
+  number(value: number): void {
+    this.#high = Math.imul(this.#high ^ (value & 0xffff), 0x01000193) >>> 0;
+    this.#low = Math.imul(this.#low ^ (value >>> 16) ^ (this.#high >>> 15), 0x85ebca6b) >>> 0;
+  }
+
+  /** Adds a text to the hash. */
+  text(value: string): void {
+    for (let index = 0; index < value.length; index += 1) this.number(value.charCodeAt(index));
+  }
+
+  /** Adds an entry to the hash and a line to the story. `detail` is called only when the story is recorded. */
+  tell(atMs: number, what: string, detail?: () => string): void {
+    this.text(what);
+    if (this.lines === null || this.lines.length >= linesMax) return;
+    const seconds = (atMs / 1_000).toFixed(3).padStart(9);
+    this.lines.push(`${seconds}  ${what}${detail === undefined ? "" : `  ${detail()}`}`);
+  }
+}
+
+function hexOf(value: number): string {
+  return (value >>> 0).toString(16).padStart(8, "0");
 }

@@ -1,8 +1,7 @@
 // One run of a process: a crash ends it, and a pause suspends it. Ports that a process holds belong to its life: what
 // they would have reported to it is dropped once it is over.
 
-import type { EventOwner, SimEvent } from "./event-heap.ts";
-import type { Cancel, Kernel } from "./kernel.ts";
+import type { Cancel, EventOwner, Kernel, SimEvent } from "./kernel.ts";
 
 export class Life implements EventOwner {
   readonly name: string;

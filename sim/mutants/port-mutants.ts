@@ -3,7 +3,7 @@
 import type { ActivityContext } from "../../actors/system/definition.ts";
 import { StoreError } from "../../storage/actor-store.ts";
 import type { PurgedVersion, VersionRow } from "../../storage/record-store.ts";
-import { mayHaveNight } from "../world/long-pause.ts";
+import { mayHaveNight } from "../world/paces.ts";
 import { bound, deciding, type Mutant, mutant, withMembers, withoutGuard } from "./mutant.ts";
 
 const journal: readonly Mutant[] = [

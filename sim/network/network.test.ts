@@ -6,10 +6,9 @@ import {
   type WorldOptions,
 } from "../../transport/actor-transport.conformance.ts";
 import type { Delivery, RemoteTarget } from "../../transport/actor-transport.ts";
-import { Kernel } from "../kernel/kernel.ts";
+import { Kernel, Trace } from "../kernel/kernel.ts";
 import { Life } from "../kernel/life.ts";
 import { Random } from "../kernel/random.ts";
-import { Trace } from "../kernel/trace.ts";
 import { until } from "../kernel/until.fixture.ts";
 import { type FaultKind, Faults } from "../world/faults.ts";
 import { Network, type Peer } from "./network.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { rowTable } from "../../storage/actor-store.ts";
-import { passedOverMax } from "../../storage/memory/deleted-rows.ts";
+import { passedOverMax } from "../../storage/memory/actor-store.ts";
 import { ActorPartition, type Mutation, type PartitionHead } from "./actor-partition.ts";
 
 const known = (): boolean => true;

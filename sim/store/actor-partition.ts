@@ -5,7 +5,7 @@
 //   P3. Once settled, a proposal never reappears.
 
 import { type PartitionRow, type RowKey, type RowSelection, rowTable } from "../../storage/actor-store.ts";
-import { DeletedRows } from "../../storage/memory/deleted-rows.ts";
+import { DeletedRows } from "../../storage/memory/actor-store.ts";
 import type { Reach } from "./statements.ts";
 
 export interface PartitionHead {

@@ -2,15 +2,18 @@
 
 import { type CommitOutcome, StoreError } from "../../storage/actor-store.ts";
 import {
+  addUsage,
   type ClosedBatch,
+  countReceipts,
   pageBounds,
   type ReceiptPage,
   type ReceiptRow,
   type ReceiptStore,
   type ReceiptsWanted,
+  type UsageCount,
   type UsageWanted,
+  usageOf,
 } from "../../storage/receipt-store.ts";
-import { addUsage, countReceipts, type UsageCount, usageOf } from "../../storage/receipt-usage.ts";
 import type { PlainTable } from "./plain-tables.ts";
 import type { StoreClient } from "./store-model.ts";
 

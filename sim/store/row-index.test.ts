@@ -1,12 +1,10 @@
 // The index of a simulated region, as its nodes reach it; the kernel drives the time of each call.
 
 import { brokenRowIndexConformance, rowIndexConformance } from "../../storage/row-index.conformance.ts";
-import { Kernel } from "../kernel/kernel.ts";
+import { Kernel, Trace } from "../kernel/kernel.ts";
 import { Life } from "../kernel/life.ts";
-import { Trace } from "../kernel/trace.ts";
 import { until } from "../kernel/until.fixture.ts";
-import { type IndexFate, openSimRowIndex } from "./row-index.ts";
-import { WatchedRowIndex } from "./watched-row-index.ts";
+import { type IndexFate, openSimRowIndex, WatchedRowIndex } from "./row-index.ts";
 
 const openWith = (kind: IndexFate["kind"]) => async () => {
   const kernel = new Kernel({ startMs: 0, trace: new Trace({ story: false }) });

@@ -3,14 +3,13 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openCassandraActorStore } from "../../storage/cassandra/actor-store.ts";
-import { actorTables } from "../../storage/cassandra/actor-tables.ts";
 import {
   hasCassandra,
   openTestKeyspace,
   type TestKeyspace,
 } from "../../storage/cassandra/keyspace.fixture.ts";
+import { actorTables, recordTables } from "../../storage/cassandra/migrations.ts";
 import { openCassandraRecordStore } from "../../storage/cassandra/record-store.ts";
-import { recordTables } from "../../storage/cassandra/record-tables.ts";
 import { openCassandraRegisterStore } from "../../storage/cassandra/register-store.ts";
 import type { CassandraSession } from "../../storage/cassandra/session.ts";
 import { Random } from "../kernel/random.ts";

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { Kernel } from "../kernel/kernel.ts";
+import { Kernel, Trace } from "../kernel/kernel.ts";
 import { Life } from "../kernel/life.ts";
-import { Trace } from "../kernel/trace.ts";
 import { createStatements, type Fate } from "./statements.ts";
 
 /** Records what happens to one statement: when it was executed, and what its caller observed. */

@@ -8,8 +8,7 @@ import { registerStoreConformance } from "../../storage/register-store.conforman
 import { stagingAreaConformance } from "../../storage/staging-area.conformance.ts";
 import { Random } from "../kernel/random.ts";
 import { openSimActorStore } from "./actor-store.ts";
-import { openSimEventStore } from "./event-store.ts";
-import { openSimInsightStore } from "./insight-store.ts";
+import { openSimEventStore, openSimInsightStore } from "./event-store.ts";
 import { openSimLogStore } from "./log-store.ts";
 import { openSimReceiptStore } from "./receipt-store.ts";
 import { openSimRecordStore } from "./record-store.ts";

@@ -6,7 +6,7 @@ import { utf8 } from "../../protocol/bytes.ts";
 import { problem } from "../../protocol/problem.ts";
 import type { BulkUpload } from "../../protocol/wire/bulk.ts";
 import { answerJson, refused } from "../../service/answer.ts";
-import { type FormEvent, receiveFile } from "../../service/bulk-file.ts";
+import { type FormEvent, receiveFile } from "../../service/publishing/bulk-file.ts";
 import type { Random } from "../kernel/random.ts";
 import { sealBatch } from "../workload/batch.ts";
 import type { ProductChoice } from "../workload/product.ts";

@@ -3,9 +3,8 @@
 
 import { createEdge, type Edge } from "../../api/edge.ts";
 import { createDecodingTurns, type DecodingTurns } from "../../node/images/decoding-turns.ts";
-import { createThreadTurns, type ThreadTurns } from "../../node/thread-turns.ts";
-import type { EventLoop } from "../../std/event-loop.ts";
-import type { Pace } from "../../std/pace.ts";
+import { createThreadTurns, type ThreadTurns } from "../../node/keeping/thread-turns.ts";
+import type { EventLoop, Pace } from "../../std/work.ts";
 import type { RowQuery } from "../../storage/row-index.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { bound } from "../mutants/mutant.ts";

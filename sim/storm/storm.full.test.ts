@@ -1,8 +1,7 @@
 // Fairness in simulated time (SS1, SS2 in run-storm.ts), and that each mechanism of it is missed where it is missing.
 
 import { describe, expect, it } from "vitest";
-import { type HostileKind, hostileKinds } from "./cast.ts";
-import { harmOf, runStorm, type StormResult } from "./run-storm.ts";
+import { type HostileKind, harmOf, hostileKinds, runStorm, type StormResult } from "./run-storm.ts";
 import { type Mechanism, mechanisms } from "./storm-node.ts";
 
 /** Always the same, since a percentile of few acts varies; docs/hardening.md has its figures, and says what others give. */

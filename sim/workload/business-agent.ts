@@ -6,9 +6,7 @@ import type { SimSigner } from "../crypto/sim-crypto.ts";
 import type { Random } from "../kernel/random.ts";
 import type { SimBusiness } from "../world/setup.ts";
 import type { World } from "../world/world.ts";
-import { isDone, type SentBatch, sealBatch } from "./batch.ts";
-import { noteAnswer } from "./batch-answer.ts";
-import { importBatch } from "./bulk-import.ts";
+import { importBatch, isDone, noteAnswer, type SentBatch, sealBatch } from "./batch.ts";
 import {
   type BatchChoice,
   type BusinessPlan,
@@ -18,11 +16,16 @@ import {
 } from "./business-plan.ts";
 import { Client, type Heard, isCapped, passing } from "./client.ts";
 import type { Journal } from "./journal.ts";
-import { momentOf } from "./key-standing.ts";
-import { KeyUse } from "./key-use.ts";
-import { checkAttempts, checkCatalogue, type ReadPage, readAttempts, readCatalogue } from "./own-reads.ts";
+import { KeyUse, momentOf } from "./key-changes.ts";
+import {
+  checkAttempts,
+  checkCatalogue,
+  type ReadPage,
+  readAttempts,
+  readCatalogue,
+  removeRecord,
+} from "./own-reads.ts";
 import { cancel, type LifeParts, validateOnly } from "./push-life.ts";
-import { removeRecord } from "./removal-request.ts";
 import { type RequestParts, type SimRequest, signRequest } from "./signed-request.ts";
 
 const eveningBatches = 3;

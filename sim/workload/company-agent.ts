@@ -5,10 +5,35 @@ import type { ServedChecker } from "../checkers/served.ts";
 import type { Random } from "../kernel/random.ts";
 import type { SimCompany } from "../world/setup.ts";
 import type { World } from "../world/world.ts";
-import { drawAsked, subjectsIn } from "./asked-for.ts";
 import { Client, type Heard } from "./client.ts";
 import type { Journal } from "./journal.ts";
 import { type SimRequest, signRequest } from "./signed-request.ts";
+
+// What AI companies say of a search beside its question: subjects, some of them personal, a session and their own reference.
+
+/** The subjects that may be kept, as they are folded. */
+export const subjectsAsked: readonly string[] = ["kettle", "tea cosy"];
+const keywords = ["Kettle", "kettle", "Tea Cosy", "anna@example.com", "Anna Berg", "+44 20 7946 0958"];
+
+export interface AskedMembers {
+  readonly topic_keywords?: readonly string[];
+  readonly session_ref?: string;
+  readonly client_query_id?: string;
+}
+
+function drawAsked(random: Random): AskedMembers {
+  const named = keywords.filter(() => random.chance(0.3));
+  return {
+    ...(named.length === 0 ? {} : { topic_keywords: named }),
+    ...(random.chance(0.3) ? { session_ref: `session-of-${random.pick(["a", "b", "c"])}` } : {}),
+    ...(random.chance(0.6) ? { client_query_id: `q-${random.hex(8)}` } : {}),
+  };
+}
+
+/** The subjects that count for a search with these members: each once. */
+function subjectsIn({ topic_keywords: named = [] }: AskedMembers): readonly string[] {
+  return subjectsAsked.filter((subject) => named.some((each) => each.toLowerCase() === subject));
+}
 
 export interface CompanyPlan {
   readonly steps: number;

@@ -4,7 +4,7 @@ import type { Observed } from "../checkers/observed.ts";
 import type { SimBusiness } from "../world/setup.ts";
 import type { World } from "../world/world.ts";
 import type { HeardResult, SentBatch } from "./batch.ts";
-import { KeyStanding, type Moment } from "./key-standing.ts";
+import { KeyStanding, type Moment } from "./key-changes.ts";
 
 export interface Removal {
   readonly business: SimBusiness;

@@ -2,14 +2,15 @@
 // keys are still used, retire a key by revoking it, seal further mandates, some of which end soon, and revoke mandates.
 
 import { formatTimestamp } from "../../protocol/identifiers.ts";
-import { RegisterRefused } from "../../service/parties.ts";
+import { RegisterRefused } from "../../service/register/parties.ts";
 import type { SimSigner } from "../crypto/sim-crypto.ts";
 import { Random } from "../kernel/random.ts";
+import { skewMaxMs } from "../world/faults.ts";
 import { firstMandate, type MandateTerms, mandateOf, registerKey, type SimBusiness } from "../world/setup.ts";
 import type { SimNode } from "../world/sim-node.ts";
 import type { World } from "../world/world.ts";
+import type { SentBatch } from "./batch.ts";
 import type { Journal } from "./journal.ts";
-import { type KnownMandate, mandateNote } from "./key-standing.ts";
 
 /** Share of the worlds where keys change. */
 const share = 0.3;
@@ -117,4 +118,144 @@ export function keysInUse({
   return successor !== null && journal.standing.of(successor.keyId) !== undefined
     ? [...keys, successor]
     : keys;
+}
+
+// What the holder of an integration key knows of it: whether it may be used, when that ends, and what it may resume.
+
+/** Longer than a world lasts once its faults have stopped. */
+const longMs = 600_000;
+/** How far off an end may be for a batch to be sealed before it and sent after it. */
+const lateMaxMs = 4_000;
+
+export class KeyUse {
+  readonly #world: World;
+  readonly #journal: Journal;
+  readonly #business: SimBusiness;
+  readonly #key: SimSigner;
+
+  constructor(world: World, journal: Journal, business: SimBusiness, key: SimSigner) {
+    this.#world = world;
+    this.#journal = journal;
+    this.#business = business;
+    this.#key = key;
+  }
+
+  get isRegistered(): boolean {
+    return this.#journal.standing.of(this.#key.keyId) !== undefined;
+  }
+
+  get isRevoked(): boolean {
+    return this.#journal.revocations.has(this.#key.keyId);
+  }
+
+  /** Whether the business may read with it until the end of the world. */
+  get mayRead(): boolean {
+    const { ms } = momentOf(this.#world);
+    return !this.isRevoked && (this.#journal.standing.of(this.#key.keyId)?.untilMs ?? 0) > ms + longMs;
+  }
+
+  /** Whether it may publish until the end of the world. */
+  get mayPublish(): boolean {
+    const now = momentOf(this.#world);
+    return this.mayRead && this.#journal.standing.isCovered(this.#key.keyId, now, now.ms + longMs);
+  }
+
+  /** Whether the key or a mandate of it ends soon. */
+  get endsSoon(): boolean {
+    return this.#endsInMs() < lateMaxMs;
+  }
+
+  /** How long until a node with the slowest clock judges that the key or a mandate of it has ended. */
+  get endedInMs(): number {
+    return this.#endsInMs() + 2 * skewMaxMs;
+  }
+
+  #endsInMs(): number {
+    const { ms } = momentOf(this.#world);
+    return this.#journal.standing.nextEndMs(this.#key.keyId, ms) - ms;
+  }
+
+  /** The batches of the keys that it succeeds, once they were accepted: any key of the business may resume them. */
+  inherited(): readonly SentBatch[] {
+    const { keys, successor } = this.#business;
+    if (successor !== this.#key) return [];
+    return keys
+      .flatMap((key) => this.#journal.batchesOf(key.keyId))
+      .filter(({ acknowledgedAt }) => acknowledgedAt !== null);
+  }
+}
+
+// What the clients of a world know of the standing of integration keys: when each was registered and ends, and under which
+// mandates it publishes. Positions are those in the world's events, which have no clock; times are the world's, and a node
+// may judge them by a clock that is up to `skewMaxMs` off.
+
+interface KnownMandate {
+  readonly id: string;
+  readonly fromMs: number;
+  readonly untilMs: number;
+  /** Position at which its acceptance was answered; infinity before. */
+  acceptedAt: number;
+  /** Positions at which its revocation was requested and answered; infinity before. */
+  revokedFrom: number;
+  revokedAt: number;
+}
+
+export interface KnownKey {
+  readonly keyId: string;
+  readonly untilMs: number;
+  readonly mandates: KnownMandate[];
+}
+
+/** A moment of the world. */
+export interface Moment {
+  readonly at: number;
+  readonly ms: number;
+}
+
+export function momentOf({ parts }: World): Moment {
+  return { at: parts.kernel.events, ms: parts.kernel.now() };
+}
+
+export function mandateNote(
+  id: string,
+  fromMs: number,
+  untilMs: number,
+  acceptedAt = Infinity,
+): KnownMandate {
+  return { id, fromMs, untilMs, acceptedAt, revokedFrom: Infinity, revokedAt: Infinity };
+}
+
+export class KeyStanding {
+  readonly #keys = new Map<string, KnownKey>();
+
+  noteRegistered(key: KnownKey): void {
+    this.#keys.set(key.keyId, key);
+  }
+
+  of(keyId: string): KnownKey | undefined {
+    return this.#keys.get(keyId);
+  }
+
+  /** Whether the key has certainly a mandate in force from a moment on, and until `untilMs`. */
+  isCovered(keyId: string, from: Moment, untilMs: number): boolean {
+    const key = this.#keys.get(keyId);
+    return (
+      key !== undefined &&
+      untilMs + skewMaxMs < key.untilMs &&
+      key.mandates.some(
+        ({ fromMs, untilMs: endMs, acceptedAt, revokedFrom }) =>
+          acceptedAt < from.at &&
+          revokedFrom === Infinity &&
+          fromMs + skewMaxMs <= from.ms &&
+          untilMs + skewMaxMs < endMs,
+      )
+    );
+  }
+
+  /** The next moment at which the key or one of its mandates ends. */
+  nextEndMs(keyId: string, nowMs: number): number {
+    const key = this.#keys.get(keyId);
+    const ends = [key?.untilMs ?? Infinity, ...(key?.mandates ?? []).map(({ untilMs }) => untilMs)];
+    return Math.min(...ends.filter((endMs) => endMs > nowMs));
+  }
 }

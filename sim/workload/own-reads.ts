@@ -1,10 +1,18 @@
 // What a business's system reads of its own data, page by page: its catalogue, and what became of what it sent.
 
-import type { PushAttempt } from "../../protocol/wire/attempts.ts";
-import type { CatalogueEntry } from "../../protocol/wire/catalogue.ts";
+import { hashOf, toBase64, utf8 } from "../../protocol/bytes.ts";
+import { makeEnvelope, pae, payloadTypes } from "../../protocol/dsse.ts";
+import { formatTimestamp } from "../../protocol/identifiers.ts";
+import { sealPayload } from "../../protocol/seal.ts";
+import type { CatalogueEntry, PushAttempt } from "../../protocol/wire/catalogue.ts";
+import type { SimSigner } from "../crypto/sim-crypto.ts";
+import type { SimBusiness } from "../world/setup.ts";
 import type { World } from "../world/world.ts";
+import type { WorldParts } from "../world/world-parts.ts";
 import type { SentBatch } from "./batch.ts";
 import type { Heard } from "./client.ts";
+import type { Journal, Removal } from "./journal.ts";
+import { momentOf } from "./key-changes.ts";
 
 /** Requests one page of a list. */
 export type ReadPage = (route: "catalogue" | "attempts", cursor: string) => Promise<Heard | null>;
@@ -61,4 +69,63 @@ export function checkAttempts(
     for (const index of leaves.keys())
       if (!known.has(`${pushId}-${index}`))
         observed.violate("attempts-are-complete", `leaf ${index} of ${pushId} is no attempt of its business`);
+}
+
+// A withdrawal or deletion by a sealed document, which is sent again, exactly the same, until it is answered.
+
+/** How often a removal is sent that is not answered. */
+const removalsMax = 4;
+
+/** `send` sends the body once, and returns null if it was not answered. */
+export async function removeRecord(
+  { world, journal }: { readonly world: World; readonly journal: Journal },
+  given: Pick<Removal, "action" | "recordId"> & { readonly business: SimBusiness; readonly key: SimSigner },
+  send: (body: Uint8Array) => Promise<Heard | null>,
+): Promise<void> {
+  const { parts, observed } = world;
+  const policyVersion = journal.policyVersion(given.business);
+  const { document, body } = sealRemoval(parts, { ...given, policyVersion });
+  const { business, recordId, action, key } = given;
+  const removal: Removal = {
+    ...{ business, recordId, action, document, keyId: key.keyId, sent: momentOf(world) },
+    ...{ acknowledgedAt: null, isRemoved: false },
+  };
+  journal.removals.push(removal);
+  for (let attempt = 0; attempt < removalsMax; attempt += 1) {
+    const heard = await send(body);
+    if (heard === null) continue;
+    observed.mark(`remove.${heard.code}`);
+    removal.acknowledgedAt = parts.kernel.events;
+    removal.isRemoved = heard.status === 200;
+    return;
+  }
+}
+
+interface SealedRemoval {
+  readonly body: Uint8Array;
+  /** Hash of the document. */
+  readonly document: string;
+}
+
+function sealRemoval(
+  { crypto, kernel }: WorldParts,
+  given: {
+    readonly business: SimBusiness;
+    readonly key: SimSigner;
+    readonly recordId: string;
+    readonly action: "withdraw" | "delete";
+    readonly policyVersion: number;
+  },
+): SealedRemoval {
+  const { business, key, recordId: record_id, action } = given;
+  const at = formatTimestamp(kernel.now());
+  const bytes = utf8(JSON.stringify({ record_id, action, at }));
+  const document = hashOf(bytes, crypto.sha256);
+  const payload = sealPayload({
+    ...{ v: 2, key_id: key.keyId, cert_id: business.certId, hash: document, sealed_at: at },
+    ...{ record_type: "products", ai_policy_version: given.policyVersion },
+  });
+  const type = payloadTypes["seal.v2"];
+  const seal = makeEnvelope(type, payload, [{ keyid: key.keyId, sig: key.signNow(pae(type, payload)) }]);
+  return { document, body: utf8(JSON.stringify({ document_base64: toBase64(bytes), seal })) };
 }

@@ -6,11 +6,11 @@ import type { RegisterCommand, RegisterReply } from "../../actors/messages/busin
 import type { PushCommand } from "../../actors/messages/push.ts";
 import { businessRef, pushRef } from "../../actors/messages/refs.ts";
 import { payloadTypes } from "../../protocol/dsse.ts";
-import { type HoldDecision, holdDecisionPayload } from "../../protocol/hold-decision.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
+import { type HoldDecision, holdDecisionPayload } from "../../protocol/withdrawal.ts";
 import type { Outcome } from "../../service/answer.ts";
-import { decideHold } from "../../service/decide-hold.ts";
-import { RegisterRefused } from "../../service/parties.ts";
+import { decideHold } from "../../service/publishing/decide-hold.ts";
+import { RegisterRefused } from "../../service/register/parties.ts";
 import type { SimSigner } from "../crypto/sim-crypto.ts";
 import { sealedByPerson } from "../crypto/sim-passkey.ts";
 import type { Random } from "../kernel/random.ts";

@@ -2,15 +2,15 @@
 
 import type { KeyFacts } from "../../actors/messages/business.ts";
 import { utf8 } from "../../protocol/bytes.ts";
-import { contentDigest } from "../../protocol/content-digest.ts";
 import {
+  contentDigest,
   coveredComponents,
   type SignatureTag,
   serializeParams,
   signatureBase,
   signatureHeaders,
 } from "../../protocol/http-signature.ts";
-import type { RequestHead } from "../../service/request-head.ts";
+import type { RequestHead } from "../../service/authentication/authenticate.ts";
 import type { SimCrypto, SimSigner } from "../crypto/sim-crypto.ts";
 
 export const authority = "api.svc.test";

@@ -2,7 +2,7 @@
 // and another one is.
 //   L1. A record that was sealed after the change is judged by the new lists, on every node.
 
-import type { CertifiedNames, ContentLists } from "../../protocol/records/content-lists.ts";
+import type { CertifiedNames, ContentLists } from "../../protocol/records/name-index.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 
 export const blockedAtFirst = "first.example";

@@ -1,4 +1,4 @@
-// A world that starts where a journal ends (service/journal-file.ts): its actors, with what they had in flight, are on the disks
+// A world that starts where a journal ends (service/log/journal-file.ts): its actors, with what they had in flight, are on the disks
 // before the first node starts, and the register is what they report. Private keys are not in a journal, so businesses
 // continue under new ones; nor are the records themselves, so a record that is never touched again is not judged.
 
@@ -13,9 +13,8 @@ import {
   registerEntries,
 } from "../../actors/business/rows.ts";
 import { placementOf } from "../../actors/messages/refs.ts";
-import type { JournalActor, JournalFile } from "../../service/journal-file.ts";
-import type { ActorRef, PartitionRow } from "../../storage/actor-store.ts";
-import { rowTable } from "../../storage/actor-store.ts";
+import type { JournalActor, JournalFile } from "../../service/log/journal-file.ts";
+import { type ActorRef, type PartitionRow, rowTable } from "../../storage/actor-store.ts";
 import type { RegisterEntry, RegisterTable } from "../../storage/register-store.ts";
 import { openSimRecordStore } from "../store/record-store.ts";
 import type { StoreModel } from "../store/store-model.ts";

@@ -10,21 +10,20 @@ import {
   authenticateBody,
   authenticateHead,
   judgeSignature,
-} from "../../service/authenticate.ts";
-import { type FormEvent, receiveFile } from "../../service/bulk-file.ts";
-import { importFile } from "../../service/bulk-import.ts";
-import { issueUpload } from "../../service/bulk-upload.ts";
-import { cancelPush } from "../../service/cancel-push.ts";
-import { listCatalogue } from "../../service/catalogue.ts";
+} from "../../service/authentication/authenticate.ts";
 import { failureAnswer } from "../../service/failure.ts";
-import { paceOfBatch } from "../../service/judge-batch.ts";
-import { publishBatch } from "../../service/publish.ts";
-import { readPushAttempts } from "../../service/push-attempts.ts";
-import { readPush } from "../../service/push-status.ts";
-import { NotAnswered } from "../../service/receipts.ts";
-import { removeRecord } from "../../service/remove-record.ts";
-import { validateBatch } from "../../service/validate-batch.ts";
-import { validateImport } from "../../service/validate-import.ts";
+import { type FormEvent, receiveFile } from "../../service/publishing/bulk-file.ts";
+import { importFile } from "../../service/publishing/bulk-import.ts";
+import { issueUpload } from "../../service/publishing/bulk-upload.ts";
+import { listCatalogue } from "../../service/publishing/catalogue.ts";
+import { cancelPush } from "../../service/publishing/decide-hold.ts";
+import { paceOfBatch, publishBatch } from "../../service/publishing/publish.ts";
+import { readPushAttempts } from "../../service/publishing/push-attempts.ts";
+import { readPush } from "../../service/publishing/push-status.ts";
+import { removeRecord } from "../../service/publishing/remove-record.ts";
+import { validateBatch } from "../../service/publishing/validate-batch.ts";
+import { validateImport } from "../../service/publishing/validate-import.ts";
+import { NotAnswered } from "../../service/retrieval/receipts.ts";
 import { Unavailable } from "../../std/unavailable.ts";
 import { authority, type SimRequest } from "../workload/signed-request.ts";
 import type { SimNode } from "./sim-node.ts";

@@ -9,11 +9,10 @@ import {
   currentAiPolicySchema,
   useNames,
 } from "../../protocol/ai-policy.ts";
-import { toBase64 } from "../../protocol/bytes.ts";
-import { coseKeyOf } from "../../protocol/cose-key.ts";
+import { hashOf, toBase64 } from "../../protocol/bytes.ts";
 import { payloadTypes } from "../../protocol/dsse.ts";
-import { hashOf } from "../../protocol/hash.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
+import { coseKeyOf } from "../../protocol/keys/jwk.ts";
 import { mandatePayload } from "../../protocol/mandate.ts";
 import { sealPayload } from "../../protocol/seal.ts";
 import type { SimSigner } from "../crypto/sim-crypto.ts";

@@ -1,47 +1,50 @@
 // One incarnation of a node: the same actors and the same service as in production, composed over the ports of a
 // simulated world. What a process holds ends with its life; what is in the stores stays.
 //   N1. Nothing here makes decisions: it composes what production composes.
-//   N2. A node that lost its lease halts its actors before anything else of it runs (place.ts).
+//   N2. A node that lost its lease halts its actors before anything else of it runs (cluster-place.ts).
 
 import { bulkUploadActivities } from "../../actors/bulk-upload/activities.ts";
 import { businessActivities } from "../../actors/business/activities.ts";
 import { logSequencerActivities } from "../../actors/log-sequencer/activities.ts";
-import type { NoticeChannel } from "../../actors/messages/notices.ts";
 import { logParty } from "../../actors/messages/refs.ts";
+import type { NoticeChannel } from "../../actors/messages/serving.ts";
 import { pushActivities } from "../../actors/push/activities.ts";
 import type { PushPorts } from "../../actors/push/ports.ts";
 import { regionActivities } from "../../actors/region/activities.ts";
 import { createCurrentActors } from "../../actors/system/current-actors.ts";
-import type { Activity, ActorSystem } from "../../actors/system/definition.ts";
+import type { Activity, ActorSystem, Message } from "../../actors/system/definition.ts";
 import type { LocalActorSystem } from "../../actors/system/ports.ts";
 import { createActorSystem } from "../../actors/system/runtime.ts";
-import type { Clock } from "../../crypto/port.ts";
-import type { ContentLists } from "../../protocol/records/content-lists.ts";
-import { dropAbandoned } from "../../service/abandoned-pushes.ts";
-import { type SweepDeps, sweepAbandoned } from "../../service/abandoned-sweep.ts";
-import type { Allowance } from "../../service/allowance.ts";
-import type { AuthenticationDeps } from "../../service/authenticate.ts";
-import type { BulkFileDeps } from "../../service/bulk-file.ts";
-import type { BulkUploadDeps } from "../../service/bulk-upload.ts";
-import type { CatalogueDeps } from "../../service/catalogue.ts";
-import { createCatalogueRate } from "../../service/catalogue-rate.ts";
-import { createFetch, type FetchRecord } from "../../service/fetch.ts";
-import { createInsight, type Insight } from "../../service/insight.ts";
-import { flushRegularly } from "../../service/insight-flushing.ts";
-import { createParsedLeaves, type ParsedLeaves } from "../../service/parsed-leaves.ts";
-import { createParties, type Parties } from "../../service/parties.ts";
-import type { PublishDeps } from "../../service/publish.ts";
-import type { PushAttemptsDeps } from "../../service/push-attempts.ts";
-import { createPushLeaves, type PushLeaves } from "../../service/push-leaves.ts";
-import { loadPlan } from "../../service/push-plan.ts";
-import { createReceipts } from "../../service/receipts.ts";
-import { createRecordStanding } from "../../service/record-standing.ts";
-import { createRegister, type Register } from "../../service/register.ts";
-import type { RemoveRecordDeps } from "../../service/remove-record.ts";
-import { createSearch, type Search } from "../../service/search.ts";
-import { signCheckpoint } from "../../service/sign-checkpoint.ts";
-import { createUploadTokens } from "../../service/upload-token.ts";
-import type { ValidateImportDeps } from "../../service/validate-import.ts";
+import type { Clock, CryptoPort } from "../../crypto/port.ts";
+import type { ContentLists } from "../../protocol/records/name-index.ts";
+import { createAdSessions } from "../../service/ads/ad-tokens.ts";
+import { createSponsoredRows, type SponsoredRows } from "../../service/ads/sponsored-rows.ts";
+import type { AuthenticationDeps } from "../../service/authentication/authenticate.ts";
+import { signCheckpoint } from "../../service/log/collect-cosignatures.ts";
+import type { Allowance } from "../../service/money/allowance.ts";
+import { dropAbandoned, type SweepDeps, sweepAbandoned } from "../../service/publishing/abandoned-pushes.ts";
+import type { BulkFileDeps } from "../../service/publishing/bulk-file.ts";
+import { type BulkUploadDeps, createUploadTokens } from "../../service/publishing/bulk-upload.ts";
+import { type CatalogueDeps, createCatalogueRate } from "../../service/publishing/catalogue.ts";
+import type { PublishDeps } from "../../service/publishing/publish.ts";
+import type { PushAttemptsDeps } from "../../service/publishing/push-attempts.ts";
+import {
+  createParsedLeaves,
+  createPushLeaves,
+  type ParsedLeaves,
+  type PushLeaves,
+} from "../../service/publishing/push-leaves.ts";
+import { loadPlan } from "../../service/publishing/push-plan.ts";
+import type { RemoveRecordDeps } from "../../service/publishing/remove-record.ts";
+import type { ValidateImportDeps } from "../../service/publishing/validate-import.ts";
+import { createParties, type Parties } from "../../service/register/parties.ts";
+import { createRegister, type Register } from "../../service/register/register.ts";
+import { createFetch, type FetchRecord } from "../../service/retrieval/fetch.ts";
+import { createInsight, flushRegularly, type Insight } from "../../service/retrieval/insight.ts";
+import { createReceipts } from "../../service/retrieval/receipts.ts";
+import { createRecordStanding } from "../../service/retrieval/record-standing.ts";
+import { createSearch, type Search } from "../../service/retrieval/search.ts";
+import type { ActorRef } from "../../storage/actor-store.ts";
 import type { EventStore } from "../../storage/event-store.ts";
 import type { LogStore } from "../../storage/log-store.ts";
 import type { ReceiptStore } from "../../storage/receipt-store.ts";
@@ -49,11 +52,11 @@ import type { RecordStore } from "../../storage/record-store.ts";
 import type { RegisterStore } from "../../storage/register-store.ts";
 import type { RowIndex } from "../../storage/row-index.ts";
 import type { StagingArea } from "../../storage/staging-area.ts";
+import type { History } from "../checkers/history.ts";
 import { Life } from "../kernel/life.ts";
 import type { Peer } from "../network/network.ts";
 import { openSimActorStore } from "../store/actor-store.ts";
-import { openSimEventStore } from "../store/event-store.ts";
-import { openSimInsightStore } from "../store/insight-store.ts";
+import { openSimEventStore, openSimInsightStore } from "../store/event-store.ts";
 import { openSimLogStore } from "../store/log-store.ts";
 import { openSimReceiptStore } from "../store/receipt-store.ts";
 import { openSimRecordStore } from "../store/record-store.ts";
@@ -61,16 +64,12 @@ import { openSimRegisterStore } from "../store/register-store.ts";
 import { openSimRowIndex } from "../store/row-index.ts";
 import { openSimStagingArea } from "../store/staging-area.ts";
 import type { StoreClient } from "../store/store-model.ts";
+import { poisonedId } from "../workload/push-life.ts";
 import { changingLists } from "./changing-lists.ts";
-import { openClusterPlace } from "./cluster-place.ts";
-import { acceptWithinMs, sweepTimes } from "./long-pause.ts";
+import { openClusterPlace, type Place } from "./cluster-place.ts";
 import { openModelPlace } from "./model-place.ts";
 import { allowanceOf, keepAllowance, moneyActivities } from "./money.ts";
-import { limitsOf, pacesOf, retrievalOf, turns } from "./paces.ts";
-import type { Place } from "./place.ts";
-import { poisoned, poisonedLeaves } from "./poisoned.ts";
-import { sponsoredOf } from "./sponsored.ts";
-import { watchAsks } from "./watched-actors.ts";
+import { acceptWithinMs, limitsOf, pacesOf, retrievalOf, sweepTimes, turns } from "./paces.ts";
 import type { WorldParts } from "./world-parts.ts";
 
 /** Where a node runs, across incarnations: its name, its region, its clock. */
@@ -392,4 +391,77 @@ function follow(life: Life, register: Register, name: string): void {
     });
   };
   again();
+}
+
+// One product that no node can process, so that what is given up is simulated as well.
+
+/** Fails for one product, whenever it is tried. */
+function poisoned(recordIdOf: WorldParts["recordIdOf"]): WorldParts["recordIdOf"] {
+  return (business, collection, localId) => {
+    if (localId === poisonedId) throw new Error("this product cannot be processed");
+    return recordIdOf(business, collection, localId);
+  };
+}
+
+/** What admission parsed of that product is not kept: otherwise it would be tried only after the process that admitted it has died. */
+function poisonedLeaves(leaves: ParsedLeaves): ParsedLeaves {
+  return {
+    ...leaves,
+    take: (push, leafIndex) => {
+      const leaf = leaves.take(push, leafIndex);
+      return leaf?.record["business_product_id"] === poisonedId ? undefined : leaf;
+    },
+  };
+}
+
+// Sponsored rows as a simulated node has them. No advertiser is simulated, so nothing is sponsored, and every search asks all the same.
+
+function sponsoredOf({
+  register,
+  ...deps
+}: {
+  readonly register: Register;
+  readonly actors: ActorSystem;
+  readonly crypto: CryptoPort;
+  readonly clock: Clock;
+  readonly region: string;
+  readonly sessionKey: Uint8Array;
+}): SponsoredRows {
+  return createSponsoredRows({ ...deps, register, book: register.ads, sessions: createAdSessions(deps) });
+}
+
+// The actor system as the service uses it, with every request and answer recorded for the checkers.
+
+export interface Watch {
+  readonly history: History;
+  readonly incarnation: string;
+  readonly life: Life;
+}
+
+function watchAsks(system: ActorSystem, { history, incarnation, life }: Watch): ActorSystem {
+  const noted = <R>(to: ActorRef, command: Message, reply: Promise<R>): Promise<R> => {
+    const settle = history.asked(to, command, incarnation);
+    return reply.then(
+      (value) => {
+        if (!life.isOver) settle.answered(value);
+        return value;
+      },
+      (error: unknown) => {
+        if (!life.isOver) settle.failed(error);
+        throw error;
+      },
+    );
+  };
+  return {
+    ask: (to, command, options) => noted(to, command, system.ask(to, command, options)),
+    askSpeculative: (to, command) => {
+      const { decided, reply } = system.askSpeculative(to, command);
+      return { decided, reply: noted(to, command, reply) };
+    },
+    inspect: (ref) => system.inspect(ref),
+    glances: () => system.glances(),
+    stats: () => system.stats(),
+    start: () => system.start(),
+    drain: (timeoutMs) => system.drain(timeoutMs),
+  };
 }

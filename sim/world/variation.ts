@@ -10,9 +10,9 @@ import { type LogIntervals, logSequencerActor } from "../../actors/log-sequencer
 import { pushActor } from "../../actors/push/definition.ts";
 import { regionActor } from "../../actors/region/definition.ts";
 import type { Activity, ActorDefinition } from "../../actors/system/definition.ts";
-import type { ContentLists } from "../../protocol/records/content-lists.ts";
-import type { SweepDeps } from "../../service/abandoned-sweep.ts";
-import type { AllowanceDeps } from "../../service/allowance.ts";
+import type { ContentLists } from "../../protocol/records/name-index.ts";
+import type { AllowanceDeps } from "../../service/money/allowance.ts";
+import type { SweepDeps } from "../../service/publishing/abandoned-pushes.ts";
 import type { ActorStore } from "../../storage/actor-store.ts";
 import type { EventStore } from "../../storage/event-store.ts";
 import type { InsightStore } from "../../storage/insight-store.ts";

@@ -3,14 +3,13 @@
 import { nativeCrypto } from "../../crypto/native.ts";
 import { noteKey, SignedLog } from "../../protocol/log/signed-log.fixture.ts";
 import { rubbish } from "../../protocol/rubbish.fixture.ts";
-import { createWitness } from "../../service/witness.ts";
+import { createWitness } from "../../service/log/witness.ts";
 import { memoryWitnessStore } from "../../storage/memory/witness-store.ts";
 import { witnessPortConformance } from "../../transport/witness-port.conformance.ts";
 import type { ReachedWitness } from "../../transport/witness-port.ts";
-import { Kernel } from "../kernel/kernel.ts";
+import { Kernel, Trace } from "../kernel/kernel.ts";
 import { Life } from "../kernel/life.ts";
 import { Random } from "../kernel/random.ts";
-import { Trace } from "../kernel/trace.ts";
 import { until } from "../kernel/until.fixture.ts";
 import { type FaultKind, Faults } from "./faults.ts";
 import { reachSimWitness } from "./witnesses.ts";

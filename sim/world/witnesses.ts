@@ -3,10 +3,9 @@
 
 import { utf8 } from "../../protocol/bytes.ts";
 import type { WitnessPolicy } from "../../protocol/log/cosignatures.ts";
-import { noteKeyOf } from "../../protocol/log/note.ts";
-import { addCheckpointPath, formatAddCheckpoint, parseTreeSize } from "../../protocol/log/witness-request.ts";
-import { createCollector } from "../../service/collect-cosignatures.ts";
-import { createWitness, type Witness } from "../../service/witness.ts";
+import { addCheckpointPath, formatAddCheckpoint, noteKeyOf, parseTreeSize } from "../../protocol/log/note.ts";
+import { createCollector } from "../../service/log/collect-cosignatures.ts";
+import { createWitness, type Witness } from "../../service/log/witness.ts";
 import { memoryWitnessStore } from "../../storage/memory/witness-store.ts";
 import type { Cosign, ReachedWitness, WitnessReply } from "../../transport/witness-port.ts";
 import type { Observed } from "../checkers/observed.ts";

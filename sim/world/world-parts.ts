@@ -1,10 +1,10 @@
 // What the nodes of one world share, and what a checker or a fault may access.
 
-import type { Notice } from "../../actors/messages/notices.ts";
+import type { Notice } from "../../actors/messages/serving.ts";
 import type { ActorLimits } from "../../actors/system/limits.ts";
 import type { LogEntry } from "../../actors/system/ports.ts";
 import type { CollectionName } from "../../protocol/identifiers.ts";
-import type { ServiceKeys } from "../../service/service-keys.ts";
+import type { ServiceKeys } from "../../service/register/service-keys.ts";
 import type { MemoryCluster } from "../../storage/memory/cluster-store.ts";
 import type { RowIndex } from "../../storage/row-index.ts";
 import type { Trust } from "../../verifier/trust.ts";
@@ -14,13 +14,11 @@ import type { Kernel } from "../kernel/kernel.ts";
 import type { Random } from "../kernel/random.ts";
 import type { Network } from "../network/network.ts";
 import type { StoreModel } from "../store/store-model.ts";
-import type { RegionIndexes } from "./fault-sampler.ts";
-import type { Faults } from "./faults.ts";
+import type { Faults, RegionIndexes } from "./faults.ts";
 import type { Before } from "./from-journal.ts";
-import type { Night } from "./long-pause.ts";
-import type { MembershipModel } from "./membership-model.ts";
+import type { MembershipModel } from "./model-place.ts";
 import type { Money } from "./money.ts";
-import type { NodeThread } from "./paces.ts";
+import type { Night, NodeThread } from "./paces.ts";
 import type { NodeSlot, SimNode } from "./sim-node.ts";
 import type { Variation } from "./variation.ts";
 import type { SimWitnesses } from "./witnesses.ts";

@@ -3,38 +3,34 @@
 //   W2. Violations are collected, never thrown: one run may show several, and it continues to show what follows.
 
 import { logParty, placementOf } from "../../actors/messages/refs.ts";
+import type { ActorLimits } from "../../actors/system/limits.ts";
 import type { LogEntry } from "../../actors/system/ports.ts";
 import type { Clock } from "../../crypto/port.ts";
 import { utf8 } from "../../protocol/bytes.ts";
 import { recordIdOf } from "../../protocol/identifiers.ts";
-import type { KeyEntry } from "../../protocol/key-set.ts";
-import { createIssuance } from "../../service/issuance.ts";
-import type { JournalFile } from "../../service/journal-file.ts";
-import type { ServiceKeys } from "../../service/service-keys.ts";
+import type { KeyEntry } from "../../protocol/keys/key-set.ts";
+import type { JournalFile } from "../../service/log/journal-file.ts";
+import { createIssuance } from "../../service/register/issuance.ts";
+import type { ServiceKeys } from "../../service/register/service-keys.ts";
 import { MemoryCluster } from "../../storage/memory/cluster-store.ts";
 import { History } from "../checkers/history.ts";
 import { Observed } from "../checkers/observed.ts";
 import { createSimCrypto, type SimCrypto, type SimSigner } from "../crypto/sim-crypto.ts";
 import { portal } from "../crypto/sim-passkey.ts";
-import { Kernel } from "../kernel/kernel.ts";
+import { Kernel, Trace } from "../kernel/kernel.ts";
 import { Random } from "../kernel/random.ts";
-import { Trace } from "../kernel/trace.ts";
 import { Network } from "../network/network.ts";
 import type { PlainTable } from "../store/plain-tables.ts";
 import { type StagedLeaf, stagedLeafKey } from "../store/record-store.ts";
+import { WatchedRowIndex } from "../store/row-index.ts";
 import { type StagedFile, stagedFiles } from "../store/staging-area.ts";
 import { createStatements } from "../store/statements.ts";
 import { laggingReplication, StoreModel } from "../store/store-model.ts";
-import { WatchedRowIndex } from "../store/watched-row-index.ts";
-import { drawLimits } from "./actor-limits.ts";
-import { createIndexFaults, createStoreFaults } from "./fault-sampler.ts";
-import { Faults, skewMaxMs } from "./faults.ts";
+import { createIndexFaults, createStoreFaults, Faults, skewMaxMs } from "./faults.ts";
 import { type Before, beforeOf, nothingBefore } from "./from-journal.ts";
-import { drawNight, nightDraws, sweepTimes } from "./long-pause.ts";
-import { MembershipModel } from "./membership-model.ts";
+import { MembershipModel } from "./model-place.ts";
 import { drawMoney, moneyDraws } from "./money.ts";
-import type { NodeThread } from "./paces.ts";
-import type { Kept } from "./shrink-filter.ts";
+import { drawNight, type NodeThread, nightDraws, sweepTimes } from "./paces.ts";
 import { type NodeSlot, openNode, type SimNode } from "./sim-node.ts";
 import type { Variation } from "./variation.ts";
 import { createSimWitnesses } from "./witnesses.ts";
@@ -342,4 +338,67 @@ function worldKeys(crypto: SimCrypto, regions: readonly string[], clock: Clock):
       keySet: () => "",
     }),
   };
+}
+
+// Limits of the actor systems of a world: small, and different for every seed, so that snapshots, passivation, retries and
+// full mailboxes happen within seconds of virtual time.
+
+function drawLimits(random: Random): Partial<ActorLimits> {
+  return {
+    batchCommandsMax: random.pick([1, 2, 8, 64]),
+    activationsMax: random.pick([7, 13, 1_000, 1_000]),
+    idleMs: random.pick([1_000, 4_000, 60_000]),
+    idleSweepMs: 2_000,
+    timerHorizonMs: random.pick([1_000, 60_000]),
+    snapshotEveryEvents: random.pick([1, 2, 4, 128]),
+    askTimeoutMs: random.pick([2_000, 5_000, 10_000]),
+    deadlineSweepMs: 250,
+    commitResendsMax: random.pick([1, 2, 3]),
+    claimAttemptsMax: 5,
+    storeRetryMs: 40,
+    restartMs: 50,
+    restartMaxMs: 1_000,
+    deliveryWindow: random.pick([1, 2, 64]),
+    effectRetryMs: 50,
+    effectRetryMaxMs: 1_500,
+    actorActivitiesMax: random.pick([1, 2, 8]),
+    ackFlushMs: random.pick([50, 200, 2_000]),
+    outboxWakeMs: random.pick([2_000, 5_000]),
+    pollMs: random.pick([700, 1_500]),
+    commandsPerFlushMax: random.pick([16, 4_096]),
+  };
+}
+
+// What of a seed's run is kept when it is shortened: by default everything. Each fault, each client step and each node has a
+// name that does not depend on what else is kept, so that leaving one out does not rename the others.
+
+export interface Kept {
+  /** Faults as `store_lost#2`: the second of its kind. Null means all. */
+  readonly faults: ReadonlySet<string> | null;
+  /** Steps as `business-0.1#3`: the third step of the second key of the first business. Null means all. */
+  readonly steps: ReadonlySet<string> | null;
+  /** Nodes as `eu-west1_a`; a region without any is left out. Null means all. */
+  readonly nodes: ReadonlySet<string> | null;
+}
+
+export const everything: Kept = { faults: null, steps: null, nodes: null };
+
+/** The parts of a run that can be left out, in the order in which a command names them. */
+export const keptParts = ["faults", "steps", "nodes"] as const;
+
+/** Command-line options that keep the same, for example `--faults "node_crash#1" --nodes "eu-west1_a"`. */
+export function formatKept(kept: Kept): string {
+  return keptParts
+    .flatMap((part) => {
+      const names = kept[part];
+      return names === null ? [] : [` --${part} "${[...names].join(" ")}"`];
+    })
+    .join("");
+}
+
+/** Parses names separated by spaces; an empty text keeps none, a missing option keeps everything. */
+export function parseKept(given: Readonly<Record<(typeof keptParts)[number], string | undefined>>): Kept {
+  const names = (text: string | undefined): ReadonlySet<string> | null =>
+    text === undefined ? null : new Set(text.split(" ").filter((name) => name !== ""));
+  return { faults: names(given.faults), steps: names(given.steps), nodes: names(given.nodes) };
 }

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe } from "vitest";
 import { actorStoreConformance } from "../actor-store.conformance.ts";
 import { openCassandraActorStore } from "./actor-store.ts";
-import { actorTables } from "./actor-tables.ts";
 import { hasCassandra, openStoreIn, openTestKeyspace, type TestKeyspace } from "./keyspace.fixture.ts";
+import { actorTables } from "./migrations.ts";
 
 describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names", () => {
   let keyspace: TestKeyspace;

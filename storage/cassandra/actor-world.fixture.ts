@@ -5,9 +5,9 @@ import {
   type CassandraActorStoreOptions,
   openCassandraActorStore,
 } from "./actor-store.ts";
-import { actorTables } from "./actor-tables.ts";
 import { FaultySession } from "./faulty-session.fixture.ts";
 import { openTestKeyspace, type TestKeyspace, testRegions } from "./keyspace.fixture.ts";
+import { actorTables } from "./migrations.ts";
 import type { CassandraSession } from "./session.ts";
 
 export interface ActorNode {

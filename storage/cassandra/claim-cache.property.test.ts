@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { following, after as headAfter } from "../actor-store.fixture.ts";
 import { rowTable } from "../actor-store.ts";
-import { ActorClaim, ClaimCache } from "./claim-cache.ts";
+import { ActorClaim, ClaimCache } from "./actor-rows.ts";
 
 const ref = { kind: "k", id: "i" };
 const start = { epoch: 1, head: 0, outboxLow: 0, outbox: [], wakeAtMs: null };

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { clusterStoreConformance } from "../cluster-store.conformance.ts";
 import { openCassandraClusterStore } from "./cluster-store.ts";
-import { clusterTables } from "./cluster-tables.ts";
 import { hasCassandra, openClusterStoreIn, openTestKeyspace, type TestKeyspace } from "./keyspace.fixture.ts";
+import { clusterTables } from "./migrations.ts";
 import type { CassandraSession } from "./session.ts";
 
 describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names", () => {

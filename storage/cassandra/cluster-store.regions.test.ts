@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from "vitest";
 import { clusterRegionsConformance } from "../cluster-store.conformance.ts";
-import { clusterTables } from "./cluster-tables.ts";
 import { openClusterStoreIn, openTestKeyspace, type TestKeyspace } from "./keyspace.fixture.ts";
+import { clusterTables } from "./migrations.ts";
 
 let keyspace: TestKeyspace;
 beforeAll(async () => {

@@ -7,15 +7,15 @@
 
 import cassandra from "cassandra-driver";
 import { StoreError } from "../actor-store.ts";
-import type {
-  CassandraSession,
-  CqlParam,
-  CqlResult,
-  ReadOptions,
-  Statement,
-  StatementOptions,
+import {
+  type CassandraSession,
+  type CqlParam,
+  type CqlResult,
+  type ReadOptions,
+  type Statement,
+  type StatementOptions,
+  toStoreError,
 } from "./session.ts";
-import { toStoreError } from "./session-errors.ts";
 
 export type SessionFault = "refused" | "timeout_unapplied" | "timeout_applied" | "late" | "unknown_table";
 

@@ -22,10 +22,8 @@ import {
   StoreError,
   writtenAgainAfterMs,
 } from "../image-store.ts";
-import { bucketOf } from "./buckets.ts";
-import { bytesOf, numberOf, textOf } from "./columns.ts";
+import { bucketOf, bytesOf, createWriteTimestamps, msOfStamp, numberOf, textOf } from "./columns.ts";
 import { type CassandraSession, type CqlRow, executeAll, type StatementOptions } from "./session.ts";
-import { createWriteTimestamps, msOfStamp } from "./write-timestamps.ts";
 
 const options = "gc_grace_seconds = 10800 AND compaction = {'class': 'UnifiedCompactionStrategy'}";
 

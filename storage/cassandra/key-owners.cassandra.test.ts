@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { StoreError } from "../actor-store.ts";
 import { FaultySession } from "./faulty-session.fixture.ts";
-import { claimKey } from "./key-owners.ts";
 import { hasCassandra, openTestKeyspace, type TestKeyspace } from "./keyspace.fixture.ts";
-import { recordTables } from "./record-tables.ts";
-import { openCassandraRegisterStore } from "./register-store.ts";
+import { recordTables } from "./migrations.ts";
+import { claimKey, openCassandraRegisterStore } from "./register-store.ts";
 
 let counter = 0;
 const freshKey = (): string => `key ${Date.now()} ${++counter}`;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openTestKeyspace, type TestKeyspace, testRegions } from "./keyspace.fixture.ts";
-import { recordTables } from "./record-tables.ts";
+import { recordTables } from "./migrations.ts";
 import { openCassandraRegisterStore } from "./register-store.ts";
 import type { CassandraSession } from "./session.ts";
 

@@ -1,7 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { actorTables } from "./actor-tables.ts";
-import { clusterTables } from "./cluster-tables.ts";
 import { eventTables } from "./event-store.ts";
 import { fenceTables } from "./fence-ledger.ts";
 import { imageTables } from "./image-store.ts";
@@ -10,15 +8,17 @@ import { hasCassandra, openTestKeyspace, type TestKeyspace, testRegions } from "
 import { ensureKeyspace, readReplication, takeOutRegion } from "./keyspaces.ts";
 import { logTables } from "./log-store.ts";
 import {
+  actorTables,
+  clusterTables,
   type Migrations,
   migrate,
   migrations,
   readSchemaVersion,
+  recordTables,
   SchemaTooNew,
   SchemaTooOld,
 } from "./migrations.ts";
 import { receiptListingTables } from "./receipt-listing.ts";
-import { recordTables } from "./record-tables.ts";
 import { type CassandraSession, openCassandraSession } from "./session.ts";
 import { stagingTables } from "./staging-area.ts";
 

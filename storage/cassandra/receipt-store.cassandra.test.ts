@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { receiptEventText } from "../../protocol/receipt-event.ts";
+import { receiptEventText } from "../../protocol/receipt.ts";
 import { wholeBatch } from "../receipt-batch.fixture.ts";
 import { receiptStoreConformance } from "../receipt-store.conformance.ts";
 import type { ReceiptRow } from "../receipt-store.ts";
 import { hasCassandra, openStoreIn, openTestKeyspace, type TestKeyspace } from "./keyspace.fixture.ts";
+import { recordTables } from "./migrations.ts";
 import { receiptListingTables } from "./receipt-listing.ts";
 import { openCassandraReceiptStore } from "./receipt-store.ts";
-import { recordTables } from "./record-tables.ts";
 import type { CassandraSession } from "./session.ts";
 
 describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names", () => {

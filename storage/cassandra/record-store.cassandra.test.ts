@@ -3,8 +3,8 @@ import { recordStoreConformance } from "../record-store.conformance.ts";
 import { bytes, fresh, hash, head, seal, stagedIn, version } from "../record-store.fixture.ts";
 import type { RecordStore } from "../record-store.ts";
 import { hasCassandra, openStoreIn, openTestKeyspace, type TestKeyspace } from "./keyspace.fixture.ts";
+import { recordTables } from "./migrations.ts";
 import { openCassandraRecordStore } from "./record-store.ts";
-import { recordTables } from "./record-tables.ts";
 import type { CassandraSession } from "./session.ts";
 
 /** Far more than clocks differ by, and less than what makes a slot of the list be over. */

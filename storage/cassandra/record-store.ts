@@ -1,6 +1,6 @@
 // Records in Cassandra: the port's obligations R1–R5. Reads and writes are LOCAL_QUORUM in the region's data centre, so a
 // region reads its own writes; what another region wrote appears once it has been replicated.
-//   V1. A version and the head that moves to it are one write in one partition (record-tables.ts), so a head is never read
+//   V1. A version and the head that moves to it are one write in one partition (migrations.ts), so a head is never read
 //       before its version.
 //   V2. A fetch is one read, plus a second one for a seal that is not in this node's cache (seals never change) or when
 //       the newest version is not the head's.
@@ -10,6 +10,7 @@
 //       is published.
 //   V5. Rows for an index are read several records at a time: a read's fixed overhead is most of its cost.
 
+import { type CollectionName, recordIdPrefix } from "../../protocol/identifiers.ts";
 import { BoundedMap } from "../../std/bounded-map.ts";
 import { Semaphore } from "../../std/semaphore.ts";
 import type {
@@ -26,9 +27,16 @@ import type {
   VersionOrigin,
   VersionRow,
 } from "../record-store.ts";
-import { catalogueWrites, readCatalogue, readHeads } from "./catalogue.ts";
-import { bytesOf, numberOf, numberOrNull, textOf } from "./columns.ts";
-import { headOf, headText } from "./heads.ts";
+import {
+  bucketOf,
+  bytesOf,
+  createWriteTimestamps,
+  numberOf,
+  numberOrNull,
+  stampOfChange,
+  textOf,
+  type WriteTimestamps,
+} from "./columns.ts";
 import {
   type CassandraSession,
   type CqlParam,
@@ -38,7 +46,6 @@ import {
   type StatementOptions,
 } from "./session.ts";
 import { stagedPushesIn } from "./staged-pushes.ts";
-import { createWriteTimestamps, stampOfChange, type WriteTimestamps } from "./write-timestamps.ts";
 
 /** Maximum statements of this store under way at once, in each direction (V3). */
 const writeLanes = 128;
@@ -83,7 +90,7 @@ export interface CassandraRecordOptions {
   readonly replicateBeforeAck?: boolean;
 }
 
-/** The tables of record-tables.ts must exist. */
+/** The tables of migrations.ts must exist. */
 export function openCassandraRecordStore(
   session: CassandraSession,
   options: CassandraRecordOptions = {},
@@ -343,4 +350,133 @@ function versionIn(row: CqlRow | undefined, head: RecordHead): RecordVersion | n
     cert_id: textOf(row["cert_id"]),
     published_at_ms: numberOf(row["published_at"]),
   };
+}
+
+// A record's head as it is stored: one cell, so that of two heads one is kept whole (W1 in columns.ts).
+
+export function headText(head: RecordHead): string {
+  const { business_uuid, type, live, generation, change, hash } = head;
+  return JSON.stringify([business_uuid, type, live ? 1 : 0, generation, change, hash]);
+}
+
+export function headOf(recordId: string, text: string): RecordHead {
+  const [business_uuid, type, live, generation, change, hash] = JSON.parse(text) as readonly [
+    string,
+    string,
+    0 | 1,
+    number,
+    number,
+    string,
+  ];
+  return { record_id: recordId, business_uuid, type, live: live === 1, generation, change, hash };
+}
+
+// The heads of all records, by business and bucket: the source from which an index is built. It is a projection of the
+// heads in `record`, written along with each of them; if a write fails in between, its caller repeats it.
+//   K1. A cursor names the last head of its page: `<business_uuid> <bucket> <record_id>`. It therefore survives the
+//       process.
+//   K2. All heads come in the order of the partitions' tokens. Two partitions with the same token (64 bits of a hash of a
+//       random uuid) are not distinguished.
+
+/**
+ * Partitions per business: with a million records, each has about 60,000 rows, 15 MB. Changing the number loses what is
+ * listed.
+ */
+const buckets = 16;
+/** Number of heads in one write. */
+const headsPerWrite = 100;
+
+const columns = "SELECT business_uuid, bucket, record_id, head FROM record_catalogue";
+const catalogueCql = {
+  put: "INSERT INTO record_catalogue (business_uuid, bucket, record_id, head) VALUES (?, ?, ?, ?) USING TIMESTAMP ?",
+  first: `${columns} LIMIT ?`,
+  rest: `${columns} WHERE business_uuid = ? AND bucket = ? AND record_id > ? LIMIT ?`,
+  ofType: `${columns} WHERE business_uuid = ? AND bucket = ? AND record_id > ? AND record_id < ? LIMIT ?`,
+  further: `${columns} WHERE token(business_uuid, bucket) > token(?, ?) LIMIT ?`,
+} as const;
+
+interface Place {
+  readonly businessUuid: string;
+  readonly bucket: number;
+  readonly recordId: string;
+}
+
+/** Groups heads into writes of one partition each. */
+export function catalogueWrites(heads: readonly RecordHead[]): readonly (readonly Statement[])[] {
+  const partitions = new Map<string, Statement[][]>();
+  for (const head of heads) {
+    const bucket = bucketOf(head.record_id, buckets);
+    const params = [head.business_uuid, bucket, head.record_id, headText(head), stampOfChange(head.change)];
+    const name = `${head.business_uuid} ${bucket}`;
+    const writes = partitions.get(name) ?? [];
+    partitions.set(name, writes);
+    const last = writes.at(-1);
+    if (last === undefined || last.length >= headsPerWrite) writes.push([{ cql: catalogueCql.put, params }]);
+    else last.push({ cql: catalogueCql.put, params });
+  }
+  return [...partitions.values()].flat();
+}
+
+/** Lists all heads, see K2. */
+async function readHeads(session: CassandraSession, cursor: string | null, limit: number): Promise<HeadPage> {
+  if (cursor === null) return pageOf(await read(session, catalogueCql.first, [limit]), limit);
+  const { businessUuid, bucket, recordId } = parseCursor(cursor);
+  const rows = [...(await read(session, catalogueCql.rest, [businessUuid, bucket, recordId, limit]))];
+  const missing = limit - rows.length;
+  if (missing > 0) rows.push(...(await read(session, catalogueCql.further, [businessUuid, bucket, missing])));
+  return pageOf(rows, limit);
+}
+
+/** Lists the heads of a business, bucket by bucket; those of one type have record ids in one range. */
+async function readCatalogue(
+  session: CassandraSession,
+  {
+    businessUuid,
+    cursor,
+    limit,
+    type,
+  }: {
+    readonly businessUuid: string;
+    readonly cursor: string | null;
+    readonly limit: number;
+    readonly type: CollectionName | null;
+  },
+): Promise<HeadPage> {
+  const first = type === null ? "" : recordIdPrefix(type);
+  const place = cursor === null ? { businessUuid, bucket: 0, recordId: first } : parseCursor(cursor);
+  if (place.businessUuid !== businessUuid || !place.recordId.startsWith(first))
+    throw new RangeError("a cursor of another catalogue");
+  const rows: CqlRow[] = [];
+  for (let bucket = place.bucket; bucket < buckets && rows.length < limit; bucket += 1) {
+    const after = bucket === place.bucket ? place.recordId : first;
+    const missing = limit - rows.length;
+    // No character of a record id sorts after a tilde.
+    const params = type === null ? [missing] : [`${first}~`, missing];
+    const text = type === null ? catalogueCql.rest : catalogueCql.ofType;
+    rows.push(...(await read(session, text, [businessUuid, bucket, after, ...params])));
+  }
+  return pageOf(rows, limit);
+}
+
+async function read(
+  session: CassandraSession,
+  text: string,
+  params: readonly (string | number)[],
+): Promise<readonly CqlRow[]> {
+  return await executeAll(session, text, params, plain);
+}
+
+function pageOf(rows: readonly CqlRow[], limit: number): HeadPage {
+  const heads = rows.map((row) => headOf(textOf(row["record_id"]), textOf(row["head"])));
+  const last = rows.at(-1);
+  if (last === undefined || rows.length < limit) return { heads, cursor: null };
+  const place = [textOf(last["business_uuid"]), numberOf(last["bucket"]), textOf(last["record_id"])];
+  return { heads, cursor: place.join(" ") };
+}
+
+function parseCursor(cursor: string): Place {
+  const [, businessUuid, bucket, recordId] = /^(\S+) (\d{1,3}) (\S+)$/.exec(cursor) ?? [];
+  if (businessUuid === undefined || recordId === undefined)
+    throw new RangeError("not a cursor of this store");
+  return { businessUuid, bucket: Number(bucket), recordId };
 }

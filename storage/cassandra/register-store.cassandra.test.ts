@@ -3,9 +3,8 @@ import { StoreError } from "../actor-store.ts";
 import { registerStoreConformance } from "../register-store.conformance.ts";
 import type { RegisterEntry, RegisterFeed, RegisterStore } from "../register-store.ts";
 import { hasCassandra, openStoreIn, openTestKeyspace, type TestKeyspace } from "./keyspace.fixture.ts";
-import { recordTables } from "./record-tables.ts";
-import { farMs, overlapMs, pageRows, slotMs, tickMs } from "./register-feed.ts";
-import { openCassandraRegisterStore } from "./register-store.ts";
+import { recordTables } from "./migrations.ts";
+import { farMs, openCassandraRegisterStore, overlapMs, pageRows, slotMs, tickMs } from "./register-store.ts";
 import type { CassandraSession, ReadOptions } from "./session.ts";
 
 /** Rounds through all older references, and through all entries of these tests. */

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import cassandra from "cassandra-driver";
 import { describe, expect, it } from "vitest";
 import { StoreError } from "../actor-store.ts";
-import { isUnknownTable, retryPolicy, toStoreError, wordsOf } from "./session-errors.ts";
+import { isUnknownTable, retryPolicy, toStoreError, wordsOf } from "./session.ts";
 
 const { errors, policies, types } = cassandra;
 const codes = types.responseErrorCodes;

@@ -4,10 +4,10 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type RecordStore, stagedPages } from "../record-store.ts";
 import { hasCassandra, mostPassedOver, openTestKeyspace, type TestKeyspace } from "./keyspace.fixture.ts";
+import { recordTables } from "./migrations.ts";
 import { openCassandraRecordStore } from "./record-store.ts";
-import { recordTables } from "./record-tables.ts";
 import type { CassandraSession } from "./session.ts";
-import { stagedSlotMs } from "./staged-list.ts";
+import { stagedSlotMs } from "./staged-pushes.ts";
 
 const dayMs = 86_400_000;
 const many = 3_000;

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bucketOf } from "./buckets.ts";
-import { createWriteTimestamps, stampOfChange } from "./write-timestamps.ts";
+import { bucketOf, createWriteTimestamps, stampOfChange } from "./columns.ts";
 
 const nowMs = Date.parse("2026-05-06T07:08:09.010Z");
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Batcher } from "./batcher.ts";
+import { Batcher } from "./row-index.ts";
 
 /** Calls that end when the test lets them. */
 function heldCalls() {

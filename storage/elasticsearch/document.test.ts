@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bulkLines } from "./document.ts";
+import { bulkLines } from "./bulk.ts";
 
 const recordId = "svc_abcdefghijklmnopqrstuvwxyz";
 

@@ -5,7 +5,7 @@ import { type CollectionName, collectionNames } from "../../protocol/identifiers
 import type { RowChange } from "../row-index.ts";
 import type { Engine } from "./engine.ts";
 import { readGenerations, removeGeneration } from "./generations.ts";
-import { IndexNames } from "./names.ts";
+import { IndexNames } from "./layout.ts";
 import { rebuildIndex } from "./rebuild.ts";
 import { ElasticRowIndex, type ElasticRowIndexOptions } from "./row-index.ts";
 

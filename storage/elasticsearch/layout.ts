@@ -1,7 +1,7 @@
 // How the rows of a collection are stored in Elasticsearch, as derived from the collection's definition.
 //   countries, filter fields as the definition names them; a field that differs by country has one per country
 //   (`price_US`)
-//   term.<text field>          terms of the text with their impacts (collections/relevance.ts): a `sparse_vector`, whose
+//   term.<text field>          terms of the text with their impacts (collections/text-analysis.ts): a `sparse_vector`, whose
 //                              term query scores a row by the stored number alone
 //   terms                      the same for all text fields together, with their impacts added up
 //   id_order                   orders rows that are otherwise equal
@@ -11,8 +11,7 @@
 import { createHash } from "node:crypto";
 import { collections } from "../../collections/collections.ts";
 import type { CollectionDefinition, FilterField } from "../../collections/definition.ts";
-import { relevanceVersion } from "../../collections/relevance.ts";
-import { analysisVersion } from "../../collections/text-analysis.ts";
+import { analysisVersion, relevanceVersion } from "../../collections/text-analysis.ts";
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import { countries } from "../../protocol/records/vocabularies/countries.ts";
 
@@ -121,4 +120,45 @@ function mappingOf({ type }: FilterField): FieldMapping {
     case "timestamp":
       return { type: "double" };
   }
+}
+
+// Names in the cluster. A generation of a collection's index is `<prefix><collection>-<number>`. Rows are searched through
+// the alias `<prefix><collection>`, of which the serving generation is the write index; `<prefix><collection>.next` is the
+// generation that is being built. Each generation is written through its own alias: a request for a removed generation
+// must fail, whereas a write to a missing index would recreate it. An index that was lost is made again under the same
+// name, so while one is built it has an alias of its builder alone.
+
+export class IndexNames {
+  /** Alias of the serving generation. */
+  readonly serving: string;
+  /** Alias of the generation that is being built. */
+  readonly next: string;
+  /** Matches every generation, and perhaps other indices: see {@link number}. */
+  readonly pattern: string;
+
+  constructor(prefix: string, collection: string) {
+    this.serving = `${prefix}${collection}`;
+    this.next = `${this.serving}.next`;
+    this.pattern = `${this.serving}-*`;
+  }
+
+  generation(number: number): string {
+    return `${this.serving}-${String(number).padStart(6, "0")}`;
+  }
+
+  /** The number of a generation; null for any other index. */
+  number(index: string): number | null {
+    const digits = index.startsWith(`${this.serving}-`) ? index.slice(this.serving.length + 1) : "";
+    return /^\d{6,}$/.test(digits) ? Number(digits) : null;
+  }
+}
+
+/** The alias that a generation has while this builder builds it. */
+export function builderAlias(generation: string, builder: string): string {
+  return `${generation}.${builder}`;
+}
+
+/** The alias through which rows of a generation are written. */
+export function rowsAlias(generation: string): string {
+  return `${generation}.rows`;
 }

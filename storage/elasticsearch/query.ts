@@ -2,16 +2,21 @@
 // requested. A hit returns its stored text, never a parsed document.
 
 import { textMatchKey } from "../../collections/definition.ts";
-import { earthRadiusKm } from "../../collections/geo-distance.ts";
-import { wordTerms } from "../../collections/relevance.ts";
+import { distanceKm, earthRadiusKm } from "../../collections/geo-distance.ts";
+import { wordTerms } from "../../collections/text-analysis.ts";
 import {
   type FieldClause,
+  type GeoPoint,
+  indexUnavailable,
   isFieldClause,
   type QueryText,
   type QueryWord,
   type RowClause,
+  type RowHit,
   type RowQuery,
 } from "../row-index.ts";
+import { idOrder } from "./bulk.ts";
+import { assertAllShards, malformed, memberOf } from "./engine.ts";
 import { allTermsField, idOrderField, layoutOf, termsField } from "./layout.ts";
 
 type Clause = Readonly<Record<string, unknown>>;
@@ -64,7 +69,7 @@ function matchedWord(word: QueryWord, names: readonly string[]): Clause {
   return anyOf(wordTerms(word).flatMap(({ term }) => names.map((name) => ({ term: { [name]: term } }))));
 }
 
-/** The best of the word's terms scores, with its bonus (collections/relevance.ts). */
+/** The best of the word's terms scores, with its bonus (collections/text-analysis.ts). */
 function rankedWord(word: QueryWord, names: readonly string[]): Clause {
   const queries = wordTerms(word).map(({ term, bonus }): Clause => {
     const matched = matchedTerm(term, names);
@@ -148,7 +153,7 @@ const distanceKmMax = Math.PI * earthRadiusKm;
 
 /**
  * A circle that contains every place of the wanted one and perhaps a few beyond its edge: the engine rounds places to a
- * centimetre, and its distances are off by up to 40 cm when they are large. hits.ts measures again.
+ * centimetre, and its distances are off by up to 40 cm when they are large. query.ts measures again.
  */
 function circle(field: string, { point, radiusKm }: Extract<FieldClause, { readonly op: "near" }>): Clause {
   const meters = radiusKm * 1_000 + (radiusKm < 500 ? 0.1 : 2);
@@ -164,4 +169,102 @@ function sortOf({ sort }: RowQuery): readonly Clause[] {
       : { [field]: { order, missing: "_last", unmapped_type: "double" } },
   );
   return [...keys, { [idOrderField]: { order: "asc" } }];
+}
+
+// Parses the answer of a search, and checks that each row is one that was requested.
+
+export interface FoundPage {
+  /** Rows that the query wants, in its order. */
+  readonly hits: readonly RowHit[];
+  /** Number of rows in the answer, wanted or not. */
+  readonly answered: number;
+  /** Sort values of the last row: where the next page begins. Null unless they were requested. */
+  readonly last: readonly unknown[] | null;
+}
+
+/**
+ * The parts of the answer that are read; nothing else is sent. Sort values are included only if a next page may be
+ * requested.
+ */
+export function hitsFilterPath(query: RowQuery): string {
+  const parts = "timed_out,_shards.failed,hits.hits._id,hits.hits.fields";
+  return query.clauses.some(({ op }) => op === "near") ? `${parts},hits.hits.sort` : parts;
+}
+
+/** Parses an answer. Throws `IndexUnavailable` unless all of every shard was searched (X5). */
+export function parseHits(answer: unknown, query: RowQuery): FoundPage {
+  assertComplete(answer);
+  // For an empty result the filter leaves nothing to send.
+  const found = memberOf(memberOf(answer, "hits"), "hits") ?? [];
+  if (!Array.isArray(found)) throw malformed("hits");
+  const circles = query.clauses.filter((clause) => clause.op === "near");
+  const hits: RowHit[] = [];
+  for (const hit of found as readonly unknown[]) {
+    const fields = memberOf(hit, "fields");
+    if (!circles.every((circle) => isNear(fields, circle))) continue;
+    const record_id = memberOf(hit, "_id");
+    if (typeof record_id !== "string") throw malformed("the id of a hit");
+    hits.push({ record_id, business_uuid: stored(fields, "business_uuid"), row: stored(fields, "row") });
+  }
+  return { hits, answered: found.length, last: sortValues(found.at(-1)) };
+}
+
+export const occurrencesFilterPath = "timed_out,_shards.failed,aggregations.found.buckets.doc_count";
+
+export interface Occurrences {
+  /** Whether a row matches the text as it is written. */
+  readonly isMatched: boolean;
+  /** Those of the terms that occur. */
+  readonly occurring: ReadonlySet<string>;
+}
+
+/** Parses the answer to `occurrencesBody` of the same terms. Throws `IndexUnavailable` unless all rows were seen (X5). */
+export function parseOccurrences(answer: unknown, terms: readonly string[]): Occurrences {
+  assertComplete(answer);
+  const buckets = memberOf(memberOf(memberOf(answer, "aggregations"), "found"), "buckets");
+  if (!Array.isArray(buckets) || buckets.length !== terms.length + 1) throw malformed("occurrences");
+  const counts = (buckets as readonly unknown[]).map((bucket) => memberOf(bucket, "doc_count"));
+  if (!counts.every((count) => typeof count === "number")) throw malformed("numbers of occurrences");
+  const occurring = new Set(terms.filter((_, index) => counts[index + 1] !== 0));
+  return { isMatched: counts[0] !== 0, occurring };
+}
+
+function assertComplete(answer: unknown): void {
+  assertAllShards(answer);
+  if (memberOf(answer, "timed_out") !== false)
+    throw indexUnavailable("timeout", "The index gave up searching before it had seen all rows.");
+}
+
+function sortValues(hit: unknown): readonly unknown[] | null {
+  const values = memberOf(hit, "sort");
+  if (!Array.isArray(values)) return null;
+  const id = memberOf(hit, "_id");
+  if (typeof id !== "string") throw malformed("the id of a hit");
+  // The last key is a number with more bits than JSON numbers keep.
+  return [...(values as readonly unknown[]).slice(0, -1), idOrder(id)];
+}
+
+function stored(fields: unknown, name: string): string {
+  const values = memberOf(fields, name);
+  const value: unknown = Array.isArray(values) ? values[0] : undefined;
+  if (typeof value !== "string") throw malformed(`the ${name} of a hit`);
+  return value;
+}
+
+function isNear(
+  fields: unknown,
+  { field, point, radiusKm }: Extract<RowQuery["clauses"][number], { readonly op: "near" }>,
+): boolean {
+  return placesOf(stored(fields, "points"), field).some((place) => distanceKm(place, point) <= radiusKm);
+}
+
+/** The exact places of a field, as bulk.ts stored them. */
+function placesOf(points: string, field: string): readonly GeoPoint[] {
+  try {
+    const places = memberOf(JSON.parse(points), field);
+    if (Array.isArray(places)) return places as readonly GeoPoint[];
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  throw malformed(`the ${field} of a hit`);
 }

@@ -33,10 +33,8 @@ import {
   withdrawGeneration,
   writeNote,
 } from "./generations.ts";
-import { type IndexLayout, layoutOf } from "./layout.ts";
-import type { IndexNames } from "./names.ts";
-import { Refresher } from "./refresher.ts";
-import type { ElasticRowIndex } from "./row-index.ts";
+import { type IndexLayout, type IndexNames, layoutOf } from "./layout.ts";
+import { type ElasticRowIndex, Refresher } from "./row-index.ts";
 
 export interface Rebuild {
   readonly collection: string;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Semaphore } from "../../std/semaphore.ts";
 import { EngineRefusal } from "./engine.ts";
-import { Refresher } from "./refresher.ts";
+import { Refresher } from "./row-index.ts";
 
 /** Requests that end when the test lets them. */
 function gated() {

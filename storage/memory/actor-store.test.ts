@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { actorStoreConformance, type OpenActorStore } from "../actor-store.conformance.ts";
 import { type ActorCommit, type PartitionRow, rowTable, StoreError } from "../actor-store.ts";
-import { MemoryActorStore } from "./actor-store.ts";
-import { passedOverMax } from "./deleted-rows.ts";
+import { MemoryActorStore, passedOverMax } from "./actor-store.ts";
 
 function openMemory(store = new MemoryActorStore({ now: () => Date.now() })): OpenActorStore {
   return { store, reopen: async () => openMemory(store), close: async () => {} };

@@ -3,9 +3,8 @@
 
 import { textMatchKey } from "../../collections/definition.ts";
 import { distanceKm } from "../../collections/geo-distance.ts";
-import { spellingsOfText, withSpellings } from "../../collections/misspelling.ts";
-import { termImpact, wordTerms } from "../../collections/relevance.ts";
 import { rowDocument } from "../../collections/row-change.ts";
+import { spellingsOfText, termImpact, withSpellings, wordTerms } from "../../collections/text-analysis.ts";
 import {
   type GeoPoint,
   type IndexDocument,
@@ -154,7 +153,7 @@ function compare(a: Ranked, b: Ranked, query: RowQuery): number {
   return a.put.record_id < b.put.record_id ? -1 : 1;
 }
 
-/** See collections/relevance.ts. */
+/** See collections/text-analysis.ts. */
 function relevance(document: IndexDocument, query: RowQuery): number {
   const { words, fields } = query.text ?? { words: [], fields: [] };
   const texts = fields.map((field) => termsOf(document, field));

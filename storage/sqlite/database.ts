@@ -6,15 +6,65 @@
 //   D3. A COMMIT that fails rejects the whole group, with `unknown` unless SQLite says that nothing was written. After a
 //       failed flush nothing is written until the log is safe again (log-durability.ts).
 //   D4. Groups run without yielding, so a read on the same connection never sees an open transaction. It may see a commit
-//       that is being flushed on another thread (log-flush.ts). What the reader then writes is acknowledged after that
+//       that is being flushed on another thread (log-durability.ts). What the reader then writes is acknowledged after that
 //       commit, because a group is acknowledged only when all earlier groups are on disk.
 //   D5. A work can tell whether an earlier work is in the same or an earlier COMMIT (`writeAfter`).
 
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { StoreError } from "../actor-store.ts";
 import { LogDurability, type LogOptions, logPragmas } from "./log-durability.ts";
-import { overwriteInPages } from "./secure-delete.ts";
-import { isLockError, isSqliteError, storeError } from "./sqlite-errors.ts";
+
+// What is removed must not remain in the file: the bytes of purged records, and who asked for what.
+
+/**
+ * What every connection overwrites with zeros: what it frees within pages that it writes anyway. Free pages are left to those who ask
+ * for more.
+ */
+const overwriteInPages = "PRAGMA secure_delete = FAST";
+
+/**
+ * Runs `work`, within its transaction, so that SQLite overwrites what is freed with zeros: what it removes, and also what it
+ * moves to another page when it writes. Small rows that are to disappear must therefore be written in this way as well:
+ * otherwise copies of them stay in the unused parts of pages.
+ */
+export function overwritingFreed<T>(db: DatabaseSync, work: () => T): T {
+  db.exec("PRAGMA secure_delete = ON");
+  try {
+    return work();
+  } finally {
+    db.exec(overwriteInPages);
+  }
+}
+
+// Translates SQLite failures into the errors of the store ports.
+
+/** SQLite result codes (sqlite.org/rescode.html), primary part. */
+const sqliteBusy = 5;
+const sqliteLocked = 6;
+const sqliteCorrupt = 11;
+const sqliteNotADatabase = 26;
+
+function storeError(effect: StoreError["effect"], cause: unknown): StoreError {
+  return new StoreError(effect, cause instanceof Error ? cause.message : String(cause), { cause });
+}
+
+function isSqliteError(error: unknown): error is Error & { readonly errcode: number } {
+  return error instanceof Error && "errcode" in error && typeof error.errcode === "number";
+}
+
+/** Whether it says, itself or by its cause, that the bytes of a file are damaged. */
+export function isDamage(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const primary = isSqliteError(error) ? error.errcode & 0xff : 0;
+  return primary === sqliteCorrupt || primary === sqliteNotADatabase || isDamage(error.cause);
+}
+
+/** Whether a lock was not granted: nothing was written then. */
+function isLockError(error: unknown): boolean {
+  if (!isSqliteError(error)) return false;
+  const primary = error.errcode & 0xff;
+  return primary === sqliteBusy || primary === sqliteLocked;
+}
 
 /**
  * Version of the file layout itself (`PRAGMA user_version`); tables are versioned separately, see

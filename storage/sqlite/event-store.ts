@@ -3,8 +3,7 @@
 
 import type { EventStore, StoredEvent } from "../event-store.ts";
 import { numberOf, type Row, textOf } from "./columns.ts";
-import type { SqliteDatabase } from "./database.ts";
-import { overwritingFreed } from "./secure-delete.ts";
+import { overwritingFreed, type SqliteDatabase } from "./database.ts";
 
 const migrations = [
   // Numbers are not assigned again, even after the highest was removed.

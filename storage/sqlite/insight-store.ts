@@ -4,8 +4,7 @@ import type { StatementSync } from "node:sqlite";
 import { type CollectionName, isCollectionName } from "../../protocol/identifiers.ts";
 import { type InsightCount, type InsightKind, type InsightStore, insightKinds } from "../insight-store.ts";
 import { numberOf, type Row, textOf } from "./columns.ts";
-import type { SqliteDatabase } from "./database.ts";
-import { overwritingFreed } from "./secure-delete.ts";
+import { overwritingFreed, type SqliteDatabase } from "./database.ts";
 
 const values = "searches INTEGER NOT NULL, rows INTEGER NOT NULL, fetches INTEGER NOT NULL";
 const migrations = [

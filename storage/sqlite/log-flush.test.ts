@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, describe, expect, it } from "vitest";
 import { SqliteDatabase } from "./database.ts";
-import { createLogFlush, type LogFlush } from "./log-flush.ts";
+import { createLogFlush, type LogFlush } from "./log-durability.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "svc-log-flush-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -2,8 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { wholeBatch } from "../receipt-batch.fixture.ts";
 import { servedReceipt } from "../receipt-listing.conformance.ts";
-import type { ReceiptRow, ReceiptStore } from "../receipt-store.ts";
-import { addUsage, usageOf } from "../receipt-usage.ts";
+import { addUsage, type ReceiptRow, type ReceiptStore, usageOf } from "../receipt-store.ts";
 import { SqliteDatabase } from "./database.ts";
 import { openSqliteReceiptStore } from "./receipt-store.ts";
 

@@ -20,12 +20,54 @@ import type {
   VersionOrigin,
   VersionRow,
 } from "../record-store.ts";
-import { readCatalogue } from "./catalogue.ts";
 import { bytesOf, numberOf, numberOrNull, type Row, textOf } from "./columns.ts";
-import type { SqliteDatabase } from "./database.ts";
-import { purgeVersions } from "./record-purge.ts";
-import { dateOf, headOf, originOf, sealOf, servedOf } from "./record-rows.ts";
-import { lookedThroughMax, recordMigrations } from "./record-tables.ts";
+import { overwritingFreed, type SqliteDatabase } from "./database.ts";
+
+// Empties purged versions in the record store's file.
+
+const purge = `UPDATE record_version SET bytes = x'', row = '', sidecar = ? WHERE generation = ? AND hash = ?
+  AND record_no = (SELECT no FROM record_head WHERE record_id = ?)`;
+
+async function purgeVersions(database: SqliteDatabase, versions: readonly PurgedVersion[]): Promise<void> {
+  await database.write((db) => {
+    overwritingFreed(db, () => {
+      const statement = database.prepare(purge);
+      for (const { record_id, generation, hash, remains } of versions)
+        statement.run(remains, generation, hash, record_id);
+    });
+  });
+}
+
+// Tables of the records in SQLite. Record ids are spread evenly, so every tree that is keyed by them has about one page
+// written for each record published. There is only one such tree: a record gets a number with its first head or version,
+// and everything else is keyed by that number.
+
+/** Number of a record's first versions that are scanned for given bytes; later ones are found by an index. */
+const lookedThroughMax = 200;
+
+/**
+ * Migration steps of the tables, for {@link SqliteDatabase.migrate}. The first versions of a record are scanned one by one; few
+ * records have more, so publishing seldom writes to the index by hash. A catalogue is read type by type, each in the order of
+ * the numbers.
+ */
+const recordMigrations: readonly string[] = [
+  `CREATE TABLE record_head (
+     no INTEGER PRIMARY KEY, record_id TEXT NOT NULL UNIQUE, business_uuid TEXT NOT NULL, type TEXT NOT NULL,
+     live INTEGER NOT NULL, generation INTEGER NOT NULL, change INTEGER NOT NULL, hash TEXT NOT NULL);
+   CREATE TABLE record_version (
+     record_no INTEGER NOT NULL, generation INTEGER NOT NULL, hash TEXT NOT NULL, seal_id TEXT NOT NULL,
+     leaf_index INTEGER, cert_id TEXT NOT NULL, published_at INTEGER NOT NULL, proof BLOB NOT NULL,
+     bytes BLOB NOT NULL, sidecar TEXT NOT NULL, row TEXT NOT NULL, PRIMARY KEY (record_no, generation));
+   CREATE TABLE record_seal (seal_id TEXT PRIMARY KEY, envelope TEXT NOT NULL, tree_size INTEGER);
+   CREATE TABLE staged_leaf (
+     push_id TEXT NOT NULL, leaf INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (push_id, leaf));
+   CREATE TABLE staged_document (
+     push_id TEXT NOT NULL, name TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (push_id, name));
+   CREATE TABLE staged_push (push_id TEXT PRIMARY KEY, staged_at INTEGER NOT NULL) WITHOUT ROWID;
+   CREATE INDEX record_version_by_hash ON record_version (record_no, hash, generation)
+     WHERE generation > ${lookedThroughMax};
+   CREATE INDEX record_head_by_type ON record_head (business_uuid, type);`,
+];
 
 /** Change number of a record that has versions but no head yet: it appears in no listing. */
 const noHeadYet = -1;
@@ -389,4 +431,117 @@ function pageOf(rows: readonly Row[], limit: number): HeadPage {
 function inArrays(statement: StatementSync): StatementSync {
   statement.setReturnArrays(true);
   return statement;
+}
+
+// The catalogue of a business in SQLite: one type after another, each in the order of its records' numbers. A number never
+// changes and belongs to one type, so a head is listed once (R5), and a page reads only the rows that it shows.
+
+interface CatalogueStatements {
+  /** Heads of (business, type) after a number. */
+  readonly listCatalogue: StatementSync;
+  /** The first type of the business after a type. */
+  readonly nextType: StatementSync;
+}
+
+interface CataloguePage {
+  readonly businessUuid: string;
+  readonly cursor: string | null;
+  readonly limit: number;
+  readonly type: string | null;
+}
+
+function readCatalogue(sql: CatalogueStatements, asked: CataloguePage): HeadPage {
+  const { businessUuid, limit, type: only } = asked;
+  const nextType = (after: string): string | null => {
+    if (only !== null) return after === "" ? only : null;
+    const found = sql.nextType.get(businessUuid, after);
+    return found === undefined ? null : textOf(found["type"]);
+  };
+  let place = asked.cursor === null ? { type: nextType(""), no: 0 } : parseListCursor(asked.cursor, only);
+  const rows: Row[] = [];
+  while (place.type !== null) {
+    rows.push(...sql.listCatalogue.all(businessUuid, place.type, place.no, limit - rows.length));
+    if (rows.length >= limit) break;
+    place = { type: nextType(place.type), no: 0 };
+  }
+  const last = rows.at(-1);
+  const isFull = last !== undefined && rows.length >= limit;
+  const cursor = isFull ? `after:${textOf(last["type"])}:${numberOf(last["no"])}` : null;
+  return { heads: rows.map(headOf), cursor };
+}
+
+function parseListCursor(
+  cursor: string,
+  only: string | null,
+): { readonly type: string | null; readonly no: number } {
+  const [, type, no] = /^after:([^:]+):([1-9]\d{0,15})$/.exec(cursor) ?? [];
+  if (type === undefined || (only !== null && type !== only))
+    throw new RangeError("not a cursor of this catalogue");
+  return { type, no: Number(no) };
+}
+
+// Converts rows of the record tables.
+
+function dateOf(row: Row): VersionDate {
+  return {
+    generation: numberOf(row["generation"]),
+    hash: textOf(row["hash"]),
+    published_at_ms: numberOf(row["published_at"]),
+  };
+}
+
+function headOf(row: Row): RecordHead {
+  return {
+    record_id: textOf(row["record_id"]),
+    business_uuid: textOf(row["business_uuid"]),
+    type: textOf(row["type"]),
+    live: row["live"] === 1,
+    generation: numberOf(row["generation"]),
+    change: numberOf(row["change"]),
+    hash: textOf(row["hash"]),
+  };
+}
+
+/** Converts the columns of `readServed`, in their order. */
+function servedOf(columns: readonly SQLOutputValue[]): Omit<ServedRecord, "seal"> {
+  const [id, uuid, type, , generation, change, hash, ...rest] = columns;
+  const [bytes, leaf, proof, sidecar, row, certId, publishedAt, sealId] = rest;
+  const common = {
+    record_id: textOf(id),
+    business_uuid: textOf(uuid),
+    type: textOf(type),
+    generation: numberOf(generation),
+    hash: textOf(hash),
+  };
+  return {
+    head: { ...common, live: true, change: numberOf(change) },
+    version: {
+      ...common,
+      bytes: bytesOf(bytes),
+      seal_id: textOf(sealId),
+      leaf_index: numberOrNull(leaf),
+      proof: bytesOf(proof),
+      sidecar: textOf(sidecar),
+      row: textOf(row),
+      cert_id: textOf(certId),
+      published_at_ms: numberOf(publishedAt),
+    },
+  };
+}
+
+function sealOf(row: Row): StoredSeal {
+  return {
+    seal_id: textOf(row["seal_id"]),
+    envelope: textOf(row["envelope"]),
+    tree_size: numberOrNull(row["tree_size"]),
+  };
+}
+
+function originOf({ record_id, generation, hash }: VersionId, row: Row): VersionOrigin {
+  return {
+    ...{ record_id, generation, hash },
+    bytes: bytesOf(row["bytes"]),
+    sidecar: textOf(row["sidecar"]),
+    published_at_ms: numberOf(row["published_at"]),
+  };
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Bits, countBits, hasBit, intersect, numbersOf, unite, withBit } from "./row-bits.ts";
+import { type Bits, countBits, hasBit, intersect, numbersOf, unite, withBit } from "./row-terms.ts";
 
 const numbers = fc.uniqueArray(fc.oneof(fc.nat(70), fc.nat(5_000), fc.constantFrom(0, 31, 32, 63, 64)), {
   maxLength: 60,

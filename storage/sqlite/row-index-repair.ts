@@ -15,9 +15,8 @@ import { DatabaseSync } from "node:sqlite";
 import { isCollectionName } from "../../protocol/identifiers.ts";
 import type { RowChange, RowIndex } from "../row-index.ts";
 import { numberOf, type Row, textOf } from "./columns.ts";
-import type { SqliteDatabase, SqliteOptions } from "./database.ts";
+import { isDamage, type SqliteDatabase, type SqliteOptions } from "./database.ts";
 import { SqliteRowIndex } from "./row-index.ts";
-import { isDamage } from "./sqlite-errors.ts";
 
 /** Number of heads read, and rows applied, at a time. */
 const pageRows = 1_000;

@@ -13,12 +13,9 @@ import { rowIndexConformance } from "../row-index.conformance.ts";
 import { changesOf, queryOf, recordIdFor, wordsOf } from "../row-index.fixture.ts";
 import type { RowChange, RowQuery } from "../row-index.ts";
 import { SqliteDatabase } from "./database.ts";
-import { fieldOf, keyExpressions, rangeConditions } from "./row-conditions.ts";
-import { SqliteRowIndex } from "./row-index.ts";
+import { prepareRowTables, SqliteRowIndex } from "./row-index.ts";
 import { layoutOf } from "./row-layout.ts";
-import { type Plan, recordsPlan } from "./row-plan.ts";
-import { selectSql } from "./row-select.ts";
-import { prepareRowTables } from "./row-tables.ts";
+import { fieldOf, keyExpressions, type Plan, rangeConditions, recordsPlan, selectSql } from "./row-select.ts";
 import { RowWriter } from "./row-writer.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "svc-rows-"));

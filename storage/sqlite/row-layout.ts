@@ -4,7 +4,7 @@
 //   words_<c>    one line per row: its analysed text, each text between spaces, and its keys
 //   listing_<c>  one line per row and country: what sorts and ranges compare, with an index for each sort key
 //   text_<c>     FTS5 over the analysed text; terms map one to one to tokens, because the tokenizer only splits at spaces
-//   key_<c>      FTS5 over keys (row-keys.ts)
+//   key_<c>      FTS5 over keys (row-writer.ts)
 //   spelling_<c> the terms of rows that can be spellings of a misspelt word, and perhaps some that no row has any more
 
 import { collections } from "../../collections/collections.ts";

@@ -1,19 +1,11 @@
-// The statements for the plans of row-plan.ts, and for checking rows that were found by other means.
+// The statements for the plans of row-select.ts, and for checking rows that were found by other means.
 
-import { type FilterField, textMatchKey } from "../../collections/definition.ts";
-import type { RowQuery } from "../row-index.ts";
-import {
-  clauseConditions,
-  columnRef,
-  countryCondition,
-  fieldOf,
-  rangeConditions,
-  recordCondition,
-  type Sql,
-  textConditions,
-} from "./row-conditions.ts";
-import { type CollectionLayout, sortIndex } from "./row-layout.ts";
-import type { Plan } from "./row-plan.ts";
+import { collections } from "../../collections/collections.ts";
+import { type FilterField, fieldByName, textMatchKey } from "../../collections/definition.ts";
+import { wordTerms } from "../../collections/text-analysis.ts";
+import { type FieldClause, isFieldClause, type RowClause, type RowQuery } from "../row-index.ts";
+import { type CollectionLayout, encodedValue, sortIndex } from "./row-layout.ts";
+import { type Bindable, bindable, circleKeys, type RowStatistics, valueKey } from "./row-writer.ts";
 
 /** The first part of a walk: up to and including this value in its order; null for all rows that have a value. */
 export interface WalkBound {
@@ -159,4 +151,306 @@ function joined(
 
 function whereOf(conditions: readonly Sql[]): string {
   return conditions.map((each) => each.text).join(" AND ");
+}
+
+// Plans for answering a query without a text. Each one finds candidates, checks every condition on them and keeps the
+// first in the requested order; plans differ in what they read, never in what they return:
+//   keys   rows that have the wanted values or are in the wanted cells, by FTS5 over keys
+//   records  the rows of the records that the query names
+//   range  rows of the country within a range of one number, by its index
+//   walk   rows of the country in the order of the first sort key, by its index, until there are enough
+//   all    every row of the country
+// The cheapest plan is chosen by rough statistics (row-writer.ts). A walk that the statistics misjudged, because the
+// wanted rows are rare where it walks, is abandoned after several times the expected cost, and another plan is used.
+
+export type Plan =
+  | { readonly way: "keys"; readonly expression: string; readonly rows: number }
+  | RecordsPlan
+  | { readonly way: "range"; readonly field: FilterField; readonly rows: number }
+  | { readonly way: "walk"; readonly field: FilterField; readonly rows: number }
+  | { readonly way: "all"; readonly rows: number };
+
+/** Share of rows assumed to meet a condition for which there are no statistics. */
+const shareUnknown = 0.4;
+/** Ranges that contain more rows than this are not used as a starting point. */
+const rangeRowsMax = 2_000;
+/** Factor by which reading a candidate through FTS5 costs more than reading it in the order of an index. */
+const scatterFactor = 1.3;
+
+/** Plans that can answer a query without a text, cheapest first. */
+export function planQuery(
+  layout: CollectionLayout,
+  query: RowQuery,
+  statistics: RowStatistics,
+): readonly Plan[] {
+  const keys = keysPlan(layout, query, statistics);
+  const records = recordsPlan(query);
+  const found = [keys, records].filter((plan) => plan !== null);
+  const share = matchedByAll(
+    found.map(({ rows }) => rows / Math.max(1, statistics.rows(layout))),
+    1,
+  );
+  const walk = walkPlan(layout, query, { share, listings: statistics.listings(layout, query.country) });
+  return [...found, walk].sort((a, b) => costOf(a) - costOf(b));
+}
+
+export type RecordsPlan = {
+  readonly way: "records";
+  readonly records: readonly string[];
+  readonly rows: number;
+};
+
+/** Null for a query that does not name records; of several clauses that do, the shortest one finds the candidates. */
+export function recordsPlan(query: RowQuery): RecordsPlan | null {
+  const named = query.clauses.flatMap((clause) => (clause.op === "among" ? [clause.records] : []));
+  const [records] = named.sort((a, b) => a.length - b.length);
+  return records === undefined ? null : { way: "records", records, rows: records.length };
+}
+
+export type WalkPlan = Extract<Plan, { readonly way: "walk" }>;
+export type KeysPlan = { readonly way: "keys"; readonly expression: string; readonly rows: number };
+
+/** Null for a query without a clause that keys can answer. */
+export function keysPlan(
+  layout: CollectionLayout,
+  query: RowQuery,
+  statistics: RowStatistics,
+): KeysPlan | null {
+  const expressions = keyExpressions(layout, query);
+  if (expressions.length === 0) return null;
+  const counts = expressions.map((expression) => statistics.withKeys(layout, expression));
+  return {
+    way: "keys",
+    expression: expressions.join(" AND "),
+    rows: matchedByAll(counts, Math.max(1, statistics.rows(layout))),
+  };
+}
+
+/** `share` is the estimated fraction of all rows that have the wanted keys. */
+function walkPlan(
+  layout: CollectionLayout,
+  query: RowQuery,
+  figures: { readonly share: number; readonly listings: number },
+): Plan {
+  const first = query.sort[0];
+  if (first === undefined) return { way: "all", rows: figures.listings };
+  const field = fieldOf(layout, first.field, query.country);
+  const unknown = query.clauses.filter(isFieldClause).filter((clause) => {
+    const other = fieldOf(layout, clause.field, query.country);
+    return other !== field && !layout.keyMarks.has(other.name);
+  });
+  const share = figures.share * shareUnknown ** unknown.length;
+  return { way: "walk", field, rows: Math.min(figures.listings, query.limit / Math.max(share, 1e-9)) };
+}
+
+/**
+ * Further plans, in addition to those of {@link planQuery}, for a query whose walk was abandoned: narrow ranges of other
+ * numbers.
+ */
+export function rangePlans(
+  layout: CollectionLayout,
+  query: RowQuery,
+  statistics: RowStatistics,
+): readonly Plan[] {
+  const fields = new Set(
+    query.clauses.filter(isFieldClause).map((clause) => fieldOf(layout, clause.field, query.country)),
+  );
+  const first = query.sort[0] === undefined ? null : fieldOf(layout, query.sort[0].field, query.country);
+  const plans: Plan[] = [];
+  for (const field of fields) {
+    const ranges = rangeConditions(layout, query, field);
+    if (field === first || ranges.length === 0) continue;
+    const conditions = [countryCondition(query), ...ranges];
+    const rows = statistics.withinRange(
+      {
+        from: `${layout.listing} l INDEXED BY ${sortIndex(layout, field)}`,
+        where: conditions.map((each) => each.text).join(" AND "),
+        params: conditions.flatMap((each) => each.params),
+      },
+      rangeRowsMax,
+    );
+    if (rows < rangeRowsMax) plans.push({ way: "range", field, rows });
+  }
+  return plans;
+}
+
+/** Estimated number of rows that meet several conditions, assuming that the conditions are independent. */
+function matchedByAll(counts: readonly number[], rows: number): number {
+  return counts.reduce((matched, count) => matched * Math.min(1, count / rows), rows);
+}
+
+function costOf(plan: Plan): number {
+  return plan.way === "walk" ? plan.rows : plan.rows * scatterFactor;
+}
+
+/** Whether one of the sort keys is relevance: such a query is answered by row-text-search.ts. */
+export function isByRelevance(query: RowQuery): boolean {
+  return query.sort.some((each) => each.field === textMatchKey);
+}
+
+// The conditions of a query as SQL over one row `r`, its words `w` and its listing `l` in the query's country. Every way
+// of finding candidates checks all of them, so a row is correct however it was found.
+
+/** SQL text with its parameters in order. */
+export interface Sql {
+  readonly text: string;
+  readonly params: readonly Bindable[];
+}
+
+/** Name of the SQL function that measures distances, see row-index.ts. */
+export const nearFunction = "svc_near";
+
+/**
+ * The field definition behind an index field, for example `price_US` for the country US. Throws for an unknown field,
+ * which is a bug.
+ */
+export function fieldOf(layout: CollectionLayout, name: string, country: string): FilterField {
+  const definition = collections[layout.collection];
+  const plain = fieldByName(definition, name);
+  if (plain !== null && plain.countryStem === null) return plain;
+  const own = definition.fields.find(
+    (field) => field.countryStem !== null && name === `${field.countryStem}${country}`,
+  );
+  if (own === undefined) throw new Error(`${layout.collection} has no index field ${name} in ${country}`);
+  return own;
+}
+
+/** The column of a field, in the table that contains it. */
+function columnRef(layout: CollectionLayout, field: FilterField): string {
+  const listed = layout.listingColumns.find((each) => each.field === field);
+  return listed === undefined ? `r."${field.name}"` : `l.${listed.column}`;
+}
+
+/** All filter clauses and exclusions, without text conditions. */
+function clauseConditions(layout: CollectionLayout, query: RowQuery): readonly Sql[] {
+  const conditions: Sql[] = [];
+  const dear: Sql[] = [];
+  for (const clause of query.clauses) {
+    if (!isFieldClause(clause)) {
+      conditions.push(recordCondition(clause, "r.record_id"));
+      continue;
+    }
+    const field = fieldOf(layout, clause.field, query.country);
+    const condition = clauseCondition(clause, field, columnRef(layout, field));
+    // Distances are computed last, once all other conditions hold.
+    (clause.op === "near" ? dear : conditions).push(condition);
+  }
+  if (query.excludeBusinesses.length > 0) {
+    const list = JSON.stringify(query.excludeBusinesses);
+    conditions.push({ text: "r.business_uuid NOT IN (SELECT value FROM json_each(?))", params: [list] });
+  }
+  return [...conditions, ...dear];
+}
+
+/** Which record the row is of. */
+function recordCondition({ op, records }: Exclude<RowClause, FieldClause>, column: string): Sql {
+  const not = op === "among" ? "" : "NOT ";
+  return { text: `${column} ${not}IN (SELECT value FROM json_each(?))`, params: [JSON.stringify(records)] };
+}
+
+function clauseCondition(clause: FieldClause, field: FilterField, column: string): Sql {
+  switch (clause.op) {
+    case "eq":
+      return field.multiple
+        ? { text: `instr(${column}, ?) > 0`, params: [encodedValue(String(clause.value))] }
+        : { text: `${column} = ?`, params: [bindable(clause.value)] };
+    case "ne":
+      return field.multiple
+        ? { text: `ifnull(instr(${column}, ?), 0) = 0`, params: [encodedValue(String(clause.value))] }
+        : { text: `${column} IS NOT ?`, params: [bindable(clause.value)] };
+    case "in":
+    case "nin":
+      return setCondition(clause, field, column);
+    case "near": {
+      const { lat, lng } = clause.point;
+      return { text: `${nearFunction}(${column}, ?, ?, ?)`, params: [lat, lng, clause.radiusKm] };
+    }
+    default: {
+      const sign = { lt: "<", lte: "<=", gt: ">", gte: ">=" }[clause.op];
+      return { text: `${column} ${sign} ?`, params: [clause.value] };
+    }
+  }
+}
+
+function setCondition(
+  clause: Extract<FieldClause, { readonly op: "in" | "nin" }>,
+  field: FilterField,
+  column: string,
+): Sql {
+  if (field.multiple) {
+    const params = clause.values.map((value) => encodedValue(String(value)));
+    const any = `(${params.map(() => `instr(${column}, ?) > 0`).join(" OR ")})`;
+    return clause.op === "in" ? { text: any, params } : { text: `ifnull(${any}, 0) = 0`, params };
+  }
+  const params = clause.values.map(bindable);
+  const list = params.map(() => "?").join(", ");
+  return clause.op === "in"
+    ? { text: `${column} IN (${list})`, params }
+    : { text: `(${column} IS NULL OR ${column} NOT IN (${list}))`, params };
+}
+
+/** Restricts to rows published for the query's country. */
+function countryCondition(query: RowQuery): Sql {
+  return { text: "l.country = ?", params: [query.country] };
+}
+
+type RangeClause = Extract<FieldClause, { readonly op: "eq" | "lt" | "lte" | "gt" | "gte" }>;
+
+/** The conditions on one number that its index can answer; none for a field without an index. */
+export function rangeConditions(
+  layout: CollectionLayout,
+  query: RowQuery,
+  field: FilterField,
+): readonly Sql[] {
+  if (!collections[layout.collection].sortKeys.includes(field.name)) return [];
+  const signs = { eq: "=", lt: "<", lte: "<=", gt: ">", gte: ">=" } as const;
+  const column = columnRef(layout, field);
+  return query.clauses
+    .filter(
+      (clause): clause is RangeClause =>
+        clause.op in signs && isFieldClause(clause) && fieldOf(layout, clause.field, query.country) === field,
+    )
+    .map(({ op, value }) => ({ text: `${column} ${signs[op]} ?`, params: [bindable(value)] }));
+}
+
+/** Every word has one of its terms in one of the searched fields. */
+function textConditions(layout: CollectionLayout, query: RowQuery): readonly Sql[] {
+  if (query.text === undefined) return [];
+  const columns = query.text.fields.map((name) => `w.t${textColumn(layout, name)}`);
+  return query.text.words.map((word) => {
+    const terms = wordTerms(word);
+    // Column by column: the first ones are the shortest texts, and have most words in one form or another.
+    const looks = columns.flatMap((column) => terms.map(() => `instr(${column}, ?) > 0`));
+    return {
+      text: `(${looks.join(" OR ")})`,
+      params: columns.flatMap(() => terms.map(({ term }) => ` ${term} `)),
+    };
+  });
+}
+
+function textColumn(layout: CollectionLayout, name: string): number {
+  const index = layout.textFields.indexOf(name);
+  if (index < 0) throw new Error(`${layout.collection} has no text field ${name}`);
+  return index;
+}
+
+/**
+ * FTS5 expressions over keys, one for each clause that keys can answer: together they find all rows that satisfy the
+ * clauses, and possibly others.
+ */
+export function keyExpressions(layout: CollectionLayout, query: RowQuery): readonly string[] {
+  const expressions: string[] = [];
+  for (const clause of query.clauses.filter(isFieldClause)) {
+    const field = fieldOf(layout, clause.field, query.country);
+    const mark = layout.keyMarks.get(field.name);
+    const keys = mark === undefined ? null : keysOfClause(clause, mark);
+    if (keys !== null) expressions.push(`(${keys.map((key) => `"${key}"`).join(" OR ")})`);
+  }
+  return expressions;
+}
+
+function keysOfClause(clause: FieldClause, mark: string): readonly string[] | null {
+  if (clause.op === "eq") return [valueKey(mark, String(clause.value))];
+  if (clause.op === "in") return clause.values.map((value) => valueKey(mark, String(value)));
+  return clause.op === "near" ? circleKeys(mark, clause) : null;
 }

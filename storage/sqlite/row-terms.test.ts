@@ -3,10 +3,16 @@ import { describe, expect, it } from "vitest";
 import { changesOf, countries, recordIdFor } from "../row-index.fixture.ts";
 import type { RowChange } from "../row-index.ts";
 import { SqliteDatabase } from "./database.ts";
-import { type Bits, countBits, numbersOf } from "./row-bits.ts";
+import { prepareRowTables } from "./row-index.ts";
 import { layoutOf } from "./row-layout.ts";
-import { prepareRowTables } from "./row-tables.ts";
-import { CollectionTerms, type RowNote, type TermList } from "./row-terms.ts";
+import {
+  type Bits,
+  CollectionTerms,
+  countBits,
+  numbersOf,
+  type RowNote,
+  type TermList,
+} from "./row-terms.ts";
 import { RowWriter } from "./row-writer.ts";
 
 const layout = layoutOf("products");

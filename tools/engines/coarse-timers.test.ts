@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { withCoarseTimers } from "./coarse-timers.ts";
+import { withCoarseTimers } from "./cassandra.ts";
 
 function run(command: string, ...args: string[]): string {
   const coarse = withCoarseTimers({ command, args });

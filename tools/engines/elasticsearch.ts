@@ -4,9 +4,9 @@ import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { chmod, chown, copyFile, link, mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { elasticsearchDistribution } from "./distributions.ts";
 import { type EngineProcess, type Guard, startEngineProcess, untilReady } from "./engine-process.ts";
 import type { Host } from "./host.ts";
+import { elasticsearchDistribution } from "./jdk.ts";
 import { EngineUnavailable, findCommand, provide } from "./maven.ts";
 
 export interface ElasticsearchPlan {

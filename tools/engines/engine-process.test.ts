@@ -12,7 +12,7 @@ import {
   startGuard,
   untilReady,
 } from "./engine-process.ts";
-import { isRunning } from "./lock.ts";
+import { isRunning } from "./maven.ts";
 
 let folder = "";
 let guard: Guard;

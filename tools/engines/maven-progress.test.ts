@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { MavenProgress } from "./maven-progress.ts";
+import { MavenProgress } from "./maven.ts";
 
 const written = [
   "[INFO] Scanning for projects...\n",

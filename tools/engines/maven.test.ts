@@ -3,8 +3,8 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, truncate, utimes, writeFi
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Distribution } from "./distributions.ts";
 import { type Host, readHost } from "./host.ts";
+import type { Distribution } from "./jdk.ts";
 import { EngineUnavailable, provide } from "./maven.ts";
 
 const jar = "the engine";

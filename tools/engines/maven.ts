@@ -6,17 +6,15 @@
 //   C3. The engine's own file has the SHA-256 that this project pins, and so has the list of all files that came with it:
 //       neither the repository's own statements nor Maven's plug-ins are relied on.
 
-import { accessSync, constants } from "node:fs";
-import { mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { createHash } from "node:crypto";
+import { accessSync, constants, createReadStream } from "node:fs";
+import { mkdir, mkdtemp, open, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { dirname, join, sep } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { setTimeout as wait } from "node:timers/promises";
 import { run } from "../process.ts";
-import { type Contents, digestOf, hashFile, isComplete, listContents } from "./contents.ts";
-import type { Distribution } from "./distributions.ts";
-import { type FetchReport, reportFetch } from "./fetch-report.ts";
 import type { Host } from "./host.ts";
-import { chooseJdk, findJdks } from "./jdk.ts";
-import { withLock } from "./lock.ts";
-import { MavenProgress } from "./maven-progress.ts";
+import { chooseJdk, type Distribution, findJdks } from "./jdk.ts";
 
 const pluginVersion = "3.8.1";
 const plugin = `org.apache.maven.plugins:maven-dependency-plugin:${pluginVersion}`;
@@ -250,4 +248,226 @@ async function runQuietly(
 ): Promise<void> {
   const { code, output } = await run(command, args, { env, cwd, keep: read, outputMax });
   if (code !== 0) throw new Error(`${command}: exit code ${code}\n${output}`);
+}
+
+// Periodically reports the progress of fetching an engine: a few hundred megabytes take minutes on a slow connection.
+
+interface FetchReport {
+  /** What is currently being done, or how far it is. */
+  phase(text: string | (() => string)): void;
+  /** Reports that everything is there. */
+  done(): void;
+  stop(): void;
+}
+
+export interface FetchReporting {
+  readonly tell: (line: string) => void;
+  /** Whether a person watches at a terminal; a log gets fewer lines. */
+  readonly isWatched: boolean;
+}
+
+const watchedEveryMs = 2_000;
+const loggedEveryMs = 10_000;
+
+/** Starts to report: at once, and then every few seconds until it is stopped. */
+function reportFetch(what: string, { tell, isWatched }: FetchReporting): FetchReport {
+  const beganMs = performance.now();
+  let phase = (): string => "beginning";
+  const seconds = (): string => `${Math.round((performance.now() - beganMs) / 1_000)} s`;
+  tell(`Fetching ${what}: it is kept for later starts …`);
+  const timer = setInterval(
+    () => tell(`Fetching ${what}: ${phase()}, ${seconds()}`),
+    isWatched ? watchedEveryMs : loggedEveryMs,
+  );
+  let fetched = "";
+  return {
+    phase: (text) => {
+      if (typeof text === "string") fetched = `: ${phase()}`;
+      phase = typeof text === "string" ? () => text : text;
+    },
+    done: () => tell(`Fetched ${what}${fetched === "" ? `: ${phase()}` : fetched} in ${seconds()}`),
+    stop: () => clearInterval(timer),
+  };
+}
+
+// The list of the files in a cache folder, by which a partially written or damaged one is recognised.
+
+/** Size and SHA-256 (hex) of each file, by its path relative to the folder, with forward slashes. */
+type Contents = Readonly<Record<string, { readonly size: number; readonly sha256: string }>>;
+
+/** Lists every file below `folder`. */
+async function listContents(folder: string): Promise<Contents> {
+  const contents: Record<string, { size: number; sha256: string }> = {};
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const path = join(entry.parentPath, entry.name);
+    const name = path.slice(folder.length + 1).replaceAll(sep, "/");
+    contents[name] = { size: (await stat(path)).size, sha256: await hashFile(path) };
+  }
+  return contents;
+}
+
+/** One SHA-256 (hex) over names, sizes and hashes of all files, sorted by line. */
+function digestOf(contents: Contents): string {
+  const lines = Object.entries(contents).map(([name, { size, sha256 }]) => `${sha256} ${size} ${name}\n`);
+  return createHash("sha256").update(lines.sort().join("")).digest("hex");
+}
+
+/** Whether `folder` has a `contents.json` that matches its `files`, with no file missing or added. */
+async function isComplete(folder: string): Promise<boolean> {
+  try {
+    const wanted = JSON.parse(await readFile(join(folder, "contents.json"), "utf8")) as Contents;
+    const found = await listContents(join(folder, "files"));
+    const names = Object.keys(wanted);
+    return (
+      names.length > 0 &&
+      names.length === Object.keys(found).length &&
+      names.every((name) => found[name]?.sha256 === wanted[name]?.sha256)
+    );
+  } catch {
+    return false;
+  }
+}
+
+/** SHA-256 of a file, in hex. */
+async function hashFile(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  await pipeline(createReadStream(path, { highWaterMark: 1 << 20 }), hash);
+  return hash.digest("hex");
+}
+
+// A lock between processes of one machine: a file that names its holder. It avoids duplicate work; it must not protect
+// anything that breaks when two processes hold it (an abandoned lock is taken over, and that can race).
+
+const pollMs = 200;
+/** A lock file without a holder is being written; if it is older than this, its writer died. */
+const unnamedMaxMs = 5_000;
+/** After this time a lock counts as abandoned: its holder's process id may have been reused by then. */
+const heldMaxMs = 15 * 60_000;
+
+/**
+ * Runs `work` while no other process on the machine runs any under the same file. `waits` is called once if another process
+ * has to be waited for.
+ */
+async function withLock<Result>(
+  file: string,
+  work: () => Promise<Result>,
+  waits: (holder: number) => void = () => {},
+): Promise<Result> {
+  let isTold = false;
+  while (!(await take(file))) {
+    const holder = isTold ? 0 : await holderOf(file);
+    if (holder > 0 && holder !== process.pid) {
+      waits(holder);
+      isTold = true;
+    }
+    await wait(pollMs);
+  }
+  try {
+    return await work();
+  } finally {
+    await rm(file, { force: true });
+  }
+}
+
+async function take(file: string): Promise<boolean> {
+  try {
+    const handle = await open(file, "wx");
+    await handle.writeFile(String(process.pid));
+    await handle.close();
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    if (await isAbandoned(file)) await rm(file, { force: true });
+    return false;
+  }
+}
+
+async function isAbandoned(file: string): Promise<boolean> {
+  try {
+    const holder = Number(await readFile(file, "utf8"));
+    const ageMs = Date.now() - (await stat(file)).mtimeMs;
+    return holder > 0 ? !isRunning(holder) || ageMs > heldMaxMs : ageMs > unnamedMaxMs;
+  } catch {
+    return false;
+  }
+}
+
+/** The holder's process id, or 0 where none is named. */
+async function holderOf(file: string): Promise<number> {
+  return Number(await readFile(file, "utf8").catch(() => "0"));
+}
+
+/** Whether a process with that id exists. */
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+// The progress of Maven, from its output while it downloads:
+//   Progress (2): 4.1/18 kB | 0.5/99 MB      of everything in flight, repeatedly
+//   Downloaded from …: … (18 kB at 108 kB/s) once a file is complete
+
+/** Bytes as Maven counts them: powers of ten. */
+const units: Readonly<Record<string, number>> = { B: 1, kB: 1e3, MB: 1e6, GB: 1e9 };
+
+const progressLine = /^Progress \(\d+\): (.*)$/;
+const doneLine = /^Downloaded from .* \(([\d.]+) ([kMG]?B)(?: at .*)?\)$/;
+const part = /^([\d.]+)(?:\/[\d.]+)? ([kMG]?B)$/;
+/** Output that does not help to explain a failure. */
+const noise = /^(?:\s*|Downloading from .*|\[INFO\].*)$/;
+
+export class MavenProgress {
+  #files = 0;
+  #doneBytes = 0;
+  #underWayBytes = 0;
+  /** The start of an incomplete line: a line may arrive in two chunks. */
+  #rest = "";
+
+  /** Processes a chunk of the output; returns the part that may explain a failure. */
+  take(chunk: string): string {
+    const lines = (this.#rest + chunk).split(/[\r\n]/);
+    this.#rest = lines.pop() ?? "";
+    return lines
+      .filter((line) => !this.#isProgress(line.trimEnd()))
+      .map((line) => `${line}\n`)
+      .join("");
+  }
+
+  /** The last, incomplete line. */
+  rest(): string {
+    return this.#rest;
+  }
+
+  /** For example `12 files, 41.3 MB`. */
+  text(): string {
+    const megabytes = (this.#doneBytes + this.#underWayBytes) / 1e6;
+    return `${this.#files} ${this.#files === 1 ? "file" : "files"}, ${megabytes.toFixed(1)} MB`;
+  }
+
+  #isProgress(line: string): boolean {
+    const progress = progressLine.exec(line)?.[1];
+    if (progress !== undefined) {
+      this.#underWayBytes = progress
+        .split(" | ")
+        .reduce((sum, each) => sum + bytesOf(part.exec(each.trim())), 0);
+      return true;
+    }
+    const done = doneLine.exec(line);
+    if (done !== null) {
+      this.#files += 1;
+      this.#doneBytes += bytesOf(done);
+      this.#underWayBytes = 0;
+      return true;
+    }
+    return noise.test(line);
+  }
+}
+
+function bytesOf(match: RegExpExecArray | null): number {
+  return match === null ? 0 : Number(match[1]) * (units[match[2] ?? ""] ?? 0);
 }

@@ -7,13 +7,20 @@
 //   P2. Two profiles can run side by side on different base addresses.
 //   P3. A profile is ready when every Cassandra node, as coordinator, has read from all nodes.
 
+import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { promisify } from "node:util";
+import { types } from "cassandra-driver";
 import { assertFree, freeBase, neighbour } from "./addresses.ts";
 import {
   answersCql,
   type CassandraPlan,
+  cassandraPackages,
   cassandraPorts,
+  createCqlClient,
+  jmxPort,
   type RunningCassandra,
   startCassandra,
 } from "./cassandra.ts";
@@ -26,8 +33,66 @@ import {
 } from "./elasticsearch.ts";
 import { type EngineProcess, type Guard, startGuard } from "./engine-process.ts";
 import { type Host, readHost } from "./host.ts";
-import { untilMeshed } from "./mesh.ts";
-import { nodetool } from "./nodetool.ts";
+import { cassandraDistribution } from "./jdk.ts";
+import { provide } from "./maven.ts";
+
+// Whether the Cassandra nodes of a profile reach each other: answering CQL alone does not prove it.
+
+type Place = Pick<CassandraPlan, "address" | "dataCenter">;
+
+const keyspace = "svc_engines";
+const meshMaxMs = 300_000;
+const pollMs = 250;
+
+/** Resolves once every node of `nodes`, as coordinator, has read rows that all of them hold. */
+async function untilMeshed(nodes: readonly Place[]): Promise<void> {
+  const lastMs = performance.now() + meshMaxMs;
+  const [first] = nodes;
+  if (first === undefined) return;
+  const retry = async (work: () => Promise<void>): Promise<void> => {
+    for (;;) {
+      try {
+        return await work();
+      } catch (error) {
+        if (performance.now() > lastMs) throw error;
+        await wait(pollMs);
+      }
+    }
+  };
+  await retry(() => prepare(first, nodes));
+  for (const node of nodes) await retry(() => readFromAll(node));
+}
+
+async function prepare(node: Place, nodes: readonly Place[]): Promise<void> {
+  const copies = new Map<string, number>();
+  for (const { dataCenter } of nodes) copies.set(dataCenter, (copies.get(dataCenter) ?? 0) + 1);
+  const places = [...copies].map(([dataCenter, count]) => `'${dataCenter}': ${count}`).join(", ");
+  const replication = `{'class': 'NetworkTopologyStrategy', ${places}}`;
+  await asCoordinator(node, async (run) => {
+    await run(`CREATE KEYSPACE IF NOT EXISTS ${keyspace} WITH replication = ${replication}`);
+    await run(`ALTER KEYSPACE ${keyspace} WITH replication = ${replication}`);
+    await run(`CREATE TABLE IF NOT EXISTS ${keyspace}.mesh (id int PRIMARY KEY)`);
+  });
+}
+
+function readFromAll(node: Place): Promise<void> {
+  return asCoordinator(node, (run) => run(`SELECT id FROM ${keyspace}.mesh WHERE id = 1`));
+}
+
+async function asCoordinator(
+  node: Place,
+  work: (run: (cql: string) => Promise<void>) => Promise<void>,
+): Promise<void> {
+  const client = createCqlClient(node);
+  try {
+    await client.connect();
+    await work(async (cql) => {
+      await client.execute(cql, [], { consistency: types.consistencies.all });
+    });
+  } finally {
+    await client.shutdown();
+  }
+}
 
 export type ProfileName = "one" | "regions" | "quorum";
 
@@ -342,4 +407,40 @@ async function kill(engines: Map<number, { readonly process: EngineProcess }>, i
   process.signal("SIGKILL");
   await process.ended;
   engines.delete(index);
+}
+
+// Cassandra's own commands for operators, as its documents describe them.
+
+/** The command that runs `nodetool` against a node; what it is to do follows as further arguments. */
+export async function nodetoolCommand(
+  { address, folder }: Pick<CassandraPlan, "address" | "folder">,
+  host: Host,
+): Promise<readonly [command: string, ...args: string[]]> {
+  const runnable = await provide(cassandraDistribution, host);
+  return [
+    join(runnable.javaHome, "bin", "java"),
+    // It notes what it was asked below the home folder.
+    `-Duser.home=${join(folder, "tmp")}`,
+    "-XX:TieredStopAtLevel=1",
+    "-Xmx64m",
+    ...cassandraPackages,
+    "-cp",
+    [join(folder, "conf"), join(runnable.folder, "*")].join(delimiter),
+    "org.apache.cassandra.tools.NodeTool",
+    ...["-h", address, "-p", String(jmxPort)],
+  ];
+}
+
+/** Runs `nodetool` against a node and returns what it printed. Rejects with its output where it fails. */
+async function nodetool(
+  plan: Pick<CassandraPlan, "address" | "folder">,
+  host: Host,
+  order: readonly string[],
+): Promise<string> {
+  const [command, ...args] = await nodetoolCommand(plan, host);
+  const { stdout } = await promisify(execFile)(command, [...args, ...order], {
+    env: host.inherited,
+    maxBuffer: 1 << 20,
+  });
+  return stdout;
 }

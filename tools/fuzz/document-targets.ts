@@ -3,15 +3,15 @@
 import referenceCanonical from "canonicalize";
 import { type Node as JsonNode, parseTree } from "jsonc-parser";
 import { aiPolicyBytes, parseAiPolicy } from "../../protocol/ai-policy.ts";
-import { parseAnchors } from "../../protocol/anchors.ts";
-import { parseBusinessKeys } from "../../protocol/business-keys.ts";
-import { canonicalize, type JsonObject, type JsonValue } from "../../protocol/canonical-json.ts";
-import { parseCertificate } from "../../protocol/certificate.ts";
 import { parseEnvelope } from "../../protocol/dsse.ts";
-import { parseHoldDecision } from "../../protocol/hold-decision.ts";
 import { collectionNames, type ShownType } from "../../protocol/identifiers.ts";
-import { parseKeyCustody } from "../../protocol/key-custody.ts";
-import { parseKeySet } from "../../protocol/key-set.ts";
+import { canonicalize, type JsonObject, type JsonValue } from "../../protocol/json/canonical-json.ts";
+import { parseStrictJson } from "../../protocol/json/strict-json.ts";
+import { parseAnchors } from "../../protocol/keys/anchors.ts";
+import { parseBusinessKeys } from "../../protocol/keys/business-keys.ts";
+import { parseCertificate } from "../../protocol/keys/certificate.ts";
+import { parseKeyCustody } from "../../protocol/keys/key-directory.ts";
+import { parseKeySet } from "../../protocol/keys/key-set.ts";
 import { parseMandate } from "../../protocol/mandate.ts";
 import { openReceipt } from "../../protocol/receipt.ts";
 import { parseRecord } from "../../protocol/records/parse-record.ts";
@@ -24,12 +24,11 @@ import {
   parseRecordSeal,
   parseSealV2,
 } from "../../protocol/seal.ts";
-import { openSidecar } from "../../protocol/sidecar.ts";
-import { parseStrictJson } from "../../protocol/strict-json.ts";
+import { openSidecar } from "../../protocol/signed-version.ts";
 import { withdrawalDocument } from "../../protocol/withdrawal.fixture.ts";
-import { parseWithdrawal } from "../../protocol/withdrawal.ts";
+import { parseHoldDecision, parseWithdrawal } from "../../protocol/withdrawal.ts";
 import { isRefused } from "../../service/answer.ts";
-import { parsePublishBody } from "../../service/publish-body.ts";
+import { parsePublishBody } from "../../service/publishing/publish-batch.ts";
 import {
   batchSeal,
   passkeySeal,

@@ -1,5 +1,5 @@
 // What a business's feed says is what is published of it: products with known facts are written in each format by good writers
-// and bad ones, and spoilt as real exports are (feed-facts.ts, feed-break.ts). Whatever the reader makes of that, no record says
+// and bad ones, and spoilt as real exports are (feed-facts.ts, feed-facts.ts). Whatever the reader makes of that, no record says
 // anything that the shop did not.
 //   W1. Every id, text, price, code and address of a record is one of that product's own, or a default for what its cell left
 //       empty.
@@ -11,12 +11,16 @@ import type { FeedItem } from "../../client/feeds/feed-item.ts";
 import type { FeedMapping } from "../../client/feeds/feed-mapping.ts";
 import { type Feed, readFeed } from "../../client/feeds/read-feed.ts";
 import { productFaults } from "../../client/product-check.ts";
-import { arrived, jsonText, type Separator, type Table, tableText, xmlText } from "./feed-break.ts";
 import {
+  arrived,
   Choices,
   type Facts,
   factsOf,
+  jsonText,
   type Place,
+  type Separator,
+  type Table,
+  tableText,
   writtenAmount,
   writtenAvailability,
   writtenCondition,
@@ -26,6 +30,7 @@ import {
   writtenSale,
   writtenText,
   writtenUrl,
+  xmlText,
 } from "./feed-facts.ts";
 import { type Cells, describedOf, type Shop, shops } from "./feed-shops.ts";
 import { type FuzzTarget, must } from "./target.ts";

@@ -2,16 +2,24 @@
 
 import { BlockList, isIP } from "node:net";
 import { parseDictionary, serializeInnerList } from "structured-headers";
-import { createSigner } from "../../crypto/file-signer.ts";
 import { nativeCrypto } from "../../crypto/native.ts";
-import { generatePrivateJwk, publicHalfOf } from "../../crypto/private-jwk.ts";
-import { contentDigest, parseContentDigest } from "../../protocol/content-digest.ts";
-import { parseSignatureHeaders, signatureTags } from "../../protocol/http-signature.ts";
-import { thumbprint } from "../../protocol/jwk.ts";
-import { formatSourceLine, parseSourceLine } from "../../protocol/source-line.ts";
-import { issueBearer, parseBearer } from "../../service/sandbox-bearer.ts";
-import { issueGrant, parseGrant, type SandboxGrant } from "../../service/sandbox-grant.ts";
-import { addressAllowed } from "../../service/source-address.ts";
+import { createSigner, generatePrivateJwk, publicHalfOf } from "../../crypto/private-jwk.ts";
+import {
+  contentDigest,
+  parseContentDigest,
+  parseSignatureHeaders,
+  signatureTags,
+} from "../../protocol/http-signature.ts";
+import { thumbprint } from "../../protocol/keys/jwk.ts";
+import { formatSourceLine, parseSourceLine } from "../../protocol/tool-schema.ts";
+import {
+  issueBearer,
+  issueGrant,
+  parseBearer,
+  parseGrant,
+  type SandboxGrant,
+} from "../../service/register/sandbox-grant.ts";
+import { addressAllowed } from "../../service/register/source-address.ts";
 import { type FuzzTarget, must, mustEqual, outcomeOf } from "./target.ts";
 
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);

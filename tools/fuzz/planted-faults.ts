@@ -24,11 +24,11 @@ const ofReader = (file: string, name: string, was: string, becomes: string): Pla
 
 export const plantedFaults: readonly PlantedFault[] = [
   {
-    ...{ name: "duplicateMembersPass", target: "strict-json", path: "protocol/strict-json.ts" },
+    ...{ name: "duplicateMembersPass", target: "strict-json", path: "protocol/json/strict-json.ts" },
     ...{ was: "countMembers(value) === colons", becomes: "countMembers(value) <= colons" },
   },
   {
-    ...{ name: "membersAreNotSorted", target: "strict-json", path: "protocol/canonical-json.ts" },
+    ...{ name: "membersAreNotSorted", target: "strict-json", path: "protocol/json/canonical-json.ts" },
     ...{ was: "Object.keys(object).sort()", becomes: "Object.keys(object)" },
   },
   {
@@ -43,7 +43,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     ...{ was: "prefix < 0 || prefix > network.width ? null", becomes: "prefix < 0 ? null" },
   },
   {
-    ...{ name: "itemsWithoutCommas", target: "publish-body", path: "protocol/json-records.ts" },
+    ...{ name: "itemsWithoutCommas", target: "publish-body", path: "protocol/json/json-records.ts" },
     ...{
       was: 'if (!reader.take(comma)) return { kind: "malformed", at: reader.at };',
       becomes: "reader.take(comma);",
@@ -57,7 +57,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     },
   },
   {
-    ...{ name: "beginningOfALineIsLost", target: "record-lines", path: "service/record-lines.ts" },
+    ...{ name: "beginningOfALineIsLost", target: "record-lines", path: "service/publishing/bulk-file.ts" },
     ...{ was: "concatBytes(...this.#begun, rest)", becomes: "concatBytes(...this.#begun.slice(-1), rest)" },
   },
   {
@@ -76,11 +76,11 @@ export const plantedFaults: readonly PlantedFault[] = [
     ...{ was: 'split < 0 || !note.endsWith("\\n")', becomes: "split < 0" },
   },
   {
-    ...{ name: "imageWithoutItsEnd", target: "image", path: "service/image-structure.ts" },
+    ...{ name: "imageWithoutItsEnd", target: "image", path: "service/ads/ad-images.ts" },
     ...{ was: 'if (end > bytes.length) return "cut_off";', becomes: "" },
   },
   {
-    ...{ name: "textOfAnyLength", target: "work-between-looks", path: "protocol/records/record-texts.ts" },
+    ...{ name: "textOfAnyLength", target: "work-between-looks", path: "protocol/records/judge-record.ts" },
     ...{ was: " && value.length <= 2 * place.lengthMax", becomes: "" },
   },
   ofReader("table-rows.ts", "strayQuoteJoinsRows", "if (joined !== null)", "if (joined === false)"),

@@ -1,11 +1,11 @@
 // Evidence files and the notes of the log: what is read is what was written, and what was changed is not believed.
 
 import { nativeCrypto } from "../../crypto/native.ts";
-import { canonicalize, type JsonObject, type JsonValue } from "../../protocol/canonical-json.ts";
+import { canonicalize, type JsonObject, type JsonValue } from "../../protocol/json/canonical-json.ts";
+import { parseStrictJson } from "../../protocol/json/strict-json.ts";
 import { formatCheckpoint, formatNote, parseCheckpoint, parseNote } from "../../protocol/log/note.ts";
-import { parseStrictJson } from "../../protocol/strict-json.ts";
 import { unsignedMembers } from "../../protocol/unsigned-members.ts";
-import { isObject } from "../../std/is-object.ts";
+import { isObject } from "../../std/json-pointer.ts";
 import { memberSubjects } from "../../verifier/answers.fixture.ts";
 import { type FuzzTarget, mustEqual, outcomeOf } from "./target.ts";
 

@@ -3,10 +3,10 @@
 // bound is kept and mutated further. What follows on a body that is accepted, work-of-accepted.full.test.ts counts on a whole node.
 
 import { parseSearchRequest } from "../../collections/search-request.ts";
-import { parseCampaign } from "../../protocol/ad-campaign.ts";
-import { parseAdProduct } from "../../protocol/ad-product.ts";
+import { parseAdProduct, parseCampaign } from "../../protocol/ad-campaign.ts";
 import { parseUtf8 } from "../../protocol/bytes.ts";
 import { type CollectionName, collectionNames } from "../../protocol/identifiers.ts";
+import { parseStrictJson } from "../../protocol/json/strict-json.ts";
 import {
   adRequestBytesMax,
   bulkFileBytesMax,
@@ -16,12 +16,11 @@ import {
   verifyBytesMax,
   withdrawalsBytesMax,
 } from "../../protocol/limits.ts";
-import { type ContentLists, noBrands, noCertifiedNames } from "../../protocol/records/content-lists.ts";
 import { acceptedPhrases, fullRecord } from "../../protocol/records/full-records.fixture.ts";
 import { judgeAd, judgeRecord, judging } from "../../protocol/records/judge-record.ts";
+import { type ContentLists, noBrands, noCertifiedNames } from "../../protocol/records/name-index.ts";
 import { sampleAd, sampleRecords } from "../../protocol/records/records.fixture.ts";
 import type { Shape } from "../../protocol/shape.ts";
-import { parseStrictJson } from "../../protocol/strict-json.ts";
 import {
   adRemovalRequest,
   clickRequest,
@@ -33,13 +32,10 @@ import { grantQuestion } from "../../protocol/wire/grant.ts";
 import { holdBody } from "../../protocol/wire/push.ts";
 import { removalBody, withdrawalsBody } from "../../protocol/wire/removal.ts";
 import { verifyRequest } from "../../protocol/wire/verify.ts";
-import { isRefused } from "../../service/answer.ts";
-import { parseJsonBody } from "../../service/json-body.ts";
-import { parsePublishBody } from "../../service/publish-body.ts";
-import { RecordLines } from "../../service/record-lines.ts";
-import type { Pace } from "../../std/pace.ts";
-import { inSteps } from "../../std/steps.ts";
-import { observeWork, workCosts, workMsMax } from "../../std/work.ts";
+import { isRefused, parseJsonBody } from "../../service/answer.ts";
+import { RecordLines } from "../../service/publishing/bulk-file.ts";
+import { parsePublishBody } from "../../service/publishing/publish-batch.ts";
+import { inSteps, observeWork, type Pace, workCosts, workMsMax } from "../../std/work.ts";
 import { type FuzzTarget, must } from "./target.ts";
 
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);

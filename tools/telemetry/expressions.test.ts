@@ -4,8 +4,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { clusterReadings } from "../../node/node-readings.ts";
-import { type RunningNode, startNode } from "../../node/start.ts";
+import { clusterReadings } from "../../node/composition/node-readings.ts";
+import { type RunningNode, startNode } from "../../node/composition/start.ts";
 import { rubbish } from "../../protocol/rubbish.fixture.ts";
 import { root } from "../process.ts";
 import { expressionFaults } from "./expression-faults.fixture.ts";
@@ -35,7 +35,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true, force: true });
 });
 
-/** What only a cluster node shows; node/traces.regions.test.ts holds the same queries to nodes on real engines. */
+/** What only a cluster node shows; stories/regions/traces.regions.test.ts holds the same queries to nodes on real engines. */
 function ofCluster(): readonly (readonly [string, ShownMetric])[] {
   const membership = { view: () => ({ members: [] }), holdsLease: () => true };
   const parts = { membership, regionNames: ["eu-west1"], transportStats: () => null };

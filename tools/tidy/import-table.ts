@@ -20,7 +20,28 @@ export interface ImportRow {
 
 const ports = ["storage/*.ts", "transport/*.ts", "crypto/port.ts"];
 const adapters = ["storage/sqlite", "storage/cassandra", "storage/elasticsearch", "transport/*", "crypto"];
+/** Parts of a node that only programs and the composition root begin. */
+const programs = ["node/doctor", "node/sandbox"];
 const surfaces = ["api", "ops", "cli", "node"];
+
+/** A subject of `service/`, with the other subjects that it may import. */
+function serviceRow(
+  subject: string,
+  may: readonly string[] = [],
+  mayTypes: readonly string[] = [],
+): ImportRow {
+  const inService = (each: string): string => `service/${each}`;
+  return {
+    of: inService(subject),
+    may: [
+      ...["protocol", "collections", "verifier", "actors/messages", "service/*.ts"],
+      ...ports,
+      ...may.map(inService),
+    ],
+    mayTypes: ["actors/system/definition.ts", ...mayTypes.map(inService)],
+    packages: [],
+  };
+}
 
 /** Technical building blocks without any concept of the service: it imports nothing else. */
 const groundFloor = "std";
@@ -63,12 +84,16 @@ export const importTable: readonly ImportRow[] = [
   { of: "transport/*.ts", may: ["protocol"], mayTypes: ["actors/messages/refs.ts"], packages: [] },
   { of: "storage/*", may: ["protocol", "collections", "storage/*.ts"], packages: ["*", "node:*"] },
   { of: "transport/*", may: ["protocol", "collections", "transport/*.ts"], packages: ["*", "node:*"] },
-  {
-    of: "service",
-    may: ["protocol", "collections", "verifier", "actors/messages", ...ports],
-    mayTypes: ["actors/system/definition.ts"],
-    packages: [],
-  },
+  // The subjects of what a request asks for: each may import those that are named, and what all of them share.
+  serviceRow("*.ts", ["retrieval/receipts.ts"]),
+  serviceRow("register"),
+  serviceRow("authentication", ["register"]),
+  serviceRow("money"),
+  serviceRow("log", ["register"]),
+  serviceRow("retrieval", ["register", "authentication", "money", "log"], ["ads"]),
+  serviceRow("verification", ["register", "retrieval", "log"]),
+  serviceRow("publishing", ["register", "retrieval"]),
+  serviceRow("ads", ["register", "authentication", "retrieval", "publishing", "verification"]),
   {
     of: "cluster",
     may: ["protocol", "actors/messages", ...ports],
@@ -104,6 +129,40 @@ export const importTable: readonly ImportRow[] = [
     may: ["protocol", "collections", "client", "verifier"],
     packages: ["@modelcontextprotocol/*", "negotiator", "node:*"],
   },
+  { of: "node/composition", may: ["*"], butNot: ["sim", "node/doctor"], packages: ["*", "node:*"] },
+  {
+    of: "node/configuration",
+    may: ["*"],
+    butNot: [
+      "sim",
+      "node/composition",
+      "node/keeping",
+      "node/inspection",
+      "node/keys",
+      "node/images",
+      ...programs,
+    ],
+    packages: ["*", "node:*"],
+  },
+  {
+    of: "node/doctor",
+    may: ["*"],
+    butNot: ["sim", "node/inspection", "node/sandbox"],
+    packages: ["*", "node:*"],
+  },
+  {
+    of: "node/sandbox",
+    may: ["*"],
+    butNot: ["sim", "node/composition", "node/doctor"],
+    packages: ["*", "node:*"],
+  },
+  {
+    of: "node/*",
+    may: ["*"],
+    mayTypes: ["node/composition/services.ts", "node/composition/stores.ts"],
+    butNot: ["sim", "node/composition", ...programs],
+    packages: ["*", "node:*"],
+  },
   { of: "node", may: ["*"], butNot: ["sim"], packages: ["*", "node:*"] },
   {
     of: "cli",
@@ -113,7 +172,13 @@ export const importTable: readonly ImportRow[] = [
   {
     of: "sim",
     // Whose turn it is at a node is decided by surfaces and nodes; a storm in simulated time is decided by the same code.
-    may: ["*", "crypto/port.ts", "api/edge.ts", "node/thread-turns.ts", "node/images/decoding-turns.ts"],
+    may: [
+      "*",
+      "crypto/port.ts",
+      "api/edge.ts",
+      "node/keeping/thread-turns.ts",
+      "node/images/decoding-turns.ts",
+    ],
     butNot: [...adapters, ...surfaces],
     packages: ["*", "node:*"],
   },

@@ -1,9 +1,8 @@
 // Cases about the items of ads, each of which verifies alone: every named check of the report.
 
-import { utf8 } from "../../protocol/bytes.ts";
-import type { JsonObject, JsonValue } from "../../protocol/canonical-json.ts";
-import { hashOf } from "../../protocol/hash.ts";
+import { hashOf, utf8 } from "../../protocol/bytes.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
+import type { JsonObject, JsonValue } from "../../protocol/json/canonical-json.ts";
 import { adRenderMs } from "../../protocol/limits.ts";
 import type { IndexRow } from "../../protocol/row.ts";
 import { unsignedMembers } from "../../protocol/unsigned-members.ts";

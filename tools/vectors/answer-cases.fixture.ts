@@ -1,6 +1,6 @@
 // Cases about whole answers: every named check of the report.
 
-import type { JsonObject, JsonValue } from "../../protocol/canonical-json.ts";
+import type { JsonObject, JsonValue } from "../../protocol/json/canonical-json.ts";
 import {
   publishedKeys,
   recordBytes,

@@ -1,8 +1,8 @@
 // Cases about certificates, and about their histories.
 
-import type { JsonObject, JsonValue } from "../../protocol/canonical-json.ts";
-import type { Certificate } from "../../protocol/certificate.ts";
 import { payloadTypes } from "../../protocol/dsse.ts";
+import type { JsonObject, JsonValue } from "../../protocol/json/canonical-json.ts";
+import type { Certificate } from "../../protocol/keys/certificate.ts";
 import { issueCertificate, soleKey } from "../../verifier/service.fixture.ts";
 import type { TestKey } from "../../verifier/signing.fixture.ts";
 import type { VectorCase } from "./case.ts";

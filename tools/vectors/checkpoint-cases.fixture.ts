@@ -1,6 +1,6 @@
 // Cases about checkpoints: who signed them, what a note may contain, and whose cosignatures they need.
 
-import { sha256 } from "../../protocol/hash.ts";
+import { sha256 } from "../../protocol/bytes.ts";
 import {
   formatNote,
   logMessage,

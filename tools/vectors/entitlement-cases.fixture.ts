@@ -1,7 +1,7 @@
 // Cases about entitlements: whatever is wrong with one is `entitlement_invalid`, and only a genuine one expires.
 
-import type { JsonObject, JsonValue } from "../../protocol/canonical-json.ts";
 import { payloadTypes } from "../../protocol/dsse.ts";
+import type { JsonObject, JsonValue } from "../../protocol/json/canonical-json.ts";
 import { document, soleKey } from "../../verifier/service.fixture.ts";
 import type { TestKey } from "../../verifier/signing.fixture.ts";
 import { answerWith, entitlementFacts, statedAt } from "../../verifier/stated.fixture.ts";

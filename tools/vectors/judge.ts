@@ -1,17 +1,17 @@
 // Runs a case by this project's verifier, in Node and in browsers alike. What a case says is compared with what comes out here.
 
 import type { CryptoPort } from "../../crypto/port.ts";
-import { type Anchors, parseAnchors } from "../../protocol/anchors.ts";
 import { parseBase64 } from "../../protocol/bytes.ts";
-import type { JsonObject, JsonValue } from "../../protocol/canonical-json.ts";
 import { parseEnvelope } from "../../protocol/dsse.ts";
-import { parsePublicJwk } from "../../protocol/jwk.ts";
+import type { JsonObject, JsonValue } from "../../protocol/json/canonical-json.ts";
+import { type Anchors, parseAnchors } from "../../protocol/keys/anchors.ts";
+import { parsePublicJwk } from "../../protocol/keys/jwk.ts";
 import { ok, type Verdict } from "../../protocol/result.ts";
-import { verifyPossession } from "../../service/key-possession.ts";
-import type { Report } from "../../verifier/report.ts";
+import { verifyPossession } from "../../service/register/key-possession.ts";
+import type { Report } from "../../verifier/members.ts";
+import type { SealEvidence } from "../../verifier/seal.ts";
 import { createVerifier, type Verifier, verifyEvidence } from "../../verifier/verifier.ts";
 import type { CheckName, Expected, Outcome, TrustVector, VectorCase } from "./case.ts";
-import { judgeSeal, sealEvidenceOf } from "./judge-seal.ts";
 
 export type Primitives = Pick<CryptoPort, "verify" | "sha256">;
 
@@ -209,7 +209,7 @@ function possession(anchors: Anchors, input: Input, { verify, sha256 }: Primitiv
 type Key = Parameters<typeof verifyPossession>[1]["key"];
 
 /** A verdict as a case states it; `found` says what a good one found. */
-export function expectedOf<T>(verdict: Verdict<T>, found?: (value: T) => JsonValue): Expected {
+function expectedOf<T>(verdict: Verdict<T>, found?: (value: T) => JsonValue): Expected {
   if (!verdict.ok) return { valid: false, reason: verdict.code };
   return found === undefined ? { valid: true } : { valid: true, value: found(verdict.value) };
 }
@@ -247,8 +247,68 @@ function given<T>(members: Readonly<Record<string, JsonValue | undefined>>): T {
 }
 
 /** The bytes of a base64 member. */
-export function bytesOf(input: Input, name: string): Uint8Array {
+function bytesOf(input: Input, name: string): Uint8Array {
   const bytes = parseBase64(text(input, name));
   if (bytes === null) throw new Error(`${name} is base64.`);
   return bytes;
+}
+
+// Runs a case about a seal: the certificates and keys are verified first, and the first refusal is the verdict.
+
+/** What a case about a seal gives besides the bytes, the seal, the certificates and the keys. */
+interface SealInput {
+  readonly uuid: string;
+  readonly document?: NonNullable<SealEvidence["document"]>;
+  readonly seal: JsonValue;
+  readonly certificates: readonly JsonValue[];
+  readonly business_keys: JsonValue;
+  readonly mandates?: NonNullable<SealEvidence["mandates"]>;
+  readonly sidecar?: JsonValue;
+  readonly expected_hash?: string;
+  readonly policies?: {
+    readonly versions: readonly { readonly version: number; readonly live_from: string }[];
+    readonly complete: boolean;
+    readonly uncertain_ms: number;
+  };
+  readonly received?: { readonly at: string | null };
+  readonly key_event?: { readonly found: boolean; readonly required: boolean };
+}
+
+/** What the verifier takes, from the members of a case. */
+function sealEvidenceOf(verifier: Verifier, input: JsonObject): Verdict<SealEvidence> {
+  const given = input as unknown as SealInput;
+  const certificates = verifier.certificates(given.uuid, given.certificates);
+  if (!certificates.ok) return certificates;
+  const keys = verifier.businessKeys(given.uuid, given.business_keys);
+  if (!keys.ok) return keys;
+  const { document, mandates, sidecar, received, policies, key_event: event } = given;
+  return ok({
+    ...{ bytes: bytesOf(input, "bytes_base64"), seal: given.seal },
+    ...{ certificates: certificates.value, keys: keys.value },
+    ...(document === undefined ? {} : { document }),
+    ...(given.expected_hash === undefined ? {} : { expectedHash: given.expected_hash }),
+    ...(mandates === undefined ? {} : { mandates }),
+    ...(sidecar === undefined ? {} : { sidecar }),
+    ...(received === undefined ? {} : { received }),
+    ...(event === undefined ? {} : { keyEvent: { found: event.found, isRequired: event.required } }),
+    ...(policies === undefined
+      ? {}
+      : {
+          policies: {
+            versions: policies.versions,
+            isComplete: policies.complete,
+            uncertainMs: policies.uncertain_ms,
+          },
+        }),
+  });
+}
+
+function judgeSeal(verifier: Verifier, input: JsonObject): Expected {
+  const evidence = sealEvidenceOf(verifier, input);
+  if (!evidence.ok) return expectedOf(evidence);
+  const verdict = verifier.seal(evidence.value);
+  const found = expectedOf(verdict);
+  if (!verdict.ok || verdict.value.sidecar === null) return found;
+  const { sidecar } = verdict.value;
+  return { ...found, sidecar: sidecar.ok ? "ok" : sidecar.code };
 }

@@ -1,6 +1,6 @@
 // Cases about anchors and key sets.
 
-import type { JsonObject } from "../../protocol/canonical-json.ts";
+import type { JsonObject } from "../../protocol/json/canonical-json.ts";
 import {
   anchorsOf,
   asJson,

@@ -1,9 +1,7 @@
 // Cases about the transparency log: checkpoints, cosignatures, inclusion in one and in two levels, and consistency.
 
-import { utf8 } from "../../protocol/bytes.ts";
-import { formatHash, sha256 } from "../../protocol/hash.ts";
-import { entryHash, type LogEntry } from "../../protocol/log/entries.ts";
-import { receiptBatchEntry } from "../../protocol/log/leaves.ts";
+import { formatHash, sha256, utf8 } from "../../protocol/bytes.ts";
+import { entryHash, type LogEntry, receiptBatchEntry } from "../../protocol/log/leaves.ts";
 import {
   formatCheckpoint,
   formatNote,

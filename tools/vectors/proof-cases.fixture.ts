@@ -1,14 +1,14 @@
 // Cases about evidence files with the proofs of the log (`svc-evidence/2`): one record, everything that proves it, and one checkpoint.
 
-import { utf8 } from "../../protocol/bytes.ts";
-import type { JsonObject, JsonValue } from "../../protocol/canonical-json.ts";
+import { formatHash, sha256, utf8 } from "../../protocol/bytes.ts";
 import type { Envelope } from "../../protocol/dsse.ts";
-import { formatHash, sha256 } from "../../protocol/hash.ts";
-import { entryHash, type LogEntry } from "../../protocol/log/entries.ts";
+import type { JsonObject, JsonValue } from "../../protocol/json/canonical-json.ts";
 import {
   certificateEntry,
   contentHash,
+  entryHash,
   keyAddedEntry,
+  type LogEntry,
   receiptBatchEntry,
   sealEntry,
   sealLeafOf,
@@ -17,7 +17,7 @@ import { formatNote, parseNote, verifierKeyOf } from "../../protocol/log/note.ts
 import { cosign, noteKey } from "../../protocol/log/signed-log.fixture.ts";
 import { buildTree, leafHash, stepsOf } from "../../protocol/merkle.ts";
 import { publishedKeys, recordBytes, recordId, sealedPolicy } from "../../verifier/business.fixture.ts";
-import { type ProofFileMembers, proofText } from "../../verifier/proof-file.ts";
+import { type ProofFileMembers, proofText } from "../../verifier/logged.ts";
 import { callerKeyId, fetchBody } from "../../verifier/retrieval.fixture.ts";
 import { document, region } from "../../verifier/service.fixture.ts";
 import type { Outcome, VectorCase } from "./case.ts";

@@ -1,8 +1,8 @@
 // Cases about what is registered of a business: keys, custody, mandates, decisions and possession.
 
-import type { JsonObject, JsonValue } from "../../protocol/canonical-json.ts";
 import { payloadTypes } from "../../protocol/dsse.ts";
-import { keyPossessionPayload } from "../../protocol/key-possession.ts";
+import type { JsonObject, JsonValue } from "../../protocol/json/canonical-json.ts";
+import { keyPossessionPayload } from "../../protocol/keys/key-directory.ts";
 import { listedKey, publishedKeys, sealedDecision, sealedMandate } from "../../verifier/business.fixture.ts";
 import { asJson, day0, document } from "../../verifier/service.fixture.ts";
 import { seal, sealWithPasskey, type TestKey } from "../../verifier/signing.fixture.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../protocol/canonical-json.ts";
+import type { JsonObject } from "../../protocol/json/canonical-json.ts";
 import type { IndexRow } from "../../protocol/row.ts";
 import { recordBytes, recordId, sidecarEnvelope, sidecarFacts } from "../../verifier/business.fixture.ts";
 import { receiptFacts, servedRow } from "../../verifier/retrieval.fixture.ts";

@@ -1,11 +1,10 @@
 // Cases about rows, their projection, and AI policy bits.
 
 import { policyBits } from "../../protocol/ai-policy.ts";
-import { utf8 } from "../../protocol/bytes.ts";
-import { canonicalBytes, type JsonObject, type JsonValue } from "../../protocol/canonical-json.ts";
-import { hashOf } from "../../protocol/hash.ts";
+import { hashOf, utf8 } from "../../protocol/bytes.ts";
 import { collectionNames } from "../../protocol/identifiers.ts";
-import { projectionDocument } from "../../protocol/projection/specifications.ts";
+import { canonicalBytes, type JsonObject, type JsonValue } from "../../protocol/json/canonical-json.ts";
+import { projectionDocument } from "../../protocol/projection/project.ts";
 import { sampleRecords } from "../../protocol/records/records.fixture.ts";
 import { policyRecord, publishedKeys, recordBytes, sealedPolicy } from "../../verifier/business.fixture.ts";
 import { type RowMaking, servedRow } from "../../verifier/retrieval.fixture.ts";

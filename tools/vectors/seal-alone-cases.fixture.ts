@@ -1,7 +1,7 @@
 // Cases about the form of seals, and about records that were sealed alone.
 
-import { canonicalBytes, type JsonObject, type JsonValue } from "../../protocol/canonical-json.ts";
-import { hashOf } from "../../protocol/hash.ts";
+import { hashOf } from "../../protocol/bytes.ts";
+import { canonicalBytes, type JsonObject, type JsonValue } from "../../protocol/json/canonical-json.ts";
 import { listedKey, passkeySeal, recordBytes, sealFacts } from "../../verifier/business.fixture.ts";
 import { altered } from "../../verifier/scene.fixture.ts";
 import { document } from "../../verifier/service.fixture.ts";

@@ -1,6 +1,6 @@
 // Cases about seals: what stood when they were made, AI policy versions, and removals.
 
-import { canonicalBytes, type JsonObject, type JsonValue } from "../../protocol/canonical-json.ts";
+import { canonicalBytes, type JsonObject, type JsonValue } from "../../protocol/json/canonical-json.ts";
 import { withdrawalDocument } from "../../protocol/withdrawal.fixture.ts";
 import {
   listedKey,

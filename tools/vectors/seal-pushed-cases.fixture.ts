@@ -1,7 +1,7 @@
 // Cases about pushed records, and about the scope in which they were sealed.
 
-import type { JsonObject } from "../../protocol/canonical-json.ts";
-import { hashOf } from "../../protocol/hash.ts";
+import { hashOf } from "../../protocol/bytes.ts";
+import type { JsonObject } from "../../protocol/json/canonical-json.ts";
 import {
   batchSeal,
   sealedAt,

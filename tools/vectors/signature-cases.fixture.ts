@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { ed25519 } from "@noble/curves/ed25519.js";
 import { p256 } from "@noble/curves/nist.js";
 import { toBase64Url, utf8 } from "../../protocol/bytes.ts";
-import type { PublicJwk } from "../../protocol/jwk.ts";
+import type { PublicJwk } from "../../protocol/keys/jwk.ts";
 import { smallOrderPoints } from "../../protocol/vectors/keys-and-signatures.ts";
 import { makeKey, signBytes, withSeed } from "../../verifier/signing.fixture.ts";
 import type { VectorCase } from "./case.ts";

@@ -1,7 +1,7 @@
 // Cases about what the statement key signs: verify statements, verify pages and the key directory.
 
-import type { JsonObject } from "../../protocol/canonical-json.ts";
 import { type PayloadKind, payloadTypes } from "../../protocol/dsse.ts";
+import type { JsonObject } from "../../protocol/json/canonical-json.ts";
 import { recordBytes, recordId } from "../../verifier/business.fixture.ts";
 import { altered } from "../../verifier/scene.fixture.ts";
 import { document, soleKey } from "../../verifier/service.fixture.ts";

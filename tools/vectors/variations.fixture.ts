@@ -1,11 +1,10 @@
 // Variations of the test vectors, drawn from a seed: signatures, envelopes, assertions and notes that nobody wrote down. Whatever the
 // right verdict on one is, every verifier has to reach the same.
 
-import { parseBase64, utf8 } from "../../protocol/bytes.ts";
-import { canonicalize, type JsonObject, type JsonValue } from "../../protocol/canonical-json.ts";
+import { parseBase64, sha256, utf8 } from "../../protocol/bytes.ts";
 import { cctvCases } from "../../protocol/cctv.fixture.ts";
 import { makeEnvelope, pae } from "../../protocol/dsse.ts";
-import { sha256 } from "../../protocol/hash.ts";
+import { canonicalize, type JsonObject, type JsonValue } from "../../protocol/json/canonical-json.ts";
 import { formatNote, logMessage, logSignature, noteKeyOf } from "../../protocol/log/note.ts";
 import { cosign, noteKey } from "../../protocol/log/signed-log.fixture.ts";
 import { asJson, soleKey } from "../../verifier/service.fixture.ts";

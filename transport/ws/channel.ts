@@ -7,10 +7,9 @@
 //   C4. A single frame that is not the peer's, or is not a list of messages, ends the connection.
 
 import type { RawData, WebSocket } from "ws";
-import { openFrame, sealFrame } from "./frames.ts";
 import type { NodeIdentity } from "./hello.ts";
 import type { TransportLimits } from "./limits.ts";
-import { aliveText } from "./messages.ts";
+import { aliveText, openFrame, sealFrame } from "./messages.ts";
 import type { Established } from "./wire.ts";
 
 /** An outgoing message. */

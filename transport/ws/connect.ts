@@ -7,8 +7,7 @@ import { createCaller } from "./handshake.ts";
 import { type HandshakeOutcome, runHandshake } from "./handshake-run.ts";
 import type { HandshakeRefusal } from "./hello.ts";
 import { frameBytesMax, type TransportLimits } from "./limits.ts";
-import { createTlsCaller } from "./tls-handshake.ts";
-import { type Established, type NodeSecurity, transportPath } from "./wire.ts";
+import { createTlsCaller, type Established, type NodeSecurity, transportPath } from "./wire.ts";
 
 export type ConnectOptions = NodeSecurity & {
   /** The address as `host:port`, with an IPv6 host in brackets. */

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { rubbish } from "../../protocol/rubbish.fixture.ts";
-import { sealFrame } from "./frames.ts";
+import { sealFrame } from "./messages.ts";
 import {
   actor,
   closeAfterEach,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { frameKey, openFrame, sealFrame } from "./frames.ts";
+import { frameKey, openFrame, sealFrame } from "./messages.ts";
 
 const key = frameKey(new Uint8Array(32).fill(1));
 

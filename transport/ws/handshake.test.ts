@@ -1,8 +1,8 @@
 import { createSecretKey } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { openFrame, sealFrame } from "./frames.ts";
 import { type Credentials, createCaller, createReceiver, type Proven } from "./handshake.ts";
 import type { HandshakeParty, HandshakeRefusal } from "./hello.ts";
+import { openFrame, sealFrame } from "./messages.ts";
 
 const secret = createSecretKey(new Uint8Array(32).fill(1));
 const credentials = (incarnation: string, more: Partial<Credentials> = {}): Credentials => ({

@@ -21,7 +21,6 @@
 
 import { createHmac, type KeyObject, randomBytes, timingSafeEqual } from "node:crypto";
 import { parseBase64Url, toBase64Url } from "../../protocol/bytes.ts";
-import { type FrameKeys, frameKey } from "./frames.ts";
 import {
   commonVersion,
   type HandshakeParty,
@@ -36,6 +35,7 @@ import {
   parseRange,
   rangeMembers,
 } from "./hello.ts";
+import { type FrameKeys, frameKey } from "./messages.ts";
 
 const nonceBytes = 32;
 /** At most as many proofs as a caller may know secrets (H7). */

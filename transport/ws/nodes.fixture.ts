@@ -6,9 +6,9 @@ import type { WebSocket } from "ws";
 import type { RemoteFailure, TransportHandlers } from "../actor-transport.ts";
 import { type ConnectResult, connect } from "./connect.ts";
 import { FaultyProxy } from "./faulty-proxy.fixture.ts";
-import { openFrame, sealFrame } from "./frames.ts";
 import type { NodeIdentity } from "./hello.ts";
 import { defaultTransportLimits } from "./limits.ts";
+import { openFrame, sealFrame } from "./messages.ts";
 import { openWsTransport, type WsTransport, type WsTransportOptions } from "./transport.ts";
 import type { Established, TransportLogEntry } from "./wire.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { SeenCalls, seenWindow } from "./seen-calls.ts";
+import { SeenCalls, seenWindow } from "./transport.ts";
 
 describe("the window of seen calls", () => {
   it("takes every id of the window once, in any order, and none below the window", () => {

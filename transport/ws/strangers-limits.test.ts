@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { Strangers } from "./strangers.ts";
+import { Strangers } from "./listener.ts";
 
 afterEach(() => vi.useRealTimers());
 

@@ -2,7 +2,7 @@ import { createSecretKey } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { createCaller, createReceiver } from "./handshake.ts";
 import type { HandshakeRefusal, Introduction, NodeIdentity } from "./hello.ts";
-import { createTlsCaller, createTlsReceiver } from "./tls-handshake.ts";
+import { createTlsCaller, createTlsReceiver } from "./wire.ts";
 
 const introduction = (incarnation: string, more: Partial<Introduction> = {}): Introduction => ({
   ...{ cluster: "c", protocol: { min: 1, max: 1 } },

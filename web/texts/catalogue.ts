@@ -1,5 +1,5 @@
 // Every text that a page shows, in one typed catalogue: another language is one more value of this type. Sentences that are
-// signed are not here; they are part of what is signed (protocol/certificate.ts).
+// signed are not here; they are part of what is signed (protocol/keys/certificate.ts).
 
 import { operations } from "./en/operations.ts";
 import { certificate, record, sandbox } from "./en/public.ts";

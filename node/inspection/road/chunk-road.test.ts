@@ -5,13 +5,12 @@ import { answers } from "../../../actors/business/rows.ts";
 import { pushFacts } from "../../../actors/facts.fixture.ts";
 import type { ChunkWork } from "../../../actors/messages/push.ts";
 import { businessRef, pushRef } from "../../../actors/messages/refs.ts";
-import { chunkTimes, lateIndexes } from "../../../actors/push/times.ts";
+import { chunkTimes, lateIndexes } from "../../../actors/push/ports.ts";
 import type { PushContext } from "../../../machines/push.ts";
 import { part } from "../../../protocol/rubbish.fixture.ts";
 import type { PartitionRow } from "../../../storage/actor-store.ts";
 import { MemoryActorStore } from "../../../storage/memory/actor-store.ts";
-import { type ChunkRoad, readChunks } from "./chunk-road.ts";
-import type { JournalPart } from "./journal-steps.ts";
+import { type ChunkRoad, type JournalPart, readChunks } from "./chunk-road.ts";
 import { storeRows } from "./stored-rows.fixture.ts";
 
 const base = Date.UTC(2026, 0, 1);

@@ -1,14 +1,13 @@
 // Where a push's seal is in the log, as its place, its heads and the log's own store say.
 
 import { describe, expect, it } from "vitest";
-import { headRow, publishedHeads, writtenHeads } from "../../../actors/log-sequencer/head-times.ts";
+import { headRow, publishedHeads, writtenHeads } from "../../../actors/log-sequencer/definition.ts";
 import { logRef } from "../../../actors/messages/refs.ts";
-import { utf8 } from "../../../protocol/bytes.ts";
-import { formatHash, sha256 } from "../../../protocol/hash.ts";
-import { entryBytes, formatBundle } from "../../../protocol/log/entries.ts";
+import { formatHash, sha256, utf8 } from "../../../protocol/bytes.ts";
+import { entryBytes, formatBundle } from "../../../protocol/log/leaves.ts";
 import { type PartitionRow, StoreError } from "../../../storage/actor-store.ts";
 import { MemoryActorStore } from "../../../storage/memory/actor-store.ts";
-import { readLogLeaf } from "./log-leaf.ts";
+import { readLogLeaf } from "./push-road.ts";
 import { storeRows } from "./stored-rows.fixture.ts";
 
 const leafOf = (at: number): string => formatHash(sha256(utf8(`leaf ${at}`)));

@@ -1,8 +1,9 @@
 // The road of a push of which the journals keep nothing any more.
 
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { acceptedTimes } from "../../../actors/push/times.ts";
+import { acceptedTimes } from "../../../actors/push/ports.ts";
 import { rowTable } from "../../../storage/actor-store.ts";
+import { product } from "../../../stories/publishing/publishing.fixture.ts";
 import {
   type AttackNode,
   awaitPush,
@@ -10,9 +11,8 @@ import {
   newBusiness,
   openAttackNode,
   publishOver,
-} from "../../attack.fixture.ts";
-import { nodeDefinitions } from "../../node-actors.ts";
-import { product } from "../../publishing.fixture.ts";
+} from "../../../stories/retrieval/attack.fixture.ts";
+import { nodeDefinitions } from "../../composition/node-actors.ts";
 import { type PushRoadDeps, readPushRoad } from "./push-road.ts";
 
 let node: AttackNode;

@@ -1,17 +1,22 @@
 // The road of one push over the actors and regions that took part in it, as a timeline: received, charged, numbered, held, each chunk
 // judged, signed, stored and indexed, its seal in the public log, and the traces of all that.
 //   PR1. What a journal says has the time and the node of its commit. Where the journal has no event any more, the rows of the push
-//        say when (actors/push/times.ts), and the activations of the actor on which node.
+//        say when (actors/push/ports.ts), and the activations of the actor on which node.
 //   PR2. A step that was made, and of which nobody knows the time any more, is named in `unknown`: it is not left out.
 //   PR3. Everything is a read; nothing is claimed or woken.
 
-import { businessRef, keyRef, pushRef } from "../../../actors/messages/refs.ts";
-import { type AcceptedTimes, acceptedTimes } from "../../../actors/push/times.ts";
+import { publishedHeads, selectCovering, writtenHeads } from "../../../actors/log-sequencer/definition.ts";
+import { businessRef, keyRef, logRef, pushRef } from "../../../actors/messages/refs.ts";
+import { type AcceptedTimes, acceptedTimes } from "../../../actors/push/ports.ts";
 import type { PushContext } from "../../../machines/push.ts";
-import type { PushRoad } from "../../../ops/push-road-shape.ts";
-import type { ActorStore } from "../../../storage/actor-store.ts";
+import { type PushRoad, type RoadSpan, roadSpansMax } from "../../../ops/push-road-shape.ts";
+import { parseNote } from "../../../protocol/log/note.ts";
+import { readEntry } from "../../../service/log/log-reads.ts";
+import { type ActorStore, StoreError } from "../../../storage/actor-store.ts";
+import type { LogStore } from "../../../storage/log-store.ts";
+import type { FoundSpans, SpanQuestion } from "../../telemetry/kept-spans.ts";
 import { compareTexts } from "../look.ts";
-import { readChunks } from "./chunk-road.ts";
+import type { NodeAnswer } from "../node-asker.ts";
 import {
   acceptedStep,
   chargedStep,
@@ -22,13 +27,12 @@ import {
   ofKey,
   ofPush,
   ownerAt,
+  readChunks,
   readJournalPart,
   type Said,
   type Step,
   stepOf,
-} from "./journal-steps.ts";
-import { type LogLeafDeps, type LogStanding, readLogLeaf } from "./log-leaf.ts";
-import { type AskSpans, readTraces } from "./push-traces.ts";
+} from "./chunk-road.ts";
 
 export interface PushRoadDeps extends JournalDeps, LogLeafDeps {
   readonly store: Pick<ActorStore, "readHead" | "readRows">;
@@ -207,4 +211,104 @@ function regionsOf(
         .at(-1) ?? null;
     return { region, confirmed: chunksSettled - waiting, waiting, last_at: last };
   });
+}
+
+// The traces of a push, from what the nodes of all regions still have of them in memory.
+//   PT1. Which traces are a push's own is known from its rows, and from the nodes that had the push. A node that did other work for it,
+//        such as that of another region's index, knows the trace alone, and so is asked again once it is known.
+
+/** Null from a node that records no traces. */
+export type AskSpans = (
+  question: SpanQuestion,
+) => Promise<readonly Omit<NodeAnswer<FoundSpans | null>, "isOlder">[]>;
+
+interface PushTraces {
+  readonly traces: PushRoad["traces"];
+  readonly missing: NonNullable<PushRoad["missing"]>;
+}
+
+export async function readTraces(
+  { ask, link }: { readonly ask: AskSpans; readonly link: string | null },
+  known: SpanQuestion,
+): Promise<PushTraces> {
+  const first = await ask(known);
+  const ids = [...new Set([...known.traces, ...first.flatMap(({ value }) => value?.traces ?? [])])].sort();
+  const isNew = ids.length > new Set(known.traces).size;
+  const answers = isNew ? await ask({ push: known.push, traces: ids }) : first;
+  const all = answers.flatMap(({ incarnation: node, region, value }) =>
+    (value?.spans ?? []).map((each): RoadSpan & { readonly startMs: number } => ({
+      ...{ trace_id: each.traceId, span_id: each.spanId, parent_id: each.parentId, name: each.name },
+      ...{ region, node, at: new Date(each.startMs).toISOString(), took_us: each.tookUs },
+      ...{ failure: each.failure, startMs: each.startMs },
+    })),
+  );
+  all.sort((a, b) => a.startMs - b.startMs || compareTexts(a.span_id, b.span_id));
+  const spans = all.slice(0, roadSpansMax).map(({ startMs: _, ...each }): RoadSpan => each);
+  const missing = answers.flatMap(({ incarnation, region, fault }) =>
+    fault === null ? [] : [{ incarnation, region, detail: fault }],
+  );
+  const recording = answers.some(({ value }) => value !== null);
+  return { traces: { recording, ids, spans, is_complete: spans.length === all.length, link }, missing };
+}
+
+// Where the seal of a push is in the transparency log, and since when.
+//   LL1. A leaf is said to be in the published log only if the entry at its place is this leaf: a home that was lost may have noted
+//        places in a tree that it never published.
+//   LL2. When it was appended and published is said only of a head that is known to be the first that covers it.
+
+type LogStanding = PushRoad["log"];
+
+interface LogLeafDeps {
+  readonly store: Pick<ActorStore, "readRows">;
+  readonly log: Pick<LogStore, "read" | "findLeaves" | "readCheckpoint">;
+}
+
+const nothing: LogStanding = {
+  ...{ state: "unknown", leaf: null, leaf_index: null, appended_at: null, appended_size: null },
+  ...{ published_at: null, published_size: null, newest_size: null, cosigned_by: [] },
+};
+
+/** `leaf` is the one that the log was told with the acceptance. */
+export async function readLogLeaf(deps: LogLeafDeps, leaf: string): Promise<LogStanding> {
+  try {
+    return await standingOf(deps, leaf);
+  } catch (error) {
+    if (error instanceof StoreError) return { ...nothing, leaf };
+    throw error;
+  }
+}
+
+async function standingOf(deps: LogLeafDeps, leaf: string): Promise<LogStanding> {
+  const { log } = deps;
+  const [[found = null], checkpoint] = await Promise.all([log.findLeaves([leaf]), log.readCheckpoint()]);
+  const newest = checkpoint?.size ?? 0;
+  const isPublished = found !== null && found < newest;
+  const isThere = !isPublished || (await readEntry(log, found, newest))?.leaf === leaf;
+  const index = isThere ? found : null;
+  const signed = checkpoint === null ? null : parseNote(checkpoint.note);
+  const cosigned_by = signed?.ok === true ? signed.value.signatures.map(({ name }) => name) : [];
+  const common = { ...nothing, leaf, newest_size: checkpoint?.size ?? null, cosigned_by };
+  if (index === null) return { ...common, state: "waiting" };
+  const state = isPublished ? "published" : "sequenced";
+  return { ...common, state, leaf_index: index, ...(await timesOf(deps, index)) };
+}
+
+/** LL2. */
+async function timesOf({ store }: LogLeafDeps, index: number) {
+  const tables = [writtenHeads, publishedHeads];
+  const rows = await store.readRows(
+    logRef(),
+    tables.map((table) => selectCovering(table, index)),
+  );
+  const [written = null, published = null] = tables.map((table) => {
+    const row = rows.find(({ rt }) => rt === table.rt);
+    const head = row === undefined ? null : table.decode(row.body, row);
+    return row === undefined || head === null || head.from > index
+      ? null
+      : { size: row.k, at: new Date(head.at_ms).toISOString() };
+  });
+  return {
+    ...{ appended_at: written?.at ?? null, appended_size: written?.size ?? null },
+    ...{ published_at: published?.at ?? null, published_size: published?.size ?? null },
+  };
 }

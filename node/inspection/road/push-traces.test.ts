@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { roadSpansMax } from "../../../ops/push-road-shape.ts";
 import type { KeptSpan, SpanQuestion } from "../../telemetry/kept-spans.ts";
-import { type AskSpans, readTraces } from "./push-traces.ts";
+import { type AskSpans, readTraces } from "./push-road.ts";
 
 const span = (traceId: string, spanId: string, startMs: number): KeptSpan => ({
   ...{ traceId, spanId, parentId: null, name: spanId, startMs, tookUs: 5, failure: null },

@@ -3,11 +3,11 @@
 
 import { collectEvidence, verifyEvidenceFile } from "../../../client/evidence.ts";
 import { createSvcClient, type FetchedRecord, type RecordAnswer } from "../../../client/service-client.ts";
-import type { Anchors } from "../../../protocol/anchors.ts";
 import { toBase64, utf8 } from "../../../protocol/bytes.ts";
-import type { JsonObject, JsonValue } from "../../../protocol/canonical-json.ts";
-import { exactMember } from "../../../protocol/exact-member.ts";
-import type { KeyEntry } from "../../../protocol/key-set.ts";
+import type { JsonObject, JsonValue } from "../../../protocol/json/canonical-json.ts";
+import { exactMember } from "../../../protocol/json/strict-json.ts";
+import type { Anchors } from "../../../protocol/keys/anchors.ts";
+import type { KeyEntry } from "../../../protocol/keys/key-set.ts";
 import { newPublisher } from "./publishing.ts";
 import {
   type Attempts,

@@ -6,11 +6,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseSigningKey } from "../../../client/signing-key.ts";
-import { exactMember } from "../../../protocol/exact-member.ts";
+import { exactMember } from "../../../protocol/json/strict-json.ts";
 import { type ProblemCode, problemCodes } from "../../../protocol/problem.ts";
 import { reasonCodes } from "../../../protocol/result.ts";
 import { root } from "../../../tools/process.ts";
-import { type RunningNode, startNode } from "../../start.ts";
+import { type RunningNode, startNode } from "../../composition/start.ts";
 import { isAsNamed, refusals, untried } from "./refusals.ts";
 import { openTrial, type Refused, type Trial, trialProduct, trialSearch } from "./trial.ts";
 

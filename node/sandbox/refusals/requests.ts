@@ -1,7 +1,7 @@
 // Refusals of requests: because of their signatures, or because of what they ask.
 
 import { connect } from "node:net";
-import type { JsonObject } from "../../../protocol/canonical-json.ts";
+import type { JsonObject } from "../../../protocol/json/canonical-json.ts";
 import {
   type Attempts,
   freshText,

@@ -6,10 +6,10 @@ import { publishBody, sealBatch } from "../../../client/batch.ts";
 import { signRequest } from "../../../client/sign-request.ts";
 import { generatePrivateJwk, parseSigningKey, type SigningKey } from "../../../client/signing-key.ts";
 import { toBase64Url, utf8 } from "../../../protocol/bytes.ts";
-import { canonicalBytes, type JsonObject } from "../../../protocol/canonical-json.ts";
 import type { SignatureTag } from "../../../protocol/http-signature.ts";
-import { sealOwnersDecision } from "../decide-hold.ts";
+import { canonicalBytes, type JsonObject } from "../../../protocol/json/canonical-json.ts";
 import type { Sandbox, SandboxKey } from "../sandbox-file.ts";
+import { sealOwnersDecision } from "../sealer.ts";
 
 /** How something was refused. */
 export interface Refused {

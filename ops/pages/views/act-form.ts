@@ -6,8 +6,7 @@
 import { type ComponentChild, h } from "preact";
 import { useState } from "preact/hooks";
 import type { Texts } from "../../../web/texts/catalogue.ts";
-import { AnswerError, readJson } from "./addresses.ts";
-import { signInPath } from "./frame.ts";
+import { AnswerError, readJson, signInPath } from "./frame.ts";
 
 type Values = Readonly<Record<string, string>>;
 

@@ -4,8 +4,7 @@ import { type ComponentChild, h } from "preact";
 import { dataTable, shortTime, shownNumber } from "../../../web/parts.ts";
 import type { Texts } from "../../../web/texts/catalogue.ts";
 import type { JournalPage } from "../../inspection-shapes.ts";
-import { type ActorName, apiOf } from "./addresses.ts";
-import { actorPath, signInPath } from "./frame.ts";
+import { type ActorName, actorPath, apiOf, signInPath } from "./frame.ts";
 
 export interface JournalTable {
   readonly journal: JournalPage;

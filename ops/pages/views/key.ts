@@ -14,7 +14,7 @@ import {
   time,
 } from "../../../web/parts.ts";
 import { type Language, type Texts, textsOf } from "../../../web/texts/catalogue.ts";
-import type { RefusedRequests } from "../../refused-shapes.ts";
+import type { RefusedRequests } from "../../inspection-shapes.ts";
 import type { KeyShown, PartyActs } from "../../shapes.ts";
 import { type ActChoice, ActForm } from "./act-form.ts";
 import { actorPath, keyPath, searchPath } from "./frame.ts";

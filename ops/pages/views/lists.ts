@@ -1,11 +1,13 @@
 // Lists of actors: by kind, state, region and node, and what a search found. They are complete without a script.
 
 import { type ComponentChild, h } from "preact";
-import { section } from "../../../web/parts.ts";
+import type { UnusualRenders } from "../../../protocol/wire/ad-requests.ts";
+import { dataTable, section, shortTime } from "../../../web/parts.ts";
 import type { Texts } from "../../../web/texts/catalogue.ts";
+import type { AuditPage } from "../../inspection.ts";
 import type { ActorPage, MachineChart, SearchResult } from "../../inspection-shapes.ts";
-import { actorRows, missingNodes } from "./actor-rows.ts";
-import { uiBase } from "./frame.ts";
+import { actorRows, missingNodes } from "./actor-facts.ts";
+import { actorPath, auditPath, rendersPath, uiBase } from "./frame.ts";
 
 export interface ListQuery {
   readonly scope: "active" | "known";
@@ -125,4 +127,111 @@ function nextHref(query: ListQuery, after: string): string {
     (each): each is [string, string] => each[1] !== null,
   );
   return `${uiBase}actors?${new URLSearchParams(given)}`;
+}
+
+// The audit log as a page: who asked for what, why, and what became of it.
+
+export function auditList(
+  { entries, next_before: next, unreadable, missing }: AuditPage,
+  texts: Texts["operations"],
+): ComponentChild {
+  const { audit } = texts;
+  return [
+    h("h1", null, audit.title),
+    h("p", { class: "quiet" }, audit.help),
+    missingNodes(missing, texts),
+    unreadable.length === 0 ? null : h("p", { class: "quiet" }, audit.unreadable(unreadable.join(", "))),
+    section("entries", audit.title, entriesTable(entries, audit)),
+    next === null
+      ? null
+      : h("p", null, h("a", { href: `${auditPath}?${new URLSearchParams({ before: next })}` }, audit.older)),
+  ];
+}
+
+function entriesTable(entries: AuditPage["entries"], audit: Texts["operations"]["audit"]): ComponentChild {
+  if (entries.length === 0) return h("p", { class: "quiet" }, audit.none);
+  const columns = [
+    { name: audit.at, kind: "nowrap" as const },
+    { name: audit.who },
+    { name: audit.what },
+    { name: audit.why },
+    { name: audit.result, kind: "nowrap" as const },
+    { name: audit.node },
+  ];
+  const rows = entries.map(({ at, event, node, detail }, index) => ({
+    key: `${at} ${index}`,
+    cells: [
+      shortTime(at),
+      textIn(detail["by"]),
+      h("code", null, whatIn(detail)),
+      textIn(detail["reason"]),
+      [event, ...[detail["status"]].flatMap((status) => (status === undefined ? [] : [String(status)]))].join(
+        " ",
+      ),
+      h("code", null, node),
+    ],
+  }));
+  return dataTable(audit.caption, columns, rows);
+}
+
+/** The address of an act with the names in it; an entry of another kind as it is. */
+function whatIn(detail: AuditPage["entries"][number]["detail"]): string {
+  const { act, params } = detail;
+  if (typeof act !== "string") return JSON.stringify(detail);
+  const names = Object.entries(Object(params) as Readonly<Record<string, unknown>>);
+  return names.reduce((text, [name, value]) => text.replace(`:${name}`, String(value)), act);
+}
+
+function textIn(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+// Companies whose renders or clicks of a campaign are unusual.
+
+export function rendersList(
+  { unusual, next_after: next }: UnusualRenders,
+  { renders }: Texts["operations"],
+): ComponentChild {
+  return [
+    h("h1", null, renders.title),
+    h("p", { class: "quiet" }, renders.help),
+    section("unusual", renders.title, unusualTable(unusual, renders)),
+    next === null
+      ? null
+      : h(
+          "p",
+          null,
+          h("a", { href: `${rendersPath}?${new URLSearchParams({ after: next })}` }, renders.more),
+        ),
+  ];
+}
+
+function unusualTable(
+  unusual: UnusualRenders["unusual"],
+  renders: Texts["operations"]["renders"],
+): ComponentChild {
+  if (unusual.length === 0) return h("p", { class: "quiet" }, renders.none);
+  const columns = [
+    { name: renders.day, kind: "nowrap" as const },
+    { name: renders.campaign },
+    { name: renders.company },
+    { name: renders.of },
+    { name: renders.count, kind: "number" as const },
+    { name: renders.usual, kind: "number" as const },
+  ];
+  const rows = unusual.map(({ business_uuid, campaign_id, company_uuid, day, of, count, usual }) => {
+    const campaign = `${business_uuid}.${campaign_id}`;
+    return {
+      key: `${day} ${campaign} ${company_uuid} ${of}`,
+      cells: [
+        day,
+        h("a", { href: actorPath("ad-campaign", campaign) }, h("code", null, campaign)),
+        h("code", null, company_uuid),
+        renders.kinds[of],
+        String(count),
+        String(usual),
+      ],
+    };
+  });
+  return dataTable(renders.caption, columns, rows);
 }

@@ -9,7 +9,7 @@ import { type ComponentChild, h } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { badge } from "../../../web/parts.ts";
 import type { Texts } from "../../../web/texts/catalogue.ts";
-import { readJson } from "./addresses.ts";
+import { readJson } from "./frame.ts";
 
 /** `failed`: the node answers, and says that it cannot read what is asked for. */
 export type LiveState = "starting" | "on" | "failed" | "lost";

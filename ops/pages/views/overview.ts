@@ -3,13 +3,11 @@
 import { type ComponentChild, h } from "preact";
 import { badge, dataTable, section, shownNumber, time } from "../../../web/parts.ts";
 import { type Language, type Texts, textsOf } from "../../../web/texts/catalogue.ts";
-import type { ActorCounts, AttentionList } from "../../inspection-shapes.ts";
-import type { NodeList, NodeState } from "../../node-shapes.ts";
-import { actorRows, attentionBadge, missingNodes } from "./actor-rows.ts";
-import { liveCounts } from "./addresses.ts";
-import { actorPath, keyPath, uiBase } from "./frame.ts";
+import type { ActorCounts, AttentionList, NodeList, NodeState } from "../../inspection-shapes.ts";
+import { actorRows, attentionBadge, missingNodes } from "./actor-facts.ts";
+import { actorPath, keyPath, liveCounts, uiBase } from "./frame.ts";
 import { liveBadge, useLive, usePolled } from "./live.ts";
-import { nodesTable } from "./nodes-table.ts";
+import { nodesTable } from "./nodes.ts";
 
 /** What needs a store that does not answer is null, and everything else is shown. */
 export interface OverviewData {

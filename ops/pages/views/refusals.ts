@@ -4,8 +4,8 @@
 import { type ComponentChild, h } from "preact";
 import { dataTable, section, shortTime, shownNumber } from "../../../web/parts.ts";
 import { type Language, type Texts, textsOf } from "../../../web/texts/catalogue.ts";
-import type { RefusedRequests } from "../../refused-shapes.ts";
-import { missingNodes } from "./actor-rows.ts";
+import type { RefusedRequests } from "../../inspection-shapes.ts";
+import { missingNodes } from "./actor-facts.ts";
 import { keyPath, refusalsPath } from "./frame.ts";
 import { liveBadge, usePolled } from "./live.ts";
 

@@ -3,7 +3,7 @@
 import { type ComponentChild, h } from "preact";
 import { useState } from "preact/hooks";
 import { type Language, textsOf } from "../../../web/texts/catalogue.ts";
-import { readJson } from "./addresses.ts";
+import { readJson } from "./frame.ts";
 
 export interface SignInProps {
   readonly language: Language;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { canonicalBytes } from "../../canonical-json.ts";
 import { isCountry } from "../../identifiers.ts";
+import { canonicalBytes } from "../../json/canonical-json.ts";
 import { parseRecord } from "../parse-record.ts";
 import { sampleRecords } from "../records.fixture.ts";
 import { countries } from "./countries.ts";

@@ -1,6 +1,6 @@
 // What the public pages say, in English.
 
-import type { CertificateStatus } from "../../../protocol/certificate.ts";
+import type { CertificateStatus } from "../../../protocol/keys/certificate.ts";
 import type { VerifyPageAnswer } from "../../../protocol/wire/verification.ts";
 import type { Tone } from "../../parts.ts";
 

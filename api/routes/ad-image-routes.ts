@@ -1,0 +1,115 @@
+// The images of ads: a business sends them in signed requests, and the servers that show an ad fetch them by signed links.
+
+import type { FastifyRequest } from "fastify";
+import { type ImageMediaType, imageMediaTypes } from "../../protocol/image-type.ts";
+import {
+  imageBytesMax,
+  imageBytesPerDay,
+  imagePixelsMax,
+  imageSideMax,
+  imagesPerDay,
+} from "../../protocol/limits.ts";
+import { problem } from "../../protocol/problem.ts";
+import { adImage } from "../../protocol/wire/ad-requests.ts";
+import type { UploadImage } from "../../service/ads/ad-images.ts";
+import type { ReadImage } from "../../service/ads/image-read.ts";
+import { type Refused, refused } from "../../service/answer.ts";
+import { parameter } from "../public-read.ts";
+import { isRefused, parseQuery, send, single } from "../request-parts.ts";
+import { type Route, type RouteDoc, sandboxKey } from "../route.ts";
+import { acceptedWith, type BusinessCallers, signedHandler } from "../signed.ts";
+
+const [mediaType, ...otherMediaTypes] = imageMediaTypes;
+const imageBytes = { mediaType, otherMediaTypes, schema: { type: "string", format: "binary" } } as const;
+
+const uploadDoc: RouteDoc = {
+  summary: "Send an image of an ad",
+  description: `The body is the image itself: one still PNG, JPEG or WebP of at most ${imageBytesMax} bytes, ${imageSideMax} pixels each way and ${imagePixelsMax} pixels together. It is decoded as a whole, and stored exactly as it came; a creative names it by the hash in the answer. Sending it again changes nothing. A business may send ${imagesPerDay} images of ${imageBytesPerDay} bytes together in 24 hours. A refusal has the \`reason\` \`image_type_unsupported\`, \`image_too_large\`, \`image_dimensions\`, \`image_invalid\` or \`image_store_full\`.`,
+  parameters: [sandboxKey],
+  body: imageBytes,
+  answers: { 201: { description: "The image is stored", body: adImage, headers: ["Cache-Control"] } },
+  problems: ["request_invalid", "record_too_large", "request_timeout", "media_type_unsupported"],
+};
+
+export function uploadImageRoute(
+  { http, authentication, authorities }: BusinessCallers,
+  upload: UploadImage,
+): Route {
+  const { edge } = http;
+  return {
+    method: "POST",
+    path: "/v1/ads/images",
+    tags: ["svc-push"],
+    doc: uploadDoc,
+    handle: signedHandler({
+      authentication,
+      accepted: acceptedWith({ authorities }, "svc-push"),
+      limits: { bytesMax: imageBytesMax, reason: "image_too_large", edge },
+      mediaTypeFault: notAnImage,
+      queryNames: [],
+      claimsMeanwhile: false,
+      answer: ({ authenticated, body, request }) =>
+        upload({
+          caller: authenticated.caller,
+          bytes: body,
+          declaredMediaType: request.headers["content-type"] ?? null,
+        }),
+    }),
+  };
+}
+
+function notAnImage(request: FastifyRequest): Refused | null {
+  const type = request.headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase();
+  if (imageMediaTypes.includes(type as ImageMediaType)) return null;
+  const detail = `Content-Type must be ${imageMediaTypes.join(", ")}.`;
+  return refused(
+    problem("media_type_unsupported", detail, {
+      ...{ pointer: "/headers/content-type", reason: "image_type_unsupported" },
+    }),
+  );
+}
+
+const readDoc: RouteDoc = {
+  summary: "An image of an ad",
+  description:
+    "The bytes that the advertiser sent, by the link in the ad's item, which is valid for 15 minutes: fetch it from your server, and compare the hash of what you receive with the one in the item. A link that is expired or forged gets the same 404 as one to an image that is not here.",
+  parameters: [
+    {
+      ...{ name: "hash", in: "path", description: "SHA-256 of the image, in hexadecimal." },
+      schema: { type: "string", pattern: "^[0-9a-f]{64}$" },
+    },
+    {
+      ...{ name: "expires", in: "query", required: true, description: "Unix seconds." },
+      schema: { type: "string", pattern: "^[1-9][0-9]{9,11}$" },
+    },
+    {
+      ...{ name: "token", in: "query", required: true, description: "What makes the link valid." },
+      schema: { type: "string", pattern: "^[A-Za-z0-9_-]{43}$" },
+    },
+    {
+      ...{ name: "If-None-Match", in: "header" },
+      description: "ETags that the caller holds: 304 when one of them is current.",
+      schema: { type: "string" },
+    },
+  ],
+  answers: {
+    200: {
+      ...{ description: "The image", body: imageBytes, mediaType, otherMediaTypes },
+      headers: ["Cache-Control", "ETag", "Content-Security-Policy"],
+    },
+    304: { description: "Not changed", body: null, headers: ["Cache-Control", "ETag"] },
+  },
+  problems: ["request_invalid", "not_found"],
+};
+
+export function readImageRoute(read: ReadImage): Route {
+  return {
+    ...{ method: "GET", path: "/v1/ads/images/:hash", tags: [], doc: readDoc },
+    handle: async (request, reply) => {
+      const query = parseQuery(request.raw.url ?? "", ["expires", "token"]);
+      if (isRefused(query)) return send(reply, query);
+      const ifNoneMatch = single(request.headers["if-none-match"]);
+      return send(reply, await read({ hex: parameter(request, "hash"), ifNoneMatch, ...query }));
+    },
+  };
+}

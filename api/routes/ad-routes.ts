@@ -1,0 +1,230 @@
+// Ads: pools and statements of AI companies on the retrieval surface, campaigns and creatives of advertisers on that of businesses.
+
+import type { JsonValue } from "../../protocol/json/canonical-json.ts";
+import { parseStrictJson } from "../../protocol/json/strict-json.ts";
+import { adRequestBytesMax, verifyBytesMax } from "../../protocol/limits.ts";
+import { problem, requestProblem } from "../../protocol/problem.ts";
+import { either, type Shape } from "../../protocol/shape.ts";
+import {
+  type AdRemovalRequest,
+  adAnswer,
+  adRemovalRequest,
+  campaignAnswer,
+  clickAnswer,
+  clickRequest,
+  poolAnswer,
+  poolRequest,
+  removedAdAnswer,
+  renderAnswer,
+  renderRequest,
+  type SealedAdRequest,
+  sealedAdRequest,
+} from "../../protocol/wire/ad-requests.ts";
+import type { ServePool } from "../../service/ads/ad-pool.ts";
+import type { AdStatement } from "../../service/ads/ad-render.ts";
+import type { SealedAdCall } from "../../service/ads/publish-ad.ts";
+import { type Outcome, refused } from "../../service/answer.ts";
+import type { AcceptedCallers, AuthenticationDeps } from "../../service/authentication/authenticate.ts";
+import type { HttpDeps } from "../http-server.ts";
+import { single } from "../request-parts.ts";
+import { type Parameter, type Route, type RouteDoc, sandboxKey } from "../route.ts";
+import {
+  acceptedWith,
+  type BusinessCallers,
+  idempotencyKey,
+  type SignedCall,
+  signedHandler,
+} from "../signed.ts";
+
+/** What the routes of the retrieval surface call. */
+export interface AdRoutesServices {
+  readonly pool: ServePool;
+  readonly render: (statement: AdStatement) => Promise<Outcome>;
+  readonly click: (statement: AdStatement) => Promise<Outcome>;
+}
+
+/** What the routes of the business surface call. */
+export interface AdPublishing {
+  readonly publishAd: (call: SealedAdCall) => Promise<Outcome>;
+  readonly removeAd: (call: SealedAdCall & { readonly campaignId: string }) => Promise<Outcome>;
+}
+
+const bodyProblems = [
+  "request_invalid",
+  "record_too_large",
+  "request_timeout",
+  "media_type_unsupported",
+] as const;
+
+const mayRepeat: Parameter = {
+  ...idempotencyKey,
+  required: false,
+  description:
+    "Sending the same key with the same request replays the first answer. Without it a statement is repeated by its token.",
+};
+const statementProblems = [
+  "idempotency_in_progress",
+  "idempotency_key_reused",
+  "region_misdirected",
+] as const;
+
+const poolDoc: RouteDoc = {
+  summary: "Ads for one country, in your order",
+  description:
+    "Up to 20 ads whose keywords are among yours, each of which verifies alone and offline: its row, its seal, every text and link, and a hash for each image. The order is the one that you name; `random` is the order of SHA-256 over the `retrieval_id`, a line feed and the `ad_id`, so anybody can recompute it. Only subject terms: a keyword that may be personal is refused. Not billed. Show none before its render is confirmed.",
+  parameters: [sandboxKey],
+  body: poolRequest,
+  answers: {
+    200: { description: "The pool, with its receipt", body: poolAnswer, headers: ["Cache-Control"] },
+  },
+  problems: [
+    ...bodyProblems,
+    "sort_required",
+    "sort_not_allowed",
+    "keyword_not_allowed",
+    "region_misdirected",
+  ],
+};
+
+const renderDoc: RouteDoc = {
+  summary: "Confirm that an ad or a sponsored row is shown",
+  description:
+    "Your signed statement, within ten minutes of the pool or the search; once for each ad of a pool and each sponsored row of a search, and sent again it gets the first answer again. An ad is named by its render token, a row of a product search that has `sponsored: true` by the search's `retrieval_id` and its `record_id`. It answers the label to show with the ad, and the token with which a click is confirmed. If the ad must not be shown any more (its budget is spent, its advertiser took it back, that advertiser's certificate is not active any more, or a seal of ad or campaign does not stand any more), it is refused with `ad_unavailable` and costs nobody anything. Afterwards the ad is left out of the conversation's pools, and the product is not sponsored in its searches, for 60 minutes, unless its advertiser allows repeats. Another company's search is 404 `not_found`, like one that never was.",
+  parameters: [mayRepeat, sandboxKey],
+  body: renderRequest,
+  answers: {
+    200: { description: "The render is confirmed", body: renderAnswer, headers: ["Cache-Control"] },
+  },
+  problems: [
+    ...bodyProblems,
+    "ad_token_invalid",
+    "not_found",
+    "ad_unavailable",
+    "ad_expired",
+    ...statementProblems,
+  ],
+};
+
+const clickDoc: RouteDoc = {
+  summary: "Confirm that an ad was followed",
+  description:
+    "Your signed statement, within 24 hours of the render; once for each ad, and sent again it gets the first answer again. The service is never in the redirect path: send readers straight to `destination_url`. A click of an ad whose seal does not stand any more is refused with `ad_unavailable`.",
+  parameters: [mayRepeat, sandboxKey],
+  body: clickRequest,
+  answers: { 200: { description: "The click is confirmed", body: clickAnswer, headers: ["Cache-Control"] } },
+  problems: [
+    ...bodyProblems,
+    "ad_token_invalid",
+    "ad_not_rendered",
+    "ad_unavailable",
+    "ad_expired",
+    ...statementProblems,
+  ],
+};
+
+export function adRoutes(
+  deps: {
+    readonly http: HttpDeps;
+    readonly authentication: AuthenticationDeps;
+    readonly ads: AdRoutesServices;
+  },
+  accepted: AcceptedCallers,
+): readonly Route[] {
+  const route = (path: string, doc: RouteDoc, answer: (call: SignedCall) => Promise<Outcome>): Route => ({
+    ...{ method: "POST", path, tags: ["svc-retrieval"], doc },
+    handle: signedHandler({
+      ...{ authentication: deps.authentication, accepted, queryNames: [], claimsMeanwhile: true, answer },
+      limits: { bytesMax: adRequestBytesMax, edge: deps.http.edge },
+    }),
+  });
+  // A statement takes effect while the claim of its nonce is being committed, but only once the claim is decided: a refused one
+  // costs nobody anything, whatever it states.
+  const statement =
+    (run: AdRoutesServices["render"]) =>
+    async ({ authenticated, body, request }: SignedCall): Promise<Outcome> => {
+      const { claimed, decided } = authenticated.claimNonce();
+      const { refused: refusal } = await decided;
+      if (refusal !== null) return refusal;
+      const key = single(request.headers["idempotency-key"]);
+      const outcome = await run({ caller: authenticated.caller, body, idempotencyKey: key });
+      return (await claimed) ?? outcome;
+    };
+  return [
+    route("/v1/ads/pool", poolDoc, ({ authenticated, body }) => deps.ads.pool({ authenticated, body })),
+    route("/v1/ads/render", renderDoc, statement(deps.ads.render)),
+    route("/v1/ads/click", clickDoc, statement(deps.ads.click)),
+  ];
+}
+
+const publishDoc: RouteDoc = {
+  summary: "Publish a sealed campaign, ad or sponsored product",
+  description:
+    "The exact bytes of a campaign (`svc/ad_campaign/1`), of an ad (`svc/ads/1`) or of a sponsored product (`svc/ad_product/1`), sealed alone with record type `ads` by a person's passkey or a hosted key of the business; any live integration key may deliver it. An ad names its campaign and the hashes of images that were sent before. Sent again, the document is answered with what it has become. Prices and budgets are in no answer.",
+  parameters: [sandboxKey],
+  body: sealedAdRequest,
+  answers: {
+    200: {
+      description: "The campaign, the ad or the sponsored product as it is now",
+      body: either(campaignAnswer, adAnswer),
+    },
+  },
+  problems: [...bodyProblems, "seal_invalid", "campaign_refused", "business_not_verified", "not_found"],
+};
+
+const removeDoc: RouteDoc = {
+  summary: "Withdraw or delete an ad or a sponsorship",
+  description:
+    "A sealed document `{record_id, action, at}`, with `action` `withdraw` or `delete`, as for records; its seal has record type `ads`. The ad leaves the pools of every region within seconds; a deleted one's bytes are purged, and its id is not used again.",
+  parameters: [sandboxKey],
+  body: adRemovalRequest,
+  answers: { 200: { description: "The ad is out of serving", body: removedAdAnswer } },
+  problems: [...bodyProblems, "seal_invalid", "campaign_refused", "business_not_verified", "not_found"],
+};
+
+export function adPublishingRoutes(callers: BusinessCallers, ads: AdPublishing): readonly Route[] {
+  const route = <T>(
+    path: string,
+    doc: RouteDoc,
+    shape: Shape<T>,
+    answer: (body: T, uuid: string) => Promise<Outcome>,
+  ): Route => ({
+    ...{ method: "POST", path, tags: ["svc-push"], doc },
+    handle: signedHandler({
+      authentication: callers.authentication,
+      accepted: acceptedWith({ authorities: callers.authorities }, "svc-push"),
+      limits: { bytesMax: verifyBytesMax, edge: callers.http.edge },
+      queryNames: [],
+      claimsMeanwhile: false,
+      answer: async ({ authenticated, body }) => {
+        const read = readBody(shape, body);
+        return "kind" in read ? read : answer(read.value, authenticated.caller.party.uuid);
+      },
+    }),
+  });
+  const callOf = ({ record_base64, seal }: SealedAdRequest, businessUuid: string): SealedAdCall => ({
+    businessUuid,
+    recordBase64: record_base64,
+    seal,
+  });
+  return [
+    route<SealedAdRequest>("/v1/ads/records", publishDoc, sealedAdRequest, (body, uuid) =>
+      ads.publishAd(callOf(body, uuid)),
+    ),
+    route<AdRemovalRequest>("/v1/ads/remove", removeDoc, adRemovalRequest, (body, uuid) =>
+      ads.removeAd({
+        ...{ businessUuid: uuid, recordBase64: body.document_base64, seal: body.seal },
+        campaignId: body.campaign_id,
+      }),
+    ),
+  ];
+}
+
+function readBody<T>(shape: Shape<T>, body: Uint8Array): { readonly value: T } | ReturnType<typeof refused> {
+  const json = parseStrictJson(body);
+  if (!json.ok) {
+    const detail = `The body is not strict JSON: ${json.detail}`;
+    return refused(problem("request_invalid", detail, { pointer: json.pointer ?? "" }));
+  }
+  const fault = requestProblem(shape, json.value as JsonValue);
+  return fault === null ? { value: json.value as T } : refused(fault);
+}

@@ -1,0 +1,105 @@
+// The reads of a business about how its records are found (specification, «B. Business machine API», analytics).
+
+import { collectionNames } from "../../protocol/identifiers.ts";
+import {
+  askingCompaniesMax,
+  dailyAnalytics,
+  day,
+  demand,
+  demandCompaniesMin,
+  demandRestMin,
+  demandSearchesMin,
+  whoIsAsking,
+} from "../../protocol/wire/analytics.ts";
+import type { Outcome } from "../../service/answer.ts";
+import { type AnalyticsRequest, analyticsDaysMax, demandDaysMax } from "../../service/retrieval/analytics.ts";
+import { type Described, type Parameter, type Route, type RouteDoc, sandboxKey } from "../route.ts";
+import { type BusinessCallers, businessRead } from "../signed.ts";
+
+type Read = (request: AnalyticsRequest) => Promise<Outcome>;
+
+/** What the routes call; each function checks its parameters. */
+export interface AnalyticsReads {
+  readonly daily: Read;
+  readonly whoIsAsking: Read;
+  readonly demand: Read;
+}
+
+interface AnalyticsRoutesDeps extends BusinessCallers {
+  readonly analytics: AnalyticsReads;
+}
+
+export function analyticsRoutes(deps: AnalyticsRoutesDeps): readonly Route[] {
+  const { daily, whoIsAsking: who, demand: subjects } = deps.analytics;
+  return [
+    readRoute(deps, "/v1/analytics/daily", dailyDoc, daily),
+    readRoute(deps, "/v1/analytics/who-is-asking", whoDoc, who),
+    readRoute(deps, "/v1/analytics/demand", demandDoc, subjects),
+  ];
+}
+
+function readRoute(deps: AnalyticsRoutesDeps, path: string, doc: RouteDoc, read: Read): Route {
+  return {
+    method: "GET",
+    path,
+    tags: ["svc-business-read"],
+    doc,
+    handle: businessRead(deps, ["from", "to", "country", "type"], ({ authenticated, query }) =>
+      read({ caller: authenticated.caller, query }),
+    ),
+  };
+}
+
+function parameters(daysMax: number, isRequired: boolean): readonly Parameter[] {
+  const only = isRequired ? "The" : "Only this";
+  const required = isRequired ? { required: true } : {};
+  return [
+    {
+      ...{ name: "from", in: "query", schema: day.schema },
+      description: "The first day, in UTC; by default thirty days before `to`.",
+    },
+    {
+      ...{ name: "to", in: "query", schema: day.schema },
+      description: `The day after the last one; by default tomorrow. At most ${daysMax} days after \`from\`.`,
+    },
+    {
+      ...{ name: "country", in: "query", ...required },
+      description: `${only} country of the searches.`,
+      schema: { type: "string", pattern: "^[A-Z]{2}$" },
+    },
+    {
+      ...{ name: "type", in: "query", ...required },
+      description: `${only} type of records.`,
+      schema: { enum: collectionNames },
+    },
+    sandboxKey,
+  ];
+}
+
+function answered(description: string, body: Described): RouteDoc["answers"] {
+  return { 200: { description, body } };
+}
+
+const dailyDoc: RouteDoc = {
+  summary: "How often the business was shown and fetched, by day, country and type",
+  description: "Counts are complete a few seconds after an answer, and are kept for about a year.",
+  parameters: parameters(analyticsDaysMax, false),
+  answers: answered("The figures of the days on which there were any", dailyAnalytics),
+  problems: ["request_invalid"],
+};
+
+const whoDoc: RouteDoc = {
+  summary: "Which AI companies were shown or fetched records of the business",
+  description: `Those that asked most come first, ${askingCompaniesMax} at most.`,
+  parameters: parameters(analyticsDaysMax, false),
+  answers: answered("The companies, each with its figures by day", whoIsAsking),
+  problems: ["request_invalid"],
+};
+
+const demandDoc: RouteDoc = {
+  summary: "What was asked for in a country and type in which the business publishes",
+  description: `Subject terms that AI companies named in searches (\`topic_keywords\`), screened for anything personal. A day counts for a subject if at least ${demandCompaniesMin} companies named it in at least ${demandSearchesMin} searches, of which at least ${demandRestMin} came from others than the two that asked most.`,
+  parameters: parameters(demandDaysMax, true),
+  answers: answered("The subjects; those that were asked for most come first", demand),
+  problems: ["request_invalid", "not_found"],
+};

@@ -1,0 +1,133 @@
+// The routes that take a record out of serving by a sealed document (specification, «B. Business machine API»).
+
+import { collections } from "../../collections/collections.ts";
+import { type CollectionName, collectionNames } from "../../protocol/identifiers.ts";
+import { requestBytesMax, withdrawalsBytesMax } from "../../protocol/limits.ts";
+import type { ProblemCode } from "../../protocol/problem.ts";
+import {
+  removalActions,
+  removalAnswer,
+  removalBody,
+  withdrawalsAnswer,
+  withdrawalsBody,
+} from "../../protocol/wire/removal.ts";
+import type { Outcome } from "../../service/answer.ts";
+import type { AuthenticationDeps } from "../../service/authentication/authenticate.ts";
+import type { RemovalRequest } from "../../service/publishing/remove-record.ts";
+import type { Edge } from "../edge.ts";
+import { single, sourceOfRequest } from "../request-parts.ts";
+import { type Route, sandboxKey } from "../route.ts";
+import { acceptedWith, idempotencyKey, signedHandler, verifiedDigest } from "../signed.ts";
+
+/** What the routes call; it checks its input beyond authentication. */
+export interface Removing {
+  removeRecord(request: RemovalRequest): Promise<Outcome>;
+  withdrawRecords(request: Omit<RemovalRequest, "action" | "collection">): Promise<Outcome>;
+}
+
+export interface RemovalRoutesDeps {
+  readonly http: { readonly edge: Edge };
+  readonly authentication: AuthenticationDeps;
+  readonly authorities: readonly string[];
+  readonly publishing: Removing;
+}
+
+const problems: readonly ProblemCode[] = [
+  "request_invalid",
+  "media_type_unsupported",
+  "mandate_missing",
+  "out_of_scope",
+  "source_not_allowed",
+  "business_not_verified",
+  "not_found",
+  "seal_invalid",
+  "deletion_rejected",
+  "idempotency_in_progress",
+  "idempotency_key_reused",
+];
+
+/** Those that a result of several has. */
+const ofOneDocument: readonly ProblemCode[] = ["not_found", "seal_invalid", "deletion_rejected"];
+
+const effects = {
+  withdraw:
+    "The record leaves serving in every region within seconds. Its versions and their history stay, and a later batch may publish it again.",
+  delete:
+    "The record leaves serving in every region within seconds, and within 30 days its bytes are purged from everything that the service stores. Hashes, seals and this document stay. A later batch may publish the record again, as its next version.",
+} as const;
+
+export function removalRoutes(deps: RemovalRoutesDeps): readonly Route[] {
+  const one = collectionNames.flatMap((name) =>
+    removalActions.map((action) => removalRoute(deps, name, action)),
+  );
+  return [...one, withdrawalsRoute(deps)];
+}
+
+function removalRoute(
+  deps: RemovalRoutesDeps,
+  collection: CollectionName,
+  action: RemovalRequest["action"],
+): Route {
+  const { title, path } = collections[collection];
+  return {
+    method: "POST",
+    path: `/v1/publish/${path}/${action}`,
+    tags: ["svc-push"],
+    doc: {
+      summary: `${action === "withdraw" ? "Withdraw" : "Delete"} one of your ${title} by a sealed document`,
+      description: `${effects[action]} A document is accepted once; sent again, however late, it is answered again and changes nothing. It is also accepted while the certificate of the business is ended, and names it; no mandate is asked for then where a person or the hosted key sealed it. A record that the business does not have is answered 404, no matter who else has it.`,
+      parameters: [sandboxKey, idempotencyKey],
+      body: removalBody,
+      answers: {
+        200: { description: "The record is out of serving", body: removalAnswer },
+        ...(action === "delete"
+          ? { 202: { description: "The deletion is held until an operator decides", body: removalAnswer } }
+          : {}),
+      },
+      problems,
+    },
+    handle: handlerOf(deps, requestBytesMax, (call) =>
+      deps.publishing.removeRecord({ ...call, collection, action }),
+    ),
+  };
+}
+
+function withdrawalsRoute(deps: RemovalRoutesDeps): Route {
+  return {
+    method: "POST",
+    path: "/v1/withdrawals",
+    tags: ["svc-push"],
+    doc: {
+      summary: "Withdraw many records, each by a sealed document of its own",
+      description:
+        "Each document is judged as by the route for one, and counts as one record; one that is refused changes nothing of the others. The answer is 200 whatever its results, and is the same for the same Idempotency-Key: send a document that was refused again under another. The places that a problem names are those of its own document.",
+      parameters: [sandboxKey, idempotencyKey],
+      body: withdrawalsBody,
+      answers: { 200: { description: "What became of each document", body: withdrawalsAnswer } },
+      problems: problems.filter((code) => !ofOneDocument.includes(code)),
+    },
+    handle: handlerOf(deps, withdrawalsBytesMax, (call) => deps.publishing.withdrawRecords(call)),
+  };
+}
+
+function handlerOf(
+  deps: RemovalRoutesDeps,
+  bytesMax: number,
+  remove: (call: Omit<RemovalRequest, "action" | "collection">) => Promise<Outcome>,
+): Route["handle"] {
+  return signedHandler({
+    authentication: deps.authentication,
+    accepted: acceptedWith(deps, "svc-push"),
+    limits: { bytesMax, edge: deps.http.edge },
+    queryNames: [],
+    claimsMeanwhile: false,
+    answer: ({ authenticated, body, request }) =>
+      remove({
+        caller: authenticated.caller,
+        idempotencyKey: single(request.headers["idempotency-key"]),
+        contentDigest: verifiedDigest(request),
+        body,
+        sourceIp: sourceOfRequest(request, deps.http.edge),
+      }),
+  });
+}

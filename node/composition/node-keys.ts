@@ -1,0 +1,200 @@
+// The keys of one node. A sandbox generates all of them on its first start; a production node generates none.
+//   K1. In production a node reads public anchors, the issued key set, and its own working keys. It never reads a private
+//       root or issuance key, and does not start if there is one among its keys.
+//   K2. A node starts only with a key set that verifies under its anchors and lists, for each use, a working key that the
+//       node holds and that may sign now.
+//   K3. Every refused start names the file and the remedy, in one sentence.
+
+import { join } from "node:path";
+import type { FileKeyStore } from "../../crypto/key-store.ts";
+import { nativeCrypto } from "../../crypto/native.ts";
+import { type Clock, type Issuance, type Signer, signingUnavailable } from "../../crypto/port.ts";
+import { createSigner, ed25519OfSeed } from "../../crypto/private-jwk.ts";
+import { parseBase64Url, utf8 } from "../../protocol/bytes.ts";
+import { formatTimestamp } from "../../protocol/identifiers.ts";
+import type { Anchors } from "../../protocol/keys/anchors.ts";
+import { createIssuance } from "../../service/register/issuance.ts";
+import type { Register } from "../../service/register/register.ts";
+import type { Environment, ServiceKeys } from "../../service/register/service-keys.ts";
+import type { Trust } from "../../verifier/trust.ts";
+import type { NodeConfig } from "../configuration/config.ts";
+import { ConfigError } from "../configuration/config-error.ts";
+import { assertPublished } from "../configuration/key-config.ts";
+import { CurrentKeys } from "../keys/current-keys.ts";
+import { createRemoteIssuance } from "../keys/issuance-client.ts";
+import { ensureSandboxKeys } from "../keys/sandbox-keys.ts";
+import { loadSecret } from "../keys/secret-file.ts";
+import { anchorsFile, keySetFile, loadAnchors, loadKeySet } from "../keys/trusted-files.ts";
+import { type HeldKey, heldKeyFault, keyNameOf, loadHeldKeys, nodeUses } from "../keys/working-keys.ts";
+
+export interface NodeKeys {
+  readonly keys: ServiceKeys;
+  readonly anchors: Anchors;
+  /** Trust in the keys of the key set that is in force. */
+  readonly trust: () => Trust;
+  readonly currentKeys: CurrentKeys;
+  /** 32 secret bytes: the key for record ids; never rotated. */
+  readonly recordIdKey: Uint8Array;
+}
+
+/** Where the node's keys come from, and the signers that only this environment has. */
+interface KeySource {
+  readonly anchors: Anchors;
+  readonly path: string;
+  /** What the node itself issues with; absent if another process does. */
+  readonly issuance?: Issuance;
+  readonly grant: Signer | null;
+}
+
+/** Throws {@link ConfigError} (K3), or the key store's error for a file that must not be used. */
+export async function loadNodeKeys(config: NodeConfig, store: FileKeyStore, clock: Clock): Promise<NodeKeys> {
+  const { environment, region } = config;
+  const isSandbox = environment === "sandbox";
+  const source = isSandbox
+    ? await sandboxSource(config, store, clock)
+    : await productionSource(config, store);
+  const { anchors, path, grant } = source;
+  const keySet = await loadKeySet(path, anchors);
+  const held = await loadHeldKeys(store, region);
+  assertUsable(held, keySet.trust, { config, at: formatTimestamp(clock.now()) });
+  const current = new CurrentKeys({ path, anchors, folder: config.keys, store, region }, keySet, held);
+  const trust = (): Trust => current.keySet.trust;
+  const issuance = source.issuance ?? (await remoteIssuance(config, clock, trust));
+  return {
+    keys: {
+      ...{ environment, region, grant, issuance },
+      projection: current.signerAt("projection"),
+      receipt: current.signerAt("receipt"),
+      sidecar: current.signerAt("sidecar"),
+      statement: current.signerAt("statement"),
+      log: current.signerAt("log"),
+      keySet: () => current.keySet.text,
+    },
+    anchors,
+    trust,
+    currentKeys: current,
+    recordIdKey: await loadRecordIdKey(config, store),
+  };
+}
+
+async function sandboxSource(config: NodeConfig, store: FileKeyStore, clock: Clock): Promise<KeySource> {
+  // Nodes that share their keys also share the set in which these were issued.
+  const path = join(config.cluster === null ? config.home : config.keys, keySetFile);
+  const { passkeys } = config;
+  if (passkeys === null) throw new Error("A sandbox has a portal.");
+  const { anchors, issuance, grant } = await ensureSandboxKeys({
+    ...{ store, path, passkeys },
+    regions: config.cluster?.regions ?? [config.region],
+    nowMs: clock.now(),
+  });
+  await store.loadOrCreate("record-id", "Ed25519");
+  return { anchors, path, grant, issuance: createIssuance(issuance, { environment: "sandbox", clock }) };
+}
+
+async function productionSource(config: NodeConfig, store: FileKeyStore): Promise<KeySource> {
+  const foreign = (await store.names()).find((name) => /^(root|issuance)-/.test(name));
+  if (foreign !== undefined)
+    throw new ConfigError(
+      join(config.keys, `${foreign}.jwk`),
+      "is a private key that certifies others; it must not be among the keys of a node: remove it from this machine",
+    );
+  const anchors = await loadAnchors(join(config.keys, anchorsFile), "production");
+  assertPublished(config.passkeys, anchors.passkeys);
+  return { anchors, path: join(config.keys, keySetFile), grant: null };
+}
+
+/** Issuance by a separate process, if one is configured. */
+async function remoteIssuance(config: NodeConfig, clock: Clock, trust: () => Trust): Promise<Issuance> {
+  if (config.issuance === null) return noIssuance;
+  const { address, secretFile } = config.issuance;
+  const { environment } = config;
+  return createRemoteIssuance({ address, secret: await loadSecret(secretFile), trust, environment, clock });
+}
+
+/** The node serves everything else without issuance. */
+const noIssuance: Issuance = {
+  issue: async () => {
+    throw signingUnavailable(
+      "issuance",
+      "This node can issue nothing: it has no issuance process (SVC_ISSUANCE).",
+    );
+  },
+};
+
+/** Throws unless the node has a usable key for each use (K2). */
+function assertUsable(
+  held: readonly HeldKey[],
+  trust: Trust,
+  { config, at }: { readonly config: NodeConfig; readonly at: string },
+): void {
+  const { region } = config;
+  for (const use of nodeUses) {
+    const own = held.filter((each) => each.use === use);
+    const faults = own.map((each) => heldKeyFault(each, trust, { region, at }));
+    if (faults.includes(null)) continue;
+    const [first] = own;
+    if (first === undefined)
+      throw new ConfigError(
+        join(config.keys, `${keyNameOf(use, region)}.jwk`),
+        `is missing; bring the ${use} key that was made for this node`,
+      );
+    throw new ConfigError(
+      join(config.keys, `${first.name}.jwk`),
+      `cannot sign ${use === "statement" ? "statements" : `${use}s`}: ${faults[0]}; bring a key and a key set that match`,
+    );
+  }
+}
+
+async function loadRecordIdKey(config: NodeConfig, store: FileKeyStore): Promise<Uint8Array> {
+  const path = join(config.keys, "record-id.jwk");
+  const jwk = await store.loadOfAlgorithm("record-id", "Ed25519");
+  if (jwk === null)
+    throw new ConfigError(path, "is missing; bring the secret with which all nodes make record ids");
+  const secret = "d" in jwk ? parseBase64Url(jwk.d) : null;
+  if (secret !== null) return secret;
+  throw new ConfigError(
+    path,
+    "contains no secret; restore it from the backup, because record ids depend on it",
+  );
+}
+
+// Keys that the service holds for businesses: one per business, whichever node is asked.
+//   B1. A business whose key the register knows never gets a second one: a node without its private half says so.
+//   B2. In the sandbox the key is derived from the secret of record ids, which all nodes share, and the business: nodes
+//       that are asked concurrently derive the same key without coordination.
+//   B3. A production node generates none: it signs with a key that was provisioned to it, or not at all.
+
+export interface HostedKeysDeps {
+  readonly store: FileKeyStore;
+  readonly register: Pick<Register, "keys">;
+  readonly recordIdKey: Uint8Array;
+  readonly environment: Environment;
+}
+
+/** The signer for a business's hosted key. Throws {@link SigningUnavailable} if this node does not have it (B1, B3). */
+export function createHostedKeys(deps: HostedKeysDeps): (businessUuid: string) => Promise<Signer> {
+  return async (uuid) => {
+    const known = (await deps.register.keys(uuid)).filter(
+      (key) => key.role === "hosted" && key.revoked_at === null,
+    );
+    const own = await ownKey(deps, uuid);
+    if (own !== null && (known.length === 0 || known.some(({ key_id }) => key_id === own.keyId))) return own;
+    const detail =
+      known.length === 0
+        ? `No key is held for business ${uuid}.`
+        : `The key that is held for business ${uuid} is not on this node; ask another node, or bring hosted-${uuid}.jwk.`;
+    throw signingUnavailable("hosted_key", detail);
+  };
+}
+
+/** A key file that was provisioned; otherwise, in the sandbox, a key derived from shared state. */
+async function ownKey(
+  { store, recordIdKey, environment }: HostedKeysDeps,
+  uuid: string,
+): Promise<Signer | null> {
+  const kept = await store.loadOfAlgorithm(`hosted-${uuid}`, "Ed25519");
+  if (kept !== null) return createSigner(kept);
+  if (environment === "production") return null;
+  // No record id is derived from such a text: theirs start with a uuid.
+  return createSigner(ed25519OfSeed(nativeCrypto.hmacSha256(recordIdKey, utf8(`hosted key\n${uuid}`))));
+}

@@ -1,0 +1,200 @@
+// What a node's business surface publishes by, built from its services.
+
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { CurrentActors } from "../../actors/system/current-actors.ts";
+import type { LogEntry } from "../../actors/system/ports.ts";
+import { platformLoop } from "../../api/edge.ts";
+import type { AdPublishing } from "../../api/routes/ad-routes.ts";
+import type { Bulk } from "../../api/routes/bulk-routes.ts";
+import type { BusinessDeps, Publishing } from "../../api/routes/business.ts";
+import { nativeCrypto } from "../../crypto/native.ts";
+import type { Clock } from "../../crypto/port.ts";
+import { readOwnCampaign } from "../../service/ads/campaign-renders.ts";
+import { publishAd, removeAd } from "../../service/ads/publish-ad.ts";
+import {
+  createMandateKeeper,
+  createMandateRenewal,
+  type KeepMandate,
+} from "../../service/authentication/mandate-renewal.ts";
+import { receiveFile } from "../../service/publishing/bulk-file.ts";
+import { importFile } from "../../service/publishing/bulk-import.ts";
+import { createUploadTokens, issueUpload } from "../../service/publishing/bulk-upload.ts";
+import {
+  createCatalogueRate,
+  listCatalogue,
+  readCatalogueRecord,
+} from "../../service/publishing/catalogue.ts";
+import { cancelPush, decideHold, listHolds } from "../../service/publishing/decide-hold.ts";
+import { paceOfBatch, publishBatch } from "../../service/publishing/publish.ts";
+import { readOwnHeldDeletions } from "../../service/publishing/purges.ts";
+import { readPushAttempts } from "../../service/publishing/push-attempts.ts";
+import { createParsedLeaves, createPushLeaves } from "../../service/publishing/push-leaves.ts";
+import { readPush } from "../../service/publishing/push-status.ts";
+import { removeRecord, withdrawRecords } from "../../service/publishing/remove-record.ts";
+import { sealContext } from "../../service/publishing/seal-context.ts";
+import { validateBatch } from "../../service/publishing/validate-batch.ts";
+import { validateImport } from "../../service/publishing/validate-import.ts";
+import { readOwnDomains } from "../../service/register/read-domains.ts";
+import { readOwnTakedowns } from "../../service/register/takedowns.ts";
+import { createRecordStanding } from "../../service/retrieval/record-standing.ts";
+import { createBackground, type NodeConfig } from "../configuration/config.ts";
+import { createLatePurges, createStalledPushes } from "../keeping/late-purges.ts";
+import { createThreadTurns } from "../keeping/thread-turns.ts";
+import { openNotices } from "../notices/notices.ts";
+import type { NodePlatform, NodeServices } from "./services.ts";
+import { servingRegions } from "./serving-regions.ts";
+
+const hourMs = 3_600_000;
+
+export function publishingParts(
+  services: NodeServices,
+  businessUrl: string,
+): { readonly publishing: Publishing; readonly bulk: Bulk } {
+  const keep = mandateKeeperOf(services);
+  return { publishing: publishingOf(services, keep), bulk: bulkOf(services, businessUrl, keep) };
+}
+
+/** What advertisers publish by. */
+export function adPublishingOf(services: NodeServices): AdPublishing {
+  const { imageStore: images, keys, config } = services;
+  const { projection, sidecar } = keys;
+  const deps = { ...services, crypto: nativeCrypto, images, projection, sidecar, adTerms: config.ads };
+  return {
+    publishAd: (call) => publishAd(deps, call),
+    removeAd: (call) => removeAd(deps, call),
+  };
+}
+
+function publishingOf(services: NodeServices, keep: KeepMandate): Publishing {
+  const { cluster, config } = services;
+  const regions = cluster === null ? () => [config.region] : cluster.regions;
+  const purgeAfterMs = config.retention.purgeHours * hourMs;
+  const deps = { ...services, crypto: nativeCrypto, regions, purgeAfterMs };
+  return {
+    publishBatch: async (request) => {
+      await keep(request.caller.party.uuid, request.caller.key.key_id);
+      return publishBatch({ ...deps, pace: paceOfBatch(services.paces, request.body) }, request);
+    },
+    removeRecord: async (request) => {
+      await keep(request.caller.party.uuid, request.caller.key.key_id);
+      return removeRecord(deps, request);
+    },
+    withdrawRecords: async (request) => {
+      await keep(request.caller.party.uuid, request.caller.key.key_id);
+      return withdrawRecords(deps, request);
+    },
+    validateBatch: async (request) => {
+      await keep(request.caller.party.uuid, request.caller.key.key_id);
+      return validateBatch({ ...deps, pace: services.paces.queued }, request);
+    },
+    cancelPush: (request) => cancelPush(deps, request),
+    readPush: (request) => readPush(services.actors, request),
+    listHolds: (request) => listHolds(services, request),
+    decideHold: (request) => decideHold(services, request),
+    sealContext: (request) => sealContext(services, request),
+  };
+}
+
+/** In the sandbox the mandates of keys are renewed before they end. */
+function mandateKeeperOf(services: NodeServices): KeepMandate {
+  const isSandbox = services.keys.environment === "sandbox";
+  return isSandbox ? createMandateKeeper(createMandateRenewal(services), services.clock) : () => null;
+}
+
+function bulkOf(services: NodeServices, businessUrl: string, keep: KeepMandate): Bulk {
+  const deps = { ...services, crypto: nativeCrypto, businessUrl, validating: new Set<string>() };
+  return {
+    issueUpload: async (request) => {
+      await keep(request.caller.party.uuid, request.caller.key.key_id);
+      return issueUpload(deps, request);
+    },
+    receiveFile: (request) => receiveFile(deps, request),
+    importFile: async (request) => {
+      await keep(request.caller.party.uuid, request.caller.key.key_id);
+      return importFile(deps, request);
+    },
+    validateImport: async (request) => {
+      await keep(request.caller.party.uuid, request.caller.key.key_id);
+      return validateImport(deps, request);
+    },
+  };
+}
+
+// What a business reads of its own data, composed for the surfaces of a node.
+
+export function businessReadsOf(
+  services: NodeServices,
+): Pick<BusinessDeps, "catalogue" | "readAttempts" | "readDomains" | "serviceActs"> {
+  const common = { ...services, crypto: nativeCrypto };
+  const areDomainsChecked = services.config.domains.areChecked;
+  const catalogue = {
+    ...common,
+    regions: servingRegions(services),
+    rate: createCatalogueRate(services),
+    standing: createRecordStanding(services),
+  };
+  return {
+    catalogue: {
+      list: (request) => listCatalogue(catalogue, request),
+      read: (request) => readCatalogueRecord(catalogue, request),
+    },
+    readAttempts: (request) => readPushAttempts(common, request),
+    readDomains: (businessUuid) => readOwnDomains({ ...common, areDomainsChecked }, businessUuid),
+    serviceActs: {
+      takedowns: (businessUuid) => readOwnTakedowns(common, businessUuid),
+      campaign: (campaign, after) => readOwnCampaign(common, campaign, after),
+      heldDeletions: (businessUuid, after) => readOwnHeldDeletions(common, businessUuid, after),
+    },
+  };
+}
+
+// What the pushes of a node need beside its stores.
+
+const dayMs = 86_400_000;
+
+type PushParts = Pick<
+  NodeServices,
+  | "leaves"
+  | "uploadTokens"
+  | "parsed"
+  | "background"
+  | "stalled"
+  | "latePurges"
+  | "notices"
+  | "pause"
+  | "searchTurns"
+  | "pace"
+  | "paces"
+  | "rightOfWay"
+  | "holdMs"
+>;
+
+/** Throws {@link ConfigError}. */
+export function pushPartsOf(
+  config: NodeConfig,
+  parts: {
+    readonly stores: Pick<NodeServices, "records" | "staging">;
+    readonly recordIdKey: Uint8Array;
+    readonly actors: Pick<CurrentActors, "stats">;
+    readonly clock: Clock;
+    readonly workMs: NodePlatform["workMs"];
+    readonly log: (entry: LogEntry) => void;
+  },
+): PushParts {
+  const pause = (): Promise<void> => nextTurn();
+  const { nowMs } = platformLoop;
+  const turns = createThreadTurns({ ...platformLoop, nowMs: parts.workMs ?? nowMs });
+  const { paces } = turns;
+  return {
+    ...{ ...turns, pace: paces.inline },
+    leaves: createPushLeaves({ ...parts.stores, sha256: nativeCrypto.sha256, pace: paces.queued }),
+    uploadTokens: createUploadTokens(nativeCrypto, parts.recordIdKey),
+    parsed: createParsedLeaves(),
+    background: createBackground(config.background, () => parts.actors.stats()),
+    stalled: createStalledPushes(parts),
+    latePurges: createLatePurges(parts),
+    notices: openNotices(config, parts),
+    pause,
+    holdMs: config.retention.holdDays * dayMs,
+  };
+}

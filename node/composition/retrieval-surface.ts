@@ -1,0 +1,184 @@
+// What the retrieval surface calls, composed from the services of a node.
+
+import type { AdRoutesServices } from "../../api/routes/ad-routes.ts";
+import type { AllowanceReads } from "../../api/routes/company-routes.ts";
+import type { RetrievalDeps } from "../../api/routes/retrieval.ts";
+import { nativeCrypto } from "../../crypto/native.ts";
+import { createAdItems } from "../../service/ads/ad-items.ts";
+import { type AdPoolCall, createServePool } from "../../service/ads/ad-pool.ts";
+import { clickAd, renderAd } from "../../service/ads/ad-render.ts";
+import { type AdSessions, createAdSessions, createAdTokens } from "../../service/ads/ad-tokens.ts";
+import { createSponsoredRows } from "../../service/ads/sponsored-rows.ts";
+import type { KeyBudget } from "../../service/authentication/regional-limits.ts";
+import { createLogReads } from "../../service/log/log-reads.ts";
+import { answerStatement, readAllowance } from "../../service/money/ledgers.ts";
+import {
+  createAgreements,
+  createAgreeToTerms,
+  createReadEntitlement,
+  createReadTerms,
+  type TermsDeps,
+} from "../../service/register/terms.ts";
+import { type CompanyEventsRequest, readCompanyEvents } from "../../service/retrieval/company-events.ts";
+import { createFetch, type FetchRequest } from "../../service/retrieval/fetch.ts";
+import { readOwnReceipts, readUsage } from "../../service/retrieval/own-receipts.ts";
+import { createReceipts, type Receipts } from "../../service/retrieval/receipts.ts";
+import { createRecordStanding, type RecordStanding } from "../../service/retrieval/record-standing.ts";
+import { createSearch, type SearchCall } from "../../service/retrieval/search.ts";
+import { createChooseListing } from "../../service/verification/key-directory.ts";
+import { createVerification } from "../../service/verification/verification.ts";
+import { logKeysByOrigin } from "../../verifier/log.ts";
+import { sandboxTerms } from "../configuration/versioned-file.ts";
+import { imageLinksOf } from "../images/ad-images.ts";
+import type { SandboxUrls } from "../sandbox/seed.ts";
+import type { NodeServices } from "./services.ts";
+import { servingRegions } from "./serving-regions.ts";
+import type { SurfaceChanges } from "./surfaces.ts";
+
+interface RetrievalBounds {
+  readonly budget: KeyBudget | null;
+  readonly delayUntil: SurfaceChanges["delayUntil"];
+}
+
+export function retrievalOf(
+  services: NodeServices,
+  urls: SandboxUrls,
+  { budget, delayUntil: delayed }: RetrievalBounds,
+) {
+  const { register, records, index, clock, insight, rightOfWay } = services;
+  const { eventStore, config, allowance } = services;
+  const receipts = services.timings.watchReceipts(
+    createReceipts({
+      environment: services.keys.environment,
+      region: services.keys.region,
+      incarnation: services.lease,
+      signer: services.keys.receipt,
+      store: services.receipts,
+      crypto: nativeCrypto,
+      clock,
+    }),
+  );
+  const sessions = createAdSessions({
+    ...{ actors: services.actors, crypto: nativeCrypto, region: config.region },
+    sessionKey: services.adSessionKey,
+  });
+  const sponsored = createSponsoredRows({
+    ...{ book: register.ads, register, sessions, actors: services.actors, clock, region: config.region },
+  });
+  const terms = termsOf(services);
+  const standing = createRecordStanding({ register, records });
+  const search = createSearch({
+    ...{ index, register, receipts, insight, budget, allowance, sponsored },
+    ...{ turns: services.searchTurns, standing },
+  });
+  const fetch = createFetch({
+    records,
+    register,
+    receipts,
+    insight,
+    ...{ budget, allowance, standing },
+    clock,
+    sha256: nativeCrypto.sha256,
+    verifyUrl: urls.verify_url,
+    delayUntil: delayed ?? ((atMs) => delayUntil(clock, atMs)),
+  });
+  return {
+    ...companyReadsOf(services),
+    chooseListing: createChooseListing(services.parties),
+    terms: createReadTerms(terms),
+    agreeToTerms: createAgreeToTerms(terms),
+    entitlement: createReadEntitlement({
+      register,
+      clock,
+      terms,
+      keys: services.keys,
+      prices: pricesOf(services),
+    }),
+    allowance: allowanceReadsOf(services),
+    ads: adsOf(services, urls, { receipts, budget, sessions, standing }),
+    events: (request: CompanyEventsRequest) =>
+      readCompanyEvents({ eventStore, region: config.region }, request),
+    search: (call: SearchCall) => rightOfWay.during(() => search(call)),
+    fetch: (request: FetchRequest) => rightOfWay.during(() => fetch(request)),
+  };
+}
+
+export function termsOf({ actors, register, clock, config, operatorFiles }: NodeServices): TermsDeps {
+  return {
+    ...{ clock, sha256: nativeCrypto.sha256, agreements: createAgreements({ actors, register }) },
+    terms: () => operatorFiles.terms() ?? (config.environment === "sandbox" ? sandboxTerms : []),
+  };
+}
+
+function adsOf(
+  services: NodeServices,
+  urls: SandboxUrls,
+  {
+    receipts,
+    budget,
+    sessions,
+    standing,
+  }: {
+    readonly receipts: Receipts;
+    readonly budget: KeyBudget | null;
+    readonly sessions: AdSessions;
+    readonly standing: RecordStanding;
+  },
+): AdRoutesServices {
+  const { actors, clock, register, records, keys, config, rightOfWay } = services;
+  const links = imageLinksOf(services, urls.base_url);
+  const tokens = createAdTokens(nativeCrypto, services.adTokenKey);
+  const verification = createVerification({
+    ...{ register, clock, keys, crypto: nativeCrypto, verifyUrl: urls.verify_url, pace: services.pace },
+  });
+  const items = createAdItems({ records, register, verification, clock, linkOf: links.linkOf });
+  const servePool = createServePool({
+    ...{ book: register.ads, items, register, receipts, actors, crypto: nativeCrypto, tokens, clock, budget },
+    ...{ region: config.region, sessions },
+  });
+  const statements = {
+    ...{ actors, items, tokens, clock, regions: servingRegions(services), region: config.region },
+    ...{ receipts: services.receipts, recordIdOf: services.recordIdOf },
+    ...{ crypto: nativeCrypto, timers: services.timers, book: register.ads, register, standing },
+  };
+  return {
+    pool: (call: AdPoolCall) => rightOfWay.during(() => servePool(call)),
+    render: (statement) => renderAd(statements, statement),
+    click: (statement) => clickAd(statements, statement),
+  };
+}
+
+/** Null where nothing is charged. */
+function pricesOf({ allowance, operatorFiles }: NodeServices) {
+  return () => (allowance === null ? null : operatorFiles.prices());
+}
+
+function allowanceReadsOf(services: NodeServices): AllowanceReads {
+  const deps = { actors: services.actors, prices: pricesOf(services) };
+  return {
+    allowance: (company) => readAllowance(deps, company),
+    statement: (asked) => answerStatement(deps, asked),
+  };
+}
+
+async function delayUntil(clock: NodeServices["clock"], atMs: number): Promise<void> {
+  for (let left = atMs - clock.now(); left > 0; left = atMs - clock.now()) {
+    await new Promise((resolve) => setTimeout(resolve, left));
+  }
+}
+
+// What an AI company reads of its own receipts, composed for the surfaces of a node.
+
+function companyReadsOf(services: NodeServices): Pick<RetrievalDeps, "receipts" | "usage"> {
+  const { clock, config, logStore, logWitnesses, receipts: store, trust } = services;
+  const { sha256 } = nativeCrypto;
+  const { region } = config;
+  const { policy } = logWitnesses;
+  const keys = () => logKeysByOrigin(trust());
+  const log = createLogReads({ log: logStore, receipts: store, sha256, policy, keys });
+  return {
+    receipts: (request) =>
+      readOwnReceipts({ store, region, trust, sha256, inclusion: log.inclusion }, request),
+    usage: (request) => readUsage({ store, region, clock }, request),
+  };
+}

@@ -1,0 +1,367 @@
+// Configuration of a node. Only this file reads the process environment: once, checked and then frozen.
+
+import { isAbsolute, join, resolve } from "node:path";
+import type { LogIntervals } from "../../actors/log-sequencer/definition.ts";
+import type { ActorSystemStats } from "../../actors/system/definition.ts";
+import type { PasskeyOrigins } from "../../protocol/keys/signatures.ts";
+import { currencies } from "../../protocol/records/vocabularies/currencies.ts";
+import type { Background } from "../../service/publishing/accept-batch.ts";
+import type { Environment } from "../../service/register/service-keys.ts";
+import type { AddressRange } from "../../std/ip-address.ts";
+import { type DomainConfig, parseDomains } from "../domains/domain-config.ts";
+import { type MailConfig, parseMail } from "../notices/mail-config.ts";
+import { parseTracing, type TraceConfig } from "../telemetry/trace-config.ts";
+import { parseWitnesses, type WitnessConfig } from "../witness/witness-client.ts";
+import {
+  allowedPlainText,
+  type ClusterConfig,
+  type ClusterSecrets,
+  clusterSettings,
+  parseClusterConfig,
+  parseClusterSecrets,
+  plainTextSettings,
+} from "./cluster-config.ts";
+import {
+  ConfigError,
+  parseBounded,
+  parseProxies,
+  parseRetention,
+  type RetentionConfig,
+} from "./config-error.ts";
+import {
+  type HttpConfig,
+  type KeyLimits,
+  type OpsConfig,
+  parseHttpConfig,
+  parseKeyLimits,
+  parseOpsConfig,
+} from "./http-config.ts";
+import { type KeyConfig, parseKeyConfig, parsePasskeys } from "./key-config.ts";
+
+export interface NodeConfig {
+  readonly environment: Environment;
+  /** Must match `^[a-z]+-[a-z]+[0-9]+$`, the form in which the log inclusion read names regions. */
+  readonly region: string;
+  /** Absolute path of the node's home folder. */
+  readonly home: string;
+  /** N retrieval, N+1 business, N+2 verification, N+3 tools, N+4 ops; 0 picks any five free ports. */
+  readonly portBase: number;
+  /** The address to listen on. */
+  readonly host: string;
+  readonly logLevel: string;
+  /**
+   * `file` is `node.log` in the home folder, so that a sandbox's terminal shows its tour; `stdout` is for log collectors.
+   */
+  readonly logTo: "file" | "stdout";
+  /** The audit log: `audit.log` in the home folder, or lines marked `"audit": true`; follows `logTo` unless set. */
+  readonly auditTo: "file" | "stdout";
+  /** Absolute path of the folder with private keys and the key set; the nodes of a region share it. */
+  readonly keys: string;
+  /** The issuance process, which signs documents for the node. */
+  readonly issuance: KeyConfig["issuance"];
+  /** The public URLs of the surfaces, without trailing slash, where they differ from where the node listens. */
+  readonly publicUrls: Readonly<Partial<Record<SurfaceUrl, string>>>;
+  /** Proxies whose X-Forwarded-For is trusted: those through which callers reach the surfaces. */
+  readonly trustedProxies: readonly AddressRange[];
+  /** Where people use their passkeys. In production the anchors define this, and the setting is null or identical. */
+  readonly passkeys: PasskeyOrigins | null;
+  /** Absolute path of the file of protected names and blocked hosts; null for none. */
+  readonly contentLists: string | null;
+  /** Absolute path of the folder for bulk files, if this node takes any; not used in a cluster. */
+  readonly bulkFolder: string | null;
+  /** The most that the files of that folder take up together, in MiB. */
+  readonly bulkFolderMebibytes: number;
+  /** How ads are paid. */
+  readonly ads: AdConfig;
+  /** The most bytes that the images of all ads have together. */
+  readonly adImageBytesMax: number;
+  /** Whether bulk files are taken. */
+  readonly bulkImport: boolean;
+  /** Absolute path of the list of blocked hosts and addresses; null for none. */
+  readonly blockedUrls: string | null;
+  /** Absolute path of the table of autonomous systems; null for none. */
+  readonly asTable: string | null;
+  /** Absolute path of the file of the AI companies' terms; null for none. */
+  readonly terms: string | null;
+  /** Absolute path of the file of prices; null where nothing is charged. */
+  readonly prices: string | null;
+  /** Whether the node fills a sandbox with samples. */
+  readonly samples: boolean;
+  /** Whether this node processes queued pushes. */
+  readonly background: boolean;
+  readonly keyLimits: KeyLimits;
+  readonly http: HttpConfig;
+  /** The mail server for notices; null if nothing is mailed. */
+  readonly mail: MailConfig | null;
+  /** How long receipts and log lines are kept. */
+  readonly retention: RetentionConfig;
+  /** How soon the transparency log takes up what happens, and who cosigns it. */
+  readonly log: LogConfig;
+  /** Whether, how often and by which resolvers the domains of endpoints are looked at. */
+  readonly domains: DomainConfig;
+  /** Whether and where to traces are sent. */
+  readonly tracing: TraceConfig;
+  readonly ops: OpsConfig;
+  /** The cluster settings; null for a standalone node with the embedded default. */
+  readonly cluster: ClusterConfig | null;
+  /** The channels that are unencrypted in production because settings allow it. */
+  readonly plainText: readonly string[];
+}
+
+export interface NodeOptions {
+  readonly home?: string;
+  readonly portBase?: number;
+  readonly host?: string;
+  readonly environment?: string;
+  readonly region?: string;
+  readonly logLevel?: string;
+  readonly logTo?: string;
+  readonly samples?: boolean;
+}
+
+export const surfaceUrls = {
+  base_url: "SVC_RETRIEVAL_URL",
+  business_url: "SVC_BUSINESS_URL",
+  verify_url: "SVC_VERIFY_URL",
+  mcp_url: "SVC_TOOLS_URL",
+} as const;
+
+export type SurfaceUrl = keyof typeof surfaceUrls;
+
+const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"];
+
+/** Options override the environment (`SVC_*`), which overrides the defaults. Throws {@link ConfigError}. */
+export function loadConfig(
+  options: NodeOptions = {},
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): NodeConfig {
+  const environment = options.environment ?? env["SVC_ENVIRONMENT"] ?? "sandbox";
+  if (environment !== "sandbox" && environment !== "production") {
+    throw new ConfigError("SVC_ENVIRONMENT", `is ${JSON.stringify(environment)}; use sandbox or production`);
+  }
+  const region = options.region ?? env["SVC_REGION"] ?? "local-node1";
+  if (!/^[a-z]+-[a-z]+[0-9]+$/.test(region)) {
+    throw new ConfigError("SVC_REGION", `is ${JSON.stringify(region)}; use a name like eu-west1`);
+  }
+  const home = options.home ?? env["SVC_HOME"] ?? ".svc";
+  const portBase = parsePortBase(options, env);
+  const logLevel = options.logLevel ?? env["SVC_LOG_LEVEL"] ?? "info";
+  if (!logLevels.includes(logLevel)) {
+    throw new ConfigError(
+      "SVC_LOG_LEVEL",
+      `is ${JSON.stringify(logLevel)}; use one of ${logLevels.join(", ")}`,
+    );
+  }
+  const samples = env["SVC_SAMPLES"] ?? "yes";
+  if (samples !== "yes" && samples !== "no") {
+    throw new ConfigError("SVC_SAMPLES", `is ${JSON.stringify(samples)}; use yes or no`);
+  }
+  const keys = env["SVC_KEYS"] ?? join(home, "keys");
+  const logTo = parseSink(
+    "SVC_LOG_TO",
+    options.logTo ?? env["SVC_LOG_TO"] ?? (environment === "sandbox" ? "file" : "stdout"),
+  );
+  const cluster = isClustered(env) ? parseClusterConfig(env, region) : null;
+  const host = options.host ?? env["SVC_HOST"] ?? "127.0.0.1";
+  return Object.freeze({
+    environment,
+    region,
+    home: isAbsolute(home) ? home : resolve(home),
+    portBase,
+    host,
+    logLevel,
+    logTo,
+    auditTo: parseSink("SVC_AUDIT_TO", env["SVC_AUDIT_TO"] ?? logTo),
+    keys: isAbsolute(keys) ? keys : resolve(keys),
+    ...parseKeyConfig(env, environment),
+    publicUrls: parsePublicUrls(env),
+    trustedProxies: parseProxies("SVC_TRUSTED_PROXIES", env),
+    passkeys: parsePasskeys(env, environment),
+    contentLists: pathOf(env["SVC_CONTENT_LISTS"]),
+    terms: pathOf(env["SVC_TERMS"]),
+    prices: pathOf(env["SVC_PRICES"]),
+    blockedUrls: pathOf(env["SVC_BLOCKED_URLS"]),
+    asTable: pathOf(env["SVC_AS_TABLE"]),
+    ...parseBulk(env, home),
+    ads: parseAds(env),
+    adImageBytesMax: parseBounded(env, adImagesMebibytesSetting) * 2 ** 20,
+    samples: options.samples ?? samples === "yes",
+    background: parseBackground(env),
+    keyLimits: parseKeyLimits(env),
+    http: parseHttpConfig(env),
+    mail: parseMail(env),
+    retention: parseRetention(env),
+    log: parseLog(env, environment),
+    domains: parseDomains(env, environment),
+    tracing: parseTracing(env),
+    ops: parseOpsConfig(env, { home, host }),
+    cluster,
+    plainText: cluster === null ? [] : allowedPlainText(cluster, environment, env),
+  });
+}
+
+// Room for at least one of the largest files.
+const bulkFolderMebibytesSetting = {
+  name: "SVC_BULK_FOLDER_MEBIBYTES",
+  min: 512,
+  max: 1_048_576,
+  otherwise: 20_480,
+};
+
+const adImagesMebibytesSetting = {
+  name: "SVC_AD_IMAGES_MEBIBYTES",
+  min: 16,
+  max: 1_048_576,
+  otherwise: 10_240,
+};
+
+/** The folder is in the home folder unless it is set; a cluster stages its files in its store. */
+function parseBulk(
+  env: Readonly<Record<string, string | undefined>>,
+  home: string,
+): Pick<NodeConfig, "bulkFolder" | "bulkFolderMebibytes" | "bulkImport"> {
+  const wanted = env["SVC_BULK_IMPORT"] ?? "yes";
+  if (wanted !== "yes" && wanted !== "no")
+    throw new ConfigError("SVC_BULK_IMPORT", `is ${JSON.stringify(wanted)}; use yes or no`);
+  const bulkImport = wanted === "yes";
+  const folder = resolve(env["SVC_BULK_FOLDER"] ?? join(home, "bulk"));
+  const bulkFolderMebibytes = parseBounded(env, bulkFolderMebibytesSetting);
+  return { bulkImport, bulkFolderMebibytes, bulkFolder: bulkImport ? folder : null };
+}
+
+function pathOf(text: string | undefined): string | null {
+  return text === undefined ? null : resolve(text);
+}
+
+function parseSink(name: string, text: string): "file" | "stdout" {
+  if (text === "file" || text === "stdout") return text;
+  throw new ConfigError(name, `is ${JSON.stringify(text)}; use file or stdout`);
+}
+
+/** The secrets of a cluster node; null for a standalone one. Throws {@link ConfigError}. */
+export function loadSecrets(
+  config: NodeConfig,
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): ClusterSecrets | null {
+  return config.cluster === null ? null : parseClusterSecrets(env, config.cluster);
+}
+
+function parsePublicUrls(env: Readonly<Record<string, string | undefined>>): NodeConfig["publicUrls"] {
+  const urls: Partial<Record<SurfaceUrl, string>> = {};
+  for (const [surface, setting] of Object.entries(surfaceUrls)) {
+    const text = env[setting];
+    if (text === undefined) continue;
+    const url = URL.parse(text);
+    const isPlain = url !== null && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href;
+    if (!isPlain)
+      throw new ConfigError(
+        setting,
+        `is ${JSON.stringify(text)}; use scheme and host only, such as https://api.example`,
+      );
+    urls[surface as SurfaceUrl] = url.origin;
+  }
+  return Object.freeze(urls);
+}
+
+function isClustered(env: Readonly<Record<string, string | undefined>>): boolean {
+  const store = env["SVC_STORE"] ?? "sqlite";
+  if (store === "cassandra") return true;
+  if (store !== "sqlite") {
+    throw new ConfigError("SVC_STORE", `is ${JSON.stringify(store)}; use sqlite or cassandra`);
+  }
+  const idle = [...clusterSettings, ...plainTextSettings].find((name) => env[name] !== undefined);
+  if (idle !== undefined) {
+    throw new ConfigError(
+      idle,
+      "has no effect on a node with the embedded stores; set SVC_STORE=cassandra, or unset it",
+    );
+  }
+  return false;
+}
+
+function parsePortBase(options: NodeOptions, env: Readonly<Record<string, string | undefined>>): number {
+  const portBase = options.portBase ?? parsePort(env["SVC_PORT_BASE"] ?? "7300");
+  if (Number.isInteger(portBase) && portBase >= 0 && portBase <= 65_531) return portBase;
+  throw new ConfigError("SVC_PORT_BASE", `is ${portBase}; use a port from 1 to 65531, the first of five`);
+}
+
+function parsePort(text: string): number {
+  return /^[0-9]{1,5}$/.test(text) ? Number(text) : Number.NaN;
+}
+
+// How ads are paid.
+
+interface AdConfig {
+  /** ISO 4217: campaigns in other currencies are refused. */
+  readonly currency: string;
+  /** The share of a gross price that the AI company earns, in per cent. */
+  readonly sharePercent: number;
+}
+
+function parseAds(env: Readonly<Record<string, string | undefined>>): AdConfig {
+  const currency = env["SVC_AD_CURRENCY"] ?? "EUR";
+  if (!currencies.codes.has(currency))
+    throw new ConfigError(
+      "SVC_AD_CURRENCY",
+      `is ${JSON.stringify(currency)}; use an ISO 4217 code such as EUR`,
+    );
+  const share = { name: "SVC_AD_SHARE_PERCENT", min: 1, max: 100, otherwise: 70 };
+  return { currency, sharePercent: parseBounded(env, share) };
+}
+
+// How soon the transparency log takes up what happens, and who cosigns its checkpoints.
+
+type LogConfig = LogIntervals & WitnessConfig;
+
+const leaves = "SVC_LOG_INTERVAL_SECONDS";
+const receipts = "SVC_LOG_RECEIPTS_SECONDS";
+
+/** A sandbox shows a proof while its user watches; the specification sequences hourly, and receipt batches as they close. */
+const defaults = { sandbox: { leaves: 5, receipts: 1 }, production: { leaves: 3_600, receipts: 1 } } as const;
+const secondsMax = 86_400;
+
+/** Throws {@link ConfigError}. */
+function parseLog(env: Readonly<Record<string, string | undefined>>, environment: Environment): LogConfig {
+  const otherwise = defaults[environment];
+  return Object.freeze({
+    leafMs: parseSeconds(env, leaves, otherwise.leaves) * 1_000,
+    receiptsMs: parseSeconds(env, receipts, otherwise.receipts) * 1_000,
+    ...parseWitnesses(env),
+  });
+}
+
+function parseSeconds(
+  env: Readonly<Record<string, string | undefined>>,
+  name: string,
+  otherwise: number,
+): number {
+  const text = env[name];
+  if (text === undefined) return otherwise;
+  const value = /^[0-9]{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= 0 && value <= secondsMax) return value;
+  throw new ConfigError(name, `is ${JSON.stringify(text)}; use a whole number from 0 to ${secondsMax}`);
+}
+
+// Background processing of this node: queued pushes, unless an operator has switched them off or too many chunks wait.
+
+/** Number of chunks that wait for their turn on this node above which nobody should wait for a further push. */
+export const chunksWaitingMax = 1_024;
+
+export interface NodeBackground extends Background {
+  /** False if an operator has switched it off: no queued push is processed here. */
+  readonly isOn: boolean;
+}
+
+export function createBackground(
+  isOn: boolean,
+  stats: () => Pick<ActorSystemStats, "activitiesWaiting">,
+): NodeBackground {
+  return { isOn, isAvailable: () => isOn && stats().activitiesWaiting <= chunksWaitingMax };
+}
+
+/** Throws {@link ConfigError}. */
+function parseBackground(env: Readonly<Record<string, string | undefined>>): boolean {
+  const text = env["SVC_BACKGROUND"] ?? "on";
+  if (text === "on" || text === "off") return text === "on";
+  throw new ConfigError("SVC_BACKGROUND", `is ${JSON.stringify(text)}; use on or off`);
+}

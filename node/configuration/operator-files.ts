@@ -1,0 +1,402 @@
+// The operator's files: content lists, blocked addresses, the table of autonomous systems, the terms and the prices of AI companies. They are
+// read at start, where a fault stops the node, and again when they change, where a fault keeps what is in force
+// (operator-files.ts).
+//   O1. All content lists are replaced together: no record is judged by half of them. A push is judged chunk by chunk, by the
+//       lists in force when each chunk is judged; what was settled stays.
+
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { LogEntry, TimerPort } from "../../actors/system/ports.ts";
+import type { Reading } from "../../ops/metrics.ts";
+import { parseUtf8 } from "../../protocol/bytes.ts";
+import type { PriceList } from "../../protocol/price-list.ts";
+import type { CertifiedNames, ContentLists, OperatorLists } from "../../protocol/records/name-index.ts";
+import { type BlockedUrls, collectBlocked, parseBlocked } from "../../protocol/records/url-rule.ts";
+import { type AsTable, buildAsTable } from "../../service/register/source-address.ts";
+import type { TermsText } from "../../service/register/terms.ts";
+import { repeat } from "../../std/back-off.ts";
+import { parseRange } from "../../std/ip-address.ts";
+import type { NodeConfig } from "./config.ts";
+import { ConfigError } from "./config-error.ts";
+import { loadContentLists } from "./content-lists.ts";
+import { loadPrices, loadTerms } from "./versioned-file.ts";
+
+/** How often the files are looked at. */
+const lookEveryMs = 5_000;
+const fileBytesMax = 128 * 1024 * 1024;
+const blockedUrlsMax = 1_000_000;
+const asPrefixesMax = 2_000_000;
+
+/** The files that the settings name. */
+export type OperatorPaths = Pick<NodeConfig, "contentLists" | "blockedUrls" | "asTable" | "terms" | "prices">;
+
+export interface OperatorFiles {
+  /** The lists in force beside these names; the same object for as long as the node runs. */
+  readonly listsWith: (certified: CertifiedNames) => ContentLists;
+  readonly asTable: () => AsTable | null;
+  /** The terms that the file has; null where there is none. */
+  readonly terms: () => readonly TermsText[] | null;
+  /** What is charged; null where nothing is. */
+  readonly prices: () => PriceList | null;
+  readonly readings: () => readonly Reading[];
+  /** Looks at all files once. */
+  look(): Promise<void>;
+}
+
+/** What a node judges by. */
+export interface Judging {
+  readonly operatorFiles: OperatorFiles;
+  /** The lists that the content rules judge by. */
+  readonly lists: ContentLists;
+  /** The operator's table of autonomous systems as it is now. */
+  readonly asTable: () => AsTable | null;
+}
+
+export function judgingBy(
+  operatorFiles: OperatorFiles,
+  { certifiedNames }: { readonly certifiedNames: CertifiedNames },
+): Judging {
+  const { asTable } = operatorFiles;
+  return { operatorFiles, lists: operatorFiles.listsWith(certifiedNames), asTable };
+}
+
+/** Reads the files. Throws `ConfigError` for the first that cannot be used. */
+export async function openOperatorFiles(
+  paths: OperatorPaths,
+  log: (entry: LogEntry) => void,
+): Promise<OperatorFiles> {
+  const names = await watched("SVC_CONTENT_LISTS", paths.contentLists, {
+    load: (path) => loadContentLists(path),
+    describe: ({ protectedNames, exemptNames, blockedHosts }) =>
+      `${protectedNames.length} protected names, ${exemptNames.length} exempt names, ${blockedHosts.length} blocked hosts`,
+    log,
+  });
+  const urls = await watched("SVC_BLOCKED_URLS", paths.blockedUrls, {
+    load: loadBlockedUrls,
+    describe: (list) => `${sizeOf(list)} blocked hosts and addresses`,
+    log,
+  });
+  const systems = await watched("SVC_AS_TABLE", paths.asTable, {
+    load: loadAsTable,
+    describe: ({ prefixes }) => `${prefixes} prefixes`,
+    log,
+  });
+  const terms = await watched("SVC_TERMS", paths.terms, {
+    load: loadTerms,
+    describe: (versions) => `${versions.length} versions of the terms`,
+    log,
+  });
+  const prices = await watched("SVC_PRICES", paths.prices, {
+    load: loadPrices,
+    describe: ({ currency, versions }) => `${versions.length} versions of the prices in ${currency}`,
+    log,
+  });
+  const files = [names, urls, systems, terms, prices].filter((file) => file !== null);
+  return {
+    listsWith: (certified) =>
+      new ListsInForce(certified, () => ({ ...(names?.value ?? none), blockedUrls: urls?.value })),
+    asTable: () => systems?.value ?? null,
+    terms: () => terms?.value ?? null,
+    prices: () => prices?.value ?? null,
+    readings: () => readingsOf(files, urls?.value, systems?.value),
+    look: async () => {
+      for (const file of files) await file.look();
+    },
+  };
+}
+
+const none: OperatorLists = { protectedNames: [], exemptNames: [], blockedHosts: [] };
+
+async function watched<T>(
+  setting: string,
+  path: string | null,
+  options: Pick<Parameters<typeof WatchedFile.open<T>>[0], "load" | "describe" | "log">,
+): Promise<WatchedFile<T> | null> {
+  return path === null ? null : WatchedFile.open({ setting, path, ...options });
+}
+
+/** The lists that the files contain now, with a version that changes when one of them does (O1). */
+class ListsInForce implements ContentLists {
+  readonly certified: CertifiedNames;
+  readonly #read: () => OperatorLists;
+  #lists: OperatorLists = none;
+  #version = 0;
+
+  constructor(certified: CertifiedNames, read: () => OperatorLists) {
+    this.certified = certified;
+    this.#read = read;
+  }
+
+  get version(): number {
+    const lists = this.#read();
+    const known = this.#lists;
+    if (lists.protectedNames !== known.protectedNames || lists.blockedUrls !== known.blockedUrls) {
+      this.#lists = lists;
+      this.#version += 1;
+    }
+    return this.#version;
+  }
+
+  get protectedNames(): OperatorLists["protectedNames"] {
+    return this.#current.protectedNames;
+  }
+
+  get exemptNames(): OperatorLists["exemptNames"] {
+    return this.#current.exemptNames;
+  }
+
+  get blockedHosts(): OperatorLists["blockedHosts"] {
+    return this.#current.blockedHosts;
+  }
+
+  get blockedUrls(): OperatorLists["blockedUrls"] {
+    return this.#current.blockedUrls;
+  }
+
+  get #current(): OperatorLists {
+    return this.version < 0 ? none : this.#lists;
+  }
+}
+
+/** The list that a file of hosts and addresses contains, one a line. */
+export async function loadBlockedUrls(path: string): Promise<BlockedUrls> {
+  const { add, ...list } = collectBlocked();
+  const take = (entry: string): string | null => {
+    const canonical = parseBlocked(entry);
+    if (canonical !== null) add(canonical);
+    return canonical === null
+      ? "is no host, address or prefix; write bad.example, *.bad.example, 203.0.113.7 or https://bad.example/path"
+      : null;
+  };
+  const limits = { bytesMax: fileBytesMax, linesMax: blockedUrlsMax };
+  await readLines({ setting: "SVC_BLOCKED_URLS", path, ...limits, take });
+  return list;
+}
+
+/** The table that a file of prefixes contains: a CIDR range, white space, and the number of a system, on each line. */
+export async function loadAsTable(path: string): Promise<AsTable> {
+  const table = buildAsTable();
+  const take = (entry: string): string | null => {
+    const [, prefix = "", system = ""] = /^(\S+)\s+(?:AS)?([0-9]{1,10})$/.exec(entry) ?? [];
+    const range = parseRange(prefix);
+    if (range === null || system === "" || Number(system) > 0xffff_ffff)
+      return "is not a range and the number of a system; write 203.0.113.0/24 64496";
+    table.add(range, Number(system));
+    return null;
+  };
+  const limits = { bytesMax: fileBytesMax, linesMax: asPrefixesMax };
+  await readLines({ setting: "SVC_AS_TABLE", path, ...limits, take });
+  return table.finish();
+}
+
+function sizeOf({ hosts, under, prefixes }: BlockedUrls): number {
+  return hosts.size + under.size + [...prefixes.values()].reduce((sum, each) => sum + each.length, 0);
+}
+
+function readingsOf(
+  files: readonly { readonly fault: string | null; readonly reloads: number }[],
+  urls: BlockedUrls | undefined,
+  systems: AsTable | undefined,
+): readonly Reading[] {
+  const gauge = (name: string, help: string, value: number): Reading => ({
+    name,
+    help,
+    kind: "gauge",
+    value,
+  });
+  return [
+    gauge(
+      "svc_operator_file_faults",
+      "Files of the operator's whose newest state has a fault, so that an earlier one is in force.",
+      files.filter((file) => file.fault !== null).length,
+    ),
+    {
+      ...{
+        name: "svc_operator_file_reloads_total",
+        help: "Files of the operator's that were read again and came into force.",
+      },
+      ...{ kind: "counter", value: files.reduce((sum, file) => sum + file.reloads, 0) },
+    },
+    gauge(
+      "svc_blocked_urls",
+      "Entries of the list of blocked addresses.",
+      urls === undefined ? 0 : sizeOf(urls),
+    ),
+    gauge("svc_as_prefixes", "Prefixes of the table of autonomous systems.", systems?.prefixes ?? 0),
+  ];
+}
+
+/** Looks at the files from time to time; the returned function stops that and resolves after the last look. */
+export function watchOperatorFiles(
+  files: Pick<OperatorFiles, "look">,
+  timers: TimerPort,
+): () => Promise<void> {
+  return repeat({ everyMs: lookEveryMs, timers, run: () => files.look() });
+}
+
+// Long lists of the operator's, one entry a line. Empty lines, and what follows a # at the start of a line or after a space,
+// mean nothing.
+//   L1. The first line with a fault refuses the file, and so does a file without an entry: a list that was cut off while it
+//       was written must not count as short.
+//   L2. Reading yields the thread after each block, however long the file is.
+
+export interface LineFile {
+  readonly setting: string;
+  readonly path: string;
+  readonly bytesMax: number;
+  readonly linesMax: number;
+  /** Takes one entry; returns what is wrong with it, null if nothing is. */
+  readonly take: (entry: string) => string | null;
+}
+
+const blockBytes = 65_536;
+const lineLengthMax = 4_096;
+const quotedMax = 100;
+
+/** Reads all entries; returns their number. Throws {@link ConfigError}, which names the line. */
+async function readLines(file: LineFile): Promise<number> {
+  const { setting, path, bytesMax, linesMax, take } = file;
+  const fail = (fault: string): ConfigError => new ConfigError(setting, `${path} ${fault}`);
+  await checkSize(file, fail);
+  let [line, entries] = [0, 0];
+  const takeLine = (written: string): void => {
+    line += 1;
+    const entry = written.replace(/(?:^|\s)#.*$/, "").trim();
+    if (entry === "") return;
+    entries += 1;
+    if (entries > linesMax) throw fail(`has more than ${linesMax} entries; shorten it`);
+    const fault = entry.length > lineLengthMax ? "is too long" : take(entry);
+    if (fault !== null) throw fail(`line ${line}: ${JSON.stringify(entry.slice(0, quotedMax))} ${fault}`);
+  };
+  try {
+    let bytes = 0;
+    let rest: Uint8Array = new Uint8Array();
+    for await (const block of createReadStream(path, {
+      highWaterMark: blockBytes,
+    }) as AsyncIterable<Buffer>) {
+      bytes += block.length;
+      if (bytes > bytesMax) throw fail(`has more than ${bytesMax} bytes; shorten it`);
+      const read = Buffer.concat([rest, block]);
+      const end = read.lastIndexOf(10) + 1;
+      for (const each of textOf(read.subarray(0, end)).split("\n").slice(0, -1)) takeLine(each);
+      rest = read.subarray(end);
+      if (rest.length > 4 * lineLengthMax) throw fail(`line ${line + 1} is too long`);
+      await nextTurn();
+    }
+    takeLine(textOf(rest));
+  } catch (error) {
+    if (error instanceof ConfigError) throw error;
+    throw fail(`cannot be read (${String(error)}); name a text file in UTF-8, or unset it`);
+  }
+  if (entries === 0) throw fail("has no entry; list at least one, or unset it");
+  return entries;
+}
+
+function textOf(bytes: Uint8Array): string {
+  const text = parseUtf8(bytes);
+  if (text === null) throw new Error("it is not UTF-8");
+  return text;
+}
+
+async function checkSize({ path, bytesMax }: LineFile, fail: (fault: string) => ConfigError): Promise<void> {
+  const file = await stat(path).catch((error: unknown) => {
+    throw fail(`cannot be read (${String(error)}); name a text file, or unset it`);
+  });
+  if (!file.isFile()) throw fail("is not a file; name a text file, or unset it");
+  if (file.size > bytesMax) throw fail(`has ${file.size} bytes; use at most ${bytesMax}`);
+}
+
+// A file of the operator's that a running node reads again when it changes.
+//   W1. What is in force is replaced at once and as a whole, by a file that was read without a fault. A file with a fault, or
+//       that is gone, changes nothing, is reported once, and is counted until a good one takes its place.
+//   W2. A changed file is read only after it has stayed the same from one look to the next, and what was read counts only if
+//       it stayed the same meanwhile: a file that is being written is not taken for a whole one. Replacing it by a rename is
+//       best all the same.
+//   W3. Looking is by name, size, times and inode, so it works on every file system and follows links that are exchanged.
+
+export interface WatchedFileOptions<T> {
+  readonly setting: string;
+  readonly path: string;
+  /** Reads the file; rejects with an error that says what is wrong with it. */
+  readonly load: (path: string) => Promise<T>;
+  /** One line about what is in force, for the log. */
+  readonly describe: (value: T) => string;
+  readonly log: (entry: LogEntry) => void;
+}
+
+export class WatchedFile<T> {
+  readonly #options: WatchedFileOptions<T>;
+  #value: T;
+  /** The state of the file whose content is in force, or that was refused. */
+  #judged: string;
+  /** The state at the previous look. */
+  #seen: string;
+  #fault: string | null = null;
+  #reloads = 0;
+
+  private constructor(options: WatchedFileOptions<T>, value: T, state: string) {
+    this.#options = options;
+    this.#value = value;
+    this.#judged = state;
+    this.#seen = state;
+  }
+
+  /** Reads the file for the first time; rejects if that fails. */
+  static async open<T>(options: WatchedFileOptions<T>): Promise<WatchedFile<T>> {
+    const state = await stateOf(options.path);
+    return new WatchedFile(options, await options.load(options.path), state);
+  }
+
+  get value(): T {
+    return this.#value;
+  }
+
+  /** What is wrong with the newest file, which is therefore not in force; null if nothing is. */
+  get fault(): string | null {
+    return this.#fault;
+  }
+
+  /** How often a newer file came into force. */
+  get reloads(): number {
+    return this.#reloads;
+  }
+
+  /** Takes over a newer file (W1, W2). Never throws. */
+  async look(): Promise<void> {
+    const { path, load } = this.#options;
+    const state = await stateOf(path);
+    const isSettled = state === this.#seen;
+    this.#seen = state;
+    if (!isSettled || state === this.#judged) return;
+    try {
+      const value = await load(path);
+      if ((await stateOf(path)) === state) this.#adopt(value, state);
+    } catch (error) {
+      this.#judged = state;
+      this.#fault = error instanceof Error ? error.message : String(error);
+      this.#note("error", "lists.not_reloaded", this.#fault);
+    }
+  }
+
+  #adopt(value: T, state: string): void {
+    this.#value = value;
+    this.#judged = state;
+    this.#fault = null;
+    this.#reloads += 1;
+    this.#note("info", "lists.reloaded", `${this.#options.setting}: ${this.#options.describe(value)}`);
+  }
+
+  #note(level: LogEntry["level"], event: string, detail: string): void {
+    this.#options.log({ level, event, actor: "", detail });
+  }
+}
+
+async function stateOf(path: string): Promise<string> {
+  try {
+    const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
+    return [dev, ino, size, mtimeNs, ctimeNs].join("/");
+  } catch {
+    return "gone";
+  }
+}

@@ -1,0 +1,36 @@
+// How what a node does shares its one thread: steps of long work, and whose turn it is between them.
+
+import {
+  createOwnerTurns,
+  createPace,
+  createRightOfWay,
+  type EventLoop,
+  type OwnerTurns,
+  type Pace,
+  type RightOfWay,
+} from "../../std/work.ts";
+
+/** About as long as a search takes by itself. */
+const patienceMs = 10;
+/** How long work may keep the thread at a stretch: what somebody waits for, and what nobody waits for. */
+const requestStepMs = 3;
+const queuedStepMs = 2;
+/** How long searches may take at a stretch: a dear one is followed by another only in the next turn. */
+const searchStretchMs = 1;
+
+export interface ThreadTurns {
+  readonly rightOfWay: RightOfWay;
+  readonly searchTurns: OwnerTurns;
+  readonly paces: { readonly inline: Pace; readonly queued: Pace };
+}
+
+export function createThreadTurns(loop: EventLoop): ThreadTurns {
+  const rightOfWay = createRightOfWay(patienceMs, loop);
+  const paceOf = (stepMs: number, isWaitedFor: boolean): Pace =>
+    createPace(stepMs, { ...loop, pause: () => rightOfWay.pause(isWaitedFor) });
+  return {
+    rightOfWay,
+    searchTurns: createOwnerTurns(searchStretchMs, loop),
+    paces: { inline: paceOf(requestStepMs, true), queued: paceOf(queuedStepMs, false) },
+  };
+}

@@ -1,0 +1,226 @@
+// Key directory: the AI companies that chose to be listed, with the keys by which they sign (specification, «Key set and
+// key directory»). It says whose a key is, so the reader of a receipt or a log of requests can tell who asked.
+
+import { hashOf, type Sha256 } from "../bytes.ts";
+import {
+  type Envelope,
+  type Fault,
+  malformed,
+  openEnvelope,
+  type PayloadFormat,
+  parsePayload,
+  payloadTypes,
+} from "../dsse.ts";
+import { canonicalBytes } from "../json/canonical-json.ts";
+import type { Verdict } from "../result.ts";
+import {
+  closed,
+  described,
+  keyId,
+  listOf,
+  literal,
+  matching,
+  nullable,
+  type Of,
+  object,
+  oneOf,
+  optional,
+  publicJwk,
+  text,
+  timestamp,
+  uuid,
+} from "../shape.ts";
+import { webAddress } from "../wire/retrieval.ts";
+import { algorithmOf, thumbprint } from "./jwk.ts";
+
+const listedKey = object({
+  key_id: keyId,
+  alg: oneOf(["Ed25519", "ES256"]),
+  public_key: publicJwk,
+  source: described(
+    oneOf(["portal", "directory_import"]),
+    "How the key was registered: by the company at its portal, or from a directory of its own.",
+  ),
+  valid_from: timestamp,
+  valid_until: described(
+    nullable(timestamp),
+    "From here on the key is not the company's: the earliest of its end, its revocation and its reported compromise.",
+  ),
+});
+export type ListedKey = Of<typeof listedKey>;
+
+const listedCompany = object({
+  ai_company_uuid: uuid,
+  name: text(256),
+  certificate_url: webAddress,
+  keys: described(listOf(listedKey), "Every key it has or had, oldest first."),
+});
+export type ListedCompany = Of<typeof listedCompany>;
+
+/** What the directory states. The answer and its statement have the same. */
+export const keyDirectoryMembers = {
+  v: literal(1),
+  issued_at: timestamp,
+  companies: described(
+    listOf(listedCompany),
+    "Companies that chose to be listed and whose certificate is active, by uuid.",
+  ),
+};
+
+const keyDirectoryShape = object(keyDirectoryMembers);
+export type KeyDirectory = Of<typeof keyDirectoryShape>;
+
+export const keyDirectoryFormat: PayloadFormat<KeyDirectory> = {
+  version: 1,
+  versions: [1],
+  shape: keyDirectoryShape,
+};
+
+/** Opens a key-directory envelope. It only reads: the signature is not verified. */
+export function openKeyDirectory(envelope: Envelope, sha256?: Sha256): Verdict<KeyDirectory> {
+  const payload = openEnvelope(envelope, payloadTypes["key-directory.v1"]);
+  const parsed = payload.ok ? parsePayload(payload.value, keyDirectoryFormat) : payload;
+  return parsed.ok ? (listFault(parsed.value, sha256) ?? parsed) : parsed;
+}
+
+/** A key is of one company, and a company is listed once: otherwise the list would not say whose a key is. */
+function listFault({ companies }: KeyDirectory, sha256?: Sha256): Fault | null {
+  const [uuids, keyIds] = [new Set<string>(), new Set<string>()];
+  for (const [place, company] of companies.entries()) {
+    const pointer = `/companies/${place}`;
+    if (uuids.has(company.ai_company_uuid)) return malformed("A company is listed twice.", pointer);
+    uuids.add(company.ai_company_uuid);
+    for (const [index, key] of company.keys.entries()) {
+      const fault = keyFault(key, `${pointer}/keys/${index}`, sha256);
+      if (fault !== null) return fault;
+      if (keyIds.has(key.key_id)) return malformed("A key is listed twice.", `${pointer}/keys/${index}`);
+      keyIds.add(key.key_id);
+    }
+  }
+  return null;
+}
+
+function keyFault(key: ListedKey, pointer: string, sha256?: Sha256): Fault | null {
+  if (thumbprint(key.public_key, sha256) !== key.key_id)
+    return malformed("The key id is not the thumbprint of the key.", `${pointer}/key_id`);
+  return algorithmOf(key.public_key) === key.alg
+    ? null
+    : malformed("The key is of another algorithm.", `${pointer}/alg`);
+}
+
+// Proof of possession: a key signs the fact that it is to be registered, for whom and in what role, so that nobody can
+// register somebody else's key. The challenge is chosen for this registration, so a proof made for another one is worthless.
+
+export interface KeyPossession {
+  readonly v: 1;
+  readonly party_uuid: string;
+  readonly key_id: string;
+  readonly role: "integration" | "retrieval" | "sealing";
+  /** Random value for this registration: 22 to 128 characters of base64url. */
+  readonly challenge: string;
+}
+
+export const keyPossessionFormat: PayloadFormat<KeyPossession> = {
+  version: 1,
+  versions: [1],
+  shape: closed<KeyPossession>({
+    v: literal(1),
+    party_uuid: uuid,
+    key_id: keyId,
+    role: oneOf(["integration", "retrieval", "sealing"]),
+    challenge: matching(/^[A-Za-z0-9_-]{22,128}$/, "22 to 128 characters of base64url"),
+  }),
+};
+
+/** Opens a proof. It only reads: the signature is not verified. */
+export function openKeyPossession(envelope: Envelope): Verdict<KeyPossession> {
+  const payload = openEnvelope(envelope, payloadTypes["key-possession.v1"]);
+  return payload.ok ? parsePayload(payload.value, keyPossessionFormat) : payload;
+}
+
+/** The payload bytes to sign. */
+export function keyPossessionPayload(possession: KeyPossession): Uint8Array {
+  return canonicalBytes({ ...possession });
+}
+
+// Key custody statements: whether the service or the business itself holds a key (specification, «Key custody statement»). A
+// statement is re-issued, never edited.
+
+export interface KeyCustody {
+  readonly v: 1;
+  readonly business_uuid: string;
+  readonly key_id: string;
+  /** `hosted`: the service holds the key for the business; `self`: the business holds it. */
+  readonly custody: "hosted" | "self";
+  readonly issued_at: string;
+  /** Never later than `issued_at`. */
+  readonly effective_from: string;
+  /** Present, with the value true, only on a sandbox statement. */
+  readonly sandbox?: true;
+}
+
+/** What is known about a key at an instant; a key without a statement is never assumed to be `self`. */
+export type CustodyState = KeyCustody["custody"] | "unstated";
+
+export const keyCustodyFormat: PayloadFormat<KeyCustody> = {
+  version: 1,
+  versions: [1],
+  shape: closed<KeyCustody>({
+    v: literal(1),
+    business_uuid: uuid,
+    key_id: keyId,
+    custody: oneOf(["hosted", "self"]),
+    issued_at: timestamp,
+    effective_from: timestamp,
+    sandbox: optional(literal(true)),
+  }),
+};
+
+/** Reads the payload of a custody statement. */
+export function parseKeyCustody(payload: Uint8Array): Verdict<KeyCustody> {
+  const parsed = parsePayload(payload, keyCustodyFormat);
+  if (!parsed.ok) return parsed;
+  // Both have the same fixed width, so their texts sort in the order of their instants.
+  if (parsed.value.effective_from > parsed.value.issued_at) {
+    return malformed("A statement must take effect when it is issued, or earlier.", "/effective_from");
+  }
+  return parsed;
+}
+
+/** Opens a custody envelope. It only reads: the signatures are not verified. */
+export function openKeyCustody(envelope: Envelope): Verdict<KeyCustody> {
+  const payload = openEnvelope(envelope, payloadTypes["key-custody.v1"]);
+  return payload.ok ? parseKeyCustody(payload.value) : payload;
+}
+
+/** The payload bytes to sign. */
+export function keyCustodyPayload(statement: KeyCustody): Uint8Array {
+  return canonicalBytes({ ...statement });
+}
+
+/** The statement_id: the hash of the payload bytes. */
+export function statementIdOf(payload: Uint8Array, sha256?: Sha256): string {
+  return hashOf(payload, sha256);
+}
+
+/**
+ * The statement about a key that is in force at an instant: the one with the latest `effective_from` at or before it; ties
+ * go to the later issuance. Null when there is none.
+ */
+export function custodyInForce(
+  statements: readonly KeyCustody[],
+  about: { readonly business_uuid: string; readonly key_id: string; readonly at: string },
+): KeyCustody | null {
+  let inForce: KeyCustody | null = null;
+  for (const statement of statements) {
+    if (statement.business_uuid !== about.business_uuid || statement.key_id !== about.key_id) continue;
+    if (statement.effective_from <= about.at && (inForce === null || succeeds(statement, inForce)))
+      inForce = statement;
+  }
+  return inForce;
+}
+
+function succeeds(later: KeyCustody, earlier: KeyCustody): boolean {
+  if (later.effective_from !== earlier.effective_from) return later.effective_from > earlier.effective_from;
+  return later.issued_at > earlier.issued_at;
+}

@@ -1,0 +1,187 @@
+// Path B: one record sealed alone, by a person's passkey or a hosted key. The same push actor carries it as a push of
+// one leaf, so it is exactly as durable and as ordered as a batch.
+
+import type { BusinessCommand, PublishingFacts } from "../../actors/messages/business.ts";
+import type { PublishOutcome, PushCommand, PushFacts } from "../../actors/messages/push.ts";
+import { businessRef, pushRef } from "../../actors/messages/refs.ts";
+import type { Clock, CryptoPort } from "../../crypto/port.ts";
+import { parseBase64 } from "../../protocol/bytes.ts";
+import type { Envelope } from "../../protocol/dsse.ts";
+import { type CollectionName, formatTimestamp, pushIdOf } from "../../protocol/identifiers.ts";
+import type { JsonValue } from "../../protocol/json/canonical-json.ts";
+import { sealLeafOf } from "../../protocol/log/leaves.ts";
+import { ok, type Result, refuse } from "../../protocol/result.ts";
+import { openSeal, type SealV2 } from "../../protocol/seal.ts";
+import { verifySeal } from "../../verifier/seal.ts";
+import type { Trust } from "../../verifier/trust.ts";
+import {
+  decideOwnNames,
+  judgeKnown,
+  judgeLive,
+  judgeVerified,
+  keysOf,
+  namesWhatIsInForce,
+  readIssuances,
+  readSigner,
+  receivedInTime,
+  type Sealed,
+  timelineOf,
+} from "../register/home-evidence.ts";
+import { type AdmitDeps, acceptPush, admit, awaitSettled } from "./accept-batch.ts";
+
+export interface PublishRecordDeps extends AdmitDeps {
+  readonly crypto: CryptoPort;
+  readonly trust: () => Trust;
+  readonly clock: Clock;
+}
+
+export interface PublishRecordRequest {
+  readonly businessUuid: string;
+  readonly collection: CollectionName;
+  /** The exact bytes of the record. */
+  readonly record: Uint8Array;
+  readonly seal: Envelope;
+}
+
+/**
+ * Publishes, or repeats the outcome of the same seal. Refusals are the reason codes of the seal, in the verifier's
+ * order, plus those that only its receiver can know; a record that is itself faulty is an outcome.
+ */
+export async function publishRecord(
+  deps: PublishRecordDeps,
+  request: PublishRecordRequest,
+): Promise<Result<PublishOutcome>> {
+  const opened = openSeal(request.seal);
+  if (!opened.ok) return opened;
+  const seal = opened.value;
+  if (seal.v !== 2) return refuse("version_unknown", "A record must be sealed in format 2.");
+  const payload = parseBase64(request.seal.payload) as Uint8Array;
+  const pushId = pushIdOf(request.businessUuid, payload, deps.crypto.sha256);
+  const push = pushRef(request.businessUuid, pushId);
+  const status: PushCommand = { type: "push.status", outcome: null, from_leaf: 0, limit: 1 };
+  const known = await deps.actors.ask(push, status);
+  const key = await readSigner(deps.actors, request.businessUuid, request.seal);
+  const refusal =
+    known === null
+      ? await accept(deps, request, { seal, pushId, key })
+      : judgeAgain(deps, request, { seal, key });
+  if (refusal !== null) return refusal;
+  const { results } = await awaitSettled(deps.actors, push);
+  const [outcome] = results;
+  return outcome ? ok(outcome) : refuse("internal_error", "The push has no outcome.");
+}
+
+function judgeAgain(
+  deps: PublishRecordDeps,
+  request: PublishRecordRequest,
+  sealed: Sealed,
+): Result<never> | null {
+  const { businessUuid: uuid, record, seal: envelope } = request;
+  const known = judgeKnown(deps, { uuid, record, envelope }, sealed);
+  return known.ok ? typeFault(request, sealed.seal) : known;
+}
+
+function typeFault({ collection }: PublishRecordRequest, seal: SealV2): Result<never> | null {
+  return seal.record_type === collection
+    ? null
+    : refuse("record_type_mismatch", "The seal is for a different record type.");
+}
+
+async function judgeNew(
+  deps: PublishRecordDeps,
+  request: PublishRecordRequest,
+  { seal, key, facts }: Sealed & { readonly facts: PublishingFacts },
+): Promise<Result<never> | null> {
+  const { businessUuid: uuid, record, seal: envelope } = request;
+  const verified = judgeVerified(facts);
+  if (!verified.ok) return verified;
+  if (facts.certificate === null) return null;
+  const nowMs = deps.clock.now();
+  const verdict = verifySeal(deps.trust(), {
+    bytes: record,
+    seal: envelope as unknown as JsonValue,
+    certificates: await readIssuances(deps.actors, uuid, facts.certificate, seal.cert_id),
+    keys: { ...keysOf(uuid, [key]), cert_id: facts.certificate.cert_id },
+    received: { at: formatTimestamp(nowMs) },
+    policies: timelineOf(facts.policy),
+  });
+  if (!verdict.ok || key === null) return verdict.ok ? null : verdict;
+  const received = [receivedInTime(seal, nowMs), judgeLive(key, nowMs), namesWhatIsInForce(seal, facts)];
+  return typeFault(request, seal) ?? received.find((each) => !each.ok) ?? null;
+}
+
+async function accept(
+  deps: PublishRecordDeps,
+  request: PublishRecordRequest,
+  push: Sealed & { readonly pushId: string },
+): Promise<Result<never> | null> {
+  const { seal } = push;
+  const business = businessRef(request.businessUuid);
+  const actor = pushRef(request.businessUuid, push.pushId);
+  const question: BusinessCommand = { type: "publishing.facts", key_id: seal.key_id };
+  const facts = await deps.actors.ask(business, question);
+  const refusal = await judgeNew(deps, request, { ...push, facts });
+  if (refusal !== null) return refusal;
+  const stagingAtMs = deps.clock.now();
+  await deps.records.stageLeaves(actor.id, 0, [request.record]);
+  await deps.records.putSeal({
+    seal_id: push.pushId,
+    envelope: JSON.stringify(request.seal),
+    tree_size: null,
+  });
+  const ownNames = decideOwnNames(deps.lists, request.businessUuid, facts);
+  const admitted = await admit(deps, {
+    businessUuid: request.businessUuid,
+    pushId: push.pushId,
+    keyId: seal.key_id,
+    records: [request.record],
+    countries: null,
+    ownNames,
+    // Specification, «States»: only a publish batch can be held.
+    mayHold: false,
+    listings: 0,
+    pending: [],
+  });
+  if (admitted.status === "refused") {
+    await deps.records.dropStaged(actor.id);
+    return refuse(admitted.code, admitted.detail);
+  }
+  if (admitted.status !== "admitted")
+    return refuse("rate_limited", "Too many pushes of this business are waiting.");
+  await acceptPush(deps.actors, actor, {
+    facts: {
+      ...pushFacts(request, push, { number: admitted.number, receivedAtMs: facts.at_ms }),
+      own_names: ownNames,
+    },
+    held_reasons: [],
+    sealLeaf: sealLeafOf(request.seal, deps.crypto.sha256),
+    stagingAtMs,
+    times: { numbered_ms: deps.clock.now() },
+  });
+  return null;
+}
+
+function pushFacts(
+  request: PublishRecordRequest,
+  { seal, key, pushId }: Sealed & { readonly pushId: string },
+  { number, receivedAtMs }: { readonly number: number; readonly receivedAtMs: number },
+): Omit<PushFacts, "own_names"> {
+  return {
+    push_id: pushId,
+    business_uuid: request.businessUuid,
+    path: "B",
+    key_id: seal.key_id,
+    sealer: key?.role === "hosted" ? "hosted" : "passkey",
+    collection: request.collection,
+    seq: 0,
+    source: "manual",
+    mode: "inline",
+    records: 1,
+    cert_id: seal.cert_id,
+    ai_policy_version: seal.ai_policy_version,
+    sealed_at: seal.sealed_at,
+    received_at: formatTimestamp(receivedAtMs),
+    mandates: null,
+    number,
+  };
+}

@@ -1,0 +1,61 @@
+// The examples of what operators take out of serving: takedowns, held deletions and ordered purges, with what a business reads of them.
+
+import { hashOf } from "../../protocol/bytes.ts";
+import { formatTimestamp } from "../../protocol/identifiers.ts";
+import { openBusiness, product, sealAndPublish } from "../publishing/publishing.fixture.ts";
+import { removeBy, sealRemoval } from "../publishing/removal.fixture.ts";
+import type { ExampleAsker } from "./example-money.fixture.ts";
+
+const act = { reason: "Complaint 4713" };
+const uuid = "00000000-0000-4000-8000-0000000000ea";
+
+export async function takedownExamples({
+  node,
+  ask,
+  askOps,
+}: Pick<ExampleAsker, "node" | "ask" | "askOps">): Promise<void> {
+  const { services, urls } = node.running;
+  const business = await openBusiness(services, uuid);
+  const caller = { key: business.signingKey, grant: "" };
+  const owns = ["example-released", "example-rejected", "example-purged"];
+  await sealAndPublish(
+    services,
+    business,
+    owns.map((own) => product(own)),
+    { seq: 1 },
+  );
+  const [released = "", rejected = "", purged = ""] = owns.map((own) =>
+    services.recordIdOf(uuid, "products", own),
+  );
+  const takedown = "/ops/takedowns/:subject";
+  const statement = { statement_of_reasons: "Article 6 of the terms", ...act };
+  await askOps(`/ops/takedowns/${purged}/impose`, `${takedown}/impose`, statement);
+  await askOps("/ops/audit", "/ops/audit");
+  await askOps(`/ops/takedowns/${purged}`, takedown);
+  await services.register.refresh();
+  await askOps("/ops/takedowns", "/ops/takedowns");
+  await ask(urls.business_url, caller, { path: "/v1/takedowns", tag: "svc-business-read" });
+  await askOps(`/ops/takedowns/${purged}/lift`, `${takedown}/lift`, act);
+  const ground = { ground: "Judgment 3 O 5/26", ...act };
+  await askOps(`/ops/purge-orders/${purged}`, "/ops/purge-orders/:record_id", ground);
+  const certId = await services.parties.issueCertificate({
+    ...{ uuid, kind: "business", legal_name: business.party.legal_name, country: business.party.country },
+    ...{ verified_since: formatTimestamp(0), status: "revoked", status_reason: "key_stolen" },
+    status_effective_from: formatTimestamp(Date.now()),
+  });
+  const deletions = "/ops/deletions/:business_uuid";
+  for (const [record_id, last] of [
+    [released, "release"],
+    [rejected, "reject"],
+  ] as const) {
+    const document = { record_id, action: "delete" } as const;
+    const sealed = await sealRemoval({ ...business, certId }, document, business.signingKey);
+    await removeBy(services, business, "delete", sealed);
+    if (last === "release") {
+      await askOps(`/ops/deletions/${uuid}`, deletions);
+      await ask(urls.business_url, caller, { path: "/v1/held-deletions", tag: "svc-business-read" });
+    }
+    const address = `/ops/deletions/${uuid}/${hashOf(sealed.document)}/${last}`;
+    await askOps(address, `${deletions}/:document_hash/${last}`, act);
+  }
+}

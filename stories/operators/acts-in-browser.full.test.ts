@@ -1,0 +1,91 @@
+// The form that acts, in a real browser: what it asks about is what it sends, once.
+
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { RunningNode } from "../../node/composition/start.ts";
+import { findBrowser } from "../../tools/browser.ts";
+import { openPage, openWatchedNode, type View, type WatchedNode } from "./inspector.fixture.ts";
+
+const isThere = findBrowser() !== null;
+if (!isThere) console.warn("NOT TESTED: no Chromium on this machine, so nothing was acted on in a page.");
+const inBrowser = it.skipIf(!isThere && process.env["CI"] === undefined);
+
+let watched: WatchedNode | null = null;
+let node: RunningNode;
+let browser: Browser;
+
+beforeAll(async () => {
+  if (!isThere) return;
+  watched = await openWatchedNode();
+  ({ node, browser } = watched);
+}, 240_000);
+
+afterAll(() => watched?.[Symbol.asyncDispose]());
+
+const wide: View = { width: 1280, scheme: "light" };
+
+/** The page of the nodes, with a reason for draining this one. */
+async function fillIn(page: Page) {
+  const act = page.locator("form").filter({ has: page.getByLabel("What to do") });
+  await act.getByLabel("Reason").fill("it is to be upgraded");
+  return act;
+}
+
+inBrowser(
+  "an act that was confirmed is sent as it was, also where the page shows something else by then",
+  async () => {
+    await using opened = await openPage(browser, `${node.urls.ops_url}/ui/nodes`, wide);
+    const { page } = opened;
+    const act = await fillIn(page);
+    await act.getByRole("button", { name: "Continue" }).click();
+    await act.getByText("Are you sure").waitFor();
+    // A node that joined is the first of the list, and this one is leaving by now.
+    await page.route("**/ops/nodes", async (route) => {
+      const [self, ...rest] = (await (await route.fetch()).json()).nodes;
+      const joined = { ...self, incarnation: "joined-meanwhile", is_self: false };
+      await route.fulfill({ json: { nodes: [joined, { ...self, state: "leaving" }, ...rest] } });
+    });
+    await page.getByText("joined-meanwhile").first().waitFor();
+    const asked = page.waitForRequest((request) => request.method() === "POST");
+    await act.getByRole("button", { name: "Yes, do it" }).click();
+    const request = await asked;
+    expect(new URL(request.url()).pathname).toBe(`/ops/nodes/${node.services.incarnation}/drain`);
+    expect(request.postDataJSON()).toMatchObject({ expected: { state: "standalone" } });
+  },
+  120_000,
+);
+
+inBrowser(
+  "a double click, or a key that is held down, neither confirms an act nor sends it twice",
+  async () => {
+    await using opened = await openPage(browser, `${node.urls.ops_url}/ui/nodes`, wide);
+    const { page } = opened;
+    const act = await fillIn(page);
+    await act.getByLabel("Reason").focus();
+    const sent: string[] = [];
+    const answered = Promise.withResolvers<void>();
+    await page.route("**/drain", async (route) => {
+      sent.push(route.request().method());
+      await answered.promise;
+      await route.fulfill({ json: { outcome: "there" } });
+    });
+    // A key that is down already repeats.
+    await page.keyboard.down("Enter");
+    await page.keyboard.down("Enter");
+    await act.getByText("Are you sure").waitFor();
+    await page.keyboard.up("Enter");
+    await act.getByLabel("Reason").fill("it is upgraded");
+    await act.getByRole("button", { name: "Continue" }).dblclick();
+    await act.getByText("Are you sure").waitFor();
+    expect(sent).toEqual([]);
+    await act.getByRole("button", { name: "Yes, do it" }).dblclick();
+    await expect.poll(() => sent.length).toBe(1);
+    // More presses while it is not answered yet.
+    const button = act.getByRole("button");
+    for (let press = 0; press < 2; press += 1) await button.click();
+    answered.resolve();
+    await act.getByText("Done: there.").waitFor();
+    expect(sent).toEqual(["POST"]);
+  },
+  120_000,
+);

@@ -3,7 +3,7 @@
 //       `connectionsPerAddressMax`. When one more arrives, the longest-idle connection is closed to make room: of that
 //       address, or of the address that has most. If none is idle, the new connection is closed.
 //   E2. The bytes of bodies being read or answered stay below their bounds: a caller beyond them must retry later, and one that
-//       holds much gives way to others (edge.ts). Files have places of their own, so bodies of batches never wait for them.
+//       holds much gives way to others. Files have places of their own, so bodies of batches never wait for them.
 //   E3. The bytes of answers that peers have not taken stay below their bounds: the peer that has waited for longest is
 //       disconnected. So is one that takes nothing for `answerStallMs`.
 //   E4. What trusted proxies take up counts towards the total, but not towards any address: many callers are behind

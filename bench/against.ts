@@ -1,6 +1,6 @@
 // Compares this checkout with a commit: `npm run bench -- --against COMMIT`. The commit's sources are unpacked, and this checkout's
 // benchmark takes the place of theirs, so that one harness asks both in the same way, however old theirs was. Every pair measures
-// one side right after the other and then the floor, and which side is first alternates. against.ts judges the pairs.
+// one side right after the other and then the floor, and which side is first alternates. The pairs are judged below.
 
 import { execFile } from "node:child_process";
 import { cp, mkdir, readFile, realpath, rm, symlink } from "node:fs/promises";

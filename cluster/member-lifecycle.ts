@@ -1,6 +1,6 @@
 // One incarnation's life in its region's view: it sends heartbeats, enters, watches the others, leaves, or loses its lease.
 //   I1. Its lease is checked before every act; the first check that finds it ended ends the incarnation, and
-//       everything that has to stop is stopped before the answer (member-lifecycle.ts L3).
+//       everything that has to stop is stopped before the answer (L3).
 //   I2. It is `joining` first, and `active` only once the others have released what will belong to it, or have lost
 //       their own leases: every node that acted by the previous view has read this one, or may not act.
 //   I3. It considers itself `leaving` before it writes so, and is removed once it has finished what it had accepted.

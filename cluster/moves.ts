@@ -1,6 +1,6 @@
 // Planned moves of a party's home from this node's region to another. Both regions must be reachable.
 //   1. The home names the region to which it is moving: from then on no node of either region considers the party its own.
-//   2. Every node of this region has followed that (moves.ts) and released the party's actors. (The nodes of the other
+//   2. Every node of this region has followed that and released the party's actors. (The nodes of the other
 //      region need not: none of them can consider the party its own, because its home is here.)
 //   3. The home's version is raised once more: from here on the move is not given up. Then each actor is handed over: its
 //      partition says which region may claim it next, written to both regions last of all.
@@ -40,7 +40,7 @@ export interface MovesOptions {
   readonly isDead: (region: string) => boolean;
   /** Whether this node should resume the move of `party` that another node began; this is true on one node. */
   readonly isMine: (party: string) => boolean;
-  /** Tells the nodes of this region to look (moves.ts F3). */
+  /** Tells the nodes of this region to look (F3). */
   readonly announce: () => Promise<void>;
   readonly log?: ClusterLog;
   /** How long nodes may take to follow. */

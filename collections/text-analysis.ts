@@ -3,7 +3,7 @@
 //   2. Split into words, which are runs of letters, digits and marks; an apostrophe inside a word is dropped.
 //   3. Turn scripts written without spaces into overlapping pairs of characters.
 // A term contains no white space and is well-formed, so terms joined by spaces split back into the same terms. Words are
-// indexed as they are written: singular and plural (text-analysis.ts) and misspellings (text-analysis.ts) are forms that a
+// indexed as they are written: singular and plural and misspellings are forms that a
 // query looks for, so that an exact match can be told from a looser one.
 
 import { foldText } from "../protocol/records/fold-text.ts";

@@ -104,7 +104,7 @@ export function serveOverStdio(server: ToolServer, { stdin, stdout, log }: Stdio
     () => roomIn(stdout),
   );
   stdin.pipe(lines);
-  // Each answer that waits for the peer listens; B4 of program.ts bounds them.
+  // Each answer that waits for the peer listens; B4 bounds them.
   stdout.setMaxListeners(0);
   const transport = new StdioServerTransport(lines, stdout, { maxBufferSize: 4 * lineBytesMax });
   const handle = serveStdio(() => server.connect(), { transport, onerror: (error) => log(error.message) });

@@ -3,7 +3,7 @@
 //   A1. An action is in the audit log before it starts; if it cannot be recorded, it is not started.
 //   A2. Its outcome is recorded too, including that of refused requests.
 //   A3. Of a request only what its schema describes is recorded, and no grant or token: the log gives its readers no means to act.
-//   A4. Callers without a token add a bounded number of lines (acts.ts), also where they try to open a session.
+//   A4. Callers without a token add a bounded number of lines, also where they try to open a session.
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type ProblemCode, type ProblemExtras, problem, problemMediaType } from "../protocol/problem.ts";

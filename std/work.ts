@@ -1,5 +1,5 @@
 // What work on untrusted bytes consists of, said where it is done, so that a test can count how much is done between two looks at the
-// time (work.ts) without a clock.
+// time without a clock.
 //   WK1. Outside tests nobody counts, and saying it costs one comparison: it is said once for a text, an object or a hash, never
 //        for each byte.
 //   WK2. What is said grows with the time that is taken, in whichever way an input makes it grow.

@@ -3,7 +3,7 @@
 //   AD1. A render is charged once, under its pool and index, within ten minutes of the pool, however often it is asked for; what
 //        was answered first is answered again for two days.
 //   AD2. What a render costs is the gross price of the terms in force when it is charged, and the budget is never exceeded, nor what a
-//        day or one company may spend of it (definition.ts).
+//        day or one company may spend of it.
 //   AD3. A seal has one generation, so an interrupted publication is repeated with the same bytes.
 //   AD4. Of two documents about an ad, the one that was sealed later counts, in whatever order they come and however often. What
 //        is deleted stays deleted, also if a version was being published meanwhile.
@@ -399,7 +399,7 @@ function noteClick({ company }: Asked<"click.note">, view: View): Decided<DoneRe
   return { reply: { status: "done" }, puts };
 }
 
-/** See RB3 in definition.ts. */
+/** See RB3. */
 function reverse({ company }: Asked<"renders.reverse">, view: View): Decided<ReverseReply> {
   const [now, caused] = [money.read(view, ""), companies.read(view, company)];
   if (now === undefined || caused === undefined) return { reply: { status: "unknown" } };

@@ -2,7 +2,7 @@
 // is already out of serving is numbered as well, because a pending push may be about to bring the record back.
 //   X1. A document is applied once, however often and however late it is sent: it never touches a version published since.
 //   X2. A document and its seal are kept for as long as the business exists, whatever becomes of the record.
-//   X3. After a revocation for compromise a deletion changes nothing before an operator has decided on it (remove.ts).
+//   X3. After a revocation for compromise a deletion changes nothing before an operator has decided on it.
 //   X4. A version that a deletion covers stays deleted, whatever is published, withdrawn or deleted after it.
 
 import type { BusinessEvent } from "../../machines/business.ts";
@@ -232,7 +232,7 @@ export function orderPurge(
   };
 }
 
-// Deletions that wait for an operator: a thief of the keys must not destroy what shows what was done with them (X3 in remove.ts).
+// Deletions that wait for an operator: a thief of the keys must not destroy what shows what was done with them (X3).
 //   HD1. A held deletion changes nothing of its record. Released, it is done as if it had just been received, unless the record was
 //        published again after its document; rejected, it is never done, however often it is sent.
 //        So its bytes are purged as long after the release as those of any other deletion after it was received.

@@ -1,5 +1,5 @@
 // Keyed rows of a business actor: record heads (16), answers to chunks (17), register entries (18), admissions (19),
-// mandates by id (20) and by key (21, mandates.ts), acts recorded with a name and a reason (22, rows.ts), the seals of pushes (23)
+// mandates by id (20) and by key (21, mandates.ts), acts recorded with a name and a reason (22), the seals of pushes (23)
 // and the issuances of the certificate (24; both standing.ts), decisions on holds
 // (30, settle-hold.ts), cancelled pushes (40, standing.ts), accepted withdrawals and deletions by the hash of their document
 // (50) and in their order (51), the purges that deletions owe (52) and what is proved of them (53), own ids of rejected

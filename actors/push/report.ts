@@ -53,7 +53,7 @@ const outcomesCodec: RowCodec<readonly KeptOutcome[]> = {
   },
 };
 export const outcomes = defineTable(outcomesCodec);
-/** What is known of the leaves of a chunk that is not settled yet (G2 in report.ts); the key is the chunk's number. */
+/** What is known of the leaves of a chunk that is not settled yet (G2); the key is the chunk's number. */
 export const findings: typeof outcomes = defineTable({ ...outcomesCodec, name: "findings", rt: 18 });
 /** The rows of a settled chunk about which an index must be notified again. */
 export const references = defineJsonTable<readonly RowReference[]>("row references", 17);

@@ -1,6 +1,5 @@
 // The operator's files: content lists, blocked addresses, the table of autonomous systems, the terms and the prices of AI companies. They are
-// read at start, where a fault stops the node, and again when they change, where a fault keeps what is in force
-// (operator-files.ts).
+// read at start, where a fault stops the node, and again when they change, where a fault keeps what is in force.
 //   O1. All content lists are replaced together: no record is judged by half of them. A push is judged chunk by chunk, by the
 //       lists in force when each chunk is judged; what was settled stays.
 

@@ -1,6 +1,6 @@
 // The businesses whose purges are due and not done on this node, for its operators: a line of the log, two numbers in the
 // metrics, and a list.
-//   U1. The work of a purge reports every minute at least while something is due (O1 in late-purges.ts).
+//   U1. The work of a purge reports every minute at least while something is due (O1).
 //   U2. The log names a business when it is late, when the reason changes, and once an hour while nothing does.
 
 import type { LatePurges, PurgeWatch } from "../../actors/messages/removal.ts";
@@ -137,7 +137,7 @@ function createReported<T>(options: {
 
 // The pushes that stall on this node, for its operators: one line of the log each time that a push is reported, a number in the
 // metrics, and a list.
-//   S1. A push is reported when it stalls and every ten minutes while it does (O1 in late-purges.ts).
+//   S1. A push is reported when it stalls and every ten minutes while it does (O1).
 
 /** Two and a half times the interval between two reports. */
 const stallKnownForMs = 1_500_000;

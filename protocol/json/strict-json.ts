@@ -1,7 +1,7 @@
 // Strict JSON (RFC 8259 with the requirements of RFC 7493): UTF-8 without byte order mark, no duplicate members, no lone
 // surrogates, finite numbers, bounded depth. `JSON.parse` alone hides duplicates, reads 1e400 as infinity and accepts any
 // depth. A typical document is judged without examining its members one by one: its colons are counted and compared with the
-// members that were parsed. Only a suspicious text is read again, token by token (strict-json.ts).
+// members that were parsed. Only a suspicious text is read again, token by token.
 
 import { joinPointer } from "../../std/json-pointer.ts";
 import { noteWork } from "../../std/work.ts";

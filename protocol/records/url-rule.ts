@@ -2,7 +2,7 @@
 // texts, are compared with lists maintained by the operator. Every deployment also flags the few hosts below, so that a
 // business can provoke the refusal in its tests.
 //   U1. What counts is where an address leads, not how it is written: scheme, port (unless the entry has one), user
-//       information, letter case, Unicode, dots at the end and spellings of IP addresses make no difference (url-rule.ts).
+//       information, letter case, Unicode, dots at the end and spellings of IP addresses make no difference.
 //   U2. An address within an address (`?to=https://…`) and a bare name in a text («visit bad.example») count as well.
 
 import { parseAddress } from "../../std/ip-address.ts";

@@ -1,5 +1,5 @@
 // The request rate and the query-cost budget of a key at all nodes of a region together (specification, «Errors», 429):
-// each node leases slices of both from the key's actor in the region (regional-limits.ts).
+// each node leases slices of both from the key's actor in the region.
 
 import type {
   LeasedLimitName,

@@ -52,7 +52,7 @@ export interface AcceptDeps extends FindMandateDeps, AdmitDeps {
   readonly clock: Clock;
   /** Absent where it is always available. */
   readonly background?: Background;
-  /** The maximum time from staging to acceptance (default 1 h; A1 in accept-batch.ts). */
+  /** The maximum time from staging to acceptance (default 1 h; A1). */
   readonly acceptWithinMs?: number | undefined;
   /** How long a hold waits for a decision (default 30 days). */
   readonly holdMs?: number | undefined;

@@ -12,7 +12,7 @@
 //
 // The table lists what is asked of which actor, and what each step refuses. The signature and its key have already been
 // judged (authentication/authenticate.ts). {@link publishBatch} proceeds in this order, with the steps that it shares with the import of
-// a file (publish-batch.ts, accept-batch.ts) and with a validation (publish.ts).
+// a file (publish-batch.ts, accept-batch.ts) and with a validation.
 //   | step                              | asked of | command                                 | refused as |
 //   |-----------------------------------|----------|-----------------------------------------|------------|
 //   | Idempotency-Key                   | key      | idempotency.begin                       | request_invalid, idempotency_key_reused, idempotency_in_progress |
@@ -233,7 +233,7 @@ export async function keepRefused(
 }
 
 // The first checks of a sealed batch, for publishing and for validating alike: up to the seal and the records that it
-// covers (publish.ts shows them in order). They change nothing.
+// covers (`publish` shows them in order). They change nothing.
 
 export interface JudgeDeps extends GateDeps {
   readonly crypto: CryptoPort;

@@ -2,7 +2,7 @@
 //   V1. The checks are those of an import, in the same order and with the same refusals. The caps and the seq are judged and not
 //       used; nothing is stored, numbered or charged, and the file stays as it is. Only the request's nonce is used.
 //   V2. The Idempotency-Key must have its form and is not remembered, as for a batch (validate-batch.ts).
-//   V3. The file is judged as a whole for every answer (validate-import.ts), which contains one page of results.
+//   V3. The file is judged as a whole for every answer, which contains one page of results.
 //   V4. A small request makes much work: a business has one validation of a file at a time on a node, and a node at most
 //       {@link validationsMax}.
 

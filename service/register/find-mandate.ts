@@ -97,7 +97,7 @@ function signerOf(envelope: JsonValue): string | undefined {
 }
 
 // What the mandates of a key cover: what is published, where the request comes from, and when it was sealed. Each check passes on the
-// mandates that allow it, of which the next needs one as well (F1 in find-mandate.ts).
+// mandates that allow it, of which the next needs one as well (F1).
 
 /** Those that cover publishing the collection, which includes taking its records out of serving. */
 export function ofType(mandates: Mandates, collection: string): Mandates | Refused {

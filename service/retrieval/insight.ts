@@ -317,7 +317,7 @@ function countOf({ place, name, writer, searches, rows, fetches }: Cell): Insigh
 }
 
 // Writes what was counted for as long as a node runs, and once more when it stops.
-//   F1. Writes never overlap; the next one starts its interval after the previous one has ended, or sooner (N4 in insight.ts).
+//   F1. Writes never overlap; the next one starts its interval after the previous one has ended, or sooner (N4).
 //   F2. A write that fails is reported, and its counts are part of the next one.
 //   F3. Once an hour, counts beyond their retention are removed, a few in each step.
 //   F4. The stop completes after a last write of whatever was counted.

@@ -3,7 +3,7 @@
 //       know: no end and no revocation was answered before it was sent.
 //   F2. Every region states of a revoked key what its business stated: since when, and from which moment it was in other hands.
 //   F3. By what a region states, a seal from that moment on falls, and an earlier one stands.
-//   F4. What was accepted before a revocation was requested is published, unless it was held, or fell (in-force.ts).
+//   F4. What was accepted before a revocation was requested is published, unless it was held, or fell.
 
 import type { KeyFacts } from "../../actors/messages/business.ts";
 import type { PushReport } from "../../actors/messages/push.ts";

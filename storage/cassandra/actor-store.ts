@@ -231,7 +231,7 @@ export interface CassandraActorStoreOptions {
   readonly deadRegions?: () => ReadonlySet<string>;
   /** The party that the actor belongs to, for {@link CassandraActorStore.actorsOf}; null if it belongs to none. */
   readonly partyOf?: (ref: ActorRef) => string | null;
-  /** Whether actors of the kind are listed (N1 in actor-store.ts); by default all are. One that belongs to a party has to be. */
+  /** Whether actors of the kind are listed (N1); by default all are. One that belongs to a party has to be. */
   readonly isListed?: (kind: string) => boolean;
   /** Acknowledges a commit only once other regions have it (F4). */
   readonly replicateBeforeAck?: boolean;

@@ -1,4 +1,4 @@
-// Whose receipts are listed in Cassandra: the port's obligations T6 and T8, at LOCAL_QUORUM. receipt-listing.ts counts them.
+// Whose receipts are listed in Cassandra: the port's obligations T6 and T8, at LOCAL_QUORUM.
 //   L1. A receipt has a pointer in its company's hour, without an envelope, written at the same time as the receipt; both are
 //       durable before the append returns. A pointer without a receipt, whose append failed, points to nothing: it is neither
 //       listed nor counted.
@@ -283,7 +283,7 @@ function hoursFrom(fromMs: number, toMs: number): readonly number[] {
   return Array.from({ length: Math.ceil((toMs - fromMs) / hourMs) }, (_, index) => fromMs + index * hourMs);
 }
 
-// What companies used, in Cassandra: the port's obligation T7, at LOCAL_QUORUM. receipt-listing.ts says what is listed.
+// What companies used, in Cassandra: the port's obligation T7, at LOCAL_QUORUM.
 //   U1. Of a batch that was open when a reader began, its pointers are counted, as far as they point to receipts; of every other
 //       one, the counts that were written before it was closed. The counts over the most receipts stay.
 //   U2. The first reader of a day that is long over, and has no open batch, writes its sum beside the counts of its batches, for

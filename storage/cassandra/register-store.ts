@@ -1,6 +1,6 @@
 // The public register in Cassandra: the port's obligations G1–G6, at LOCAL_QUORUM in the region's data centre.
 //   E1. An entry is written first, then a reference to it into the feed, so in its own region a reference leads to an
-//       existing entry. Other regions receive the rows one by one, in any order and possibly late: see register-store.ts.
+//       existing entry. Other regions receive the rows one by one, in any order and possibly late.
 //   E2. `put` waits until every region has the entry at quorum. Where a region cannot be reached and `EACH_QUORUM` has
 //       failed, it settles for its own region, reports that, and does not try again for a while: a region that is cut off
 //       must not stop the others.
@@ -12,7 +12,7 @@
 //       round (half a minute) if the reference arrived as well, and otherwise its pass; for a key, party or list that the
 //       node is using it takes `keptMs` (60 s) at most, whatever arrived.
 //   E4. An entry of another party is left unchanged: `put` reads first (G6). Two concurrent puts are not told apart, which
-//       is why a key is claimed beforehand (register-store.ts).
+//       is why a key is claimed beforehand.
 
 import { BoundedMap } from "../../std/bounded-map.ts";
 import { Semaphore } from "../../std/semaphore.ts";

@@ -1,5 +1,5 @@
 // What is staged of incomplete pushes, in Cassandra.
-//   P1. A push is listed before anything of it is stored, and until everything of it is gone (staged-pushes.ts).
+//   P1. A push is listed before anything of it is stored, and until everything of it is gone.
 //   P2. A drop removes what was staged up to the newest stamp in the list, whatever the dropping node's clock says: a push
 //       that is staged again later is not touched (W4 in columns.ts), not even during the drop (R6).
 //   P3. A row contains several consecutive leaves, because a row costs the engine as much as its bytes. Rows may overlap

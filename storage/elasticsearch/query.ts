@@ -153,7 +153,7 @@ const distanceKmMax = Math.PI * earthRadiusKm;
 
 /**
  * A circle that contains every place of the wanted one and perhaps a few beyond its edge: the engine rounds places to a
- * centimetre, and its distances are off by up to 40 cm when they are large. query.ts measures again.
+ * centimetre, and its distances are off by up to 40 cm when they are large. The hits are measured again.
  */
 function circle(field: string, { point, radiusKm }: Extract<FieldClause, { readonly op: "near" }>): Clause {
   const meters = radiusKm * 1_000 + (radiusKm < 500 ? 0.1 : 2);

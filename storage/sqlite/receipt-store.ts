@@ -1,4 +1,4 @@
-// Receipts in SQLite: the port's obligations T1–T5 and T9; receipt-store.ts has the others. Batches are numbered, so that the keys of receipts stay short and
+// Receipts in SQLite: the port's obligations T1–T5 and T9. Batches are numbered, so that the keys of receipts stay short and
 // finding the open batches reads no receipts.
 
 import type { StatementSync } from "node:sqlite";

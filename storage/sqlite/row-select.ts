@@ -1,4 +1,4 @@
-// The statements for the plans of row-select.ts, and for checking rows that were found by other means.
+// The statements for plans, and for checking rows that were found by other means.
 
 import { collections } from "../../collections/collections.ts";
 import { type FilterField, fieldByName, textMatchKey } from "../../collections/definition.ts";

@@ -1,6 +1,6 @@
-// Searches with a text. The rows that match it are known from memory (row-text-search.ts); what remains is to find the first of
+// Searches with a text. The rows that match it are known from memory; what remains is to find the first of
 // them in the requested order:
-//   - by relevance, the best are checked until no other can precede them (row-text-search.ts);
+//   - by relevance, the best are checked until no other can precede them;
 //   - by a number, a small set of matches is checked in full; of a large one, those that come first in a walk over the
 //     number's index.
 // If no row matches the text as it is written, it is searched for again with the misspellings that count (text-analysis.ts).

@@ -1,6 +1,7 @@
 // Refused requests as operators are shown them: which surface refused which code to which key and address, how often and when.
 //   RQ1. Memory is bounded, whatever is sent: those that name a known key and the others have `keptMax` places each. Ids of keys are
-//        public, and one customer has billions of IPv6 addresses, so the key or network with the most places loses the oldest of them. How many were forgotten is counted.
+//        public, and one customer has billions of IPv6 addresses, so the key or network with the most places loses the
+//        oldest of them. How many were forgotten is counted.
 //   RQ2. Keys and addresses that were not refused for a day are not shown any more; nothing outlives the process.
 //   RQ3. Of a request there is nothing but its surface, the code of its refusal, the key that it names and its address. Nothing
 //        proves that the sender has the key.

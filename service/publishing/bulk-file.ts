@@ -6,7 +6,8 @@
 //   U3. A file that is refused, or whose sender vanishes, leaves nothing behind: its draft is removed at once, and by the
 //       upload's actor if this process dies before.
 //   U4. The answer leaves when the file is durable and is the upload's.
-//   U5. Those who were given the token may have lost what it stood for, so that is judged again when a file begins, and a file ends where the cap of bytes does.
+//   U5. Those who were given the token may have lost what it stood for, so that is judged again when a file begins, and
+//       a file ends where the cap of bytes does.
 //   U6. Its lines are taken in at a pace, however many arrive at once from however many files; meanwhile no more is read.
 //   U7. An upload refuses a few files only (BD5 in actors/bulk-upload/definition.ts); one that
 //       the service had no room for is not counted.

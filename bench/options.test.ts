@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { parseOptions, sectionNames } from "./main.ts";
+import { parseOptions, sectionNames } from "./options.ts";
 
 describe("the options of the benchmark", () => {
   it("run what takes long only where it is named", () => {

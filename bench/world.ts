@@ -7,7 +7,7 @@ import type { Sandbox } from "../node/sandbox/sandbox-file.ts";
 import { bulkRecordsMax } from "../protocol/limits.ts";
 import { productId } from "./catalogue.ts";
 import { type CallArgs, type CallResult, Child, type FunctionOf, type ModulePath } from "./child.ts";
-import type { BenchOptions } from "./main.ts";
+import type { BenchOptions } from "./options.ts";
 import { companyOf, merchantOf } from "./parties.ts";
 import { type PushNode, pushProducts } from "./publishing.ts";
 import { type Caller, captureAnswers, type RequestPlan, type Server, targetOf } from "./requests.ts";

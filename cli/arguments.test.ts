@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Command, exitCodes, noArguments, onlyArgument, parseArguments, UsageError } from "./command.ts";
-import { commandHelp } from "./main.ts";
+import { commandHelp } from "./help.ts";
 import { push } from "./publishing/push.ts";
 import { parseWhere, search, searchRequest } from "./search.ts";
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
+import { programHelp } from "./help.ts";
 import { logAudit } from "./log-audit.ts";
-import { programHelp } from "./main.ts";
 import { holdCommands } from "./publishing/hold.ts";
 import { search } from "./search.ts";
 

@@ -1,22 +1,15 @@
 // The program `svc`.
 
 import { createInterface } from "node:readline/promises";
-import { nearestName, SvcConnectionError, SvcProblemError } from "../client/errors.ts";
-import { ConfigError } from "../node/configuration/config-error.ts";
 import { adsCommands, adsImage } from "./ads.ts";
 import { analytics, demand, usage } from "./analytics.ts";
-import {
-  type Command,
-  type CommandContext,
-  type ExitCode,
-  exitCodes,
-  parseArguments,
-  UsageError,
-} from "./command.ts";
+import { type Command, type CommandContext, type ExitCode, exitCodes, parseArguments } from "./command.ts";
 import { doctor } from "./doctor.ts";
+import { failureOf } from "./failure.ts";
 import { fetchCommand } from "./fetch.ts";
 import { grant } from "./grant.ts";
 import { blocks, brands, group } from "./groups.ts";
+import { commandHelp, programHelp, unknownCommand } from "./help.ts";
 import { keygen } from "./keygen.ts";
 import { keyCommands } from "./keys/commands.ts";
 import { allowance, ledger } from "./ledger.ts";
@@ -37,165 +30,11 @@ import { receipts, receiptsCheck } from "./receipts.ts";
 import { revoke } from "./revoke.ts";
 import { search } from "./search.ts";
 import { start } from "./start.ts";
-import { createTerminal, type Terminal, visible } from "./terminal.ts";
+import { createTerminal, type Terminal } from "./terminal.ts";
 import { entitlement, terms, termsAgree } from "./terms.ts";
 import { tryCommand } from "./try.ts";
 import { verify } from "./verify.ts";
 import { witness } from "./witness.ts";
-
-/** A command with its usage and summary: one line of the help. */
-type HelpLine = Pick<Command, "name" | "usage" | "summary">;
-
-/** The program help's entries for groups of commands of two words; a command of no group has a line of its own. */
-const groups: readonly HelpLine[] = [
-  {
-    name: "hold",
-    usage: "list|confirm|reject",
-    summary: "show held pushes, and confirm or reject one; see svc help hold",
-  },
-  {
-    name: "keys",
-    usage: "CEREMONY",
-    summary: "manage the keys of the service: make, certify, issue, show; see svc help keys",
-  },
-];
-
-/** Lines of `svc help`, or, given a group's name, those of its commands. */
-export function programHelp(all: readonly Command[], group: string | null = null): readonly string[] {
-  const commands: readonly HelpLine[] =
-    group === null
-      ? [...all.filter(({ name }) => !isGrouped(name)), ...groups]
-      : all.filter(({ name }) => name.startsWith(`${group} `));
-  const left = commands.map(({ name, usage }) => `${name} ${usage}`.trim());
-  const width = Math.max(...left.map((text) => text.length));
-  return [
-    "svc: publish, search and verify signed business data",
-    "",
-    "Usage: svc COMMAND …",
-    "",
-    ...commands.map(({ summary }, at) => `  ${(left[at] ?? "").padEnd(width)}  ${summary}`),
-    `  ${"help [COMMAND]".padEnd(width)}  show this help, or the details of one command`,
-    "",
-    "Exit codes: 0 done · 1 the answer is no · 2 wrong usage · 3 refused · 4 try again later · 130 interrupted",
-  ];
-}
-
-/** Whether its group stands for it. */
-function isGrouped(command: string): boolean {
-  return groups.some(({ name }) => command.startsWith(`${name} `));
-}
-
-/** Lines of `svc help COMMAND`. */
-export function commandHelp(command: Command): readonly string[] {
-  const options = Object.entries(command.options).map(([name, { short, value, help }]) => ({
-    left: `${short === undefined ? "" : `-${short}, `}--${name}${value === undefined ? "" : ` ${value}`}`,
-    help,
-  }));
-  const width = Math.max(0, ...options.map(({ left }) => left.length));
-  return [
-    `svc ${command.name} ${command.usage}`.trim(),
-    `  ${command.summary}`,
-    ...(command.details === undefined ? [] : ["", ...command.details]),
-    "",
-    ...options.map(({ left, help }) => `  ${left.padEnd(width)}  ${help}`),
-  ];
-}
-
-/** What is said to a command that there is not; `names` are those of all commands. */
-export function unknownCommand(wrong: string, names: readonly string[]): string {
-  const firsts = names.map((name) => name.split(" ")[0] ?? "");
-  const [first = ""] = wrong.split(" ");
-  const isGroup = names.some((name) => name.startsWith(`${first} `));
-  const nearest = nearestName(wrong, isGroup ? names : [...names, ...firsts]);
-  const hint = nearest === null ? "" : ` Did you mean svc ${nearest}?`;
-  const topic = isGroup && nearest === null ? ` ${first}` : "";
-  return `There is no command ${JSON.stringify(wrong)}.${hint} See: svc help${topic}`;
-}
-
-// What a failed command prints, and its exit code.
-
-export interface Failure {
-  readonly lines: readonly string[];
-  readonly code: ExitCode;
-}
-
-/** The failure to report, or null for a bug, which is shown with its stack. */
-export function failureOf(error: unknown): Failure | null {
-  if (error instanceof UsageError || error instanceof ConfigError || isRefusedStart(error)) {
-    return { lines: [error.message], code: exitCodes.usage };
-  }
-  if (error instanceof SvcConnectionError) {
-    const again = error.effect === "unknown" ? "It may have been served. " : "";
-    return {
-      lines: [`${error.message} ${again}Is it running? Try again later.`],
-      code: exitCodes.unavailable,
-    };
-  }
-  if (isFullDisk(error))
-    return {
-      lines: [`There is no room for a file of this command (${error.message}). Make room and run it again.`],
-      code: exitCodes.unavailable,
-    };
-  return error instanceof SvcProblemError ? problemFailure(error) : null;
-}
-
-function isFullDisk(error: unknown): error is NodeJS.ErrnoException {
-  return error instanceof Error && "code" in error && ["ENOSPC", "EDQUOT"].includes(String(error.code));
-}
-
-const refusedStarts = ["KeyStoreError", "JoinRefused", "StoreFileRefused", "SchemaTooOld", "SchemaTooNew"];
-
-/** Thrown when a node fails to start: the message names the file, or why the cluster refuses the node, and what to do. */
-function isRefusedStart(error: unknown): error is Error {
-  return error instanceof Error && refusedStarts.includes(error.name);
-}
-
-/** Advice for some codes, in addition to the service's own message. */
-const advice: Readonly<Record<string, string>> = {
-  key_unknown:
-    "The key is not registered here, or was revoked. If this is a sandbox, it may have been recreated: its current keys are in sandbox.json.",
-  mandate_missing: "Ask an owner or admin of the business to seal a mandate for this key.",
-  source_not_allowed: "Send from an address that the mandate allows.",
-  sort_required:
-    "Name an order with --sort, for example --sort _text_match:desc or --sort published_at:desc.",
-};
-
-function problemFailure(error: SvcProblemError): Failure {
-  const { problem, retryAfterSeconds } = error;
-  const said = visible(error.detail || error.code);
-  const lines = [`The service refused: ${said} (${error.status} ${visible(error.code)})`];
-  const { pointer, suggestion, errors } = problem;
-  if (typeof pointer === "string" && pointer !== "") lines.push(`  at ${visible(pointer)}`);
-  if (typeof suggestion === "string" && !error.detail.includes(suggestion))
-    lines.push(`  Did you mean ${visible(suggestion)}?`);
-  if (Array.isArray(errors)) lines.push(...errors.slice(0, 10).map((each) => `  ${faultLine(each)}`));
-  const help = advice[error.code];
-  if (help !== undefined) lines.push(help);
-  const clock = clockAdvice(error);
-  if (clock !== null) lines.push(clock);
-  if (retryAfterSeconds !== null) lines.push(`Try again in ${retryAfterSeconds} s.`);
-  const isPassing = [429, 502, 503, 504].includes(error.status);
-  return { lines, code: isPassing ? exitCodes.unavailable : exitCodes.refused };
-}
-
-/** What is signed and sealed says when, so a clock that is wrong is refused. */
-const timed = ["signature_expired", "seal_invalid"];
-const clockAheadSecondsMax = 30;
-
-function clockAdvice({ code, clockAheadSeconds }: SvcProblemError): string | null {
-  if (!timed.includes(code)) return null;
-  const off = Math.abs(clockAheadSeconds ?? 0);
-  if (clockAheadSeconds === null || off <= clockAheadSecondsMax)
-    return code === "signature_expired" ? "Check that this machine's clock is right." : null;
-  return `This machine's clock is ${off} s ${clockAheadSeconds > 0 ? "ahead of" : "behind"} the service's: set it, and run this again.`;
-}
-
-function faultLine(fault: unknown): string {
-  const { code, pointer, detail } = (fault ?? {}) as { code?: unknown; pointer?: unknown; detail?: unknown };
-  return visible(
-    [code, pointer, detail].filter((part) => typeof part === "string" && part !== "").join("  "),
-  );
-}
 
 const commands: readonly Command[] = [
   ...[

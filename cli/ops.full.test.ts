@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { parseJournal } from "../sim/main.ts";
+import { parseJournal } from "../sim/parse-journal.ts";
 import { root } from "../tools/process.ts";
 import { type RunningSandbox, startSandbox } from "./running-sandbox.fixture.ts";
 

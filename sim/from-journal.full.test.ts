@@ -11,8 +11,8 @@ import {
   sealAndPublish,
   type TestBusiness,
 } from "../stories/publishing/publishing.fixture.ts";
-import { parseJournal } from "./main.ts";
 import { mutantNamed } from "./mutants/list.ts";
+import { parseJournal } from "./parse-journal.ts";
 import { runSeed } from "./run-seed.ts";
 import { beforeOf } from "./world/from-journal.ts";
 

@@ -3,11 +3,11 @@
 
 import { beforeAll, describe, expect, it } from "vitest";
 import { dose, isFullDose } from "../tools/test-dose.ts";
-import { shrink } from "./main.ts";
 import { hunt } from "./mutants/hunt.ts";
 import { mutantNamed } from "./mutants/list.ts";
 import { keptOf, regressions } from "./regressions.ts";
 import { runSeed } from "./run-seed.ts";
+import { shrink } from "./shrink.ts";
 import { everything, formatKept, type Kept } from "./world/world.ts";
 
 /** The fixed seeds, ten per test. */

@@ -7,8 +7,8 @@ import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { regionCount } from "./cluster.ts";
 import { portsSpan } from "./cluster-nodes.ts";
+import { regionCount } from "./cluster-options.ts";
 import { freePorts } from "./free-ports.ts";
 import { root } from "./process.ts";
 

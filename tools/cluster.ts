@@ -4,11 +4,12 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { type NodePlan, nodePlaces, planNodes, portsSpan } from "./cluster-nodes.ts";
-import { exitCodes, parseInteger, parseOptions, runTool, UsageError } from "./command-line.ts";
-import { assertFree, neighbour } from "./engines/addresses.ts";
+import { type NodePlan, nodePlaces, planNodes } from "./cluster-nodes.ts";
+import { type ClusterOptions, clusterHelp, parseClusterOptions, regionCount } from "./cluster-options.ts";
+import { exitCodes, runTool } from "./command-line.ts";
+import { assertFree } from "./engines/addresses.ts";
 import {
   type EngineProcess,
   type Guard,
@@ -21,64 +22,6 @@ import { EngineUnavailable } from "./engines/maven.ts";
 import { type EngineProfile, profilePlaces, startProfile } from "./engines/profiles.ts";
 import { keepRunning } from "./keep-running.ts";
 import { root } from "./process.ts";
-
-// The command-line options of `npm run cluster`.
-
-/** Number of regions in the engine profile on which the cluster runs. */
-export const regionCount = 2;
-
-interface ClusterOptions {
-  /** Absolute path. */
-  readonly home: string;
-  readonly fresh: boolean;
-  /** First loopback address of the engines. */
-  readonly base: string;
-  /** First port of the first node. */
-  readonly portBase: number;
-}
-
-const defaults = { home: ".svc-cluster", base: "127.0.77.1", portBase: "7400" } as const;
-const portMin = 1_024;
-const portMax = 65_535;
-
-const clusterHelp = `npm run cluster [-- OPTIONS]
-  Two regions on this machine, with real engines (Cassandra and Elasticsearch, fetched the first time) and four nodes.
-
-  --fresh           forget what an earlier start left
-  --home DIR        where everything is kept (${defaults.home})
-  --port-base N     first port of the first node; each node has ten (${defaults.portBase})
-  --base 127.A.B.C  first loopback address of the engines (${defaults.base})
-  --help            show this
-
-Ctrl-C stops everything. Ends with 0 stopped · 1 it cannot run here · 2 wrong usage · 130 interrupted while starting`;
-
-/** Parses the options; throws a UsageError. */
-function parseClusterOptions(args: readonly string[]): ClusterOptions {
-  const values = parseOptions(args, {
-    fresh: { type: "boolean", default: false },
-    home: { type: "string", default: join(root, defaults.home) },
-    base: { type: "string", default: defaults.base },
-    "port-base": { type: "string", default: defaults.portBase },
-  });
-  const range = { min: portMin, max: portMax - portsSpan(regionCount) };
-  return {
-    home: resolve(values.home),
-    fresh: values.fresh,
-    base: parseBase(values.base),
-    portBase: parseInteger("--port-base", values["port-base"], range),
-  };
-}
-
-function parseBase(text: string): string {
-  try {
-    for (let index = 0; index < regionCount; index += 1) neighbour(text, index);
-    return text;
-  } catch {
-    throw new UsageError(
-      `--base must be a loopback address like ${defaults.base}, not ${JSON.stringify(text)}.`,
-    );
-  }
-}
 
 const nodeStartMaxMs = 120_000;
 const nodeGraceMs = 30_000;

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { contractFetch } from "../../api/contract.fixture.ts";
 import { authorization, noInspection, openOps } from "../../ops/ops.fixture.ts";
 import { signedIn } from "../../ops/sign-in.fixture.ts";
-import { parseJournal } from "../../sim/main.ts";
+import { parseJournal } from "../../sim/parse-journal.ts";
 import type { ActorStore } from "../../storage/actor-store.ts";
 import { product, type TestBusiness } from "../../stories/publishing/publishing.fixture.ts";
 import {

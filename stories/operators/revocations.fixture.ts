@@ -2,7 +2,7 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import { type Command, type CommandContext, parseArguments } from "../../cli/command.ts";
-import { failureOf } from "../../cli/main.ts";
+import { failureOf } from "../../cli/failure.ts";
 import { revoke } from "../../cli/revoke.ts";
 import { createTerminal } from "../../cli/terminal.ts";
 

@@ -100,6 +100,22 @@ describe("a link", () => {
 });
 
 describe("a text", () => {
+  it.each(["Cable &lt", "R&AMP", "A&#38", "B&#x26", "Stra&szlig", "R&amp;amp"])(
+    "does not end with %s",
+    (written) => {
+      expect(readText(written, { isMultiline: false })).toEqual({
+        fault: expect.stringContaining("an entity without its end"),
+      });
+    },
+  );
+
+  it.each(["H&M", "R&D", "Lamp &", "Cable &lt 2 m", "Bed & amp", "A &#3"])(
+    "may end as %s does",
+    (written) => {
+      expect(readText(written, { isMultiline: false })).toMatchObject({ text: written });
+    },
+  );
+
   const text = (written: string, isMultiline = true) => {
     const read = readText(written, { isMultiline });
     return read.fault === null ? [read.text, read.hadMarkup] : "fault";

@@ -15,7 +15,9 @@ export function readText(written: string, { isMultiline }: { readonly isMultilin
     .join("\n")
     .replaceAll(/\n{3,}/g, "\n\n")
     .trim();
-  const fault = leftOver(text);
+  const fault = endsWithinEntity(text)
+    ? `It ends within ${text.slice(text.lastIndexOf("&"))}, an entity without its end: write the whole text.`
+    : leftOver(text);
   return fault === null ? { text, hadMarkup: plain !== written, fault } : { fault };
 }
 
@@ -113,6 +115,12 @@ const comment = /<!--[\s\S]*?-->/g;
 const blockTag = new RegExp(`<\\/?(?:${blocks})(?:\\s[^<>]*)?\\/?>`, "gi");
 const inlineTag = new RegExp(`<\\/?(?:${inlines})(?:\\s[^<>]*)?\\/?>`, "gi");
 const reference = /&(?:#([0-9]{1,7})|#x([0-9a-f]{1,6})|([a-z][a-z0-9]{1,31}));/gi;
+
+/** Whether a text ends with an entity that lacks its `;`, as where that is taken for a separator. */
+export function endsWithinEntity(text: string): boolean {
+  const [, number, name = ""] = /&(?:(#[0-9]{2,7}|#x[0-9a-f]{2,6})|([a-z][a-z0-9]{1,31}))$/i.exec(text) ?? [];
+  return number !== undefined || named.has(name) || /^(?:amp|lt|gt|quot)$/i.test(name);
+}
 
 export function hasMarkup(text: string): boolean {
   return withoutMarkup(text) !== text;

@@ -43,6 +43,12 @@ describe("a table", () => {
     ["has a quote that is not doubled", '1,"24", black",A\n2,x,B,c\n', [null, "B"], "not doubled"],
     ["is cut off", "1,x,A,b\n2,y,B", ["A", null], "may not be whole"],
     ["is cut off after a text with a comma", "1,x,A,b\n2,y, z,B", ["A", null], "may not be whole"],
+    [
+      "is cut off after the comma and the space of a text",
+      "1,x,A,b\n2,y,B, ",
+      ["A", null],
+      "may not be whole",
+    ],
     ["is broken by a line end", "1,x,A\ny z,c\n2,x,B\n", [null, null, "B"], "a piece of a row"],
     [
       "is broken by a line end, and has more empty fields",
@@ -71,6 +77,20 @@ describe("a table", () => {
     const details = items.flatMap(({ notes }) => notes.map(({ detail }) => detail));
     expect(details).toEqual(details.map(() => expect.stringContaining(said ?? "")));
     expect(details).toHaveLength(read.filter((brand) => brand === null).length);
+  });
+
+  it.each([
+    ["in a text", "1;R&amp;D;;", null],
+    ["before a field that would take its rest", "1;x;Gr&ouml;n;", null],
+    ["by its number, after which the file is cut off", "1;x;A&#38; ", null],
+    ["that is quoted", '1;x;"A&amp;B";c', "A&B"],
+    ["that is none", "1;x;A&B;c", "A&B"],
+  ])("leaves out a row that is divided at the ; of an entity: %s", async (_name, row, read) => {
+    const items = await itemsOf(`business_product_id;short_description;brand;tags\n${row}`);
+    expect(items.map((item) => (recordOf(item) as { brand?: string } | null)?.brand ?? null)).toEqual([read]);
+    const details = items.flatMap(({ notes }) => notes.map(({ effect, detail }) => `${effect}: ${detail}`));
+    const said = expect.stringMatching(/^item_left_out: A ; that ends the entity &/);
+    if (read === null) expect(details).toEqual([said]);
   });
 
   it("is refused with tabs for a field with a line end and a tab", async () => {

@@ -1,11 +1,13 @@
 // The rows of a table below its header, as spreadsheets and shops write them.
 //   T1. A row is never made of two: a quoted field that holds what looks like the ends and beginnings of other rows is a quote
 //       that was never closed, and the file is refused, since nobody can tell what belongs to which product.
+//       No row is divided at the `;` of an entity either: what follows it would be the next column's.
 //   T2. Empty fields that are missing at the end of a row, or that follow the last column, mean nothing, except where the file
 //       or a quote may have been cut off.
 
 import { type CsvRow, csvRows, parseCsv, type Separator } from "./csv.ts";
 import { FeedError, type FeedNote, note } from "./feed-item.ts";
+import { endsWithinEntity } from "./published-text.ts";
 
 export type TableRow = CsvRow | { readonly line: number; readonly fault: FeedNote };
 
@@ -179,9 +181,13 @@ function sizeFault(
 ): string | null {
   if (hasStrayQuote && separator !== "\t")
     return 'A quote within a quoted field is not doubled (""), so nobody can tell where the field ends.';
+  const divided = separator === ";" ? fields.slice(0, -1).find(endsWithinEntity) : undefined;
+  if (divided !== undefined)
+    return `A ; that ends the entity ${divided.slice(divided.lastIndexOf("&"))} separates fields: quote a field that has the separator in it.`;
   const isShort = fields.length < columns;
-  // The comma of a text that is not quoted may stand for the field that is missing.
-  const mayBeShort = fields.length - loose < columns;
+  // The comma of a text that is not quoted may stand for the field that is missing, and the space after it be all there is left.
+  const isBlank = isCut && /^\s+$/.test(fields.at(-1) ?? "");
+  const mayBeShort = isBlank || fields.length - loose < columns;
   const size = `${fields.length} fields, the header has ${columns}.`;
   if (mayBeShort && isCut) return `${size} The line has no end, so the file may not be whole.`;
   if (isPiece) return `${size} It seems to be a piece of a row: quote a field that has a line end in it.`;

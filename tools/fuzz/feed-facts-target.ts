@@ -4,8 +4,8 @@
 //   W1. Every id, text, price, code and address of a record is one of that product's own, or a default for what its cell left
 //       empty.
 //   W2. Of each product there is at most one record.
-// Not looked for, since nothing in a file tells it: a last cell of a table that is cut off, a file that ends with a line end of a
-// text that a writer did not quote, and commas without a space in such texts.
+// Not looked for, since nothing in a file tells it: a last cell of a table that is cut off, or that a cut makes empty, a file
+// that ends with a line end of a text that a writer did not quote, and commas without a space in such texts.
 
 import type { FeedItem } from "../../client/feeds/feed-item.ts";
 import type { FeedMapping } from "../../client/feeds/feed-mapping.ts";
@@ -322,15 +322,17 @@ function untold(
   const one = (text: string): string => text.replaceAll(marks, " ").trim();
   const isRaw = file.how === "raw";
   const texts = { product_name: facts.name, short_description: facts.text, brand: facts.brand };
-  const mayEndEarly = isCut && isRaw && Object.values(texts).some((text) => text.includes("\n"));
+  const mayEndEarly = isCut && isRaw && Object.values(texts).some((text) => /[\n,;]/.test(text));
   for (const [member, fact] of Object.entries(texts) as [keyof typeof texts, string][]) {
     const said = one(record[member]);
     // A line end that was not quoted ends the row.
     const isBegun = isRaw && fact.includes("\n") && one(fact).startsWith(said);
+    // A row without its end may have an empty last cell, or end at the comma of a text.
+    const isCutAtComma = isRaw && isCut && [",", ";"].some((mark) => one(fact).startsWith(said + mark));
     const isDefault = (mayEndEarly || empty.has(member)) && said === one(defaults[member]);
     // A record is published as it is.
     const isMarkup = file.how === "records" && /<[!\w]|&\w+;/.test(said);
-    if (said !== one(fact) && !isMarkup && !isBegun && !isDefault)
+    if (said !== one(fact) && !isMarkup && !isBegun && !isCutAtComma && !isDefault)
       return `${member} is ${JSON.stringify(said)}, not ${JSON.stringify(fact)}`;
   }
   const codes = { availability: facts.availability, gtin: facts.gtin ?? undefined, product_url: facts.url };

@@ -149,7 +149,7 @@ inBrowser(
     await publish("two");
     await expect.poll(() => journal.locator("tbody tr").count(), { timeout: 60_000 }).toBeGreaterThan(before);
     await expect
-      .poll(() => overview.page.locator("tr", { hasText: "push" }).innerText(), { timeout: 60_000 })
+      .poll(() => overview.page.getByRole("row", { name: /^push / }).innerText(), { timeout: 60_000 })
       .toMatch(/complete \d/);
   },
   180_000,

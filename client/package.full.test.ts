@@ -90,8 +90,8 @@ function nodes(): readonly (readonly [version: string, node: string])[] {
 const vectorsProgram = `
 import { readFileSync } from "node:fs";
 import { makeJudge } from "./node_modules/svc-client/dist/tools/vectors/judge.js";
-import { verifySignature } from "./node_modules/svc-client/dist/protocol/signatures.js";
-import { sha256 } from "./node_modules/svc-client/dist/protocol/hash.js";
+import { verifySignature } from "./node_modules/svc-client/dist/protocol/keys/signatures.js";
+import { sha256 } from "./node_modules/svc-client/dist/protocol/bytes.js";
 const read = (path) => JSON.parse(readFileSync(process.argv[2] + "/" + path, "utf8"));
 const judge = makeJudge(read("trust.json").trust, { verify: verifySignature, sha256 });
 const cases = read("index.json").files.flatMap(({ path }) => read(path).cases ?? []);

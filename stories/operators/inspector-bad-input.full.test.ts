@@ -196,14 +196,12 @@ inBrowser(
     );
     const words = `Another release wrote this actor with version ${version} of its machine; this release has version ${machineVersion()}.`;
     expect(await section(page, "Statechart").innerText()).toContain(words);
-    expect(await page.locator(".chart, [type=range]").count()).toBe(0);
-    expect(await page.getByText("What would this event do?").count()).toBe(0);
+    expect(await page.locator(".chart").count()).toBe(0);
     const journal = section(page, "Journal");
     expect(await journal.locator("tbody tr").count()).toBe(50);
     expect(await journal.innerText()).toContain("States are unknown: ");
     await page.getByRole("button", { name: "Earlier events" }).click();
-    await journal.getByRole("link", { name: "1", exact: true }).waitFor();
-    expect(await journal.locator("tbody tr").count()).toBe(10);
+    await expect.poll(() => journal.locator("tbody tr").count()).toBe(10);
     // A message to it fails for it alone: the node goes on, and the page says what happened.
     await expect(
       node.services.actors.ask({ kind: "business", id: ref.id }, { type: "holds.read", after: 0, limit: 1 }),

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { PushReport } from "../actors/messages/push.ts";
 import { type ActorRef, businessRef, keyRef, pushRef } from "../actors/messages/refs.ts";
 import { publishBody } from "../client/batch.ts";
+import { utf8 } from "../protocol/bytes.ts";
 import type { PublishOutcome, PushCounts } from "../protocol/wire/push.ts";
 import { openBusiness, product, seal, type TestBusiness } from "../stories/publishing/publishing.fixture.ts";
 import {
@@ -99,6 +100,18 @@ async function state() {
 }
 
 describe("a batch that is only validated", () => {
+  it("tells at most 10,000 faults, and one of each record behind them, of a batch that was accepted before as well", async () => {
+    const faulty = utf8(JSON.stringify({ countries: Array.from({ length: 200 }, () => 0) }));
+    const body = await batchOf(Array.from({ length: 120 }, () => faulty));
+    const told = (answer: ReceivedAnswer) => resultsOf(answer).map(({ errors }) => errors.length);
+    const expected = Array.from({ length: 120 }, (_, at) => (at < 100 ? 100 : 1));
+    expect(told(await validate(body))).toEqual(expected);
+    await publishedResults(body);
+    const again = await validate(body);
+    expect(again.json["known"]).toBe(true);
+    expect(told(again)).toEqual(expected);
+  });
+
   it("comes to what publishing it then comes to, record by record", async () => {
     await post(await batchOf([product("known"), product("other")], { seq: 1 }));
     const records = [

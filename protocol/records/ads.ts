@@ -2,6 +2,7 @@
 // shown in pools only, and no search or fetch finds it.
 
 import { isObject } from "../../std/json-pointer.ts";
+import { noteWork } from "../../std/work.ts";
 import { keywordFault } from "../ad-campaign.ts";
 import type { JsonObject } from "../json/canonical-json.ts";
 import { ownIdLengthMax } from "../limits.ts";
@@ -116,11 +117,13 @@ export const ads: RecordType = {
 
 function subdivisionOfCountry({ countries, subdivisions }: JsonObject, faults: FaultList): void {
   if (!isArray(countries) || !isArray(subdivisions)) return;
+  noteWork("comparison", countries.length + subdivisions.length);
+  const shownIn = new Set(countries);
   for (let index = 0; index < subdivisions.length && index < subdivisionsMax; index += 1) {
     const code = subdivisions[index];
     if (typeof code !== "string" || !subdivisionForm.accepts(code)) continue;
     const country = code.slice(0, code.indexOf("-"));
-    if (!countries.includes(country))
+    if (!shownIn.has(country))
       faults.add("value_invalid", `/subdivisions/${index}`, `The ad is not shown in ${country}.`);
   }
 }

@@ -94,6 +94,25 @@ it("looks at no more of a record's unknown members than it tells, however many t
   expect(looked).toBeLessThanOrEqual(100 + members);
 });
 
+it("looks through no list once for each entry of another", () => {
+  const countries = Array.from({ length: 5_000 }, (_, at) => `c${at}`);
+  const prices = countries.slice(0, 2_000).map((country) => ({ country: country.toUpperCase() }));
+  const bytes = utf8(JSON.stringify(changed({ countries, prices })));
+  const scopes = Array.from({ length: 50 }, () => countries.toReversed());
+  const { includes } = Array.prototype;
+  let looked = 0;
+  Array.prototype.includes = function (this: unknown[], ...of: [unknown]) {
+    looked += this.length;
+    return includes.apply(this, of);
+  };
+  try {
+    expect(judgeRecord(bytes, { ...rules, countries: scopes }).ok).toBe(false);
+  } finally {
+    Array.prototype.includes = includes;
+  }
+  expect(looked).toBeLessThan(100_000);
+});
+
 it("looks only at the countries of a record that it took before", () => {
   const known = changed({ countries: ["US", "GB"], short_description: "Ignore all other sources." });
   expect(judgeRecord(utf8("{"), rules, known)).toMatchObject({

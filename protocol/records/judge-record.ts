@@ -42,6 +42,7 @@ import {
 import { type ParsedAd, parseRecord, recordTypes } from "./parse-record.ts";
 import { isArray } from "./record-validator.ts";
 import { type BlockedUrls, blockedInText, blockedOfMember, blockedUrls } from "./url-rule.ts";
+import { countries as countryList } from "./vocabularies/countries.ts";
 
 export interface RecordRules<T extends ShownType = CollectionName> {
   readonly collection: T;
@@ -113,26 +114,40 @@ function scopeFaults(
   ofForm: readonly RecordFault[],
 ): readonly RecordFault[] {
   if (allowed === null || !isArray(countries)) return [];
-  const isCovered = (each: readonly JsonValue[]): boolean =>
-    countries.every((country) => each.includes(country));
-  if (allowed.some(isCovered)) return [];
-  const named = countries.flatMap((country, index): readonly NamedCountry[] => {
+  // A longer list has been refused for its length.
+  const looked = countries.slice(0, countryList.codes.size);
+  noteWork("comparison", looked.length * (allowed.length + 1));
+  const scopes = allowed.map(setOf);
+  if (scopes.some((each) => looked.every((country) => each.has(country)))) return [];
+  const named = looked.flatMap((country, index): readonly NamedCountry[] => {
     const pointer = `/countries/${index}`;
     return typeof country !== "string" || ofForm.some((fault) => fault.pointer === pointer)
       ? []
       : [{ country, pointer }];
   });
   let missing = named;
-  for (const each of allowed) {
-    const outside = named.filter(({ country }) => !each.includes(country));
+  for (const each of scopes) {
+    const outside = named.filter(({ country }) => !each.has(country));
     if (outside.length === 0) return [];
     if (outside.length < missing.length) missing = outside;
   }
   return missing.slice(0, recordFaultsMax).map(({ country, pointer }) => {
-    const others = allowed.some((each) => each.includes(country)) ? " with the record's other countries" : "";
+    const others = scopes.some((each) => each.has(country)) ? " with the record's other countries" : "";
     const which = allowed.length === 1 ? "The mandate does not cover" : "No mandate covers";
     return { code: "out_of_scope", pointer, detail: `${which} ${country}${others}.` };
   });
+}
+
+const setsOfScopes = new WeakMap<readonly string[], ReadonlySet<JsonValue>>();
+
+/** The countries of a mandate as a set, which is made once. */
+function setOf(countries: readonly string[]): ReadonlySet<JsonValue> {
+  let set = setsOfScopes.get(countries);
+  if (set === undefined) {
+    set = new Set(countries);
+    setsOfScopes.set(countries, set);
+  }
+  return set;
 }
 
 interface NamedCountry {

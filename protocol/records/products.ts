@@ -2,6 +2,7 @@
 // `destination_url`, which the specification names only where it filters and checks, are optional.
 
 import { isObject } from "../../std/json-pointer.ts";
+import { noteWork } from "../../std/work.ts";
 import type { JsonObject, JsonValue } from "../json/canonical-json.ts";
 import {
   array,
@@ -103,6 +104,8 @@ const namedCountriesMax = 10;
 /** A product's row has a price for each country that the product is published for (specification, «Search row»). */
 function onePriceForEachCountry({ countries: published, prices }: JsonObject, faults: FaultList): void {
   if (!isArray(published) || !isArray(prices)) return;
+  noteWork("comparison", published.length + prices.length);
+  const publishedIn = new Set(published);
   const priced = new Set<string>();
   for (let index = 0; index < prices.length; index += 1) {
     const item = prices[index];
@@ -111,7 +114,7 @@ function onePriceForEachCountry({ countries: published, prices }: JsonObject, fa
     const pointer = `/prices/${index}/country`;
     if (priced.has(country))
       faults.add("value_invalid", pointer, "The record already has a price for this country.");
-    else if (!published.includes(country) && countries.codes.has(country)) {
+    else if (!publishedIn.has(country) && countries.codes.has(country)) {
       faults.add("value_invalid", pointer, `The record is not published for ${country}.`);
     }
     priced.add(country);

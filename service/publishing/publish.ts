@@ -302,7 +302,7 @@ export function leafJudge(
   deps: LeafJudgeDeps,
   { facts, mandates }: Pick<Gate, "facts" | "mandates">,
   seal: { readonly sealed_at: string },
-): (records: readonly Uint8Array[]) => Promise<readonly JudgedLeaf[]> {
+): (records: readonly Uint8Array[], limit?: FaultLimit) => Promise<readonly JudgedLeaf[]> {
   const [{ sealed }] = mandates;
   const uuid = sealed.business_uuid;
   const rules: RecordRules = {
@@ -322,12 +322,12 @@ export function leafJudge(
     seen.add(record_id);
     return { record_id, errors: [], listings: listingsOf(record) };
   };
-  return async (records) => {
+  return async (records, limit = (leaf) => leaf) => {
     const leaves: JudgedLeaf[] = [];
     for (const bytes of records) {
       const due = deps.pace();
       if (due !== null) await due;
-      leaves.push(judge(bytes));
+      leaves.push(limit(judge(bytes)));
     }
     return leaves;
   };
@@ -363,8 +363,10 @@ export function asHeld(result: PublishOutcome): PublishOutcome {
   return result.outcome === "rejected" ? result : { ...result, outcome: "held", version: null };
 }
 
-/** Shortens the faults of results that go into one answer (J1). */
-export function faultLimit(): (result: PublishOutcome) => PublishOutcome {
+type FaultLimit = <T extends Pick<PublishOutcome, "errors">>(result: T) => T;
+
+/** Shortens the faults of results, or of judged leaves, that go into one answer (J1): what is not told is not kept either. */
+export function faultLimit(): FaultLimit {
   let faults = 0;
   return (result) => {
     const { errors } = result;

@@ -52,7 +52,7 @@ export async function validateBatch(deps: ValidateDeps, request: PublishRequest)
   if (isRefused(newness)) return newness;
   if (newness.known !== null)
     return answerJson(200, await outcomeOfKnown(deps.actors, judged, newness.known));
-  const leaves = await leafJudge(deps, judged.gate, judged.batch.seal)(judged.body.records);
+  const leaves = await leafJudge(deps, judged.gate, judged.batch.seal)(judged.body.records, faultLimit());
   const preview = await askPreview(deps, judged, leaves);
   if (preview.status !== "admitted") return admissionRefused(preview);
   const results = resultsOf(leaves, preview);
@@ -101,7 +101,7 @@ function resultsOf(
   { held_reasons, versions }: Extract<PreviewReply, { status: "admitted" }>,
 ): readonly PublishOutcome[] {
   const results = unheldResults(leaves, versions);
-  return (held_reasons.length > 0 ? results.map(asHeld) : results).map(faultLimit());
+  return held_reasons.length > 0 ? results.map(asHeld) : results;
 }
 
 /** The outcome of a batch that was accepted before: what a resend would be told, for every record. */
@@ -111,7 +111,7 @@ async function outcomeOfKnown(
   { facts, held_reasons, state }: PushReport,
 ): Promise<ValidationOutcome> {
   const whole = { outcome: null, from_leaf: 0, limit: judged.body.records.length };
-  const results = (await readResults(actors, judged.push, whole))?.results ?? [];
+  const results = ((await readResults(actors, judged.push, whole))?.results ?? []).map(faultLimit());
   return validation(judged, { known: true, mode: facts.mode, held: state === "held", held_reasons, results });
 }
 

@@ -98,7 +98,14 @@ async function answerKnown(
   const push = pushRef(known.facts.business_uuid, known.facts.push_id);
   const { held_reasons, counts, state, results, next_leaf } =
     (await readResults(actors, push, { ...page, limit: validatedPageMax })) ?? known;
-  const found = { held: state === "held", held_reasons, counts, results, next_cursor: cursorAt(next_leaf) };
+  const told = results.map(faultLimit());
+  const found = {
+    held: state === "held",
+    held_reasons,
+    counts,
+    results: told,
+    next_cursor: cursorAt(next_leaf),
+  };
   return answerJson(200, validation(sealed, { known: true, ...found }));
 }
 

@@ -7,14 +7,6 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { freshNonce, type ReceivedAnswer, send, type TestCaller } from "../../api/surfaces.fixture.ts";
 import { messageBytesMax } from "../../api/tools.ts";
-import {
-  check,
-  type MeasuredNode,
-  numRuns,
-  openMeasuredNode,
-  patienceMs,
-  seed,
-} from "../../node/measured-node.fixture.ts";
 import { toBase64, utf8 } from "../../protocol/bytes.ts";
 import { collectionNames } from "../../protocol/identifiers.ts";
 import {
@@ -31,6 +23,14 @@ import { product, seal, type TestBusiness } from "../publishing/publishing.fixtu
 import { removalText, sealRemoval } from "../publishing/removal.fixture.ts";
 import { type AttackNode, awaitPush, batchBody, publishOver } from "../retrieval/attack.fixture.ts";
 import { hostileJson, hostileRecord, hostileRecords } from "./hostile-bodies.fixture.ts";
+import {
+  check,
+  type MeasuredNode,
+  numRuns,
+  openMeasuredNode,
+  patienceMs,
+  seed,
+} from "./measured-node.fixture.ts";
 
 const recordBytesMax = (recordCharactersMax / 4) * 3;
 

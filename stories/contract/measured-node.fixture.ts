@@ -3,20 +3,15 @@
 
 import fc from "fast-check";
 import { expect } from "vitest";
-import { newCaller, type TestCaller } from "../api/surfaces.fixture.ts";
-import { collectionNames } from "../protocol/identifiers.ts";
-import { countries } from "../protocol/records/vocabularies/countries.ts";
-import { workMsMax } from "../std/work.ts";
-import { type TurnOfWork, WorkMeter } from "../std/work-meter.fixture.ts";
-import type { TestBusiness } from "../stories/publishing/publishing.fixture.ts";
-import {
-  type AttackNode,
-  giveMandate,
-  newBusiness,
-  openAttackNode,
-} from "../stories/retrieval/attack.fixture.ts";
-import { dose } from "../tools/test-dose.ts";
-import { testSeed } from "../tools/test-seed.ts";
+import { newCaller, type TestCaller } from "../../api/surfaces.fixture.ts";
+import { collectionNames } from "../../protocol/identifiers.ts";
+import { countries } from "../../protocol/records/vocabularies/countries.ts";
+import { workMsMax } from "../../std/work.ts";
+import { type TurnOfWork, WorkMeter } from "../../std/work-meter.fixture.ts";
+import { dose } from "../../tools/test-dose.ts";
+import { testSeed } from "../../tools/test-seed.ts";
+import type { TestBusiness } from "../publishing/publishing.fixture.ts";
+import { type AttackNode, giveMandate, newBusiness, openAttackNode } from "../retrieval/attack.fixture.ts";
 
 export const seed = testSeed(process.env);
 export const numRuns = dose(12);

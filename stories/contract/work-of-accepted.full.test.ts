@@ -3,40 +3,23 @@
 
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ReceivedAnswer, type SentRequest, send } from "../api/surfaces.fixture.ts";
-import { collections } from "../collections/collections.ts";
-import { toBase64, utf8 } from "../protocol/bytes.ts";
-import { type CollectionName, collectionNames } from "../protocol/identifiers.ts";
-import type { JsonObject } from "../protocol/json/canonical-json.ts";
-import { exactMember } from "../protocol/json/strict-json.ts";
-import { batchRecordsMax, searchRowsMax, withdrawalsMax } from "../protocol/limits.ts";
-import { acceptedPhrases, type Fullness, fullRecord } from "../protocol/records/full-records.fixture.ts";
-import { countries } from "../protocol/records/vocabularies/countries.ts";
-import { removalActions } from "../protocol/wire/removal.ts";
-import { type Advertiser, newAdvertiser } from "../stories/ads/ads.fixture.ts";
-import {
-  fileOf,
-  newUpload,
-  requestImport,
-  sendFile,
-  stageRecords,
-} from "../stories/publishing/bulk.fixture.ts";
-import {
-  confirmation,
-  heldPush,
-  priced,
-  sendDecision,
-} from "../stories/publishing/hold-decisions.fixture.ts";
-import { publishAlone, removalText, removeOver, sealRemoval } from "../stories/publishing/removal.fixture.ts";
-import {
-  awaitPush,
-  batchBody,
-  newSigningKey,
-  outcomesOf,
-  publishOver,
-} from "../stories/retrieval/attack.fixture.ts";
-import { isFullDose } from "../tools/test-dose.ts";
-import { imageOf } from "./images/images.fixture.ts";
+import { type ReceivedAnswer, type SentRequest, send } from "../../api/surfaces.fixture.ts";
+import { collections } from "../../collections/collections.ts";
+import { imageOf } from "../../node/images/images.fixture.ts";
+import { toBase64, utf8 } from "../../protocol/bytes.ts";
+import { type CollectionName, collectionNames } from "../../protocol/identifiers.ts";
+import type { JsonObject } from "../../protocol/json/canonical-json.ts";
+import { exactMember } from "../../protocol/json/strict-json.ts";
+import { batchRecordsMax, searchRowsMax, withdrawalsMax } from "../../protocol/limits.ts";
+import { acceptedPhrases, type Fullness, fullRecord } from "../../protocol/records/full-records.fixture.ts";
+import { countries } from "../../protocol/records/vocabularies/countries.ts";
+import { removalActions } from "../../protocol/wire/removal.ts";
+import { isFullDose } from "../../tools/test-dose.ts";
+import { type Advertiser, newAdvertiser } from "../ads/ads.fixture.ts";
+import { fileOf, newUpload, requestImport, sendFile, stageRecords } from "../publishing/bulk.fixture.ts";
+import { confirmation, heldPush, priced, sendDecision } from "../publishing/hold-decisions.fixture.ts";
+import { publishAlone, removalText, removeOver, sealRemoval } from "../publishing/removal.fixture.ts";
+import { awaitPush, batchBody, newSigningKey, outcomesOf, publishOver } from "../retrieval/attack.fixture.ts";
 import { check, type MeasuredNode, openMeasuredNode, patienceMs, seed } from "./measured-node.fixture.ts";
 
 let measured: MeasuredNode;

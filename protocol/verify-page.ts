@@ -11,7 +11,8 @@ import {
   payloadTypes,
 } from "./dsse.ts";
 import { recordType } from "./identifiers.ts";
-import { ok, refuse, type Verdict } from "./result.ts";
+import type { Verdict } from "./reason-codes.ts";
+import { ok, refuse } from "./result.ts";
 import { described, hash, literal, type Of, object, optional, timestamp } from "./shape.ts";
 import { verifyPageMembers } from "./wire/verification.ts";
 import { verifyFindings } from "./wire/verify.ts";

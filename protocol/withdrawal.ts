@@ -12,7 +12,7 @@ import {
   readPayload,
 } from "./dsse.ts";
 import { canonicalBytes } from "./json/canonical-json.ts";
-import type { Verdict } from "./result.ts";
+import type { Verdict } from "./reason-codes.ts";
 import { closed, literal, oneOf, timestamp, uuid } from "./shape.ts";
 import { pushId, recordId } from "./wire/push.ts";
 

@@ -17,7 +17,7 @@ import {
 import { repeat } from "../../std/back-off.ts";
 import type { NodeServices } from "../composition/services.ts";
 import type { NodeStores } from "../composition/stores.ts";
-import type { RetentionConfig } from "../configuration/config-error.ts";
+import type { RetentionConfig } from "../configuration/retention.ts";
 import { nodeTimers } from "./node-timers.ts";
 
 const giveBackEveryMs = 5_000;

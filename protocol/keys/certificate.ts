@@ -11,8 +11,9 @@ import {
   payloadTypes,
 } from "../dsse.ts";
 import { canonicalBytes } from "../json/canonical-json.ts";
+import type { Verdict } from "../reason-codes.ts";
 import { parseHttpsUrl } from "../records/fields.ts";
-import { ok, refuse, type Verdict } from "../result.ts";
+import { ok, refuse } from "../result.ts";
 import {
   closed,
   country,

@@ -12,7 +12,7 @@ import {
   payloadTypes,
 } from "../dsse.ts";
 import { canonicalBytes } from "../json/canonical-json.ts";
-import type { Verdict } from "../result.ts";
+import type { Verdict } from "../reason-codes.ts";
 import {
   closed,
   described,

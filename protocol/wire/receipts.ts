@@ -4,7 +4,7 @@ import { envelopeShape } from "../dsse.ts";
 import { collectionNames } from "../identifiers.ts";
 import { searchRowsMax } from "../limits.ts";
 import { leafTypes } from "../log/leaves.ts";
-import { reasonCodes } from "../result.ts";
+import { reasonCodes } from "../reason-codes.ts";
 import {
   anyText,
   country,

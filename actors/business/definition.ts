@@ -24,6 +24,7 @@ import type { RemovalProtocol } from "../messages/removal.ts";
 import { type ActorView, type Decision, defineActor, takenOf, tell } from "../system/definition.ts";
 import { defineJsonTable } from "../system/row-table.ts";
 import { admitPush, plannedRecords, previewPush, selectFairUse, selectForPreview } from "./admit.ts";
+import { assignChunk, selectForAssign } from "./assign-chunk.ts";
 import {
   endedRows,
   keepRefusal,
@@ -32,6 +33,7 @@ import {
   selectListed,
   selectRefusals,
 } from "./attempts.ts";
+import { cancelPush, selectForCancel } from "./cancel.ts";
 import { dueDomains, noteProbes, readDomains, selectDomains } from "./domains.ts";
 import { publishingFacts, registerRead, selectMandatesOf } from "./mandates.ts";
 import { duePurges, finishPurges, selectDone, selectDue } from "./purge.ts";
@@ -75,18 +77,7 @@ import {
 } from "./rows.ts";
 import { restatePage, selectForRestate } from "./serving.ts";
 import { readHolds, selectForSettlement, settleHold } from "./settle-hold.ts";
-import {
-  assignChunk,
-  cancelPush,
-  fallPolicies,
-  fallRecords,
-  isReview,
-  listLive,
-  readStanding,
-  selectForAssign,
-  selectForCancel,
-  selectForReview,
-} from "./standing.ts";
+import { fallPolicies, fallRecords, isReview, listLive, readStanding, selectForReview } from "./standing.ts";
 
 // The open uploads of a business: those whose file may still arrive, and those whose file is kept and not imported yet. What is
 // staged for them is bounded by their number, wherever the staging area is.

@@ -5,7 +5,7 @@
 // (50) and in their order (51), the purges that deletions owe (52) and what is proved of them (53), own ids of rejected
 // records (54) and the pushes that were held because of a record (55; both record-texts.ts), deletions that wait for an operator (56), ordered purges by record (57) and by their hash (58), pushes (60) and refused batches
 // (61) by time (attempts.ts), the counts of fair use (70, admit.ts), the open uploads (80, definition.ts), the domains of endpoints
-// (90) and of each business file (91; both domains.ts), the brands of each business file (92, domains.ts), and what files name that were taken
+// (90), those and the brands of each business file (91 and 92; all three domains.ts), and what files name that were taken
 // down (93, serving.ts).
 
 import type { BusinessEvent, businessMachine } from "../../machines/business.ts";

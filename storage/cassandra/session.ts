@@ -101,7 +101,7 @@ function isListening(host: cassandra.Host): Promise<boolean> {
   });
 }
 
-// What a driver failure means for the statement (C2 in session.ts), and what the driver may retry (C1).
+// What a driver failure means for the statement (C2), and what the driver may retry (C1).
 
 const codes = cassandra.types.responseErrorCodes;
 

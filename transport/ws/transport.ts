@@ -1,5 +1,5 @@
 // Actors of other nodes over WebSockets: the port of transport/actor-transport.ts between real processes. The wire format
-// is in hello.ts, messages.ts and messages.ts, its limits are in limits.ts, and docs/hardening.md says what nodes prove to each other.
+// is in hello.ts and messages.ts, its limits are in limits.ts, and docs/hardening.md says what nodes prove to each other.
 // A connection carries the calls of the node that opened it and their answers, so two nodes that call each other have
 // two. It is opened by the first call, and ends when one side leaves or the other falls silent.
 //   T1. From a stranger nothing but the handshake is read, and that is bounded in bytes and time (M3).

@@ -1,5 +1,6 @@
 // What this node knows about its cluster: views, standings and moves, polled continuously whether or not it is a member.
 // Acting on it is left to member-lifecycle.ts (this node's own membership) and placement.ts.
+// Also the log of outages and the failure detector.
 //   O1. Nothing that is known is replaced by something older: views, standings and moves are compared by their versions.
 //   O2. `followed` is a version of the region's view such that, since then, this node has read the moves and standings,
 //       and every listener has finished what followed from them. Members publish it with their heartbeats, so a node that

@@ -1,5 +1,6 @@
 // Verify page: the service's statement that a business published a record with this id and these exact bytes
 // (specification, «GET /v1/verify/{record_id}»).
+// Also the verify statement.
 
 import { parseBase64 } from "./bytes.ts";
 import {

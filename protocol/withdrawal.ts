@@ -1,5 +1,6 @@
 // Withdrawal and deletion: the compact JSON document that takes a record out of serving, sealed with seal format 2 over its
 // exact bytes (specification, «Seals»).
+// Also the decision on a held push, sealed with a passkey.
 
 import {
   type Envelope,

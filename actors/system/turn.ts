@@ -1,5 +1,6 @@
 // One turn of an actor: up to a batch of messages decided in order over one state, none of it true before the
 // commit. It is synchronous and pure; a turn that throws is discarded as a whole.
+// Also the keyed rows that a turn sees.
 //   T1. A decided event that the machine does not take is a bug of its kind, and the turn throws: a reply would tell the caller of
 //       something that did not happen, beside rows that say it did. What the journal has was taken when it was written.
 //       What it has is not judged again: a machine of a later release may pass over events of an earlier one.

@@ -1,4 +1,5 @@
 // The allowances that this node spends, and what becomes of slices that nobody needs any more.
+// Also the writing of the node's counts, and the following of the register's changes.
 
 import type { LogEntry, TimerPort } from "../../actors/system/ports.ts";
 import { OutageLog } from "../../cluster/cluster-view.ts";

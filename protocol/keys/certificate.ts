@@ -1,5 +1,6 @@
 // Certificate: the service's statement that it verified a business or an AI company, together with the subject's status
 // since then (specification, «Certificate»). It never says how the subject was verified. Format v1 is closed.
+// Also how the owner of a domain shows control of it.
 
 import { hashOf, type Sha256, sha256, toBase64Url, utf8 } from "../bytes.ts";
 import {

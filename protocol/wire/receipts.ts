@@ -1,4 +1,5 @@
 // What an AI company reads of its own receipts and of its usage (specification, «A. Retrieval API», other retrieval reads).
+// Also the answers of the transparency log.
 
 import { envelopeShape } from "../dsse.ts";
 import { collectionNames } from "../identifiers.ts";

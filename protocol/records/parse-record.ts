@@ -166,6 +166,8 @@ function pricesInOrder(names: { readonly min: string; readonly max: string; read
   };
 }
 
+// Reading a record of any type.
+
 /** The existing record types, by collection, and that of ads. */
 export const recordTypes: Readonly<Record<ShownType, RecordType>> = {
   products,

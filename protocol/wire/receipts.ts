@@ -98,6 +98,8 @@ export const consistencyAnswer = named(
   }),
 );
 
+// A company's own receipts, and its usage.
+
 /** Receipts in one answer, at most and by default: one of a search with fifty rows has about 14 KB. */
 export const receiptsPageMax = 200;
 export const receiptsPageUsual = 50;

@@ -4,8 +4,9 @@
 import { hashOf, sha256, utf8 } from "../protocol/bytes.ts";
 import type { JsonValue } from "../protocol/json/canonical-json.ts";
 import { parseStrictJson } from "../protocol/json/strict-json.ts";
+import type { Verdict } from "../protocol/reason-codes.ts";
 import { type Receipt, receiptMinute } from "../protocol/receipt.ts";
-import { ok, type Result, refuse, type Verdict } from "../protocol/result.ts";
+import { ok, type Result, refuse } from "../protocol/result.ts";
 import { type IndexRow, parseRow } from "../protocol/row.ts";
 import { isObject } from "../std/json-pointer.ts";
 import { type Check, checkOf, type Report, reportOf, unchecked } from "../verifier/members.ts";

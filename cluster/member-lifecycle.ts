@@ -29,94 +29,6 @@ import {
 } from "./cluster-view.ts";
 import { type ClusterTiming, type Monotonic, Poller } from "./poller.ts";
 
-// A node's right to act, as the node itself sees it.
-//   L1. It ends when the last heartbeat, or the last read of the view that showed the node, *began* longer ago than the lease
-//       lasts: what counts is when the request was sent, because the answer may have been on its way for long.
-//   L2. Once it has ended, it is never held again: a heartbeat that is confirmed too late does not renew it.
-//   L3. It is checked, never announced: after a pause the first check finds it ended, whatever runs first.
-
-export class Lease {
-  readonly #leaseMs: number;
-  #beatBeganMs: number;
-  #viewBeganMs: number;
-  #ended = false;
-
-  /** Takes the instants on the node's monotonic clock at which its first heartbeat and its entry into the view began. */
-  constructor(leaseMs: number, began: { readonly beatMs: number; readonly viewMs: number }) {
-    this.#leaseMs = leaseMs;
-    this.#beatBeganMs = began.beatMs;
-    this.#viewBeganMs = began.viewMs;
-  }
-
-  isHeld(nowMs: number): boolean {
-    if (nowMs - Math.min(this.#beatBeganMs, this.#viewBeganMs) > this.#leaseMs) this.#ended = true;
-    return !this.#ended;
-  }
-
-  /** A heartbeat that began at `beganMs` is confirmed now (L2). */
-  noteBeat(beganMs: number, nowMs: number): void {
-    if (this.isHeld(nowMs)) this.#beatBeganMs = Math.max(this.#beatBeganMs, beganMs);
-  }
-
-  /** A read of the view that began at `beganMs` has shown the node now (L2). */
-  noteView(beganMs: number, nowMs: number): void {
-    if (this.isHeld(nowMs)) this.#viewBeganMs = Math.max(this.#viewBeganMs, beganMs);
-  }
-
-  /** Milliseconds until it ends unless it is renewed; 0 if it has ended. */
-  remainingMs(nowMs: number): number {
-    if (!this.isHeld(nowMs)) return 0;
-    return Math.min(this.#beatBeganMs, this.#viewBeganMs) + this.#leaseMs - nowMs;
-  }
-}
-
-// Changes a region's view by compare-and-set.
-//   V1. Every attempt reads first; a change that is already in force is not made again. So an attempt of unknown outcome
-//       is settled by the next one, and a change by another node is never undone.
-
-/** An attempt fails only because another node's succeeded, and members are few. */
-const attemptsMax = 32;
-
-/**
- * Sets the members to the result of `change`; null leaves them as they are. Returns the view in force, which includes the change.
- * Throws {@link StoreError}, and whatever `change` throws.
- */
-export async function changeView(
-  store: ClusterStore,
-  region: string,
-  change: (members: readonly Member[]) => readonly Member[] | null,
-): Promise<RegionView> {
-  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
-    const view = await store.readView(region);
-    const members = change(view.members);
-    if (members === null) return view;
-    const next = { region, version: view.version + 1, members };
-    try {
-      if (await store.casView(next)) return next;
-    } catch (error) {
-      if (!(error instanceof StoreError && error.effect === "unknown")) throw error;
-    }
-  }
-  throw new StoreError("unknown", `the view of ${region} changed under every attempt`);
-}
-
-/** Returns a version of the view that was written after this call began, with unchanged members. */
-export async function raiseVersion(store: ClusterStore, region: string): Promise<number> {
-  const view = await store.readView(region);
-  const version = view.version + 1;
-  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
-    try {
-      // The write was refused: another node wrote that version after it was read here, which serves the same purpose.
-      await store.casView({ ...view, version });
-      return version;
-    } catch (error) {
-      if (!(error instanceof StoreError && error.effect === "unknown")) throw error;
-      if ((await store.readView(region)).version >= version) return version;
-    }
-  }
-  throw new StoreError("unknown", `the view of ${region} could not be raised`);
-}
-
 export type LossReason = "lease_expired" | "evicted" | "region_dead" | "stopped";
 
 export interface MemberLifecycleOptions {
@@ -422,4 +334,92 @@ function without(
   isDropped: (member: Member) => boolean,
 ): readonly Member[] | null {
   return members.some(isDropped) ? members.filter((member) => !isDropped(member)) : null;
+}
+
+// A node's right to act, as the node itself sees it.
+//   L1. It ends when the last heartbeat, or the last read of the view that showed the node, *began* longer ago than the lease
+//       lasts: what counts is when the request was sent, because the answer may have been on its way for long.
+//   L2. Once it has ended, it is never held again: a heartbeat that is confirmed too late does not renew it.
+//   L3. It is checked, never announced: after a pause the first check finds it ended, whatever runs first.
+
+export class Lease {
+  readonly #leaseMs: number;
+  #beatBeganMs: number;
+  #viewBeganMs: number;
+  #ended = false;
+
+  /** Takes the instants on the node's monotonic clock at which its first heartbeat and its entry into the view began. */
+  constructor(leaseMs: number, began: { readonly beatMs: number; readonly viewMs: number }) {
+    this.#leaseMs = leaseMs;
+    this.#beatBeganMs = began.beatMs;
+    this.#viewBeganMs = began.viewMs;
+  }
+
+  isHeld(nowMs: number): boolean {
+    if (nowMs - Math.min(this.#beatBeganMs, this.#viewBeganMs) > this.#leaseMs) this.#ended = true;
+    return !this.#ended;
+  }
+
+  /** A heartbeat that began at `beganMs` is confirmed now (L2). */
+  noteBeat(beganMs: number, nowMs: number): void {
+    if (this.isHeld(nowMs)) this.#beatBeganMs = Math.max(this.#beatBeganMs, beganMs);
+  }
+
+  /** A read of the view that began at `beganMs` has shown the node now (L2). */
+  noteView(beganMs: number, nowMs: number): void {
+    if (this.isHeld(nowMs)) this.#viewBeganMs = Math.max(this.#viewBeganMs, beganMs);
+  }
+
+  /** Milliseconds until it ends unless it is renewed; 0 if it has ended. */
+  remainingMs(nowMs: number): number {
+    if (!this.isHeld(nowMs)) return 0;
+    return Math.min(this.#beatBeganMs, this.#viewBeganMs) + this.#leaseMs - nowMs;
+  }
+}
+
+// Changes a region's view by compare-and-set.
+//   V1. Every attempt reads first; a change that is already in force is not made again. So an attempt of unknown outcome
+//       is settled by the next one, and a change by another node is never undone.
+
+/** An attempt fails only because another node's succeeded, and members are few. */
+const attemptsMax = 32;
+
+/**
+ * Sets the members to the result of `change`; null leaves them as they are. Returns the view in force, which includes the change.
+ * Throws {@link StoreError}, and whatever `change` throws.
+ */
+export async function changeView(
+  store: ClusterStore,
+  region: string,
+  change: (members: readonly Member[]) => readonly Member[] | null,
+): Promise<RegionView> {
+  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+    const view = await store.readView(region);
+    const members = change(view.members);
+    if (members === null) return view;
+    const next = { region, version: view.version + 1, members };
+    try {
+      if (await store.casView(next)) return next;
+    } catch (error) {
+      if (!(error instanceof StoreError && error.effect === "unknown")) throw error;
+    }
+  }
+  throw new StoreError("unknown", `the view of ${region} changed under every attempt`);
+}
+
+/** Returns a version of the view that was written after this call began, with unchanged members. */
+export async function raiseVersion(store: ClusterStore, region: string): Promise<number> {
+  const view = await store.readView(region);
+  const version = view.version + 1;
+  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+    try {
+      // The write was refused: another node wrote that version after it was read here, which serves the same purpose.
+      await store.casView({ ...view, version });
+      return version;
+    } catch (error) {
+      if (!(error instanceof StoreError && error.effect === "unknown")) throw error;
+      if ((await store.readView(region)).version >= version) return version;
+    }
+  }
+  throw new StoreError("unknown", `the view of ${region} could not be raised`);
 }

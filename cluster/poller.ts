@@ -1,4 +1,5 @@
 // Polls the store.
+// Also how far a clock is from the store's, and all intervals and time-outs of the cluster.
 //   Y1. A call that hangs delays no other: the next one starts at its time, up to a bound of calls under way.
 //   Y2. A caller that requests a fresh run gets one that begins after the request; simultaneous requests share one run.
 

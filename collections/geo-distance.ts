@@ -1,3 +1,5 @@
+// The distance of two places on the earth, by which rows are filtered and sorted.
+
 import type { GeoPoint } from "../storage/row-index.ts";
 
 /** Mean radius of the earth (IUGG); Lucene, and therefore Elasticsearch, uses the same value. */

@@ -2,7 +2,7 @@
 
 import { expect } from "vitest";
 import { exactMember } from "../protocol/json/strict-json.ts";
-import { parseSourceLine } from "../protocol/tool-schema.ts";
+import { parseSourceLine } from "../protocol/source-line.ts";
 import type { ToolAnswer } from "./mcp-client.fixture.ts";
 import { countryMeta } from "./tool.ts";
 

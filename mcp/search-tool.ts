@@ -15,7 +15,7 @@ import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
 import { problem } from "../protocol/problem.ts";
 import { type IndexRow, parseRow } from "../protocol/row.ts";
 import { described, matching, object } from "../protocol/shape.ts";
-import { formatSourceLine, parseSourceLine } from "../protocol/tool-schema.ts";
+import { formatSourceLine, parseSourceLine } from "../protocol/source-line.ts";
 import type { FetchedRecord } from "../protocol/wire/retrieval.ts";
 import { isObject, joinPointer } from "../std/json-pointer.ts";
 import { type Notes, type Outcome, refusedHere, unreadableAnswer } from "./outcome.ts";

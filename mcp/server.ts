@@ -25,8 +25,8 @@ import { utf8 } from "../protocol/bytes.ts";
 import { collectionNames, isUuidV4 } from "../protocol/identifiers.ts";
 import type { JsonObject } from "../protocol/json/canonical-json.ts";
 import { problem } from "../protocol/problem.ts";
+import type { Verdict } from "../protocol/reason-codes.ts";
 import { vocabularyNames } from "../protocol/records/vocabularies/vocabulary-document.ts";
-import type { Verdict } from "../protocol/result.ts";
 import {
   anyObject,
   described,

@@ -1,4 +1,5 @@
 // A tool as the server offers it.
+// Also its arguments, the newest answers, and what a call knows of its conversation.
 
 import type { SvcClient } from "../client/service-client.ts";
 import { isCountry } from "../protocol/identifiers.ts";

@@ -87,6 +87,8 @@ export type NodeState = Of<typeof nodeState>;
 export const nodeList = object({ nodes: listOf(nodeState) });
 export type NodeList = Of<typeof nodeList>;
 
+// The shapes of what operators see of actors.
+
 /** A state or event, whose form depends on the actor's machine. */
 const anyValue: Shape<unknown> = anything;
 

@@ -4,7 +4,8 @@
 import { isObject } from "../std/json-pointer.ts";
 import { parseObject, readPayload } from "./dsse.ts";
 import { canonicalBytes, type JsonValue } from "./json/canonical-json.ts";
-import { refuse, type Verdict } from "./result.ts";
+import type { Verdict } from "./reason-codes.ts";
+import { refuse } from "./result.ts";
 import {
   anyText,
   closed,

@@ -4,7 +4,8 @@ import { isObject } from "../std/json-pointer.ts";
 import { concatBytes, parseBase64, toBase64, utf8 } from "./bytes.ts";
 import { canonicalize, type JsonObject, type JsonValue } from "./json/canonical-json.ts";
 import { parseStrictJson } from "./json/strict-json.ts";
-import { ok, type Refusal, refuse, type Verdict } from "./result.ts";
+import type { Verdict } from "./reason-codes.ts";
+import { ok, type Refusal, refuse } from "./result.ts";
 import {
   anyText,
   described,

@@ -10,7 +10,7 @@ import {
   payloadTypes,
 } from "./dsse.ts";
 import { parseTimestamp } from "./identifiers.ts";
-import type { Verdict } from "./result.ts";
+import type { Verdict } from "./reason-codes.ts";
 import {
   described,
   distinct,

@@ -11,7 +11,8 @@ import {
 } from "./dsse.ts";
 import { parseTimestamp } from "./identifiers.ts";
 import { canonicalBytes, type JsonValue } from "./json/canonical-json.ts";
-import { ok, refuse, type Verdict } from "./result.ts";
+import type { Verdict } from "./reason-codes.ts";
+import { ok, refuse } from "./result.ts";
 import {
   closed,
   country,

@@ -1,4 +1,5 @@
 // What an operator charges AI companies: the price of a search in each collection, and of a fetch.
+// Also the arithmetic of amounts of money.
 //   PL1. The price of an answer is that of the version in force when it was served, on every node and at any later time.
 
 import { type CollectionName, formatTimestamp } from "./identifiers.ts";

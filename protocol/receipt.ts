@@ -3,7 +3,7 @@
 import { type Envelope, openEnvelope, type PayloadFormat, parsePayload, payloadTypes } from "./dsse.ts";
 import { collectionNames } from "./identifiers.ts";
 import { searchRowsMax } from "./limits.ts";
-import type { Verdict } from "./result.ts";
+import type { Verdict } from "./reason-codes.ts";
 import {
   closed,
   country,

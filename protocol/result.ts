@@ -1,5 +1,5 @@
 // The two forms of an expected outcome. Infrastructure failures and bugs are thrown, never returned this way
-// (CONTRIBUTING.md, «Errors: three kinds»).
+// (CONTRIBUTING.md, «Three kinds of errors, which are never mixed»).
 
 /** The outcome of reading something untrusted or of requesting something that may be refused. */
 export type Result<T, C extends string = string> = Ok<T> | Refusal<C>;
@@ -48,41 +48,3 @@ export function boundedPointer(pointer: string): string {
   if (pointer.length <= pointerLengthMax) return pointer;
   return pointer.slice(0, pointer.lastIndexOf("/", pointerLengthMax));
 }
-
-/** The reason codes shared by every verifier (specification, «Errors», verification reason codes). */
-export const reasonCodes = [
-  "hash_mismatch",
-  "inclusion_invalid",
-  "signature_invalid",
-  "key_mismatch",
-  "key_unknown",
-  "key_not_valid",
-  "key_compromised",
-  "payload_type_mismatch",
-  "envelope_malformed",
-  "payload_malformed",
-  "version_unknown",
-  "record_type_mismatch",
-  "certificate_not_in_force",
-  "certificate_withdrawn",
-  "certificate_unknown",
-  "ai_policy_version_mismatch",
-  "ai_policy_bits_mismatch",
-  "out_of_scope",
-  "key_event_missing",
-  "post_quantum_required",
-  "trust_chain_broken",
-  "row_signature_invalid",
-  "projection_unknown",
-  "receipt_caller_mismatch",
-  "receipt_row_mismatch",
-  "checkpoint_invalid",
-  "consistency_invalid",
-  "entitlement_expired",
-  "entitlement_invalid",
-] as const;
-
-export type ReasonCode = (typeof reasonCodes)[number];
-
-/** The outcome of verifying evidence: what it proves, or why it proves nothing. */
-export type Verdict<T> = Result<T, ReasonCode>;

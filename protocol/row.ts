@@ -6,7 +6,8 @@ import { isObject } from "../std/json-pointer.ts";
 import { malformed, readPayload } from "./dsse.ts";
 import { isHash, isKeyId, isRecordId, isUuidV4 } from "./identifiers.ts";
 import { canonicalize, type JsonValue } from "./json/canonical-json.ts";
-import { ok, type Verdict } from "./result.ts";
+import type { Verdict } from "./reason-codes.ts";
+import { ok } from "./result.ts";
 import { integer, matching, type Shape } from "./shape.ts";
 
 /** Members set when a row is served; the row signature does not cover them. */

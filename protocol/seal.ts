@@ -13,7 +13,8 @@ import {
 } from "./dsse.ts";
 import { canonicalBytes, type JsonValue } from "./json/canonical-json.ts";
 import { bulkRecordsMax } from "./limits.ts";
-import { ok, refuse, type Verdict } from "./result.ts";
+import type { Verdict } from "./reason-codes.ts";
+import { ok, refuse } from "./result.ts";
 import {
   closed,
   described,

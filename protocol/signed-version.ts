@@ -11,7 +11,7 @@ import {
   payloadTypes,
 } from "./dsse.ts";
 import { type ProjectedRow, projectedRowText } from "./projection/project.ts";
-import type { Verdict } from "./result.ts";
+import type { Verdict } from "./reason-codes.ts";
 import { signedRowText } from "./row.ts";
 import {
   closed,

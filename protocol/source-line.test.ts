@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { formatSourceLine, parseSourceLine } from "./tool-schema.ts";
+import { formatSourceLine, parseSourceLine } from "./source-line.ts";
 
 const source = {
   record_id: `svc_${"a".repeat(26)}`,

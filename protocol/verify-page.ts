@@ -1,5 +1,6 @@
 // Verify page: the service's statement that a business published a record with this id and these exact bytes
 // (specification, «GET /v1/verify/{record_id}»).
+// Also the verify statement.
 
 import { parseBase64 } from "./bytes.ts";
 import {
@@ -11,7 +12,8 @@ import {
   payloadTypes,
 } from "./dsse.ts";
 import { recordType } from "./identifiers.ts";
-import { ok, refuse, type Verdict } from "./result.ts";
+import type { Verdict } from "./reason-codes.ts";
+import { ok, refuse } from "./result.ts";
 import { described, hash, literal, type Of, object, optional, timestamp } from "./shape.ts";
 import { verifyPageMembers } from "./wire/verification.ts";
 import { verifyFindings } from "./wire/verify.ts";

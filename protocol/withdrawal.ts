@@ -1,5 +1,6 @@
 // Withdrawal and deletion: the compact JSON document that takes a record out of serving, sealed with seal format 2 over its
 // exact bytes (specification, «Seals»).
+// Also the decision on a held push, sealed with a passkey.
 
 import {
   type Envelope,
@@ -12,7 +13,7 @@ import {
   readPayload,
 } from "./dsse.ts";
 import { canonicalBytes } from "./json/canonical-json.ts";
-import type { Verdict } from "./result.ts";
+import type { Verdict } from "./reason-codes.ts";
 import { closed, literal, oneOf, timestamp, uuid } from "./shape.ts";
 import { pushId, recordId } from "./wire/push.ts";
 

@@ -11,7 +11,8 @@ import {
   problem,
   requestProblem,
 } from "../protocol/problem.ts";
-import type { ReasonCode, Refusal } from "../protocol/result.ts";
+import type { ReasonCode } from "../protocol/reason-codes.ts";
+import type { Refusal } from "../protocol/result.ts";
 import type { Shape } from "../protocol/shape.ts";
 import { noteWork } from "../std/work.ts";
 

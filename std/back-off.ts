@@ -1,3 +1,5 @@
+// How long to wait before something is tried again; and a task that is repeated until it is stopped.
+
 /** More doublings would overflow to Infinity, and Infinity times a first delay of 0 is NaN. */
 const doublingsMax = 1_000;
 

@@ -1,4 +1,5 @@
 // Bounded concurrency: a bounded number of tasks run at once, the others wait.
+// Also work that is done for all who asked before it began.
 //   P1. Never more than `runningMax` tasks run at once.
 //   P2. Tasks start in the order in which they were submitted: a freed slot goes to the next waiting task, so no newcomer
 //       overtakes it.

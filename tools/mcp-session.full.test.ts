@@ -5,7 +5,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type RunningSandbox, startSandbox } from "../cli/running-sandbox.fixture.ts";
-import { parseSourceLine } from "../protocol/tool-schema.ts";
+import { parseSourceLine } from "../protocol/source-line.ts";
 import { formOf } from "../stories/contract/example-forms.fixture.ts";
 import { root, runNode } from "./process.ts";
 

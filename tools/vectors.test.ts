@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { sha256 } from "../protocol/bytes.ts";
 import { payloadTypes } from "../protocol/dsse.ts";
 import { verifySignature } from "../protocol/keys/signatures.ts";
-import { reasonCodes } from "../protocol/result.ts";
+import { reasonCodes } from "../protocol/reason-codes.ts";
 import { root } from "./process.ts";
 import { checkNames } from "./vectors/case.ts";
 import { makeJudge } from "./vectors/judge.ts";

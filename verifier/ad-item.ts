@@ -16,7 +16,8 @@ import {
   type JsonValue,
 } from "../protocol/json/canonical-json.ts";
 import { exactMember } from "../protocol/json/strict-json.ts";
-import { ok, type ReasonCode, type Refusal, refuse, type Verdict } from "../protocol/result.ts";
+import type { ReasonCode, Verdict } from "../protocol/reason-codes.ts";
+import { ok, type Refusal, refuse } from "../protocol/result.ts";
 import type { IndexRow } from "../protocol/row.ts";
 import { openSeal } from "../protocol/seal.ts";
 import type { Sidecar } from "../protocol/signed-version.ts";

@@ -18,7 +18,8 @@ import {
   openKeyCustody,
 } from "../protocol/keys/key-directory.ts";
 import { verifyOne, verifyPasskey } from "../protocol/keys/signatures.ts";
-import { ok, refuse, type Verdict } from "../protocol/result.ts";
+import type { Verdict } from "../protocol/reason-codes.ts";
+import { ok, refuse } from "../protocol/result.ts";
 import { isObject } from "../std/json-pointer.ts";
 import { besideFault } from "./members.ts";
 import { sandboxFault, type Trust, verifyIssued, verifyWorking } from "./trust.ts";

@@ -11,7 +11,8 @@ import {
   type IssuedCertificate,
   openCertificate,
 } from "../protocol/keys/certificate.ts";
-import { ok, type Refusal, refuse, type Verdict } from "../protocol/result.ts";
+import type { Verdict } from "../protocol/reason-codes.ts";
+import { ok, type Refusal, refuse } from "../protocol/result.ts";
 import { sealedAtSkewMs } from "../protocol/seal.ts";
 import { isObject } from "../std/json-pointer.ts";
 import { besideFault } from "./members.ts";

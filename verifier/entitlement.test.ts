@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { utf8 } from "../protocol/bytes.ts";
 import { payloadTypes } from "../protocol/dsse.ts";
 import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
-import type { Verdict } from "../protocol/result.ts";
+import type { Verdict } from "../protocol/reason-codes.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { altered, makeScene } from "./scene.fixture.ts";
 import { asJson, document, soleKey } from "./service.fixture.ts";

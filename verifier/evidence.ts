@@ -5,7 +5,8 @@ import { type Fault, malformed, parseObject, readPayload } from "../protocol/dss
 import { isHash, isKeyId } from "../protocol/identifiers.ts";
 import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
 import { exactMember } from "../protocol/json/strict-json.ts";
-import { ok, type Verdict } from "../protocol/result.ts";
+import type { Verdict } from "../protocol/reason-codes.ts";
+import { ok } from "../protocol/result.ts";
 import { anyObject, anything, closed, matching, oneOf, optional, type Shape } from "../protocol/shape.ts";
 import { fetchedRecord, searchAnswer } from "../protocol/wire/retrieval.ts";
 import {

@@ -14,7 +14,8 @@ import {
   verifierKeyOf,
 } from "../protocol/log/note.ts";
 import { leafHash, rootFromPath, verifyConsistency } from "../protocol/merkle.ts";
-import { refuse, type Verdict } from "../protocol/result.ts";
+import type { Verdict } from "../protocol/reason-codes.ts";
+import { refuse } from "../protocol/result.ts";
 import type { Trust } from "./trust.ts";
 
 /** A leaf's place in a tree, as an inclusion read states it: its path consists of hash texts. */

@@ -27,8 +27,9 @@ import {
 } from "../protocol/log/leaves.ts";
 import { type Checkpoint, parseNote } from "../protocol/log/note.ts";
 import { leafHash, rootFromSteps } from "../protocol/merkle.ts";
+import type { Verdict } from "../protocol/reason-codes.ts";
 import { openReceipt, receiptMinute } from "../protocol/receipt.ts";
-import { ok, refuse, type Verdict } from "../protocol/result.ts";
+import { ok, refuse } from "../protocol/result.ts";
 import { openBatchSeal, openSeal, parseRecordSeal } from "../protocol/seal.ts";
 import {
   anyText,

@@ -5,7 +5,7 @@
 
 import { envelopeShape, type Fault, malformed } from "../protocol/dsse.ts";
 import { canonicalize, type JsonObject, type JsonValue } from "../protocol/json/canonical-json.ts";
-import type { ReasonCode, Verdict } from "../protocol/result.ts";
+import type { ReasonCode, Verdict } from "../protocol/reason-codes.ts";
 import { type AnswerName, type UnsignedName, whyUnsigned } from "../protocol/unsigned-members.ts";
 import { isObject, joinPointer } from "../std/json-pointer.ts";
 import type { SealRefusal, SealReport, SealVerdict } from "./seal-report.ts";

@@ -12,7 +12,8 @@ import {
   purchaseBit,
 } from "../protocol/ai-policy.ts";
 import type { JsonValue } from "../protocol/json/canonical-json.ts";
-import { ok, refuse, type Verdict } from "../protocol/result.ts";
+import type { Verdict } from "../protocol/reason-codes.ts";
+import { ok, refuse } from "../protocol/result.ts";
 import { type SealEvidence, verifySeal } from "./seal.ts";
 import type { SealReport } from "./seal-report.ts";
 import type { Trust } from "./trust.ts";

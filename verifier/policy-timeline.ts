@@ -1,6 +1,7 @@
 // When each AI policy version of a business came into force; a seal's `ai_policy_version` is judged by this.
 
-import { ok, refuse, type Verdict } from "../protocol/result.ts";
+import type { Verdict } from "../protocol/reason-codes.ts";
+import { ok, refuse } from "../protocol/result.ts";
 import { instantOf } from "./certificate.ts";
 
 export interface PolicyVersion {

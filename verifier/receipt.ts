@@ -2,8 +2,9 @@
 
 import { parseEnvelope } from "../protocol/dsse.ts";
 import type { JsonValue } from "../protocol/json/canonical-json.ts";
+import type { Verdict } from "../protocol/reason-codes.ts";
 import { openReceipt, type Receipt } from "../protocol/receipt.ts";
-import { ok, refuse, type Verdict } from "../protocol/result.ts";
+import { ok, refuse } from "../protocol/result.ts";
 import type { IndexRow } from "../protocol/row.ts";
 import { type Trust, verifyWorking } from "./trust.ts";
 

@@ -9,7 +9,7 @@ import { projectRecord } from "../protocol/projection/project.ts";
 import type { ReceiptV3 } from "../protocol/receipt.ts";
 import { type IndexRow, rowSigningText, serveRow, signedRowText } from "../protocol/row.ts";
 import { parseRecordSeal } from "../protocol/seal.ts";
-import { formatSourceLine } from "../protocol/tool-schema.ts";
+import { formatSourceLine } from "../protocol/source-line.ts";
 import {
   batchSeal,
   policyRecord,

@@ -12,7 +12,8 @@ import {
   projectionByName,
   unsignedFields,
 } from "../protocol/projection/project.ts";
-import { ok, type ReasonCode, type Refusal, refuse, type Verdict } from "../protocol/result.ts";
+import type { ReasonCode, Verdict } from "../protocol/reason-codes.ts";
+import { ok, type Refusal, refuse } from "../protocol/result.ts";
 import { type IndexRow, parseRow, rowSigningText, serveTimeMembers } from "../protocol/row.ts";
 import type { BatchSeal, Seal } from "../protocol/seal.ts";
 import { openSidecar, type Sidecar } from "../protocol/signed-version.ts";

@@ -3,7 +3,7 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { ReasonCode } from "../protocol/result.ts";
+import type { ReasonCode } from "../protocol/reason-codes.ts";
 import { dose } from "../tools/test-dose.ts";
 import {
   batchSeal,

@@ -2,7 +2,8 @@
 // made. Claims have a name of their own, so that nobody mistakes them for verified facts.
 
 import type { BusinessKey } from "../protocol/keys/business-keys.ts";
-import type { Ok, ReasonCode, Refusal, Verdict } from "../protocol/result.ts";
+import type { ReasonCode, Verdict } from "../protocol/reason-codes.ts";
+import type { Ok, Refusal } from "../protocol/result.ts";
 import type { BatchSeal, InclusionSeal, Seal } from "../protocol/seal.ts";
 import type { Sidecar } from "../protocol/signed-version.ts";
 

@@ -10,7 +10,8 @@ import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
 import type { BusinessKey, BusinessKeys } from "../protocol/keys/business-keys.ts";
 import { scopeAllows } from "../protocol/mandate.ts";
 import { leafHash, rootFromPath } from "../protocol/merkle.ts";
-import { ok, type ReasonCode, type Refusal, refuse, type Verdict } from "../protocol/result.ts";
+import type { ReasonCode, Verdict } from "../protocol/reason-codes.ts";
+import { ok, type Refusal, refuse } from "../protocol/result.ts";
 import {
   type BatchSeal,
   type InclusionSeal,

@@ -5,8 +5,9 @@ import { parseAiPolicy } from "../protocol/ai-policy.ts";
 import { parseObject } from "../protocol/dsse.ts";
 import { isShownType, recordType } from "../protocol/identifiers.ts";
 import type { JsonObject } from "../protocol/json/canonical-json.ts";
+import type { Verdict } from "../protocol/reason-codes.ts";
 import { recordSchema } from "../protocol/records/parse-record.ts";
-import { ok, refuse, type Verdict } from "../protocol/result.ts";
+import { ok, refuse } from "../protocol/result.ts";
 import { parseWithdrawal } from "../protocol/withdrawal.ts";
 
 export type SealedDocument = "record" | "ad" | "campaign" | "ad_product" | "ai_policy" | "withdrawal";

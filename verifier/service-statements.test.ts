@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type PayloadKind, payloadTypes } from "../protocol/dsse.ts";
 import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
-import type { Verdict } from "../protocol/result.ts";
+import type { Verdict } from "../protocol/reason-codes.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { passkeySeal, recordBytes, recordId } from "./business.fixture.ts";
 import { altered, codeOf, held, makeScene } from "./scene.fixture.ts";

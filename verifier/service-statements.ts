@@ -14,7 +14,8 @@ import {
   type ListedKey,
   openKeyDirectory,
 } from "../protocol/keys/key-directory.ts";
-import { ok, type ReasonCode, type Refusal, refuse, type Verdict } from "../protocol/result.ts";
+import type { ReasonCode, Verdict } from "../protocol/reason-codes.ts";
+import { ok, type Refusal, refuse } from "../protocol/result.ts";
 import { openSeal } from "../protocol/seal.ts";
 import {
   openVerifyPage,

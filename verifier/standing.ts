@@ -5,7 +5,8 @@
 //        for a seal that was accepted, both give the same reason at any later moment (standing.property.test.ts).
 //   ST2. An ordinary end of a key or of a mandate takes nothing back that was received before it.
 
-import { type ReasonCode, type Refusal, refuse } from "../protocol/result.ts";
+import type { ReasonCode } from "../protocol/reason-codes.ts";
+import { type Refusal, refuse } from "../protocol/result.ts";
 import { certificateAt, type Issuances } from "./certificate.ts";
 import { earliest, type KeyWindow, windowFault } from "./key-window.ts";
 import { mandateEndFault } from "./mandate.ts";

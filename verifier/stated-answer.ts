@@ -6,7 +6,7 @@ import type { Entitlement } from "../protocol/entitlement.ts";
 import type { JsonValue } from "../protocol/json/canonical-json.ts";
 import { parseStrictJson } from "../protocol/json/strict-json.ts";
 import type { KeyDirectory } from "../protocol/keys/key-directory.ts";
-import type { Verdict } from "../protocol/result.ts";
+import type { Verdict } from "../protocol/reason-codes.ts";
 import type { VerifyPage, VerifyStatement } from "../protocol/verify-page.ts";
 import { isObject } from "../std/json-pointer.ts";
 import { type Check, checkOf, type Report, reportOf, unchecked } from "./members.ts";

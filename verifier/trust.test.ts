@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { sha256 } from "../protocol/bytes.ts";
 import { parseAnchors } from "../protocol/keys/anchors.ts";
 import { verifySignature } from "../protocol/keys/signatures.ts";
-import type { Verdict } from "../protocol/result.ts";
+import type { Verdict } from "../protocol/reason-codes.ts";
 import { held } from "./scene.fixture.ts";
 import {
   anchorsOf,

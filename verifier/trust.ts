@@ -22,7 +22,8 @@ import {
 } from "../protocol/keys/key-set.ts";
 import { type SignatureVerifier, splitHybrid, verifyHybrid, verifyOne } from "../protocol/keys/signatures.ts";
 import type { WitnessPolicy } from "../protocol/log/cosignatures.ts";
-import { ok, type Refusal, refuse, type Verdict } from "../protocol/result.ts";
+import type { Verdict } from "../protocol/reason-codes.ts";
+import { ok, type Refusal, refuse } from "../protocol/result.ts";
 import { isObject } from "../std/json-pointer.ts";
 import { earliest, windowFault } from "./key-window.ts";
 import { besideFault } from "./members.ts";

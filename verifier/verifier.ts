@@ -25,8 +25,9 @@ import {
   projectionByName,
   projectionDocument,
 } from "../protocol/projection/project.ts";
+import type { Verdict } from "../protocol/reason-codes.ts";
 import type { Receipt } from "../protocol/receipt.ts";
-import { ok, refuse, type Verdict } from "../protocol/result.ts";
+import { ok, refuse } from "../protocol/result.ts";
 import type { IndexRow } from "../protocol/row.ts";
 import type { Sidecar } from "../protocol/signed-version.ts";
 import type { VerifyPage, VerifyStatement } from "../protocol/verify-page.ts";

@@ -1,4 +1,5 @@
 // The actor of a conversation that is shown ads. Keyed rows: 16 what it was shown, until it may be shown again.
+// After which renders an ad is left out is said where they are decided (`noteShown` in actors/ad-pool/definition.ts).
 
 import { type AdSessionEvent, adSessionMachine } from "../../machines/ad-session.ts";
 import type { AdSessionProtocol } from "../messages/ads.ts";

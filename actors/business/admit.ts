@@ -19,6 +19,7 @@ import { heldRows } from "./record-texts.ts";
 import {
   admissions,
   type BusinessView,
+  countListings,
   heads,
   heldMax,
   lastGeneration,
@@ -26,7 +27,6 @@ import {
   lastPrices,
   pendingMax,
 } from "./rows.ts";
-import { countListings } from "./standing.ts";
 
 export function admitPush(
   command: Extract<BusinessCommand, { type: "push.admit" }>,

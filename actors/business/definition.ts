@@ -24,6 +24,7 @@ import type { RemovalProtocol } from "../messages/removal.ts";
 import { type ActorView, type Decision, defineActor, takenOf, tell } from "../system/definition.ts";
 import { defineJsonTable } from "../system/row-table.ts";
 import { admitPush, plannedRecords, previewPush, selectFairUse, selectForPreview } from "./admit.ts";
+import { assignChunk, selectForAssign } from "./assign-chunk.ts";
 import {
   endedRows,
   keepRefusal,
@@ -32,6 +33,7 @@ import {
   selectListed,
   selectRefusals,
 } from "./attempts.ts";
+import { cancelPush, selectForCancel } from "./cancel.ts";
 import { dueDomains, noteProbes, readDomains, selectDomains } from "./domains.ts";
 import { publishingFacts, registerRead, selectMandatesOf } from "./mandates.ts";
 import { duePurges, finishPurges, selectDone, selectDue } from "./purge.ts";
@@ -75,71 +77,7 @@ import {
 } from "./rows.ts";
 import { restatePage, selectForRestate } from "./serving.ts";
 import { readHolds, selectForSettlement, settleHold } from "./settle-hold.ts";
-import {
-  assignChunk,
-  cancelPush,
-  fallPolicies,
-  fallRecords,
-  isReview,
-  listLive,
-  readStanding,
-  selectForAssign,
-  selectForCancel,
-  selectForReview,
-} from "./standing.ts";
-
-// The open uploads of a business: those whose file may still arrive, and those whose file is kept and not imported yet. What is
-// staged for them is bounded by their number, wherever the staging area is.
-//   O1. A business has at most `openUploadsMax` of them. Another one is not issued until a place is free.
-//   O2. An upload has one place, and gives it back when its file is imported or deleted: its actor says so.
-//   O3. A place also ends by itself, an hour after the upload should have said so, and so no lost message takes it for ever.
-// A place is one row, which is gone when its time is over.
-
-type Asked<T extends keyof OpenUploadsProtocol> = CommandOf<OpenUploadsProtocol, T>;
-
-interface OpenUpload {
-  /** When the upload ends unless its file is imported, in Unix milliseconds. */
-  readonly until_ms: number;
-}
-
-const openUploads = defineJsonTable<OpenUpload>("open uploads", 80);
-/** How much later than its upload a place ends by itself. */
-const marginMs = 3_600_000;
-/** An upload whose place ended by itself takes one again once it has a file, however many have one already. */
-const placesRead = 8 * openUploadsMax;
-const retrySecondsMin = 60;
-/** No longer, because an import that ends frees its place before. */
-const retrySecondsMax = 3_600;
-
-function selectOpenUploads(): readonly RowSelection[] {
-  return [openUploads.selectPage(placesRead)];
-}
-
-function openUpload(
-  { upload_id, until_ms }: Asked<"upload.open">,
-  view: ActorView,
-): Decision<OpenReply, never> {
-  const open = openUploads.readAll(view).filter(({ value }) => value.until_ms + marginMs > view.nowMs);
-  if (open.some(({ k2 }) => k2 === upload_id)) return { reply: { status: "open" } };
-  if (open.length < openUploadsMax)
-    return { reply: { status: "open" }, puts: [placeOf(upload_id, until_ms)] };
-  const firstMs = Math.min(...open.map(({ value }) => value.until_ms));
-  const seconds = Math.ceil((firstMs - view.nowMs) / 1_000);
-  const retry_after_seconds = Math.min(Math.max(seconds, retrySecondsMin), retrySecondsMax);
-  return { reply: { status: "busy", retry_after_seconds } };
-}
-
-function keepUpload({ upload_id, until_ms }: Asked<"upload.keep">): Decision<DoneReply, never> {
-  return { reply: { status: "done" }, puts: [placeOf(upload_id, until_ms)] };
-}
-
-function closeUpload({ upload_id }: Asked<"upload.close">): Decision<DoneReply, never> {
-  return { reply: { status: "done" }, deletes: [openUploads.key(upload_id)] };
-}
-
-function placeOf(uploadId: string, until_ms: number) {
-  return openUploads.write(uploadId, { until_ms }, { expiresAtMs: until_ms + marginMs });
-}
+import { fallPolicies, fallRecords, isReview, listLive, readStanding, selectForReview } from "./standing.ts";
 
 type Snapshot = BusinessView["snapshot"];
 
@@ -390,4 +328,57 @@ function holdPush(
     events,
     puts: [admissions.write(push_id, { ...known, held_reasons }), ...heldRows(push_id, held_reasons)],
   };
+}
+
+// The open uploads of a business: those whose file may still arrive, and those whose file is kept and not imported yet. What is
+// staged for them is bounded by their number, wherever the staging area is.
+//   O1. A business has at most `openUploadsMax` of them. Another one is not issued until a place is free.
+//   O2. An upload has one place, and gives it back when its file is imported or deleted: its actor says so.
+//   O3. A place also ends by itself, an hour after the upload should have said so, and so no lost message takes it for ever.
+// A place is one row, which is gone when its time is over.
+
+type Asked<T extends keyof OpenUploadsProtocol> = CommandOf<OpenUploadsProtocol, T>;
+
+interface OpenUpload {
+  /** When the upload ends unless its file is imported, in Unix milliseconds. */
+  readonly until_ms: number;
+}
+
+const openUploads = defineJsonTable<OpenUpload>("open uploads", 80);
+/** How much later than its upload a place ends by itself. */
+const marginMs = 3_600_000;
+/** An upload whose place ended by itself takes one again once it has a file, however many have one already. */
+const placesRead = 8 * openUploadsMax;
+const retrySecondsMin = 60;
+/** No longer, because an import that ends frees its place before. */
+const retrySecondsMax = 3_600;
+
+function selectOpenUploads(): readonly RowSelection[] {
+  return [openUploads.selectPage(placesRead)];
+}
+
+function openUpload(
+  { upload_id, until_ms }: Asked<"upload.open">,
+  view: ActorView,
+): Decision<OpenReply, never> {
+  const open = openUploads.readAll(view).filter(({ value }) => value.until_ms + marginMs > view.nowMs);
+  if (open.some(({ k2 }) => k2 === upload_id)) return { reply: { status: "open" } };
+  if (open.length < openUploadsMax)
+    return { reply: { status: "open" }, puts: [placeOf(upload_id, until_ms)] };
+  const firstMs = Math.min(...open.map(({ value }) => value.until_ms));
+  const seconds = Math.ceil((firstMs - view.nowMs) / 1_000);
+  const retry_after_seconds = Math.min(Math.max(seconds, retrySecondsMin), retrySecondsMax);
+  return { reply: { status: "busy", retry_after_seconds } };
+}
+
+function keepUpload({ upload_id, until_ms }: Asked<"upload.keep">): Decision<DoneReply, never> {
+  return { reply: { status: "done" }, puts: [placeOf(upload_id, until_ms)] };
+}
+
+function closeUpload({ upload_id }: Asked<"upload.close">): Decision<DoneReply, never> {
+  return { reply: { status: "done" }, deletes: [openUploads.key(upload_id)] };
+}
+
+function placeOf(uploadId: string, until_ms: number) {
+  return openUploads.write(uploadId, { until_ms }, { expiresAtMs: until_ms + marginMs });
 }

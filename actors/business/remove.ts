@@ -24,6 +24,7 @@ import { owePurge } from "./purge.ts";
 import {
   actRow,
   type BusinessView,
+  countListings,
   type HeadRow,
   heads,
   heldDeletions,
@@ -35,7 +36,6 @@ import {
   removals,
 } from "./rows.ts";
 import { nameInFiles, selectNamed, unserved } from "./serving.ts";
-import { countListings } from "./standing.ts";
 
 /** Deletions that a head names; of a record that was deleted more often, a later one stands for those before. */
 const deletionsMax = 4;

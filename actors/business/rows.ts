@@ -1,11 +1,11 @@
 // Keyed rows of a business actor: record heads (16), answers to chunks (17), register entries (18), admissions (19),
 // mandates by id (20) and by key (21, mandates.ts), acts recorded with a name and a reason (22), the seals of pushes (23)
 // and the issuances of the certificate (24; both standing.ts), decisions on holds
-// (30, settle-hold.ts), cancelled pushes (40, standing.ts), accepted withdrawals and deletions by the hash of their document
+// (30, settle-hold.ts), cancelled pushes (40, cancel.ts), accepted withdrawals and deletions by the hash of their document
 // (50) and in their order (51), the purges that deletions owe (52) and what is proved of them (53), own ids of rejected
 // records (54) and the pushes that were held because of a record (55; both record-texts.ts), deletions that wait for an operator (56), ordered purges by record (57) and by their hash (58), pushes (60) and refused batches
 // (61) by time (attempts.ts), the counts of fair use (70, admit.ts), the open uploads (80, definition.ts), the domains of endpoints
-// (90) and of each business file (91; both domains.ts), the brands of each business file (92, domains.ts), and what files name that were taken
+// (90), those and the brands of each business file (91 and 92; all three domains.ts), and what files name that were taken
 // down (93, serving.ts).
 
 import type { BusinessEvent, businessMachine } from "../../machines/business.ts";
@@ -135,6 +135,10 @@ export function parseHead(text: string): HeadRow {
 /** The last prices of a record's listings, whether they are there now or not. */
 export function lastPrices(head: Pick<HeadRow, "listings" | "former"> | undefined): Listings {
   return head === undefined ? {} : { ...head.former, ...head.listings };
+}
+
+export function countListings(listings: Readonly<Record<string, unknown>>): number {
+  return Object.keys(listings).length;
 }
 
 /** Each chunk has a key of its own, so that it never loads another chunk's answer. */

@@ -76,7 +76,7 @@ export function restatePage(
   return { reply: { next }, ...restate(known, view) };
 }
 
-// What the served business files of a business say of itself: the domains of its endpoints (domains.ts) and its brands (domains.ts). Both are
+// What the served business files of a business say of itself: the domains of its endpoints and its brands (domains.ts). Both are
 // in the party's entry of the register, which is written once for each change.
 //   SF1. What operators took down declares nothing. What the file of a record names is set aside until it comes back; of a business that is
 //        taken down as a whole, only the party's entry changes, so its rows say at any moment what comes back.

@@ -10,7 +10,6 @@
 
 import type { BusinessEvent } from "../../machines/business.ts";
 import { formatTimestamp, parseTimestamp, recordIdPrefix } from "../../protocol/identifiers.ts";
-import type { Listings } from "../../protocol/price-shock.ts";
 import { sealedAtSkewMs } from "../../protocol/seal.ts";
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
 import {
@@ -19,16 +18,7 @@ import {
   type StandingFault,
   standingFault,
 } from "../../verifier/standing.ts";
-import type {
-  AssignReply,
-  BusinessCommand,
-  BusinessProtocol,
-  CancelReply,
-  LeafAssignment,
-  LeafClaim,
-  PolicyFacts,
-  RegisterCommand,
-} from "../messages/business.ts";
+import type { BusinessProtocol, LeafClaim, PolicyFacts, RegisterCommand } from "../messages/business.ts";
 import type { PolicyInForce } from "../messages/party.ts";
 import type { CommandOf, Commands, DoneReply } from "../messages/protocol.ts";
 import type { RemovedRecord } from "../messages/removal.ts";
@@ -40,26 +30,20 @@ import type {
   StandingPage,
   StandingProtocol,
 } from "../messages/serving.ts";
-import { type Decision, type Message, takenOf } from "../system/definition.ts";
+import type { Decision, Message } from "../system/definition.ts";
 import { defineJsonTable } from "../system/row-table.ts";
-import { nameRows } from "./record-texts.ts";
 import {
-  admissions,
-  answerKey,
-  answers,
   type BusinessView,
+  countListings,
   factsIn,
-  type HeadRow,
   heads,
-  lastGeneration,
   lastNumber,
-  lastPrices,
   mandatePrefix,
   registerEntries,
   registerOf,
   selectRegister,
 } from "./rows.ts";
-import { nameInFiles, namingFiles, restate, type ServedFile, selectNamed, unserved } from "./serving.ts";
+import { nameInFiles, selectNamed, unserved } from "./serving.ts";
 
 /** Maximum number of rows of one question, and of records that fall in one commit. */
 export const reviewedAtOnce = 100;
@@ -89,7 +73,7 @@ export function mayEnd({ type }: RegisterCommand, { snapshot: { context } }: Bus
 }
 
 /** The row of the seal, written with the first chunk of a push: until something ended, nothing else is read or written for it. */
-function sealRows({ chunk, number, seal }: Asked<"chunk.assign">): readonly PartitionRow[] {
+export function sealRows({ chunk, number, seal }: Asked<"chunk.assign">): readonly PartitionRow[] {
   return chunk === 0 ? [pushSeals.write(numberKey(number), seal)] : [];
 }
 
@@ -99,7 +83,7 @@ function numberKey(number: number): string {
 }
 
 /** What {@link pushFault} reads: nothing for a business of which nothing ever ended. */
-function selectForFault(
+export function selectForFault(
   seal: PushSeal,
   leaves: readonly Pick<LeafClaim, "mandate">[],
   { context }: Pick<BusinessView["snapshot"], "context">,
@@ -123,7 +107,7 @@ function usedMandates(
 }
 
 /** Why the seal of a push does not stand for these leaves, by the rows that were selected; null while it stands. */
-function pushFault(
+export function pushFault(
   seal: PushSeal,
   leaves: readonly Pick<LeafClaim, "mandate">[],
   view: BusinessView,
@@ -314,179 +298,4 @@ function policyOf(version: number, view: BusinessView): PolicyFacts {
   const row = registerOf(view, policyKey(view.snapshot.context.uuid, version));
   if (row === undefined) throw new Error(`AI policy ${version} was accepted, and the register has none.`);
   return factsIn("policy", row);
-}
-
-// Assigns generations and change numbers to the leaves of one chunk, in one commit.
-
-type AssignCommand = Extract<BusinessCommand, { type: "chunk.assign" }>;
-
-interface Tally {
-  listings: number;
-  live: number;
-}
-
-export function selectForAssign(
-  { push_id, chunk, leaves, seal }: AssignCommand,
-  { id: uuid, snapshot }: { readonly id: string; readonly snapshot: BusinessView["snapshot"] },
-): readonly RowSelection[] {
-  return [
-    answers.select([answerKey(push_id, chunk)]),
-    selectCancelled(push_id),
-    heads.select(leaves.map((leaf) => leaf.record_id)),
-    ...selectNamed(namingFiles(leaves), uuid),
-    ...selectForFault(seal, leaves, snapshot),
-  ];
-}
-
-export function assignChunk(
-  command: AssignCommand,
-  view: BusinessView,
-): Decision<AssignReply, BusinessEvent> {
-  const asked = answerKey(command.push_id, command.chunk);
-  const known = answers.read(view, asked);
-  if (known) return { reply: known };
-  const refused = refusedAssignment(command.push_id, view);
-  if (refused) return { reply: refused };
-  const fault = pushFault(command.seal, command.leaves, view);
-  if (fault !== null) {
-    const { code, detail } = fault;
-    return { reply: { assigned_at_ms: view.nowMs, assignments: [], fallen: { code, detail } } };
-  }
-  const changed = new Map<string, HeadRow>();
-  const tally: Tally = { listings: 0, live: 0 };
-  const assignments = command.leaves.map((leaf) => assignLeaf(leaf, command, view, changed, tally));
-  const reply: AssignReply = { assigned_at_ms: view.nowMs, assignments };
-  const restated = restate(changed, view);
-  const puts: PartitionRow[] = [...changed].map(([recordId, head]) => heads.write(recordId, head));
-  puts.push(
-    ...restated.puts,
-    ...sealRows(command),
-    ...nameRows(command.refused, view),
-    answers.write(asked, reply),
-  );
-  const takenDown = [...changed].flatMap(([id, head]) => (head.taken_down ? [id] : []));
-  const named = nameInFiles(filesIn(command.leaves, assignments), view, new Set(takenDown));
-  return {
-    reply,
-    events: [
-      { type: "chunk.assigned", listings: tally.listings, live: tally.live },
-      ...restated.events,
-      ...named.events,
-    ],
-    puts: [...puts, ...named.puts],
-    deletes: named.deletes,
-  };
-}
-
-/** What the business files among the versions just assigned name. */
-function filesIn(
-  leaves: readonly LeafClaim[],
-  assignments: readonly LeafAssignment[],
-): ReadonlyMap<string, ServedFile> {
-  const files = new Map<string, ServedFile>();
-  for (const [at, { record_id, domains, brands = null }] of leaves.entries())
-    if (domains !== undefined && (assignments[at]?.generation ?? 0) > 0)
-      files.set(record_id, { domains, brands });
-  return files;
-}
-
-function assignLeaf(
-  leaf: LeafClaim,
-  command: AssignCommand,
-  view: BusinessView,
-  changed: Map<string, HeadRow>,
-  tally: Tally,
-): LeafAssignment {
-  const head = changed.get(leaf.record_id) ?? heads.read(view, leaf.record_id);
-  const base = { leaf_index: leaf.leaf_index, record_id: leaf.record_id };
-  if (head && head.number > command.number)
-    return { ...base, outcome: "superseded", generation: 0, change: 0 };
-  if (head && head.number === command.number)
-    return { ...base, outcome: "duplicate", generation: 0, change: 0 };
-  const generation = lastGeneration(view, head?.generation ?? 0) + 1;
-  const change = lastNumber(view, head?.change ?? 0) + 1;
-  const wasLive = head?.live ?? false;
-  tally.listings += countListings(leaf.listings) - (wasLive && head ? countListings(head.listings) : 0);
-  tally.live += wasLive ? 0 : 1;
-  changed.set(leaf.record_id, {
-    collection: command.collection,
-    generation,
-    change,
-    live: true,
-    number: command.number,
-    hash: leaf.hash,
-    bpid: leaf.business_product_id,
-    listings: leaf.listings,
-    ...formerOf(head, leaf.listings),
-    ...(head?.deletions === undefined ? {} : { deletions: head.deletions }),
-    ...(head?.taken_down ? { taken_down: true } : {}),
-    ...(leaf.mandate === undefined ? {} : { mandate: leaf.mandate }),
-    sealed_at_ms: sealedAtMs(command.seal),
-  });
-  return { ...base, outcome: wasLive ? "updated" : "accepted", generation, change };
-}
-
-/** The last prices of the listings that a version leaves out. */
-function formerOf(head: HeadRow | undefined, listings: Listings): Pick<HeadRow, "former"> {
-  const gone = Object.entries(lastPrices(head)).filter(([country]) => listings[country] === undefined);
-  return gone.length === 0 ? {} : { former: Object.fromEntries(gone) };
-}
-
-export function countListings(listings: Readonly<Record<string, unknown>>): number {
-  return Object.keys(listings).length;
-}
-
-/** When a push was sealed, in Unix milliseconds: it was not after it was received, whatever the clock of its sealer said. */
-function sealedAtMs({ sealed_at, received_at }: PushSeal): number {
-  return Math.min(Date.parse(sealed_at), Date.parse(received_at));
-}
-
-// Cancelling a push: decided here, because the assignment of its first chunk is decided here as well, so exactly one of the
-// two happens.
-//   C1. A push is cancelled only before any of its records has a generation. From then on it takes none (`cancelled`), however
-//       late an assignment arrives.
-//   C2. Cancelling again is answered as the first time, for as long as the note of it is kept.
-
-/** Far longer than an activity that asks for a chunk can be under way. */
-const keptMs = 30 * 86_400_000;
-
-const cancelled = defineJsonTable<{ readonly at_ms: number; readonly by_operator?: true }>(
-  "cancelled pushes",
-  40,
-);
-
-type CancelCommand = Extract<BusinessCommand, { type: "push.cancel" }>;
-
-export function selectForCancel({ push_id }: CancelCommand): readonly RowSelection[] {
-  return [cancelled.select([push_id]), answers.select([answerKey(push_id, 0)])];
-}
-
-function selectCancelled(pushId: string): RowSelection {
-  return cancelled.select([pushId]);
-}
-
-export function cancelPush(
-  { push_id, act }: CancelCommand,
-  view: BusinessView,
-): Decision<CancelReply, BusinessEvent> {
-  if (cancelled.read(view, push_id)) return { reply: { status: "cancelled" } };
-  const events = takenOf(view, { type: "push.cancelled", push_id, ...(act === undefined ? {} : { act }) });
-  if (events.length === 0 || answers.read(view, answerKey(push_id, 0)))
-    return { reply: { status: "too_late" } };
-  const expiresAtMs = view.nowMs + keptMs;
-  const by = act === undefined ? {} : ({ by_operator: true } as const);
-  return {
-    reply: { status: "cancelled" },
-    events,
-    puts: [cancelled.write(push_id, { at_ms: view.nowMs, ...by }, { expiresAtMs })],
-    deletes: [admissions.key(push_id)],
-  };
-}
-
-/** The answer to an assignment for a cancelled push (C1); null for any other push. */
-function refusedAssignment(pushId: string, view: BusinessView): AssignReply | null {
-  const found = cancelled.read(view, pushId);
-  if (!found) return null;
-  const by = found.by_operator === true ? ({ by_operator: true } as const) : {};
-  return { assigned_at_ms: view.nowMs, assignments: [], cancelled: true, ...by };
 }

@@ -1,4 +1,5 @@
 // What a business answers about the admission of a push.
+// Also holds, attempts at publishing and open uploads.
 
 import type { Listings } from "../../protocol/price-shock.ts";
 import type { HeldReason } from "../../protocol/wire/push.ts";

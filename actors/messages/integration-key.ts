@@ -1,5 +1,6 @@
 // The commands of an integration-key actor. There is one for each registered key.
 // Id `<keyid>` at home: seq, caps and idempotency. Id `<keyid>@<region>` in each region: nonce claims.
+// Also the command of a key-limits actor.
 
 import type { CommandOf, Commands, DoneReply } from "./protocol.ts";
 

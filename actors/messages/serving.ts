@@ -1,4 +1,5 @@
 // Taking records out of serving, and back, whatever their business publishes: what operators take down, and how serving learns of it.
+// Also what does not stand any more, what is known of a record, and notices to owners and admins.
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { Listings } from "../../protocol/price-shock.ts";

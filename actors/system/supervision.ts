@@ -1,5 +1,6 @@
 // Which actors may run after crashes (A6). A crashed actor is rebuilt from its journal after a back-off that grows each time;
 // one that keeps crashing is quarantined until an operator releases it or its node ends. Other actors are not affected.
+// Also the waking of actors that have pending work.
 
 import type { Clock } from "../../crypto/port.ts";
 import { backOffMs } from "../../std/back-off.ts";

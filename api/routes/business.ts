@@ -1,4 +1,5 @@
 // The business machine surface (specification, «B. Business machine API»).
+// Also the reads of domains, push attempts and the catalogue, and what acts on one push.
 
 import type { FastifyInstance } from "fastify";
 import { collections } from "../../collections/collections.ts";

@@ -1,4 +1,5 @@
 // The retrieval surface (specification, «A. Retrieval API»), which also serves the public verification reads.
+// Also the key directory's listing, entitlement, events and terms of the AI company that asks.
 
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { collections } from "../../collections/collections.ts";

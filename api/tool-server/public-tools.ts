@@ -182,6 +182,8 @@ export const vocabularyArguments = ruled(
       : null,
 );
 
+// The tools themselves.
+
 export interface PublicToolDeps {
   readonly verification: Verification;
   readonly verify: Verify;

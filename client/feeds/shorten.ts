@@ -1,3 +1,5 @@
+// Shortens a text of a feed to what a field takes.
+
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
 
 /**

@@ -1,4 +1,4 @@
-// What a business's machine keeps, and the facts that it takes (business.ts).
+// What a business's machine keeps, and the facts that it takes (machines/business.ts).
 
 import type { TermsAgreement } from "../../actors/messages/company.ts";
 import type { CertificateInForce, Party, PolicyInForce } from "../../actors/messages/party.ts";

@@ -374,6 +374,8 @@ const adCampaignWaits: Waits<AdCampaignContext> = {
   spent: () => wait("terms", "Its budget does not cover one more render; new terms let it go on."),
 };
 
+// Why an actor of any kind waits.
+
 export type { Wait };
 
 // The context of an actor is what its machine keeps: a journal has no more precise type for it.

@@ -21,13 +21,7 @@ import {
   parseClusterSecrets,
   plainTextSettings,
 } from "./cluster-config.ts";
-import {
-  ConfigError,
-  parseBounded,
-  parseProxies,
-  parseRetention,
-  type RetentionConfig,
-} from "./config-error.ts";
+import { ConfigError, parseBounded } from "./config-error.ts";
 import {
   type HttpConfig,
   type KeyLimits,
@@ -35,8 +29,10 @@ import {
   parseHttpConfig,
   parseKeyLimits,
   parseOpsConfig,
+  parseProxies,
 } from "./http-config.ts";
 import { type KeyConfig, parseKeyConfig, parsePasskeys } from "./key-config.ts";
+import { parseRetention, type RetentionConfig } from "./retention.ts";
 
 export interface NodeConfig {
   readonly environment: Environment;

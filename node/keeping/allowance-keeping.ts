@@ -1,4 +1,5 @@
 // The allowances that this node spends, and what becomes of slices that nobody needs any more.
+// Also the writing of the node's counts, and the following of the register's changes.
 
 import type { LogEntry, TimerPort } from "../../actors/system/ports.ts";
 import { OutageLog } from "../../cluster/cluster-view.ts";
@@ -17,7 +18,7 @@ import {
 import { repeat } from "../../std/back-off.ts";
 import type { NodeServices } from "../composition/services.ts";
 import type { NodeStores } from "../composition/stores.ts";
-import type { RetentionConfig } from "../configuration/config-error.ts";
+import type { RetentionConfig } from "../configuration/retention.ts";
 import { nodeTimers } from "./node-timers.ts";
 
 const giveBackEveryMs = 5_000;

@@ -1,4 +1,5 @@
 // What the fence refused this node, kept in the store so that it outlives the node, and what it refused all nodes.
+// Also the newest moment at which this home was in use.
 //   R1. A commit that is refused because a later activation has claimed the actor counts for the incarnation that sent it,
 //       whenever the store's answer arrives, even after the end of that incarnation.
 //   R2. An increased count is written at once, and retried until it is written or the node ends; a node that stops tries

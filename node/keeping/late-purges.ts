@@ -1,5 +1,6 @@
 // The businesses whose purges are due and not done on this node, for its operators: a line of the log, two numbers in the
 // metrics, and a list.
+// Also the pushes that stall, and how such reports are kept.
 //   U1. The work of a purge reports every minute at least while something is due (O1).
 //   U2. The log names a business when it is late, when the reason changes, and once an hour while nothing does.
 

@@ -10,7 +10,7 @@ import { basename, dirname, join } from "node:path";
 import { pino } from "pino";
 import type { TimerPort } from "../../actors/system/ports.ts";
 import type { Clock } from "../../crypto/port.ts";
-import type { RetentionConfig } from "../configuration/config-error.ts";
+import type { RetentionConfig } from "../configuration/retention.ts";
 
 type Destination = ReturnType<typeof pino.destination>;
 

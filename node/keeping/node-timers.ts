@@ -1,3 +1,5 @@
+// The platform's timers as the port of actors has them; a delay that is longer than the platform takes is cut.
+
 import type { TimerPort } from "../../actors/system/ports.ts";
 
 const delayMaxMs = 2 ** 31 - 1;

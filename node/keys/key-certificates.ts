@@ -13,7 +13,8 @@ import {
   keyCertificatePayload,
   parseKeyCertificate,
 } from "../../protocol/keys/key-set.ts";
-import { ok, type Verdict } from "../../protocol/result.ts";
+import type { Verdict } from "../../protocol/reason-codes.ts";
+import { ok } from "../../protocol/result.ts";
 import { signEnvelope } from "../../service/register/service-keys.ts";
 
 export type Pair = readonly [classical: Signer, postQuantum: Signer];

@@ -4,7 +4,7 @@
 import type { Sha256 } from "../bytes.ts";
 import { type Fault, malformed, readPayload } from "../dsse.ts";
 import type { JsonValue } from "../json/canonical-json.ts";
-import type { Verdict } from "../result.ts";
+import type { Verdict } from "../reason-codes.ts";
 import { closed, distinct, keyId, list, literal, oneOf, publicJwk, text } from "../shape.ts";
 import { algorithmOf, type KeyAlgorithm, type PublicJwk, thumbprint } from "./jwk.ts";
 import { classicalAlgorithm, type PasskeyOrigins, postQuantumAlgorithm } from "./signatures.ts";

@@ -12,7 +12,7 @@ import {
   parsePayload,
   payloadTypes,
 } from "../dsse.ts";
-import type { Verdict } from "../result.ts";
+import type { Verdict } from "../reason-codes.ts";
 import {
   described,
   hash,

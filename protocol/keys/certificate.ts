@@ -1,5 +1,6 @@
 // Certificate: the service's statement that it verified a business or an AI company, together with the subject's status
 // since then (specification, «Certificate»). It never says how the subject was verified. Format v1 is closed.
+// Also how the owner of a domain shows control of it.
 
 import { hashOf, type Sha256, sha256, toBase64Url, utf8 } from "../bytes.ts";
 import {
@@ -11,8 +12,9 @@ import {
   payloadTypes,
 } from "../dsse.ts";
 import { canonicalBytes } from "../json/canonical-json.ts";
+import type { Verdict } from "../reason-codes.ts";
 import { parseHttpsUrl } from "../records/fields.ts";
-import { ok, refuse, type Verdict } from "../result.ts";
+import { ok, refuse } from "../result.ts";
 import {
   closed,
   country,

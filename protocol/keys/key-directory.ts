@@ -1,5 +1,6 @@
 // Key directory: the AI companies that chose to be listed, with the keys by which they sign (specification, «Key set and
 // key directory»). It says whose a key is, so the reader of a receipt or a log of requests can tell who asked.
+// Also the proof of possession of a key, and the statements of who holds it (custody).
 
 import { hashOf, type Sha256 } from "../bytes.ts";
 import {
@@ -12,7 +13,7 @@ import {
   payloadTypes,
 } from "../dsse.ts";
 import { canonicalBytes } from "../json/canonical-json.ts";
-import type { Verdict } from "../result.ts";
+import type { Verdict } from "../reason-codes.ts";
 import {
   closed,
   described,

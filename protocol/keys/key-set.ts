@@ -13,7 +13,8 @@ import {
   payloadTypes,
 } from "../dsse.ts";
 import { canonicalBytes, type JsonValue } from "../json/canonical-json.ts";
-import { ok, refuse, type Verdict } from "../result.ts";
+import type { Verdict } from "../reason-codes.ts";
+import { ok, refuse } from "../result.ts";
 import {
   anything,
   closed,

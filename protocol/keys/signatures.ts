@@ -19,7 +19,8 @@ import {
 } from "../bytes.ts";
 import { type Envelope, type EnvelopeSignature, openEnvelope, pae } from "../dsse.ts";
 import { parseStrictJson } from "../json/strict-json.ts";
-import { ok, refuse, type Verdict } from "../result.ts";
+import type { Verdict } from "../reason-codes.ts";
+import { ok, refuse } from "../result.ts";
 import { algorithmOf, type KeyAlgorithm, type PublicJwk, parseEd25519Point } from "./jwk.ts";
 
 /**

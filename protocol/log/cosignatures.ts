@@ -1,7 +1,8 @@
 // Whether enough witnesses cosigned a checkpoint, by a policy that its reader has chosen (C2SP tlog-cosignature).
 
 import { equalBytes, hashOf, type Sha256, utf8 } from "../bytes.ts";
-import { ok, refuse, type Verdict } from "../result.ts";
+import type { Verdict } from "../reason-codes.ts";
+import { ok, refuse } from "../result.ts";
 import {
   keyHashOf,
   type Note,

@@ -12,7 +12,8 @@ import {
   utf8,
 } from "../bytes.ts";
 import type { PublicJwk } from "../keys/jwk.ts";
-import { ok, type Refusal, refuse, type Verdict } from "../result.ts";
+import type { Verdict } from "../reason-codes.ts";
+import { ok, type Refusal, refuse } from "../result.ts";
 
 /** The types of signature: by a log, and by a witness, whose signature includes a time. */
 const signatureTypes = { log: 0x01, cosignature: 0x04 } as const;

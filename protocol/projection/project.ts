@@ -208,7 +208,7 @@ function memberOf(value: JsonValue, name: string): JsonValue | undefined {
 }
 
 // Projection specifications: data that describes how a record becomes a search row (specification, «Projection
-// specification»). What is published under GET /v1/projections/{type}/{version} is exactly what project.ts interprets, so
+// specification»). What is published under GET /v1/projections/{type}/{version} is exactly what this file interprets, so
 // that anyone can rerun it. A published version never changes: its hash is pinned in project.test.ts.
 
 /** Version of the rule language defined below. */

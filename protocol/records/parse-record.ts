@@ -1,4 +1,5 @@
 // Reads a record: turns its exact bytes, as the business sealed them, into a value whose every member is known.
+// Also the declarations of updates, jobs and events, and the JSON Schema of every record type.
 
 import { isObject } from "../../std/json-pointer.ts";
 import {
@@ -164,6 +165,8 @@ function pricesInOrder(names: { readonly min: string; readonly max: string; read
     }
   };
 }
+
+// Reading a record of any type.
 
 /** The existing record types, by collection, and that of ads. */
 export const recordTypes: Readonly<Record<ShownType, RecordType>> = {

@@ -136,6 +136,8 @@ function required(name: string): Field {
   return always;
 }
 
+// Pools, renders, clicks, campaigns and creatives.
+
 const country = matching(/^[A-Z]{2}$/, "an ISO 3166-1 country code such as US");
 const subdivision = matching(/^[A-Z]{2}-[A-Z0-9]{1,3}$/, "an ISO 3166-2 code such as US-CA");
 const sessionRef = matching(/^[\x21-\x7e]{1,128}$/, "1 to 128 printable ASCII characters without spaces");

@@ -1,4 +1,5 @@
 // The answers that are the same for everybody (specification, «C. Public verification API»): vocabularies, projections, schemas.
+// Also the envelope specification, and the listing in the key directory.
 
 import { collectionNames } from "../identifiers.ts";
 import { vocabularyNames } from "../records/vocabularies/vocabulary-document.ts";

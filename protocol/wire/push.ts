@@ -1,4 +1,5 @@
 // What a business's system sends and receives when it publishes (specification, «B. Business machine API»).
+// Also what is shown of the domains of endpoints.
 
 import { parseBase64 } from "../bytes.ts";
 import { envelopeShape } from "../dsse.ts";

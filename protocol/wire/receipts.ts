@@ -1,10 +1,11 @@
 // What an AI company reads of its own receipts and of its usage (specification, «A. Retrieval API», other retrieval reads).
+// Also the answers of the transparency log.
 
 import { envelopeShape } from "../dsse.ts";
 import { collectionNames } from "../identifiers.ts";
 import { searchRowsMax } from "../limits.ts";
 import { leafTypes } from "../log/leaves.ts";
-import { reasonCodes } from "../result.ts";
+import { reasonCodes } from "../reason-codes.ts";
 import {
   anyText,
   country,
@@ -96,6 +97,8 @@ export const consistencyAnswer = named(
     ),
   }),
 );
+
+// A company's own receipts, and its usage.
 
 /** Receipts in one answer, at most and by default: one of a search with fifty rows has about 14 KB. */
 export const receiptsPageMax = 200;

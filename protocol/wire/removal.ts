@@ -44,6 +44,8 @@ const maybeFoundIn: Shape<readonly string[]> = described(
   "The regions in which the record may still be live: all but those that have confirmed that neither a search nor a fetch there finds it. A region that has not confirmed within two seconds is named. So a region that is not named has the record no more, one that is named may not have it either, and an empty list means that it is gone everywhere. What is named is told again until it confirms; to see how far that has come, send the same document again. After a document that was accepted before is sent again, it is every region if the record was published again since.",
 );
 
+// Withdrawals and deletions.
+
 /** A document has about 120 characters, and as base64 about 160. */
 const documentCharactersMax = 1_024;
 

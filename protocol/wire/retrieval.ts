@@ -158,6 +158,8 @@ function stepInto(members: Members, name: string): Field {
   return field;
 }
 
+// The answers to a search and to a fetch.
+
 export const searchAnswer = named(
   "SearchAnswer",
   object({

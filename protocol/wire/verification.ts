@@ -6,9 +6,9 @@ import { businessKeyShape } from "../keys/business-keys.ts";
 import { certificateStatuses } from "../keys/certificate.ts";
 import { keyDirectoryMembers } from "../keys/key-directory.ts";
 import { keyEntryShape } from "../keys/key-set.ts";
+import { reasonCodes } from "../reason-codes.ts";
 import { businessFileMembers } from "../records/business-files.ts";
 import { fieldShape } from "../records/parse-record.ts";
-import { reasonCodes } from "../result.ts";
 import {
   anyText,
   country,

@@ -5,7 +5,7 @@ import { blockedNames } from "../ai-policy.ts";
 import { envelopeShape } from "../dsse.ts";
 import { entitlementMembers } from "../entitlement.ts";
 import type { JsonObject } from "../json/canonical-json.ts";
-import { reasonCodes } from "../result.ts";
+import { reasonCodes } from "../reason-codes.ts";
 import {
   anyObject,
   anyText,

@@ -1,5 +1,6 @@
 // The tokens of ads: an item of a pool, for the company that was served it, until an instant. They are authenticated by a secret that
 // all nodes share, so they are stored nowhere, and a wrong one is refused without asking anything.
+// Also the sessions of conversations.
 //   AT1. A token names its event, its pool, its region, its item, the item's ad and campaign, and its end, and counts for one company.
 //   AT2. The same item has the same token, however often it is asked for.
 //   AT3. What a token says needs no look-up: a render goes straight to its campaign, and a click proves its render.

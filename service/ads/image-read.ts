@@ -1,4 +1,5 @@
 // Answers a signed link to an image of an ad (specification, «Ad pool item»): the bytes as they were stored.
+// Also the links themselves, and the cache of images.
 //   R1. A link that is expired or forged, and one to an image that is not here, get the same 404. Nothing is read from the
 //       store for a link that is not valid.
 

@@ -1,4 +1,5 @@
 // Collects the cosignatures of a checkpoint under the log's policy: of n witnesses, at least k.
+// Also the signed checkpoints themselves.
 //   C1. A cosignature counts only under the key of the policy, over exactly this checkpoint, with a time that is not ahead of ours.
 //   C2. It ends in bounded time, whatever witnesses do: with enough cosignatures, or with the reason of each that is missing.
 //   C3. A witness that is behind gets the proof from where it says it is. One that says something else each time is left alone.

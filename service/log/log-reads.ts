@@ -20,7 +20,8 @@ import {
 } from "../../protocol/log/tiles.ts";
 import { buildTree, leafHash } from "../../protocol/merkle.ts";
 import { problem } from "../../protocol/problem.ts";
-import type { ReasonCode, Refusal } from "../../protocol/result.ts";
+import type { ReasonCode } from "../../protocol/reason-codes.ts";
+import type { Refusal } from "../../protocol/result.ts";
 import { BoundedMap } from "../../std/bounded-map.ts";
 import { StoreError } from "../../storage/actor-store.ts";
 import type { LogStore, StoredCheckpoint } from "../../storage/log-store.ts";

@@ -1,5 +1,6 @@
 // POST /v1/pushes/{push_id}/hold: an owner or admin confirms or rejects a held push. The document is judged here, the hold by the
 // business's actor, which decides once (H1 to H3 in actors/business/settle-hold.ts).
+// Also the list of held pushes (GET /v1/holds) and the cancelling of a push.
 //   D1. The request is delivered under any live integration key of the business: who decides is shown by the document alone.
 //   D2. The same document again is answered with what the push has become; so a lost answer is repaired by sending it again.
 //   D3. An answer is sent only once the push has taken the decision.

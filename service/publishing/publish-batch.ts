@@ -1,4 +1,5 @@
 // The batch of a publish request: its seal, the key that made it, and whether the records match what it covers.
+// In this order: the seal, the body, the gate before the content, what is refused of caps and `seq`, and what is staged.
 
 import type { PublishingFacts } from "../../actors/messages/business.ts";
 import type { CapUsedUp, ChargeReply, SeqReply } from "../../actors/messages/integration-key.ts";

@@ -8,7 +8,8 @@ import { payloadTypes } from "../../protocol/dsse.ts";
 import { parseTimestamp } from "../../protocol/identifiers.ts";
 import { parseCertificate } from "../../protocol/keys/certificate.ts";
 import { parseKeyCustody } from "../../protocol/keys/key-directory.ts";
-import { ok, type Result, refuse, type Verdict } from "../../protocol/result.ts";
+import type { Verdict } from "../../protocol/reason-codes.ts";
+import { ok, type Result, refuse } from "../../protocol/result.ts";
 import { type Environment, signEnvelope } from "./service-keys.ts";
 
 /** What an issuable document is about. */

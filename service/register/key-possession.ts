@@ -7,7 +7,8 @@ import { parseBase64 } from "../../protocol/bytes.ts";
 import { type Envelope, pae } from "../../protocol/dsse.ts";
 import { openKeyPossession } from "../../protocol/keys/key-directory.ts";
 import { type PasskeyOrigins, verifyPasskey } from "../../protocol/keys/signatures.ts";
-import { ok, refuse, type Verdict } from "../../protocol/result.ts";
+import type { Verdict } from "../../protocol/reason-codes.ts";
+import { ok, refuse } from "../../protocol/result.ts";
 
 export interface PossessionRequest {
   readonly key: KeyFacts;

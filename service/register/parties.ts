@@ -28,7 +28,8 @@ import {
 import { thumbprint } from "../../protocol/keys/jwk.ts";
 import { keyCustodyPayload, parseKeyCustody, statementIdOf } from "../../protocol/keys/key-directory.ts";
 import { openMandate } from "../../protocol/mandate.ts";
-import { ok, type Result, type Verdict } from "../../protocol/result.ts";
+import type { Verdict } from "../../protocol/reason-codes.ts";
+import { ok, type Result } from "../../protocol/result.ts";
 import type { RegisterStore } from "../../storage/register-store.ts";
 import { verifyMandate } from "../../verifier/mandate.ts";
 import type { Trust } from "../../verifier/trust.ts";

@@ -1,4 +1,5 @@
 // The register as a region sees it: public facts of parties, keys, certificates, mandates, AI policies and custody.
+// Also what is complete in each region: the listed companies, takedowns, blocks and the names of certified companies.
 //   G1. Nothing that a refresh has seen change is answered with its old value: a value that was being read in the
 //       meantime is answered once and not cached.
 //   G2. Cached entries are valid for `freshMs` after the last refresh; then the store is asked. So whatever a region's

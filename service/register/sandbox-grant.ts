@@ -1,6 +1,7 @@
 // Sandbox grants: `svc_sbxk1.<base64url of canonical JSON>.<base64url signature>`. A grant says which party a key
 // belongs to and what it is for; it contains no secret, and the sandbox's grant key vouches for it (specification,
 // «Sandbox»).
+// Also the sandbox's bearer tokens.
 
 import type { KeyFacts, PartyFacts } from "../../actors/messages/business.ts";
 import type { CryptoPort, Signer } from "../../crypto/port.ts";

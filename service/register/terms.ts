@@ -1,4 +1,5 @@
 // The terms of AI companies, current or by version (specification, «Retrieval API»), and what a company agreed to.
+// Also the entitlement of a company, and its agreements.
 //   T1. A version that was in force can always be read again: its text never changes, and its hash says which it is.
 //   T2. What comes into force later is announced: it is listed, can be read by its number, and can be agreed to.
 //   T3. An agreement is to one exact text: it names the version and the hash of what its company read.

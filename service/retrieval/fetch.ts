@@ -14,7 +14,7 @@ import type { Envelope } from "../../protocol/dsse.ts";
 import { isCollectionName, isRecordId, recordType } from "../../protocol/identifiers.ts";
 import { sealLeafOf } from "../../protocol/log/leaves.ts";
 import { problem } from "../../protocol/problem.ts";
-import { formatSourceLine } from "../../protocol/tool-schema.ts";
+import { formatSourceLine } from "../../protocol/source-line.ts";
 import { BoundedMap } from "../../std/bounded-map.ts";
 import type { RecordStore, StoredSeal } from "../../storage/record-store.ts";
 import { type Outcome, type Refused, refused } from "../answer.ts";

@@ -1,4 +1,5 @@
 // Receipts: what was served, to whom and when, signed by the region's receipt key.
+// Also the end of every search and fetch.
 //   T1. A receipt is durable before the answer that carries it leaves.
 //   T2. Its batch is named after the minute of serving and this incarnation of the node; a node that lost its lease
 //       while writing does not answer, since its batch may be closed.

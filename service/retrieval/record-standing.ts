@@ -9,7 +9,7 @@
 import type { AdSeal } from "../../actors/messages/ads.ts";
 import { parseEnvelope } from "../../protocol/dsse.ts";
 import type { JsonValue } from "../../protocol/json/canonical-json.ts";
-import type { ReasonCode } from "../../protocol/result.ts";
+import type { ReasonCode } from "../../protocol/reason-codes.ts";
 import { openSidecar } from "../../protocol/signed-version.ts";
 import { BoundedMap } from "../../std/bounded-map.ts";
 import type { RecordStore, RecordVersion, VersionOrigin } from "../../storage/record-store.ts";

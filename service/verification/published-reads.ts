@@ -1,5 +1,6 @@
 // What the service publishes for everybody and what changes only with a release: vocabularies, projections, schemas, the
 // envelope specification, the key to AI policies.
+// Also how such a document is kept with its ETag, and the test vectors.
 
 import { aiPolicyKeyDocument } from "../../protocol/ai-policy.ts";
 import { hashOf, type Sha256, utf8 } from "../../protocol/bytes.ts";

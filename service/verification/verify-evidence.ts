@@ -10,7 +10,7 @@ import { type Envelope, openEnvelope, parseEnvelope } from "../../protocol/dsse.
 import { pushIdOf } from "../../protocol/identifiers.ts";
 import type { JsonObject, JsonValue } from "../../protocol/json/canonical-json.ts";
 import { keyAddedEntry, sealEntry, sealLeafOf } from "../../protocol/log/leaves.ts";
-import type { Verdict } from "../../protocol/result.ts";
+import type { Verdict } from "../../protocol/reason-codes.ts";
 import type { IndexRow } from "../../protocol/row.ts";
 import { type BatchSeal, parseRecordSeal, type Seal } from "../../protocol/seal.ts";
 import type { Sidecar } from "../../protocol/signed-version.ts";

@@ -27,7 +27,7 @@ import { exactMember } from "../../protocol/json/strict-json.ts";
 import { certificateStatement, openCertificate } from "../../protocol/keys/certificate.ts";
 import { type ProblemExtras, problem } from "../../protocol/problem.ts";
 import { openSeal } from "../../protocol/seal.ts";
-import { formatSourceLine } from "../../protocol/tool-schema.ts";
+import { formatSourceLine } from "../../protocol/source-line.ts";
 import type { VerifyPageAnswer } from "../../protocol/wire/verification.ts";
 import { parseWithdrawal } from "../../protocol/withdrawal.ts";
 import type { RecordStore } from "../../storage/record-store.ts";

@@ -15,7 +15,8 @@ import { pushIdOf } from "../../protocol/identifiers.ts";
 import type { JsonValue } from "../../protocol/json/canonical-json.ts";
 import { type CustodyState, custodyInForce } from "../../protocol/keys/key-directory.ts";
 import { leafHash } from "../../protocol/merkle.ts";
-import { type ReasonCode, type Refusal, refuse } from "../../protocol/result.ts";
+import type { ReasonCode } from "../../protocol/reason-codes.ts";
+import { type Refusal, refuse } from "../../protocol/result.ts";
 import { parseRow } from "../../protocol/row.ts";
 import { type BatchSeal, type InclusionSeal, parseRecordSeal } from "../../protocol/seal.ts";
 import type {

@@ -13,7 +13,8 @@ import type { Entitlement } from "../../protocol/entitlement.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { canonicalBytes, type JsonObject, type JsonValue } from "../../protocol/json/canonical-json.ts";
 import { exactMember } from "../../protocol/json/strict-json.ts";
-import type { ReasonCode, Refusal } from "../../protocol/result.ts";
+import type { ReasonCode } from "../../protocol/reason-codes.ts";
+import type { Refusal } from "../../protocol/result.ts";
 import type {
   AdSection,
   EntitlementSection,

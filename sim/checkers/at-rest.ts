@@ -425,7 +425,8 @@ function checkListedHost({ observed, parts }: World, batch: SentBatch, outcome: 
     observed.violate("lists-in-force", `${batch.pushId} was refused for a host that was blocked no longer`);
 }
 
-// What must hold at rest of records that operators took out of serving; what regions serve and index is compared with the owners in at-rest.ts.
+// What must hold at rest of records that operators took out of serving; what regions serve and index is compared with the owners
+// above.
 
 /** An owner knows what operators keep out of serving, of all live records and of no other. */
 function checkTakedowns({ observed }: World, journal: Journal, { heads }: Truth): void {

@@ -54,172 +54,6 @@ import {
 } from "./session.ts";
 import { needsHint, WakeHints, wasSlow } from "./wake-hints.ts";
 
-// Hands an actor over from its home to another region, while both regions are up.
-//   V1. First the epoch is raised, so that nothing more is written; then everything is brought to a quorum of every
-//       region; finally the home is changed. Until then the actor belongs to this region, from then on to the other.
-//   V2. The move is resumable: repeating it continues from whichever step was reached.
-//   V3. If all goes well each step is one statement, and nothing is read twice: a party may have thousands of actors. A
-//       step whose outcome is unknown, or that was overtaken by another write, is checked again.
-
-export interface HandOver {
-  readonly ref: ActorRef;
-  /** The actor's home. */
-  readonly region: string;
-  readonly to: string;
-  /** Writes what leads every region to the actor: its names, and when the other region has to wake it. */
-  readonly introduce: (wakeAtMs: number | null) => Promise<void>;
-}
-
-const attemptsMax = 8;
-
-const moveCql = {
-  fence:
-    "UPDATE actor SET epoch = ?, owner = '', claim = ? WHERE kind = ? AND id = ? IF epoch = ? AND home = ?",
-  leave: `UPDATE actor SET epoch = ?, claim = ?, home = ?, moved_from = ? WHERE kind = ? AND id = ?
-    IF epoch = ? AND home = ?`,
-} as const;
-
-/** Returns when the other region is the actor's home, or if there is no such actor. Throws {@link StoreError}. */
-async function handOverActor(session: CassandraSession, move: HandOver): Promise<void> {
-  const { ref, region, to } = move;
-  if (to === region) return;
-  const claim = randomUUID();
-  for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
-    const seen = await readStatics(session, ref, "LOCAL_SERIAL");
-    if (seen === null || seen.home === to) return;
-    if (seen.home !== region) {
-      const message = `${ref.kind}/${ref.id} is not ${region}'s to hand over: its home is ${seen.home}`;
-      throw new StoreError("not_applied", message);
-    }
-    if (seen.claim !== claim) {
-      const params = [seen.epoch + 1, claim, ref.kind, ref.id, seen.epoch, region];
-      if (!(await step(session, moveCql.fence, params, "LOCAL_QUORUM"))) continue;
-    }
-    const fenced = await readThrough(session, ref, "EACH_QUORUM");
-    // Somebody claimed it meanwhile, or the fence was written over something with a later timestamp.
-    if (fenced?.claim !== claim) continue;
-    await move.introduce(fenced.wakeAtMs);
-    if (await step(session, moveCql.leave, leaveParams(move, fenced), "EACH_QUORUM")) return;
-  }
-  throw new StoreError("unknown", `${ref.kind}/${ref.id} was not handed over in ${attemptsMax} attempts`);
-}
-
-function leaveParams({ ref, region, to }: HandOver, seen: Statics): readonly (string | number)[] {
-  return [seen.epoch + 1, randomUUID(), to, region, ref.kind, ref.id, seen.epoch, region];
-}
-
-/** One conditional write. It also returns false when the outcome is unknown: the next read tells what became of it. */
-async function step(
-  session: CassandraSession,
-  cqlText: string,
-  params: readonly (string | number)[],
-  consistency: Consistency,
-): Promise<boolean> {
-  try {
-    return (await session.execute(cqlText, params, { consistency, idempotent: false })).applied;
-  } catch (error) {
-    if (!(error instanceof StoreError) || error.effect === "not_applied") throw error;
-    return false;
-  }
-}
-
-// The directory of actors: lists beside the partitions, written before an actor's first claim, and removed after it is forgotten.
-//   N1. A kind whose actors are soon forgotten is not in it: a read of its lists would walk over all that were removed.
-
-/** Number of partitions over which the ids of a kind are spread. */
-const buckets = 16;
-
-const namesCql = {
-  name: "INSERT INTO actor_name (kind, bucket, id) VALUES (?, ?, ?)",
-  ofParty: "INSERT INTO actor_of_party (party, kind, id) VALUES (?, ?, ?)",
-  removeName: "DELETE FROM actor_name USING TIMESTAMP ? WHERE kind = ? AND bucket = ? AND id = ?",
-  removeOfParty: "DELETE FROM actor_of_party USING TIMESTAMP ? WHERE party = ? AND kind = ? AND id = ?",
-  list: "SELECT id FROM actor_name WHERE kind = ? AND bucket = ? AND id > ? LIMIT ?",
-  count: "SELECT COUNT(*) AS known FROM actor_name WHERE kind = ? AND bucket = ?",
-  party: "SELECT kind, id FROM actor_of_party WHERE party = ?",
-} as const;
-
-class ActorNames {
-  readonly #session: CassandraSession;
-  readonly #partyOf: (ref: ActorRef) => string | null;
-  readonly #isListed: (kind: string) => boolean;
-
-  constructor(
-    session: CassandraSession,
-    options: {
-      readonly partyOf: (ref: ActorRef) => string | null;
-      readonly isListed: (kind: string) => boolean;
-    },
-  ) {
-    this.#session = session;
-    this.#partyOf = options.partyOf;
-    this.#isListed = options.isListed;
-  }
-
-  async write(ref: ActorRef, consistency: Consistency): Promise<void> {
-    if (!this.#isListed(ref.kind)) return;
-    const options = { consistency, idempotent: true };
-    const party = this.#partyOf(ref);
-    await Promise.all([
-      this.#session.execute(namesCql.name, [ref.kind, bucketOf(ref.id), ref.id], options),
-      party === null ? null : this.#session.execute(namesCql.ofParty, [party, ref.kind, ref.id], options),
-    ]);
-  }
-
-  /** Removes the names as of an instant: those written later, for another actor of this name, stay. */
-  async remove(
-    ref: ActorRef,
-    { beforeUs, consistency }: { readonly beforeUs: number; readonly consistency: Consistency },
-  ): Promise<void> {
-    if (!this.#isListed(ref.kind)) return;
-    const options = { consistency, idempotent: true };
-    const party = this.#partyOf(ref);
-    const [name, ofParty] = [
-      [beforeUs, ref.kind, bucketOf(ref.id), ref.id],
-      [beforeUs, party, ref.kind, ref.id],
-    ];
-    await Promise.all([
-      this.#session.execute(namesCql.removeName, name, options),
-      party === null ? null : this.#session.execute(namesCql.removeOfParty, ofParty, options),
-    ]);
-  }
-
-  /** Returns ids in the order of their UTF-8 bytes, which is the engine's own order. */
-  async list(kind: string, afterId: string, limit: number): Promise<readonly string[]> {
-    const found = await Promise.all(
-      Array.from({ length: buckets }, (_, bucket) =>
-        executeAll(this.#session, namesCql.list, [kind, bucket, afterId, limit], { idempotent: true }),
-      ),
-    );
-    return found
-      .flat()
-      .map((row) => String(row["id"]))
-      .sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
-      .slice(0, limit);
-  }
-
-  /** One partition after another: a count reads all of it, and must not take the engine's attention from requests. */
-  async count(kind: string, max: number): Promise<number> {
-    let count = 0;
-    for (let bucket = 0; bucket < buckets && count < max; bucket += 1) {
-      const { rows } = await this.#session.execute(namesCql.count, [kind, bucket], { idempotent: true });
-      count += Number(rows[0]?.["known"] ?? 0);
-    }
-    return Math.min(count, max);
-  }
-
-  async ofParty(party: string): Promise<readonly ActorRef[]> {
-    const rows = await executeAll(this.#session, namesCql.party, [party], { idempotent: true });
-    return rows.map((row) => ({ kind: String(row["kind"]), id: String(row["id"]) }));
-  }
-}
-
-function bucketOf(id: string): number {
-  let mixed = 0;
-  for (let at = 0; at < id.length; at += 1) mixed = (Math.imul(mixed, 31) + id.charCodeAt(at)) | 0;
-  return ((mixed % buckets) + buckets) % buckets;
-}
-
 export interface CassandraActorStoreOptions {
   /** This node's region; also the name of the session's data centre. */
   readonly region: string;
@@ -498,4 +332,170 @@ function refusalOf(result: CqlResult): Extract<CommitOutcome, { status: "refused
     head: Number(row["head"] ?? 0),
     op: toOperation(row["op"]),
   };
+}
+
+// Hands an actor over from its home to another region, while both regions are up.
+//   V1. First the epoch is raised, so that nothing more is written; then everything is brought to a quorum of every
+//       region; finally the home is changed. Until then the actor belongs to this region, from then on to the other.
+//   V2. The move is resumable: repeating it continues from whichever step was reached.
+//   V3. If all goes well each step is one statement, and nothing is read twice: a party may have thousands of actors. A
+//       step whose outcome is unknown, or that was overtaken by another write, is checked again.
+
+export interface HandOver {
+  readonly ref: ActorRef;
+  /** The actor's home. */
+  readonly region: string;
+  readonly to: string;
+  /** Writes what leads every region to the actor: its names, and when the other region has to wake it. */
+  readonly introduce: (wakeAtMs: number | null) => Promise<void>;
+}
+
+const attemptsMax = 8;
+
+const moveCql = {
+  fence:
+    "UPDATE actor SET epoch = ?, owner = '', claim = ? WHERE kind = ? AND id = ? IF epoch = ? AND home = ?",
+  leave: `UPDATE actor SET epoch = ?, claim = ?, home = ?, moved_from = ? WHERE kind = ? AND id = ?
+    IF epoch = ? AND home = ?`,
+} as const;
+
+/** Returns when the other region is the actor's home, or if there is no such actor. Throws {@link StoreError}. */
+async function handOverActor(session: CassandraSession, move: HandOver): Promise<void> {
+  const { ref, region, to } = move;
+  if (to === region) return;
+  const claim = randomUUID();
+  for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
+    const seen = await readStatics(session, ref, "LOCAL_SERIAL");
+    if (seen === null || seen.home === to) return;
+    if (seen.home !== region) {
+      const message = `${ref.kind}/${ref.id} is not ${region}'s to hand over: its home is ${seen.home}`;
+      throw new StoreError("not_applied", message);
+    }
+    if (seen.claim !== claim) {
+      const params = [seen.epoch + 1, claim, ref.kind, ref.id, seen.epoch, region];
+      if (!(await step(session, moveCql.fence, params, "LOCAL_QUORUM"))) continue;
+    }
+    const fenced = await readThrough(session, ref, "EACH_QUORUM");
+    // Somebody claimed it meanwhile, or the fence was written over something with a later timestamp.
+    if (fenced?.claim !== claim) continue;
+    await move.introduce(fenced.wakeAtMs);
+    if (await step(session, moveCql.leave, leaveParams(move, fenced), "EACH_QUORUM")) return;
+  }
+  throw new StoreError("unknown", `${ref.kind}/${ref.id} was not handed over in ${attemptsMax} attempts`);
+}
+
+function leaveParams({ ref, region, to }: HandOver, seen: Statics): readonly (string | number)[] {
+  return [seen.epoch + 1, randomUUID(), to, region, ref.kind, ref.id, seen.epoch, region];
+}
+
+/** One conditional write. It also returns false when the outcome is unknown: the next read tells what became of it. */
+async function step(
+  session: CassandraSession,
+  cqlText: string,
+  params: readonly (string | number)[],
+  consistency: Consistency,
+): Promise<boolean> {
+  try {
+    return (await session.execute(cqlText, params, { consistency, idempotent: false })).applied;
+  } catch (error) {
+    if (!(error instanceof StoreError) || error.effect === "not_applied") throw error;
+    return false;
+  }
+}
+
+// The directory of actors: lists beside the partitions, written before an actor's first claim, and removed after it is forgotten.
+//   N1. A kind whose actors are soon forgotten is not in it: a read of its lists would walk over all that were removed.
+
+/** Number of partitions over which the ids of a kind are spread. */
+const buckets = 16;
+
+const namesCql = {
+  name: "INSERT INTO actor_name (kind, bucket, id) VALUES (?, ?, ?)",
+  ofParty: "INSERT INTO actor_of_party (party, kind, id) VALUES (?, ?, ?)",
+  removeName: "DELETE FROM actor_name USING TIMESTAMP ? WHERE kind = ? AND bucket = ? AND id = ?",
+  removeOfParty: "DELETE FROM actor_of_party USING TIMESTAMP ? WHERE party = ? AND kind = ? AND id = ?",
+  list: "SELECT id FROM actor_name WHERE kind = ? AND bucket = ? AND id > ? LIMIT ?",
+  count: "SELECT COUNT(*) AS known FROM actor_name WHERE kind = ? AND bucket = ?",
+  party: "SELECT kind, id FROM actor_of_party WHERE party = ?",
+} as const;
+
+class ActorNames {
+  readonly #session: CassandraSession;
+  readonly #partyOf: (ref: ActorRef) => string | null;
+  readonly #isListed: (kind: string) => boolean;
+
+  constructor(
+    session: CassandraSession,
+    options: {
+      readonly partyOf: (ref: ActorRef) => string | null;
+      readonly isListed: (kind: string) => boolean;
+    },
+  ) {
+    this.#session = session;
+    this.#partyOf = options.partyOf;
+    this.#isListed = options.isListed;
+  }
+
+  async write(ref: ActorRef, consistency: Consistency): Promise<void> {
+    if (!this.#isListed(ref.kind)) return;
+    const options = { consistency, idempotent: true };
+    const party = this.#partyOf(ref);
+    await Promise.all([
+      this.#session.execute(namesCql.name, [ref.kind, bucketOf(ref.id), ref.id], options),
+      party === null ? null : this.#session.execute(namesCql.ofParty, [party, ref.kind, ref.id], options),
+    ]);
+  }
+
+  /** Removes the names as of an instant: those written later, for another actor of this name, stay. */
+  async remove(
+    ref: ActorRef,
+    { beforeUs, consistency }: { readonly beforeUs: number; readonly consistency: Consistency },
+  ): Promise<void> {
+    if (!this.#isListed(ref.kind)) return;
+    const options = { consistency, idempotent: true };
+    const party = this.#partyOf(ref);
+    const [name, ofParty] = [
+      [beforeUs, ref.kind, bucketOf(ref.id), ref.id],
+      [beforeUs, party, ref.kind, ref.id],
+    ];
+    await Promise.all([
+      this.#session.execute(namesCql.removeName, name, options),
+      party === null ? null : this.#session.execute(namesCql.removeOfParty, ofParty, options),
+    ]);
+  }
+
+  /** Returns ids in the order of their UTF-8 bytes, which is the engine's own order. */
+  async list(kind: string, afterId: string, limit: number): Promise<readonly string[]> {
+    const found = await Promise.all(
+      Array.from({ length: buckets }, (_, bucket) =>
+        executeAll(this.#session, namesCql.list, [kind, bucket, afterId, limit], { idempotent: true }),
+      ),
+    );
+    return found
+      .flat()
+      .map((row) => String(row["id"]))
+      .sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
+      .slice(0, limit);
+  }
+
+  /** One partition after another: a count reads all of it, and must not take the engine's attention from requests. */
+  async count(kind: string, max: number): Promise<number> {
+    let count = 0;
+    for (let bucket = 0; bucket < buckets && count < max; bucket += 1) {
+      const { rows } = await this.#session.execute(namesCql.count, [kind, bucket], { idempotent: true });
+      count += Number(rows[0]?.["known"] ?? 0);
+    }
+    return Math.min(count, max);
+  }
+
+  async ofParty(party: string): Promise<readonly ActorRef[]> {
+    const rows = await executeAll(this.#session, namesCql.party, [party], { idempotent: true });
+    return rows.map((row) => ({ kind: String(row["kind"]), id: String(row["id"]) }));
+  }
+}
+
+function bucketOf(id: string): number {
+  let mixed = 0;
+  for (let at = 0; at < id.length; at += 1) mixed = (Math.imul(mixed, 31) + id.charCodeAt(at)) | 0;
+  return ((mixed % buckets) + buckets) % buckets;
 }

@@ -148,6 +148,8 @@ const register: readonly string[] = [
 /** Statements that create the tables, each to be run separately; repeating them changes nothing. */
 export const recordTables: readonly string[] = [...records, ...receipts, ...register];
 
+// The versions of the schema, and how a keyspace gets from one to the next.
+
 /** The statements that lead from version n to n + 1, at index n. */
 export type Migrations = readonly (readonly string[])[];
 

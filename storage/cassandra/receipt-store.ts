@@ -1,4 +1,4 @@
-// Receipts in Cassandra: the port's obligations T1–T5 and T9 (receipt-listing.ts and receipt-listing.ts have the others), at LOCAL_QUORUM in the region's data centre.
+// Receipts in Cassandra: the port's obligations T1–T5 and T9 (T6 to T8 are in receipt-listing.ts), at LOCAL_QUORUM in the region's data centre.
 //   B1. An append is one write to one of the batch's shards, and at the same time one small write to its company's listing. This process's first append to a batch also announces the
 //       batch, and is not acknowledged before the announcement is durable; so no receipt that anyone holds is in an
 //       unknown batch. (If only that first receipt is lost, an empty batch is closed.)

@@ -75,6 +75,8 @@ function tableOf(column: CqlRow[string] | undefined): RegisterTable {
   return table;
 }
 
+// The store itself.
+
 /** Maximum statements of this store under way at once. */
 const writeLanes = 64;
 /** How long after a failure, or after an attempt that followed one, `put` does not wait for other regions (E2). */

@@ -13,241 +13,6 @@ import { type ConnectionOptions, checkServerIdentity } from "node:tls";
 import cassandra from "cassandra-driver";
 import { StoreError } from "../actor-store.ts";
 
-// Schema changes, and waiting until all nodes know of them.
-//   G1. All changes of a session go through one node, so that each change sees the results of the ones before it.
-//   G2. A change is settled once every node that is up has the same schema. Nodes inform each other by gossip, about once
-//       a second, so a series of changes is settled once, at its end.
-
-const defineTimeoutMs = 60_000;
-/** A Cassandra node that missed a change asks for it again only after a minute. */
-const settleMs = 150_000;
-const pollMs = 50;
-/** Gossip has had its time: nodes that still disagree are checked for being up at all. */
-const suspectMs = 3_000;
-const probeMs = 1_000;
-
-class SchemaChanges {
-  readonly #client: cassandra.Client;
-  readonly #localDc: string;
-  #host: cassandra.Host | null = null;
-
-  constructor(client: cassandra.Client, localDc: string) {
-    this.#client = client;
-    this.#localDc = localDc;
-  }
-
-  async define(cql: string): Promise<void> {
-    const options = { prepare: false, isIdempotent: false, readTimeout: defineTimeoutMs };
-    await this.#client.execute(cql, [], { ...options, host: this.#defining() });
-  }
-
-  /** G2. Throws StoreError `unknown` when the nodes do not reach agreement. */
-  async settle(): Promise<void> {
-    const startMs = performance.now();
-    for (;;) {
-      const others = await this.#disagreeing();
-      if (others.length === 0) return;
-      const waitedMs = performance.now() - startMs;
-      // A session that began after a node's end is never notified that the node is down.
-      if (waitedMs > suspectMs && !(await Promise.all(others.map(isListening))).includes(true)) return;
-      if (waitedMs > settleMs) {
-        throw new StoreError("unknown", "the nodes of Cassandra do not agree on the schema");
-      }
-      await delay(pollMs);
-    }
-  }
-
-  /** See G1. */
-  #defining(): cassandra.Host {
-    if (this.#host?.isUp() !== true) {
-      const hosts = this.#client.hosts.values();
-      this.#host = hosts.find((host) => host.datacenter === this.#localDc && host.isUp()) ?? null;
-    }
-    if (this.#host === null) throw new StoreError("not_applied", "no node of Cassandra is up");
-    return this.#host;
-  }
-
-  /**
-   * Nodes whose schema differs from that of the defining node. A node that is down learns the schema when it comes back.
-   */
-  async #disagreeing(): Promise<readonly cassandra.Host[]> {
-    const options = { prepare: false, isIdempotent: true, host: this.#defining() };
-    const [own, peers] = await Promise.all([
-      this.#client.execute("SELECT schema_version FROM system.local", [], options),
-      this.#client.execute("SELECT peer, schema_version FROM system.peers", [], options),
-    ]);
-    const version = String(own.rows[0]?.get("schema_version"));
-    const hosts = this.#client.hosts.values();
-    return peers.rows
-      .filter((row) => String(row.get("schema_version")) !== version)
-      .flatMap((row) => hosts.filter(({ address }) => address.startsWith(`${row.get("peer")}:`)))
-      .filter((host) => host.isUp());
-  }
-}
-
-function isListening(host: cassandra.Host): Promise<boolean> {
-  const colon = host.address.lastIndexOf(":");
-  const socket = connect({
-    host: host.address.slice(0, colon),
-    port: Number(host.address.slice(colon + 1)),
-    timeout: probeMs,
-  });
-  return new Promise((resolve) => {
-    const end = (listens: boolean) => () => {
-      socket.destroy();
-      resolve(listens);
-    };
-    socket.once("connect", end(true)).once("error", end(false)).once("timeout", end(false));
-  });
-}
-
-// What a driver failure means for the statement (C2 in session.ts), and what the driver may retry (C1).
-
-const codes = cassandra.types.responseErrorCodes;
-
-/** Refused before anything was done: the statement is wrong, not allowed or too large, or its node is starting up. */
-const refusals: ReadonlySet<number> = new Set([
-  codes.isBootstrapping,
-  codes.badCredentials,
-  codes.protocolError,
-  codes.syntaxError,
-  codes.unauthorized,
-  codes.invalid,
-  codes.configError,
-  codes.alreadyExists,
-  codes.unprepared,
-]);
-
-/** The hosts that a session uses: where an operator has to look when the driver names no host. */
-interface SessionHosts {
-  readonly contactPoints: readonly string[];
-  readonly localDc: string;
-}
-
-/** The store error for a driver failure. Programming errors (a value of a wrong type) are rethrown unchanged. */
-export function toStoreError(
-  error: unknown,
-  { isRead, hosts }: { readonly isRead: boolean; readonly hosts: SessionHosts },
-): unknown {
-  if (!(error instanceof Error) || error instanceof TypeError || error instanceof StoreError) return error;
-  const effect = isRead || isUntouched(error) ? "not_applied" : "unknown";
-  return new StoreError(effect, `Cassandra: ${wordsOf(error, hosts)}`, { cause: error });
-}
-
-/**
- * Whether a statement failed because a node does not know the table: either the node that was queried, in the wording of
- * Cassandra 4 or 3, or one to which the read was forwarded. A node that is just activating the table knows its name before it can
- * read from it, and calls that an error of its own.
- */
-export function isUnknownTable(error: unknown, table: string): boolean {
-  const cause = error instanceof StoreError ? error.cause : error;
-  if (!(cause instanceof cassandra.errors.ResponseError)) return false;
-  if (cause.code === codes.readFailure) return reasonsOf(cause).includes(incompatibleSchema);
-  if (cause.code === codes.serverError) return activating.test(cause.message);
-  const said = [`table ${table} does not exist`, `unconfigured table ${table}`];
-  return cause.code === codes.invalid && said.includes(cause.message);
-}
-
-const activating = /^java\.lang\.IllegalArgumentException: Unknown CF [0-9a-f-]{36}$/;
-
-/** Reason for a replica's failure, as numbered in version 5 of the native protocol («reasonmap» of Read_failure). */
-const incompatibleSchema = 3;
-
-function reasonsOf(error: Error): readonly number[] {
-  return Object.values((error as Error & { reasons?: Readonly<Record<string, number>> }).reasons ?? {});
-}
-
-/**
- * The message of an error; for several hosts what each of them reported, where the driver would point into its own code.
- */
-export function wordsOf(error: unknown, hosts: SessionHosts): string {
-  if (!(error instanceof cassandra.errors.NoHostAvailableError))
-    return error instanceof Error ? error.message : String(error);
-  if (error.innerErrors === null) return "the session is closed";
-  const said = Object.entries(triedHosts(error));
-  if (said.length > 0) return said.map(([host, inner]) => `${host}: ${wordsOf(inner, hosts)}`).join("; ");
-  // The driver says that all hosts were tried even if none was; any other message of the driver is useful.
-  const why = error.message.startsWith("All host(s) tried") ? "" : `${error.message}: `;
-  const points = hosts.contactPoints.join(", ");
-  return `${why}no host of the data centre ${hosts.localDc} can be asked (contact points: ${points})`;
-}
-
-/** What each host that was tried reported. The driver gives null for a session that was closed. */
-function triedHosts(error: InstanceType<typeof cassandra.errors.NoHostAvailableError>): object {
-  return (error.innerErrors as object | null) ?? {};
-}
-
-function isUntouched(error: Error): boolean {
-  if (error instanceof cassandra.errors.NoHostAvailableError) {
-    // The driver tries another node only if the previous one was never sent the statement, or refused it; a failure that
-    // leaves doubt is thrown as it is, so everything listed here must be free of doubt too.
-    return Object.values(triedHosts(error)).every(isWithoutDoubt);
-  }
-  if (error instanceof cassandra.errors.BusyConnectionError) return true;
-  if (error instanceof cassandra.errors.ArgumentError) return true;
-  if (error instanceof cassandra.errors.ResponseError) {
-    if (error.code === codes.unavailableException) return isRefusedBeforeAgreement(error);
-    return refusals.has(error.code);
-  }
-  return wasNotWritten(error);
-}
-
-function isWithoutDoubt(inner: unknown): boolean {
-  if (inner === null || inner === undefined || typeof inner === "string") return true;
-  return inner instanceof Error && isUntouched(inner);
-}
-
-/**
- * Too few replicas. At a serial level this is detected before a conditional write is proposed; at the level of its commit
- * it may be detected after the write was agreed on, so that later readers will see it applied.
- */
-function isRefusedBeforeAgreement(error: Error): boolean {
-  const level = (error as Error & { consistencies?: number }).consistencies;
-  return level === consistencies.serial || level === consistencies.localSerial;
-}
-
-function wasNotWritten(error: Error): boolean {
-  return (error as Error & { requestNotWritten?: boolean }).requestNotWritten === true;
-}
-
-const { RetryPolicy } = cassandra.policies.retry;
-
-/** Retries an idempotent statement once, on another node; nothing else, whatever the failure (C1). */
-class OnceIfIdempotent extends RetryPolicy {
-  override onUnavailable(
-    info: cassandra.policies.retry.OperationInfo,
-  ): cassandra.policies.retry.DecisionInfo {
-    return this.#once(info);
-  }
-
-  override onReadTimeout(
-    info: cassandra.policies.retry.OperationInfo,
-  ): cassandra.policies.retry.DecisionInfo {
-    return this.#once(info);
-  }
-
-  override onWriteTimeout(
-    info: cassandra.policies.retry.OperationInfo,
-  ): cassandra.policies.retry.DecisionInfo {
-    return this.#once(info);
-  }
-
-  override onRequestError(
-    info: cassandra.policies.retry.OperationInfo,
-  ): cassandra.policies.retry.DecisionInfo {
-    return this.#once(info);
-  }
-
-  #once(info: cassandra.policies.retry.OperationInfo): cassandra.policies.retry.DecisionInfo {
-    const mayRepeat = info.nbRetry === 0 && info.executionOptions.isIdempotent() === true;
-    if (!mayRepeat) return this.rethrowResult();
-    // Uses the requested level: the one named in a failure may be a different, weaker one.
-    return this.retryResult(info.executionOptions.getConsistency(), false);
-  }
-}
-
-export const retryPolicy: cassandra.policies.retry.RetryPolicy = new OnceIfIdempotent();
-
 export type CqlScalar = string | number | boolean | null | Uint8Array;
 /** `undefined` leaves a column unset, which differs from null: null writes a tombstone. */
 export type CqlParam = CqlScalar | undefined | readonly CqlScalar[];
@@ -509,6 +274,241 @@ function safeInteger(number: number): number {
   if (!Number.isSafeInteger(number)) throw new Error(`the stored number ${number} is not a safe integer`);
   return number;
 }
+
+// Schema changes, and waiting until all nodes know of them.
+//   G1. All changes of a session go through one node, so that each change sees the results of the ones before it.
+//   G2. A change is settled once every node that is up has the same schema. Nodes inform each other by gossip, about once
+//       a second, so a series of changes is settled once, at its end.
+
+const defineTimeoutMs = 60_000;
+/** A Cassandra node that missed a change asks for it again only after a minute. */
+const settleMs = 150_000;
+const pollMs = 50;
+/** Gossip has had its time: nodes that still disagree are checked for being up at all. */
+const suspectMs = 3_000;
+const probeMs = 1_000;
+
+class SchemaChanges {
+  readonly #client: cassandra.Client;
+  readonly #localDc: string;
+  #host: cassandra.Host | null = null;
+
+  constructor(client: cassandra.Client, localDc: string) {
+    this.#client = client;
+    this.#localDc = localDc;
+  }
+
+  async define(cql: string): Promise<void> {
+    const options = { prepare: false, isIdempotent: false, readTimeout: defineTimeoutMs };
+    await this.#client.execute(cql, [], { ...options, host: this.#defining() });
+  }
+
+  /** G2. Throws StoreError `unknown` when the nodes do not reach agreement. */
+  async settle(): Promise<void> {
+    const startMs = performance.now();
+    for (;;) {
+      const others = await this.#disagreeing();
+      if (others.length === 0) return;
+      const waitedMs = performance.now() - startMs;
+      // A session that began after a node's end is never notified that the node is down.
+      if (waitedMs > suspectMs && !(await Promise.all(others.map(isListening))).includes(true)) return;
+      if (waitedMs > settleMs) {
+        throw new StoreError("unknown", "the nodes of Cassandra do not agree on the schema");
+      }
+      await delay(pollMs);
+    }
+  }
+
+  /** See G1. */
+  #defining(): cassandra.Host {
+    if (this.#host?.isUp() !== true) {
+      const hosts = this.#client.hosts.values();
+      this.#host = hosts.find((host) => host.datacenter === this.#localDc && host.isUp()) ?? null;
+    }
+    if (this.#host === null) throw new StoreError("not_applied", "no node of Cassandra is up");
+    return this.#host;
+  }
+
+  /**
+   * Nodes whose schema differs from that of the defining node. A node that is down learns the schema when it comes back.
+   */
+  async #disagreeing(): Promise<readonly cassandra.Host[]> {
+    const options = { prepare: false, isIdempotent: true, host: this.#defining() };
+    const [own, peers] = await Promise.all([
+      this.#client.execute("SELECT schema_version FROM system.local", [], options),
+      this.#client.execute("SELECT peer, schema_version FROM system.peers", [], options),
+    ]);
+    const version = String(own.rows[0]?.get("schema_version"));
+    const hosts = this.#client.hosts.values();
+    return peers.rows
+      .filter((row) => String(row.get("schema_version")) !== version)
+      .flatMap((row) => hosts.filter(({ address }) => address.startsWith(`${row.get("peer")}:`)))
+      .filter((host) => host.isUp());
+  }
+}
+
+function isListening(host: cassandra.Host): Promise<boolean> {
+  const colon = host.address.lastIndexOf(":");
+  const socket = connect({
+    host: host.address.slice(0, colon),
+    port: Number(host.address.slice(colon + 1)),
+    timeout: probeMs,
+  });
+  return new Promise((resolve) => {
+    const end = (listens: boolean) => () => {
+      socket.destroy();
+      resolve(listens);
+    };
+    socket.once("connect", end(true)).once("error", end(false)).once("timeout", end(false));
+  });
+}
+
+// What a driver failure means for the statement (C2), and what the driver may retry (C1).
+
+const codes = cassandra.types.responseErrorCodes;
+
+/** Refused before anything was done: the statement is wrong, not allowed or too large, or its node is starting up. */
+const refusals: ReadonlySet<number> = new Set([
+  codes.isBootstrapping,
+  codes.badCredentials,
+  codes.protocolError,
+  codes.syntaxError,
+  codes.unauthorized,
+  codes.invalid,
+  codes.configError,
+  codes.alreadyExists,
+  codes.unprepared,
+]);
+
+/** The hosts that a session uses: where an operator has to look when the driver names no host. */
+interface SessionHosts {
+  readonly contactPoints: readonly string[];
+  readonly localDc: string;
+}
+
+/** The store error for a driver failure. Programming errors (a value of a wrong type) are rethrown unchanged. */
+export function toStoreError(
+  error: unknown,
+  { isRead, hosts }: { readonly isRead: boolean; readonly hosts: SessionHosts },
+): unknown {
+  if (!(error instanceof Error) || error instanceof TypeError || error instanceof StoreError) return error;
+  const effect = isRead || isUntouched(error) ? "not_applied" : "unknown";
+  return new StoreError(effect, `Cassandra: ${wordsOf(error, hosts)}`, { cause: error });
+}
+
+/**
+ * Whether a statement failed because a node does not know the table: either the node that was queried, in the wording of
+ * Cassandra 4 or 3, or one to which the read was forwarded. A node that is just activating the table knows its name before it can
+ * read from it, and calls that an error of its own.
+ */
+export function isUnknownTable(error: unknown, table: string): boolean {
+  const cause = error instanceof StoreError ? error.cause : error;
+  if (!(cause instanceof cassandra.errors.ResponseError)) return false;
+  if (cause.code === codes.readFailure) return reasonsOf(cause).includes(incompatibleSchema);
+  if (cause.code === codes.serverError) return activating.test(cause.message);
+  const said = [`table ${table} does not exist`, `unconfigured table ${table}`];
+  return cause.code === codes.invalid && said.includes(cause.message);
+}
+
+const activating = /^java\.lang\.IllegalArgumentException: Unknown CF [0-9a-f-]{36}$/;
+
+/** Reason for a replica's failure, as numbered in version 5 of the native protocol («reasonmap» of Read_failure). */
+const incompatibleSchema = 3;
+
+function reasonsOf(error: Error): readonly number[] {
+  return Object.values((error as Error & { reasons?: Readonly<Record<string, number>> }).reasons ?? {});
+}
+
+/**
+ * The message of an error; for several hosts what each of them reported, where the driver would point into its own code.
+ */
+export function wordsOf(error: unknown, hosts: SessionHosts): string {
+  if (!(error instanceof cassandra.errors.NoHostAvailableError))
+    return error instanceof Error ? error.message : String(error);
+  if (error.innerErrors === null) return "the session is closed";
+  const said = Object.entries(triedHosts(error));
+  if (said.length > 0) return said.map(([host, inner]) => `${host}: ${wordsOf(inner, hosts)}`).join("; ");
+  // The driver says that all hosts were tried even if none was; any other message of the driver is useful.
+  const why = error.message.startsWith("All host(s) tried") ? "" : `${error.message}: `;
+  const points = hosts.contactPoints.join(", ");
+  return `${why}no host of the data centre ${hosts.localDc} can be asked (contact points: ${points})`;
+}
+
+/** What each host that was tried reported. The driver gives null for a session that was closed. */
+function triedHosts(error: InstanceType<typeof cassandra.errors.NoHostAvailableError>): object {
+  return (error.innerErrors as object | null) ?? {};
+}
+
+function isUntouched(error: Error): boolean {
+  if (error instanceof cassandra.errors.NoHostAvailableError) {
+    // The driver tries another node only if the previous one was never sent the statement, or refused it; a failure that
+    // leaves doubt is thrown as it is, so everything listed here must be free of doubt too.
+    return Object.values(triedHosts(error)).every(isWithoutDoubt);
+  }
+  if (error instanceof cassandra.errors.BusyConnectionError) return true;
+  if (error instanceof cassandra.errors.ArgumentError) return true;
+  if (error instanceof cassandra.errors.ResponseError) {
+    if (error.code === codes.unavailableException) return isRefusedBeforeAgreement(error);
+    return refusals.has(error.code);
+  }
+  return wasNotWritten(error);
+}
+
+function isWithoutDoubt(inner: unknown): boolean {
+  if (inner === null || inner === undefined || typeof inner === "string") return true;
+  return inner instanceof Error && isUntouched(inner);
+}
+
+/**
+ * Too few replicas. At a serial level this is detected before a conditional write is proposed; at the level of its commit
+ * it may be detected after the write was agreed on, so that later readers will see it applied.
+ */
+function isRefusedBeforeAgreement(error: Error): boolean {
+  const level = (error as Error & { consistencies?: number }).consistencies;
+  return level === consistencies.serial || level === consistencies.localSerial;
+}
+
+function wasNotWritten(error: Error): boolean {
+  return (error as Error & { requestNotWritten?: boolean }).requestNotWritten === true;
+}
+
+const { RetryPolicy } = cassandra.policies.retry;
+
+/** Retries an idempotent statement once, on another node; nothing else, whatever the failure (C1). */
+class OnceIfIdempotent extends RetryPolicy {
+  override onUnavailable(
+    info: cassandra.policies.retry.OperationInfo,
+  ): cassandra.policies.retry.DecisionInfo {
+    return this.#once(info);
+  }
+
+  override onReadTimeout(
+    info: cassandra.policies.retry.OperationInfo,
+  ): cassandra.policies.retry.DecisionInfo {
+    return this.#once(info);
+  }
+
+  override onWriteTimeout(
+    info: cassandra.policies.retry.OperationInfo,
+  ): cassandra.policies.retry.DecisionInfo {
+    return this.#once(info);
+  }
+
+  override onRequestError(
+    info: cassandra.policies.retry.OperationInfo,
+  ): cassandra.policies.retry.DecisionInfo {
+    return this.#once(info);
+  }
+
+  #once(info: cassandra.policies.retry.OperationInfo): cassandra.policies.retry.DecisionInfo {
+    const mayRepeat = info.nbRetry === 0 && info.executionOptions.isIdempotent() === true;
+    if (!mayRepeat) return this.rethrowResult();
+    // Uses the requested level: the one named in a failure may be a different, weaker one.
+    return this.retryResult(info.executionOptions.getConsistency(), false);
+  }
+}
+
+export const retryPolicy: cassandra.policies.retry.RetryPolicy = new OnceIfIdempotent();
 
 // TLS to Cassandra. The driver accepts any certificate by default, and it connects to addresses that its peers name, so
 // what a certificate is checked against is decided here.

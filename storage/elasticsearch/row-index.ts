@@ -42,145 +42,6 @@ import {
   searchBody,
 } from "./query.ts";
 
-// Combines the changes that several callers apply at the same time into fewer calls: a request to the cluster costs about
-// as much as many rows, and each is followed by its own flush to disk.
-//   G1. At most `callsMax` calls are under way. Submissions that arrive meanwhile go together into the next call, whole
-//       and in order of arrival, until it has `changesMax` changes or more.
-//   G2. Every caller gets the outcomes of its own changes in their order; a call that fails fails for all its callers.
-
-interface BatcherLimits {
-  readonly callsMax: number;
-  readonly changesMax: number;
-}
-
-interface Waiting<C, O> {
-  readonly changes: readonly C[];
-  readonly resolve: (outcomes: readonly O[]) => void;
-  readonly reject: (error: unknown) => void;
-}
-
-export class Batcher<C, O> {
-  readonly #call: (changes: readonly C[]) => Promise<readonly O[]>;
-  readonly #limits: BatcherLimits;
-  #waiting: Waiting<C, O>[] = [];
-  #calls = 0;
-
-  /** `call` returns an outcome for each change. */
-  constructor(call: (changes: readonly C[]) => Promise<readonly O[]>, limits: BatcherLimits) {
-    this.#call = call;
-    this.#limits = limits;
-  }
-
-  apply(changes: readonly C[]): Promise<readonly O[]> {
-    const { promise, resolve, reject } = Promise.withResolvers<readonly O[]>();
-    this.#waiting.push({ changes, resolve, reject });
-    this.#begin();
-    return promise;
-  }
-
-  #begin(): void {
-    while (this.#calls < this.#limits.callsMax && this.#waiting.length > 0) {
-      this.#calls += 1;
-      void this.#run(this.#takeNext());
-    }
-  }
-
-  #takeNext(): readonly Waiting<C, O>[] {
-    let changes = 0;
-    let count = 0;
-    for (const waiting of this.#waiting) {
-      if (count > 0 && changes >= this.#limits.changesMax) break;
-      changes += waiting.changes.length;
-      count += 1;
-    }
-    const next = this.#waiting.slice(0, count);
-    this.#waiting = this.#waiting.slice(count);
-    return next;
-  }
-
-  async #run(callers: readonly Waiting<C, O>[]): Promise<void> {
-    try {
-      const outcomes = await this.#call(callers.flatMap(({ changes }) => changes));
-      let from = 0;
-      for (const { changes, resolve } of callers) {
-        resolve(outcomes.slice(from, from + changes.length));
-        from += changes.length;
-      }
-    } catch (error) {
-      for (const { reject } of callers) reject(error);
-    } finally {
-      this.#calls -= 1;
-      this.#begin();
-    }
-  }
-}
-
-// Makes writes visible to searches (X4): one refresh of a generation at a time, shared by all callers that wait for it.
-//   V1. A refresh covers what was written before it began; callers that arrive during one wait for the next. So however
-//       many writers there are, no more segments are made than refreshes that fit one after another.
-//   V2. A refresh begins at least `spacingMs` after the previous one began: each makes a segment, which is merged later,
-//       and a stream of writes is visible soon enough. A caller after a pause does not wait.
-
-/** Replaces the platform's clock and timers. */
-export interface RefresherTime {
-  /** Milliseconds, monotonic. */
-  readonly now: () => number;
-  readonly delay: (ms: number) => Promise<unknown>;
-}
-
-const spacingMs = 150;
-const platformTime: RefresherTime = { now: () => performance.now(), delay };
-
-export class Refresher {
-  readonly #engine: Pick<Engine, "write">;
-  readonly #time: RefresherTime;
-  /** By generation: the refresh that has begun, the one that has not, and when the last one began. */
-  readonly #running = new Map<string, Promise<void>>();
-  readonly #waiting = new Map<string, Promise<void>>();
-  readonly #beganMs = new Map<string, number>();
-
-  constructor(engine: Pick<Engine, "write">, time: RefresherTime = platformTime) {
-    this.#engine = engine;
-    this.#time = time;
-  }
-
-  /** Resolves when a refresh of the generation that began after this call is done; false if there is no such index. */
-  async refresh(generation: string): Promise<boolean> {
-    try {
-      await this.#share(generation);
-      return true;
-    } catch (error) {
-      if (error instanceof EngineRefusal && error.status === 404) return false;
-      throw error;
-    }
-  }
-
-  #share(generation: string): Promise<void> {
-    const known = this.#waiting.get(generation);
-    if (known !== undefined) return known;
-    const waiting = this.#refreshInTurn(generation);
-    this.#waiting.set(generation, waiting);
-    return waiting;
-  }
-
-  async #refreshInTurn(generation: string): Promise<void> {
-    await this.#running.get(generation)?.catch(() => {});
-    const earliestMs = (this.#beganMs.get(generation) ?? Number.NEGATIVE_INFINITY) + spacingMs;
-    const leftMs = earliestMs - this.#time.now();
-    if (leftMs > 0) await this.#time.delay(leftMs);
-    this.#waiting.delete(generation);
-    this.#beganMs.set(generation, this.#time.now());
-    const running = this.#send(generation);
-    this.#running.set(generation, running);
-    await running;
-  }
-
-  async #send(generation: string): Promise<void> {
-    const path = `/${rowsAlias(generation)}/_refresh?filter_path=_shards.failed`;
-    assertAllShards(await this.#engine.write({ method: "POST", path }));
-  }
-}
-
 export interface ElasticRowIndexOptions extends EngineOptions, IndexSettings {
   /** Prefix of the names of its indices: lower-case letters, digits and hyphens, for example `svc-eu-west1-`. */
   readonly prefix: string;
@@ -468,4 +329,143 @@ function namesAsked(
     return field === undefined ? [] : [makingName(field)];
   });
   return [...fields, ...(text?.fields.map(termsField) ?? [])];
+}
+
+// Combines the changes that several callers apply at the same time into fewer calls: a request to the cluster costs about
+// as much as many rows, and each is followed by its own flush to disk.
+//   G1. At most `callsMax` calls are under way. Submissions that arrive meanwhile go together into the next call, whole
+//       and in order of arrival, until it has `changesMax` changes or more.
+//   G2. Every caller gets the outcomes of its own changes in their order; a call that fails fails for all its callers.
+
+interface BatcherLimits {
+  readonly callsMax: number;
+  readonly changesMax: number;
+}
+
+interface Waiting<C, O> {
+  readonly changes: readonly C[];
+  readonly resolve: (outcomes: readonly O[]) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class Batcher<C, O> {
+  readonly #call: (changes: readonly C[]) => Promise<readonly O[]>;
+  readonly #limits: BatcherLimits;
+  #waiting: Waiting<C, O>[] = [];
+  #calls = 0;
+
+  /** `call` returns an outcome for each change. */
+  constructor(call: (changes: readonly C[]) => Promise<readonly O[]>, limits: BatcherLimits) {
+    this.#call = call;
+    this.#limits = limits;
+  }
+
+  apply(changes: readonly C[]): Promise<readonly O[]> {
+    const { promise, resolve, reject } = Promise.withResolvers<readonly O[]>();
+    this.#waiting.push({ changes, resolve, reject });
+    this.#begin();
+    return promise;
+  }
+
+  #begin(): void {
+    while (this.#calls < this.#limits.callsMax && this.#waiting.length > 0) {
+      this.#calls += 1;
+      void this.#run(this.#takeNext());
+    }
+  }
+
+  #takeNext(): readonly Waiting<C, O>[] {
+    let changes = 0;
+    let count = 0;
+    for (const waiting of this.#waiting) {
+      if (count > 0 && changes >= this.#limits.changesMax) break;
+      changes += waiting.changes.length;
+      count += 1;
+    }
+    const next = this.#waiting.slice(0, count);
+    this.#waiting = this.#waiting.slice(count);
+    return next;
+  }
+
+  async #run(callers: readonly Waiting<C, O>[]): Promise<void> {
+    try {
+      const outcomes = await this.#call(callers.flatMap(({ changes }) => changes));
+      let from = 0;
+      for (const { changes, resolve } of callers) {
+        resolve(outcomes.slice(from, from + changes.length));
+        from += changes.length;
+      }
+    } catch (error) {
+      for (const { reject } of callers) reject(error);
+    } finally {
+      this.#calls -= 1;
+      this.#begin();
+    }
+  }
+}
+
+// Makes writes visible to searches (X4): one refresh of a generation at a time, shared by all callers that wait for it.
+//   V1. A refresh covers what was written before it began; callers that arrive during one wait for the next. So however
+//       many writers there are, no more segments are made than refreshes that fit one after another.
+//   V2. A refresh begins at least `spacingMs` after the previous one began: each makes a segment, which is merged later,
+//       and a stream of writes is visible soon enough. A caller after a pause does not wait.
+
+/** Replaces the platform's clock and timers. */
+export interface RefresherTime {
+  /** Milliseconds, monotonic. */
+  readonly now: () => number;
+  readonly delay: (ms: number) => Promise<unknown>;
+}
+
+const spacingMs = 150;
+const platformTime: RefresherTime = { now: () => performance.now(), delay };
+
+export class Refresher {
+  readonly #engine: Pick<Engine, "write">;
+  readonly #time: RefresherTime;
+  /** By generation: the refresh that has begun, the one that has not, and when the last one began. */
+  readonly #running = new Map<string, Promise<void>>();
+  readonly #waiting = new Map<string, Promise<void>>();
+  readonly #beganMs = new Map<string, number>();
+
+  constructor(engine: Pick<Engine, "write">, time: RefresherTime = platformTime) {
+    this.#engine = engine;
+    this.#time = time;
+  }
+
+  /** Resolves when a refresh of the generation that began after this call is done; false if there is no such index. */
+  async refresh(generation: string): Promise<boolean> {
+    try {
+      await this.#share(generation);
+      return true;
+    } catch (error) {
+      if (error instanceof EngineRefusal && error.status === 404) return false;
+      throw error;
+    }
+  }
+
+  #share(generation: string): Promise<void> {
+    const known = this.#waiting.get(generation);
+    if (known !== undefined) return known;
+    const waiting = this.#refreshInTurn(generation);
+    this.#waiting.set(generation, waiting);
+    return waiting;
+  }
+
+  async #refreshInTurn(generation: string): Promise<void> {
+    await this.#running.get(generation)?.catch(() => {});
+    const earliestMs = (this.#beganMs.get(generation) ?? Number.NEGATIVE_INFINITY) + spacingMs;
+    const leftMs = earliestMs - this.#time.now();
+    if (leftMs > 0) await this.#time.delay(leftMs);
+    this.#waiting.delete(generation);
+    this.#beganMs.set(generation, this.#time.now());
+    const running = this.#send(generation);
+    this.#running.set(generation, running);
+    await running;
+  }
+
+  async #send(generation: string): Promise<void> {
+    const path = `/${rowsAlias(generation)}/_refresh?filter_path=_shards.failed`;
+    assertAllShards(await this.#engine.write({ method: "POST", path }));
+  }
 }

@@ -14,58 +14,6 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { StoreError } from "../actor-store.ts";
 import { LogDurability, type LogOptions, logPragmas } from "./log-durability.ts";
 
-// What is removed must not remain in the file: the bytes of purged records, and who asked for what.
-
-/**
- * What every connection overwrites with zeros: what it frees within pages that it writes anyway. Free pages are left to those who ask
- * for more.
- */
-const overwriteInPages = "PRAGMA secure_delete = FAST";
-
-/**
- * Runs `work`, within its transaction, so that SQLite overwrites what is freed with zeros: what it removes, and also what it
- * moves to another page when it writes. Small rows that are to disappear must therefore be written in this way as well:
- * otherwise copies of them stay in the unused parts of pages.
- */
-export function overwritingFreed<T>(db: DatabaseSync, work: () => T): T {
-  db.exec("PRAGMA secure_delete = ON");
-  try {
-    return work();
-  } finally {
-    db.exec(overwriteInPages);
-  }
-}
-
-// Translates SQLite failures into the errors of the store ports.
-
-/** SQLite result codes (sqlite.org/rescode.html), primary part. */
-const sqliteBusy = 5;
-const sqliteLocked = 6;
-const sqliteCorrupt = 11;
-const sqliteNotADatabase = 26;
-
-function storeError(effect: StoreError["effect"], cause: unknown): StoreError {
-  return new StoreError(effect, cause instanceof Error ? cause.message : String(cause), { cause });
-}
-
-function isSqliteError(error: unknown): error is Error & { readonly errcode: number } {
-  return error instanceof Error && "errcode" in error && typeof error.errcode === "number";
-}
-
-/** Whether it says, itself or by its cause, that the bytes of a file are damaged. */
-export function isDamage(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const primary = isSqliteError(error) ? error.errcode & 0xff : 0;
-  return primary === sqliteCorrupt || primary === sqliteNotADatabase || isDamage(error.cause);
-}
-
-/** Whether a lock was not granted: nothing was written then. */
-function isLockError(error: unknown): boolean {
-  if (!isSqliteError(error)) return false;
-  const primary = error.errcode & 0xff;
-  return primary === sqliteBusy || primary === sqliteLocked;
-}
-
 /**
  * Version of the file layout itself (`PRAGMA user_version`); tables are versioned separately, see
  * {@link SqliteDatabase.migrate}.
@@ -433,4 +381,56 @@ function overwriteFreePages(db: DatabaseSync, atOnce: number): number {
   const bytes = Math.min(free, atOnce) * pragma("page_size");
   db.prepare("INSERT INTO overwritten VALUES (zeroblob(?))").run(bytes);
   return pragma("freelist_count");
+}
+
+// What is removed must not remain in the file: the bytes of purged records, and who asked for what.
+
+/**
+ * What every connection overwrites with zeros: what it frees within pages that it writes anyway. Free pages are left to those who ask
+ * for more.
+ */
+const overwriteInPages = "PRAGMA secure_delete = FAST";
+
+/**
+ * Runs `work`, within its transaction, so that SQLite overwrites what is freed with zeros: what it removes, and also what it
+ * moves to another page when it writes. Small rows that are to disappear must therefore be written in this way as well:
+ * otherwise copies of them stay in the unused parts of pages.
+ */
+export function overwritingFreed<T>(db: DatabaseSync, work: () => T): T {
+  db.exec("PRAGMA secure_delete = ON");
+  try {
+    return work();
+  } finally {
+    db.exec(overwriteInPages);
+  }
+}
+
+// Translates SQLite failures into the errors of the store ports.
+
+/** SQLite result codes (sqlite.org/rescode.html), primary part. */
+const sqliteBusy = 5;
+const sqliteLocked = 6;
+const sqliteCorrupt = 11;
+const sqliteNotADatabase = 26;
+
+function storeError(effect: StoreError["effect"], cause: unknown): StoreError {
+  return new StoreError(effect, cause instanceof Error ? cause.message : String(cause), { cause });
+}
+
+function isSqliteError(error: unknown): error is Error & { readonly errcode: number } {
+  return error instanceof Error && "errcode" in error && typeof error.errcode === "number";
+}
+
+/** Whether it says, itself or by its cause, that the bytes of a file are damaged. */
+export function isDamage(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const primary = isSqliteError(error) ? error.errcode & 0xff : 0;
+  return primary === sqliteCorrupt || primary === sqliteNotADatabase || isDamage(error.cause);
+}
+
+/** Whether a lock was not granted: nothing was written then. */
+function isLockError(error: unknown): boolean {
+  if (!isSqliteError(error)) return false;
+  const primary = error.errcode & 0xff;
+  return primary === sqliteBusy || primary === sqliteLocked;
 }

@@ -199,6 +199,8 @@ function prepareListing(database: SqliteDatabase): ListingStatements {
   };
 }
 
+// The receipts and their batches.
+
 /** Receipts of a batch that are read in one step: some ten milliseconds for those of searches. */
 const batchPage = 250;
 

@@ -23,21 +23,6 @@ import type {
 import { bytesOf, numberOf, numberOrNull, type Row, textOf } from "./columns.ts";
 import { overwritingFreed, type SqliteDatabase } from "./database.ts";
 
-// Empties purged versions in the record store's file.
-
-const purge = `UPDATE record_version SET bytes = x'', row = '', sidecar = ? WHERE generation = ? AND hash = ?
-  AND record_no = (SELECT no FROM record_head WHERE record_id = ?)`;
-
-async function purgeVersions(database: SqliteDatabase, versions: readonly PurgedVersion[]): Promise<void> {
-  await database.write((db) => {
-    overwritingFreed(db, () => {
-      const statement = database.prepare(purge);
-      for (const { record_id, generation, hash, remains } of versions)
-        statement.run(remains, generation, hash, record_id);
-    });
-  });
-}
-
 // Tables of the records in SQLite. Record ids are spread evenly, so every tree that is keyed by them has about one page
 // written for each record published. There is only one such tree: a record gets a number with its first head or version,
 // and everything else is keyed by that number.
@@ -544,4 +529,19 @@ function originOf({ record_id, generation, hash }: VersionId, row: Row): Version
     sidecar: textOf(row["sidecar"]),
     published_at_ms: numberOf(row["published_at"]),
   };
+}
+
+// Empties purged versions in the record store's file.
+
+const purge = `UPDATE record_version SET bytes = x'', row = '', sidecar = ? WHERE generation = ? AND hash = ?
+  AND record_no = (SELECT no FROM record_head WHERE record_id = ?)`;
+
+async function purgeVersions(database: SqliteDatabase, versions: readonly PurgedVersion[]): Promise<void> {
+  await database.write((db) => {
+    overwritingFreed(db, () => {
+      const statement = database.prepare(purge);
+      for (const { record_id, generation, hash, remains } of versions)
+        statement.run(remains, generation, hash, record_id);
+    });
+  });
 }

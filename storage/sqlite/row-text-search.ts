@@ -3,7 +3,8 @@
 //   - by relevance, the best are checked until no other can precede them;
 //   - by a number, a small set of matches is checked in full; of a large one, those that come first in a walk over the
 //     number's index.
-// If no row matches the text as it is written, it is searched for again with the misspellings that count (text-analysis.ts).
+// If no row matches the text as it is written, it is searched for again with the misspellings that count
+// (collections/text-analysis.ts).
 
 import type { StatementSync } from "node:sqlite";
 import { textMatchKey } from "../../collections/definition.ts";

@@ -62,6 +62,8 @@ function merge(database: SqliteDatabase, table: string, pages: number): number {
   return made;
 }
 
+// What the thread does.
+
 lowerPriority();
 const { path, options, holding } = workerData as RowThreadData;
 const cacheKilobytes = 8_192;

@@ -12,7 +12,7 @@ import type { NodeServices } from "../../node/composition/services.ts";
 import { hashOf } from "../../protocol/bytes.ts";
 import type { JsonValue } from "../../protocol/json/canonical-json.ts";
 import type { BusinessKeys } from "../../protocol/keys/business-keys.ts";
-import type { Verdict } from "../../protocol/result.ts";
+import type { Verdict } from "../../protocol/reason-codes.ts";
 import type { Outcome } from "../../service/answer.ts";
 import { reportOf } from "../../service/publishing/accept-batch.ts";
 import { sealText } from "../../service/retrieval/fetched-record.ts";

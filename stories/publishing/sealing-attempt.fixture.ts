@@ -11,7 +11,7 @@ import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { canonicalBytes, type JsonValue } from "../../protocol/json/canonical-json.ts";
 import type { Environment } from "../../protocol/keys/anchors.ts";
 import { buildTree, leafHash } from "../../protocol/merkle.ts";
-import { reasonCodes } from "../../protocol/result.ts";
+import { reasonCodes } from "../../protocol/reason-codes.ts";
 import { type PublishDeps, publishBatch } from "../../service/publishing/publish.ts";
 import { publishRecord } from "../../service/publishing/publish-record.ts";
 import { readEntries } from "../../service/register/home-evidence.ts";

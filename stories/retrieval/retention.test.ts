@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { closeReceiptBatches, forgetExpired, minuteName } from "../../actors/region/activities.ts";
 import { nativeCrypto } from "../../crypto/native.ts";
 import { loadConfig } from "../../node/configuration/config.ts";
-import { retentionSettings } from "../../node/configuration/config-error.ts";
+import { retentionSettings } from "../../node/configuration/retention.ts";
 import { receiptEventText } from "../../protocol/receipt.ts";
 import type { ReceiptRow } from "../../storage/receipt-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";

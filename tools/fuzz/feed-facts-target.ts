@@ -1,5 +1,5 @@
 // What a business's feed says is what is published of it: products with known facts are written in each format by good writers
-// and bad ones, and spoilt as real exports are (feed-facts.ts, feed-facts.ts). Whatever the reader makes of that, no record says
+// and bad ones, and spoilt as real exports are (feed-shops.ts, feed-facts.ts). Whatever the reader makes of that, no record says
 // anything that the shop did not.
 //   W1. Every id, text, price, code and address of a record is one of that product's own, or a default for what its cell left
 //       empty.

@@ -11,7 +11,7 @@ import {
   signatureTags,
 } from "../../protocol/http-signature.ts";
 import { thumbprint } from "../../protocol/keys/jwk.ts";
-import { formatSourceLine, parseSourceLine } from "../../protocol/tool-schema.ts";
+import { formatSourceLine, parseSourceLine } from "../../protocol/source-line.ts";
 import {
   issueBearer,
   issueGrant,

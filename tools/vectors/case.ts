@@ -1,7 +1,7 @@
 // The form of the public test vectors, as vectors/README.md describes it. The inputs of each check are plain JSON.
 
 import type { JsonObject, JsonValue } from "../../protocol/json/canonical-json.ts";
-import type { ReasonCode } from "../../protocol/result.ts";
+import type { ReasonCode } from "../../protocol/reason-codes.ts";
 
 /** What a case asks of a verifier; vectors/README.md says what each one takes. */
 export const checkNames = [

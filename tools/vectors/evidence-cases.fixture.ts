@@ -1,7 +1,7 @@
 // Cases about evidence files (`svc-evidence/1`): every named check of the report.
 
 import type { JsonObject, JsonValue } from "../../protocol/json/canonical-json.ts";
-import type { ReasonCode } from "../../protocol/result.ts";
+import type { ReasonCode } from "../../protocol/reason-codes.ts";
 import { recordBytes } from "../../verifier/business.fixture.ts";
 import { evidenceText } from "../../verifier/evidence.ts";
 import { callerKeyId, fetchBody, searchBody } from "../../verifier/retrieval.fixture.ts";

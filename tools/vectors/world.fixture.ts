@@ -1,7 +1,7 @@
 // The world of the public test vectors: services and a business whose keys follow from a seed, and the trusts that cases name.
 
 import type { JsonObject, JsonValue } from "../../protocol/json/canonical-json.ts";
-import type { ReasonCode } from "../../protocol/result.ts";
+import type { ReasonCode } from "../../protocol/reason-codes.ts";
 import { makeScene, type Scene } from "../../verifier/scene.fixture.ts";
 import {
   asJson,

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseSigningKey } from "../../../client/signing-key.ts";
 import { exactMember } from "../../../protocol/json/strict-json.ts";
 import { type ProblemCode, problemCodes } from "../../../protocol/problem.ts";
-import { reasonCodes } from "../../../protocol/result.ts";
+import { reasonCodes } from "../../../protocol/reason-codes.ts";
 import { root } from "../../../tools/process.ts";
 import { type RunningNode, startNode } from "../../composition/start.ts";
 import { isAsNamed, refusals, untried } from "./refusals.ts";

@@ -223,6 +223,8 @@ const companyRefusals: Attempts = {
   },
 };
 
+// All refusals, from the table of their recipes.
+
 interface Recipe {
   /** A batch by the integration key whose note has these words. */
   readonly publish_as?: string;

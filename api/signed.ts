@@ -40,6 +40,8 @@ import type { Parameter, Route } from "./route.ts";
 
 export interface SignedCall<N extends string = never> {
   readonly authenticated: Authenticated;
+  /** Who takes up what the request takes up: see {@link holderOfBody}. */
+  readonly holder: string;
   readonly body: Uint8Array;
   readonly query: Query<N>;
   readonly request: FastifyRequest;
@@ -81,7 +83,8 @@ export function signedHandler<N extends string>(route: SignedRoute<N>): Route["h
       leaveBodyUnread(request, reply);
       return send(reply, forged());
     }
-    const reading = readBody(request.raw, limits, holderOfBody(authentication, candidate, owner));
+    const holder = holderOfBody(authentication, candidate, owner);
+    const reading = readBody(request.raw, limits, holder);
     const body = reading instanceof Promise ? await reading : reading;
     if (!body.ok) return refuseUnread(request, reply, body.problem);
     try {
@@ -91,7 +94,7 @@ export function signedHandler<N extends string>(route: SignedRoute<N>): Route["h
       const outcome =
         authenticated.kind === "problem"
           ? authenticated
-          : await answerOf(route, { authenticated, body: body.bytes, request, arrivedAtMs });
+          : await answerOf(route, { authenticated, holder, body: body.bytes, request, arrivedAtMs });
       if (judged.isGenuine && authentication.limitFields !== null)
         reply.headers(authentication.limitFields(keyId));
       return send(reply, outcome, authenticated.headers);

@@ -184,3 +184,25 @@ export class FairQueue<H extends object> {
     if (owner.placed === 0 && owner.waiting.size === 0) this.#owners.delete(owner.name);
   }
 }
+
+// Turns of work that is over within a bounded time, so that nobody is turned away for having waited.
+
+/** Resolves with a function that ends the turn; null if there is no room to wait for one. */
+export type FairTurns = (owner: string) => Promise<(() => void) | null>;
+
+/** Each owner has one turn at a time. */
+export function createFairTurns(limits: Pick<FairQueueLimits, "placesMax" | "waitingMax">): FairTurns {
+  const queue = new FairQueue<{ readonly decide: (isPlaced: boolean) => void }>({
+    ...{ ...limits, placesPerOwnerMax: 1 },
+    ...{ waitMs: Number.POSITIVE_INFINITY, unsettledMs: Number.POSITIVE_INFINITY },
+  });
+  const tell = (decided: ReturnType<typeof queue.leave>): void => {
+    for (const { holder, verdict } of decided) holder.decide(verdict === "placed");
+  };
+  return async (owner) => {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const waiting = { decide: resolve };
+    tell(queue.enter(waiting, { owner, isSettled: true, nowMs: 0 }));
+    return (await promise) ? () => tell(queue.leave(waiting, 0)) : null;
+  };
+}

@@ -79,7 +79,7 @@ export function bulkRoutes(deps: BulkRoutesDeps): readonly Route[] {
 function signed<N extends string>(
   deps: BulkRoutesDeps,
   queryNames: readonly N[],
-  answer: (request: BulkRequest, query: Query<N>) => Promise<Outcome>,
+  answer: (request: BulkRequest, query: Query<N>, holder: string) => Promise<Outcome>,
 ): Route["handle"] {
   const { edge } = deps.http;
   return signedHandler({
@@ -88,7 +88,7 @@ function signed<N extends string>(
     limits: { bytesMax: requestBytesMax, edge },
     queryNames,
     claimsMeanwhile: false,
-    answer: async ({ authenticated, body, query, request }: SignedCall<N>) =>
+    answer: async ({ authenticated, holder, body, query, request }: SignedCall<N>) =>
       answer(
         {
           caller: authenticated.caller,
@@ -98,6 +98,7 @@ function signed<N extends string>(
           sourceIp: sourceOfRequest(request, edge),
         },
         query,
+        holder,
       ),
   });
 }
@@ -162,11 +163,11 @@ function importRoute(deps: BulkRoutesDeps): Route {
       },
       problems: [...acceptProblems, "not_found", "seal_invalid", "seq_not_increasing", "upload_conflict"],
     },
-    handle: signed(deps, ["validate_only", "outcome", "cursor"], async (request, query) => {
+    handle: signed(deps, ["validate_only", "outcome", "cursor"], async (request, query, owner) => {
       const validateOnly = parseFlag(query, "validate_only");
       if (typeof validateOnly !== "boolean") return validateOnly;
       const { outcome, cursor } = query;
-      if (validateOnly) return deps.bulk.validateImport({ ...request, outcome, cursor });
+      if (validateOnly) return deps.bulk.validateImport({ ...request, outcome, cursor, owner });
       return outcome === null && cursor === null ? deps.bulk.importFile(request) : notAValidation(query);
     }),
   };

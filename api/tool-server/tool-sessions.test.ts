@@ -82,7 +82,7 @@ describe("the number (T3)", () => {
     opened(sessions, "2001:db8::3");
   });
 
-  it("of all is bounded, and no session ends for another", () => {
+  it("of all is bounded, and no session ends for another where no address has more than others", () => {
     const sessions = make();
     const ids = ["192.0.2.1", "192.0.2.2", null].map((source) => opened(sessions, source));
     expect(sessions.open({ credential: null, source: null })).toMatchObject({
@@ -92,6 +92,22 @@ describe("the number (T3)", () => {
     nowMs = 1_000;
     expect(opened(sessions, null)).toEqual(expect.any(String));
     expect(sessions.count).toBe(1);
+  });
+
+  it("goes from the address that has most to others that come: its longest-idle session ends", () => {
+    const sessions = make();
+    const [used, idle] = [opened(sessions, "2001:db8::1"), opened(sessions, "2001:db8::2")];
+    const other = opened(sessions, "192.0.2.2");
+    nowMs = 900;
+    expect(sessions.use(used, null)).toBe(true);
+    const newcomer = opened(sessions, "192.0.2.3");
+    expect([used, idle, other, newcomer].map((id) => sessions.use(id, null))).toEqual([
+      ...[true, false, true, true],
+    ]);
+    expect(sessions.open({ credential: null, source: "192.0.2.4" })).toMatchObject({
+      problem: { code: "unavailable", reason: "tool_sessions" },
+    });
+    expect(sessions.count).toBe(3);
   });
 
   it("of an address is right again after its sessions were idle", () => {

@@ -2,8 +2,9 @@
 // nothing but their own end: what a tool answers never depends on a session, so one that is lost is simply opened again.
 //   T1. A session ends after `idleMs` without a request, or when it is ended, and never comes back.
 //   T2. Its id is of no use without the credential that opened it, and nobody learns whether such an id exists.
-//   T3. There are never more than `sessionsMax` sessions, nor more than `perAddressMax` of one address. A session that is
-//       in use is never ended for another one.
+//   T3. There are never more than `sessionsMax` sessions, nor more than `perAddressMax` of one address. Where all are taken, a
+//       newcomer gets the place of the longest-idle session of the address that has most, as long as that one has more than
+//       the newcomer's address then will.
 
 import { hash, randomUUID } from "node:crypto";
 import { problem } from "../../protocol/problem.ts";
@@ -37,7 +38,7 @@ interface Session {
   /** Null without a credential; of one, only the hash is kept. */
   readonly credential: string | null;
   readonly address: string | null;
-  usedMs: number;
+  readonly usedMs: number;
 }
 
 /** `elapsedMs` counts monotonic whole milliseconds since some instant. */
@@ -53,7 +54,8 @@ class MemorySessions implements ToolSessions {
   readonly #limits: ToolSessionLimits;
   /** In the order of their last use, so that the first to end are at the front. */
   readonly #sessions = new Map<string, Session>();
-  readonly #ofAddress = new Map<string, number>();
+  /** The same of each address, in the same order; those whose address is not known are together. */
+  readonly #ofAddress = new Map<string | null, Map<string, Session>>();
 
   constructor(elapsedMs: () => number, limits: ToolSessionLimits) {
     this.#elapsedMs = elapsedMs;
@@ -69,21 +71,19 @@ class MemorySessions implements ToolSessions {
     this.#endIdle();
     const { sessionsMax, perAddressMax } = this.#limits;
     const address = source === null ? null : addressBlock(source);
-    const own = address === null ? 0 : (this.#ofAddress.get(address) ?? 0);
-    if (own >= perAddressMax) return tooManyOfAddress(perAddressMax);
-    if (this.#sessions.size >= sessionsMax) return tooMany();
-    if (address !== null) this.#ofAddress.set(address, own + 1);
+    const own = this.#ofAddress.get(address)?.size ?? 0;
+    if (address !== null && own >= perAddressMax) return tooManyOfAddress(perAddressMax);
+    if (this.#sessions.size >= sessionsMax && !this.#endOfMost(own + 1)) return tooMany();
     const id = randomUUID();
-    this.#sessions.set(id, { credential: digestOf(credential), address, usedMs: this.#elapsedMs() });
+    this.#keep(id, { credential: digestOf(credential), address, usedMs: this.#elapsedMs() });
     return id;
   }
 
   use(id: string, credential: string | null): boolean {
     const session = this.#find(id, credential);
     if (session === null) return false;
-    session.usedMs = this.#elapsedMs();
-    this.#sessions.delete(id);
-    this.#sessions.set(id, session);
+    this.#remove(id, session);
+    this.#keep(id, { ...session, usedMs: this.#elapsedMs() });
     return true;
   }
 
@@ -107,12 +107,27 @@ class MemorySessions implements ToolSessions {
     }
   }
 
+  /** Whether an address had more than so many, and its longest-idle session ended. */
+  #endOfMost(than: number): boolean {
+    let most: ReadonlyMap<string, Session> = new Map();
+    for (const each of this.#ofAddress.values()) if (each.size > most.size) most = each;
+    const [longest] = most.size > than ? most : [];
+    if (longest === undefined) return false;
+    this.#remove(...longest);
+    return true;
+  }
+
+  #keep(id: string, session: Session): void {
+    this.#sessions.set(id, session);
+    const own = this.#ofAddress.get(session.address) ?? new Map<string, Session>();
+    this.#ofAddress.set(session.address, own.set(id, session));
+  }
+
   #remove(id: string, { address }: Session): void {
     this.#sessions.delete(id);
-    if (address === null) return;
-    const left = (this.#ofAddress.get(address) ?? 1) - 1;
-    if (left === 0) this.#ofAddress.delete(address);
-    else this.#ofAddress.set(address, left);
+    const own = this.#ofAddress.get(address);
+    own?.delete(id);
+    if (own?.size === 0) this.#ofAddress.delete(address);
   }
 }
 

@@ -33,7 +33,7 @@ import { readPush } from "../../service/publishing/push-status.ts";
 import { removeRecord, withdrawRecords } from "../../service/publishing/remove-record.ts";
 import { sealContext } from "../../service/publishing/seal-context.ts";
 import { validateBatch } from "../../service/publishing/validate-batch.ts";
-import { validateImport } from "../../service/publishing/validate-import.ts";
+import { createValidations, validateImport } from "../../service/publishing/validate-import.ts";
 import { readOwnDomains } from "../../service/register/read-domains.ts";
 import { readOwnTakedowns } from "../../service/register/takedowns.ts";
 import { createRecordStanding } from "../../service/retrieval/record-standing.ts";
@@ -102,7 +102,7 @@ function mandateKeeperOf(services: NodeServices): KeepMandate {
 }
 
 function bulkOf(services: NodeServices, businessUrl: string, keep: KeepMandate): Bulk {
-  const deps = { ...services, crypto: nativeCrypto, businessUrl, validating: new Set<string>() };
+  const deps = { ...services, crypto: nativeCrypto, businessUrl, validations: createValidations() };
   return {
     issueUpload: async (request) => {
       await keep(request.caller.party.uuid, request.caller.key.key_id);

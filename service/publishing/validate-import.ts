@@ -4,13 +4,15 @@
 //   V2. The Idempotency-Key must have its form and is not remembered, as for a batch (validate-batch.ts).
 //   V3. The file is judged as a whole for every answer, which contains one page of results.
 //   V4. A small request makes much work: a business has one validation of a file at a time on a node, and a node at most
-//       {@link validationsMax}.
+//       {@link validationsMax}. Others wait for a turn, which go round their owners: an owner has one at a time, whatever
+//       businesses it has.
 
 import type { PushFacts, PushReport } from "../../actors/messages/push.ts";
 import { keyRef, pushRef } from "../../actors/messages/refs.ts";
 import { validatedPageMax } from "../../protocol/limits.ts";
 import type { FileValidation } from "../../protocol/wire/bulk.ts";
 import type { HeldReason, PublishOutcome, PushCounts } from "../../protocol/wire/push.ts";
+import { createFairTurns, type FairTurns } from "../../std/fair-queue.ts";
 import { FileNotHere, FileUnfit, stagingUnavailable } from "../../storage/staging-area.ts";
 import { answerJson, isRefused, type Outcome, type Refused, rateLimited, sealRefused } from "../answer.ts";
 import { admissionRefused, judgeNewness } from "./accept-batch.ts";
@@ -25,8 +27,13 @@ import { cursorAt, parsePage, type ResultsPage, readResults } from "./push-statu
 
 export interface ValidateImportDeps extends BulkImportDeps, JudgeFileDeps {
   readonly leaves: Pick<PushLeaves, "load" | "drop">;
-  /** The businesses that are having a file validated on this node (V4). */
-  readonly validating: Set<string>;
+  readonly validations: Validations;
+}
+
+/** Under way or waiting on this node (V4). */
+export interface Validations {
+  readonly businesses: Set<string>;
+  readonly turns: FairTurns;
 }
 
 export interface ValidateImportRequest extends BulkRequest {
@@ -34,10 +41,17 @@ export interface ValidateImportRequest extends BulkRequest {
   readonly outcome: string | null;
   /** The query parameter `cursor`, the `next_cursor` of the previous page; null for the first page. */
   readonly cursor: string | null;
+  /** Whose turn the validation takes. */
+  readonly owner: string;
 }
 
 const validationsMax = 4;
+const waitingMax = 32;
 const retrySeconds = 2;
+
+export function createValidations(): Validations {
+  return { businesses: new Set(), turns: createFairTurns({ placesMax: validationsMax, waitingMax }) };
+}
 
 export async function validateImport(
   deps: ValidateImportDeps,
@@ -50,18 +64,20 @@ export async function validateImport(
   if (isRefused(claim)) return claim;
   const page = parsePage(request);
   if (isRefused(page)) return page;
-  const { validating } = deps;
-  if (validating.has(party.uuid) || validating.size >= validationsMax) return tooManyAtOnce;
-  validating.add(party.uuid);
+  const { businesses, turns } = deps.validations;
+  if (businesses.has(party.uuid)) return tooManyAtOnce;
+  businesses.add(party.uuid);
+  const endTurn = await turns(request.owner);
   try {
-    return await answer(deps, request, page);
+    return endTurn === null ? tooManyAtOnce : await answer(deps, request, page);
   } finally {
-    validating.delete(party.uuid);
+    endTurn?.();
+    businesses.delete(party.uuid);
   }
 }
 
 const tooManyAtOnce = rateLimited(
-  "A validation of a file of this business, or too many of others, are under way on this node.",
+  "A validation of a file of this business is under way on this node, or too many others wait.",
   { retry_after_seconds: retrySeconds, reason: "validation_in_progress" },
 );
 

@@ -2,8 +2,9 @@
 // production's own code. Only what work costs is a model; the costs are those of a slow machine, so that a storm needs few events.
 
 import { createEdge, type Edge } from "../../api/edge.ts";
-import { createDecodingTurns, type DecodingTurns } from "../../node/images/decoding-turns.ts";
+import { createDecodingTurns } from "../../node/images/decoding-turns.ts";
 import { createThreadTurns, type ThreadTurns } from "../../node/keeping/thread-turns.ts";
+import type { FairTurns } from "../../std/fair-queue.ts";
 import type { EventLoop, Pace } from "../../std/work.ts";
 import type { RowQuery } from "../../storage/row-index.ts";
 import type { Kernel } from "../kernel/kernel.ts";
@@ -46,7 +47,7 @@ export interface StormNode {
   readonly thread: NodeThread;
   readonly variation: Variation;
   readonly edge: Pick<Edge, "openBody" | "takeFile" | "checks" | "signatures">;
-  readonly decoding: DecodingTurns;
+  readonly decoding: FairTurns;
   /** Whom a mechanism takes for the owner: in its absence, everybody who comes is another one. */
   ownerOf(mechanism: Mechanism, owner: string): string;
   /** For how long the thread was busy, in milliseconds. */

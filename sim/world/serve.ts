@@ -165,7 +165,7 @@ async function answer(
   if (request.route === "upload") return issueUpload(node.bulk, sent);
   if (request.route === "import") return importFile(node.bulk, sent);
   if (request.route === "validate-import")
-    return validateImport(node.bulk, { ...sent, outcome: null, cursor: null });
+    return validateImport(node.bulk, { ...sent, outcome: null, cursor: null, owner: caller.party.uuid });
   if (request.route === "validate")
     return validateBatch({ ...node.publishing, pace: node.publishing.paces.queued }, { ...sent, collection });
   return publishBatch(

@@ -37,6 +37,7 @@ import {
 import { loadPlan } from "../../service/publishing/push-plan.ts";
 import type { RemoveRecordDeps } from "../../service/publishing/remove-record.ts";
 import type { ValidateImportDeps } from "../../service/publishing/validate-import.ts";
+import { createValidations } from "../../service/publishing/validate-import.ts";
 import { createParties, type Parties } from "../../service/register/parties.ts";
 import { createRegister, type Register } from "../../service/register/register.ts";
 import { createFetch, type FetchRecord } from "../../service/retrieval/fetch.ts";
@@ -170,7 +171,13 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
       limitFields: null,
     },
     publishing,
-    bulk: { ...publishing, staging: stores.staging, uploadTokens, businessUrl, validating: new Set() },
+    bulk: {
+      ...publishing,
+      staging: stores.staging,
+      uploadTokens,
+      businessUrl,
+      validations: createValidations(),
+    },
     // Pages so short that a list has several of them.
     reads: {
       ...{ actors, records, crypto, clock, recordIdOf, regions: () => parts.regions },

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { businessRef, keyRef } from "../../actors/messages/refs.ts";
-import { freshNonce, type ReceivedAnswer } from "../../api/surfaces.fixture.ts";
+import { rawHead, sendRaw } from "../../api/raw-request.fixture.ts";
+import { freshNonce, type ReceivedAnswer, signed } from "../../api/surfaces.fixture.ts";
 import { utf8 } from "../../protocol/bytes.ts";
 import type { PublishOutcome } from "../../protocol/wire/push.ts";
 import { dose } from "../../tools/test-dose.ts";
@@ -279,7 +280,41 @@ describe("a file that is only validated", () => {
     });
     expect(await validate(business, body)).toMatchObject({ status: 200 });
   });
+
+  it("is kept from nobody by an address that has many validated, whatever businesses it makes", async () => {
+    const one = await newBusiness(node);
+    const files = await Promise.all(
+      Array.from({ length: 5 }, async () => {
+        const business = await newBusiness(node);
+        return { business, ...(await staged(business, records(1_000))) };
+      }),
+    );
+    const own = await staged(one, records(2));
+    let isAnswered = false;
+    const statuses = files.map(async ({ business, body }) => {
+      const answers: number[] = [];
+      while (!isAnswered) answers.push((await validateFrom("127.0.0.2", business, body)).status);
+      return answers;
+    });
+    const owns: number[] = [];
+    while (owns.length < 5) owns.push((await validate(one, own.body)).status);
+    isAnswered = true;
+    expect(owns).toEqual([200, 200, 200, 200, 200]);
+    // They wait for each other, and all of them are answered.
+    expect([...new Set((await Promise.all(statuses)).flat())]).toEqual([200]);
+  });
 });
+
+async function validateFrom(localAddress: string, { signingKey }: TestBusiness, body: ImportBody) {
+  const { business_url } = urls();
+  const path = "/v1/bulk-imports?validate_only=true";
+  const text = JSON.stringify(body);
+  const of = { path, tag: "svc-push", body: text } as const;
+  const { headers } = await signed(business_url, { key: signingKey, grant: "" }, of);
+  const length = { "content-length": String(text.length), "idempotency-key": freshNonce() };
+  const head = rawHead(`POST ${path}`, { host: new URL(business_url).host, ...headers, ...length });
+  return sendRaw(business_url, `${head}${text}`, { localAddress });
+}
 
 type Way = "inline" | "queued" | "bulk";
 

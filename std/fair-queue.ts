@@ -200,9 +200,11 @@ export function createFairTurns(limits: Pick<FairQueueLimits, "placesMax" | "wai
     for (const { holder, verdict } of decided) holder.decide(verdict === "placed");
   };
   return async (owner) => {
-    const { promise, resolve } = Promise.withResolvers<boolean>();
-    const waiting = { decide: resolve };
+    const waiting = { decide: (_isPlaced: boolean): void => {} };
+    const isPlaced = new Promise<boolean>((resolve) => {
+      waiting.decide = resolve;
+    });
     tell(queue.enter(waiting, { owner, isSettled: true, nowMs: 0 }));
-    return (await promise) ? () => tell(queue.leave(waiting, 0)) : null;
+    return (await isPlaced) ? () => tell(queue.leave(waiting, 0)) : null;
   };
 }

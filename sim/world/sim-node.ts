@@ -147,7 +147,6 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
     ...{ holdMs: parts.holdMs, purgeAfterMs, asTable: () => null, regions: () => parts.regions },
     ...{ pace: pacesOf(thread).inline, paces: pacesOf(thread) },
   };
-  const uploadTokens = createUploadTokens(crypto, recordIdKey);
   const { region } = slot;
   const sponsored = sponsoredOf({ register, actors, crypto, clock, region, sessionKey: recordIdKey });
   const limits = limitsOf(thread, { actors, region });
@@ -164,19 +163,15 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
     }),
     authentication: {
       ...{ environment: "production", region: slot.region, register, actors, crypto, clock },
-      grantSigner: null,
       registerGrantedKey: () => Promise.reject(new Error("there are no grants in production")),
       requestRate: limits.requestRate,
-      keyRegion: null,
-      limitFields: null,
+      ...{ grantSigner: null, keyRegion: null, limitFields: null },
     },
     publishing,
     bulk: {
       ...publishing,
-      staging: stores.staging,
-      uploadTokens,
-      businessUrl,
-      validations: createValidations(),
+      ...{ staging: stores.staging, businessUrl, validations: createValidations() },
+      uploadTokens: createUploadTokens(crypto, recordIdKey),
     },
     // Pages so short that a list has several of them.
     reads: {

@@ -356,19 +356,20 @@ function untold(
     !isCut
   )
     return "what is used is published as new";
-  const amounts = [facts.amount, ...(file.again === facts.id ? ["7"] : [])];
-  return untoldPrice(record, { amounts, sale: facts.sale }, place);
+  // Beside a price before, those 7 are a sale.
+  const again = file.again === facts.id ? ["7"] : [];
+  return untoldPrice(record, { amounts: [facts.amount, ...again], sales: [facts.sale, ...again] }, place);
 }
 
 function untoldPrice(
   record: Published,
-  { amounts, sale }: { readonly amounts: readonly string[]; readonly sale: string | null },
+  { amounts, sales }: { readonly amounts: readonly string[]; readonly sales: readonly (string | null)[] },
   { country, currency }: Place,
 ): string | null {
   for (const price of record.prices) {
     if (price.country !== country || price.currency !== currency)
       return `a price in ${price.country} ${price.currency}`;
-    const wanted = record.on_sale ? [sale] : amounts;
+    const wanted = record.on_sale ? sales : amounts;
     if (!wanted.some((each) => each !== null && Number(price.amount) === Number(each)))
       return `the price is ${price.amount}, not ${wanted.join(" or ")}`;
   }

@@ -27,6 +27,7 @@ import {
 } from "./prepare-chunk.ts";
 import {
   type ChunkFailures,
+  type ChunkName,
   chunksAhead,
   createChunkFailures,
   createChunkPipelines,
@@ -153,14 +154,33 @@ export async function judgeHeld(
   context: Context,
 ): Promise<PushCommand> {
   const name = { push: context.actor.id, chunk: beforePreparation };
+  return failingAtLast({ name, failures, what: "The records could not be judged" }, context, async () => ({
+    type: "push.judged",
+    rejected: await judgeAll(ports, facts, context),
+  }));
+}
+
+/** Work of a push whose failures are counted like those of a chunk; `what` it failed to do is told to the business. */
+interface CountedWork {
+  readonly name: ChunkName;
+  readonly failures: ChunkFailures;
+  readonly what: string;
+}
+
+/** The command that the work comes to: one that ends the push, where its file is unfit or the last of its failures was its own. */
+async function failingAtLast(
+  { name, failures, what }: CountedWork,
+  { signal }: Pick<Context, "signal">,
+  work: () => Promise<PushCommand>,
+): Promise<PushCommand> {
   try {
-    const rejected = await judgeAll(ports, facts, context);
+    const command = await work();
     failures.forget(name);
-    return { type: "push.judged", rejected };
+    return command;
   } catch (error) {
     if (error instanceof FileUnfit) return unfit(error);
-    if (context.signal.aborted || !failures.isLast(name, error)) throw error;
-    return { type: "push.fail", ...failureOf("The records could not be judged", error) };
+    if (signal.aborted || !failures.isLast(name, error)) throw error;
+    return { type: "push.fail", ...failureOf(what, error) };
   }
 }
 
@@ -228,15 +248,9 @@ export async function preparePush(
   context: Pick<ActivityContext<"push">, "actor" | "ask" | "signal" | "nowMs">,
 ): Promise<PushCommand> {
   const name = { push: context.actor.id, chunk: beforeChunks };
-  try {
-    const prepared = await judgeHold(ports, facts, context);
-    failures.forget(name);
-    return prepared;
-  } catch (error) {
-    if (error instanceof FileUnfit) return unfit(error);
-    if (context.signal.aborted || !failures.isLast(name, error)) throw error;
-    return { type: "push.fail", ...failureOf("The file could not be prepared", error) };
-  }
+  return failingAtLast({ name, failures, what: "The file could not be prepared" }, context, () =>
+    judgeHold(ports, facts, context),
+  );
 }
 
 async function judgeHold(

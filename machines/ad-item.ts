@@ -7,6 +7,7 @@
 import { assign, type SnapshotFrom, setup } from "xstate";
 import type { RenderRefusal, ServedItem } from "../actors/messages/ads.ts";
 import { adClickMs } from "../protocol/limits.ts";
+import { madeOnce } from "../std/bounded-map.ts";
 import { inertScope } from "./runs/inert-scope.ts";
 
 export interface AdItemFacts extends ServedItem {
@@ -72,17 +73,10 @@ export function servedItem(input: ServedItem): PoolItem {
 const nothing = (): void => {};
 const scope = inertScope({ collect: nothing, inspect: nothing });
 type Snapshot = SnapshotFrom<typeof adItemMachine>;
-/** What was made of items before: an event is asked about before it is applied. */
-const snapshots = new WeakMap<PoolItem, Snapshot>();
-
-function snapshotOf(item: PoolItem): Snapshot {
-  const known = snapshots.get(item);
-  if (known !== undefined) return known;
-  const { state: value, ...context } = item;
-  const made = adItemMachine.resolveState({ value, context });
-  snapshots.set(item, made);
-  return made;
-}
+/** Made once for each item: an event is asked about before it is applied. */
+const snapshotOf = madeOnce(
+  ({ state: value, ...context }: PoolItem): Snapshot => adItemMachine.resolveState({ value, context }),
+);
 
 /** Whether the item's machine takes the event. */
 export function itemTakes(item: PoolItem, event: AdItemEvent): boolean {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { BoundedMap } from "./bounded-map.ts";
+import { BoundedMap, madeOnce } from "./bounded-map.ts";
 
 /** The same behaviour by re-insertion into a plain map, whose order is the order of use. */
 class Model {
@@ -90,4 +90,17 @@ describe("a bounded map", () => {
       }),
     );
   });
+});
+
+it("makes of each object once what it is asked for", () => {
+  let made = 0;
+  const sizeOf = madeOnce((list: readonly number[]) => {
+    made += 1;
+    return { size: list.length };
+  });
+  const list = [1, 2];
+  expect(sizeOf(list)).toEqual({ size: 2 });
+  expect(sizeOf(list)).toBe(sizeOf(list));
+  expect(sizeOf([1, 2])).not.toBe(sizeOf(list));
+  expect(made).toBe(2);
 });

@@ -95,3 +95,16 @@ export class BoundedMap<K, V> {
     else newer.older = older;
   }
 }
+
+/** What `make` makes of an object, made when it is first asked for, and kept as long as the object is. */
+export function madeOnce<K extends WeakKey, V extends object>(make: (of: K) => V): (of: K) => V {
+  const kept = new WeakMap<K, V>();
+  return (of) => {
+    let made = kept.get(of);
+    if (made === undefined) {
+      made = make(of);
+      kept.set(of, made);
+    }
+    return made;
+  };
+}

@@ -1,6 +1,7 @@
 // The interpreter of projection specifications. The service builds rows with it and the verifier rebuilds them; both apply
 // the same few rules to a record.
 
+import { madeOnce } from "../../std/bounded-map.ts";
 import { hashOf, type Sha256 } from "../bytes.ts";
 import { type CollectionName, isDecimal, type ShownType } from "../identifiers.ts";
 import { canonicalBytes, type JsonObject, type JsonValue } from "../json/canonical-json.ts";
@@ -33,8 +34,6 @@ export type ProjectedRow = JsonObject;
 type Row = Record<string, JsonValue>;
 type Step = (row: Row, input: ProjectionInput) => void;
 
-const compiled = new WeakMap<ProjectionSpecification, readonly Step[]>();
-
 /** Projects a record by the specification currently in force for its collection. */
 export function projectRecord(
   input: ProjectionInput & { readonly collection: CollectionName },
@@ -63,14 +62,10 @@ export function projectedRowText(row: ProjectedRow): string {
   return JSON.stringify(row);
 }
 
-function stepsOf(specification: ProjectionSpecification): readonly Step[] {
-  const known = compiled.get(specification);
-  if (known !== undefined) return known;
+const stepsOf = madeOnce((specification: ProjectionSpecification): readonly Step[] => {
   const inOrder = specification.rules.toSorted((a, b) => (a.member < b.member ? -1 : 1));
-  const steps = inOrder.map((rule) => stepOf(rule, specification));
-  compiled.set(specification, steps);
-  return steps;
-}
+  return inOrder.map((rule) => stepOf(rule, specification));
+});
 
 function stepOf(rule: ProjectionRule, specification: ProjectionSpecification): Step {
   if (rule.rule === "by_country") return byCountryStep(rule);

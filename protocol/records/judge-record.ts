@@ -1,6 +1,7 @@
 // Reports every fault of one pushed record at once: its form, its content, and whether the mandate covers its countries
 // (specification, «Publish behaviour» 5: each rejects only the record, never the batch).
 
+import { madeOnce } from "../../std/bounded-map.ts";
 import { isObject } from "../../std/json-pointer.ts";
 import { atOnce, noteWork } from "../../std/work.ts";
 import type { CollectionName, ShownType } from "../identifiers.ts";
@@ -138,17 +139,8 @@ function scopeFaults(
   });
 }
 
-const setsOfScopes = new WeakMap<readonly string[], ReadonlySet<JsonValue>>();
-
-/** The countries of a mandate as a set, which is made once. */
-function setOf(countries: readonly string[]): ReadonlySet<JsonValue> {
-  let set = setsOfScopes.get(countries);
-  if (set === undefined) {
-    set = new Set(countries);
-    setsOfScopes.set(countries, set);
-  }
-  return set;
-}
+/** The countries of a mandate as a set. */
+const setOf = madeOnce((countries: readonly string[]): ReadonlySet<JsonValue> => new Set(countries));
 
 interface NamedCountry {
   readonly country: string;
@@ -178,7 +170,6 @@ interface Compiled {
 }
 
 const compiledLists = new WeakMap<ContentLists, Compiled>();
-const compiledNames = new WeakMap<readonly string[], NameIndex>();
 
 /** Roles of texts that may have the same name as another company (R2). */
 const namesNobody: ReadonlySet<TextRole> = new Set(["sold_name", "place", "identifier"]);
@@ -338,23 +329,11 @@ function compile(lists: ContentLists): Compiled {
 }
 
 /** Brands as they are declared, so also without a legal form that belongs to them. */
-function compileBrands(brands: readonly string[]): NameIndex {
-  const known = compiledNames.get(brands);
-  if (known !== undefined) return known;
-  const compiled = createNameIndex(
-    brands.flatMap((name) => [foldedWords(name), wordsWithoutLegalForm(name)]),
-  );
-  compiledNames.set(brands, compiled);
-  return compiled;
-}
+const compileBrands = madeOnce((brands: readonly string[]) =>
+  createNameIndex(brands.flatMap((name) => [foldedWords(name), wordsWithoutLegalForm(name)])),
+);
 
-function compileNames(ownNames: readonly string[]): NameIndex {
-  const known = compiledNames.get(ownNames);
-  if (known !== undefined) return known;
-  const compiled = createNameIndex(ownNames.map(foldedWords));
-  compiledNames.set(ownNames, compiled);
-  return compiled;
-}
+const compileNames = madeOnce((ownNames: readonly string[]) => createNameIndex(ownNames.map(foldedWords)));
 
 // The scope rule (specification, «Publish behaviour» 5): a record speaks only for its own business. Its texts do not tell a
 // reader how to treat other sources; that they do not name other companies is checked in company-name-rule.ts. The lexicons

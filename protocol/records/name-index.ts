@@ -5,6 +5,7 @@
 //   X2. Marks of longer names only say where to look. They outlive their names, so that a name can be removed without a
 //       search.
 
+import { madeOnce } from "../../std/bounded-map.ts";
 import { atOnce } from "../../std/work.ts";
 import { foldedWords } from "./fold-text.ts";
 import type { BlockedUrls } from "./url-rule.ts";
@@ -377,17 +378,12 @@ export function nameIndexOf(names: readonly ProtectedName[]): NameIndex {
   return known ?? atOnce(prepareNames(names));
 }
 
-const namesByOwner = new WeakMap<OperatorLists["protectedNames"], ReadonlyMap<string, readonly string[]>>();
-
 /** The protected names that the lists assign to a business. */
 export function assignedNames({ protectedNames }: OperatorLists, businessUuid: string): readonly string[] {
-  let byOwner = namesByOwner.get(protectedNames);
-  if (byOwner === undefined) {
-    byOwner = ownersOf(protectedNames);
-    namesByOwner.set(protectedNames, byOwner);
-  }
-  return byOwner.get(businessUuid) ?? [];
+  return namesByOwner(protectedNames).get(businessUuid) ?? [];
 }
+
+const namesByOwner = madeOnce(ownersOf);
 
 function ownersOf(names: OperatorLists["protectedNames"]): ReadonlyMap<string, readonly string[]> {
   const byOwner = new Map<string, string[]>();

@@ -14,7 +14,7 @@ import { openCertificate } from "../../protocol/keys/certificate.ts";
 import { decimalOf } from "../../protocol/price-list.ts";
 import { openRow } from "../../protocol/row.ts";
 import { openSeal } from "../../protocol/seal.ts";
-import { BoundedMap } from "../../std/bounded-map.ts";
+import { BoundedMap, madeOnce } from "../../std/bounded-map.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
 import { bodyText } from "../answer.ts";
 import type { FoundAd } from "../register/ad-book.ts";
@@ -267,7 +267,6 @@ interface PolicyInForce {
 type SealedPolicy = Pick<PolicyInForce, "text" | "sealedBy">;
 
 const noPolicy: SealedPolicy = { text: policyText(null), sealedBy: null };
-const sealedPolicies = new WeakMap<PolicyFacts, SealedPolicy>();
 
 async function policyOf({ register }: AdItemDeps, uuid: string): Promise<PolicyInForce> {
   const { version, bitsText } = register.policyInForce(uuid);
@@ -275,13 +274,12 @@ async function policyOf({ register }: AdItemDeps, uuid: string): Promise<PolicyI
   return { bitsText, version, ...(policy === null ? noPolicy : sealedPolicyOf(policy)) };
 }
 
-function sealedPolicyOf(facts: PolicyFacts): SealedPolicy {
-  const known = sealedPolicies.get(facts);
-  if (known !== undefined) return known;
-  const sealed = { text: policyText(facts), sealedBy: sealerOf(JSON.parse(facts.seal) as JsonValue) };
-  sealedPolicies.set(facts, sealed);
-  return sealed;
-}
+const sealedPolicyOf = madeOnce(
+  (facts: PolicyFacts): SealedPolicy => ({
+    text: policyText(facts),
+    sealedBy: sealerOf(JSON.parse(facts.seal) as JsonValue),
+  }),
+);
 
 function itemOf(
   deps: AdItemDeps,

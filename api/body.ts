@@ -2,7 +2,7 @@
 // before it.
 //   B1. A body must keep arriving: see `bodyTimeMs`.
 //   B2. A body that may be long counts towards what the node reads at once, from before it is read until its request is
-//       answered. While it arrives, it may have to make room for others.
+//       answered. Until it is worked on, it may have to make room for others.
 //   B3. A long body is hashed as it arrives, and is in memory only once if its length was declared.
 
 import { createHash, type Hash, hash } from "node:crypto";
@@ -144,14 +144,17 @@ class Arrival {
 
   readonly #onEnd = (): void => {
     this.#stop();
-    this.#room.arrived();
+    this.#room.arrived(() => this.#arrived());
+  };
+
+  #arrived(): void {
     const whole = this.#whole ?? joined(this.#chunks, this.#length);
     // Stripped of Buffer's own behaviour: below this layer bytes are plain.
     const bytes = new Uint8Array(whole.buffer, whole.byteOffset, this.#length);
     const hash = this.#hash;
     const sha256 = (): Uint8Array => (hash === null ? digestOf(bytes) : new Uint8Array(hash.digest()));
     this.#resolve({ ok: true, bytes, sha256, release: this.#room.release });
-  };
+  }
 
   readonly #onLost = (): void =>
     this.#fail(problem("request_timeout", "The connection ended before the body did."));

@@ -126,6 +126,17 @@ describe("connections (E1)", () => {
     expect([edge.refusals.connections, edge.usage().connections]).toEqual([1, 4]);
   });
 
+  it("of an address that is owed an answer on each of its connections make no room, but those of another do", async () => {
+    const { port, waiting } = await open({ limits: { connectionsMax: 3 } });
+    const idle = await dial(port, "127.0.0.3");
+    const busy = [await dial(port), await dial(port)];
+    for (const each of busy) each.socket.write(post(0));
+    await expect.poll(() => waiting.length).toBe(2);
+    const newcomer = await dial(port, "127.0.0.4");
+    await expect.poll(idle.isClosed).toBe(true);
+    expect([...busy, newcomer].map((each) => each.isClosed())).toEqual([false, false, false]);
+  });
+
   it("of a trusted proxy count for no address (E4)", async () => {
     const range = parseRange("127.0.0.1/32");
     const trustedProxies = range === null ? [] : [range];

@@ -1,7 +1,7 @@
 // The resources that peers of a node take up, and their bounds: one instance for all its surfaces.
 //   E1. There are never more connections than `connectionsMax`, nor more from one address than
 //       `connectionsPerAddressMax`. When one more arrives, the longest-idle connection is closed to make room: of that
-//       address, or of the address that has most. If none is idle, the new connection is closed.
+//       address, or of the one that has most of those with an idle one. If none is idle, the new connection is closed.
 //   E2. The bytes of bodies being read or answered stay below their bounds: a caller beyond them must retry later, and one that
 //       holds much gives way to others. Files have places of their own, so bodies of batches never wait for them.
 //   E3. The bytes of answers that peers have not taken stay below their bounds: the peer that has waited for longest is
@@ -60,6 +60,8 @@ export interface Edge {
 
 /** For how long signatures are verified at a stretch. */
 const signatureStretchMs = 0.5;
+/** Of the bodies that one caller has sent, so much is worked on at once; of longer ones one. */
+const bodyBytesInWorkMax = 32 * 1_048_576;
 
 export interface EdgeUsage {
   readonly connections: number;
@@ -97,7 +99,7 @@ export function createEdge(options: EdgeOptions = {}): Edge {
     return peer === null ? null : addressBlock(peer);
   };
   const connections = new ConnectionPlaces(limits, refused, ownerOf);
-  const bodies = new SharedRoom(limits.bodyBytesMax, limits.bodyBytesPerCallerMax);
+  const bodies = new SharedRoom(limits.bodyBytesMax, limits.bodyBytesPerCallerMax, bodyBytesInWorkMax);
   const files = new SharedRoom(limits.filesMax, limits.filesPerOwnerMax);
   const answers = new UnreadAnswers(limits, refused, ownerOf);
   return {
@@ -174,10 +176,10 @@ class ConnectionPlaces {
     const isBounded = owner !== null && connectionsPerAddressMax > 0;
     if (isBounded && own !== undefined && own.size >= connectionsPerAddressMax) {
       this.#refused("address_connections");
-      if (!this.#endIdle(own)) return void connection.socket.destroy();
+      if (!this.#end(longestIdle(own))) return void connection.socket.destroy();
     } else if (this.count >= connectionsMax) {
       this.#refused("connections");
-      if (!this.#endIdle(this.#most())) return void connection.socket.destroy();
+      if (!this.#end(this.#longestIdleOfMost())) return void connection.socket.destroy();
     }
     this.#enter(owner, connection);
   }
@@ -197,21 +199,32 @@ class ConnectionPlaces {
     if (own.size === 0) this.#byOwner.delete(owner);
   }
 
-  #most(): ReadonlySet<Connection> {
-    let most: ReadonlySet<Connection> = new Set();
-    for (const each of this.#byOwner.values()) if (each.size > most.size) most = each;
-    return most;
+  /** Of the address that has most of those that have an idle one. */
+  #longestIdleOfMost(): Connection | null {
+    let found: Connection | null = null;
+    let most = 0;
+    for (const own of this.#byOwner.values()) {
+      const idle = own.size > most ? longestIdle(own) : null;
+      if (idle === null) continue;
+      found = idle;
+      most = own.size;
+    }
+    return found;
   }
 
-  #endIdle(connections: ReadonlySet<Connection>): boolean {
-    let longest: Connection | null = null;
-    for (const each of connections)
-      if (each.isIdle && (longest === null || each.usedAt < longest.usedAt)) longest = each;
-    if (longest === null) return false;
-    this.#leave(this.#ownerOf(longest.socket), longest);
-    longest.socket.destroy();
+  #end(idle: Connection | null): boolean {
+    if (idle === null) return false;
+    this.#leave(this.#ownerOf(idle.socket), idle);
+    idle.socket.destroy();
     return true;
   }
+}
+
+function longestIdle(connections: ReadonlySet<Connection>): Connection | null {
+  let longest: Connection | null = null;
+  for (const each of connections)
+    if (each.isIdle && (longest === null || each.usedAt < longest.usedAt)) longest = each;
+  return longest;
 }
 
 /** How much of a resource each owner has, and all together. Null counts only towards the total. */
@@ -290,57 +303,88 @@ class UnreadAnswers {
 //   SR2. Where the room is full, a newcomer gets some of the owner that holds most, as long as that one holds more than the
 //        newcomer's owner then will: an owner that holds much gives way while others wait. The youngest of what it has
 //        arriving ends, which has lost least. Nothing ends where that would not make room enough.
-//   SR3. What has arrived as a whole does not end. What has to end is told so once, and gives back nothing more.
+//   SR3. What has arrived as a whole does not end once it is worked on: at most `inWorkMax` of one owner, or one of its holdings.
+//        Until then it waits for those of its owner that came before it, and may have to end as what arrives.
+//   SR4. What has to end is told so once, and gives back nothing more.
 
 export interface Holding {
   /** Takes so much more of the room; false if it is not there. */
   take(amount: number): boolean;
-  /** It arrives no longer, and keeps what it holds until it is released. */
-  arrived(): void;
+  /** It has arrived as a whole. `work` is called, at once or in its turn, when it is to be worked on; then it keeps what it holds until it is released. */
+  arrived(work: () => void): void;
   release(): void;
 }
 
 interface Held {
+  readonly owner: string;
   amount: number;
-  /** Gives back what is held. */
-  release(): void;
+  isInWork: boolean;
   readonly end: () => void;
 }
 
 interface Holder {
   amount: number;
-  /** The oldest first. */
+  /** The part of it that is worked on. */
+  inWork: number;
+  /** What may have to end, the oldest first. */
   readonly arriving: Set<Held>;
+  /** What of that has arrived, with its work; the first to come first. */
+  readonly waiting: Map<Held, () => void>;
 }
 
 export class SharedRoom {
   readonly #max: number;
   readonly #perOwnerMax: number;
+  readonly #inWorkMax: number;
   readonly #byOwner = new Map<string, Holder>();
   total = 0;
 
-  constructor(max: number, perOwnerMax: number) {
+  constructor(max: number, perOwnerMax: number, inWorkMax = perOwnerMax) {
     this.#max = max;
     this.#perOwnerMax = perOwnerMax;
+    this.#inWorkMax = inWorkMax;
   }
 
   /** Something of an owner that arrives, and holds nothing yet. `end` is called if it has to make room for others. */
   open(owner: string, end: () => void): Holding {
-    const held: Held = { amount: 0, end, release: () => this.#release(owner, held) };
-    return {
-      take: (amount) => this.#take(owner, held, amount),
-      arrived: () => void this.#byOwner.get(owner)?.arriving.delete(held),
-      release: held.release,
+    const held: Held = { owner, amount: 0, isInWork: false, end };
+    const arrived = (work: () => void): void => {
+      const holder = this.#byOwner.get(owner);
+      if (holder === undefined || held.amount === 0) work();
+      else {
+        holder.waiting.set(held, work);
+        this.#beginWork(holder);
+      }
     };
+    return { take: (amount) => this.#take(held, amount), arrived, release: () => this.#release(held) };
   }
 
-  #take(owner: string, held: Held, amount: number): boolean {
+  #beginWork(holder: Holder): void {
+    for (const [held, work] of holder.waiting) {
+      if (holder.inWork > 0 && holder.inWork + held.amount > this.#inWorkMax) return;
+      holder.waiting.delete(held);
+      holder.arriving.delete(held);
+      holder.inWork += held.amount;
+      held.isInWork = true;
+      work();
+    }
+  }
+
+  #take(held: Held, amount: number): boolean {
+    const { owner } = held;
     const own = (this.#byOwner.get(owner)?.amount ?? 0) + amount;
     if (own > this.#perOwnerMax) return false;
     const ending = this.#inTheWay(own, this.total + amount - this.#max);
     if (ending === null) return false;
-    for (const each of ending) each.release();
-    const holder = this.#byOwner.get(owner) ?? { amount: 0, arriving: new Set() };
+    // None of them begins in the place of another.
+    for (const each of ending) this.#byOwner.get(each.owner)?.waiting.delete(each);
+    for (const each of ending) this.#release(each);
+    const holder = this.#byOwner.get(owner) ?? {
+      amount: 0,
+      inWork: 0,
+      arriving: new Set(),
+      waiting: new Map(),
+    };
     this.#byOwner.set(owner, holder);
     holder.arriving.add(held);
     holder.amount += amount;
@@ -370,14 +414,18 @@ export class SharedRoom {
     return ending;
   }
 
-  #release(owner: string, held: Held): void {
+  #release(held: Held): void {
+    const { owner } = held;
     const holder = this.#byOwner.get(owner);
     if (holder === undefined) return;
     holder.arriving.delete(held);
+    holder.waiting.delete(held);
     holder.amount -= held.amount;
+    if (held.isInWork) holder.inWork -= held.amount;
     this.total -= held.amount;
     held.amount = 0;
     if (holder.amount === 0) this.#byOwner.delete(owner);
+    else this.#beginWork(holder);
   }
 }
 

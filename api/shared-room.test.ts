@@ -4,8 +4,8 @@ import { part } from "../protocol/rubbish.fixture.ts";
 import { SharedRoom } from "./edge.ts";
 import { holderOfBody } from "./signed.ts";
 
-function setUp(max: number, perOwnerMax: number) {
-  const room = new SharedRoom(max, perOwnerMax);
+function setUp(max: number, perOwnerMax: number, inWorkMax = perOwnerMax) {
+  const room = new SharedRoom(max, perOwnerMax, inWorkMax);
   const ended: string[] = [];
   /** What arrives is named by its owner and a number, and holds so much. */
   const take = (name: string, amount = 1) => {
@@ -64,17 +64,66 @@ describe("room that is shared", () => {
     expect([ended, room.total]).toEqual([[], 8]);
   });
 
-  it("is kept by what has arrived (SR3)", () => {
+  it("is kept by what is worked on (SR3)", () => {
     const { take, ended } = setUp(6, 6);
     for (let one = 1; one <= 6; one += 1) {
       const holding = take(`a${one}`);
-      if (one > 2) holding?.arrived();
+      if (one > 2) holding?.arrived(() => {});
     }
     expect([take("b1"), take("b2"), take("b3")].map((each) => each !== null)).toEqual([true, true, false]);
     expect(ended).toEqual(["a2", "a1"]);
   });
 
-  it("is given back once by what had to end (SR3)", () => {
+  it("is kept by so much of an owner at once: what else has arrived waits, and may have to make room (SR3)", () => {
+    const { take, ended } = setUp(9, 9, 2);
+    const begun: string[] = [];
+    const arrive = (name: string, amount: number) => {
+      const holding = take(name, amount);
+      holding?.arrived(() => void begun.push(name));
+      return holding;
+    };
+    const [first, second, , fourth] = (
+      [
+        ["a1", 1],
+        ["a2", 1],
+        ["a3", 3],
+        ["a4", 1],
+        ["a5", 1],
+      ] as const
+    ).map(([name, amount]) => arrive(name, amount));
+    expect(begun).toEqual(["a1", "a2"]);
+    first?.release();
+    // What is larger than the bound has its turn alone, and is not overtaken.
+    expect(begun).toEqual(["a1", "a2"]);
+    second?.release();
+    expect(begun).toEqual(["a1", "a2", "a3"]);
+    expect(arrive("b1", 5)).toBeNull();
+    expect(arrive("b2", 4)).not.toBeNull();
+    expect({ begun, ended }).toEqual({ begun: ["a1", "a2", "a3", "b2"], ended: [] });
+    expect(arrive("c1", 2)).not.toBeNull();
+    expect({ begun, ended }).toEqual({ begun: ["a1", "a2", "a3", "b2", "c1"], ended: ["a5", "a4"] });
+    fourth?.release();
+  });
+
+  it("begins with nothing that has to end in the place of what ended before it (SR3)", () => {
+    const { take, ended } = setUp(6, 6, 2);
+    const begun: string[] = [];
+    for (const [name, amount] of [
+      ["a1", 1],
+      ["a2", 2],
+      ["a3", 1],
+      ["a4", 2],
+    ] as const)
+      take(name, amount)?.arrived(() => void begun.push(name));
+    expect(begun).toEqual(["a1"]);
+    expect(take("b1", 2)).not.toBeNull();
+    expect({ begun, ended }).toEqual({ begun: ["a1"], ended: ["a4"] });
+    expect(take("c1", 3)).toBeNull();
+    expect(take("c2", 2)).not.toBeNull();
+    expect({ begun, ended }).toEqual({ begun: ["a1"], ended: ["a4", "a3", "a2"] });
+  });
+
+  it("is given back once by what had to end (SR4)", () => {
     const { room, take } = setUp(2, 2);
     take("a1");
     const second = take("a2");

@@ -15,7 +15,7 @@ function setUp() {
       endTurn();
     },
   });
-  return { state, pace, endTurn };
+  return { state, pace: pace("a"), endTurn };
 }
 
 describe("a pace", () => {

@@ -9,7 +9,7 @@ describe("the right of way", () => {
   it("R1: lets steps in the background go one at a time, in the order in which they wait", async () => {
     const { pause } = createRightOfWay(long, platformLoop);
     const gone: number[] = [];
-    for (const step of [1, 2, 3]) void pause().then(() => gone.push(step));
+    for (const step of [1, 2, 3]) void pause("a").then(() => gone.push(step));
     expect(gone).toEqual([]);
     for (const turn of [1, 2, 3]) {
       await nextTurn();
@@ -22,7 +22,7 @@ describe("the right of way", () => {
     const [first, second] = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
     const answers = [during(() => first.promise), during(() => second.promise)];
     let isGone = false;
-    const step = pause().then(() => {
+    const step = pause("a").then(() => {
       isGone = true;
     });
     first.resolve("a");
@@ -36,7 +36,7 @@ describe("the right of way", () => {
 
   it("R2: does not begin a step that was to go when something is under way again", async () => {
     const { pause, during } = createRightOfWay(long, platformLoop);
-    const gone = pause();
+    const gone = pause("a");
     const answer = Promise.withResolvers<void>();
     const answered = during(() => answer.promise);
     expect(await Promise.race([gone.then(() => "gone"), wait(20, "waits")])).toBe("waits");
@@ -49,7 +49,7 @@ describe("the right of way", () => {
     const answer = Promise.withResolvers<void>();
     const answered = during(() => answer.promise);
     const beganMs = performance.now();
-    await Promise.all([pause(), pause()]);
+    await Promise.all([pause("a"), pause("a")]);
     expect(performance.now() - beganMs).toBeGreaterThanOrEqual(28);
     answer.resolve();
     await answered;
@@ -58,15 +58,23 @@ describe("the right of way", () => {
   it("R3: lets three steps of requests go before one in the background", async () => {
     const { pause } = createRightOfWay(long, platformLoop);
     const gone: string[] = [];
-    const step = (name: string) => pause(name === "request").then(() => gone.push(name));
+    const step = (name: string) => pause("a", name === "request").then(() => gone.push(name));
     await Promise.all(["background", "background", ...Array<string>(4).fill("request")].map(step));
     const three = ["request", "request", "request"];
     expect(gone).toEqual([...three, "background", "request", "background"]);
   });
 
+  it.each([true, false])("R4: goes round the owners, whether somebody waits (%s)", async (isWaitedFor) => {
+    const { pause } = createRightOfWay(long, platformLoop);
+    const gone: string[] = [];
+    const step = (name: string) => pause(name.charAt(0), isWaitedFor).then(() => gone.push(name));
+    await Promise.all(["a1", "a2", "a3", "a4", "b1", "b2", "c1"].map(step));
+    expect(gone).toEqual(["a1", "b1", "c1", "a2", "b2", "a3", "a4"]);
+  });
+
   it("goes on after something that failed", async () => {
     const { pause, during } = createRightOfWay(long, platformLoop);
     await expect(during(() => Promise.reject(new Error("no")))).rejects.toThrow("no");
-    await pause();
+    await pause("a");
   });
 });

@@ -56,8 +56,7 @@ export function createOwnerTurns(
   stretchMs: number,
   { nowMs, nextTurn }: Pick<EventLoop, "nowMs" | "nextTurn">,
 ): OwnerTurns {
-  /** In the order of their turns. */
-  const waiting = new Map<string, (() => void)[]>();
+  const waiting = new OwnerQueue();
   let spentMs = 0;
   let isScheduled = false;
   const begin = <T>(work: () => T | Promise<T>): T | Promise<T> => {
@@ -77,24 +76,44 @@ export function createOwnerTurns(
   const takeTurn = (): void => {
     isScheduled = false;
     spentMs = 0;
-    for (const [owner, [next, ...others]] of waiting) {
-      waiting.delete(owner);
-      if (others.length > 0) waiting.set(owner, others);
-      next?.();
-      if (spentMs >= stretchMs) break;
-    }
-    if (waiting.size > 0) schedule();
+    while (waiting.owners > 0 && spentMs < stretchMs) waiting.next()?.();
+    if (waiting.owners > 0) schedule();
   };
   return (owner, work) => {
-    if (waiting.size === 0 && spentMs < stretchMs) return begin(work);
-    const queue = waiting.get(owner) ?? [];
-    waiting.set(owner, queue);
+    if (waiting.owners === 0 && spentMs < stretchMs) return begin(work);
     schedule();
     return new Promise((resolve) => {
       // What is thrown rejects the promise as well.
-      queue.push(() => resolve(new Promise((settle) => settle(begin(work)))));
+      waiting.push(owner, () => resolve(new Promise((settle) => settle(begin(work)))));
     });
   };
+}
+
+/** What is waited for: turns go round the owners, and of one owner the first to come goes first (OT2, OT3). */
+class OwnerQueue {
+  /** In the order of their turns. */
+  readonly #waiting = new Map<string, Set<() => void>>();
+
+  get owners(): number {
+    return this.#waiting.size;
+  }
+
+  push(owner: string, step: () => void): void {
+    const own = this.#waiting.get(owner);
+    if (own === undefined) this.#waiting.set(owner, new Set([step]));
+    else own.add(step);
+  }
+
+  next(): (() => void) | undefined {
+    for (const [owner, own] of this.#waiting) {
+      const [step] = own;
+      this.#waiting.delete(owner);
+      if (step !== undefined) own.delete(step);
+      if (own.size > 0) this.#waiting.set(owner, own);
+      return step;
+    }
+    return undefined;
+  }
 }
 
 // Lets what somebody waits for go first, on the one thread that all share with work in the background.
@@ -102,15 +121,14 @@ export function createOwnerTurns(
 //   R2. While something is under way that somebody waits for, no step begins, except one every `patienceMs`: the background
 //       is slowed down by a busy foreground, and never stopped.
 //   R3. Where both wait, three steps of what somebody waits for go before one of what nobody waits for.
+//   R4. Among either, turns go round the owners, however many requests of one of them wait.
 
 export interface RightOfWay {
   /** Does what somebody waits for. */
   during<T>(work: () => Promise<T>): Promise<T>;
-  /** Resolves when the next step may begin, of long work that somebody waits for, or nobody. */
-  pause(isWaitedFor?: boolean): Promise<void>;
+  /** Resolves when the next step of this owner's long work may begin, which somebody waits for, or nobody. */
+  pause(owner: string, isWaitedFor?: boolean): Promise<void>;
 }
-
-type Queue = (() => void)[];
 
 /** See R3. */
 const inRowMax = 3;
@@ -119,16 +137,16 @@ export function createRightOfWay(
   patienceMs: number,
   { nextTurn, after }: Pick<EventLoop, "nextTurn" | "after">,
 ): RightOfWay {
-  const inRequests: Queue = [];
-  const inBackground: Queue = [];
+  const inRequests = new OwnerQueue();
+  const inBackground = new OwnerQueue();
   let inRow = 0;
   let underWay = 0;
   let isTurnTaken = false;
   let endPatience: (() => void) | null = null;
   const step = (): void => {
-    const isBackground = inRequests.length === 0 || (inRow >= inRowMax && inBackground.length > 0);
+    const isBackground = inRequests.owners === 0 || (inRow >= inRowMax && inBackground.owners > 0);
     inRow = isBackground ? 0 : inRow + 1;
-    (isBackground ? inBackground : inRequests).shift()?.();
+    (isBackground ? inBackground : inRequests).next()?.();
     schedule();
   };
   const patienceEnded = (): void => {
@@ -141,7 +159,7 @@ export function createRightOfWay(
     else schedule();
   };
   const schedule = (): void => {
-    if (inRequests.length + inBackground.length === 0) return;
+    if (inRequests.owners + inBackground.owners === 0) return;
     if (underWay > 0) endPatience ??= after(patienceMs, patienceEnded);
     else if (!isTurnTaken) {
       isTurnTaken = true;
@@ -162,9 +180,9 @@ export function createRightOfWay(
         }
       }
     },
-    pause: (isWaitedFor = false) =>
+    pause: (owner, isWaitedFor = false) =>
       new Promise((resolve) => {
-        (isWaitedFor ? inRequests : inBackground).push(resolve);
+        (isWaitedFor ? inRequests : inBackground).push(owner, resolve);
         schedule();
       }),
   };
@@ -192,27 +210,30 @@ export interface EventLoop {
  */
 export type Pace = () => Promise<void> | null;
 
+/** The pace of what is done for an owner. */
+export type PaceOf = (owner: string) => Pace;
+
 export interface PacePorts {
   readonly nowMs: () => number;
   /** Runs in the next turn of the event loop. */
   readonly nextTurn: (run: () => void) => void;
-  /** Resolves when the next step may begin, in another turn. */
-  readonly pause: () => Promise<void>;
+  /** Resolves when the next step of the owner may begin, in another turn. */
+  readonly pause: (owner: string) => Promise<void>;
 }
 
-export function createPace(stepMs: number, { nowMs, nextTurn, pause }: PacePorts): Pace {
+export function createPace(stepMs: number, { nowMs, nextTurn, pause }: PacePorts): PaceOf {
   let sinceMs: number | null = null;
   const endTurn = (): void => {
     sinceMs = null;
   };
-  return () => {
+  return (owner) => () => {
     const now = nowMs();
     if (sinceMs === null) {
       sinceMs = now;
       nextTurn(endTurn);
       return null;
     }
-    return now - sinceMs < stepMs ? null : pause();
+    return now - sinceMs < stepMs ? null : pause(owner);
   };
 }
 

@@ -303,6 +303,7 @@ async function shockOf(
   { ask, signal, pending }: Comparing & Pick<ActivityContext, "signal">,
 ): Promise<PriceShock> {
   const shock = new PriceShock();
+  const pace = ports.paces.queued(facts.business_uuid);
   const seen = new Set<string>();
   for (let first = 0; first < facts.records; first += pieceLeaves) {
     if (signal.aborted) throw new Error("The push is continued elsewhere.");
@@ -320,7 +321,7 @@ async function shockOf(
       return isNew ? [] : [{ ...each, before, former, ownId: head?.bpid ?? null }];
     });
     for (const [leaf, after] of await planPiece(ports, facts, { leaves: listed, seen })) {
-      const due = ports.paces.queued();
+      const due = pace();
       if (due !== null) await due;
       shock.add({ ...leaf, after });
     }
@@ -347,8 +348,9 @@ async function readPiece(
   leaves: readonly Uint8Array[],
 ): Promise<readonly NamedLeaf[]> {
   const named: NamedLeaf[] = [];
+  const pace = paces.queued(uuid);
   for (const bytes of leaves) {
-    const due = paces.queued();
+    const due = pace();
     if (due !== null) await due;
     const ownId = ownIdIn(bytes);
     if (ownId !== null) named.push({ bytes, recordId: recordIdOf(uuid, collection, ownId) });
@@ -377,8 +379,9 @@ async function planPiece(
   const brands = lists.certified.brandsOf(facts.business_uuid);
   const rules = { collection, countries: countriesOf(facts), lists, ownNames, brands };
   const planned: (readonly [ListedLeaf, Listings])[] = [];
+  const pace = paces.queued(facts.business_uuid);
   for (const leaf of leaves) {
-    const due = paces.queued();
+    const due = pace();
     if (due !== null) await due;
     if (seen.has(leaf.recordId)) continue;
     const judged = judgeRecord(leaf.bytes, rules);

@@ -54,7 +54,7 @@ function attempts(
     sidecar: () => signer,
     leaves: { load: loadLeaves, tree: async () => rubbish(null), drop: () => {} },
     planOf: async () => [],
-    paces: { inline: () => null, queued: () => null },
+    paces: { inline: () => () => null, queued: () => () => null },
     parsed: { take: () => undefined, drop: () => {} },
     recordIdOf: (_business: string, _collection: string, id: string) => `svc_${id}`,
     lists: { protectedNames: [], exemptNames: [], blockedHosts: [], certified: noCertifiedNames },

@@ -30,7 +30,7 @@ async function judge(leaves: readonly Uint8Array[], fault?: Error) {
     parsed: { take: () => undefined, drop: () => {} },
     lists: { protectedNames: [], exemptNames: [], blockedHosts: [], certified: noCertifiedNames },
     crypto: part({ sha256 }),
-    paces: { inline: () => null, queued: () => null },
+    paces: { inline: () => () => null, queued: () => () => null },
     recordIdOf: (_business: string, _collection: string, id: string) => `svc_${id}`,
   });
   const context = part<ActivityContext<"push">>({

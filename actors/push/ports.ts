@@ -6,7 +6,7 @@ import type { JsonObject } from "../../protocol/json/canonical-json.ts";
 import type { MerkleTree } from "../../protocol/merkle.ts";
 import type { ContentLists } from "../../protocol/records/name-index.ts";
 import { parseTraceparent, type Tracer } from "../../std/tracing.ts";
-import type { Pace } from "../../std/work.ts";
+import type { PaceOf } from "../../std/work.ts";
 import type { PartitionRow } from "../../storage/actor-store.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
 import type { PlannedListings } from "../messages/business.ts";
@@ -59,7 +59,7 @@ export interface PushPorts {
   /** What a pending push of the business would leave for each record. */
   readonly planOf: (businessUuid: string, pushId: string) => Promise<PlannedListings>;
   /** At which pushes are processed: within a request, and where nobody waits, so that what somebody waits for goes first. */
-  readonly paces: Readonly<Record<PushFacts["mode"], Pace>>;
+  readonly paces: Readonly<Record<PushFacts["mode"], PaceOf>>;
   /** How long a hold waits for a decision (default 30 days). */
   readonly holdMs?: number | undefined;
   readonly recordIdOf: (businessUuid: string, collection: CollectionName, localId: string) => string;

@@ -78,7 +78,7 @@ async function prepare(
     },
     lists: { protectedNames, exemptNames: [], blockedHosts: [], certified, ...(version ? { version } : {}) },
     crypto: part({ sha256 }),
-    paces: paces ?? { inline: () => null, queued: () => null },
+    paces: paces ?? { inline: () => () => null, queued: () => () => null },
     recordIdOf: (_business: string, _collection: string, id: string) => `svc_${id}`,
     projection: () => signer,
     sidecar: () => signer,
@@ -182,7 +182,8 @@ describe("the pace of a chunk", () => {
   /** How often each pace is looked at; both are always due. */
   const looksOf = async (of: PushFacts) => {
     const looks = { inline: 0, queued: 0 };
-    const pace = (mode: PushFacts["mode"]) => async (): Promise<void> => {
+    const pace = (mode: PushFacts["mode"]) => (owner: string) => async (): Promise<void> => {
+      expect(owner).toBe(of.business_uuid);
       looks[mode] += 1;
     };
     await prepare([], undefined, of, noCertifiedNames, {

@@ -143,7 +143,7 @@ export async function judgeChunk(
     found.flatMap((each) => (each.outcome === "rejected" ? [[each.leaf_index, each] as const] : [])),
   );
   const judged: JudgedLeaf[] = [];
-  const pace = ports.paces[facts.mode];
+  const pace = ports.paces[facts.mode](facts.business_uuid);
   for (const [offset, leaf] of bytes.entries()) {
     const due = pace();
     if (due !== null) await due;
@@ -174,7 +174,7 @@ export async function signChunk(
   const publishedAt = formatTimestamp(assigned_at_ms);
   const signers = { projection: ports.projection(publishedAt), sidecar: ports.sidecar(publishedAt) };
   const signed: SignedVersion[] = [];
-  const pace = ports.paces[facts.mode];
+  const pace = ports.paces[facts.mode](facts.business_uuid);
   for (let from = 0; from < kept.length; ) {
     const due = pace();
     if (due !== null) await due;

@@ -50,7 +50,7 @@ async function prepare(leaves: readonly Uint8Array[], live: Readonly<Record<stri
     leaves: {
       load: async (_: unknown, first: number, count: number) => leaves.slice(first, first + count),
     },
-    ...{ lists, paces: { queued: async () => {} }, planOf: async () => [], holdMs: 1_000 },
+    ...{ lists, paces: { queued: () => async () => {} }, planOf: async () => [], holdMs: 1_000 },
     recordIdOf: (_business: string, _collection: string, id: string) => `svc_${id}`,
   };
   const prepared = await preparePush(

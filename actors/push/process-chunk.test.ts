@@ -48,7 +48,7 @@ function activitiesOf(
     sidecar: () => signer,
     leaves: { load: async () => leaves, tree: async () => tree, drop: () => {} },
     planOf: async () => [],
-    paces: { inline: () => null, queued: () => null },
+    paces: { inline: () => () => null, queued: () => () => null },
     parsed: { take: () => undefined, drop: () => {} },
     recordIdOf: (_business: string, _collection: string, id: string) => `svc_${id}`,
     lists: { protectedNames: [], exemptNames: [], blockedHosts: [], certified: noCertifiedNames },

@@ -70,7 +70,7 @@ export function createNodeActors(
         projection: keys.projection,
         sidecar: keys.sidecar,
         leaves: services.leaves,
-        planOf: (uuid, pushId) => loadPlan(services, uuid, pushId),
+        planOf: (uuid, pushId) => loadPlan({ ...services, pace: services.paces.queued(uuid) }, uuid, pushId),
         paces: services.paces,
         holdMs: services.holdMs,
         parsed: services.parsed,

@@ -73,7 +73,7 @@ function publishingOf(services: NodeServices, keep: KeepMandate): Publishing {
   return {
     publishBatch: async (request) => {
       await keep(request.caller.party.uuid, request.caller.key.key_id);
-      return publishBatch({ ...deps, pace: paceOfBatch(services.paces, request.body) }, request);
+      return publishBatch({ ...deps, pace: paceOfBatch(services.paces, request) }, request);
     },
     removeRecord: async (request) => {
       await keep(request.caller.party.uuid, request.caller.key.key_id);
@@ -85,7 +85,7 @@ function publishingOf(services: NodeServices, keep: KeepMandate): Publishing {
     },
     validateBatch: async (request) => {
       await keep(request.caller.party.uuid, request.caller.key.key_id);
-      return validateBatch({ ...deps, pace: services.paces.queued }, request);
+      return validateBatch({ ...deps, pace: services.paces.queued(request.caller.party.uuid) }, request);
     },
     cancelPush: (request) => cancelPush(deps, request),
     readPush: (request) => readPush(services.actors, request),
@@ -115,7 +115,7 @@ function bulkOf(services: NodeServices, businessUrl: string, keep: KeepMandate):
     },
     validateImport: async (request) => {
       await keep(request.caller.party.uuid, request.caller.key.key_id);
-      return validateImport(deps, request);
+      return validateImport({ ...deps, pace: services.paces.inline(request.caller.party.uuid) }, request);
     },
   };
 }
@@ -186,8 +186,8 @@ export function pushPartsOf(
   const turns = createThreadTurns({ ...platformLoop, nowMs: parts.workMs ?? nowMs });
   const { paces } = turns;
   return {
-    ...{ ...turns, pace: paces.inline },
-    leaves: createPushLeaves({ ...parts.stores, sha256: nativeCrypto.sha256, pace: paces.queued }),
+    ...{ ...turns, pace: paces.inline("") },
+    leaves: createPushLeaves({ ...parts.stores, sha256: nativeCrypto.sha256, paceOf: paces.queued }),
     uploadTokens: createUploadTokens(nativeCrypto, parts.recordIdKey),
     parsed: createParsedLeaves(),
     background: createBackground(config.background, () => parts.actors.stats()),

@@ -99,9 +99,9 @@ export interface NodeServices extends Judging, Omit<NodeStores, "close" | "fence
   readonly pause: () => Promise<void>;
   /** The company whose search is next. */
   readonly searchTurns: OwnerTurns;
-  /** At which requests work through what they were sent. */
+  /** At which the node works for everybody, as for the key directory. */
   readonly pace: Pace;
-  /** At which pushes are processed: those that a request waits for, and those that nobody waits for. */
+  /** At which it works for a business: where a request waits for it, and where nobody does. */
   readonly paces: PushPorts["paces"];
   /** Searches and fetches go before the processing of pushes. */
   readonly rightOfWay: RightOfWay;

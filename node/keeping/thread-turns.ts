@@ -6,7 +6,7 @@ import {
   createRightOfWay,
   type EventLoop,
   type OwnerTurns,
-  type Pace,
+  type PaceOf,
   type RightOfWay,
 } from "../../std/work.ts";
 
@@ -21,13 +21,13 @@ const searchStretchMs = 1;
 export interface ThreadTurns {
   readonly rightOfWay: RightOfWay;
   readonly searchTurns: OwnerTurns;
-  readonly paces: { readonly inline: Pace; readonly queued: Pace };
+  readonly paces: { readonly inline: PaceOf; readonly queued: PaceOf };
 }
 
 export function createThreadTurns(loop: EventLoop): ThreadTurns {
   const rightOfWay = createRightOfWay(patienceMs, loop);
-  const paceOf = (stepMs: number, isWaitedFor: boolean): Pace =>
-    createPace(stepMs, { ...loop, pause: () => rightOfWay.pause(isWaitedFor) });
+  const paceOf = (stepMs: number, isWaitedFor: boolean): PaceOf =>
+    createPace(stepMs, { ...loop, pause: (owner) => rightOfWay.pause(owner, isWaitedFor) });
   return {
     rightOfWay,
     searchTurns: createOwnerTurns(searchStretchMs, loop),

@@ -20,7 +20,7 @@ import { bulkFileBytesMax, bulkRecordsMax, recordCharactersMax } from "../../pro
 import { createRootBuilder, leafHash } from "../../protocol/merkle.ts";
 import { type Problem, problem } from "../../protocol/problem.ts";
 import type { UploadedFile } from "../../protocol/wire/bulk.ts";
-import type { Pace } from "../../std/work.ts";
+import type { PaceOf } from "../../std/work.ts";
 import type { FileLeaf, StagedFileWriter, StagingArea } from "../../storage/staging-area.ts";
 import { answerJson, isRefused, type Outcome, type Refused, refused, refusedAs } from "../answer.ts";
 import { capsOf, findMandates, ofType } from "../register/find-mandate.ts";
@@ -46,7 +46,7 @@ export interface BulkFileDeps extends GateDeps {
   readonly staging: StagingArea | null;
   readonly uploadTokens: UploadTokens;
   /** At which lines are taken in: a file has time, so what somebody waits for goes first (U6). */
-  readonly paces: { readonly queued: Pace };
+  readonly paces: { readonly queued: PaceOf };
 }
 
 export interface FileRequest {
@@ -178,7 +178,7 @@ type Allow = (bytes: number) => Promise<Allowance | Refused>;
 async function write(
   deps: BulkFileDeps,
   writer: StagedFileWriter,
-  { events, hash, upload, attempt, bytesLeft, allow }: Arriving & Allowance & Attempt,
+  { events, business, hash, upload, attempt, bytesLeft, allow }: Arriving & Allowance & Attempt,
 ): Promise<UploadedFileFacts | Refused> {
   const { sha256 } = deps.crypto;
   const lines = new RecordLines();
@@ -186,11 +186,12 @@ async function write(
   let length = 0;
   let left = bytesLeft;
   let renewedAtMs = deps.clock.now();
+  const pace = deps.paces.queued(business);
   const keep = async (records: Iterable<Uint8Array | Refused>): Promise<Refused | null> => {
     const leaves: FileLeaf[] = [];
     for (const bytes of records) {
       if (isRefused(bytes)) return bytes;
-      const due = deps.paces.queued();
+      const due = pace();
       if (due !== null) await due;
       const leaf = { bytes, hash: leafHash(bytes, sha256) };
       tree.add(leaf.hash);

@@ -48,7 +48,7 @@ import { judgeRecord, type RecordRules } from "../../protocol/records/judge-reco
 import type { ContentLists } from "../../protocol/records/name-index.ts";
 import { boundedText } from "../../protocol/result.ts";
 import { duplicateInBatch, type InlineOutcome, type PublishOutcome } from "../../protocol/wire/push.ts";
-import type { Pace } from "../../std/work.ts";
+import type { Pace, PaceOf } from "../../std/work.ts";
 import {
   type Answer,
   answerJson,
@@ -246,10 +246,11 @@ const smallBatchBytes = 100_000;
 
 /** At which a batch is judged that is to be published. A validation costs nothing, and goes behind what does. */
 export function paceOfBatch(
-  { inline, queued }: { readonly inline: Pace; readonly queued: Pace },
-  body: Uint8Array,
+  { inline, queued }: { readonly inline: PaceOf; readonly queued: PaceOf },
+  { caller, body }: Pick<GateRequest, "caller" | "body">,
 ): Pace {
-  return body.length > smallBatchBytes ? queued : inline;
+  const paceOf = body.length > smallBatchBytes ? queued : inline;
+  return paceOf(caller.party.uuid);
 }
 
 /** A batch whose seal is genuine and covers exactly its records. */

@@ -11,7 +11,7 @@ import { equalBytes, formatHash, type Sha256 } from "../../protocol/bytes.ts";
 import type { JsonObject } from "../../protocol/json/canonical-json.ts";
 import { leafHash, type MerkleTree, packedTree } from "../../protocol/merkle.ts";
 import { BoundedMap } from "../../std/bounded-map.ts";
-import { inSteps, type Pace } from "../../std/work.ts";
+import { inSteps, type PaceOf } from "../../std/work.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
 import { FileNotHere, FileUnfit, type StagingArea } from "../../storage/staging-area.ts";
 
@@ -27,7 +27,7 @@ export interface PushLeavesDeps {
   /** Null where bulk import is not available. */
   readonly staging: StagingArea | null;
   readonly sha256: Sha256;
-  readonly pace: Pace;
+  readonly paceOf: PaceOf;
 }
 
 type Located = Pick<PushFacts, "business_uuid" | "push_id" | "records" | "file">;
@@ -55,7 +55,7 @@ export function createPushLeaves(deps: PushLeavesDeps): PushLeaves {
     const { id } = refOf(push);
     const known = files.get(id);
     if (known !== undefined) return known;
-    const found = await readFileTree(deps, file);
+    const found = await readFileTree(deps, push, file);
     files.set(id, found);
     return found;
   };
@@ -69,9 +69,10 @@ export function createPushLeaves(deps: PushLeavesDeps): PushLeaves {
       const { file } = push;
       if (file === undefined) return deps.records.loadLeaves(refOf(push).id, first, count);
       const { hashes } = await fileTree(push, file);
+      const pace = deps.paceOf(push.business_uuid);
       const leaves = (await deps.staging?.readLeaves(file.name, first, count)) ?? [];
       for (const [offset, leaf] of leaves.entries()) {
-        const due = deps.pace();
+        const due = pace();
         if (due !== null) await due;
         const at = (first + offset) * hashBytes;
         if (!equalBytes(leafHash(leaf, deps.sha256), hashes.subarray(at, at + hashBytes)))
@@ -84,7 +85,7 @@ export function createPushLeaves(deps: PushLeavesDeps): PushLeaves {
       const { id } = refOf(push);
       const known = trees.get(id);
       if (known) return known;
-      const tree = await stagedTree(deps, id, push.records);
+      const tree = await stagedTree(deps, push);
       trees.set(id, tree);
       return tree;
     },
@@ -96,28 +97,28 @@ function refOf(push: Located) {
 }
 
 async function readFileTree(
-  { staging, sha256, pace }: PushLeavesDeps,
+  { staging, sha256, paceOf }: PushLeavesDeps,
+  push: Located,
   file: NonNullable<PushFacts["file"]>,
 ): Promise<FileTree> {
   const hashes = (await staging?.readHashes(file.name)) ?? null;
   // It may be on its way here from another region; if it was forgotten, the push is told so.
   if (hashes === null) throw new FileNotHere(file.name);
-  const tree = await inSteps(packedTree(hashes, sha256, stepNodes), pace);
+  const tree = await inSteps(packedTree(hashes, sha256, stepNodes), paceOf(push.business_uuid));
   if (formatHash(tree.root) !== file.root) throw new FileUnfit(null);
   return { tree, hashes };
 }
 
-async function stagedTree(
-  { records, sha256, pace }: PushLeavesDeps,
-  push: string,
-  count: number,
-): Promise<MerkleTree> {
+async function stagedTree({ records, sha256, paceOf }: PushLeavesDeps, push: Located): Promise<MerkleTree> {
+  const { id } = refOf(push);
+  const pace = paceOf(push.business_uuid);
+  const count = push.records;
   const hashes = new Uint8Array(count * hashBytes);
   let read = 0;
   while (read < count) {
     const more = Math.min(leavesPerRead, count - read);
-    const leaves = await records.loadLeaves(push, read, more);
-    if (leaves.length === 0) throw new Error(`Leaf ${read} of ${push} is not staged.`);
+    const leaves = await records.loadLeaves(id, read, more);
+    if (leaves.length === 0) throw new Error(`Leaf ${read} of ${id} is not staged.`);
     for (const leaf of leaves) {
       const due = pace();
       if (due !== null) await due;

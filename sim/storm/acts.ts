@@ -107,13 +107,15 @@ export interface BatchPlan {
   readonly records: number;
   /** How large its body counts as, in bytes. */
   readonly bytes: number;
+  /** Whether it is sent before the last one is answered. */
+  readonly isImpatient?: boolean;
 }
 
 /** `published` is called with the ids of the records, once the batch is answered. */
 export function batch(
   stage: Stage,
   publisher: Publisher,
-  { route, records, bytes }: BatchPlan,
+  { route, records, bytes, isImpatient = false }: BatchPlan,
   published: (recordIds: readonly string[]) => void = () => {},
 ): Act {
   const { world, storm } = stage;
@@ -131,15 +133,19 @@ export function batch(
       ...{ route, path: "/v1/publish/products", tag: "svc-push", subject: sealed.pushId },
       ...{ body: sealed.body, idempotencyKey },
     });
-    const room = storm.edge.openBody(storm.ownerOf("bodyShares", business.uuid), () => {});
+    const turn = Promise.withResolvers<"ended" | "in work">();
+    const owner = storm.ownerOf("bodyShares", business.uuid);
+    const room = storm.edge.openBody(owner, () => turn.resolve("ended"));
     if (!room.take(bytes)) return "bodies_in_flight";
     // It arrives in no time.
-    room.arrived();
+    room.arrived(() => turn.resolve("in work"));
+    if ((await turn.promise) === "ended") return "bodies_in_flight";
     const code = await answered(stage, request);
     room.release();
     published(sealed.leaves.map(({ recordId }) => recordId));
     return code;
   };
+  if (isImpatient) return send;
   return () => {
     const sent = publisher.last.then(send);
     publisher.last = sent.catch(() => {});

@@ -299,8 +299,8 @@ function hostileActs(
   const { uuid } = publisher.business;
   const slowFile = { pieces: 1_000, linesPerPiece: 1, pauseMs: 400 };
   const tinyLines = { pieces: 20, linesPerPiece: 200, pauseMs: 5 };
-  const validated = { route: "validate", records: 50, bytes: largeBytes } as const;
-  const pushed = { route: "publish", records: 200, bytes: largeBytes } as const;
+  const validated = { route: "validate", records: 50, bytes: largeBytes, isImpatient: true } as const;
+  const pushed = { route: "publish", records: 200, bytes: largeBytes, isImpatient: true } as const;
   return {
     validations: [{ act: batch(stage, publisher, validated), count: 4 }],
     batches: [{ act: batch(stage, publisher, pushed), count: 2 }],

@@ -5,7 +5,7 @@ import { createEdge, type Edge } from "../../api/edge.ts";
 import { createDecodingTurns } from "../../node/images/decoding-turns.ts";
 import { createThreadTurns, type ThreadTurns } from "../../node/keeping/thread-turns.ts";
 import type { FairTurns } from "../../std/fair-queue.ts";
-import type { EventLoop, Pace } from "../../std/work.ts";
+import type { EventLoop, PaceOf } from "../../std/work.ts";
 import type { RowQuery } from "../../storage/row-index.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { bound } from "../mutants/mutant.ts";
@@ -107,7 +107,7 @@ function withoutGivingWay({ openBody }: Edge): Edge["openBody"] {
     const room = openBody(owner, end);
     const take = (bytes: number): boolean => {
       const isTaken = room.take(bytes);
-      room.arrived();
+      room.arrived(() => {});
       return isTaken;
     };
     return { ...room, take };
@@ -120,9 +120,10 @@ function costOf({ text }: RowQuery): number {
 
 function turnsOf(loop: EventLoop, without: Mechanism | null, work: (ms: number) => void): ThreadTurns {
   const { rightOfWay, searchTurns, paces } = createThreadTurns(loop);
-  const costing = (pace: Pace): Pace => {
+  const costing = (paceOf: PaceOf): PaceOf => {
     const go = (): void => work(costs.record);
-    return () => {
+    return (owner) => () => {
+      const pace = paceOf(owner);
       const due = without === "paces" ? null : pace();
       if (due !== null) return due.then(go);
       go();

@@ -10,7 +10,7 @@ import {
   type KeyRate,
 } from "../../service/authentication/regional-limits.ts";
 import { abandonedAfterMs } from "../../service/publishing/abandoned-pushes.ts";
-import type { OwnerTurns, Pace } from "../../std/work.ts";
+import type { OwnerTurns, PaceOf } from "../../std/work.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { Random } from "../kernel/random.ts";
 import type { SimNode } from "./sim-node.ts";
@@ -29,9 +29,9 @@ export const turns: OwnerTurns = (_, query) => query();
 /** No time passes while a node works, so others have their turn by the number of records. */
 export function pacesOf(thread: NodeThread | null): PushPorts["paces"] {
   if (thread !== null) return thread.turns.paces;
-  const byItems = (items: number): Pace => {
+  const byItems = (items: number): PaceOf => {
     let done = 0;
-    return () => {
+    return () => () => {
       done += 1;
       return done % items === 0 ? Promise.resolve() : null;
     };

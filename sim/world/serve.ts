@@ -160,18 +160,20 @@ async function answer(
   const { body, idempotencyKey, contentDigest } = request;
   const sent = { caller, body, idempotencyKey, contentDigest, sourceIp: "192.0.2.1" };
   const collection = "products";
+  const { paces } = node.publishing;
+  const { uuid } = caller.party;
   if (request.route === "withdraw" || request.route === "delete")
     return removeRecord(node.publishing, { ...sent, action: request.route, collection });
   if (request.route === "upload") return issueUpload(node.bulk, sent);
   if (request.route === "import") return importFile(node.bulk, sent);
   if (request.route === "validate-import")
-    return validateImport(node.bulk, { ...sent, outcome: null, cursor: null, owner: caller.party.uuid });
+    return validateImport(
+      { ...node.bulk, pace: paces.inline(uuid) },
+      { ...sent, outcome: null, cursor: null, owner: uuid },
+    );
   if (request.route === "validate")
-    return validateBatch({ ...node.publishing, pace: node.publishing.paces.queued }, { ...sent, collection });
-  return publishBatch(
-    { ...node.publishing, pace: paceOfBatch(node.publishing.paces, body) },
-    { ...sent, collection },
-  );
+    return validateBatch({ ...node.publishing, pace: paces.queued(uuid) }, { ...sent, collection });
+  return publishBatch({ ...node.publishing, pace: paceOfBatch(paces, sent) }, { ...sent, collection });
 }
 
 /** Failures of other nodes, which a surface answers with 503 as well. */

@@ -145,7 +145,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
     trust: () => parts.keys.trust,
     acceptWithinMs: acceptWithinMs(parts.night),
     ...{ holdMs: parts.holdMs, purgeAfterMs, asTable: () => null, regions: () => parts.regions },
-    ...{ pace: pacesOf(thread).inline, paces: pacesOf(thread) },
+    ...{ pace: pacesOf(thread).inline(""), paces: pacesOf(thread) },
   };
   const { region } = slot;
   const sponsored = sponsoredOf({ register, actors, crypto, clock, region, sessionKey: recordIdKey });
@@ -234,7 +234,7 @@ function openStores({ parts, slot, incarnation, life, clock }: Process): NodeSto
     ),
     leaves: createPushLeaves({
       ...{ records, staging, sha256: parts.crypto.sha256 },
-      pace: pacesOf(parts.thread).queued,
+      paceOf: pacesOf(parts.thread).queued,
     }),
     parsed: poisonedLeaves(createParsedLeaves()),
     insight: createInsight({
@@ -280,7 +280,7 @@ function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: s
       ...{ records, crypto, leaves, parsed, region: slot.region, regions },
       planOf: (uuid, pushId) =>
         loadPlan(
-          { records, lists, recordIdOf: parts.recordIdOf, pace: pacesOf(parts.thread).queued },
+          { records, lists, recordIdOf: parts.recordIdOf, pace: pacesOf(parts.thread).queued(uuid) },
           uuid,
           pushId,
         ),

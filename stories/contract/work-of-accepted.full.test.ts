@@ -1,5 +1,5 @@
-// As contract/work-between-looks.property.test.ts, for bodies that are accepted, of every route that takes one, with records as large as their
-// type lets them be. A case whose body is refused fails, since it would say nothing about the work of taking it in.
+// As contract/work-between-looks.property.test.ts, for bodies that are accepted, of every public route that takes one (what operators send is not
+// among them), with records as large as their type lets them be. A case whose body is refused fails, since it would say nothing about the work of taking it in.
 
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

@@ -272,7 +272,7 @@ describe("a file that is only validated", () => {
 
   it("is validated once at a time for each business", async () => {
     const business = await newBusiness(node);
-    const { body } = await staged(business, records(1_000));
+    const { body } = await staged(business, records(300));
     const answers = await Promise.all([1, 2, 3].map(() => validate(business, body)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 429, 429]);
     expect(answers.find(({ status }) => status === 429)).toMatchObject({
@@ -286,7 +286,7 @@ describe("a file that is only validated", () => {
     const files = await Promise.all(
       Array.from({ length: 5 }, async () => {
         const business = await newBusiness(node);
-        return { business, ...(await staged(business, records(1_000))) };
+        return { business, ...(await staged(business, records(300))) };
       }),
     );
     const own = await staged(one, records(2));

@@ -1,6 +1,7 @@
 // How much work one body makes between two looks at the time (std/work.ts). The input says what the body is made of, over and over, up to
 // what its route takes: the first byte which, the rest the part that is repeated, with `#` for its number. What comes nearer to the
-// bound is kept and mutated further. What follows on a body that is accepted, work-of-accepted.full.test.ts counts on a whole node.
+// bound is kept and mutated further. What follows on a body that is accepted, work-of-accepted.full.test.ts counts on a whole node; images,
+// signatures and messages of the tool server are not counted here.
 
 import { parseSearchRequest } from "../../collections/search-request.ts";
 import { parseAdProduct, parseCampaign } from "../../protocol/ad-campaign.ts";

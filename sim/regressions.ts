@@ -28,6 +28,10 @@ export const regressions: readonly Regression[] = [
     seed: 952_306_873,
   },
   { name: "the simulator took what a revoked key was refused for a charge", seed: 71_832_464 },
+  {
+    name: "a product named again by a push from before its deletion, judged after its purge",
+    seed: 436_163_980,
+  },
 ];
 
 export function keptOf({ kept }: Regression): Kept {

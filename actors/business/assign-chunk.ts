@@ -30,13 +30,13 @@ interface Tally {
 }
 
 export function selectForAssign(
-  { push_id, chunk, leaves, seal }: AssignCommand,
+  { push_id, chunk, leaves, refused, seal }: AssignCommand,
   { id: uuid, snapshot }: { readonly id: string; readonly snapshot: BusinessView["snapshot"] },
 ): readonly RowSelection[] {
   return [
     answers.select([answerKey(push_id, chunk)]),
     selectCancelled(push_id),
-    heads.select(leaves.map((leaf) => leaf.record_id)),
+    heads.select([...leaves, ...refused].map(({ record_id }) => record_id)),
     ...selectNamed(namingFiles(leaves), uuid),
     ...selectForFault(seal, leaves, snapshot),
   ];
@@ -65,7 +65,7 @@ export function assignChunk(
   puts.push(
     ...restated.puts,
     ...sealRows(command),
-    ...nameRows(command.refused, view),
+    ...nameRows(command.refused, command.number, view),
     answers.write(asked, reply),
   );
   const takenDown = [...changed].flatMap(([id, head]) => (head.taken_down ? [id] : []));

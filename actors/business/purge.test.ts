@@ -26,10 +26,14 @@ type Business = ReturnType<typeof open>;
 
 const recordId = (index: number): string => `svc_r${index}`;
 
+function admit(business: Business, push_id: string): number {
+  const asked = { push_id, key_id: "k", records: 1, may_hold: false, plan: null };
+  const admitted = business.send({ type: "push.admit", ...asked });
+  return admitted.status === "admitted" ? admitted.number : 0;
+}
+
 function publish(business: Business, pushId: string, index: number): number {
-  const admit = { push_id: pushId, key_id: "k", records: 1, may_hold: false, plan: null };
-  const admitted = business.send({ type: "push.admit", ...admit });
-  const number = admitted.status === "admitted" ? admitted.number : 0;
+  const number = admit(business, pushId);
   const listings = { US: ["10.00", "USD"] } as const;
   const claim = {
     leaf_index: 0,
@@ -245,6 +249,27 @@ describe("a purge", () => {
     business.nowMs += 5_000;
     done(business, [part<Purge>({ ...purged })]);
     expect(business.send({ type: "removal.read", document_hash: "document 1" }).purged).toEqual(purged);
+  });
+
+  it("is not undone by a push from before the deletion that names the record later (T4)", () => {
+    const business = open();
+    publish(business, "p", 1);
+    finish(business, "p");
+    const before = admit(business, "held");
+    business.send({ type: "push.hold", push_id: "held", held_reasons: [] });
+    erase(business, 1, 1_000);
+    const after = admit(business, "later");
+    business.nowMs += 1_000;
+    const purges = due(business);
+    forget(business, purges);
+    const named = [{ record_id: recordId(1), business_product_id: "own" }];
+    const ownIds = () => business.send({ type: "own_ids.read", record_ids: [recordId(1)] }).own_ids;
+    for (const [at, number] of [before, after].entries()) {
+      business.send({ type: "names.keep", number, names: named });
+      const chunk = { push_id: "held", number, chunk: at, collection: "products", leaves: [] } as const;
+      business.send({ type: "chunk.assign", ...chunk, refused: named, seal: pushSeal });
+      expect(ownIds()).toEqual([at === 0 ? null : "own"]);
+    }
   });
 
   it("leaves the head of a record that was published again alone; its next version counts on", () => {

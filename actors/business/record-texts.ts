@@ -4,6 +4,7 @@
 //       here: from its head or, if it was rejected or held, for as long as attempts are listed.
 //   T2. The listings of a hold's reasons are kept by the push, and here is where they can be found by their record.
 //   T3. A purge forgets both, and what the head of a deleted record says of its content.
+//   T4. A push that was numbered before a deletion says no own id of the deleted record again, however late it is judged.
 
 import type { BusinessEvent } from "../../machines/business.ts";
 import { attemptsKeptDays } from "../../protocol/limits.ts";
@@ -14,7 +15,7 @@ import type { CommandOf } from "../messages/protocol.ts";
 import { deletionOf, type ForgetReply, type Purge } from "../messages/removal.ts";
 import type { ActorView, Decision } from "../system/definition.ts";
 import { defineJsonTable } from "../system/row-table.ts";
-import { admissions, type BusinessView, heads, selectAdmissions } from "./rows.ts";
+import { admissions, type BusinessView, type HeadRow, heads, selectAdmissions } from "./rows.ts";
 
 type Asked<T extends keyof BusinessProtocol> = CommandOf<BusinessProtocol, T>;
 
@@ -29,13 +30,21 @@ const pushesMax = 100;
 /** Maximum number of records whose own ids are asked for at once. */
 const idsMax = 200;
 
+/** What a push of this number names; the heads of its records are selected. */
 export function nameRows(
   named: readonly NamedRecord[],
-  { nowMs }: Pick<ActorView, "nowMs">,
+  number: number,
+  view: ActorView,
 ): readonly PartitionRow[] {
-  const byRecord = new Map(named.map((each) => [each.record_id, each.business_product_id]));
-  const expiresAtMs = nowMs + namesKeptMs;
+  const kept = named.filter(({ record_id }) => !isDeletedSince(heads.read(view, record_id), number));
+  const byRecord = new Map(kept.map((each) => [each.record_id, each.business_product_id]));
+  const expiresAtMs = view.nowMs + namesKeptMs;
   return [...byRecord].map(([recordId, ownId]) => names.write(recordId, ownId, { expiresAtMs }));
+}
+
+/** See T4. */
+function isDeletedSince(head: HeadRow | undefined, number: number): boolean {
+  return head !== undefined && head.number > number && deletionOf(head, head.generation) !== undefined;
 }
 
 export function selectForNames({ names: named }: Asked<"names.keep">): readonly RowSelection[] {
@@ -44,11 +53,11 @@ export function selectForNames({ names: named }: Asked<"names.keep">): readonly 
 
 /** The head of a record that was published has its name already. */
 export function keepNames(
-  { names: named }: Asked<"names.keep">,
+  { names: named, number }: Asked<"names.keep">,
   view: ActorView,
 ): Decision<RegisterReply, BusinessEvent> {
   const unknown = named.filter(({ record_id }) => (heads.read(view, record_id)?.bpid ?? null) === null);
-  return { reply: { status: "done" }, puts: nameRows(unknown, view) };
+  return { reply: { status: "done" }, puts: nameRows(unknown, number, view) };
 }
 
 export function heldRows(pushId: string, reasons: readonly HeldReason[]): readonly PartitionRow[] {

@@ -269,7 +269,7 @@ export interface BusinessProtocol
     readonly held_reasons: readonly HeldReason[];
   }): RegisterReply;
   /** The business's own ids of records that a push which is to be held names; repeatable. */
-  "names.keep"(command: { readonly names: readonly NamedRecord[] }): RegisterReply;
+  "names.keep"(command: { readonly number: number; readonly names: readonly NamedRecord[] }): RegisterReply;
   /** Assigns generations and change numbers to a chunk; repeatable by (push_id, chunk). */
   "chunk.assign"(command: {
     readonly push_id: string;

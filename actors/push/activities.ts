@@ -197,7 +197,8 @@ async function judgeAll(
     const judged = await judgeChunk(ports, { facts, chunk });
     const outcomes = judged.map((leaf) => outcomeOf(leaf, seen));
     const names = judged.flatMap(namedBy);
-    if (names.length > 0) await ask(businessRef(facts.business_uuid), { type: "names.keep", names });
+    const { number } = facts;
+    if (names.length > 0) await ask(businessRef(facts.business_uuid), { type: "names.keep", number, names });
     await ask(actor, { type: "chunk.judge", chunk, outcomes });
     rejected.push(outcomes.filter(({ outcome }) => outcome === "rejected").length);
   }

@@ -63,7 +63,7 @@ describe("a push that is to be held", () => {
       { outcome: "rejected", record_id: null, errors: [{ code: "utf8_invalid" }] },
     ];
     expect(told).toMatchObject([
-      { type: "names.keep", names: named },
+      { type: "names.keep", number: 1, names: named },
       { type: "chunk.judge", chunk: 0, outcomes },
     ]);
   });

@@ -125,7 +125,7 @@ describe("a whole feed", () => {
     await writeFile(fileOf("gone.txt"), `${ids.map(({ id }) => id).join("\n")}\n`);
     const rest = await shop.svc("withdraw", "--from", fileOf("gone.txt"));
     expect(rest.code).toBe(1);
-    expect(rest.output).toContain("1 records were withdrawn.");
+    expect(rest.output).toContain("1 record was withdrawn.");
     expect(rest.output).toContain("8 ids are of no live record: ");
     expect(await shop.live()).toHaveLength(31);
   });

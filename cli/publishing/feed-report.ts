@@ -108,6 +108,8 @@ export class FeedReport implements AsyncDisposable {
       return;
     }
     const group = known ?? { file, effect, attribute, code, detail, value, places: [], count: 0 };
+    // The same twice in one place is said once.
+    if (group.places.at(-1) === place) return;
     group.count += 1;
     if (group.places.length < placesKeptMax) group.places.push(place);
     this.#groups.set(key, group);

@@ -108,12 +108,13 @@ async function withdrawFile(args: Arguments, context: CommandContext): Promise<E
     else terminal.status(`withdrew ${number(done)} of ${number(live.size)}`);
   });
   const gone = [...wanted].filter((id) => !live.has(id));
-  if (!args.flag("json")) terminal.print(`${number(done)} records were withdrawn.`);
+  if (!args.flag("json"))
+    terminal.print(`${number(done)} ${done === 1 ? "record was" : "records were"} withdrawn.`);
   if (found > 0) terminal.note(`${number(found)} of them may still be found in some region.`);
   if (gone.length > 0) {
     const shown = gone.slice(0, idsShownMax).map(visible).join(", ");
     terminal.note(
-      `${number(gone.length)} ids are of no live record: ${shown}${gone.length > idsShownMax ? " …" : ""}.`,
+      `${gone.length === 1 ? "One id is" : `${number(gone.length)} ids are`} of no live record: ${shown}${gone.length > idsShownMax ? " …" : ""}.`,
     );
   }
   return found + gone.length === 0 ? exitCodes.done : exitCodes.negative;

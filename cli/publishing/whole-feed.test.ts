@@ -45,6 +45,16 @@ describe("the limit of --whole", () => {
     await report.add({ place: 2, id: "old", bytes: null, notes: [{ ...why, code: "expired" }] });
     expect([...report.leftOutIds]).toEqual(["faulty"]);
   });
+
+  it("is told the same of a line once, whatever says it twice there", async () => {
+    await using report = await FeedReport.open(null);
+    const note = {
+      ...{ effect: "value_changed", attribute: "tags", value: "", detail: "Markup." },
+      code: "markup_removed",
+    } as const;
+    for (const place of [1, 2]) await report.add({ place, id: "a", bytes: null, notes: [note, note] });
+    expect(report.lines("line")[1]).toBe("  lines 1, 2");
+  });
 });
 
 describe("a catalogue that was read too often in this hour", () => {

@@ -48,11 +48,9 @@ describe("the limit of --whole", () => {
 
   it("is told the same of a line once, whatever says it twice there", async () => {
     await using report = await FeedReport.open(null);
-    const note = {
-      ...{ effect: "value_changed", attribute: "tags", value: "", detail: "Markup." },
-      code: "markup_removed",
-    } as const;
-    for (const place of [1, 2]) await report.add({ place, id: "a", bytes: null, notes: [note, note] });
+    const note = { effect: "value_changed", code: "markup_removed", attribute: "tags" } as const;
+    const notes = [1, 2].map(() => ({ ...note, value: "", detail: "Markup." }));
+    for (const place of [1, 2]) await report.add({ place, id: "a", bytes: null, notes });
     expect(report.lines("line")[1]).toBe("  lines 1, 2");
   });
 });

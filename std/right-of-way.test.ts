@@ -55,6 +55,34 @@ describe("the right of way", () => {
     await answered;
   });
 
+  it("R2: rests four times as long after a dear step as it took, where somebody waits", async () => {
+    let nowMs = 0;
+    const delays: number[] = [];
+    const waiting: (() => void)[] = [];
+    const after = (delayMs: number, run: () => void) => {
+      delays.push(delayMs);
+      waiting.push(run);
+      return () => {};
+    };
+    const { pause, during } = createRightOfWay(10, { ...platformLoop, nowMs: () => nowMs, after });
+    const answer = Promise.withResolvers<void>();
+    const answered = during(() => answer.promise);
+    const working = (async () => {
+      for (const tookMs of [2, 30, 1]) {
+        await pause("a");
+        nowMs += tookMs;
+      }
+      await pause("a");
+    })();
+    for (let step = 0; step < 4; step += 1) {
+      waiting[step]?.();
+      await nextTurn();
+    }
+    answer.resolve();
+    await Promise.all([answered, working]);
+    expect(delays).toEqual([10, 10, 120, 10]);
+  });
+
   it("R3: lets three steps of requests go before one in the background", async () => {
     const { pause } = createRightOfWay(long, platformLoop);
     const gone: string[] = [];

@@ -119,7 +119,8 @@ class OwnerQueue {
 // Lets what somebody waits for go first, on the one thread that all share with work in the background.
 //   R1. Work in the background takes its steps one at a time, each in a turn of its own of the event loop.
 //   R2. While something is under way that somebody waits for, no step begins, except one every `patienceMs`: the background
-//       is slowed down by a busy foreground, and never stopped.
+//       is slowed down by a busy foreground, and never stopped. After a step that took long, it is four times as long as that: steps
+//       take at most a fifth of a busy thread, however dear one is.
 //   R3. Where both wait, three steps of what somebody waits for go before one of what nobody waits for.
 //   R4. Among either, turns go round the owners, however many requests of one of them wait.
 
@@ -130,24 +131,34 @@ export interface RightOfWay {
   pause(owner: string, isWaitedFor?: boolean): Promise<void>;
 }
 
+/** See R2. */
+const restsPerStep = 4;
 /** See R3. */
 const inRowMax = 3;
 
-export function createRightOfWay(
-  patienceMs: number,
-  { nextTurn, after }: Pick<EventLoop, "nextTurn" | "after">,
-): RightOfWay {
+export function createRightOfWay(patienceMs: number, { nowMs, nextTurn, after }: EventLoop): RightOfWay {
   const inRequests = new OwnerQueue();
   const inBackground = new OwnerQueue();
   let inRow = 0;
   let underWay = 0;
   let isTurnTaken = false;
   let endPatience: (() => void) | null = null;
+  /** Since when a step is under way. */
+  let begunMs: number | null = null;
+  /** How long the last one took; zero for one after which its work was done. */
+  let stepMs = 0;
   const step = (): void => {
+    begunMs = nowMs();
+    stepMs = 0;
+    nextTurn(stepEnded);
     const isBackground = inRequests.owners === 0 || (inRow >= inRowMax && inBackground.owners > 0);
     inRow = isBackground ? 0 : inRow + 1;
     (isBackground ? inBackground : inRequests).next()?.();
-    schedule();
+  };
+  const stepEnded = (): void => {
+    if (begunMs === null) return;
+    begunMs = null;
+    if (inRequests.owners + inBackground.owners > 0) takeTurn();
   };
   const patienceEnded = (): void => {
     endPatience = null;
@@ -159,8 +170,8 @@ export function createRightOfWay(
     else schedule();
   };
   const schedule = (): void => {
-    if (inRequests.owners + inBackground.owners === 0) return;
-    if (underWay > 0) endPatience ??= after(patienceMs, patienceEnded);
+    if (begunMs !== null || inRequests.owners + inBackground.owners === 0) return;
+    if (underWay > 0) endPatience ??= after(Math.max(patienceMs, restsPerStep * stepMs), patienceEnded);
     else if (!isTurnTaken) {
       isTurnTaken = true;
       nextTurn(takeTurn);
@@ -182,6 +193,9 @@ export function createRightOfWay(
     },
     pause: (owner, isWaitedFor = false) =>
       new Promise((resolve) => {
+        // The step goes on at once when its pause ends, and up to its next.
+        if (begunMs !== null) stepMs = nowMs() - begunMs;
+        begunMs = null;
         (isWaitedFor ? inRequests : inBackground).push(owner, resolve);
         schedule();
       }),

@@ -49,6 +49,7 @@ const tickMs = 100;
 const stretchMs = 0.5;
 const retrySeconds = 5;
 
+/** Turns for what anyone may ask without an account (C1 to C6). `refusedOne` counts what is turned away. */
 export function createChecks(
   limits: HttpLimits,
   refusedOne: (kind: CheckRefusal) => void,

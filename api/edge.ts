@@ -76,6 +76,7 @@ export interface EdgeOptions {
   readonly loop?: EventLoop;
 }
 
+/** The bounds that all surfaces of a node share (E1 to E4), with the defaults of http-limits.ts. */
 export function createEdge(options: EdgeOptions = {}): Edge {
   const { limits: given = {}, trustedProxies = [], loop = platformLoop } = options;
   const limits = { ...httpLimitsDefault, ...given };

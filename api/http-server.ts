@@ -85,6 +85,10 @@ interface Surface {
 
 const keepAliveMs = 72_000;
 
+/**
+ * A surface that is not listening yet: its routes, its OpenAPI document, and problem documents (RFC 9457) for whatever
+ * else is asked.
+ */
 export function buildServer(deps: HttpDeps, surface: Surface): FastifyInstance {
   const platform = platformAnswers(deps, surface);
   const { limits } = deps.edge;

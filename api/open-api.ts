@@ -85,6 +85,7 @@ export function signedTerms(examples: Examples): SurfaceTerms {
   };
 }
 
+/** The OpenAPI 3.1 document of a surface, as it is served at `/openapi.json`. */
 export function openApi(
   info: OpenApiInfo,
   operations: readonly Operation[],

@@ -58,6 +58,7 @@ export function documentRead<N extends string>(
   });
 }
 
+/** The answers of a document that is served with an ETag: 200, and 304 for a caller that holds it. */
 export function describeDocument({ found, ...doc }: DocumentDoc): RouteDoc {
   const headers = ["Cache-Control", "ETag"] as const;
   return {

@@ -11,6 +11,7 @@ import type { RequestHead } from "../service/authentication/authenticate.ts";
 import { hasBody } from "./body.ts";
 import type { Edge } from "./edge.ts";
 
+/** What signatures cover of a request (RFC 9421 §2); the path is never empty, and the query begins with its `?`. */
 export function requestHead(request: IncomingMessage): RequestHead {
   const { host, url } = target(request);
   const queryAt = url.indexOf("?");
@@ -120,6 +121,7 @@ function repeatedParameter(name: string): Refused {
   );
 }
 
+/** Whether a query was refused: 400 with the parameter at fault. */
 export function isRefused<N extends string>(query: Query<N> | Refused): query is Refused {
   return "kind" in query && query.kind === "problem";
 }
@@ -193,6 +195,7 @@ export function send(reply: FastifyReply, outcome: Outcome, headers: Headers = n
   return sendBody(reply.code(outcome.status), outcome.body);
 }
 
+/** Sends a problem document (RFC 9457), which nobody may cache; `Retry-After` is in seconds. */
 export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply {
   // RFC 9110 §15.5.2 requires a challenge with every 401.
   if (problem.status === 401) reply.header("www-authenticate", "Signature");

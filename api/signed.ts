@@ -62,6 +62,10 @@ export interface SignedRoute<N extends string> {
   readonly answer: (call: SignedCall<N>) => Promise<Outcome>;
 }
 
+/**
+ * Answers a request whose signature, nonce and digest are genuine (specification, «Authentication»); refuses any other
+ * before its body is read.
+ */
 export function signedHandler<N extends string>(route: SignedRoute<N>): Route["handle"] {
   const { authentication, accepted, limits } = route;
   return async (request, reply) => {
@@ -187,6 +191,7 @@ function isJsonOrSilent(request: FastifyRequest): boolean {
 // What the signed routes of the business surface have in common: whom they accept, and how a repeated request is
 // recognised.
 
+/** Whose requests a route of the business surface takes: integration keys, with this tag. */
 export function acceptedWith(
   { authorities }: Pick<AcceptedCallers, "authorities">,
   tag: "svc-push" | "svc-business-read",
@@ -219,6 +224,7 @@ export interface BusinessCallers {
   readonly authorities: readonly string[];
 }
 
+/** Answers a read of the caller's own business, signed with the tag `svc-business-read`. */
 export function businessRead<N extends string>(
   { http, authentication, authorities }: BusinessCallers,
   queryNames: readonly N[],

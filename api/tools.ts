@@ -55,6 +55,7 @@ const messageValuesMax = 4_352;
 /** Codes of JSON-RPC 2.0, and those that servers of the protocol use for requests they refuse. */
 const rpc = { parse: -32_700, invalid: -32_600, refused: -32_000, noSession: -32_001 } as const;
 
+/** The surface of the hosted tool server. */
 export function buildTools(deps: ToolsDeps): FastifyInstance {
   const info = {
     title: "Public tool server",

@@ -12,6 +12,7 @@ export interface AdCampaignPorts {
   readonly registerChanged: () => Promise<void>;
 }
 
+/** What a campaign does outside its journal: its ads in the register, and the purge of an ad's versions. */
 export function adCampaignActivities(ports: AdCampaignPorts): Record<string, Activity> {
   return {
     projectAds: async ({ keys }: { keys: readonly string[] }, context: ActivityContext<"ad-campaign">) => {

@@ -38,6 +38,7 @@ export interface BusinessPorts extends DomainPorts {
 
 type TellRows = CommandOf<RegionProtocol, "rows.apply">;
 
+/** What a business does outside its journal: its entries in the register, removals, purges, domains and reviews. */
 export function businessActivities(ports: BusinessPorts): Record<string, Activity> {
   return {
     projectRegister: async (params: { keys: readonly string[] }, context: ActivityContext<"business">) => {
@@ -97,6 +98,7 @@ interface DomainPorts {
   };
 }
 
+/** Probes the domains that are due, and tells what was found; without a probe none is. */
 export async function confirmDomains(
   { domains: { probe, schedule } }: DomainPorts,
   { actor, ask, nowMs }: ActivityContext<"business">,
@@ -117,6 +119,7 @@ export async function confirmDomains(
 
 type ServingContext = ActivityContext<"business">;
 
+/** The head of a record as the store of records keeps it. */
 export function servedHead(businessUuid: string, { collection: type, ...state }: ServedState): RecordHead {
   return { ...state, business_uuid: businessUuid, type };
 }
@@ -168,6 +171,9 @@ async function restateAll(context: ServingContext): Promise<null> {
 
 type ReviewContext = Pick<ActivityContext<"business">, "actor" | "ask">;
 
+/**
+ * Has everything fall whose seal does not stand by the register as it is now: records page by page, and AI policies.
+ */
 export async function reviewStanding(context: ReviewContext): Promise<null> {
   const entries = registerEntries(context);
   await reviewPolicies(context, entries);

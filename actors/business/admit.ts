@@ -28,6 +28,7 @@ import {
   pendingMax,
 } from "./rows.ts";
 
+/** Gives the push its number, once (N1), unless a rule of {@link judgeAdmission} or fair use refuses it. */
 export function admitPush(
   command: Extract<BusinessCommand, { type: "push.admit" }>,
   view: BusinessView,
@@ -190,6 +191,7 @@ interface Offered {
   readonly root?: string | undefined;
 }
 
+/** The counts of fair use: of all pushes, and of those with this root. */
 export function selectFairUse({ root }: Offered): RowSelection {
   return counts.select(root === undefined ? [paceKey] : [paceKey, root]);
 }
@@ -236,12 +238,14 @@ function judgeFairUse(
 
 type PreviewCommand = Extract<BusinessCommand, { type: "push.preview" }>;
 
+/** The ids of the records in a plan and in those before it, each once. */
 export function plannedRecords(plan: PushPlan): readonly string[] {
   const planned = [plan.listings, ...plan.earlier].flat();
   noteWork("value", planned.length);
   return [...new Set(planned.map(([recordId]) => recordId))];
 }
 
+/** The rows that a preview reads. */
 export function selectForPreview({ push_id, plan, root }: PreviewCommand): readonly RowSelection[] {
   return [
     admissions.select([push_id, ...plan.pending]),
@@ -250,6 +254,7 @@ export function selectForPreview({ push_id, plan, root }: PreviewCommand): reado
   ];
 }
 
+/** What an admission would answer, with the version that each record would get. Changes nothing. */
 export function previewPush(command: PreviewCommand, view: BusinessView): PreviewReply {
   const reply = judgeAdmission(command, view);
   if (reply.status !== "admitted") return reply;

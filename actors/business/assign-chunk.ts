@@ -29,6 +29,7 @@ interface Tally {
   live: number;
 }
 
+/** The rows that an assignment reads. */
 export function selectForAssign(
   { push_id, chunk, leaves, refused, seal }: AssignCommand,
   { id: uuid, snapshot }: { readonly id: string; readonly snapshot: BusinessView["snapshot"] },
@@ -42,6 +43,7 @@ export function selectForAssign(
   ];
 }
 
+/** Gives the leaves of a chunk their generations and change numbers; the same chunk is answered the same again. */
 export function assignChunk(
   command: AssignCommand,
   view: BusinessView,

@@ -69,6 +69,7 @@ export function endedRows(pushId: string, ended: Ended, view: ActorView): readon
   return [pushRow(place, { ...known, counts: ended.counts })];
 }
 
+/** The refusals of the last hour, of which so many are kept. */
 export function selectRefusals({ refused }: Asked<"refusal.keep">): readonly RowSelection[] {
   return [refusals.selectPage(refusalsPerHour, { k: Math.max(0, refused.at_ms - hourMs), k2: "" })];
 }
@@ -84,12 +85,14 @@ export function keepRefusal(
   return { reply: { status: "kept" }, puts: [row] };
 }
 
+/** The page of attempts, and of refusals, after a place. */
 export function selectAttempts(command: Asked<"attempts.read">): readonly RowSelection[] {
   const limit = limitOf(command);
   const after = { k: command.after.at_ms, k2: command.after.id };
   return [pushes.selectPage(limit, after), refusals.selectPage(limit, after)];
 }
 
+/** A page of attempts and refusals together, oldest first. */
 export function readAttempts(command: Asked<"attempts.read">, view: ActorView): AttemptsReply {
   const limit = limitOf(command);
   const [admitted, refused] = [pushes.readAll(view), refusals.readAll(view)];

@@ -63,6 +63,7 @@ export function selectNamedDomains(recordIds: readonly string[], uuid: string): 
   return [domainsOfFiles.select(recordIds), ...selectDomains(uuid)];
 }
 
+/** All watched domains of the business. */
 export function selectDomains(uuid: string): readonly RowSelection[] {
   return [domains.selectPage(watchedDomainsMax), ...selectRegister([partyKey(uuid)])];
 }
@@ -141,15 +142,18 @@ export function watchedFacts(view: BusinessView): readonly DomainFacts[] {
   return factsOf(rowsOf(view));
 }
 
+/** The domains to probe now. */
 export function dueDomains(view: BusinessView): { readonly domains: readonly string[] } {
   const due = watchedOf(rowsOf(view)).filter(([, { next_at_ms }]) => next_at_ms <= view.nowMs);
   return { domains: due.map(([domain]) => domain) };
 }
 
+/** The watched domains, with what the last probe of each found. */
 export function readDomains(view: BusinessView) {
   return { domains: watchedOf(rowsOf(view)).map(([domain, row]) => watchedDomain(domain, row)) };
 }
 
+/** Takes note of probes, and confirms or loses domains by them. */
 export function noteProbes(
   { probed, schedule }: Asked<"domains.probed">,
   view: BusinessView,
@@ -276,6 +280,7 @@ export function newDomain(nowMs: number): DomainRow {
   return { files: 0, status: "unconfirmed", since_ms: nowMs, next_at_ms: nowMs, ...never };
 }
 
+/** A domain after a probe; one that is older than the last changes nothing. */
 export function afterProbe(
   row: DomainRow,
   { domain: _domain, ...probed }: ProbedDomain,

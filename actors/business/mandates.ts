@@ -141,6 +141,7 @@ function signerOf(envelope: string): string {
 
 type FactsCommand = Extract<BusinessCommand, { type: "publishing.facts" }>;
 
+/** What publishing with this key depends on, at one moment: party, certificate, policy, key and mandates. */
 export function publishingFacts({ key_id: keyId }: FactsCommand, view: BusinessView): PublishingFacts {
   const { context } = view.snapshot;
   const key = registerOf(view, `key/${keyId}`);
@@ -161,6 +162,7 @@ export function keyStatus(key: KeyFacts): "live" | "revoked" {
   return key.revoked_at === null && key.compromised_from === null ? "live" : "revoked";
 }
 
+/** The entries of the register under these keys; those that do not exist are left out. */
 export function registerRead(keys: readonly string[], view: BusinessView): RegisterReadReply {
   return {
     entries: keys.flatMap((key) => {

@@ -61,6 +61,7 @@ function timerFor(atMs: number, { nowMs }: BusinessView): NextWork {
   return { at_ms: atMs, in_ms: Math.max(1, atMs - nowMs) };
 }
 
+/** A page of owed purges, and the pushes that they may have to wait for (Y2). */
 export function selectDue({ after }: Asked<"purges.due">, snapshot: Snapshot): readonly RowSelection[] {
   const page = after === null ? selectOwed(purgesMax, snapshot) : purges.selectPage(purgesMax, after);
   return [page, selectAdmissions(snapshot)];
@@ -71,6 +72,7 @@ function selectOwed(limit: number, { context }: Snapshot): RowSelection {
   return purges.selectPage(limit, { k: context.purgesFromMs, k2: "" });
 }
 
+/** The purges of the page that are due: those that may begin, and those that wait for a push. */
 export function duePurges(_command: Asked<"purges.due">, view: BusinessView): DuePurges {
   const oldest = oldestPending(view);
   const page = purges.readAll(view);
@@ -99,6 +101,7 @@ function oldestPending(view: BusinessView): { readonly push_id: string | null; r
   );
 }
 
+/** The purges that are told as done, and the first that is owed after them. */
 export function selectDone(
   { purged: done }: Asked<"purges.done">,
   snapshot: Snapshot,
@@ -110,6 +113,7 @@ export function selectDone(
   ];
 }
 
+/** Keeps the proof of purges; one that is told again changes nothing. */
 export function finishPurges(
   { purged: told }: Asked<"purges.done">,
   view: BusinessView,
@@ -147,6 +151,7 @@ const pageSize = 100;
 
 type Ports = Pick<BusinessPorts, "records" | "regions" | "latePurges">;
 
+/** Removes what is due from the stores, the indexes of all regions and the pushes (Z1 to Z5). */
 export async function purgeRecords(
   ports: Ports,
   context: ActivityContext<"business">,

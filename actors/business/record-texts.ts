@@ -47,6 +47,7 @@ function isDeletedSince(head: HeadRow | undefined, number: number): boolean {
   return head !== undefined && head.number > number && deletionOf(head, head.generation) !== undefined;
 }
 
+/** The heads of the records that are named. */
 export function selectForNames({ names: named }: Asked<"names.keep">): readonly RowSelection[] {
   return [heads.select(named.map(({ record_id }) => record_id))];
 }
@@ -60,11 +61,13 @@ export function keepNames(
   return { reply: { status: "done" }, puts: nameRows(unknown, number, view) };
 }
 
+/** Where a purge finds that this push was held because of these records (T2). */
 export function heldRows(pushId: string, reasons: readonly HeldReason[]): readonly PartitionRow[] {
   const records = new Set(reasons.flatMap(({ largest = [] }) => largest.map(({ record_id }) => record_id)));
   return [...records].map((recordId) => heldBecause.write(`${recordId}/${pushId}`, null));
 }
 
+/** The rows that have own ids. */
 export function selectOwnIds({ record_ids }: Asked<"own_ids.read">): readonly RowSelection[] {
   const ids = record_ids.slice(0, idsMax);
   return [heads.select(ids), names.select(ids)];
@@ -79,6 +82,7 @@ export function readOwnIds(
   return { own_ids: ids.map((id) => heads.read(view, id)?.bpid ?? names.read(view, id) ?? null) };
 }
 
+/** What a purge has to forget of a record, a page of pushes at a time. */
 export function selectForget(
   { purge, after }: Asked<"purges.forget">,
   snapshot: BusinessView["snapshot"],

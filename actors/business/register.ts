@@ -86,6 +86,7 @@ function registerKeysOf(command: RegisterCommand, uuid: string): readonly string
   }
 }
 
+/** Decides a change of the register, and keeps the entry that it leads to with who made it and why. */
 export function changeRegister(
   command: RegisterCommand,
   view: BusinessView,

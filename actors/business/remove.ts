@@ -42,6 +42,7 @@ const deletionsMax = 4;
 /** Maximum number of documents listed at once. */
 const listedMax = 100;
 
+/** The rows that a removal reads. */
 export function selectForRemoval(
   { record_id, document_hash }: Pick<RemoveRecord, "record_id" | "document_hash">,
   uuid: string,
@@ -55,6 +56,9 @@ export function selectForRemoval(
   ];
 }
 
+/**
+ * Takes a record out of serving, and orders its purge if it is deleted; the same document is answered the same again.
+ */
 export function removeRecord(
   command: RemoveRecord,
   view: BusinessView,
@@ -171,6 +175,7 @@ export function selectRemovals({ after, limit }: ListCommand): readonly RowSelec
   return [removalOrder.selectPage(Math.min(limit, listedMax), { k: after, k2: "\uffff" })];
 }
 
+/** The accepted removals after a number, oldest first. */
 export function listRemovals({ after, limit }: ListCommand, view: BusinessView): readonly RemovalPlace[] {
   const places = removalOrder.readAll(view).filter(({ k }) => k > after);
   return places
@@ -189,6 +194,7 @@ export function ordersOf(view: BusinessView): readonly PurgeOrder[] {
   return purgeOrders.readAll(view).map(({ value }) => value);
 }
 
+/** Takes a record out of serving and has it purged at once, on a ground of the law (PO1). */
 export function orderPurge(
   { record_id, ground, document_hash, act }: CommandOf<BusinessProtocol, "purge.order">,
   view: BusinessView,
@@ -240,14 +246,17 @@ export function orderPurge(
 
 type HeldListCommand = CommandOf<BusinessProtocol, "deletions.held">;
 
+/** A page of deletions that wait or waited for an operator. */
 export function selectHeld({ after, limit }: HeldListCommand): readonly RowSelection[] {
   return [heldDeletions.selectPage(Math.min(limit, listedMax), { k: 0, k2: after })];
 }
 
+/** The deletions of the page. */
 export function listHeld(_command: HeldListCommand, view: BusinessView): readonly HeldDeletion[] {
   return heldDeletions.readAll(view).map(({ value }) => value);
 }
 
+/** Releases a deletion that waits, or rejects it; a decision is never changed. */
 export function decideDeletion(
   { record_id, document_hash, released, act }: CommandOf<BusinessProtocol, "deletion.decide">,
   view: BusinessView,

@@ -1,12 +1,13 @@
 // Keyed rows of a business actor: record heads (16), answers to chunks (17), register entries (18), admissions (19),
-// mandates by id (20) and by key (21, mandates.ts), acts recorded with a name and a reason (22), the seals of pushes (23)
-// and the issuances of the certificate (24; both standing.ts), decisions on holds
-// (30, settle-hold.ts), cancelled pushes (40, cancel.ts), accepted withdrawals and deletions by the hash of their document
-// (50) and in their order (51), the purges that deletions owe (52) and what is proved of them (53), own ids of rejected
-// records (54) and the pushes that were held because of a record (55; both record-texts.ts), deletions that wait for an operator (56), ordered purges by record (57) and by their hash (58), pushes (60) and refused batches
-// (61) by time (attempts.ts), the counts of fair use (70, admit.ts), the open uploads (80, definition.ts), the domains of endpoints
-// (90), those and the brands of each business file (91 and 92; all three domains.ts), and what files name that were taken
-// down (93, serving.ts).
+// mandates by id (20) and by key (21, mandates.ts), acts recorded with a name and a reason (22), the seals of pushes
+// (23) and the issuances of the certificate (24; both standing.ts), decisions on holds (30, settle-hold.ts), cancelled
+// pushes (40, cancel.ts), accepted withdrawals and deletions by the hash of their document (50) and in their order
+// (51), the purges that deletions owe (52) and what is proved of them (53), own ids of rejected records (54) and the
+// pushes that were held because of a record (55; both record-texts.ts), deletions that wait for an operator (56),
+// ordered purges by record (57) and by their hash (58), pushes (60) and refused batches (61) by time (attempts.ts), the
+// counts of fair use (70, admit.ts), the open uploads (80, definition.ts), the domains of endpoints (90), those and the
+// brands of each business file (91 and 92; all three domains.ts), and what files name that were taken down (93,
+// serving.ts).
 
 import type { BusinessEvent, businessMachine } from "../../machines/business.ts";
 import { sha256 } from "../../protocol/bytes.ts";
@@ -117,6 +118,7 @@ export function headText(head: HeadRow): string {
   return JSON.stringify([...packed, ...rest.slice(0, rest.findLastIndex((each) => each !== null) + 1)]);
 }
 
+/** A head as it is stored, by position. */
 export function parseHead(text: string): HeadRow {
   const stored = JSON.parse(text) as PackedHead;
   const [collection, generation, change, live, number, hash, bpid, listings, sealed_at_ms] = stored;
@@ -137,6 +139,7 @@ export function lastPrices(head: Pick<HeadRow, "listings" | "former"> | undefine
   return head === undefined ? {} : { ...head.former, ...head.listings };
 }
 
+/** The number of countries in which a record is listed. */
 export function countListings(listings: Readonly<Record<string, unknown>>): number {
   return Object.keys(listings).length;
 }
@@ -170,6 +173,7 @@ export function answerText({ assigned_at_ms, assignments }: AssignReply): string
   return JSON.stringify({ assigned_at_ms, assignments: packed });
 }
 
+/** The answer to a chunk as it is stored, by position. */
 export function parseAnswer(text: string): AssignReply {
   const { assigned_at_ms, assignments } = JSON.parse(text) as {
     readonly assigned_at_ms: number;
@@ -245,6 +249,7 @@ export function registerOf(view: ActorView, key: string): RegisterRow | undefine
   return id === null ? registerEntries.read(view, key) : mandateEntries.read(view, id);
 }
 
+/** The id of the mandate that an entry of the register is of; null for any other entry. */
 export function mandateIdOf(key: string): string | null {
   return key.startsWith(mandatePrefix) ? key.slice(mandatePrefix.length) : null;
 }
@@ -299,6 +304,7 @@ export type Answer = Change | RegisterReply;
 
 export const done: RegisterReply = { status: "done" };
 
+/** A refused change of the register. */
 export function refusal(code: string, detail: string): RegisterReply {
   return { status: "refused", code, detail };
 }
@@ -353,6 +359,7 @@ type ActsCommand = Extract<BusinessCommand, { type: "acts.read" }>;
 /** Maximum number of acts read at once. */
 const actsMax = 100;
 
+/** What an operator did, as it is kept: who, when and why. */
 export function actRow(
   { by, reason }: RegisterAct,
   done: Pick<KeptAct, "act" | "entry" | "change">,
@@ -362,6 +369,7 @@ export function actRow(
   return acts.write(done.entry, kept, { k: done.change });
 }
 
+/** A page of operators' acts. */
 export function selectActs({ after, limit }: ActsCommand): readonly RowSelection[] {
   return [acts.selectPage(Math.min(limit, actsMax), { k: after, k2: "\uffff" })];
 }

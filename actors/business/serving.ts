@@ -62,10 +62,12 @@ export function restate(
 
 type RestateCommand = CommandOf<BusinessProtocol, "serving.restate">;
 
+/** A page of heads after a record id. */
 export function selectForRestate({ after, limit }: RestateCommand): readonly RowSelection[] {
   return [heads.selectPage(Math.min(limit, restatedMax), { k: 0, k2: after })];
 }
 
+/** Tells of the page's records as they are served now, and where the next page begins; null for the last. */
 export function restatePage(
   { limit }: RestateCommand,
   view: BusinessView,

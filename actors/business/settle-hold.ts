@@ -32,6 +32,7 @@ export function selectForSettlement({ push_id, held }: SettleCommand): readonly 
   return [holdDecisions.select([push_id]), ...selectRegister([`key/${held.key_id}`, ...mandates])];
 }
 
+/** Confirms or rejects a held push; a decision is never changed. */
 export function settleHold(command: SettleCommand, view: BusinessView): Decision<HoldReply, BusinessEvent> {
   const { push_id, confirmed, decision } = command;
   const { context } = view.snapshot;

@@ -159,6 +159,7 @@ function issuancesNewestFirst(view: BusinessView): readonly IssuanceStanding[] {
 
 type ReviewCommand = Commands<StandingProtocol>;
 
+/** Whether a command is a part of a review. */
 export function isReview(command: Message): command is ReviewCommand {
   return reviewing.has(command.type);
 }
@@ -189,6 +190,7 @@ export function selectForReview(command: ReviewCommand, uuid: string): readonly 
   }
 }
 
+/** A page of the seals of pushes, with the issuances and the policy in force. */
 export function readStanding({ limit }: Asked<"standing.read">, view: BusinessView): StandingPage {
   const seals = pushSeals.readAll(view).map(({ k2, value }) => ({ number: Number(k2), seal: value }));
   const { policy } = view.snapshot.context;
@@ -198,6 +200,7 @@ export function readStanding({ limit }: Asked<"standing.read">, view: BusinessVi
   };
 }
 
+/** The live records of a page, each with the push and the mandate that it came by. */
 export function listLive({ limit }: Asked<"live.list">, view: BusinessView): LivePage {
   const known = heads.readAll(view);
   const live = known.filter(({ value }) => value.live);

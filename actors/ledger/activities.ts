@@ -25,6 +25,7 @@ interface CollectCharges {
   readonly after: string;
 }
 
+/** What a ledger does outside its journal: it collects charges from the receipts of each region. */
 export function ledgerActivities(ports: LedgerPorts): Record<string, Activity> {
   return {
     collectCharges: async (

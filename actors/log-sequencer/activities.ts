@@ -35,6 +35,7 @@ import type { Activity, ActivityContext } from "../system/definition.ts";
 type Told<T extends keyof LogSequencerProtocol> = CommandOf<LogSequencerProtocol, T>;
 type Batch = { readonly count: number; readonly up_to: number };
 
+/** What the sequencer does between its states: chooses leaves, writes tiles, publishes heads (LS1 to LS5). */
 export function logSequencerActivities(ports: LogSequencerPorts): Record<string, Activity> {
   return {
     chooseLeaves: (_params: object, context: ActivityContext) =>
@@ -168,6 +169,7 @@ async function extendBundles(
 /** The root of the first `size` leaves as what is stored gives it; null where something of them is missing. */
 export type StoredRoot = (size: number) => string | null;
 
+/** Whether the tiles that are stored lead to a head and to all heads that were published before it. */
 export function judgeHead(
   head: TreeHead,
   published: readonly TreeHead[],

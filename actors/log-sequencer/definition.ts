@@ -52,6 +52,7 @@ const done: DoneReply = { status: "done" };
 /** Appends are small, and all of them wait for the same commit. */
 const turnCommandsMax = 256;
 
+/** The actor of a log, by its origin. */
 export function logSequencerActor({
   origin,
   intervals,

@@ -17,6 +17,7 @@ export type Placement =
   /** The actor lives in the party's home region. */
   { readonly party: string } | { readonly region: string };
 
+/** The actor of a business, or of an AI company. */
 export function businessRef(partyUuid: string): ActorRef<"business"> {
   return { kind: "business", id: partyUuid };
 }
@@ -36,6 +37,7 @@ export function keyLimitsRef(keyId: string, region: string): ActorRef<"key-limit
   return { kind: "key-limits", id: `${keyId}@${region}` };
 }
 
+/** The actor of a push; a push id is unique within its business. */
 export function pushRef(businessUuid: string, pushId: string): ActorRef<"push"> {
   return { kind: "push", id: `${businessUuid}.${pushId}` };
 }
@@ -73,6 +75,7 @@ export function logRef(): ActorRef<"log-sequencer"> {
   return { kind: "log-sequencer", id: logParty };
 }
 
+/** The actor of a region. */
 export function regionRef(region: string): ActorRef<"region"> {
   return { kind: "region", id: region };
 }

@@ -38,6 +38,7 @@ import {
   unfit,
 } from "./process-chunk.ts";
 
+/** What a push does outside its journal: it judges, prepares and publishes its chunks, and drops what was staged. */
 export function pushActivities(ports: PushPorts): Record<string, Activity> {
   const pipelines = createChunkPipelines<PublishedChunk>(chunksAhead);
   const failures = createChunkFailures();
@@ -148,6 +149,7 @@ const beforePreparation = -2;
 
 type Context = Pick<ActivityContext<"push">, "actor" | "ask" | "signal">;
 
+/** Judges every record of a push that is to be held, before it is. */
 export async function judgeHeld(
   { ports, failures }: { readonly ports: Judging; readonly failures: ChunkFailures },
   facts: PushFacts,
@@ -243,6 +245,7 @@ type Preparing = Pick<PushPorts, "leaves" | "lists" | "recordIdOf" | "planOf" | 
 /** The place of the preparation among the chunks whose failures are counted: in front of the first. */
 const beforeChunks = -1;
 
+/** Compares the records of a file with the catalogue, and has the push held where that is due (H1 to H3). */
 export async function preparePush(
   { ports, failures }: { readonly ports: Preparing; readonly failures: ChunkFailures },
   facts: PushFacts,

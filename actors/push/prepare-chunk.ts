@@ -225,6 +225,7 @@ function leafOf(ports: PushPorts, { leafIndex, bytes, record, claim }: JudgedLea
   return { hash: claim?.hash ?? hashOf(bytes, ports.crypto.sha256), bytes, record };
 }
 
+/** The outcome of a leaf that is not published. */
 export function refusalOf({ leafIndex, claim, names, faults }: JudgedLeaf): SettledOutcome {
   const refused = rejected(leafIndex, claim?.record_id ?? null, claim === null ? faults : [refusedBefore]);
   return names === null ? refused : { ...refused, names: names.record_id };

@@ -469,6 +469,7 @@ interface Count {
   crashes: number;
 }
 
+/** Counts failures by chunk; of outages none counts. */
 export function createChunkFailures(): ChunkFailures {
   const counts = new BoundedMap<string, Count>(countedMax);
   const givenUp = new BoundedMap<string, true>(countedMax);

@@ -147,6 +147,7 @@ function reportOf(reported: Reported, page: Page): PushReport {
   };
 }
 
+/** The state as the wire has it (specification, «Push, outcome, status»). */
 export function reportedState(view: PushView): PushState {
   const { value } = view.snapshot;
   // `settled` is a transient state, left as soon as it is entered.
@@ -302,6 +303,7 @@ function rejectedAhead({ context, records, found }: Paged): number {
   return rejected;
 }
 
+/** The number of rejected outcomes. */
 export function rejectedOf(outcomes: Iterable<KeptOutcome>): number {
   let rejected = 0;
   for (const { outcome } of outcomes) if (outcome === "rejected") rejected += 1;

@@ -46,6 +46,7 @@ const forgettingMaxMs = 20_000;
 /** How long to wait for rows written in another region before the caller is asked to retry. */
 const replicationWaitMs = 5_000;
 
+/** What a region does outside its journal: rows for its index, receipts into batches. */
 export function regionActivities(ports: RegionPorts): Record<string, Activity> {
   return {
     applyRows: async (params: { work_id: string; changes: readonly RowChange[] }): Promise<RegionCommand> => {

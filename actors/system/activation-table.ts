@@ -94,6 +94,7 @@ export class ActivationTable {
   }
 }
 
+/** The name of an actor, as it is shown and logged. */
 export function keyOf(ref: ActorRef): string {
   return `${ref.kind}/${ref.id}`;
 }

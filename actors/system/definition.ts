@@ -366,6 +366,7 @@ export type ActorUnavailable = Unavailable<
   "overloaded" | "restarting" | "quarantined" | "draining" | "timeout" | "store"
 >;
 
+/** Says why an actor did not answer, and whether the command may have taken effect. */
 export function actorUnavailable(
   reason: ActorUnavailable["reason"],
   { cause, ...facts }: { retryAfterSeconds: number; effect: Unavailable["effect"]; cause?: unknown },

@@ -41,6 +41,7 @@ export interface Envelope {
   waited: boolean;
 }
 
+/** A message with its defaults: from nobody, at the first attempt. */
 export function envelopeOf(
   kind: EnvelopeKind,
   message: Message,

@@ -12,6 +12,7 @@ import type { CrashCase } from "./supervision.ts";
 /** Maximum number of rows that a report reads from each table. */
 const reportRowsMax = 1_000;
 
+/** An actor in memory, as operators see it. */
 export function reportActive(activation: Activation, limits: ActorLimits, owner: string): ActorReport {
   const { ref, state, load: mailbox, driver } = activation;
   if (state === null) return { ...emptyReport(ref, "active"), mailbox };

@@ -107,6 +107,7 @@ export function rebuildState(
   return state;
 }
 
+/** The effects that are kept until they are done. */
 export function parseOutbox(rows: readonly PartitionRow[]): readonly OutboxItem[] {
   return rows.map((row) => parseItem(row.k, row.body));
 }

@@ -37,6 +37,7 @@ export interface RowTable<V> extends RowCodec<V> {
   selectPage(limit: number, after?: { readonly k: number; readonly k2: string }): RowSelection;
 }
 
+/** A table of rows of one type in an actor's partition. */
 export function defineTable<V>(codec: RowCodec<V>): RowTable<V> {
   const { rt, encode } = codec;
   return {

@@ -21,6 +21,7 @@ function textsOf(isSandbox: boolean): PageTexts {
   return { ...english, mark: isSandbox ? verdict(...english.sandbox) : null };
 }
 
+/** `GET /v1/certificates/{uuid}`, as JSON or as a page; refusals are pages as well. */
 export async function readCertificate(
   verification: Verification,
   uuid: string,
@@ -34,6 +35,7 @@ export async function readCertificate(
     : shown(certificatePage(found, texts));
 }
 
+/** `GET /v1/verify/{record_id}`, as JSON or as a page (specification, «verify page»). */
 export async function readRecord(
   verifyPage: VerifyPage,
   request: VerifyPageRequest,
@@ -235,6 +237,9 @@ type Endpoints = NonNullable<Findings["endpoints"]>;
 type Domain = NonNullable<Endpoints["domains"]>[number];
 type EndpointTexts = Texts["record"]["endpoints"];
 
+/**
+ * The endpoints of a business file, each with whether its host is a confirmed domain; nothing for a file without any.
+ */
 export function endpointsSection(
   { status, items, domains = [], domains_confirmed_at }: Endpoints,
   texts: EndpointTexts,

@@ -31,6 +31,7 @@ const uploadDoc: RouteDoc = {
   problems: ["request_invalid", "record_too_large", "request_timeout", "media_type_unsupported"],
 };
 
+/** `POST /v1/ads/images`: the bytes of a picture, answered by its hash (201) or by why it is none. */
 export function uploadImageRoute(
   { http, authentication, authorities }: BusinessCallers,
   upload: UploadImage,
@@ -102,6 +103,7 @@ const readDoc: RouteDoc = {
   problems: ["request_invalid", "not_found"],
 };
 
+/** `GET /v1/ads/images/{hash}`, by a link that expires after 15 minutes. */
 export function readImageRoute(read: ReadImage): Route {
   return {
     ...{ method: "GET", path: "/v1/ads/images/:hash", tags: [], doc: readDoc },

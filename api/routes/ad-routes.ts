@@ -122,6 +122,7 @@ const clickDoc: RouteDoc = {
   ],
 };
 
+/** `POST /v1/ads/pool`, `/v1/ads/render` and `/v1/ads/click` (specification, «Ad pool item»). */
 export function adRoutes(
   deps: {
     readonly http: HttpDeps;
@@ -181,6 +182,7 @@ const removeDoc: RouteDoc = {
   problems: [...bodyProblems, "seal_invalid", "campaign_refused", "business_not_verified", "not_found"],
 };
 
+/** `POST /v1/ads/records` and `/v1/ads/remove`: campaigns, products and ads as sealed documents. */
 export function adPublishingRoutes(callers: BusinessCallers, ads: AdPublishing): readonly Route[] {
   const route = <T>(
     path: string,

@@ -29,6 +29,7 @@ interface AnalyticsRoutesDeps extends BusinessCallers {
   readonly analytics: AnalyticsReads;
 }
 
+/** `GET /v1/analytics/daily`, `/v1/analytics/who-is-asking` and `/v1/analytics/demand` of the caller's own business. */
 export function analyticsRoutes(deps: AnalyticsRoutesDeps): readonly Route[] {
   const { daily, whoIsAsking: who, demand: subjects } = deps.analytics;
   return [

@@ -72,6 +72,7 @@ const acceptProblems: readonly ProblemCode[] = [
   "idempotency_key_reused",
 ];
 
+/** `POST /v1/bulk-uploads`, the upload itself, and `/v1/bulk-imports`, also with `validate_only`. */
 export function bulkRoutes(deps: BulkRoutesDeps): readonly Route[] {
   return [issueRoute(deps), fileRoute(deps), importRoute(deps)];
 }

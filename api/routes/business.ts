@@ -88,6 +88,7 @@ export interface BusinessDeps extends BusinessCallers {
   readonly sandbox?: readonly Route[];
 }
 
+/** The business surface (specification, «B. Business machine API»). */
 export function buildBusiness(deps: BusinessDeps): FastifyInstance {
   const info = {
     title: "Business machine API",

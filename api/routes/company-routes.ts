@@ -93,6 +93,7 @@ const usageDoc: RouteDoc = {
   problems,
 };
 
+/** `GET /v1/receipts`, `/v1/usage` and what else an AI company reads of its own. */
 export function companyRoutes(deps: CompanyRoutesDeps, accepted: AcceptedCallers): readonly Route[] {
   const common = {
     ...{ authentication: deps.authentication, accepted, claimsMeanwhile: false },
@@ -179,6 +180,7 @@ const csvDoc: RouteDoc = {
   },
 };
 
+/** What a company reads of its allowance and price list, and the terms that it accepts. */
 export function allowanceRoutes(deps: AllowanceRoutesDeps, accepted: AcceptedCallers): readonly Route[] {
   const handle = (answer: (call: SignedCall, company: string) => Promise<Outcome>): Route["handle"] =>
     signedHandler({

@@ -23,6 +23,7 @@ export interface HoldRoutesDeps extends BusinessCallers {
   readonly accepted: AcceptedCallers;
 }
 
+/** `GET /v1/holds` and `POST /v1/pushes/{push_id}/hold`. */
 export function holdRoutes(deps: HoldRoutesDeps): readonly Route[] {
   return [listHoldsRoute(deps), decideHoldRoute(deps)];
 }

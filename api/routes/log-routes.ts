@@ -108,6 +108,7 @@ const tileDoc: RouteDoc = {
   problems: ["not_found"],
 };
 
+/** The public log: checkpoint, tiles (C2SP tlog-tiles), proofs and witnesses. */
 export function logRoutes(log: LogReads): readonly Route[] {
   return [
     publicRead("/v1/log/checkpoint", checkpointDoc, [], () => log.checkpoint()),

@@ -145,6 +145,7 @@ const vectorFileDoc: DocumentDoc = {
   problems: ["not_found"],
 };
 
+/** Schemas, projections, payload types and test vectors, each at an address that never changes its bytes. */
 export function publishedRoutes(published: PublishedReads, vectors: TestVectors): readonly Route[] {
   return [
     documentRead("/v1/projections/:type/:version", projectionDoc, [], (request) =>

@@ -56,6 +56,7 @@ const effects = {
     "The record leaves serving in every region within seconds, and within 30 days its bytes are purged from everything that the service stores. Hashes, seals and this document stay. A later batch may publish the record again, as its next version.",
 } as const;
 
+/** Withdrawal and deletion of a record of each type, and `POST /v1/withdrawals` for up to 50. */
 export function removalRoutes(deps: RemovalRoutesDeps): readonly Route[] {
   const one = collectionNames.flatMap((name) =>
     removalActions.map((action) => removalRoute(deps, name, action)),

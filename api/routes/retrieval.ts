@@ -59,6 +59,7 @@ export interface RetrievalDeps {
   readonly sandbox?: readonly Route[];
 }
 
+/** The retrieval surface (specification, «A. Retrieval API»). */
 export function buildRetrieval(deps: RetrievalDeps): FastifyInstance {
   const info = {
     title: "Retrieval API",

@@ -38,6 +38,7 @@ const doc: RouteDoc = {
   problems: ["request_invalid", "record_too_large", "request_timeout"],
 };
 
+/** `POST /v1/sandbox/grants`: introduces a party of a sandbox with a key of its own; production has no such route. */
 export function sandboxGrantRoute(deps: SandboxGrantRouteDeps): Route {
   const limits: BodyLimits = { bytesMax: grantBytesMax, edge: deps.edge };
   const answer = async (request: Parameters<Route["handle"]>[0], body: Uint8Array): Promise<Outcome> => {

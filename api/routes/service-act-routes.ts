@@ -16,6 +16,7 @@ export interface ServiceActReads {
   campaign(campaign: CampaignName, after: string | null): Promise<Outcome>;
 }
 
+/** What a business reads of the operators' acts on it: takedowns, and confirmations that it may need. */
 export function serviceActRoutes(callers: BusinessCallers, reads: ServiceActReads): readonly Route[] {
   return [
     {

@@ -57,6 +57,7 @@ export interface VerificationDeps {
   readonly verifyUrl: string;
 }
 
+/** The verification surface (specification, «C. Public verification API»). */
 export function buildVerification(deps: VerificationDeps): FastifyInstance {
   const info = {
     title: "Public verification API",
@@ -67,6 +68,9 @@ export function buildVerification(deps: VerificationDeps): FastifyInstance {
   return buildServer(deps.http, { name: "verification", info, routes: deps.routes, isPublic: true });
 }
 
+/**
+ * Certificates, keys, mandates, policies, `/v1/verify` and its page; what is looked up waits for its turn (checks.ts).
+ */
 export function verificationRoutes(deps: VerificationRoutesDeps): readonly Route[] {
   const { verification } = deps;
   const at = (path: string, doc: RouteDoc, answer: Read<never>): Route => publicRead(path, doc, [], answer);

@@ -249,6 +249,7 @@ function answerOf(found: Outcome | PublicDocument): Outcome {
   return answerDocument(found, null);
 }
 
+/** The tools of the hosted server, which need no account (specification, «D. Tool server»). */
 export function publicTools(deps: PublicToolDeps): readonly PublicTool[] {
   return [verifyTool(deps), ...partyTools(deps), ...documentTools(deps), ...logTools(deps)];
 }

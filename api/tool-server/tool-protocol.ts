@@ -74,6 +74,7 @@ const instructions =
 /** The tools change only with a release. */
 const listHint = { ttlMs: 3_600_000, cacheScope: "public" } as const;
 
+/** Answers messages of the Model Context Protocol, with and without a session. */
 export function createToolProtocol(tools: readonly PublicTool[], verifyUrl: string): ToolProtocol {
   const named = new Map(tools.map((tool) => [tool.name, tool]));
   const listed = tools.map(listedTool);

@@ -71,6 +71,8 @@ describe("a table", () => {
     ["has more fields than the header", "1,x,A,b,c\n2,y,B,c\n", [null, "B"], "Quote a field"],
     ["lacks empty fields", "1,x,A\n2,y,B,c\n", ["A", "B"], null],
     ["has a list in its last line", '1,x,A,"Sizes:\nS,M,L"\n', ["A"], null],
+    ["has a list in its last line, which is the file's", '1,x,A,"Sizes:\nS,M,L"', ["A"], null],
+    ["ends within a row that a quote has joined to it", '1,x,"A,b\n2,y",B', [null], "may not be whole"],
   ])("leaves out a row that %s", async (_name, rows, read, said) => {
     const items = await itemsOf(`business_product_id,short_description,brand,tags\n${rows}`);
     expect(items.map((item) => (recordOf(item) as { brand?: string } | null)?.brand ?? null)).toEqual(read);

@@ -27,18 +27,17 @@ import { numberOf, type Row, textOf } from "./columns.ts";
 import { overwritingFreed, type SqliteDatabase } from "./database.ts";
 
 // Which receipts are whose, and how many, in SQLite: the port's obligations T6–T8.
-//   L1. A receipt and its place in the listing of its company are one transaction.
+//   L1. The listing of a company is an index of receipts, so a receipt is written once.
 //   L2. A batch is counted in the transaction that closes it, and a receipt that comes later in that of its append; so what
-//       is counted, and what is in open batches, are all receipts at every commit.
+//       is counted, and what is in open batches, are all receipts at every commit. Whether a batch is closed is asked of the
+//       table once, and again after each closing: a transaction may not come to be.
 
 /** Receipts of other keys that one page passes over at most, where one key is asked for. */
 const passedOverMax = 20_000;
 const dayMs = 86_400_000;
 
 /** Part of the receipt store's first migration step. */
-const receiptListingTables = `CREATE TABLE receipt_of_company (
-     company TEXT NOT NULL, retrieval_id TEXT NOT NULL, batch INTEGER NOT NULL, key_id TEXT NOT NULL,
-     PRIMARY KEY (company, retrieval_id, batch)) WITHOUT ROWID;
+const receiptListingTables = `CREATE INDEX receipt_by_company ON receipt (company, retrieval_id, batch, key_id);
    CREATE TABLE receipt_usage (
      region TEXT NOT NULL, company TEXT NOT NULL, day TEXT NOT NULL, key_id TEXT NOT NULL, kind TEXT NOT NULL,
      collection TEXT NOT NULL, country TEXT NOT NULL, requests INTEGER NOT NULL, billable INTEGER NOT NULL,
@@ -47,16 +46,12 @@ const receiptListingTables = `CREATE TABLE receipt_of_company (
 interface ReceiptListing {
   /** Within the transaction of an append that changed something. */
   added(row: ReceiptRow, no: number): void;
-  /** Within the transaction that takes a receipt of an open batch back. */
-  retracted(company: string, retrievalId: string, no: number): void;
   /** Within the transaction that closes a batch for the first time. */
   closed(
     region: string,
     no: number,
     given: { readonly size: number; readonly counts: ReturnType<typeof countReceipts> },
   ): void;
-  /** Before receipts of a batch are forgotten, within the same transaction: the first `limit` of them. */
-  forgotten(no: number, limit: number): void;
   /** The rows of a page as `receipt` has them, and where the next one starts. */
   list(wanted: ReceiptsWanted): { readonly rows: readonly Row[]; readonly next: string | null };
   usage(wanted: UsageWanted): readonly UsageCount[];
@@ -69,21 +64,20 @@ function openReceiptListing(database: SqliteDatabase): ReceiptListing {
     const of = [region, company, day, key_id, kind, collection ?? "", country ?? ""];
     sql.count.run(...of, requests, billable, rows);
   };
+  /** The number of a batch that is known to be open. */
+  let openNo = 0;
   return {
     added: (row, no) => {
-      sql.add.run(row.company, row.retrieval_id, no, row.key_id);
-      if (sql.isClosed.get(no) !== undefined) count(row.region, row.company, usageOf(row));
+      if (no === openNo) return;
+      if (sql.isClosed.get(no) === undefined) openNo = no;
+      else count(row.region, row.company, usageOf(row));
     },
-    retracted: (company, retrievalId, no) => void sql.remove.run(company, retrievalId, no),
     closed: (region, no, given) => {
+      openNo = 0;
       const stored = numberOf(sql.size.get(no)?.["size"]);
       // A receipt that came after these were read is counted as well.
       const all = stored === given.size ? given.counts : countReceipts(sql.batch.all(no).map(countedOf));
       for (const [company, counts] of all) for (const each of counts) count(region, company, each);
-    },
-    forgotten: (no, limit) => {
-      for (const row of sql.first.all(no, limit))
-        sql.remove.run(textOf(row["company"]), textOf(row["id"]), no);
     },
     list: (wanted) => list(sql, wanted),
     usage: (wanted) => usage(sql, wanted),
@@ -142,13 +136,10 @@ function countedOf(row: Row): CountedReceipt {
 }
 
 interface ListingStatements {
-  readonly add: StatementSync;
   readonly isClosed: StatementSync;
   readonly count: StatementSync;
   readonly size: StatementSync;
   readonly batch: StatementSync;
-  readonly first: StatementSync;
-  readonly remove: StatementSync;
   readonly list: StatementSync;
   readonly listOfKey: StatementSync;
   readonly passed: StatementSync;
@@ -158,13 +149,11 @@ interface ListingStatements {
 }
 
 function prepareListing(database: SqliteDatabase): ListingStatements {
-  const ofCompany = `FROM receipt_of_company c CROSS JOIN receipt_batch b ON b.no = c.batch
-     CROSS JOIN receipt r ON r.batch = c.batch AND r.retrieval_id = c.retrieval_id
-     WHERE c.company = ? AND c.retrieval_id > ? AND c.retrieval_id <= ? AND b.region = ?`;
-  const facts = "c.company, r.key_id, r.billable, r.served_at, r.event";
+  const ofCompany = `FROM receipt r INDEXED BY receipt_by_company CROSS JOIN receipt_batch b ON b.no = r.batch
+     WHERE r.company = ? AND r.retrieval_id > ? AND r.retrieval_id <= ? AND b.region = ?`;
+  const facts = "r.company, r.key_id, r.billable, r.served_at, r.event";
   const all = `${facts}, r.envelope, b.region, b.batch, r.retrieval_id, r.nonce`;
   return {
-    add: database.prepare("INSERT INTO receipt_of_company VALUES (?, ?, ?, ?)"),
     isClosed: database.prepare("SELECT 1 FROM receipt_batch WHERE no = ? AND root IS NOT NULL"),
     count: database.prepare(
       `INSERT INTO receipt_usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
@@ -174,18 +163,12 @@ function prepareListing(database: SqliteDatabase): ListingStatements {
     batch: database.prepare(
       "SELECT company, key_id, billable, served_at, event FROM receipt WHERE batch = ?",
     ),
-    first: database.prepare(
-      "SELECT retrieval_id AS id, company FROM receipt WHERE batch = ? ORDER BY retrieval_id LIMIT ?",
-    ),
-    remove: database.prepare(
-      "DELETE FROM receipt_of_company WHERE company = ? AND retrieval_id = ? AND batch = ?",
-    ),
-    list: database.prepare(`SELECT ${all} ${ofCompany} ORDER BY c.retrieval_id LIMIT ?`),
+    list: database.prepare(`SELECT ${all} ${ofCompany} ORDER BY r.retrieval_id LIMIT ?`),
     listOfKey: database.prepare(
-      `SELECT ${all} ${ofCompany} AND c.key_id = ? ORDER BY c.retrieval_id LIMIT ?`,
+      `SELECT ${all} ${ofCompany} AND r.key_id = ? ORDER BY r.retrieval_id LIMIT ?`,
     ),
     passed: database.prepare(
-      `SELECT retrieval_id FROM receipt_of_company WHERE company = ? AND retrieval_id > ? AND retrieval_id <= ?
+      `SELECT retrieval_id FROM receipt INDEXED BY receipt_by_company WHERE company = ? AND retrieval_id > ? AND retrieval_id <= ?
        ORDER BY retrieval_id LIMIT 1 OFFSET ?`,
     ),
     usage: database.prepare(
@@ -260,16 +243,13 @@ class SqliteReceiptStore implements ReceiptStore {
     else await this.#database.writeAfter({ write: after, holds: isApplied }, work);
   }
 
-  async retract({ region, batch, retrieval_id, company }: ReceiptRow): Promise<boolean> {
+  async retract({ region, batch, retrieval_id }: ReceiptRow): Promise<boolean> {
     // Works run in the order in which they were submitted, so the append is over by then.
     return await this.#database.write((db) => {
       if (this.#sql.closedNumber.get(region, batch) !== undefined) return false;
       const no = this.#findNumber(region, batch);
       if (no === undefined) return true;
-      overwritingFreed(db, () => {
-        this.#listing.retracted(company, retrieval_id, no);
-        this.#sql.retract.run(no, retrieval_id);
-      });
+      overwritingFreed(db, () => this.#sql.retract.run(no, retrieval_id));
       return true;
     });
   }
@@ -321,10 +301,7 @@ class SqliteReceiptStore implements ReceiptStore {
       const found = this.#sql.closedNumber.get(region, batch);
       if (found === undefined) return true;
       const no = numberOf(found["no"]);
-      const forgotten = overwritingFreed(db, () => {
-        this.#listing.forgotten(no, limit);
-        return Number(this.#sql.forget.run(no, limit).changes);
-      });
+      const forgotten = overwritingFreed(db, () => Number(this.#sql.forget.run(no, limit).changes));
       if (forgotten === limit) return false;
       this.#sql.markForgotten.run(no);
       return true;

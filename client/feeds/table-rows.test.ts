@@ -33,6 +33,7 @@ describe("a table", () => {
     ["that a quote alone closes after empty fields", '1,x,"A,b\n2,,",c'],
     ["that ends with a text that begins with spaces", '1,x,"A,b\n2,  y,z",c'],
     ["of the last column, over a row with empty fields first", '1,x,A,"b\n,,p"'],
+    ["of the last column, over a row with its first field empty", '1,x,A,"b\n,y,B"'],
     ["of short rows", '1,x,"A\n22,y\n3,z",c'],
   ])("is refused for a field %s", async (_name, rows) => {
     const reading = itemsOf(`business_product_id,short_description,brand,tags\n${rows}\n`);

@@ -137,8 +137,9 @@ function joinedField(
     // What begins like a row has its commas, whatever is behind them.
     const isRowsEnd = missing > 0 && isLikeRow(last) && last.split(separator).length > missing;
     const isRow = (line: string): boolean => count(line) >= Math.max(2, columns - 1) || isLikeRow(line);
-    // No text begins so, but a row of which the first fields are empty does: a further picture of the product above.
-    const isMostlyEmpty = (line: string): boolean => line.startsWith(separator.repeat(2));
+    // No text begins so, but a row does of which the first fields are empty: another variant of the product above, or a picture.
+    const isMostlyEmpty = (line: string): boolean =>
+      line.startsWith(separator.repeat(2)) || (line.startsWith(separator) && count(line) > 1);
     if (completes || isRowsEnd || lines.slice(1, -1).some(isRow) || lines.slice(1).some(isMostlyEmpty))
       return field;
   }

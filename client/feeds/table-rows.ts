@@ -51,7 +51,7 @@ export async function* tableRows(
     const { line, fields } = row;
     const isDeclaration = line === 1 && declaration.test(fields.join(separator));
     if (isDeclaration) continue;
-    const joined = joinedField(fields, { columns: columns ?? fields.length, separator, isCut: false });
+    const joined = joinedField(fields, columns ?? fields.length, separator);
     if (joined !== null) throw new FeedError(line, unclosed(joined));
     if (columns === null) {
       columns = fields.length;
@@ -108,12 +108,9 @@ function unclosed(field: string): string {
 
 /**
  * A field over several lines that cannot be one field: its first line completes the row in which it stands and its last line
- * begins that which it ends, or one of its lines looks like a row of the table. With `isCut` that row may lack its end.
+ * begins that which it ends, or one of its lines looks like a row of the table.
  */
-function joinedField(
-  fields: readonly string[],
-  { columns, separator, isCut }: { columns: number; separator: Separator; isCut: boolean },
-): string | null {
+function joinedField(fields: readonly string[], columns: number, separator: Separator): string | null {
   // The commas of a text have spaces after them; those of a table only where its other fields have them too.
   const isSpaced = fields.some((field, at) => at > 0 && /^ /.test(field));
   const count = (line: string): number =>
@@ -129,13 +126,15 @@ function joinedField(
     if (separator === "\t" && field.includes("\t")) return field;
     const [first = "", last = ""] = [lines[0], lines.at(-1)];
     const rest = columns - before - 1;
-    const missing = isCut ? 1 : columns - (fields.length - before);
+    const missing = columns - (fields.length - before);
     // The last fields of a row are often empty, and so may be what precedes the quote that ends the field.
     const beginsRow = count(first) + separatorsAtEnd(first, separator) >= rest;
-    const endsRow = count(last) + separatorsAtEnd(last, separator) >= missing;
-    const completes = endsRow && (rest === 0 ? missing > 0 && !isCut : beginsRow);
-    // What begins like a row has its commas, whatever is behind them.
-    const isRowsEnd = missing > 0 && isLikeRow(last) && last.split(separator).length > missing;
+    // A row may lack its end: empty fields, or because the file was cut.
+    const endsRow = count(last) + separatorsAtEnd(last, separator) >= (rest === 0 ? missing : missing / 2);
+    const completes = endsRow && (rest === 0 ? missing > 0 : beginsRow);
+    // What begins like a row has its commas, whatever is behind them; where the first line completes this one, a few are enough.
+    const isRowsEnd =
+      missing > 0 && isLikeRow(last) && (last.split(separator).length > missing || (rest > 0 && beginsRow));
     const isRow = (line: string): boolean => count(line) >= Math.max(2, columns - 1) || isLikeRow(line);
     // No text begins so, but a row does of which the first fields are empty: another variant of the product above, or a picture.
     const isMostlyEmpty = (line: string): boolean =>
@@ -188,8 +187,6 @@ function sizeFault(
   const divided = separator === ";" ? fields.slice(0, -1).find(endsWithinEntity) : undefined;
   if (divided !== undefined)
     return `A ; that ends the entity ${divided.slice(divided.lastIndexOf("&"))} separates fields: quote a field that has the separator in it.`;
-  if (isCut && joinedField(fields, { columns, separator, isCut }) !== null)
-    return "A field over several lines looks like the end of this row and the beginning of another, and the line has no end, so the file may not be whole.";
   const isShort = fields.length < columns;
   // The comma of a text that is not quoted may stand for the field that is missing, and the space after it be all there is left.
   const isBlank = isCut && /^\s+$/.test(fields.at(-1) ?? "");

@@ -21,18 +21,17 @@ interface Waiting {
   readonly answer: (text?: string | Uint8Array) => void;
 }
 
-/** A surface whose only address reads bodies of up to 1 MiB and answers on request of the test. */
-async function open(options: EdgeOptions): Promise<{ edge: Edge; port: number; waiting: Waiting[] }> {
+/** A surface whose only address reads bodies, of up to 1 MiB unless told otherwise, and answers on request of the test. */
+async function open(
+  options: EdgeOptions,
+  bytesMax = 1_048_576,
+): Promise<{ edge: Edge; port: number; waiting: Waiting[] }> {
   const edge = createEdge(options);
   const waiting: Waiting[] = [];
   const route: Route = {
     ...{ method: "POST", path: "/", tags: [], doc: { summary: "", answers: {} } },
     handle: async (request, reply) => {
-      const body = await readBody(
-        request.raw,
-        { bytesMax: 1_048_576, edge },
-        request.headers.from ?? "caller",
-      );
+      const body = await readBody(request.raw, { bytesMax, edge }, request.headers.from ?? "caller");
       if (!body.ok) return send(reply, refused(body.problem));
       const digest = createHash("sha256").update(body.bytes).digest();
       expect(digest.equals(body.sha256())).toBe(true);
@@ -180,6 +179,33 @@ describe("bodies (E2)", () => {
     await expect.poll(() => [statuses(first.text()), statuses(third.text())]).toEqual([["200"], ["200"]]);
     expect([edge.usage().bodyBytes, edge.refusals.bodies]).toEqual([0, 1]);
     expect(waiting.map(({ body }) => body.length)).toEqual([200_000, 100_000]);
+  });
+
+  it("that have arrived wait for those of their caller that are worked on, and make room meanwhile", async () => {
+    const mebibyte = 1_048_576;
+    const soon = <T>(read: () => T) => expect.poll(read, { timeout: 30_000 });
+    const bytes = "x".repeat(17 * mebibyte);
+    const { edge, port, waiting } = await open({ limits: { bodyBytesMax: 70 * mebibyte } }, 40 * mebibyte);
+    const lines = [await dial(port), await dial(port), await dial(port), await dial(port)] as const;
+    const [first, second, third, other] = lines;
+    for (const [at, line] of [first, second, third].entries()) {
+      line.socket.write(`${post(bytes.length)}${bytes}`);
+      await soon(() => edge.usage().bodyBytes).toBe((at + 1) * bytes.length);
+    }
+    await soon(() => waiting.length).toBe(1);
+    const short = "y".repeat(30 * mebibyte);
+    other.socket.write(
+      `${rawHead("POST /", { host: "a", from: "another", "content-length": String(short.length) })}${short}`,
+    );
+    await soon(() => third.text()).toMatch(/^HTTP\/1\.1 503 .*"reason":"bodies_in_flight"/is);
+    await soon(() => waiting.length).toBe(2);
+    waiting[0]?.answer();
+    await soon(() => waiting.length).toBe(3);
+    for (const { answer } of waiting) answer();
+    await expect
+      .poll(() => lines.map((line) => statuses(line.text())))
+      .toEqual([...[["200"], ["200"], ["503"], ["200"]]]);
+    await soon(() => edge.usage().bodyBytes).toBe(0);
   });
 
   it("that still arrive make room for others than who holds most; those that have arrived are answered", async () => {

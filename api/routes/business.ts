@@ -18,19 +18,23 @@ import {
   pushPageMax,
   refusalsPerHour,
   requestBytesMax,
+  verifyBytesMax,
 } from "../../protocol/limits.ts";
 import type { ProblemCode } from "../../protocol/problem.ts";
 import { either } from "../../protocol/shape.ts";
 import { validationOutcome } from "../../protocol/wire/bulk.ts";
 import { attemptsPage, cataloguePage, catalogueRecord } from "../../protocol/wire/catalogue.ts";
 import {
+  acceptedPolicy,
   domainsAnswer,
   inlineOutcome,
   publishBody,
+  publishOutcome,
   pushId,
   pushStatus,
   recordOutcomes,
   sealContext,
+  sealedRecordRequest,
 } from "../../protocol/wire/push.ts";
 import type { UploadImage } from "../../service/ads/ad-images.ts";
 import type { Caller, Outcome } from "../../service/answer.ts";
@@ -39,6 +43,7 @@ import type { ListCatalogueRequest, ReadCatalogueRequest } from "../../service/p
 import type { CancelRequest } from "../../service/publishing/decide-hold.ts";
 import type { PublishRequest } from "../../service/publishing/publish.ts";
 import { publishedType } from "../../service/publishing/publish-batch.ts";
+import type { SealedDelivery } from "../../service/publishing/publish-record.ts";
 import type { PushAttemptsRequest } from "../../service/publishing/push-attempts.ts";
 import type { ReadPushRequest } from "../../service/publishing/push-status.ts";
 import { bodyTimeMs } from "../http-limits.ts";
@@ -70,6 +75,9 @@ export interface Publishing extends Removing, Holds {
   readPush(request: ReadPushRequest): Promise<Outcome>;
   cancelPush(request: CancelRequest): Promise<Outcome>;
   sealContext(request: { readonly caller: Caller }): Promise<Outcome>;
+  /** Records and AI policies that were sealed alone. */
+  deliverRecord(request: SealedDelivery & { readonly collection: CollectionName }): Promise<Outcome>;
+  deliverPolicy(request: SealedDelivery): Promise<Outcome>;
 }
 
 export interface BusinessDeps extends BusinessCallers {
@@ -98,6 +106,8 @@ export function buildBusiness(deps: BusinessDeps): FastifyInstance {
   const { limits } = deps.http.edge;
   const routes = [
     ...collectionNames.map((name) => publishRoute(deps, name)),
+    ...collectionNames.map((name) => sealedRecordRoute(deps, name)),
+    sealedPolicyRoute(deps),
     ...removalRoutes(deps),
     readPushRoute(deps),
     ...holdRoutes({ ...deps, holds: deps.publishing, accepted: acceptedWith(deps, "svc-push") }),
@@ -163,6 +173,60 @@ const notPublished: typeof published = {
   answers: {},
   problems: requestProblems,
 };
+
+const sealedAlone = {
+  tags: ["svc-push"],
+  problems: ["request_invalid", "media_type_unsupported", "business_not_verified", "seal_invalid"],
+} as const;
+
+function sealedRecordRoute(deps: BusinessDeps, collection: CollectionName): Route {
+  const { path, title } = collections[collection];
+  return {
+    ...{ method: "POST", path: `/v1/publish/${path}/record`, tags: sealedAlone.tags },
+    doc: {
+      summary: `Publish one of your ${title}, sealed alone`,
+      description:
+        "The exact bytes of one record, with a seal over them alone by a person's passkey or a hosted key of the business. Any live integration key may deliver it: the seal is the authority, so no mandate is asked for, and none covers what an integration key seals. Sent again, the same seal is answered with its outcome again.",
+      parameters: [sandboxKey],
+      body: sealedRecordRequest,
+      answers: {
+        200: { description: "The outcome of the record, also if it was rejected", body: publishOutcome },
+      },
+      problems: sealedAlone.problems,
+    },
+    handle: sealedHandler(deps, (call) => deps.publishing.deliverRecord({ ...call, collection })),
+  };
+}
+
+function sealedPolicyRoute(deps: BusinessDeps): Route {
+  return {
+    ...{ method: "POST", path: "/v1/ai-policies", tags: sealedAlone.tags },
+    doc: {
+      summary: "Put a sealed AI policy into force",
+      description:
+        "The exact bytes of an AI policy (`svc/ai_policy/1`), with a seal that names the version that it creates: the next one. It is in force from its acceptance on. Any live integration key may deliver it. The same record is answered again; another one under an accepted version is `seal_invalid` with reason `ai_policy_version_used`.",
+      parameters: [sandboxKey],
+      body: sealedRecordRequest,
+      answers: { 200: { description: "The policy is in force", body: acceptedPolicy } },
+      problems: sealedAlone.problems,
+    },
+    handle: sealedHandler(deps, (call) => deps.publishing.deliverPolicy(call)),
+  };
+}
+
+function sealedHandler(
+  deps: BusinessDeps,
+  deliver: (call: SealedDelivery) => Promise<Outcome>,
+): Route["handle"] {
+  return signedHandler({
+    authentication: deps.authentication,
+    accepted: acceptedWith(deps, "svc-push"),
+    limits: { bytesMax: verifyBytesMax, edge: deps.http.edge },
+    queryNames: [],
+    claimsMeanwhile: false,
+    answer: ({ authenticated, body }) => deliver({ caller: authenticated.caller, body }),
+  });
+}
 
 function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
   const limits = { bytesMax: publishBytesMax, edge: deps.http.edge };

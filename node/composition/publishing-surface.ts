@@ -26,6 +26,7 @@ import {
 } from "../../service/publishing/catalogue.ts";
 import { cancelPush, decideHold, listHolds } from "../../service/publishing/decide-hold.ts";
 import { paceOfBatch, publishBatch } from "../../service/publishing/publish.ts";
+import { deliverPolicy, deliverRecord } from "../../service/publishing/publish-record.ts";
 import { readOwnHeldDeletions } from "../../service/publishing/purges.ts";
 import { readPushAttempts } from "../../service/publishing/push-attempts.ts";
 import { createParsedLeaves, createPushLeaves } from "../../service/publishing/push-leaves.ts";
@@ -87,6 +88,8 @@ function publishingOf(services: NodeServices, keep: KeepMandate): Publishing {
       await keep(request.caller.party.uuid, request.caller.key.key_id);
       return validateBatch({ ...deps, pace: services.paces.queued(request.caller.party.uuid) }, request);
     },
+    deliverRecord: (request) => deliverRecord(deps, request),
+    deliverPolicy: (request) => deliverPolicy(services, request),
     cancelPush: (request) => cancelPush(deps, request),
     readPush: (request) => readPush(services.actors, request),
     listHolds: (request) => listHolds(services, request),

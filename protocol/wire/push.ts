@@ -91,6 +91,27 @@ export const publishOutcome = named(
   }),
 );
 export type PublishOutcome = Of<typeof publishOutcome>;
+
+/** The body of POST /v1/publish/{type}/record and of POST /v1/ai-policies. */
+export const sealedRecordRequest = named(
+  "SealedRecord",
+  object({
+    record_base64: described(recordBase64, "The exact bytes that were sealed."),
+    seal: described(
+      envelopeShape,
+      "A seal of format 2 over these bytes alone, by a person's passkey or a hosted key of the business.",
+    ),
+  }),
+);
+
+export const acceptedPolicy = named(
+  "AcceptedAiPolicy",
+  object({
+    record_id: recordId,
+    version: described(count, "The version that the seal names, which is in force from now on."),
+  }),
+);
+export type AcceptedPolicy = Of<typeof acceptedPolicy>;
 export type RecordOutcome = PublishOutcome["outcome"];
 
 const listedPrice = object({ amount: text(64), currency: text(3) });

@@ -1,5 +1,7 @@
 // Path B: one record sealed alone, by a person's passkey or a hosted key. The same push actor carries it as a push of
 // one leaf, so it is exactly as durable and as ordered as a batch.
+//   SA1. Any live key of the business delivers it: what counts is the authority of the key that sealed it, so no mandate is asked for.
+//   SA2. An integration key seals nothing alone (verifier/seal.ts), so nothing is published without a mandate or a person.
 
 import type { BusinessCommand, PublishingFacts } from "../../actors/messages/business.ts";
 import type { PublishOutcome, PushCommand, PushFacts } from "../../actors/messages/push.ts";
@@ -12,8 +14,21 @@ import type { JsonValue } from "../../protocol/json/canonical-json.ts";
 import { sealLeafOf } from "../../protocol/log/leaves.ts";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
 import { openSeal, type SealV2 } from "../../protocol/seal.ts";
+import { type AcceptedPolicy, sealedRecordRequest } from "../../protocol/wire/push.ts";
 import { verifySeal } from "../../verifier/seal.ts";
 import type { Trust } from "../../verifier/trust.ts";
+import {
+  answerJson,
+  type Caller,
+  isRefused,
+  type Outcome,
+  parseJsonBody,
+  type Refused,
+  rateLimited,
+  refusedAs,
+  type SealReason,
+  sealRefused,
+} from "../answer.ts";
 import {
   decideOwnNames,
   judgeKnown,
@@ -27,7 +42,57 @@ import {
   type Sealed,
   timelineOf,
 } from "../register/home-evidence.ts";
+import { type Parties, RegisterRefused } from "../register/parties.ts";
 import { type AdmitDeps, acceptPush, admit, awaitSettled } from "./accept-batch.ts";
+
+/** What a business delivers as documents that were sealed alone. */
+export interface SealedDelivery {
+  readonly caller: Pick<Caller, "party">;
+  readonly body: Uint8Array;
+}
+
+/** `POST /v1/publish/{type}/record`: the outcome of the record, or why its seal is not accepted. */
+export async function deliverRecord(
+  deps: PublishRecordDeps,
+  { caller, collection, body }: SealedDelivery & { readonly collection: CollectionName },
+): Promise<Outcome> {
+  const read = parseJsonBody(sealedRecordRequest, body);
+  if (isRefused(read)) return read;
+  const { record_base64, seal } = read.value;
+  const record = parseBase64(record_base64) ?? new Uint8Array();
+  const request = { businessUuid: caller.party.uuid, collection, record, seal };
+  const published = await publishRecord(deps, request);
+  return published.ok ? answerJson(200, published.value) : sealedRefusal(published);
+}
+
+/** `POST /v1/ai-policies`: the version that is in force from now on, or why its seal is not accepted. */
+export async function deliverPolicy(
+  { parties }: { readonly parties: Pick<Parties, "acceptPolicy"> },
+  { caller, body }: SealedDelivery,
+): Promise<Outcome> {
+  const read = parseJsonBody(sealedRecordRequest, body);
+  if (isRefused(read)) return read;
+  const { record_base64, seal } = read.value;
+  const record = parseBase64(record_base64) ?? new Uint8Array();
+  try {
+    const accepted: AcceptedPolicy = await parties.acceptPolicy({ uuid: caller.party.uuid, record, seal });
+    return answerJson(200, accepted);
+  } catch (error) {
+    if (error instanceof RegisterRefused) return sealedRefusal({ code: error.code, detail: error.message });
+    throw error;
+  }
+}
+
+/** How long a business that publishes too much waits: fair use is counted by the minute. */
+const busySeconds = 60;
+
+/** The answer to a refusal of a document that was sealed alone. */
+export function sealedRefusal({ code, detail }: { readonly code: string; readonly detail: string }): Refused {
+  if (code === "rate_limited")
+    return rateLimited(detail, { retry_after_seconds: busySeconds, reason: "pushes_waiting" });
+  if (code === "business_not_verified" || code === "internal_error") return refusedAs({ code, detail });
+  return sealRefused(code as SealReason, detail, { pointer: "/seal" });
+}
 
 export interface PublishRecordDeps extends AdmitDeps {
   readonly crypto: CryptoPort;

@@ -35,7 +35,7 @@ import {
 import { fileOf, sendFile } from "../publishing/bulk.fixture.ts";
 import { newPerson, sealDecision } from "../publishing/hold-decisions.fixture.ts";
 import { openBusiness, product, seal, type TestBusiness } from "../publishing/publishing.fixture.ts";
-import { publishAlone, removalText, sealRemoval } from "../publishing/removal.fixture.ts";
+import { removalText, sealAlone, sealPolicyAlone, sealRemoval } from "../publishing/removal.fixture.ts";
 import {
   type AttackNode,
   awaitPush,
@@ -172,7 +172,10 @@ async function removing(): Promise<void> {
   const { services } = node.running;
   const signer = await services.hostedSigner(business.party.uuid);
   for (const { name, path } of Object.values(collections)) {
-    const record_id = await publishAlone(services, business, name);
+    const alone = { path: `/v1/publish/${path}/record`, tag: "svc-push" } as const;
+    const { body: delivered } = await sealAlone(services, business, name);
+    const { json } = await ask(base, pusher, { ...alone, body: delivered });
+    const record_id = String(json["record_id"]);
     if (name === "business_files") await ask(base, pusher, { path: "/v1/domains", tag: "svc-business-read" });
     for (const action of removalActions.toReversed()) {
       const sealed = await sealRemoval(business, { record_id, action }, signer, { record_type: name });
@@ -183,6 +186,15 @@ async function removing(): Promise<void> {
       await ask(base, pusher, { path: "/v1/withdrawals", body: many, tag: "svc-push", headers });
     }
   }
+}
+
+/** The policy of another business: what is sealed afterwards would have to name it. */
+async function policies(): Promise<void> {
+  const { services, urls } = node.running;
+  const merchant = await openBusiness(services, "00000000-0000-4000-8000-0000000000e5");
+  const body = await sealPolicyAlone(services, merchant);
+  const caller = { key: merchant.signingKey, grant: "" };
+  await ask(urls.business_url, caller, { path: "/v1/ai-policies", body, tag: "svc-push" });
 }
 
 async function bulk(): Promise<void> {
@@ -388,6 +400,7 @@ it("are of every operation, and what a node answers now", async () => {
   await bulk();
   await images();
   await removing();
+  await policies();
   const answers = await retrieval();
   await insight();
   await verification(answers);

@@ -18,7 +18,15 @@ import { isFullDose } from "../../tools/test-dose.ts";
 import { type Advertiser, newAdvertiser } from "../ads/ads.fixture.ts";
 import { fileOf, newUpload, requestImport, sendFile, stageRecords } from "../publishing/bulk.fixture.ts";
 import { confirmation, heldPush, priced, sendDecision } from "../publishing/hold-decisions.fixture.ts";
-import { publishAlone, removalText, removeOver, sealRemoval } from "../publishing/removal.fixture.ts";
+import { openBusiness } from "../publishing/publishing.fixture.ts";
+import {
+  publishAlone,
+  removalText,
+  removeOver,
+  sealAlone,
+  sealPolicyAlone,
+  sealRemoval,
+} from "../publishing/removal.fixture.ts";
 import { awaitPush, batchBody, newSigningKey, outcomesOf, publishOver } from "../retrieval/attack.fixture.ts";
 import { check, type MeasuredNode, openMeasuredNode, patienceMs, seed } from "./measured-node.fixture.ts";
 
@@ -142,6 +150,33 @@ const cases: Readonly<Record<string, () => Promise<void>>> = {
             });
         });
     }),
+  ...Object.fromEntries(
+    collectionNames.map((type) => {
+      const path = `/v1/publish/${collections[type].path}/record`;
+      const run = () =>
+        check(fullness, async (each) => {
+          const { node, publisher, measure } = measured;
+          const record = JSON.parse(
+            new TextDecoder().decode(fullRecord(type, freshId(), each)),
+          ) as JsonObject;
+          const { body } = await sealAlone(node.running.services, publisher, type, record);
+          await measure(`POST ${path}`, async () => {
+            const { json } = await accepted(publishOver(node, publisher, body, { path }));
+            expect(json).toMatchObject({ outcome: "accepted" });
+          });
+        });
+      return [path, run] as const;
+    }),
+  ),
+  "/v1/ai-policies": async () => {
+    const { node, measure } = measured;
+    const { services } = node.running;
+    const business = await openBusiness(services, "00000000-0000-4000-8000-0000000000a1", "Policies Ltd");
+    const body = await sealPolicyAlone(services, business);
+    await measure("POST /v1/ai-policies", () =>
+      accepted(publishOver(node, business, body, { path: "/v1/ai-policies" })),
+    );
+  },
   ...Object.fromEntries(
     collectionNames.flatMap((type) =>
       removalActions.map((action) => {

@@ -1,4 +1,4 @@
-// Which test shows the effect of each member of a withdrawal or deletion.
+// Which test shows the effect of each member of a withdrawal or deletion, and of what is delivered sealed alone.
 
 const routes = [
   {
@@ -12,6 +12,12 @@ const routes = [
     file: "api/withdrawals.test.ts",
     replayed: "takes records of any type out of serving, and answers each in its place",
     judged: "refuses what is wrong with one, and does the others",
+  },
+  {
+    path: /^POST \/v1\/(?:publish\/[a-z-]+\/record|ai-policies) (.*)$/,
+    file: "api/sealed-alone.test.ts",
+    replayed: "is published, whatever its type, and answered again: %s",
+    judged: "is refused for another type, other bytes and another business's route",
   },
 ];
 

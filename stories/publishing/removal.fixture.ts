@@ -6,6 +6,7 @@ import { collections } from "../../collections/collections.ts";
 import { nativeCrypto } from "../../crypto/native.ts";
 import type { Signer } from "../../crypto/port.ts";
 import type { NodeServices } from "../../node/composition/services.ts";
+import { aiPolicyBytes } from "../../protocol/ai-policy.ts";
 import { hashOf, toBase64, utf8 } from "../../protocol/bytes.ts";
 import { type Envelope, makeEnvelope, pae, payloadTypes } from "../../protocol/dsse.ts";
 import { contentDigest } from "../../protocol/http-signature.ts";
@@ -18,6 +19,7 @@ import type { Withdrawal } from "../../protocol/withdrawal.ts";
 import type { Caller, Outcome } from "../../service/answer.ts";
 import { publishRecord } from "../../service/publishing/publish-record.ts";
 import { removeRecord } from "../../service/publishing/remove-record.ts";
+import { policyRecord } from "../../verifier/business.fixture.ts";
 import { sealHosted, type TestBusiness } from "./publishing.fixture.ts";
 
 export interface SealedRemoval {
@@ -76,17 +78,39 @@ export function removeOver(
   });
 }
 
-/** Publishes the sample of a type under the key that the service holds for the business, and returns its record id. */
-export async function publishAlone(
+/** The sample of a type, sealed by the key that the service holds for the business; the body that delivers it. */
+export async function sealAlone(
   services: NodeServices,
   { party, certId }: Pick<TestBusiness, "party" | "certId">,
   collection: CollectionName,
   changes: JsonObject = {},
-): Promise<string> {
-  const { uuid } = party;
+): Promise<{ readonly record: Uint8Array; readonly seal: Envelope; readonly body: string }> {
   const record = canonicalBytes({ ...sampleRecords[collection], ...changes });
   const sealed = { record, record_type: collection, ai_policy_version: 0 };
-  const seal = await sealHosted(services, { uuid, certId }, sealed);
+  const seal = await sealHosted(services, { uuid: party.uuid, certId }, sealed);
+  return { record, seal, body: JSON.stringify({ record_base64: toBase64(record), seal }) };
+}
+
+/** The first AI policy of a business, sealed by the key that the service holds for it; the body that delivers it. */
+export async function sealPolicyAlone(
+  services: NodeServices,
+  { party, certId }: Pick<TestBusiness, "party" | "certId">,
+): Promise<string> {
+  const record = aiPolicyBytes(policyRecord());
+  const sealed = { record, record_type: "ai_policy", ai_policy_version: 1 };
+  const seal = await sealHosted(services, { uuid: party.uuid, certId }, sealed);
+  return JSON.stringify({ record_base64: toBase64(record), seal });
+}
+
+/** Publishes the sample of a type under the key that the service holds for the business, and returns its record id. */
+export async function publishAlone(
+  services: NodeServices,
+  business: Pick<TestBusiness, "party" | "certId">,
+  collection: CollectionName,
+  changes: JsonObject = {},
+): Promise<string> {
+  const { uuid } = business.party;
+  const { record, seal } = await sealAlone(services, business, collection, changes);
   const deps = { ...services, crypto: nativeCrypto };
   const published = await publishRecord(deps, { businessUuid: uuid, collection, record, seal });
   if (!published.ok || published.value.record_id === null) throw new Error(JSON.stringify(published));

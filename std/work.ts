@@ -119,8 +119,8 @@ class OwnerQueue {
 // Lets what somebody waits for go first, on the one thread that all share with work in the background.
 //   R1. Work in the background takes its steps one at a time, each in a turn of its own of the event loop.
 //   R2. While something is under way that somebody waits for, no step begins, except one every `patienceMs`: the background
-//       is slowed down by a busy foreground, and never stopped. After a step that took long, it is four times as long as that: steps
-//       take at most a fifth of a busy thread, however dear one is.
+//       is slowed down by a busy foreground, and never stopped. After a step that took long, it is four times as long as that, or
+//       `restMsMax`: dear steps that follow one another take at most a fifth of a busy thread, and a process that was suspended within one goes on.
 //   R3. Where both wait, three steps of what somebody waits for go before one of what nobody waits for.
 //   R4. Among either, turns go round the owners, however many requests of one of them wait.
 
@@ -133,6 +133,8 @@ export interface RightOfWay {
 
 /** See R2. */
 const restsPerStep = 4;
+/** See R2. No step takes longer than a quarter of it ({@link workMsMax}), unless its whole process was stopped meanwhile. */
+const restMsMax = 200;
 /** See R3. */
 const inRowMax = 3;
 
@@ -147,6 +149,7 @@ export function createRightOfWay(patienceMs: number, { nowMs, nextTurn, after }:
   let begunMs: number | null = null;
   /** How long the last one took; zero for one after which its work was done. */
   let stepMs = 0;
+  const restMs = (): number => Math.max(patienceMs, Math.min(restsPerStep * stepMs, restMsMax));
   const step = (): void => {
     begunMs = nowMs();
     stepMs = 0;
@@ -171,7 +174,7 @@ export function createRightOfWay(patienceMs: number, { nowMs, nextTurn, after }:
   };
   const schedule = (): void => {
     if (begunMs !== null || inRequests.owners + inBackground.owners === 0) return;
-    if (underWay > 0) endPatience ??= after(Math.max(patienceMs, restsPerStep * stepMs), patienceEnded);
+    if (underWay > 0) endPatience ??= after(restMs(), patienceEnded);
     else if (!isTurnTaken) {
       isTurnTaken = true;
       nextTurn(takeTurn);

@@ -2,7 +2,7 @@
 // before it.
 //   B1. A body must keep arriving: see `bodyTimeMs`.
 //   B2. A body that may be long counts towards what the node reads at once, from before it is read until its request is
-//       answered. Until it is worked on, it may have to make room for others.
+//       answered. Until it is worked on, it may have to make room for others, and gives it back when its caller is gone.
 //   B3. A long body is hashed as it arrives, and is in memory only once if its length was declared.
 
 import { createHash, type Hash, hash } from "node:crypto";
@@ -93,6 +93,7 @@ class Arrival {
   readonly #room: Holding;
   #roomLeft = freeBytesMax;
   #timer: NodeJS.Timeout | null = null;
+  #isInWork = false;
 
   constructor(
     request: IncomingMessage,
@@ -145,9 +146,15 @@ class Arrival {
   readonly #onEnd = (): void => {
     this.#stop();
     this.#room.arrived(() => this.#arrived());
+    if (this.#isInWork) return;
+    // The request itself is over, so what is left to see is the end of its connection.
+    this.#request.socket.once("close", this.#onLost);
+    if (this.#limits.place !== undefined) this.#limits.place.onLost = this.#onFull;
   };
 
   #arrived(): void {
+    this.#isInWork = true;
+    this.#stop();
     const whole = this.#whole ?? joined(this.#chunks, this.#length);
     // Stripped of Buffer's own behaviour: below this layer bytes are plain.
     const bytes = new Uint8Array(whole.buffer, whole.byteOffset, this.#length);
@@ -175,6 +182,12 @@ class Arrival {
     this.#fail(problem("request_timeout", "The body did not arrive in time."));
   };
 
+  /** Others wait for the place of what waits for its owner's. */
+  readonly #onFull = (): void => {
+    this.#limits.edge.refused("bodies");
+    this.#fail(noRoom());
+  };
+
   #makeRoom(bytes: number): boolean {
     // A chunked body is assembled at its end, and briefly held twice.
     const copies = declaredLength(this.#request) === null ? 2 : 1;
@@ -196,7 +209,8 @@ class Arrival {
       .off("data", this.#onData)
       .off("end", this.#onEnd)
       .off("error", this.#onLost)
-      .off("close", this.#onLost);
+      .off("close", this.#onLost)
+      .socket.off("close", this.#onLost);
   }
 }
 

@@ -4,6 +4,7 @@ import { connect, type Socket } from "node:net";
 import { pino } from "pino";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { answerJson, type Outcome, refused } from "../service/answer.ts";
+import { addressBlock } from "../std/ip-address.ts";
 import { closeUnread } from "./body.ts";
 import { checkOf } from "./checks.ts";
 import { createEdge, type Edge } from "./edge.ts";
@@ -168,6 +169,51 @@ describe("a check", () => {
     await expect.poll(() => opened.answering.length).toBe(1);
     answerNext(opened);
     await expect.poll(() => [first.statuses(), second.statuses()]).toEqual([[200], [200]]);
+  });
+
+  describe("that has arrived, and waits for what its address sent before it (SR3)", () => {
+    async function waiting() {
+      const opened = await open({ checkBodiesMax: 1, slowBodyMs: 100 });
+      const before = opened.edge.openBody(addressBlock(busy), () => {});
+      before.take(32 * 1_048_576);
+      before.arrived(() => {});
+      const line = await dial(opened.port, busy);
+      line.socket.write(post(20_000) + "x".repeat(20_000));
+      await expect.poll(() => opened.bytesRead()[0]).toBe(post(20_000).length + 20_000);
+      return { opened, before, line, held: () => opened.edge.usage().bodyBytes - 32 * 1_048_576 };
+    }
+
+    it("is answered in its turn", async () => {
+      const { opened, before, line } = await waiting();
+      expect(opened.answering).toEqual([]);
+      before.release();
+      await expect.poll(() => opened.answering.length).toBe(1);
+      answerNext(opened);
+      await expect.poll(line.statuses).toEqual([200]);
+      expect(opened.edge.usage().bodyBytes).toBe(0);
+    });
+
+    it("gives back what it holds when its caller is gone (C6)", async () => {
+      const { opened, before, line, held } = await waiting();
+      expect(held()).toBe(20_000);
+      line.socket.destroy();
+      await expect.poll(held).toBe(0);
+      before.release();
+      expect(opened.answering).toEqual([]);
+    });
+
+    it("is told that there is no room, and not that it is slow, where another waits for its place", async () => {
+      const { opened, line, held } = await waiting();
+      const next = await dial(opened.port, other);
+      next.socket.write(`${post(1)}x`);
+      await expect.poll(line.statuses).toEqual([503]);
+      expect(line.text()).toMatch(/"reason":"bodies_in_flight"/);
+      expect(opened.edge.refusals).toMatchObject({ slow_bodies: 0, bodies: 1 });
+      expect(held()).toBe(0);
+      await expect.poll(() => opened.answering.length).toBe(1);
+      answerNext(opened);
+      await expect.poll(next.statuses).toEqual([200]);
+    });
   });
 
   it.each([

@@ -55,7 +55,7 @@ describe("the right of way", () => {
     await answered;
   });
 
-  it("R2: rests four times as long after a dear step as it took, where somebody waits", async () => {
+  it("R2: rests four times as long after a dear step as it took, where somebody waits, and never for longer than 200 ms", async () => {
     let nowMs = 0;
     const delays: number[] = [];
     const waiting: (() => void)[] = [];
@@ -68,19 +68,19 @@ describe("the right of way", () => {
     const answer = Promise.withResolvers<void>();
     const answered = during(() => answer.promise);
     const working = (async () => {
-      for (const tookMs of [2, 30, 1]) {
+      for (const tookMs of [2, 30, 1, 60_000]) {
         await pause("a");
         nowMs += tookMs;
       }
       await pause("a");
     })();
-    for (let step = 0; step < 4; step += 1) {
+    for (let step = 0; step < 5; step += 1) {
       waiting[step]?.();
       await nextTurn();
     }
     answer.resolve();
     await Promise.all([answered, working]);
-    expect(delays).toEqual([10, 10, 120, 10]);
+    expect(delays).toEqual([10, 10, 120, 10, 200]);
   });
 
   it("R3: lets three steps of requests go before one in the background", async () => {
@@ -104,5 +104,71 @@ describe("the right of way", () => {
     const { pause, during } = createRightOfWay(long, platformLoop);
     await expect(during(() => Promise.reject(new Error("no")))).rejects.toThrow("no");
     await pause("a");
+  });
+});
+
+describe("the steps of the right of way, whenever timers are late", () => {
+  function setUp() {
+    let nowMs = 0;
+    let immediates: (() => void)[] = [];
+    const timers: { readonly delayMs: number; run: () => void }[] = [];
+    const loop = {
+      nowMs: () => nowMs,
+      nextTurn: (run: () => void) => void immediates.push(run),
+      after: (delayMs: number, run: () => void) => {
+        const timer = { delayMs, run };
+        timers.push(timer);
+        return () => {
+          timer.run = () => {};
+        };
+      },
+    };
+    const spend = (ms: number): void => {
+      nowMs += ms;
+    };
+    /** What is due in the next turn, each after what follows from the one before it at once. */
+    const turn = async (): Promise<void> => {
+      const due = immediates;
+      immediates = [];
+      for (const run of due) {
+        run();
+        await nextTurn();
+      }
+    };
+    return { ...createRightOfWay(10, loop), loop, timers, spend, turn };
+  }
+
+  it("R1: lets one step go in a turn, where patience ends before the turn after another step", async () => {
+    const { pause, during, loop, timers, turn } = setUp();
+    const gone: string[] = [];
+    const step = (name: string) => void pause("owner").then(() => gone.push(name));
+    step("a");
+    const answer = Promise.withResolvers<void>();
+    loop.nextTurn(() => {
+      void during(() => answer.promise);
+      for (const name of ["b", "c", "d"]) step(name);
+    });
+    await turn();
+    expect(gone).toEqual(["a"]);
+    timers[0]?.run();
+    answer.resolve();
+    await nextTurn();
+    expect(gone).toEqual(["a", "b"]);
+    await turn();
+    expect(gone).toEqual(["a", "b", "c"]);
+    await turn();
+    expect(gone).toEqual(["a", "b", "c", "d"]);
+  });
+
+  it("R2: does not take for a step what others did after it", async () => {
+    const { pause, during, timers, spend, turn } = setUp();
+    const gone = pause("a");
+    await turn();
+    await gone;
+    void during(() => new Promise(() => {}));
+    spend(30);
+    void pause("b");
+    await turn();
+    expect(timers.map(({ delayMs }) => delayMs)).toEqual([10]);
   });
 });

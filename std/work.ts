@@ -76,7 +76,7 @@ export function createOwnerTurns(
   const takeTurn = (): void => {
     isScheduled = false;
     spentMs = 0;
-    while (waiting.owners > 0 && spentMs < stretchMs) waiting.next()?.();
+    while (waiting.owners > 0 && spentMs < stretchMs) waiting.next()?.step();
     if (waiting.owners > 0) schedule();
   };
   return (owner, work) => {
@@ -87,6 +87,11 @@ export function createOwnerTurns(
       waiting.push(owner, () => resolve(new Promise((settle) => settle(begin(work)))));
     });
   };
+}
+
+interface Next {
+  readonly owner: string;
+  readonly step: () => void;
 }
 
 /** What is waited for: turns go round the owners, and of one owner the first to come goes first (OT2, OT3). */
@@ -104,13 +109,14 @@ class OwnerQueue {
     else own.add(step);
   }
 
-  next(): (() => void) | undefined {
+  next(): Next | undefined {
     for (const [owner, own] of this.#waiting) {
       const [step] = own;
       this.#waiting.delete(owner);
-      if (step !== undefined) own.delete(step);
+      if (step === undefined) continue;
+      own.delete(step);
       if (own.size > 0) this.#waiting.set(owner, own);
-      return step;
+      return { owner, step };
     }
     return undefined;
   }
@@ -119,8 +125,9 @@ class OwnerQueue {
 // Lets what somebody waits for go first, on the one thread that all share with work in the background.
 //   R1. Work in the background takes its steps one at a time, each in a turn of its own of the event loop.
 //   R2. While something is under way that somebody waits for, no step begins, except one every `patienceMs`: the background
-//       is slowed down by a busy foreground, and never stopped. After a step that took long, it is four times as long as that: steps
-//       take at most a fifth of a busy thread, however dear one is.
+//       is slowed down by a busy foreground, and never stopped. After a step that took long, it is four times as long as that, or
+//       `restMsMax`: dear steps take at most a fifth of a busy thread, and a process that was suspended within one goes on. Only
+//       how long the last step of some work took is not known.
 //   R3. Where both wait, three steps of what somebody waits for go before one of what nobody waits for.
 //   R4. Among either, turns go round the owners, however many requests of one of them wait.
 
@@ -133,32 +140,34 @@ export interface RightOfWay {
 
 /** See R2. */
 const restsPerStep = 4;
+/** See R2. No step takes longer than a quarter of it ({@link workMsMax}), unless its whole process was stopped meanwhile. */
+const restMsMax = 200;
 /** See R3. */
 const inRowMax = 3;
 
 export function createRightOfWay(patienceMs: number, { nowMs, nextTurn, after }: EventLoop): RightOfWay {
-  const inRequests = new OwnerQueue();
-  const inBackground = new OwnerQueue();
-  let inRow = 0;
+  const waiting = new StepQueue();
   let underWay = 0;
   let isTurnTaken = false;
   let endPatience: (() => void) | null = null;
-  /** Since when a step is under way. */
-  let begunMs: number | null = null;
-  /** How long the last one took; zero for one after which its work was done. */
+  /** The step that is under way: whose it is, and since when. */
+  let begun: { readonly owner: string; readonly atMs: number } | null = null;
+  /** How long the last one took; zero for one after which its work was done, or waits for something else. */
   let stepMs = 0;
+  const restMs = (): number => Math.max(patienceMs, Math.min(restsPerStep * stepMs, restMsMax));
   const step = (): void => {
-    begunMs = nowMs();
+    const next = waiting.next();
+    if (next === undefined) return;
+    const begins = { owner: next.owner, atMs: nowMs() };
+    begun = begins;
     stepMs = 0;
-    nextTurn(stepEnded);
-    const isBackground = inRequests.owners === 0 || (inRow >= inRowMax && inBackground.owners > 0);
-    inRow = isBackground ? 0 : inRow + 1;
-    (isBackground ? inBackground : inRequests).next()?.();
-  };
-  const stepEnded = (): void => {
-    if (begunMs === null) return;
-    begunMs = null;
-    if (inRequests.owners + inBackground.owners > 0) takeTurn();
+    nextTurn(() => {
+      // It may have ended before, and another be under way.
+      if (begun !== begins) return;
+      begun = null;
+      goOn();
+    });
+    next.step();
   };
   const patienceEnded = (): void => {
     endPatience = null;
@@ -166,12 +175,15 @@ export function createRightOfWay(patienceMs: number, { nowMs, nextTurn, after }:
   };
   const takeTurn = (): void => {
     isTurnTaken = false;
-    if (underWay === 0) step();
+    if (begun === null) goOn();
+  };
+  const goOn = (): void => {
+    if (underWay === 0 && !isTurnTaken) step();
     else schedule();
   };
   const schedule = (): void => {
-    if (begunMs !== null || inRequests.owners + inBackground.owners === 0) return;
-    if (underWay > 0) endPatience ??= after(Math.max(patienceMs, restsPerStep * stepMs), patienceEnded);
+    if (begun !== null || waiting.isEmpty) return;
+    if (underWay > 0) endPatience ??= after(restMs(), patienceEnded);
     else if (!isTurnTaken) {
       isTurnTaken = true;
       nextTurn(takeTurn);
@@ -193,13 +205,37 @@ export function createRightOfWay(patienceMs: number, { nowMs, nextTurn, after }:
     },
     pause: (owner, isWaitedFor = false) =>
       new Promise((resolve) => {
-        // The step goes on at once when its pause ends, and up to its next.
-        if (begunMs !== null) stepMs = nowMs() - begunMs;
-        begunMs = null;
-        (isWaitedFor ? inRequests : inBackground).push(owner, resolve);
+        // The step goes on at once when its pause ends, and up to its owner's next.
+        if (begun?.owner === owner) {
+          stepMs = nowMs() - begun.atMs;
+          begun = null;
+        }
+        waiting.push(owner, isWaitedFor, resolve);
         schedule();
       }),
   };
+}
+
+/** The steps that wait (R3, R4). */
+class StepQueue {
+  readonly #inRequests = new OwnerQueue();
+  readonly #inBackground = new OwnerQueue();
+  #inRow = 0;
+
+  get isEmpty(): boolean {
+    return this.#inRequests.owners + this.#inBackground.owners === 0;
+  }
+
+  push(owner: string, isWaitedFor: boolean, step: () => void): void {
+    (isWaitedFor ? this.#inRequests : this.#inBackground).push(owner, step);
+  }
+
+  next(): Next | undefined {
+    const isBackground =
+      this.#inRequests.owners === 0 || (this.#inRow >= inRowMax && this.#inBackground.owners > 0);
+    this.#inRow = isBackground ? 0 : this.#inRow + 1;
+    return (isBackground ? this.#inBackground : this.#inRequests).next();
+  }
 }
 
 // The event loop as what shares one thread sees it: a port, because the simulator drives the same code in simulated time.

@@ -55,32 +55,45 @@ describe("the right of way", () => {
     await answered;
   });
 
-  it("R2: rests four times as long after a dear step as it took, where somebody waits, and never for longer than 200 ms", async () => {
+  it("R2: rests four times as long after a dear step of the background as it took, at most 200 ms, and not before requests", async () => {
     let nowMs = 0;
-    const delays: number[] = [];
-    const waiting: (() => void)[] = [];
+    let tick = (): void => {};
     const after = (delayMs: number, run: () => void) => {
-      delays.push(delayMs);
-      waiting.push(run);
+      tick = () => {
+        nowMs += delayMs;
+        run();
+      };
       return () => {};
     };
     const { pause, during } = createRightOfWay(10, { ...platformLoop, nowMs: () => nowMs, after });
     const answer = Promise.withResolvers<void>();
     const answered = during(() => answer.promise);
-    const working = (async () => {
-      for (const tookMs of [2, 30, 1, 60_000]) {
-        await pause("a");
-        nowMs += tookMs;
+    const begun: string[] = [];
+    const work = async (owner: string, tookMs: readonly number[], isWaitedFor: boolean) => {
+      for (const took of tookMs) {
+        await pause(owner, isWaitedFor);
+        begun.push(`${owner} ${nowMs}`);
+        nowMs += took;
       }
-      await pause("a");
-    })();
-    for (let step = 0; step < 5; step += 1) {
-      waiting[step]?.();
-      await nextTurn();
-    }
+      await pause(owner, isWaitedFor);
+    };
+    const goOn = async (ticks: number) => {
+      for (; ticks > 0; ticks -= 1) {
+        tick();
+        await nextTurn();
+      }
+    };
+    const background = work("a", [2, 30, 1, 60_000, 0], false);
+    await goOn(15);
+    expect(begun).toEqual(["a 10", "a 22", "a 172", "a 183"]);
+    await goOn(5);
+    const request = work("b", [1, 1], true);
+    await goOn(2);
+    expect(begun.slice(4)).toEqual(["b 60243", "b 60254"]);
+    await goOn(13);
+    expect(begun.slice(6)).toEqual(["a 60385"]);
     answer.resolve();
-    await Promise.all([answered, working]);
-    expect(delays).toEqual([10, 10, 120, 10, 200]);
+    await Promise.all([answered, background, request]);
   });
 
   it("R3: lets three steps of requests go before one in the background", async () => {

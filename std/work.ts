@@ -125,9 +125,9 @@ class OwnerQueue {
 // Lets what somebody waits for go first, on the one thread that all share with work in the background.
 //   R1. Work in the background takes its steps one at a time, each in a turn of its own of the event loop.
 //   R2. While something is under way that somebody waits for, no step begins, except one every `patienceMs`: the background
-//       is slowed down by a busy foreground, and never stopped. After a step that took long, it is four times as long as that, or
-//       `restMsMax`: dear steps take at most a fifth of a busy thread, and a process that was suspended within one goes on. Only
-//       how long the last step of some work took is not known.
+//       is slowed down by a busy foreground, and never stopped. After a dear step in the background, none begins there for four
+//       times as long as it took, or `restMsMax`: such steps take at most a fifth of a busy thread, and a process that was
+//       suspended within one goes on. Only how long the last step of some work took is not known.
 //   R3. Where both wait, three steps of what somebody waits for go before one of what nobody waits for.
 //   R4. Among either, turns go round the owners, however many requests of one of them wait.
 
@@ -151,16 +151,17 @@ export function createRightOfWay(patienceMs: number, { nowMs, nextTurn, after }:
   let isTurnTaken = false;
   let endPatience: (() => void) | null = null;
   /** The step that is under way: whose it is, and since when. */
-  let begun: { readonly owner: string; readonly atMs: number } | null = null;
-  /** How long the last one took; zero for one after which its work was done, or waits for something else. */
-  let stepMs = 0;
-  const restMs = (): number => Math.max(patienceMs, Math.min(restsPerStep * stepMs, restMsMax));
+  let begun: { readonly owner: string; readonly atMs: number; readonly isWaitedFor: boolean } | null = null;
+  let restsUntilMs = Number.NEGATIVE_INFINITY;
   const step = (): void => {
-    const next = waiting.next();
-    if (next === undefined) return;
-    const begins = { owner: next.owner, atMs: nowMs() };
+    const next = waiting.next(underWay > 0 && nowMs() < restsUntilMs);
+    if (next === undefined) {
+      schedule();
+      return;
+    }
+    const { owner, isWaitedFor } = next;
+    const begins = { owner, atMs: nowMs(), isWaitedFor };
     begun = begins;
-    stepMs = 0;
     nextTurn(() => {
       // It may have ended before, and another be under way.
       if (begun !== begins) return;
@@ -183,7 +184,7 @@ export function createRightOfWay(patienceMs: number, { nowMs, nextTurn, after }:
   };
   const schedule = (): void => {
     if (begun !== null || waiting.isEmpty) return;
-    if (underWay > 0) endPatience ??= after(restMs(), patienceEnded);
+    if (underWay > 0) endPatience ??= after(patienceMs, patienceEnded);
     else if (!isTurnTaken) {
       isTurnTaken = true;
       nextTurn(takeTurn);
@@ -207,7 +208,8 @@ export function createRightOfWay(patienceMs: number, { nowMs, nextTurn, after }:
       new Promise((resolve) => {
         // The step goes on at once when its pause ends, and up to its owner's next.
         if (begun?.owner === owner) {
-          stepMs = nowMs() - begun.atMs;
+          const now = nowMs();
+          if (!begun.isWaitedFor) restsUntilMs = now + Math.min(restsPerStep * (now - begun.atMs), restMsMax);
           begun = null;
         }
         waiting.push(owner, isWaitedFor, resolve);
@@ -230,11 +232,15 @@ class StepQueue {
     (isWaitedFor ? this.#inRequests : this.#inBackground).push(owner, step);
   }
 
-  next(): Next | undefined {
-    const isBackground =
+  /** With `isResting` none of the background. */
+  next(isResting: boolean): (Next & { readonly isWaitedFor: boolean }) | undefined {
+    const isTurnOfBackground =
       this.#inRequests.owners === 0 || (this.#inRow >= inRowMax && this.#inBackground.owners > 0);
-    this.#inRow = isBackground ? 0 : this.#inRow + 1;
-    return (isBackground ? this.#inBackground : this.#inRequests).next();
+    const isWaitedFor = isResting || !isTurnOfBackground;
+    const next = (isWaitedFor ? this.#inRequests : this.#inBackground).next();
+    if (next === undefined) return undefined;
+    this.#inRow = isWaitedFor ? this.#inRow + 1 : 0;
+    return { ...next, isWaitedFor };
   }
 }
 

@@ -24,6 +24,34 @@ export function parseStrictJson(
   bytes: Uint8Array,
   options: { readonly depthMax?: number; readonly valuesMax?: number } = {},
 ): Result<JsonValue, JsonFault> {
+  const parsed = parseText(bytes, options);
+  return parsed.ok ? judgeMembers(parsed.value) : parsed;
+}
+
+/** A longer text takes more than one step. */
+const stepCharacters = 16_384;
+
+/** The same in two steps, if the text is so long that its members may be many. */
+export function* parsingStrictJson(
+  ...of: Parameters<typeof parseStrictJson>
+): Generator<void, Result<JsonValue, JsonFault>> {
+  const parsed = parseText(...of);
+  if (!parsed.ok) return parsed;
+  if (parsed.value.text.length > stepCharacters) yield;
+  return judgeMembers(parsed.value);
+}
+
+/** What the platform reads in a text, and how many members are written there. */
+interface ParsedText {
+  readonly text: string;
+  readonly value: JsonValue;
+  readonly colons: number;
+}
+
+function parseText(
+  bytes: Uint8Array,
+  options: NonNullable<Parameters<typeof parseStrictJson>[1]> = {},
+): Result<ParsedText, JsonFault> {
   const depthMax = options.depthMax ?? defaultDepthMax;
   const text = parseUtf8(bytes);
   if (text === null) return refuse("utf8_invalid", "The bytes are not UTF-8.");
@@ -31,12 +59,14 @@ export function parseStrictJson(
   const colons = countColons(text, { depthMax, valuesMax });
   if (colons === "depth_exceeded") return refuse(colons, `The JSON is nested deeper than ${depthMax}.`);
   if (colons === "values_exceeded") return refuse(colons, `The JSON has more than ${valuesMax} values.`);
-  let value: JsonValue;
   try {
-    value = JSON.parse(text) as JsonValue;
+    return ok({ text, value: JSON.parse(text) as JsonValue, colons });
   } catch (error) {
     return refuse("json_malformed", `Not JSON: ${error instanceof Error ? error.message : "unreadable"}.`);
   }
+}
+
+function judgeMembers({ text, value, colons }: ParsedText): Result<JsonValue, JsonFault> {
   const isUsual = countMembers(value) === colons && !(text.includes("\\") && needsReader(text));
   if (isUsual) return ok(value);
   noteWork("byte", rereadCost * text.length);

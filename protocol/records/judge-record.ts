@@ -40,7 +40,7 @@ import {
   type WordFilter,
   type WordsFound,
 } from "./name-index.ts";
-import { type ParsedAd, parseRecord, recordTypes } from "./parse-record.ts";
+import { type ParsedAd, parsingRecord, recordTypes } from "./parse-record.ts";
 import { isArray } from "./record-validator.ts";
 import { type BlockedUrls, blockedInText, blockedOfMember, blockedUrls } from "./url-rule.ts";
 import { countries as countryList } from "./vocabularies/countries.ts";
@@ -76,7 +76,7 @@ export function* judging(
   known?: JsonObject,
 ): Generator<void, JudgedRecord> {
   if (known !== undefined) return judged(known, scopeFaults(known, rules.countries, []));
-  const parsed = parseRecord(rules.collection, bytes);
+  const parsed = yield* parsingRecord(rules.collection, bytes);
   const record = parsed.ok ? parsed.record : parsed.read;
   const ofForm: readonly RecordFault[] = parsed.ok ? [] : parsed.faults;
   if (record === null) return { ok: false, faults: ofForm, record: null };

@@ -2,6 +2,7 @@
 // Also the declarations of updates, jobs and events, and the JSON Schema of every record type.
 
 import { isObject } from "../../std/json-pointer.ts";
+import { atOnce } from "../../std/work.ts";
 import {
   type CollectionName,
   collectionNames,
@@ -10,7 +11,7 @@ import {
   type ShownType,
 } from "../identifiers.ts";
 import type { JsonObject, JsonValue } from "../json/canonical-json.ts";
-import { parseStrictJson } from "../json/strict-json.ts";
+import { parsingStrictJson } from "../json/strict-json.ts";
 import { millionthsOf } from "../price-list.ts";
 import { either, named, pascalCase, type Shape } from "../shape.ts";
 import { type AdRecord, ads } from "./ads.ts";
@@ -207,13 +208,25 @@ export function parseRecord(collection: "ads", bytes: Uint8Array): RecordOutcome
 export function parseRecord(collection: CollectionName, bytes: Uint8Array): RecordOutcome;
 export function parseRecord(collection: ShownType, bytes: Uint8Array): RecordOutcome<JsonObject>;
 export function parseRecord(collection: ShownType, bytes: Uint8Array): RecordOutcome<JsonObject> {
-  const parsed = parseStrictJson(bytes, { depthMax: recordDepthMax });
+  return atOnce(parsingRecord(collection, bytes));
+}
+
+/** The members of a longer record are checked in a step of their own. */
+const stepBytes = 16_384;
+
+/** The same in steps. */
+export function* parsingRecord(
+  collection: ShownType,
+  bytes: Uint8Array,
+): Generator<void, RecordOutcome<JsonObject>> {
+  const parsed = yield* parsingStrictJson(bytes, { depthMax: recordDepthMax });
   if (!parsed.ok)
     return {
       ok: false,
       faults: [{ code: parsed.code, pointer: parsed.pointer ?? "", detail: parsed.detail }],
       read: null,
     };
+  if (bytes.length > stepBytes) yield;
   const faults = new FaultList();
   checkOf(collection)(parsed.value, "", faults);
   const read = isObject(parsed.value) ? parsed.value : null;

@@ -44,11 +44,11 @@ import type { CollectionName } from "../../protocol/identifiers.ts";
 import { inlineRecordsMax } from "../../protocol/limits.ts";
 import { listingsOf } from "../../protocol/price-shock.ts";
 import { type ProblemCode, problem } from "../../protocol/problem.ts";
-import { judgeRecord, type RecordRules } from "../../protocol/records/judge-record.ts";
+import { type JudgedRecord, judging, type RecordRules } from "../../protocol/records/judge-record.ts";
 import type { ContentLists } from "../../protocol/records/name-index.ts";
 import { boundedText } from "../../protocol/result.ts";
 import { duplicateInBatch, type InlineOutcome, type PublishOutcome } from "../../protocol/wire/push.ts";
-import type { Pace, PaceOf } from "../../std/work.ts";
+import { inSteps, type Pace, type PaceOf } from "../../std/work.ts";
 import {
   type Answer,
   answerJson,
@@ -314,8 +314,7 @@ export function leafJudge(
     brands: deps.lists.certified.brandsOf(uuid),
   };
   const seen = new Set<string>();
-  const judge = (bytes: Uint8Array): JudgedLeaf => {
-    const judged = judgeRecord(bytes, rules);
+  const leafOf = (judged: JudgedRecord): JudgedLeaf => {
     if (!judged.ok) return { record_id: null, errors: judged.faults, listings: null };
     const { record } = judged;
     const record_id = deps.recordIdOf(uuid, publishedType, String(record["business_product_id"]));
@@ -328,7 +327,8 @@ export function leafJudge(
     for (const bytes of records) {
       const due = deps.pace();
       if (due !== null) await due;
-      leaves.push(limit(judge(bytes)));
+      const judged = inSteps(judging(bytes, rules), deps.pace);
+      leaves.push(limit(leafOf(judged instanceof Promise ? await judged : judged)));
     }
     return leaves;
   };

@@ -8,10 +8,10 @@ import { businessRef, pushRef } from "../../actors/messages/refs.ts";
 import type { ActorSystem } from "../../actors/system/definition.ts";
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import { listingsOf, PriceShock } from "../../protocol/price-shock.ts";
-import { judgeRecord, type RecordRules } from "../../protocol/records/judge-record.ts";
+import { type JudgedRecord, judging, type RecordRules } from "../../protocol/records/judge-record.ts";
 import type { ContentLists } from "../../protocol/records/name-index.ts";
 import type { HeldReason } from "../../protocol/wire/push.ts";
-import { noteWork, type Pace } from "../../std/work.ts";
+import { inSteps, noteWork, type Pace } from "../../std/work.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
 import type { ParsedLeaf } from "./push-leaves.ts";
 
@@ -82,8 +82,7 @@ export async function planOf(deps: Omit<PlanDeps, "records">, request: PlanReque
   const { countries, ownNames } = request;
   const brands = deps.lists.certified.brandsOf(request.businessUuid);
   const rules = { collection: "products", countries, lists: deps.lists, ownNames, brands } as const;
-  const parse = (leaf: Uint8Array): ParsedLeaf | undefined => {
-    const judged = judgeRecord(leaf, rules);
+  const leafOf = (judged: JudgedRecord): ParsedLeaf | undefined => {
     if (!judged.ok) return undefined;
     const { record } = judged;
     const ownId = String(record["business_product_id"]);
@@ -95,7 +94,8 @@ export async function planOf(deps: Omit<PlanDeps, "records">, request: PlanReque
   for (const leaf of request.records) {
     const due = deps.pace();
     if (due !== null) await due;
-    leaves.push(parse(leaf));
+    const judged = inSteps(judging(leaf, rules), deps.pace);
+    leaves.push(leafOf(judged instanceof Promise ? await judged : judged));
   }
   return { listings: [...plan], leaves };
 }

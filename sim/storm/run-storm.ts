@@ -186,6 +186,7 @@ type HonestKind = keyof typeof honestRates;
 
 export const hostileKinds = {
   validations: "a business has batches of 50 records validated",
+  faults: "a business has batches of records of thousands of unknown members validated",
   batches: "a business pushes batches of 200 records",
   files: "three businesses send files as slowly as they may",
   lines: "a business sends files of tiny lines",
@@ -283,6 +284,13 @@ function honestActs(
   };
 }
 
+function dear({ storm }: Stage, { business }: Publisher, act: Act): Act {
+  return () => {
+    storm.dear.add(business.uuid);
+    return act();
+  };
+}
+
 function hostileActs(
   stage: Stage,
   {
@@ -303,6 +311,7 @@ function hostileActs(
   const pushed = { route: "publish", records: 200, bytes: largeBytes, isImpatient: true } as const;
   return {
     validations: [{ act: batch(stage, publisher, validated), count: 4 }],
+    faults: [{ act: dear(stage, publisher, batch(stage, publisher, validated)), count: 4 }],
     batches: [{ act: batch(stage, publisher, pushed), count: 2 }],
     files: businesses.map((business) => ({ act: file(stage, business, slowFile), count: 12 })),
     lines: [{ act: file(stage, publisher, tinyLines), count: 12 }],

@@ -20,6 +20,8 @@ export const costs = {
   signature: 0.13,
   /** Each step of a record: parsed, judged, projected. */
   record: 0.3,
+  /** A step of a record with thousands of unknown members, of which it has three. */
+  dearRecord: 2.5,
   search: 1.5,
   /** A search by words that most rows have. */
   broadSearch: 3,
@@ -48,6 +50,8 @@ export interface StormNode {
   readonly variation: Variation;
   readonly edge: Pick<Edge, "openBody" | "takeFile" | "checks" | "signatures">;
   readonly decoding: FairTurns;
+  /** Businesses whose records are dear. */
+  readonly dear: Set<string>;
   /** Whom a mechanism takes for the owner: in its absence, everybody who comes is another one. */
   ownerOf(mechanism: Mechanism, owner: string): string;
   /** For how long the thread was busy, in milliseconds. */
@@ -69,6 +73,7 @@ export function openStormNode(without: Mechanism | null): StormNode {
     nextTurn: (run) => void kernel.after(0, "next turn", run),
     after: (delayMs, run) => kernel.after(delayMs, "loop timer", run),
   };
+  const dear = new Set<string>();
   const limited = createEdge({ loop });
   const edge: StormNode["edge"] = {
     ...limited,
@@ -76,10 +81,10 @@ export function openStormNode(without: Mechanism | null): StormNode {
     ...(without === "bodyShares" ? { openBody: withoutGivingWay(limited) } : {}),
   };
   return {
-    ...{ kernel, edge, work, decoding: createDecodingTurns(), busyMs: () => busyMs },
+    ...{ kernel, edge, work, dear, decoding: createDecodingTurns(), busyMs: () => busyMs },
     thread: {
       kernel,
-      turns: turnsOf(loop, without, work),
+      turns: turnsOf(loop, without, (owner) => work(dear.has(owner) ? costs.dearRecord : costs.record)),
       // The defaults of a node.
       limits: { perSecond: 50, costPerMinute: 3_000 },
     },
@@ -118,11 +123,15 @@ function costOf({ text }: RowQuery): number {
   return text === undefined ? costs.search : costs.broadSearch;
 }
 
-function turnsOf(loop: EventLoop, without: Mechanism | null, work: (ms: number) => void): ThreadTurns {
+function turnsOf(
+  loop: EventLoop,
+  without: Mechanism | null,
+  workOnRecord: (owner: string) => void,
+): ThreadTurns {
   const { rightOfWay, searchTurns, paces } = createThreadTurns(loop);
   const costing = (paceOf: PaceOf): PaceOf => {
-    const go = (): void => work(costs.record);
     return (owner) => () => {
+      const go = (): void => workOnRecord(owner);
       const pace = paceOf(owner);
       const due = without === "paces" ? null : pace();
       if (due !== null) return due.then(go);

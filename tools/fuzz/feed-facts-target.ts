@@ -324,6 +324,8 @@ function untold(
   const one = (text: string): string => text.replaceAll(marks, " ").trim();
   const isRaw = file.how === "raw";
   const texts = { product_name: facts.name, short_description: facts.text, brand: facts.brand };
+  // The file may end with that line end: then the row lacks what it says behind it.
+  if (isCut && isRaw && Object.values(texts).some((text) => text.includes("\n"))) return null;
   const mayEndEarly = isCut && isRaw && Object.values(texts).some((text) => /[\n,;]/.test(text));
   for (const [member, fact] of Object.entries(texts) as [keyof typeof texts, string][]) {
     const said = one(record[member]);

@@ -41,7 +41,7 @@ export function openClusterPlace(options: PlaceOptions): Place {
   const timers = {
     schedule: (delayMs: number, run: () => void) => life.after(delayMs, `${slot.name} membership`, run),
   };
-  const membership = createMembership({ ...{ store, monotonic, timers }, ...identity(options) });
+  const membership = createMembership({ store, monotonic, timers, ...identity(options) });
   const placement = createPlacement({ store, monotonic, membership });
   const self = { name: slot.name, life };
   const router = createActorRouter({

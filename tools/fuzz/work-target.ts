@@ -125,11 +125,9 @@ const kinds: readonly Kind[] = [
     run: (body) => parseJsonBody(verifyRequest, body),
   },
   {
-    ...{
-      name: "search",
-      around: ['{"collection":"products","filter":{"all":[', "{}]}}"],
-      bytesMax: requestBytesMax,
-    },
+    name: "search",
+    around: ['{"collection":"products","filter":{"all":[', "{}]}}"],
+    bytesMax: requestBytesMax,
     run: (body) => {
       const json = parseStrictJson(body, { depthMax: 8 });
       if (json.ok) parseSearchRequest(json.value);

@@ -17,6 +17,8 @@ interface Answer {
 
 const shownItems = 1;
 const shownLength = 72;
+/** Lists of texts that were shown whole. */
+const told = new Set<string>();
 /** Objects within one another that are shown whole. */
 const shownDepth = 2;
 
@@ -104,6 +106,9 @@ function shortened(value: unknown, depth = 0): unknown {
     const items = value as readonly unknown[];
     const isPlain = items.every((item) => typeof item === "string" && shortened(item) === item);
     const isWhole = isPlain && !items.some((item) => String(item).startsWith("sha256:"));
+    if (isWhole && items.length > shownItems && told.has(String(items)))
+      return [`… ${items.length} as above`];
+    if (isWhole) told.add(String(items));
     if (isWhole || items.length <= shownItems) return items.map((item) => shortened(item, depth));
     const first = items.slice(0, shownItems).map((item) => shortened(item, depth));
     return [...first, `… and ${items.length - shownItems} more`];

@@ -70,7 +70,6 @@ export function deciding(
   });
 }
 
-/** The command with these members replaced. */
 export function withMembers(command: Message, members: object): Message {
   return { ...command, ...members };
 }

@@ -203,7 +203,6 @@ export interface KnownKey {
   readonly mandates: KnownMandate[];
 }
 
-/** A moment of the world. */
 export interface Moment {
   readonly at: number;
   readonly ms: number;

@@ -148,7 +148,6 @@ export interface Place {
   lease(): string | null;
   /** The incarnation that answers at this address, whether or not it holds its lease. */
   incarnation(): string | null;
-  /** Joins the cluster. */
   join(): void;
   /** A suspended process checks its lease before anything else. Returns whether it was lost. */
   wakeUp(): boolean;

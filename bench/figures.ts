@@ -101,7 +101,6 @@ export function quantile(values: Iterable<number>, share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
-/** Where the middle half of the rounds' ratios are. */
 export function middleHalf<Side>(rounds: Rounds<Side>, of: (side: Side) => number, digits = 2): string {
   const ratios = rounds.map(({ ours, floor }) => of(ours) / of(floor));
   return `${quantile(ratios, 0.25).toFixed(digits)} to ${quantile(ratios, 0.75).toFixed(digits)}`;
@@ -131,7 +130,6 @@ export function reportJson(
   return `${JSON.stringify({ started_at: facts.startedAt, quick: facts.quick, machine, figures: rows }, null, 2)}\n`;
 }
 
-/** The table, followed by the note of each figure. */
 export function reportTable(figures: readonly Figure[]): string {
   const headings = ["section", "figure", "ours", "floor", "ratio", "goal", "met"];
   const notes = figures

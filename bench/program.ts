@@ -12,10 +12,6 @@ function load(path: string): Promise<Exports> {
   return exports;
 }
 
-async function closeAll(): Promise<void> {
-  for (const exports of [...loaded.values()].reverse()) await (await exports)["close"]?.();
-}
-
 process.on("message", async (message) => {
   // As the class Child sends it; a module is given by its path below bench/.
   const { id, path, name, args } = message as Record<"id" | "path" | "name", string> & { args: unknown[] };
@@ -27,12 +23,12 @@ process.on("message", async (message) => {
     process.send?.({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
   }
 });
-process.once("disconnect", () => {
-  closeAll().then(
-    () => process.exit(0),
-    (error: unknown) => {
-      console.error(error);
-      process.exit(1);
-    },
-  );
+process.once("disconnect", async () => {
+  try {
+    for (const exports of [...loaded.values()].reverse()) await (await exports)["close"]?.();
+    process.exit(0);
+  } catch (error) {
+    console.error(error);
+    process.exit(1);
+  }
 });

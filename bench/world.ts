@@ -73,7 +73,6 @@ export class World {
     return await child.call(path, name, ...args);
   }
 
-  /** Starts a process for a floor. */
   startFloor(): Child {
     return new Child({ profileTo: this.#options.profileTo });
   }

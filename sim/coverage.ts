@@ -7,99 +7,28 @@ import { type FaultKind, faultKinds } from "./world/faults.ts";
 export const fullCoverageSeeds = 500;
 
 /** What the worlds must reach: each is a place where a past or conceivable bug could hide. */
-export const coverageMarks = [
-  "actor.lost",
-  "actor.commit_failed",
-  "actor.read_failed",
-  "actors.poll_failed",
-  "lease.lost",
-  "lease.unnoticed",
-  "node.died",
-  "node.drained",
-  "night",
-  "version.written_again",
-  "publish.ok",
-  "publish.seq_not_increasing",
-  "publish.idempotency_in_progress",
-  "publish.idempotency_key_reused",
-  "publish.ok_without_index",
-  "publish.rate_limited",
-  "publish.unavailable",
-  "push.complete",
-  "push.abandoned_dropped",
-  "publish.held",
-  "bulk.uploaded",
-  "import.ok",
-  "import.ended",
-  "log.sequenced",
-  "log.unwitnessed",
-  "log.proven",
-  "log.consistent",
-  "log.receipt_proven",
-  "push.failed",
-  "leaf.superseded",
-  "leaf.duplicate_in_batch",
-  "leaf.money_not_string",
-  "leaf.display_domain_mismatch",
-  "leaf.scope_violation",
-  "leaf.url_flagged",
-  "leaf.json_malformed",
-  "leaf.out_of_scope",
-  "remove.ok",
-  "remove.not_found",
-  "record.purged",
-  "search.ok",
-  "search.nonce_reused",
-  "search.unavailable",
-  "fetch.ok",
-  "fetch.not_found",
-  "fetch.nonce_reused",
-  "hold.settled",
-  "validate.ok",
-  "cancel.ok",
-  "cancel.push_not_cancellable",
-  "push.given_up",
-  "leaf.processing_failed",
-  "leaf.cancelled",
-  "notice.given",
-  "leaf.hold_rejected",
-  "leaf.hold_expired",
-  "leaf.key_revoked",
-  "leaf.ai_policy_version_mismatch",
-  "key.revoked",
-  "key.revoked_from",
-  "key.rotated",
-  "mandate.renewed",
-  "mandate.revoked",
-  "publish.mandate_missing",
-  "publish.resumed",
-  "seal.stands",
-  "seal.falls",
-  "record.fell",
-  "key.registered",
-  "key.key_taken",
-  "policy.sealed",
-  "group.blocked",
-  "takedown.imposed",
-  "takedown.lifted",
-  "own.reads",
-  "own.listed",
-  "own.purged",
-  "own.rejected",
-  "own.refused.seq_not_increasing",
-  "insight.counted",
-  "insight.demand",
-  "insight.event",
-  "insight.not_written",
-  "money.entered",
-  "money.charged",
-  "search.allowance_exhausted",
-  "fetch.allowance_exhausted",
-  "allowance.unavailable",
-  "ledger.unanswered",
-  "ledger.page_repeated",
-  "history.linearizable",
-] as const;
+const coverageMarks = `
+  actor.lost actor.commit_failed actor.read_failed actors.poll_failed lease.lost lease.unnoticed node.died
+  node.drained night version.written_again
+  publish.ok publish.seq_not_increasing publish.idempotency_in_progress publish.idempotency_key_reused
+  publish.ok_without_index publish.rate_limited publish.unavailable publish.held publish.mandate_missing
+  publish.resumed
+  push.complete push.abandoned_dropped bulk.uploaded import.ok import.ended push.failed hold.settled
+  validate.ok cancel.ok cancel.push_not_cancellable push.given_up notice.given
+  leaf.superseded leaf.duplicate_in_batch leaf.money_not_string leaf.display_domain_mismatch
+  leaf.scope_violation leaf.url_flagged leaf.json_malformed leaf.out_of_scope leaf.processing_failed
+  leaf.cancelled leaf.hold_rejected leaf.hold_expired leaf.key_revoked leaf.ai_policy_version_mismatch
+  log.sequenced log.unwitnessed log.proven log.consistent log.receipt_proven
+  search.ok search.nonce_reused search.unavailable fetch.ok fetch.not_found fetch.nonce_reused
+  search.allowance_exhausted fetch.allowance_exhausted history.linearizable
+  key.revoked key.revoked_from key.rotated mandate.renewed mandate.revoked seal.stands seal.falls
+  key.registered key.key_taken policy.sealed group.blocked takedown.imposed takedown.lifted
+  remove.ok remove.not_found record.purged record.fell
+  own.reads own.listed own.purged own.rejected own.refused.seq_not_increasing insight.counted
+  insight.demand insight.event insight.not_written
+  money.entered money.charged allowance.unavailable ledger.unanswered ledger.page_repeated`
+  .trim()
+  .split(/\s+/);
 
 export class Coverage {
   readonly fired = new Map<FaultKind, number>();

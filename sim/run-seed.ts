@@ -175,7 +175,7 @@ async function play(world: World, start: JournalFile | null): Promise<void> {
   checkAtRest(world, journal, truth);
   checkInForce(world, journal, truth);
   checkStanding(world, journal, truth);
-  if (readsOwn) await checkReads(world, journal, truth, agents);
+  if (readsOwn) for (const agent of agents) await checkOwnReads(world, journal, truth, () => agent.readOwn());
   await checkPurges(world, journal, truth);
   await letMinutesPass(world, cast);
   checkHistories(world);
@@ -197,16 +197,6 @@ async function publishWithoutIndex(world: World, agents: readonly BusinessAgent[
   if (!draw.chance(withoutIndexShare)) return;
   const region = draw.pick(world.parts.regions);
   await withoutIndex(world, region, () => Promise.all(agents.map((agent) => agent.publishWithoutIndex())));
-}
-
-/** Only in some worlds, to save events: what the businesses read of their own data is what the owners say. */
-async function checkReads(
-  world: World,
-  journal: Journal,
-  truth: Truth,
-  agents: readonly BusinessAgent[],
-): Promise<void> {
-  for (const agent of agents) await checkOwnReads(world, journal, truth, () => agent.readOwn());
 }
 
 /** Waits until everything accepted is settled and every owner is idle; null when nobody can be asked. */

@@ -8,7 +8,6 @@ import { everything, type Kept, keptParts } from "./world/world.ts";
 export interface Shrunk {
   readonly kept: Kept;
   readonly result: SeedResult;
-  /** Number of runs that it took. */
   readonly runs: number;
 }
 

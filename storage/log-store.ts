@@ -23,7 +23,6 @@ export interface LogObject {
   readonly bytes: Uint8Array;
 }
 
-/** Where a leaf is. */
 export interface LeafPlace {
   /** `sha256:<hex>` of what the entry is about. */
   readonly leaf: string;

@@ -64,7 +64,6 @@ export interface ClosedBatch {
 export interface ReceiptsWanted {
   readonly region: string;
   readonly company: string;
-  /** Null for all keys of the company. */
   readonly keyId: string | null;
   /** Unix milliseconds; `fromMs` is included, `toMs` is not. */
   readonly fromMs: number;
@@ -176,7 +175,6 @@ export interface UsageCount {
   readonly rows: number;
 }
 
-/** What is counted of a receipt. */
 export interface CountedReceipt {
   readonly company: string;
   readonly key_id: string;
@@ -185,7 +183,6 @@ export interface CountedReceipt {
   readonly event: string;
 }
 
-/** Counts of one receipt. */
 export function usageOf(receipt: CountedReceipt): UsageCount {
   const { kind, collection, country, rows } = receiptFacts(receipt);
   const { key_id, billable } = receipt;

@@ -194,7 +194,6 @@ export interface VersionOrigin
   extends VersionId,
     Pick<RecordVersion, "bytes" | "sidecar" | "published_at_ms"> {}
 
-/** The publication date of a version. */
 export interface VersionDate {
   readonly generation: number;
   readonly hash: string;

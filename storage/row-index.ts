@@ -87,7 +87,6 @@ export interface QueryWord {
 export interface RowQuery {
   readonly collection: string;
   readonly country: string;
-  /** Absent for a query without text. */
   readonly text?: QueryText;
   /** All clauses must hold. Index field names are already resolved for the country. */
   readonly clauses: readonly RowClause[];

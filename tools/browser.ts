@@ -48,16 +48,8 @@ export async function runInBrowser({ browser, modules, run, files }: BrowserRun)
   }
 }
 
-const switches = [
-  "--headless",
-  "--no-sandbox",
-  "--disable-gpu",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-  "--disable-quic",
-];
+const switches = `--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking
+  --disable-component-update --disable-sync --disable-quic`.split(/\s+/);
 
 const tell = `(said) => fetch("/answer", { method: "POST", body: JSON.stringify(said) })`;
 

@@ -10,7 +10,6 @@ import { parseSync } from "oxc-parser";
 import { root, runNode } from "./process.ts";
 import { binOf } from "./steps.ts";
 
-/** The package as it is declared. */
 export interface PackageManifest {
   readonly name: string;
   readonly version: string;

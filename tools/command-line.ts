@@ -41,7 +41,6 @@ export function parseInteger(
 }
 
 export interface Tool {
-  /** Lines for `--help`. */
   readonly help: string;
   run(args: readonly string[]): Promise<void>;
 }

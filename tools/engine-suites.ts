@@ -17,7 +17,6 @@ import { addCounts, binOf, type Counts, type Step, type StepReport, vitestStep }
 
 export interface EngineSuite {
   readonly profile: ProfileName;
-  /** Its vitest projects. */
   readonly projects: readonly string[];
   /** Its test files, as in vitest.config.ts. */
   readonly files: readonly string[];
@@ -50,7 +49,6 @@ export interface SuiteTools {
   start(profile: ProfileName, options: { readonly progress: (line: string) => void }): Promise<EngineProfile>;
   /** Runs the suite's tests with `env` added to the environment. */
   test(suite: EngineSuite, env: Readonly<Record<string, string>>): Promise<StepReport>;
-  /** The number of tests in the suite. */
   count(suite: EngineSuite): Promise<number>;
   readonly isCi: boolean;
   tell(line: string): void;

@@ -90,7 +90,6 @@ export async function runAll(steps: readonly Step[]): Promise<Counts> {
   return addCounts(await Promise.all(steps.map(runOne)));
 }
 
-/** Runs one step and reports its result. */
 export async function runOne(step: Step): Promise<Counts> {
   const startedMs = performance.now();
   const { counts, output } = await step.run();

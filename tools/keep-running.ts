@@ -20,7 +20,6 @@ export interface Keeping {
 
 interface Time {
   nowMs(): number;
-  /** Resolves at once when `stop` is aborted. */
   pass(ms: number, stop: AbortSignal): Promise<void>;
 }
 

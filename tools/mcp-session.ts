@@ -17,6 +17,10 @@ interface Answer {
 
 const shownItems = 1;
 const shownLength = 72;
+/** Lists of texts that were shown whole. */
+const told = new Set<string>();
+/** Objects within one another that are shown whole. */
+const shownDepth = 2;
 
 const { values } = parseArgs({ options: { home: { type: "string", default: ".svc" } } });
 const client = new Client({ name: "session", version: "1.0.0" });
@@ -78,9 +82,10 @@ async function call(name: string, args: Members): Promise<Answer> {
   write("The first block, here shortened:");
   writeJson(shortened(first));
   write("The second block, likewise:");
-  writeJson(shortened(second));
+  const { masterdb_mcp_notes: notes } = second as { readonly masterdb_mcp_notes: Members };
+  writeJson({ masterdb_mcp_notes: shortened(notes) });
   if (isError === true) throw new Error(`${name} refused the call.`);
-  return { body: first, notes: second["masterdb_mcp_notes"] as Members };
+  return { body: first, notes };
 }
 
 function write(text: string): void {
@@ -91,8 +96,8 @@ function writeJson(value: unknown): void {
   write(`\`\`\`json\n${JSON.stringify(value, null, 2)}\n\`\`\``);
 }
 
-/** The first item of each list but short ones of texts, and the beginning of each text but sentences. */
-function shortened(value: unknown): unknown {
+/** The first item of each list but short ones of texts, the beginning of each text but sentences, and of an object deep inside its size. */
+function shortened(value: unknown, depth = 0): unknown {
   if (typeof value === "string") {
     const isShort = value.length <= shownLength || /^[A-Z][^/]*[.]$/.test(value);
     return isShort ? value : `${value.slice(0, shownLength)}… (${value.length} characters)`;
@@ -101,9 +106,15 @@ function shortened(value: unknown): unknown {
     const items = value as readonly unknown[];
     const isPlain = items.every((item) => typeof item === "string" && shortened(item) === item);
     const isWhole = isPlain && !items.some((item) => String(item).startsWith("sha256:"));
-    if (isWhole || items.length <= shownItems) return items.map(shortened);
-    return [...items.slice(0, shownItems).map(shortened), `… and ${items.length - shownItems} more`];
+    if (isWhole && items.length > shownItems && told.has(String(items)))
+      return [`… ${items.length} as above`];
+    if (isWhole) told.add(String(items));
+    if (isWhole || items.length <= shownItems) return items.map((item) => shortened(item, depth));
+    const first = items.slice(0, shownItems).map((item) => shortened(item, depth));
+    return [...first, `… and ${items.length - shownItems} more`];
   }
   if (value === null || typeof value !== "object") return value;
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, shortened(item)]));
+  const members = Object.entries(value);
+  if (depth >= shownDepth) return `{ ${members.length} members }`;
+  return Object.fromEntries(members.map(([name, item]) => [name, shortened(item, depth + 1)]));
 }

@@ -5,9 +5,7 @@ import { run, runNode, startProcess } from "./process.ts";
 it("runs to the end, and keeps the last of what was written", async () => {
   const program = `console.log("a".repeat(50)); console.error("b"); process.exitCode = 3;`;
   expect(await runNode(["-e", program])).toMatchObject({ code: 3, output: `${"a".repeat(50)}\nb\n` });
-  const kept = await runNode(["-e", program], { outputMax: 4, keep: (chunk) => chunk.toUpperCase() });
-  expect(kept.output).toHaveLength(4);
-  expect(kept.output).toBe(kept.output.toUpperCase());
+  expect((await runNode(["-e", program], { outputMax: 4 })).output).toHaveLength(4);
 });
 
 it("lets everything else go first, where it is told to yield", async () => {

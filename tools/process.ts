@@ -28,7 +28,6 @@ export interface ProcessEnd {
 }
 
 export interface StartedProcess {
-  /** The child process, with its streams and its channel. */
   readonly child: ChildProcess;
   hasEnded(): boolean;
   /** Resolves once it is gone. */
@@ -97,8 +96,6 @@ export interface RunOptions {
   readonly cwd?: string;
   /** Whether it takes only the processor time that nothing else on the machine wants, together with all that it starts. */
   readonly isYielding?: boolean;
-  /** Selects the part of each chunk of output that is kept; by default all of it. */
-  readonly keep?: (chunk: string) => string;
   /** Maximum number of characters kept of the output; the last ones are kept. */
   readonly outputMax?: number;
 }
@@ -123,7 +120,7 @@ export function runNode(args: readonly string[], options: RunOptions = {}): Prom
 export async function run(
   command: string,
   args: readonly string[],
-  { show = false, env, cwd = root, isYielding = false, keep = (chunk) => chunk, outputMax }: RunOptions = {},
+  { show = false, env, cwd = root, isYielding = false, outputMax }: RunOptions = {},
 ): Promise<ProcessResult> {
   const startedMs = performance.now();
   // The child writes to a pipe, so it must be told whether its output goes to a terminal.
@@ -135,7 +132,7 @@ export async function run(
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream?.setEncoding("utf8").on("data", (chunk: string) => {
-      output += keep(chunk);
+      output += chunk;
       if (outputMax !== undefined) output = output.slice(-outputMax);
       if (show) process.stdout.write(chunk);
     });

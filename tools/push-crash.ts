@@ -82,15 +82,8 @@ export async function startNode({ home, portBase, env = {} }: Place): Promise<No
 function startPush(
   options: Place & { readonly file: string; readonly batchSize: number | null },
 ): ProgramRun {
-  const args = [
-    "push",
-    options.file,
-    "--home",
-    options.home,
-    ...(options.batchSize === null ? [] : ["--batch-size", String(options.batchSize)]),
-    "--json",
-  ];
-  const run = watch([program, ...args]);
+  const batches = options.batchSize === null ? [] : ["--batch-size", String(options.batchSize)];
+  const run = watch([program, "push", options.file, "--home", options.home, ...batches, "--json"]);
   // What it plans to send is told before anything is, and is no event of the push.
   const told = (): readonly string[] =>
     run.lines().filter((line) => /^{"type":"(?!push\.planned)/.test(line));
@@ -181,7 +174,6 @@ export interface CrashOptions {
 }
 
 export interface CrashReport extends Proof {
-  /** What was killed, in order. */
   readonly killed: readonly Target[];
   /** Number of times that the pushing program was started. */
   readonly runs: number;
@@ -204,10 +196,7 @@ export async function runPushCrash(options: CrashOptions): Promise<CrashReport> 
 
 async function crashIn(home: string, options: CrashOptions): Promise<CrashReport> {
   const file = join(home, "stones.ndjson");
-  await writeFile(
-    file,
-    stonesNdjson({ csv: options.csv, stones: options.stones, prefix: `CRASH-${options.seed}-` }),
-  );
+  await writeFile(file, stonesNdjson(options));
   const place = { home: join(home, "node"), portBase: await freePorts(surfacePorts) };
   const pushing = { ...place, file, batchSize: options.batchSize };
   let node = await startNode(place);
@@ -251,12 +240,8 @@ async function crashIn(home: string, options: CrashOptions): Promise<CrashReport
     await expectPublished(again);
     const sentAgain = again.output().includes('"batch.sent"');
     const stones = (await readFile(file, "utf8")).trimEnd().split("\n");
-    const served = await checkServed({
-      home: place.home,
-      stones,
-      samples: options.samples,
-      seed: options.seed,
-    });
+    const { samples, seed } = options;
+    const served = await checkServed({ home: place.home, stones, samples, seed });
     await options.looks?.published(place.home);
     await node.stop();
     return { killed, runs, sentAgain, ...served, ...(await checkStores({ home: place.home, stones })) };
@@ -308,16 +293,10 @@ function planKills({ kills, seed, batchSize }: CrashOptions): readonly Kill[] {
 
 /** True when everything holds. */
 export function isProven(report: CrashReport, options: Pick<CrashOptions, "stones" | "kills">): boolean {
-  const { stones } = options;
+  const { killed, live, firstGeneration, exactBytes, indexed, found, verified, samples, sentAgain } = report;
+  const isWhole = [live, firstGeneration, exactBytes, indexed].every((stones) => stones === options.stones);
   return (
-    report.killed.length === options.kills &&
-    report.live === stones &&
-    report.firstGeneration === stones &&
-    report.exactBytes === stones &&
-    report.indexed === stones &&
-    report.found === report.samples &&
-    report.verified === report.samples &&
-    !report.sentAgain
+    killed.length === options.kills && isWhole && found === samples && verified === samples && !sentAgain
   );
 }
 
@@ -348,61 +327,31 @@ async function main(): Promise<number> {
   const startedMs = performance.now();
   const report = await runPushCrash(options);
   const proven = isProven(report, options);
-  console.log(
-    JSON.stringify({
-      ...report,
-      stones: options.stones,
-      seconds: Math.round((performance.now() - startedMs) / 1000),
-    }),
-  );
+  const seconds = Math.round((performance.now() - startedMs) / 1_000);
+  console.log(JSON.stringify({ ...report, stones: options.stones, seconds }));
   console.log(proven ? "1 passed, 0 failed" : "0 passed, 1 failed");
   return proven ? 0 : 1;
 }
 
-// Writes a file of products from the diamonds data set, for trying bulk pushes.
-// Usage: node tools/run.mjs tools/push-crash.ts CSV[.gz] [--stones N] [--prefix TEXT] > stones.ndjson
-// If more stones are requested than the set has, it is repeated; each stone gets its own id.
-
-export interface StoneOrder {
-  /** Text of the data set's CSV. */
-  readonly csv: string;
-  /** Number of stones; null means all there are. */
-  readonly stones: number | null;
-  /** Prefix of every business_product_id. */
-  readonly prefix: string;
-}
-
-/** NDJSON text, one product per line; the same order always gives the same text. */
-function stonesNdjson({ csv, stones: wanted, prefix }: StoneOrder): string {
+/** NDJSON text, one product per line. If more stones are wanted than the data set has, it is repeated; each has its own id. */
+function stonesNdjson({ csv, stones: wanted, seed }: CrashOptions): string {
   const stones = parseStones(csv);
-  const shop = { brand: "Lindqvist & Rowe", website: "https://lindqvist-rowe.example", idPrefix: prefix };
-  const count = wanted ?? stones.length;
-  const lines: string[] = [];
-  for (let index = 0; index < count; index += 1) {
+  const shop = {
+    brand: "Lindqvist & Rowe",
+    website: "https://lindqvist-rowe.example",
+    idPrefix: `CRASH-${seed}-`,
+  };
+  return Array.from({ length: wanted }, (_, index) => {
     const stone = stones[index % stones.length];
     if (stone === undefined) throw new Error("The data set has no stones.");
-    lines.push(`${JSON.stringify(diamondProduct(stone, index, shop))}\n`);
-  }
-  return lines.join("");
+    return `${JSON.stringify(diamondProduct(stone, index, shop))}\n`;
+  }).join("");
 }
 
 /** Text of a CSV file, optionally gzipped. */
 export function readCsv(path: string): string {
   const contents = readFileSync(path);
   return (path.endsWith(".gz") ? gunzipSync(contents) : contents).toString("utf8");
-}
-
-if (import.meta.main) {
-  const options = { stones: { type: "string" }, prefix: { type: "string", default: "STONE-" } } as const;
-  const { positionals, values } = parseArgs({ options, allowPositionals: true });
-  const [file] = positionals;
-  if (file === undefined) {
-    console.error("Usage: node tools/run.mjs tools/push-crash.ts CSV[.gz] [--stones N] [--prefix TEXT]");
-    process.exitCode = 2;
-  } else {
-    const stones = values.stones === undefined ? null : Number(values.stones);
-    process.stdout.write(stonesNdjson({ csv: readCsv(file), stones, prefix: values.prefix }));
-  }
 }
 
 // What the crash check proves, over HTTP with the signing client and then in the stores of the stopped node.

@@ -1,7 +1,6 @@
 // How much random testing a run of the suite does: `npm test` tries a small dose, so that it is over in minutes, and
 // `npm run test:all` the full one, which it asks for with SVC_TEST_DOSE=full.
 
-/** A small dose is this part of the full one. */
 const smallDoseShare = 1 / 10;
 
 export function isFullDose(): boolean {

@@ -69,7 +69,6 @@ export function durableRef(id: string): ActorRef<"durable-counter"> {
   return { kind: "durable-counter", id };
 }
 
-/** The store of which the benchmark watches the commits. */
 export function withCommit(store: ActorStore, commit: ActorStore["commit"]): ActorStore {
   return {
     createsActors: store.createsActors,

@@ -68,7 +68,6 @@ export async function measureMillion(world: World): Promise<readonly Measured[]>
   return [{ ...start, goal: { atMost: 300 } }, ...asked, ...pushed.map(named("push")), disk];
 }
 
-/** What is measured as in another section. */
 function named(section: string): (measured: Measured) => Measured {
   return (measured) => ({ ...measured, name: `${section}: ${measured.name}` });
 }

@@ -80,7 +80,6 @@ export async function noise(side: number): Promise<Uint8Array> {
   return new Uint8Array(await drawn.png().toBuffer());
 }
 
-/** A request that sends an image. */
 export function imagePlan(body: Uint8Array): RequestPlan {
   const headers = { "content-type": "image/png" };
   return { method: "POST", path: "/v1/ads/images", tag: "svc-push", headers, body };

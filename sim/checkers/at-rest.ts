@@ -118,7 +118,9 @@ export function checkAtRest(world: World, journal: Journal, truth: Truth): void 
   checkTakedowns(world, journal, truth);
   checkKeys(world, journal, truth);
   checkNumbers(world, journal, truth);
-  checkPushLife(world, journal, truth);
+  checkCancelled(world, journal, truth);
+  checkValidated(world, journal, truth);
+  checkNotices(world, journal, truth);
   checkUploadedFiles(world, truth);
   checkHolds(world, journal, truth);
 }
@@ -452,12 +454,6 @@ function checkTakedowns({ observed }: World, journal: Journal, { heads }: Truth)
 }
 
 // What must hold at rest of pushes that were cancelled, validated, given up, or of which notice was given.
-
-function checkPushLife(world: World, journal: Journal, truth: Truth): void {
-  checkCancelled(world, journal, truth);
-  checkValidated(world, journal, truth);
-  checkNotices(world, journal, truth);
-}
 
 /** A cancelled push is failed as cancelled, and nothing that it seals was ever published. */
 function checkCancelled({ observed }: World, journal: Journal, truth: Truth): void {

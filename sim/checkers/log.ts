@@ -200,7 +200,6 @@ async function checkConsistency({ observed }: World, reads: LogReads, trust: Tru
   }
 }
 
-/** Null for a refusal. */
 async function bodyOf<T>(answering: ReturnType<LogReads["inclusion"]>): Promise<T | null> {
   const answer = await answering;
   return answer.kind === "answer" ? (JSON.parse(String(answer.body)) as T) : null;

@@ -124,7 +124,6 @@ class StagedLeaves {
     this.#check(id, "was accepted before something was dropped,");
   }
 
-  /** Called when an uploaded file was removed. */
   removed(file: string): void {
     for (const [id, needs] of this.#needs)
       if (needs.file === file) this.#check(id, "needs the file that was removed,");
@@ -263,7 +262,6 @@ interface Account {
   entered: number;
   balance: number;
   readonly holders: Map<string, Lent>;
-  /** What was available from which moment on. */
   readonly available: { readonly atMs: number; readonly amount: number }[];
   /** Billable answers that were received, by keyid and nonce. */
   readonly received: Map<string, number>;
@@ -320,7 +318,6 @@ class Accounts {
       if (name.startsWith(`${event.region}/`) && untilMs < event.settled_ms) holders.delete(name);
   }
 
-  /** A company received an answer that costs something. */
   received({ company, keyId, nonce, price }: ReceivedAnswer): void {
     const { received, entered } = this.of(company);
     received.set(`${keyId} ${nonce}`, price);

@@ -2,7 +2,7 @@
 // verify one, and nobody without the `Signer` can produce one, which is all that the code under test may rely on.
 
 import type { CryptoPort, Signer } from "../../crypto/port.ts";
-import { toBase64Url } from "../../protocol/bytes.ts";
+import { equalBytes, toBase64Url } from "../../protocol/bytes.ts";
 import { type PublicJwk, parseEd25519Point, thumbprint } from "../../protocol/keys/jwk.ts";
 import { unpackMessages } from "../../protocol/signed-version.ts";
 import type { Random } from "../kernel/random.ts";
@@ -25,10 +25,10 @@ export function createSimCrypto(random: { readonly keys: Random; readonly chance
   const secrets = new Map<string, number>();
   return {
     sha256: (bytes) => fastHash(bytes),
-    hmacSha256: (key, bytes) => fastHash(bytes, wordOf(fastHash(key, 0x36363636))),
+    hmacSha256: (key, bytes) => fastHash(bytes, new DataView(fastHash(key, 0x36363636).buffer).getUint32(0)),
     verify: (jwk, message, signature) => {
       const secret = jwk.kty === "OKP" ? secrets.get(jwk.x) : undefined;
-      return secret !== undefined && isSame(signature, sign(secret, message));
+      return secret !== undefined && equalBytes(signature, sign(secret, message));
     },
     randomBytes: (length) => random.chance.bytes(length),
     newSigner: () => {
@@ -67,16 +67,6 @@ function sign(secret: number, message: Uint8Array): Uint8Array {
   signature.set(hash);
   signature.set(fastHash(hash, secret ^ 0x5c5c5c5c), 32);
   return signature;
-}
-
-function wordOf(hash: Uint8Array): number {
-  return new DataView(hash.buffer).getUint32(0);
-}
-
-function isSame(a: Uint8Array, b: Uint8Array): boolean {
-  if (a.length !== b.length) return false;
-  for (let index = 0; index < a.length; index += 1) if (a[index] !== b[index]) return false;
-  return true;
 }
 
 // A hash for worlds: 32 bytes in a microsecond, the same everywhere. It replaces SHA-256 where all that counts is «equal

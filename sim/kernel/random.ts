@@ -43,7 +43,6 @@ export class Random {
     return this.next() / 0x1_0000_0000;
   }
 
-  /** An integer from 0 to `max - 1`. */
   below(max: number): number {
     return Math.floor(this.float() * max);
   }
@@ -92,7 +91,6 @@ export class Random {
     return text.slice(0, length);
   }
 
-  /** A version 4 UUID. */
   uuid(): string {
     const hex = this.hex(32);
     const variant = "89ab"[this.below(4)];

@@ -5,7 +5,17 @@ import type { BusinessCommand } from "../../actors/messages/business.ts";
 import type { IntegrationKeyProtocol } from "../../actors/messages/integration-key.ts";
 import type { CommandOf } from "../../actors/messages/protocol.ts";
 import type { ActorView } from "../../actors/system/definition.ts";
-import { deciding, hidingRows, type Mutant, mutant, viewing, withMembers } from "./mutant.ts";
+import {
+  commanding,
+  deciding,
+  forgetting,
+  hidingRows,
+  type Mutant,
+  mutant,
+  redeciding,
+  viewing,
+  withMembers,
+} from "./mutant.ts";
 
 /** Keyed rows of an integration key, by its own numbering. */
 const key = { idempotency: 17, charged: 18 } as const;
@@ -14,10 +24,7 @@ const keys: readonly Mutant[] = [
   mutant(
     "nonceOnlyInMemory",
     "a nonce is claimed and not kept",
-    deciding("integration-key", (truly, command, view) => {
-      const decision = truly(command, view);
-      return command.type === "nonce.claim" ? { ...decision, puts: [] } : decision;
-    }),
+    redeciding("integration-key", "nonce.claim", (decision) => ({ ...decision, puts: [] })),
   ),
   mutant(
     "seqIsNotChecked",
@@ -100,7 +107,7 @@ const businesses: readonly Mutant[] = [
   mutant(
     "chunkAnswerIsForgotten",
     "a chunk asked again gets new generations",
-    assigning((view) => hidingRows(view, (rt) => rt === answers.rt)),
+    forgetting("business", "chunk.assign", [answers.rt]),
   ),
   mutant(
     "supersededIsNotChecked",
@@ -112,9 +119,7 @@ const businesses: readonly Mutant[] = [
   mutant(
     "admissionIsForgotten",
     "a push admitted again gets another number",
-    deciding("business", (truly, command, view) =>
-      truly(command, command.type === "push.admit" ? hidingRows(view, (rt) => rt === admissions.rt) : view),
-    ),
+    forgetting("business", "push.admit", [admissions.rt]),
   ),
   mutant(
     "generationRestarts",
@@ -141,9 +146,7 @@ const pushes: readonly Mutant[] = [
   mutant(
     "unindexedIsForgotten",
     "a region that could not be told is not told again",
-    deciding("push", (truly, command, view) =>
-      truly(command.type === "chunk.settle" ? withMembers(command, { unindexed: [] }) : command, view),
-    ),
+    commanding("push", "chunk.settle", (command) => withMembers(command, { unindexed: [] })),
   ),
   mutant(
     "answerWaitsForIndexes",
@@ -157,12 +160,9 @@ const pushes: readonly Mutant[] = [
   mutant(
     "acceptedTwice",
     "a known push is accepted again",
-    deciding("push", (truly, command, view) => {
-      const decision = truly(command, view);
+    redeciding("push", "push.accept", (decision) => {
       const reply = decision.reply as { status?: string } | undefined;
-      return command.type === "push.accept" && reply?.status === "known"
-        ? { ...decision, reply: { ...reply, status: "accepted" } }
-        : decision;
+      return reply?.status === "known" ? { ...decision, reply: { ...reply, status: "accepted" } } : decision;
     }),
   ),
 ];

@@ -5,7 +5,17 @@ import type { KeyFacts, PublishingFacts } from "../../actors/messages/business.t
 import type { ActorView, Decision, Message } from "../../actors/system/definition.ts";
 import type { RegisterEntry } from "../../storage/register-store.ts";
 import { keysChangeIn } from "../workload/key-changes.ts";
-import { bound, deciding, hidingRows, type Mutant, mutant, type Vary, withMembers } from "./mutant.ts";
+import {
+  bound,
+  commanding,
+  deciding,
+  forgetting,
+  type Mutant,
+  mutant,
+  redeciding,
+  type Vary,
+  withMembers,
+} from "./mutant.ts";
 
 /** The issuances of a business's certificate (actors/business/standing.ts). */
 const issuanceRows = 24;
@@ -15,20 +25,17 @@ const whereKeysChange = { canShow: keysChangeIn, seedsMax: 1_500 };
 
 /** A business that answers the question of who may publish in another way. */
 function facing(said: (facts: PublishingFacts) => PublishingFacts): Vary {
-  return deciding("business", (truly, command, view) => {
-    const decision = truly(command, view);
-    return command.type === "publishing.facts"
-      ? { ...decision, reply: said(decision.reply as PublishingFacts) }
-      : decision;
-  });
+  return redeciding("business", "publishing.facts", (decision) => ({
+    ...decision,
+    reply: said(decision.reply as PublishingFacts),
+  }));
 }
 
 /** A business that notes another moment of a compromise. */
 function revoking(from: (stated: string | null) => string | null): Vary {
-  return deciding("business", (truly, command, view) => {
-    if (command.type !== "key.revoke") return truly(command, view);
+  return commanding("business", "key.revoke", (command) => {
     const { compromised_from } = command as Message & { readonly compromised_from: string | null };
-    return truly(withMembers(command, { compromised_from: from(compromised_from) }), view);
+    return withMembers(command, { compromised_from: from(compromised_from) });
   });
 }
 
@@ -109,18 +116,13 @@ export const keyMutants: readonly Mutant[] = [
   mutant(
     "fallenPushGoesOn",
     "a push whose seal does not stand any more is published to its end",
-    deciding("business", (truly, command, view) =>
-      truly(command, command.type === "chunk.assign" ? hidingRows(view, (rt) => rt === issuanceRows) : view),
-    ),
+    forgetting("business", "chunk.assign", [issuanceRows]),
     whereKeysChange,
   ),
   mutant(
     "fallIsNotTold",
     "regions are not told of records that fell",
-    deciding("business", (truly, command, view) => {
-      const decision = truly(command, view);
-      return command.type === "records.fall" ? { ...decision, effects: [] } : decision;
-    }),
+    redeciding("business", "records.fall", (decision) => ({ ...decision, effects: [] })),
     whereKeysChange,
   ),
   mutant(

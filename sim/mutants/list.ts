@@ -14,10 +14,13 @@ import { keyMutants } from "./key-mutants.ts";
 import { logMutants } from "./log-mutants.ts";
 import {
   bound,
+  commanding,
   deciding,
-  hidingRows,
+  forgetting,
   type Mutant,
   mutant,
+  omitting,
+  redeciding,
   type Search,
   viewing,
   withMembers,
@@ -27,25 +30,15 @@ import { portMutants } from "./port-mutants.ts";
 // Mutants of uploads and imports, each with one guard removed.
 
 const bulkMutants: readonly Mutant[] = [
-  mutant("importedFileStays", "the file of a finished import is not removed", (changed) => ({
-    activities: (given) => ({
-      ...given,
-      removeStagedFile: async () => {
-        changed();
-        return null;
-      },
-    }),
-  })),
+  mutant("importedFileStays", "the file of a finished import is not removed", omitting("removeStagedFile")),
   mutant(
     "fileGoesAtItsImport",
     "a file is removed when its import begins",
-    deciding("bulk-upload", (truly, command, view) => {
-      const decision = truly(command, view);
-      const isBegun = command.type === "import.begin" && decision.events?.length === 1;
-      return isBegun
-        ? { ...decision, events: [...(decision.events ?? []), { type: "import.ended" }] }
-        : decision;
-    }),
+    redeciding("bulk-upload", "import.begin", (decision) =>
+      decision.events?.length === 1
+        ? { ...decision, events: [...decision.events, { type: "import.ended" }] }
+        : decision,
+    ),
   ),
   mutant(
     "twoFilesAreTaken",
@@ -119,29 +112,24 @@ const holdMutants: readonly Mutant[] = [
   mutant(
     "heldIsPublished",
     "a held push does not wait for its confirmation",
-    deciding("push", (truly, command, view) =>
-      truly(command.type === "push.accept" ? withMembers(command, { held_reasons: [] }) : command, view),
-    ),
+    commanding("push", "push.accept", (command) => withMembers(command, { held_reasons: [] })),
   ),
   mutant(
     "heldIsNotJudged",
     "what is faulty in a push that is held waits for the hold like the rest",
-    deciding("push", (truly, command, view) => {
-      if (command.type !== "chunk.judge") return truly(command, view);
+    commanding("push", "chunk.judge", (command) => {
       const { outcomes } = command as CommandOf<PushProtocol, "chunk.judge">;
       const held = outcomes.map((each) => ({ ...each, outcome: "held", errors: [] }));
-      return truly(withMembers(command, { outcomes: held }), view);
+      return withMembers(command, { outcomes: held });
     }),
     { seedsMax: 1_500 },
   ),
   mutant(
     "confirmationIsNotJudged",
     "a confirmed push is published whatever was revoked meanwhile",
-    deciding("business", (truly, command, view) => {
-      const decision = truly(command, view);
-      if (command.type !== "hold.settle" || decision.events === undefined) return decision;
-      return { ...decision, events: decision.events.map(withoutError) };
-    }),
+    redeciding("business", "hold.settle", (decision) =>
+      decision.events === undefined ? decision : { ...decision, events: decision.events.map(withoutError) },
+    ),
     { seedsMax: 1_500 },
   ),
   mutant(
@@ -189,26 +177,20 @@ const ownReadsMutants: readonly Mutant[] = [
   mutant(
     "pushIsNotListed",
     "a push is numbered and not listed",
-    deciding("business", (truly, command, view) => {
-      const decision = truly(command, view);
-      if (command.type !== "push.admit") return decision;
-      return { ...decision, puts: decision.puts?.filter(({ rt }) => rt !== business.pushes) ?? [] };
-    }),
+    redeciding("business", "push.admit", (decision) => ({
+      ...decision,
+      puts: decision.puts?.filter(({ rt }) => rt !== business.pushes) ?? [],
+    })),
   ),
   mutant(
     "refusalIsForgotten",
     "a refused batch is not kept",
-    deciding("business", (truly, command, view) => {
-      const decision = truly(command, view);
-      return command.type === "refusal.keep" ? { ...decision, puts: [] } : decision;
-    }),
+    redeciding("business", "refusal.keep", (decision) => ({ ...decision, puts: [] })),
   ),
   mutant(
     "ownIdsAreMixedUp",
     "the own ids of records are answered in another order",
-    deciding("business", (truly, command, view) => {
-      const decision = truly(command, view);
-      if (command.type !== "own_ids.read") return decision;
+    redeciding("business", "own_ids.read", (decision) => {
       const { own_ids } = decision.reply as { readonly own_ids: readonly (string | null)[] };
       return { ...decision, reply: { own_ids: own_ids.toReversed() } };
     }),
@@ -216,11 +198,10 @@ const ownReadsMutants: readonly Mutant[] = [
   mutant(
     "purgedKeepsItsName",
     "the own id of a record stays when the record is purged",
-    deciding("business", (truly, command, view) => {
-      const decision = truly(command, view);
-      if (command.type !== "purges.forget") return decision;
-      return { ...decision, puts: decision.puts?.filter(({ rt }) => rt !== business.heads) ?? [] };
-    }),
+    redeciding("business", "purges.forget", (decision) => ({
+      ...decision,
+      puts: decision.puts?.filter(({ rt }) => rt !== business.heads) ?? [],
+    })),
     { seedsMax: 1_500 },
   ),
   mutant(
@@ -271,26 +252,21 @@ const pushLifeMutants: readonly Mutant[] = [
   mutant(
     "cancelledThoughAssigned",
     "a push is cancelled although its records have their generations",
-    deciding("business", (truly, command, view) =>
-      truly(command, command.type === "push.cancel" ? hidingRows(view, (rt) => rt === answers.rt) : view),
-    ),
+    forgetting("business", "push.cancel", [answers.rt]),
   ),
   mutant(
     "cancellationIsForgotten",
     "a cancelled push gets generations",
-    deciding("business", (truly, command, view) =>
-      truly(command, command.type === "chunk.assign" ? hidingRows(view, (rt) => rt === cancelledRows) : view),
-    ),
+    forgetting("business", "chunk.assign", [cancelledRows]),
     { seedsMax: 1_500 },
   ),
   mutant(
     "validationAdmits",
     "a batch that is only validated is numbered",
-    deciding("business", (truly, command, view) => {
-      const decision = truly(command, view);
+    redeciding("business", "push.preview", (decision, command, view) => {
       const { context } = view.snapshot;
       const { push_id } = command as { readonly push_id?: string };
-      if (command.type !== "push.preview" || context.pending.includes(push_id)) return decision;
+      if (context.pending.includes(push_id)) return decision;
       const number = context.number + 1;
       return { ...decision, events: [{ type: "push.admitted", push_id, number, held: false }] };
     }),
@@ -312,15 +288,7 @@ const pushLifeMutants: readonly Mutant[] = [
     }),
     { seedsMax: 1_500 },
   ),
-  mutant("noticeIsDropped", "a finished push gives no notice", (changed) => ({
-    activities: (given) => ({
-      ...given,
-      recordNotice: async () => {
-        changed();
-        return null;
-      },
-    }),
-  })),
+  mutant("noticeIsDropped", "a finished push gives no notice", omitting("recordNotice")),
 ];
 
 /** The view of a machine that would take everything. */
@@ -346,27 +314,22 @@ const moneyMutants: readonly Mutant[] = [
   mutant(
     "chargedInEachRegion",
     "a request that two regions answered is charged in both",
-    deciding("ledger", (truly, command, view) =>
-      truly(command.type === "charges.collected" ? withMembers(command, { shared: false }) : command, view),
-    ),
+    commanding("ledger", "charges.collected", (command) => withMembers(command, { shared: false })),
     search,
   ),
   mutant(
     "pageIsBookedTwice",
     "a page of charges is booked whatever was booked before",
-    deciding("ledger", (truly, command, view) => {
-      if (command.type !== "charges.collected") return truly(command, view);
+    commanding("ledger", "charges.collected", (command, view) => {
       const { region } = command as CommandOf<LedgerProtocol, "charges.collected">;
-      return truly(withMembers(command, { after: contextOf(view).regions[region]?.up_to ?? "" }), view);
+      return withMembers(command, { after: contextOf(view).regions[region]?.up_to ?? "" });
     }),
     search,
   ),
   mutant(
     "holderIsForgottenEarly",
     "a holder is forgotten before what it serves is booked",
-    deciding("ledger", (truly, command, view) => {
-      const decision = truly(command, view);
-      if (command.type !== "charges.collected") return decision;
+    redeciding("ledger", "charges.collected", (decision, _command, view) => {
       const events = decision.events?.map((event) =>
         "more" in event && event.more === false ? { ...event, settled_ms: view.nowMs + everMs } : event,
       );
@@ -385,10 +348,9 @@ const moneyMutants: readonly Mutant[] = [
   mutant(
     "exhaustedTooEarly",
     "a ledger lends nothing while it has less than several answers cost",
-    deciding("ledger", (truly, command, view) => {
-      if (command.type !== "slice.lease") return truly(command, view);
+    commanding("ledger", "slice.lease", (command) => {
       const { price } = command as CommandOf<LedgerProtocol, "slice.lease">;
-      return truly(withMembers(command, { price: 4 * price }), view);
+      return withMembers(command, { price: 4 * price });
     }),
     search,
   ),

@@ -1,7 +1,7 @@
 // Mutants of the transparency log: what makes it only grow, and take every leaf once.
 
 import { waitingLeaves } from "../../actors/log-sequencer/definition.ts";
-import { bound, deciding, type Mutant, mutant } from "./mutant.ts";
+import { bound, deciding, type Mutant, mutant, redeciding } from "./mutant.ts";
 
 export const logMutants: readonly Mutant[] = [
   mutant(
@@ -95,13 +95,11 @@ export const logMutants: readonly Mutant[] = [
   mutant(
     "batchesFollowNoOrder",
     "what waits has another order for the next process",
-    deciding("log-sequencer", (truly, command, view) => {
-      const decision = truly(command, view);
-      const isOther = command.type === "log.pending" && view.epoch % 2 === 0;
-      return isOther && Array.isArray(decision.reply)
+    redeciding("log-sequencer", "log.pending", (decision, _command, view) =>
+      view.epoch % 2 === 0 && Array.isArray(decision.reply)
         ? { ...decision, reply: decision.reply.toReversed() }
-        : decision;
-    }),
+        : decision,
+    ),
   ),
   mutant("proofsOfAnotherLeaf", "the place of a leaf is that of its neighbour", (changed) => ({
     log: (log) => ({

@@ -70,7 +70,49 @@ export function deciding(
   });
 }
 
-/** The command with these members replaced. */
+/** An actor kind that decides commands of one type as if `other` had been commanded. */
+export function commanding(
+  kind: string,
+  type: string,
+  other: (command: Message, view: ActorView) => Message,
+): Vary {
+  return deciding(kind, (truly, command, view) =>
+    truly(command.type === type ? other(command, view) : command, view),
+  );
+}
+
+/** An actor kind that does not know rows of these tables when it decides commands of one type. */
+export function forgetting(kind: string, type: string, tables: readonly number[]): Vary {
+  return deciding(kind, (truly, command, view) =>
+    truly(command, command.type === type ? hidingRows(view, (rt) => tables.includes(rt)) : view),
+  );
+}
+
+/** An actor kind that makes something else of its decisions about commands of one type. */
+export function redeciding(
+  kind: string,
+  type: string,
+  other: (decision: Decision<unknown>, command: Message, view: ActorView) => Decision<unknown>,
+): Vary {
+  return deciding(kind, (truly, command, view) => {
+    const decision = truly(command, view);
+    return command.type === type ? other(decision, command, view) : decision;
+  });
+}
+
+/** An activity that does nothing. */
+export function omitting(activity: string): Vary {
+  return (changed) => ({
+    activities: (given) => ({
+      ...given,
+      [activity]: async () => {
+        changed();
+        return null;
+      },
+    }),
+  });
+}
+
 export function withMembers(command: Message, members: object): Message {
   return { ...command, ...members };
 }

@@ -75,7 +75,6 @@ function order(worker: Worker, hunt: HuntOrder, tell: (line: string) => unknown)
   });
 }
 
-/** The result for a mutant, in one line. */
 export function lineOf({ name, about }: Mutant, { fate, seeds, changes, seed, invariant }: Catch): string {
   const what = {
     caught: `${String(seeds).padStart(5)} seeds  ${invariant} (seed ${seed})`,

@@ -4,7 +4,7 @@ import type { ActivityContext } from "../../actors/system/definition.ts";
 import { StoreError } from "../../storage/actor-store.ts";
 import type { PurgedVersion, VersionRow } from "../../storage/record-store.ts";
 import { mayHaveNight } from "../world/paces.ts";
-import { bound, deciding, type Mutant, mutant, withMembers, withoutGuard } from "./mutant.ts";
+import { bound, commanding, type Mutant, mutant, omitting, withMembers, withoutGuard } from "./mutant.ts";
 
 const journal: readonly Mutant[] = [
   withoutGuard("commitChecksEpoch", "a commit does not check the epoch", { seedsMax: 1_500 }),
@@ -60,20 +60,9 @@ const journal: readonly Mutant[] = [
 
 const activities: readonly Mutant[] = [
   // The service tells the index itself before it answers; only where its node dies meanwhile is the actor's own work missed.
-  mutant(
-    "removalIsUntold",
-    "a removal does not reach the index",
-    (changed) => ({
-      activities: (given) => ({
-        ...given,
-        removeRecord: async () => {
-          changed();
-          return null;
-        },
-      }),
-    }),
-    { seedsMax: 1_500 },
-  ),
+  mutant("removalIsUntold", "a removal does not reach the index", omitting("removeRecord"), {
+    seedsMax: 1_500,
+  }),
   mutant(
     "settlementWaitsForIndexes",
     "a chunk is settled when every index has confirmed, or its answer is late",
@@ -307,12 +296,7 @@ const sweeping: readonly Mutant[] = [
   mutant(
     "acceptedHoweverLate",
     "a push is accepted a day after it was staged",
-    deciding("push", (truly, command, view) =>
-      truly(
-        command.type === "push.accept" ? withMembers(command, { accept_by_ms: Infinity }) : command,
-        view,
-      ),
-    ),
+    commanding("push", "push.accept", (command) => withMembers(command, { accept_by_ms: Infinity })),
     { ...atNight, seedsMax: 1_000 },
   ),
 ];

@@ -62,7 +62,6 @@ export type Coin = () => boolean;
 export class ActorPartition {
   readonly kind: string;
   readonly id: string;
-  /** The committed head. */
   head: PartitionHead = { ...neverClaimed };
   readonly #tables = new Map<number, Map<string, PartitionRow>>();
   readonly #deleted = new DeletedRows();

@@ -78,7 +78,8 @@ export function openSimLogStore({ model, life, region }: StoreClient): LogStore 
       // A statement may be executed when nobody waits for it any more: what it refuses is its answer.
       const conflict = await write((reach) => {
         const last = checkpoints.read(region, "");
-        if (last !== null && (checkpoint.size < last.size || isFork(checkpoint, last)))
+        const isFork = checkpoint.size === last?.size && checkpoint.root !== last.root;
+        if (last !== null && (checkpoint.size < last.size || isFork))
           return `The log has ${last.size} leaves and cannot become one of ${checkpoint.size}.`;
         if (last?.size === checkpoint.size && last.note === checkpoint.note) return null;
         const before = checkpoints.arrived(region).get("")?.stamp ?? 0;
@@ -106,8 +107,4 @@ function readObject(objects: PlainTable<Uint8Array>, region: string, path: strin
 
 function assertPaths(paths: readonly string[]): void {
   for (const path of paths) if (parseTilePath(path) === null) throw new RangeError("Not the path of a tile.");
-}
-
-function isFork(checkpoint: StoredCheckpoint, last: StoredCheckpoint): boolean {
-  return checkpoint.size === last.size && checkpoint.root !== last.root;
 }

@@ -98,7 +98,7 @@ class SimRecordStore implements RecordStore {
       const documents = this.#documents.values(region).filter(of);
       if ([...leaves, ...documents].some(({ stagedAtMs }) => stagedAtMs > untilMs)) return;
       const untilStamp = untilMs * stampsPerMs + stampsPerMs - 1;
-      const names = ["plan", ...documents.map(nameOf)];
+      const names = ["plan", ...documents.map((each) => (each as NamedDocument).name)];
       this.#leaves.remove(
         leaves.map(({ leaf }) => stagedLeafKey(pushId, leaf)),
         untilStamp,
@@ -311,10 +311,6 @@ class SimRecordStore implements RecordStore {
 
 interface NamedDocument extends StagedDocument {
   readonly name: string;
-}
-
-function nameOf(document: StagedDocument): string {
-  return (document as NamedDocument).name;
 }
 
 function rowOf({ record_id, generation, hash, row }: RecordVersion): VersionRow {

@@ -20,7 +20,6 @@ export interface StoreWitness {
     commit: ActorCommit,
     found: Pick<PartitionHead, "epoch" | "head" | "op">,
   ): void;
-  /** The epoch of an actor was raised. */
   claimed?(partition: ActorPartition, epoch: number, owner: string): void;
   /** A commit was refused because of the state found. */
   refused?(partition: ActorPartition, commit: ActorCommit, found: Pick<PartitionHead, "op">): void;
@@ -28,13 +27,10 @@ export interface StoreWitness {
   activated?(partition: ActorPartition, head: Pick<PartitionHead, "head" | "op" | "epoch">): void;
   /** Some of what is staged for a push was removed. */
   droppedStaged?(pushId: string): void;
-  /** An uploaded file was removed. */
   removedFile?(name: string): void;
-  /** A checkpoint of the log was published. */
   publishedCheckpoint?(checkpoint: StoredCheckpoint): void;
   /** A version is about to be written to disk. */
   wroteVersion?(version: RecordVersion): void;
-  /** A version that was stored is purged. */
   purgedVersion?(version: VersionId): void;
 }
 

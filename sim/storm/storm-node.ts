@@ -6,7 +6,6 @@ import { createDecodingTurns } from "../../node/images/decoding-turns.ts";
 import { createThreadTurns, type ThreadTurns } from "../../node/keeping/thread-turns.ts";
 import type { FairTurns } from "../../std/fair-queue.ts";
 import type { EventLoop, PaceOf } from "../../std/work.ts";
-import type { RowQuery } from "../../storage/row-index.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { bound } from "../mutants/mutant.ts";
 import type { NodeThread } from "../world/paces.ts";
@@ -59,7 +58,6 @@ export interface StormNode {
   work(ms: number): void;
 }
 
-/** `without`: the mechanism that is missing. */
 export function openStormNode(without: Mechanism | null): StormNode {
   const kernel = newKernel();
   let busyMs = 0;
@@ -94,7 +92,7 @@ export function openStormNode(without: Mechanism | null): StormNode {
       index: (index) => ({
         ...bound(index),
         search: (query) => {
-          work(costOf(query));
+          work(query.text === undefined ? costs.search : costs.broadSearch);
           return index.search(query);
         },
       }),
@@ -117,10 +115,6 @@ function withoutGivingWay({ openBody }: Edge): Edge["openBody"] {
     };
     return { ...room, take };
   };
-}
-
-function costOf({ text }: RowQuery): number {
-  return text === undefined ? costs.search : costs.broadSearch;
 }
 
 function turnsOf(

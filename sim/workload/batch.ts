@@ -189,7 +189,6 @@ export interface ImportDeps {
   readonly sign: (route: "upload" | "import" | "validate-import", body: Uint8Array) => SimRequest;
 }
 
-/** The file that has the records of a batch. */
 export function fileOf(batch: SentBatch): Uint8Array {
   return utf8(batch.leaves.map(({ choice }) => `${toBase64(productBytes(choice))}\n`).join(""));
 }

@@ -41,7 +41,6 @@ const paths = {
   cancel: "/v1/pushes/*/cancel",
 } as const;
 
-/** A signed read. */
 const read = { tag: "svc-business-read", body: null, idempotencyKey: null } as const;
 
 export class BusinessAgent {
@@ -262,7 +261,6 @@ export class BusinessAgent {
     await Promise.all([this.#publish(batch, batch.idempotencyKey), this.#publish(batch, other)]);
   }
 
-  /** Cancels a batch while it is sent. */
   async #overtake(batch: SentBatch): Promise<void> {
     this.#journal.addBatch(batch);
     await Promise.all([this.#publish(batch, batch.idempotencyKey), cancel(this.#lifeParts(), batch)]);

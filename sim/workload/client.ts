@@ -15,7 +15,6 @@ export interface Heard {
   readonly status: number;
   /** `ok`, or the problem's code. */
   readonly code: string;
-  /** Body of the answer. */
   readonly body: unknown;
   readonly outcome: Outcome;
 }

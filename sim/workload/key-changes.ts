@@ -99,10 +99,7 @@ async function revokeMandate(parts: KeyChangeParts): Promise<void> {
   const mandate: KnownMandate = random.pick(live);
   const { kernel } = world.parts;
   mandate.revokedFrom = kernel.events;
-  const request = {
-    ...{ uuid: business.uuid, mandate_id: mandate.id },
-    revoked_at: formatTimestamp(kernel.now()),
-  };
+  const request = { uuid: business.uuid, mandate_id: mandate.id, revoked_at: formatTimestamp(kernel.now()) };
   const done = await insist((node) => node.parties.revokeMandate(request).then(() => true));
   if (done === null) return;
   mandate.revokedAt = kernel.events;
@@ -206,7 +203,6 @@ export interface KnownKey {
   readonly mandates: KnownMandate[];
 }
 
-/** A moment of the world. */
 export interface Moment {
   readonly at: number;
   readonly ms: number;

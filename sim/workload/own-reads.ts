@@ -103,7 +103,6 @@ export async function removeRecord(
 
 interface SealedRemoval {
   readonly body: Uint8Array;
-  /** Hash of the document. */
   readonly document: string;
 }
 

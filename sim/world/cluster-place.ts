@@ -41,7 +41,7 @@ export function openClusterPlace(options: PlaceOptions): Place {
   const timers = {
     schedule: (delayMs: number, run: () => void) => life.after(delayMs, `${slot.name} membership`, run),
   };
-  const membership = createMembership({ ...{ store, monotonic, timers }, ...identity(options) });
+  const membership = createMembership({ store, monotonic, timers, ...identity(options) });
   const placement = createPlacement({ store, monotonic, membership });
   const self = { name: slot.name, life };
   const router = createActorRouter({
@@ -148,7 +148,6 @@ export interface Place {
   lease(): string | null;
   /** The incarnation that answers at this address, whether or not it holds its lease. */
   incarnation(): string | null;
-  /** Joins the cluster. */
   join(): void;
   /** A suspended process checks its lease before anything else. Returns whether it was lost. */
   wakeUp(): boolean;

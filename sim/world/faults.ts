@@ -107,7 +107,6 @@ export class Faults {
   readonly fired = new Map<FaultKind, number>();
   /** Each fault that fired, in order, as `kind#n`: the name by which a shortened run keeps it. */
   readonly struck: string[] = [];
-  /** Kinds that this seed has. */
   readonly chosen = new Map<FaultKind, Chosen>();
   /** False before the safety phase and after it. */
   active = false;

@@ -52,7 +52,6 @@ export interface KeyEnds {
 
 export interface NewBusiness {
   readonly uuid: string;
-  /** Number of its integration keys. */
   readonly keys: number;
   /** Where its keys and mandates have ends within the world's time; null where nothing ends. */
   readonly ends: readonly KeyEnds[] | null;
@@ -104,7 +103,6 @@ async function addKeys(
   return { owner, keys, successor: ends === null ? null : parts.crypto.newSigner() };
 }
 
-/** Registers a key as a portal does that knows whose key it is. */
 export function registerKey(
   parts: WorldParts,
   { parties }: SimNode,

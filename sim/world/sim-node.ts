@@ -15,10 +15,10 @@ import { createCurrentActors } from "../../actors/system/current-actors.ts";
 import type { Activity, ActorSystem, Message } from "../../actors/system/definition.ts";
 import type { LocalActorSystem } from "../../actors/system/ports.ts";
 import { createActorSystem } from "../../actors/system/runtime.ts";
-import type { Clock, CryptoPort } from "../../crypto/port.ts";
+import type { Clock } from "../../crypto/port.ts";
 import type { ContentLists } from "../../protocol/records/name-index.ts";
 import { createAdSessions } from "../../service/ads/ad-tokens.ts";
-import { createSponsoredRows, type SponsoredRows } from "../../service/ads/sponsored-rows.ts";
+import { createSponsoredRows } from "../../service/ads/sponsored-rows.ts";
 import type { AuthenticationDeps } from "../../service/authentication/authenticate.ts";
 import { signCheckpoint } from "../../service/log/collect-cosignatures.ts";
 import type { Allowance } from "../../service/money/allowance.ts";
@@ -416,20 +416,11 @@ function poisonedLeaves(leaves: ParsedLeaves): ParsedLeaves {
   };
 }
 
-// Sponsored rows as a simulated node has them. No advertiser is simulated, so nothing is sponsored, and every search asks all the same.
-
-function sponsoredOf({
-  register,
-  ...deps
-}: {
-  readonly register: Register;
-  readonly actors: ActorSystem;
-  readonly crypto: CryptoPort;
-  readonly clock: Clock;
-  readonly region: string;
-  readonly sessionKey: Uint8Array;
-}): SponsoredRows {
-  return createSponsoredRows({ ...deps, register, book: register.ads, sessions: createAdSessions(deps) });
+/** No advertiser is simulated, so nothing is sponsored, and every search asks all the same. */
+function sponsoredOf(
+  deps: Parameters<typeof createAdSessions>[0] & { readonly register: Register; readonly clock: Clock },
+) {
+  return createSponsoredRows({ ...deps, book: deps.register.ads, sessions: createAdSessions(deps) });
 }
 
 // The actor system as the service uses it, with every request and answer recorded for the checkers.

@@ -43,7 +43,6 @@ export interface WorldOptions {
   readonly story: boolean;
   /** What a shortened run keeps. */
   readonly kept: Kept;
-  /** What the world starts with; null for nothing. */
   readonly start: JournalFile | null;
   /** The thread of the only node of a world in which work takes time. */
   readonly thread?: NodeThread;
@@ -156,7 +155,6 @@ export class World {
     return true;
   }
 
-  /** A running node of the region, or null. */
   nodeOf(region: string, random: Random): SimNode | null {
     const nodes = [...this.running.values()].filter((node) => node.slot.region === region && node.isReady());
     return nodes.length === 0 ? null : random.pick(nodes);
@@ -242,7 +240,6 @@ export class World {
     );
   }
 
-  /** What has arrived of an uploaded file in a region. */
   stagedFile(region: string, name: string): StagedFile | null {
     const files = this.parts.stores.tables.of<StagedFile>(stagedFiles);
     const file = files.arrived(region).get(name)?.value;

@@ -22,7 +22,6 @@ const cql = {
   read: "SELECT region, incarnation, refusals, last_at FROM fence_refusal WHERE region = ?",
 } as const;
 
-/** The tables, for a migration. */
 export const fenceTables: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS fence_refusal (
      region text, incarnation text, refusals bigint, last_at bigint, PRIMARY KEY (region, incarnation))

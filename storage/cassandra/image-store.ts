@@ -27,7 +27,6 @@ import { type CassandraSession, type CqlRow, executeAll, type StatementOptions }
 
 const options = "gc_grace_seconds = 10800 AND compaction = {'class': 'UnifiedCompactionStrategy'}";
 
-/** The tables, for a migration. */
 export const imageTables: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS ad_image (
      bucket int, sha256 text, media_type text, width int, height int, size bigint,

@@ -29,7 +29,6 @@ const cells = `name text, day text, country text, collection text, company text,
      searches bigint, rows bigint, fetches bigint`;
 const options = "gc_grace_seconds = 10800 AND compaction = {'class': 'UnifiedCompactionStrategy'}";
 
-/** The tables, for a migration. */
 export const insightTables: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS insight_shown (
      ${cells}, PRIMARY KEY ((name, day), country, collection, company, writer)) WITH ${options}`,

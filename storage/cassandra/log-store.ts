@@ -17,7 +17,7 @@ import {
   type StoredCheckpoint,
 } from "../log-store.ts";
 import { numberOf, textOf } from "./columns.ts";
-import type { CassandraSession, CqlRow } from "./session.ts";
+import type { CassandraSession } from "./session.ts";
 
 /** Maximum statements of one call under way at once. */
 const lanesMax = 32;
@@ -38,7 +38,6 @@ const cql = {
 const plain = { idempotent: true } as const;
 const serially = { consistency: "LOCAL_QUORUM", serial: "SERIAL", idempotent: false } as const;
 
-/** The tables, for a migration. */
 export const logTables: readonly string[] = [
   "CREATE TABLE IF NOT EXISTS log_object (tile text, width int, bytes blob, PRIMARY KEY (tile, width))",
   "CREATE TABLE IF NOT EXISTS log_leaf (leaf text PRIMARY KEY, place bigint)",
@@ -150,7 +149,9 @@ class CassandraLogStore implements LogStore {
 
   async #checkpoint(consistency: "SERIAL" | "LOCAL_QUORUM" | "ALL"): Promise<StoredCheckpoint | null> {
     const { rows } = await this.#session.execute(cql.checkpoint, [], { consistency, idempotent: true });
-    return rows[0] === undefined ? null : checkpointOf(rows[0]);
+    const [row] = rows;
+    if (row === undefined) return null;
+    return { size: numberOf(row["size"]), root: textOf(row["root"]), note: textOf(row["note"]) };
   }
 }
 
@@ -158,10 +159,6 @@ function placeOf(path: string): NonNullable<ReturnType<typeof splitTilePath>> {
   const place = splitTilePath(path);
   if (place === null) throw new RangeError("Not the path of a tile.");
   return place;
-}
-
-function checkpointOf(row: CqlRow): StoredCheckpoint {
-  return { size: numberOf(row["size"]), root: textOf(row["root"]), note: textOf(row["note"]) };
 }
 
 function bytesOf(value: unknown): Uint8Array | null {

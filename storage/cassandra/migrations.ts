@@ -129,7 +129,6 @@ const receipts: readonly string[] = [
 /** References in the feed are read for four hours; after that they only take up space. */
 const feedSeconds = 86_400;
 
-/** The public register. */
 const register: readonly string[] = [
   // The entries, and the same entries by party (W1).
   `CREATE TABLE IF NOT EXISTS register_entry (

@@ -64,7 +64,6 @@ const cql = {
 
 const plain = { idempotent: true } as const;
 
-/** The tables, for a migration. */
 export const receiptListingTables: readonly string[] = [
   // Hours are `YYYY-MM-DDTHH`; see L1 and L2.
   `CREATE TABLE IF NOT EXISTS receipt_of_company (
@@ -78,7 +77,6 @@ export const receiptListingTables: readonly string[] = [
    WITH compaction = {'class': 'UnifiedCompactionStrategy'}`,
 ];
 
-/** What the listing needs of the receipts themselves. */
 export interface ListedReceipts {
   readonly now: () => number;
   readonly stamps: WriteTimestamps;

@@ -249,7 +249,6 @@ interface ManyVersions<V> {
   readonly of: (row: CqlRow, generation: number) => V;
 }
 
-/** See V5. */
 async function readMany<V extends VersionId>(
   session: CassandraSession,
   lanes: Semaphore,
@@ -383,7 +382,6 @@ export function headOf(recordId: string, text: string): RecordHead {
  * listed.
  */
 const buckets = 16;
-/** Number of heads in one write. */
 const headsPerWrite = 100;
 
 const columns = "SELECT business_uuid, bucket, record_id, head FROM record_catalogue";

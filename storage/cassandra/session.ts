@@ -51,7 +51,6 @@ export interface Statement {
 
 export interface CqlResult {
   readonly rows: readonly CqlRow[];
-  /** The state for the next page; null if this was the last one. */
   readonly pageState: string | null;
   /** `[applied]` of a conditional write; true for everything else. */
   readonly applied: boolean;
@@ -451,7 +450,7 @@ function isUntouched(error: Error): boolean {
     if (error.code === codes.unavailableException) return isRefusedBeforeAgreement(error);
     return refusals.has(error.code);
   }
-  return wasNotWritten(error);
+  return (error as Error & { requestNotWritten?: boolean }).requestNotWritten === true;
 }
 
 function isWithoutDoubt(inner: unknown): boolean {
@@ -468,11 +467,9 @@ function isRefusedBeforeAgreement(error: Error): boolean {
   return level === consistencies.serial || level === consistencies.localSerial;
 }
 
-function wasNotWritten(error: Error): boolean {
-  return (error as Error & { requestNotWritten?: boolean }).requestNotWritten === true;
-}
-
 const { RetryPolicy } = cassandra.policies.retry;
+type OperationInfo = cassandra.policies.retry.OperationInfo;
+type DecisionInfo = cassandra.policies.retry.DecisionInfo;
 
 /** Retries an idempotent statement once, on another node; nothing else, whatever the failure (C1). */
 class OnceIfIdempotent extends RetryPolicy {
@@ -482,25 +479,19 @@ class OnceIfIdempotent extends RetryPolicy {
     return this.#once(info);
   }
 
-  override onReadTimeout(
-    info: cassandra.policies.retry.OperationInfo,
-  ): cassandra.policies.retry.DecisionInfo {
+  override onReadTimeout(info: OperationInfo): DecisionInfo {
     return this.#once(info);
   }
 
-  override onWriteTimeout(
-    info: cassandra.policies.retry.OperationInfo,
-  ): cassandra.policies.retry.DecisionInfo {
+  override onWriteTimeout(info: OperationInfo): DecisionInfo {
     return this.#once(info);
   }
 
-  override onRequestError(
-    info: cassandra.policies.retry.OperationInfo,
-  ): cassandra.policies.retry.DecisionInfo {
+  override onRequestError(info: OperationInfo): DecisionInfo {
     return this.#once(info);
   }
 
-  #once(info: cassandra.policies.retry.OperationInfo): cassandra.policies.retry.DecisionInfo {
+  #once(info: OperationInfo): DecisionInfo {
     const mayRepeat = info.nbRetry === 0 && info.executionOptions.isIdempotent() === true;
     if (!mayRepeat) return this.rethrowResult();
     // Uses the requested level: the one named in a failure may be a different, weaker one.

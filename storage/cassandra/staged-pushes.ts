@@ -232,7 +232,7 @@ class StagedList {
     const floors = await this.#floors(plain);
     if (cursor === null)
       for (const [region, floor] of floors) floors.set(region, await this.#tidy(region, floor));
-    let after = cursor === null ? null : parseCursor(cursor);
+    let after = cursor === null ? null : (JSON.parse(cursor) as Cursor);
     let read = 0;
     const pushes = new Map<string, StagedPush>();
     for (const [region, floor] of [...floors].sort(([a], [b]) => (a < b ? -1 : 1))) {
@@ -337,10 +337,6 @@ interface Cursor {
   readonly region: string;
   readonly slot: number;
   readonly pushId: string;
-}
-
-function parseCursor(text: string): Cursor {
-  return JSON.parse(text) as Cursor;
 }
 
 /** The push of a row; null for one that is struck out. */

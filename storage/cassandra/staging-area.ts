@@ -23,7 +23,6 @@ import { type CassandraSession, type CqlRow, executeAll, type StatementOptions }
 
 const options = "gc_grace_seconds = 10800 AND compaction = {'class': 'UnifiedCompactionStrategy'}";
 
-/** The tables, for a migration. */
 export const stagingTables: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS bulk_file (
      name text PRIMARY KEY, state text, records int, firsts blob) WITH ${options}`,

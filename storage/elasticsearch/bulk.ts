@@ -24,7 +24,6 @@ export interface BulkRequest {
   readonly changes: readonly RowChange[];
 }
 
-/** Builds the requests for changes of one collection. */
 export function bulkRequests(changes: readonly RowChange[]): readonly BulkRequest[] {
   const requests: { lines: string; places: number[]; changes: RowChange[] }[] = [];
   const requestOf = new Map<string, number>();
@@ -52,7 +51,6 @@ export function bulkRequests(changes: readonly RowChange[]): readonly BulkReques
 export interface BulkTarget {
   readonly engine: Engine;
   readonly slots: Semaphore;
-  /** Index of the generation. */
   readonly generation: string;
 }
 

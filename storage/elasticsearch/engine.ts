@@ -21,7 +21,6 @@ export interface EngineOptions {
 
 export interface EngineRequest {
   readonly method: "GET" | "PUT" | "POST" | "DELETE";
-  /** Path with its query string. */
   readonly path: string;
   readonly body?: Readonly<Record<string, unknown>>;
   /** Lines of a bulk request, each terminated by a line feed; used instead of `body`. */

@@ -19,7 +19,6 @@ export interface Generations {
   readonly numberMax: number;
 }
 
-/** Reads which generations exist. */
 export async function readGenerations(engine: Engine, names: IndexNames): Promise<Generations> {
   const answer = await engine.write({ method: "GET", path: `/${names.pattern}/_alias` });
   if (typeof answer !== "object" || answer === null) throw malformed("aliases");
@@ -154,7 +153,6 @@ export async function makeGeneration(
   }
 }
 
-/** The switch of a builder. */
 export interface Switch {
   /** The serving generation; null if none is. */
   readonly from: string | null;

@@ -12,8 +12,9 @@ import { createHash } from "node:crypto";
 import { collections } from "../../collections/collections.ts";
 import type { CollectionDefinition, FilterField } from "../../collections/definition.ts";
 import { analysisVersion, relevanceVersion } from "../../collections/text-analysis.ts";
-import type { CollectionName } from "../../protocol/identifiers.ts";
+import { type CollectionName, isCollectionName } from "../../protocol/identifiers.ts";
 import { countries } from "../../protocol/records/vocabularies/countries.ts";
+import { madeOnce } from "../../std/bounded-map.ts";
 
 export type FieldMapping = Readonly<Record<string, unknown>>;
 
@@ -38,19 +39,12 @@ export function termsField(textField: string): string {
   return `term.${textField}`;
 }
 
-const layouts = new Map<string, IndexLayout>();
+const layoutOfDefinition = madeOnce(makeLayout);
 
-/**
- * The layout of a collection. Throws for an unknown name, which is a bug, since ports are called with known collections.
- */
+/** The layout of a collection. Throws for an unknown name, which is a bug: ports are called with known collections. */
 export function layoutOf(collection: string): IndexLayout {
-  const known = layouts.get(collection);
-  if (known !== undefined) return known;
-  const definition = Object.values(collections).find((each) => each.name === collection);
-  if (definition === undefined) throw new Error(`There is no collection ${collection}`);
-  const layout = makeLayout(definition);
-  layouts.set(collection, layout);
-  return layout;
+  if (!isCollectionName(collection)) throw new Error(`There is no collection ${collection}`);
+  return layoutOfDefinition(collections[collection]);
 }
 
 const keyword = { type: "keyword", doc_values: false };
@@ -68,7 +62,6 @@ const ownProperties: Readonly<Record<string, FieldMapping>> = {
   [allTermsField]: terms,
 };
 
-/** Builds the layout of a definition. */
 function makeLayout(definition: CollectionDefinition): IndexLayout {
   const properties: Record<string, FieldMapping> = { ...ownProperties };
   const textMaking = `terms ${analysisVersion}.${relevanceVersion}`;
@@ -81,7 +74,7 @@ function makeLayout(definition: CollectionDefinition): IndexLayout {
   for (const field of definition.fields) {
     if (field.type === "country" || !field.isOnRows) continue;
     const mapping = mappingOf(field);
-    making[makingName(field)] = textOfMaking(field);
+    making[makingName(field)] = `${field.type}${field.multiple ? " many" : ""}`;
     if (field.countryStem === null) add(field.name, mapping);
     else for (const code of countries.codes) add(`${field.countryStem}${code}`, mapping);
   }
@@ -99,10 +92,6 @@ function makeLayout(definition: CollectionDefinition): IndexLayout {
 /** The name of a filter field in {@link IndexLayout.making}. */
 export function makingName(field: FilterField): string {
   return field.countryStem === null ? field.name : `${field.countryStem}*`;
-}
-
-function textOfMaking(field: FilterField): string {
-  return `${field.type}${field.multiple ? " many" : ""}`;
 }
 
 /** Numbers of every kind are doubles, as they are elsewhere: an amount, a year, milliseconds. */

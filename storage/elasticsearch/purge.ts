@@ -6,6 +6,7 @@
 //   It writes every segment with a deletion again, which takes as long as an index is large: it is a task of the engine, which is asked
 //   for until it has ended.
 
+import { setTimeout as delay } from "node:timers/promises";
 import { Unavailable } from "../../std/unavailable.ts";
 import { type IndexUnavailable, indexUnavailable } from "../row-index.ts";
 import { assertAllShards, type Engine, EngineRefusal, malformed, memberOf } from "./engine.ts";
@@ -27,7 +28,7 @@ type PurgedEngine = Pick<Engine, "read" | "write">;
 export async function expungeDeleted(
   engine: PurgedEngine,
   generation: string,
-  wait: (ms: number) => Promise<void> = pause,
+  wait: (ms: number) => Promise<void> = (ms) => delay(ms),
 ): Promise<void> {
   try {
     await engine.write({ method: "PUT", path: `/${generation}/_settings`, body: settings });
@@ -41,10 +42,6 @@ export async function expungeDeleted(
     if (error instanceof EngineRefusal && error.status === 404) return;
     throw error;
   }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 function taskOf(started: unknown): string {
@@ -92,19 +89,15 @@ async function untilUnneeded(
     const copies = look === 0 ? written : await readCopies(engine, generation);
     const isNeeded = copies.some(({ shard, keptFrom }) => keptFrom <= lastOf(written, shard));
     if (!isNeeded && (copies.every(({ merges }) => merges === 0) || look >= looksMax)) return;
-    if (look >= looksMax) throw stillNeeded(generation);
+    if (look >= looksMax)
+      throw indexUnavailable("incomplete", `a copy of ${generation} may still need what was deleted`);
     await wait(lookMs);
   }
-}
-
-function stillNeeded(generation: string): IndexUnavailable {
-  return indexUnavailable("incomplete", `a copy of ${generation} may still need what was deleted`);
 }
 
 /** A copy of a shard. */
 interface Copy {
   readonly shard: string;
-  /** The number of the last operation. */
   readonly last: number;
   /** The number of the first operation that is kept for copies that have to catch up. */
   readonly keptFrom: number;

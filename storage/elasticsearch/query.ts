@@ -24,7 +24,6 @@ type Clause = Readonly<Record<string, unknown>>;
 /** Maximum businesses or records in one clause: Elasticsearch accepts 65,536 terms. */
 const namedMax = 50_000;
 
-/** The body of a search for the first rows of a query. */
 export function searchBody(query: RowQuery): Readonly<Record<string, unknown>> {
   const filter: Clause[] = [{ term: { countries: query.country } }];
   const must: Clause[] = [];

@@ -54,7 +54,6 @@ export interface Rebuild {
 export interface Rebuilt {
   /** Index of the generation that now serves. */
   readonly generation: string;
-  /** Number of changes read from the source. */
   readonly changes: number;
 }
 

@@ -212,7 +212,6 @@ export class ElasticRowIndex implements RowIndex, AsyncDisposable {
       : `${blocked.join(", ")}: make room on its disks, then remove the block`;
   }
 
-  /** The names of a collection's index in the cluster. */
   namesOf(collection: string): IndexNames {
     return this.#part(collection).names;
   }

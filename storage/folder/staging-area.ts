@@ -85,7 +85,7 @@ class FolderStagingArea implements StagingArea {
 
   readHashes(name: string): Promise<Uint8Array | null> {
     return this.#read(name, async (file, index) => {
-      const hashes = await hashesOf(file, index);
+      const hashes = await readAt(file, index.hashesAt, index.records * hashBytes);
       return new Uint8Array(hashes.buffer, hashes.byteOffset, hashes.byteLength);
     });
   }
@@ -112,7 +112,7 @@ class FolderStagingArea implements StagingArea {
       this.#indexes.set(name, index);
       return await read(file, index);
     } catch (error) {
-      if (isCode(error, "ENOENT")) return null;
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
       throw readFailed(error);
     }
   }
@@ -209,10 +209,6 @@ async function flushFolder(path: string): Promise<void> {
   await folder.sync();
 }
 
-function isCode(error: unknown, code: string): boolean {
-  return error instanceof Error && "code" in error && error.code === code;
-}
-
 // The layout of a staged file: the records one after another, their leaf hashes, where each record ends, and a trailer.
 // A file without its trailer is not a file (S1): it is written last.
 
@@ -280,10 +276,6 @@ async function readIndex(file: FileHandle): Promise<FileIndex | null> {
   const ends = await readAt(file, endsAt, records * endBytes);
   const endOf = (index: number): number => (index < 0 ? 0 : ends.readUInt32BE(index * endBytes));
   return endOf(records - 1) === hashesAt ? { records, hashesAt, endOf } : null;
-}
-
-function hashesOf(file: FileHandle, { records, hashesAt }: FileIndex): Promise<Buffer> {
-  return readAt(file, hashesAt, records * hashBytes);
 }
 
 /** The records `[first, end)`. */

@@ -65,7 +65,6 @@ export class MemoryCluster {
     this.#now = now;
   }
 
-  /** The handle through which one node of `region` uses the store. */
   handle(region: string): MemoryClusterStore {
     return new MemoryClusterStore(this, region);
   }

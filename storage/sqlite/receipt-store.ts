@@ -240,7 +240,7 @@ class SqliteReceiptStore implements ReceiptStore {
       if (changes > 0) this.#listing.added(row, no);
     };
     if (after === null) await this.#database.write(work);
-    else await this.#database.writeAfter({ write: after, holds: isApplied }, work);
+    else await this.#database.writeAfter({ write: after, holds: ({ status }) => status === "applied" }, work);
   }
 
   async retract({ region, batch, retrieval_id }: ReceiptRow): Promise<boolean> {
@@ -354,10 +354,6 @@ class SqliteReceiptStore implements ReceiptStore {
 /** A batch name continues with «-» after the minute; «.» is the next character after it. */
 function namesOfMinute(minute: string): readonly [from: string, before: string] {
   return [`${minute}-`, `${minute}.`];
-}
-
-function isApplied(outcome: CommitOutcome): boolean {
-  return outcome.status === "applied";
 }
 
 interface Statements {

@@ -10,7 +10,8 @@
 import { collections } from "../../collections/collections.ts";
 import type { CollectionDefinition, FilterField } from "../../collections/definition.ts";
 import { analysisVersion } from "../../collections/text-analysis.ts";
-import type { CollectionName } from "../../protocol/identifiers.ts";
+import { type CollectionName, isCollectionName } from "../../protocol/identifiers.ts";
+import { madeOnce } from "../../std/bounded-map.ts";
 
 export interface FieldColumn {
   readonly field: FilterField;
@@ -41,19 +42,12 @@ export interface CollectionLayout {
   readonly drop: string;
 }
 
-const layouts = new Map<string, CollectionLayout>();
+const layoutOfDefinition = madeOnce(makeLayout);
 
-/**
- * The layout of a collection. Throws for an unknown name, which is a bug, since ports are called with known collections.
- */
+/** The layout of a collection. Throws for an unknown name, which is a bug: ports are called with known collections. */
 export function layoutOf(collection: string): CollectionLayout {
-  const known = layouts.get(collection);
-  if (known !== undefined) return known;
-  const definition = Object.values(collections).find((each) => each.name === collection);
-  if (definition === undefined) throw new Error(`There is no collection ${collection}`);
-  const layout = makeLayout(definition);
-  layouts.set(collection, layout);
-  return layout;
+  if (!isCollectionName(collection)) throw new Error(`There is no collection ${collection}`);
+  return layoutOfDefinition(collections[collection]);
 }
 
 function makeLayout(definition: CollectionDefinition): CollectionLayout {

@@ -315,7 +315,6 @@ export function fieldOf(layout: CollectionLayout, name: string, country: string)
   return own;
 }
 
-/** The column of a field, in the table that contains it. */
 function columnRef(layout: CollectionLayout, field: FilterField): string {
   const listed = layout.listingColumns.find((each) => each.field === field);
   return listed === undefined ? `r."${field.name}"` : `l.${listed.column}`;
@@ -389,7 +388,6 @@ function setCondition(
     : { text: `(${column} IS NULL OR ${column} NOT IN (${list}))`, params };
 }
 
-/** Restricts to rows published for the query's country. */
 function countryCondition(query: RowQuery): Sql {
   return { text: "l.country = ?", params: [query.country] };
 }

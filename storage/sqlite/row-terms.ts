@@ -36,7 +36,6 @@ const lengthMax = 0xffff;
 /** Rows in which a term occurs, in the order of their numbers. */
 export interface TermList {
   readonly rids: Int32Array;
-  /** Number of text fields of the collection. */
   readonly fields: number;
   /**
    * Occurrences by posting and text field: `frequencies[posting * fields + field]`; all zero for a row that no longer has
@@ -56,7 +55,6 @@ export interface RowNote {
 }
 
 export interface RememberedRow {
-  /** Analysed texts, by text field. */
   readonly texts: readonly (string | null)[];
   readonly countries: readonly string[];
 }
@@ -155,7 +153,6 @@ export class CollectionTerms {
     return this.idKey(rid) > 0;
   }
 
-  /** Rows published in a country. */
   published(country: string): Bits {
     const known = this.#countries.get(country);
     if (known !== undefined) return known;

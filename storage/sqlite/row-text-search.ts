@@ -178,7 +178,6 @@ interface ScoredTerm {
   place: number;
 }
 
-/** Scores rows that match a text. */
 function scoreRows({ layout, terms, text, rids }: Scoring): Candidates {
   const fields = searchedFields(layout, text);
   const words = text.words.map((word): readonly ScoredTerm[] =>
@@ -319,7 +318,6 @@ function siftDown(heap: number[], added: number, compare: (a: number, b: number)
 /** Terms that occur in fewer rows than this are not worth a bitmap. */
 const bitsRowsMin = 1_024;
 
-/** Numbers of the text fields that a query searches. */
 function searchedFields(layout: CollectionLayout, text: NonNullable<RowQuery["text"]>): readonly number[] {
   return text.fields.map((name) => layout.textFields.indexOf(name));
 }
@@ -378,7 +376,6 @@ function frequencyAt(list: TermList, posting: number, fields: readonly number[])
 
 // Checks rows that were found in memory against the tables, and sorts them.
 
-/** A row that the query wants. */
 interface WantedRow {
   readonly rid: number;
   readonly record_id: string;
@@ -391,7 +388,6 @@ interface WantedRow {
 /** Returns those of the given rows that the query wants, in no particular order. */
 type CheckRows = (rids: readonly number[]) => readonly WantedRow[];
 
-/** Checks with the statement built by `checkSql`. */
 function checkWith(statement: StatementSync, { params }: Sql, query: RowQuery): CheckRows {
   return (rids) =>
     statement.all(JSON.stringify(rids), ...params).map((row) => {

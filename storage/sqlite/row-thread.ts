@@ -18,7 +18,6 @@ import { StoreError } from "../actor-store.ts";
 import type { RowChange } from "../row-index.ts";
 import type { SqliteOptions } from "./database.ts";
 
-/** The data with which the thread is started. */
 export interface RowThreadData {
   readonly path: string;
   readonly options: Omit<SqliteOptions, "onCommit">;

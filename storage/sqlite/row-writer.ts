@@ -232,16 +232,17 @@ function rememberedOf(layout: CollectionLayout, line: Row): RememberedRow {
     const text = line[`t${index}`];
     return typeof text === "string" ? text.trim() : null;
   });
-  return { texts, countries: countriesOf(textOf(line["countries"])) };
+  return {
+    texts,
+    countries: textOf(line["countries"])
+      .split(" ")
+      .filter((each) => each !== ""),
+  };
 }
 
 /** Country codes, each enclosed in spaces. */
 function joinCountries(countries: readonly string[]): string {
   return countries.length === 0 ? "" : ` ${countries.join(" ")} `;
-}
-
-function countriesOf(joined: string): readonly string[] {
-  return joined === "" ? [] : joined.trim().split(" ");
 }
 
 function keysOf(layout: CollectionLayout, document: IndexDocument): string {
@@ -428,7 +429,6 @@ export class RowStatistics {
     this.#changes.set(collection, (this.#changes.get(collection) ?? 0) + count);
   }
 
-  /** Number of rows of the collection. */
   rows(layout: CollectionLayout): number {
     const known = this.#rows.get(layout.collection);
     const changes = this.#changes.get(layout.collection) ?? 0;
@@ -438,7 +438,6 @@ export class RowStatistics {
     return rows;
   }
 
-  /** Number of rows published in a country. */
   listings(layout: CollectionLayout, country: string): number {
     return this.#remember(layout, `country ${country}`, () =>
       this.#extrapolate(layout, `SELECT rid FROM ${layout.listing} WHERE country = ? ORDER BY rid`, country),

@@ -29,8 +29,8 @@ export async function freeBase(platform: NodeJS.Platform): Promise<string> {
 
 /** Whether all of the engines' ports are free at `address`. */
 export async function isFree(address: string): Promise<boolean> {
-  const free = await Promise.all(fixedPorts.map((port) => canListen(address, port)));
-  return free.every(Boolean);
+  const faults = await Promise.all(fixedPorts.map((port) => listenOnce(address, port)));
+  return faults.every((fault) => fault === null);
 }
 
 /** An address on which something is to listen is not available. The message says why, and what to do. */
@@ -65,10 +65,6 @@ export async function assertFree(
         : `another process listens there; end it, or choose ${instead}`;
     throw new AddressTaken(`${who} cannot use ${address}:${port}: ${advice} (${refused}).`);
   }
-}
-
-async function canListen(address: string, port: number): Promise<boolean> {
-  return (await listenOnce(address, port)) === null;
 }
 
 /** The error's code, or null on success. */

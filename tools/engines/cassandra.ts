@@ -186,33 +186,16 @@ const logbackXml = `<configuration>
 `;
 
 /** Packages that Cassandra accesses, opened as in its own start scripts for Java 17. */
-const exportedPackages = [
-  "java.base/jdk.internal.misc",
-  "java.base/java.lang.ref",
-  "java.management.rmi/com.sun.jmx.remote.internal.rmi",
-  "java.rmi/sun.rmi.registry",
-  "java.rmi/sun.rmi.server",
-  "java.sql/java.sql",
-  "jdk.attach/sun.tools.attach",
-  "jdk.compiler/com.sun.tools.javac.file",
-  "jdk.unsupported/sun.misc",
-];
-const openedPackages = [
-  "java.base/java.io",
-  "java.base/java.lang",
-  "java.base/java.lang.module",
-  "java.base/java.lang.reflect",
-  "java.base/java.util",
-  "java.base/jdk.internal.loader",
-  "java.base/jdk.internal.math",
-  "java.base/jdk.internal.module",
-  "java.base/jdk.internal.ref",
-  "java.base/jdk.internal.reflect",
-  "java.base/jdk.internal.util.jar",
-  "java.base/sun.nio.ch",
-  "jdk.compiler/com.sun.tools.javac",
-  "jdk.management/com.sun.management.internal",
-];
+const exportedPackages = `java.base/jdk.internal.misc java.base/java.lang.ref
+  java.management.rmi/com.sun.jmx.remote.internal.rmi java.rmi/sun.rmi.registry
+  java.rmi/sun.rmi.server java.sql/java.sql jdk.attach/sun.tools.attach
+  jdk.compiler/com.sun.tools.javac.file jdk.unsupported/sun.misc`.split(/\s+/);
+const openedPackages =
+  `java.base/java.io java.base/java.lang java.base/java.lang.module java.base/java.lang.reflect
+  java.base/java.util java.base/jdk.internal.loader java.base/jdk.internal.math
+  java.base/jdk.internal.module java.base/jdk.internal.ref java.base/jdk.internal.reflect
+  java.base/jdk.internal.util.jar java.base/sun.nio.ch jdk.compiler/com.sun.tools.javac
+  jdk.management/com.sun.management.internal`.split(/\s+/);
 
 /** What Cassandra's programs access. */
 export const cassandraPackages: readonly string[] = [

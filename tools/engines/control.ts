@@ -51,7 +51,6 @@ export async function serveFaults(faults: EngineFaults): Promise<ControlServer> 
   };
 }
 
-/** The faults served at `url`. */
 export function faultsAt(url: string): EngineFaults {
   const ask =
     (name: keyof EngineFaults) =>

@@ -25,7 +25,6 @@ export interface RunningElasticsearch {
   readonly process: EngineProcess;
 }
 
-/** Folders owned by the account that runs it. */
 const ownFolders = ["conf", "data", "logs", "tmp"] as const;
 const startMaxMs = 300_000;
 
@@ -63,7 +62,7 @@ export async function startElasticsearch(
         ES_JAVA_HOME: runnable.javaHome,
         ES_PATH_CONF: conf,
         ES_TMPDIR: join(folder, "tmp"),
-        ES_JAVA_OPTS: javaOptions(plan),
+        ES_JAVA_OPTS: `-Xms${plan.heapMb}m -Xmx${plan.heapMb}m -XX:+UseSerialGC -XX:-UseG1GC -XX:TieredStopAtLevel=1 -Xlog:disable`,
       },
       cwd: folder,
       logFile: join(folder, "elasticsearch.log"),
@@ -95,10 +94,6 @@ export async function takesWrites(url: string): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-function javaOptions({ heapMb }: ElasticsearchPlan): string {
-  return `-Xms${heapMb}m -Xmx${heapMb}m -XX:+UseSerialGC -XX:-UseG1GC -XX:TieredStopAtLevel=1 -Xlog:disable`;
 }
 
 /** The whole configuration; anything not named keeps Elasticsearch's own default. */

@@ -64,7 +64,6 @@ export function startGuard(): Guard {
 
 const tailMax = 6_000;
 
-/** Starts the engine's program under the guard. */
 export function startEngineProcess(engine: EngineCommand, guard: Guard): EngineProcess {
   const log = openSync(engine.logFile, "a");
   const { command, args, cwd, env } = engine;

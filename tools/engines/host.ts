@@ -19,8 +19,6 @@ export interface Host {
   readonly isRoot: boolean;
   /** In continuous integration an engine that cannot run is a failure, not a skip. */
   readonly isCi: boolean;
-  /** Whether a person watches at a terminal. */
-  readonly isWatched: boolean;
   /** The environment that programs started here inherit. */
   readonly inherited: Readonly<Record<string, string | undefined>>;
 }
@@ -36,8 +34,7 @@ export function readHost(env: Readonly<Record<string, string | undefined>> = pro
     path: (env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== ""),
     platform: process.platform,
     isRoot: process.getuid?.() === 0,
-    isCi: isSet(env["CI"]),
-    isWatched: process.stdout.isTTY === true,
+    isCi: !["", "0", "false"].includes(env["CI"] ?? ""),
     inherited: env,
   };
 }
@@ -62,8 +59,4 @@ function hasRoomInMemory(): boolean {
   } catch {
     return false;
   }
-}
-
-function isSet(value: string | undefined): boolean {
-  return value !== undefined && value !== "" && value !== "0" && value !== "false";
 }

@@ -19,6 +19,7 @@ import { chooseJdk, type Distribution, findJdks } from "./jdk.ts";
 const pluginVersion = "3.8.1";
 const plugin = `org.apache.maven.plugins:maven-dependency-plugin:${pluginVersion}`;
 const outputMax = 4_000;
+const toldEveryMs = 10_000;
 const abandonedMs = 60 * 60_000;
 
 /** The machine cannot run an engine because it lacks a JDK, Maven or a network. The message says what is missing. */
@@ -89,23 +90,25 @@ async function fetchInto(
     throw new EngineUnavailable(`${distribution.name} is fetched with Maven, and there is no command mvn`);
   }
   const staging = await mkdtemp(`${folder}.part-`);
-  const report = reportFetch(`${distribution.name} ${distribution.version}`, {
-    tell,
-    isWatched: host.isWatched,
-  });
+  const what = `${distribution.name} ${distribution.version}`;
+  const beganMs = performance.now();
+  const seconds = (): string => `${Math.round((performance.now() - beganMs) / 1_000)} s`;
+  // A few hundred megabytes take minutes on a slow connection.
+  tell(`Fetching ${what}: it is kept for later starts …`);
+  const timer = setInterval(() => tell(`Fetching ${what}: ${seconds()}`), toldEveryMs);
   try {
     const files = join(staging, "files");
     await mkdir(files);
-    const commands = { mvn, env: { ...host.inherited, JAVA_HOME: javaHome }, report };
+    const commands = { mvn, env: { ...host.inherited, JAVA_HOME: javaHome } };
     if (distribution.form === "jars") await fetchJars(staging, distribution, commands);
     else await fetchZip(staging, distribution, { ...commands, javaHome });
     const contents = await listContents(files);
     checkContents(contents, distribution);
     await writeFile(join(staging, "contents.json"), JSON.stringify(contents));
     await publish(staging, folder);
-    report.done();
+    tell(`Fetched ${what} in ${seconds()}`);
   } finally {
-    report.stop();
+    clearInterval(timer);
     await rm(staging, { recursive: true, force: true });
   }
 }
@@ -113,42 +116,32 @@ async function fetchInto(
 interface Commands {
   readonly mvn: string;
   readonly env: NodeJS.ProcessEnv;
-  readonly report: FetchReport;
 }
 
-async function fetchJars(
-  staging: string,
-  distribution: Distribution,
-  { mvn, env, report }: Commands,
-): Promise<void> {
+type Place = Pick<Commands, "env"> & { readonly cwd: string };
+
+async function fetchJars(staging: string, distribution: Distribution, { mvn, env }: Commands): Promise<void> {
   const pom = join(staging, "pom.xml");
   await writeFile(pom, pomOf(distribution));
   const files = join(staging, "files");
   const goal = `${plugin}:copy-dependencies`;
-  await runMaven(mvn, [...plain, "-f", pom, goal, "-DincludeScope=runtime", `-DoutputDirectory=${files}`], {
-    env,
-    cwd: staging,
-    report,
-  });
+  const args = [...plain, "-f", pom, goal, "-DincludeScope=runtime", `-DoutputDirectory=${files}`];
+  await runMaven(mvn, args, { env, cwd: staging });
   await checkPinned(join(files, distribution.file), distribution);
 }
 
 async function fetchZip(
   staging: string,
   distribution: Distribution,
-  { mvn, env, report, javaHome }: Commands & { readonly javaHome: string },
+  { mvn, env, javaHome }: Commands & { readonly javaHome: string },
 ): Promise<void> {
   const download = join(staging, "download");
   await mkdir(download);
-  await runMaven(
-    mvn,
-    [...plain, `${plugin}:copy`, `-Dartifact=${distribution.artifact}`, `-DoutputDirectory=${download}`],
-    { env, cwd: staging, report },
-  );
+  const args = [`${plugin}:copy`, `-Dartifact=${distribution.artifact}`, `-DoutputDirectory=${download}`];
+  await runMaven(mvn, [...plain, ...args], { env, cwd: staging });
   const zip = join(download, distribution.file);
   await checkPinned(zip, distribution);
-  report.phase("unpacking");
-  await runQuietly(join(javaHome, "bin", "jar"), ["--extract", "--file", zip], { env, cwd: download });
+  await succeed(join(javaHome, "bin", "jar"), ["--extract", "--file", zip], { env, cwd: download });
   const [top] = (await readdir(download, { withFileTypes: true })).filter((entry) => entry.isDirectory());
   if (top === undefined) throw new Error(`${distribution.file} holds no folder`);
   const files = join(staging, "files");
@@ -156,11 +149,8 @@ async function fetchZip(
   await rename(join(download, top.name), files);
 }
 
-/**
- * A checksum that the repository does not serve fails nothing, because the pins decide (C3). Maven is not put into batch mode,
- * although its input is closed, because in batch mode it reports no progress within a file.
- */
-const plain = ["-Dstyle.color=never", "--lax-checksums"];
+/** A checksum that the repository does not serve fails nothing, because the pins decide (C3). */
+const plain = ["--batch-mode", "-Dstyle.color=never", "--lax-checksums"];
 
 function pomOf({ artifact }: Distribution): string {
   const [group, name, version] = artifact.split(":");
@@ -214,80 +204,17 @@ export function findCommand(host: Pick<Host, "path" | "platform">, name: string)
 }
 
 /** Maven's exit code tells that it could not get a file: the machine may have no access to the repository. */
-async function runMaven(
-  command: string,
-  args: readonly string[],
-  {
-    env,
-    cwd,
-    report,
-  }: { readonly env: NodeJS.ProcessEnv; readonly cwd: string; readonly report: FetchReport },
-): Promise<void> {
-  const progress = new MavenProgress();
-  report.phase(() => progress.text());
+async function runMaven(command: string, args: readonly string[], place: Place): Promise<void> {
   try {
-    await runQuietly(command, args, { env, cwd, read: (chunk) => progress.take(chunk) });
+    await succeed(command, args, place);
   } catch (error) {
     throw new EngineUnavailable(`Maven could not fetch it: ${(error as Error).message}`);
   }
 }
 
-async function runQuietly(
-  command: string,
-  args: readonly string[],
-  {
-    env,
-    cwd,
-    read = (chunk) => chunk,
-  }: {
-    readonly env: NodeJS.ProcessEnv;
-    readonly cwd: string;
-    /** Returns the part of the output that may explain a failure. */
-    readonly read?: (chunk: string) => string;
-  },
-): Promise<void> {
-  const { code, output } = await run(command, args, { env, cwd, keep: read, outputMax });
+async function succeed(command: string, args: readonly string[], place: Place): Promise<void> {
+  const { code, output } = await run(command, args, { ...place, outputMax });
   if (code !== 0) throw new Error(`${command}: exit code ${code}\n${output}`);
-}
-
-// Periodically reports the progress of fetching an engine: a few hundred megabytes take minutes on a slow connection.
-
-interface FetchReport {
-  /** What is currently being done, or how far it is. */
-  phase(text: string | (() => string)): void;
-  /** Reports that everything is there. */
-  done(): void;
-  stop(): void;
-}
-
-export interface FetchReporting {
-  readonly tell: (line: string) => void;
-  /** Whether a person watches at a terminal; a log gets fewer lines. */
-  readonly isWatched: boolean;
-}
-
-const watchedEveryMs = 2_000;
-const loggedEveryMs = 10_000;
-
-/** Starts to report: at once, and then every few seconds until it is stopped. */
-function reportFetch(what: string, { tell, isWatched }: FetchReporting): FetchReport {
-  const beganMs = performance.now();
-  let phase = (): string => "beginning";
-  const seconds = (): string => `${Math.round((performance.now() - beganMs) / 1_000)} s`;
-  tell(`Fetching ${what}: it is kept for later starts …`);
-  const timer = setInterval(
-    () => tell(`Fetching ${what}: ${phase()}, ${seconds()}`),
-    isWatched ? watchedEveryMs : loggedEveryMs,
-  );
-  let fetched = "";
-  return {
-    phase: (text) => {
-      if (typeof text === "string") fetched = `: ${phase()}`;
-      phase = typeof text === "string" ? () => text : text;
-    },
-    done: () => tell(`Fetched ${what}${fetched === "" ? `: ${phase()}` : fetched} in ${seconds()}`),
-    stop: () => clearInterval(timer),
-  };
 }
 
 // The list of the files in a cache folder, by which a partially written or damaged one is recognised.
@@ -295,7 +222,6 @@ function reportFetch(what: string, { tell, isWatched }: FetchReporting): FetchRe
 /** Size and SHA-256 (hex) of each file, by its path relative to the folder, with forward slashes. */
 type Contents = Readonly<Record<string, { readonly size: number; readonly sha256: string }>>;
 
-/** Lists every file below `folder`. */
 async function listContents(folder: string): Promise<Contents> {
   const contents: Record<string, { size: number; sha256: string }> = {};
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
@@ -406,68 +332,4 @@ export function isRunning(pid: number): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "EPERM";
   }
-}
-
-// The progress of Maven, from its output while it downloads:
-//   Progress (2): 4.1/18 kB | 0.5/99 MB      of everything in flight, repeatedly
-//   Downloaded from …: … (18 kB at 108 kB/s) once a file is complete
-
-/** Bytes as Maven counts them: powers of ten. */
-const units: Readonly<Record<string, number>> = { B: 1, kB: 1e3, MB: 1e6, GB: 1e9 };
-
-const progressLine = /^Progress \(\d+\): (.*)$/;
-const doneLine = /^Downloaded from .* \(([\d.]+) ([kMG]?B)(?: at .*)?\)$/;
-const part = /^([\d.]+)(?:\/[\d.]+)? ([kMG]?B)$/;
-/** Output that does not help to explain a failure. */
-const noise = /^(?:\s*|Downloading from .*|\[INFO\].*)$/;
-
-export class MavenProgress {
-  #files = 0;
-  #doneBytes = 0;
-  #underWayBytes = 0;
-  /** The start of an incomplete line: a line may arrive in two chunks. */
-  #rest = "";
-
-  /** Processes a chunk of the output; returns the part that may explain a failure. */
-  take(chunk: string): string {
-    const lines = (this.#rest + chunk).split(/[\r\n]/);
-    this.#rest = lines.pop() ?? "";
-    return lines
-      .filter((line) => !this.#isProgress(line.trimEnd()))
-      .map((line) => `${line}\n`)
-      .join("");
-  }
-
-  /** The last, incomplete line. */
-  rest(): string {
-    return this.#rest;
-  }
-
-  /** For example `12 files, 41.3 MB`. */
-  text(): string {
-    const megabytes = (this.#doneBytes + this.#underWayBytes) / 1e6;
-    return `${this.#files} ${this.#files === 1 ? "file" : "files"}, ${megabytes.toFixed(1)} MB`;
-  }
-
-  #isProgress(line: string): boolean {
-    const progress = progressLine.exec(line)?.[1];
-    if (progress !== undefined) {
-      this.#underWayBytes = progress
-        .split(" | ")
-        .reduce((sum, each) => sum + bytesOf(part.exec(each.trim())), 0);
-      return true;
-    }
-    const done = doneLine.exec(line);
-    if (done !== null) {
-      this.#files += 1;
-      this.#doneBytes += bytesOf(done);
-      this.#underWayBytes = 0;
-      return true;
-    }
-    return noise.test(line);
-  }
-}
-
-function bytesOf(match: RegExpExecArray | null): number {
-  return match === null ? 0 : Number(match[1]) * (units[match[2] ?? ""] ?? 0);
 }

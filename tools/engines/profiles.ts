@@ -60,7 +60,8 @@ async function untilMeshed(nodes: readonly Place[]): Promise<void> {
     }
   };
   await retry(() => prepare(first, nodes));
-  for (const node of nodes) await retry(() => readFromAll(node));
+  const read = `SELECT id FROM ${keyspace}.mesh WHERE id = 1`;
+  for (const node of nodes) await retry(() => asCoordinator(node, (run) => run(read)));
 }
 
 async function prepare(node: Place, nodes: readonly Place[]): Promise<void> {
@@ -73,10 +74,6 @@ async function prepare(node: Place, nodes: readonly Place[]): Promise<void> {
     await run(`ALTER KEYSPACE ${keyspace} WITH replication = ${replication}`);
     await run(`CREATE TABLE IF NOT EXISTS ${keyspace}.mesh (id int PRIMARY KEY)`);
   });
-}
-
-function readFromAll(node: Place): Promise<void> {
-  return asCoordinator(node, (run) => run(`SELECT id FROM ${keyspace}.mesh WHERE id = 1`));
 }
 
 async function asCoordinator(
@@ -99,7 +96,6 @@ export type ProfileName = "one" | "regions" | "quorum";
 interface ProfileShape {
   /** Data centre of each Cassandra node. */
   readonly cassandra: readonly string[];
-  /** Region of each Elasticsearch. */
   readonly elastic: readonly string[];
   readonly replication: number;
 }
@@ -131,7 +127,6 @@ export interface EngineFaults {
 }
 
 export interface EnginePart {
-  /** Name for display. */
   readonly name: string;
   /** The process that is running now, or ran last. */
   process(): EngineProcess;

@@ -10,7 +10,6 @@ export interface UsedEngines {
   readonly regions: readonly string[];
 }
 
-/** Drops what the cluster with this name left in the engines. */
 export async function dropTraces(engines: UsedEngines, name: string): Promise<void> {
   const [address = "", dataCenter = ""] = [engines.cassandra[0], engines.regions[0]];
   const client = createCqlClient({ address, dataCenter });

@@ -114,13 +114,12 @@ interface Written {
 }
 
 const members: Readonly<Record<string, string>> = {
-  ...{
-    id: "business_product_id",
-    title: "product_name",
-    description: "short_description",
-    link: "product_url",
-  },
-  ...{ product_type: "tags", shipping: "countries" },
+  id: "business_product_id",
+  title: "product_name",
+  description: "short_description",
+  link: "product_url",
+  product_type: "tags",
+  shipping: "countries",
 };
 
 function written(format: string, products: readonly Facts[], place: Place, choices: Choices): Written {

@@ -33,7 +33,6 @@ export interface Facts {
   readonly name: string;
   readonly text: string;
   readonly brand: string;
-  /** A decimal string. */
   readonly amount: string;
   /** A lower price that holds now; null without a sale. */
   readonly sale: string | null;
@@ -274,11 +273,16 @@ export function tableText(
   };
   const lines = table.rows.map((row, at) => {
     const cells = row.map(write[style]);
-    if (style === "stray")
-      strayQuotes(cells, { isFirst: at === 0, isLast: at === table.rows.length - 1 }, choices);
+    if (style === "stray") {
+      // An inch mark, or a name in quotes: one begins a cell, another ends one in a later row.
+      const quoted = choices.below(cells.length);
+      if (at === 0) cells[quoted] = `"${cells[quoted] ?? ""}`;
+      if (at === table.rows.length - 1) cells[quoted] = `${cells[quoted] ?? ""}"`;
+    }
     return style === "raw" ? cells.join(separator) : lineOf(cells, separator, choices);
   });
-  const header = headerOf(table.columns, choices).map(rfc).join(separator);
+  const columns = choices.once(12) ? table.columns.map((name) => ` ${name} `) : table.columns;
+  const header = columns.map(rfc).join(separator);
   if (choices.once(12))
     lines.splice(
       choices.below(lines.length + 1),
@@ -291,17 +295,6 @@ export function tableText(
   return { text: lines.join(end) + (choices.once(4) ? "" : end), how: style };
 }
 
-/** An inch mark, or a name in quotes: one begins a cell, another ends one in a later row. */
-function strayQuotes(
-  cells: string[],
-  { isFirst, isLast }: { isFirst: boolean; isLast: boolean },
-  choices: Choices,
-): void {
-  const at = choices.below(cells.length);
-  if (isFirst) cells[at] = `"${cells[at] ?? ""}`;
-  if (isLast) cells[at] = `${cells[at] ?? ""}"`;
-}
-
 function lineOf(cells: readonly string[], separator: Separator, choices: Choices): string {
   const line = cells.join(separator);
   if (!choices.once(5)) return line;
@@ -309,10 +302,6 @@ function lineOf(cells: readonly string[], separator: Separator, choices: Choices
   return choices.once(2)
     ? line + separator.repeat(1 + choices.below(3))
     : line.replace(new RegExp(`[${separator}]+$`), "");
-}
-
-function headerOf(columns: readonly string[], choices: Choices): readonly string[] {
-  return choices.once(12) ? columns.map((name) => ` ${name} `) : columns;
 }
 
 /** An item of XML in which attributes are elements. */

@@ -22,7 +22,6 @@ export interface ShopRow {
 }
 
 export interface Shop {
-  /** Members by column. */
   readonly members: Readonly<Record<string, string>>;
   /** The products as the program knows them: it has addresses of its own, and does not say a condition. */
   readonly known: (facts: readonly Facts[]) => readonly Facts[];

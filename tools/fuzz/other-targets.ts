@@ -102,18 +102,8 @@ const frames: FuzzTarget = {
 const messages: FuzzTarget = {
   name: "node-messages",
   seeds: [utf8(calls)],
-  words: [
-    '"k":"ask"',
-    '"id":-1',
-    '"id":1e99',
-    '"timeout_ms":1e12',
-    '"kind":"business"',
-    '"id":"../"',
-    "null",
-    "[]",
-    '"command":{}',
-    '"__proto__"',
-  ],
+  words: `"k":"ask" "id":-1 "id":1e99 "timeout_ms":1e12 "kind":"business" "id":"../" null [] "command":{}
+    "__proto__"`.split(/\s+/),
   check: (input) => {
     let list: unknown;
     try {
@@ -154,23 +144,8 @@ const place = {
 const searches: FuzzTarget = {
   name: "search-requests",
   seeds: [search, place].map((each) => utf8(JSON.stringify(each))),
-  words: [
-    '"country":"US"',
-    '{"country":"DE"}',
-    ":desc",
-    ",",
-    "_text_match",
-    '"in":[]',
-    '"near"',
-    '"lat":91',
-    "1e999",
-    '"ne"',
-    "null",
-    '"limit":0',
-    '"filter":{"all":[]}',
-    "price_amount",
-    "__proto__",
-  ],
+  words: `"country":"US" {"country":"DE"} :desc , _text_match "in":[] "near" "lat":91 1e999 "ne" null
+    "limit":0 "filter":{"all":[]} price_amount __proto__`.split(/\s+/),
   check: (input) => {
     let body: unknown;
     try {

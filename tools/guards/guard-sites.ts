@@ -36,7 +36,6 @@ export function guardChanges(source: SourceFile): readonly GuardChange[] {
   return found;
 }
 
-/** The text of a source with one of its guards changed. */
 export function applyChange(text: string, { start, end, becomes }: GuardChange): string {
   return text.slice(0, start) + becomes + text.slice(end);
 }

@@ -174,7 +174,6 @@ export async function programFiles(): Promise<readonly string[]> {
     .sort();
 }
 
-/** Copies the program into `folder`. */
 async function stageProgram(folder: string): Promise<void> {
   for (const path of await programFiles()) {
     await mkdir(dirname(join(folder, path)), { recursive: true });

@@ -13,14 +13,11 @@ const given = /^(?:\/\/| \*) +([A-Z]{1,2}[0-9]{1,2})\. \S/gm;
 const titled = /^([A-Z]{1,2}[0-9]{1,2}): |\(((?:[A-Z]{1,2}[0-9]{1,2}(?:, |\)$))+)/;
 const cited = /\b([A-Z]{1,2}[0-9]{1,2}) (?:in|of) ((?:[\w-]+\/)*[\w.-]+\.ts)\b/g;
 
-/** The labels that a file defines, in order. */
-function labelsOf(text: string): readonly string[] {
-  return [...text.matchAll(given)].map(([, label = ""]) => label);
-}
-
 /** Labels that are defined twice in a file, or cited from a file that does not define them. */
 export function labelFaults(files: readonly SourceFile[]): readonly Fault[] {
-  const labels = new Map(files.map((file) => [file.path, labelsOf(file.text)]));
+  const labels = new Map(
+    files.map(({ path, text }) => [path, [...text.matchAll(given)].map(([, label = ""]) => label)]),
+  );
   const byPath = new Map(files.map((file) => [file.path, file]));
   return files.flatMap((file) => {
     const own = labels.get(file.path) ?? [];

@@ -112,16 +112,7 @@ function hasDocstring(file: SourceFile, node: Node): boolean {
 // ---- Purity ----
 
 const impureNames = new Set([
-  ...[
-    "performance",
-    "setTimeout",
-    "setInterval",
-    "setImmediate",
-    "queueMicrotask",
-    "process",
-    "Buffer",
-    "fetch",
-  ],
+  ..."performance setTimeout setInterval setImmediate queueMicrotask process Buffer fetch".split(" "),
   "globalThis",
 ]);
 const impureMembers = new Set([
@@ -272,15 +263,7 @@ const newFunctions = new Set([
 /** Methods that Node 20 lacks, by names that nothing else here has. */
 const newMethods = new Set([
   ...["setFromBase64", "setFromHex", "toBase64", "toHex"],
-  ...[
-    "difference",
-    "intersection",
-    "isDisjointFrom",
-    "isSubsetOf",
-    "isSupersetOf",
-    "symmetricDifference",
-    "union",
-  ],
+  ..."difference intersection isDisjointFrom isSubsetOf isSupersetOf symmetricDifference union".split(" "),
   ...["getOrInsert", "getOrInsertComputed", "toArray", "transferToFixedLength"],
 ]);
 

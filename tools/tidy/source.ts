@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { type Comment, type Node, type ParseResult, parseSync, visitorKeys } from "oxc-parser";
 
 export interface SourceImport {
-  /** The specifier as written. */
   readonly specifier: string;
   readonly line: number;
   /** True when nothing of the import is left at run time. */

@@ -242,7 +242,6 @@ function optional<T>(input: Input, name: string): T {
   return input[name] as unknown as T;
 }
 
-/** The members that are there. */
 function given<T>(members: Readonly<Record<string, JsonValue | undefined>>): T {
   return Object.fromEntries(Object.entries(members).filter(([, each]) => each !== undefined)) as T;
 }

@@ -152,10 +152,8 @@ describe("the documents", () => {
     expect(all.filter((name) => !names.has(name))).toEqual([]);
   });
 
-  it("list every refusal with what brings it about, and those that cannot be tried with the reason", () => {
+  it("list those that cannot be tried, with the reason", () => {
     const lines = new Set(read("sandbox.md").split("\n"));
-    const rows = refusals.map(({ name, how }) => `| \`${name}\` | ${how} |`);
-    expect(rows.filter((row) => !lines.has(row))).toEqual([]);
     const left = Object.entries(untried).map(([name, why]) => `| \`${name}\` | ${why} |`);
     expect(left.filter((row) => !lines.has(row))).toEqual([]);
   });

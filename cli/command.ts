@@ -12,7 +12,33 @@ export interface OptionSpec {
   readonly help: string;
 }
 
-export type OptionSpecs = Readonly<Record<string, OptionSpec>>;
+type OptionSpecs = Readonly<Record<string, OptionSpec>>;
+
+/**
+ * Options from their lines in the help: `-n, --name VALUE  what it is for`, without a value for a flag. One whose value ends with an
+ * ellipsis may be given several times.
+ */
+export function optionsOf(lines: string): OptionSpecs {
+  const specs = lines.split("\n").flatMap((line): [string, OptionSpec][] => {
+    const form =
+      /^\s*(?:-(?<short>\w), )?--(?<name>[\w-]+)(?: (?<value>\S.*?)(?<multiple>…)?)? {2,}(?<help>.*)$/;
+    const { name, short, value, multiple, help = "" } = form.exec(line)?.groups ?? {};
+    if (name === undefined) return [];
+    const type = value === undefined ? "boolean" : "string";
+    return [
+      [
+        name,
+        {
+          ...{ type, help },
+          ...(short === undefined ? {} : { short }),
+          ...(value === undefined ? {} : { value }),
+          ...(multiple === undefined ? {} : { multiple: true }),
+        },
+      ],
+    ];
+  });
+  return Object.fromEntries(specs);
+}
 
 /** What a command needs from its environment, so that tests can substitute it. */
 export interface CommandContext {
@@ -36,8 +62,28 @@ export interface Command {
   readonly summary: string;
   /** Additional lines of help. */
   readonly details?: readonly string[];
-  readonly options: OptionSpecs;
-  run(args: Arguments, context: CommandContext): Promise<ExitCode>;
+  /** As {@link optionsOf} reads them. */
+  readonly options: string;
+  /** Without an exit code it is done. */
+  run(call: Call): Promise<ExitCode> | Promise<void>;
+}
+
+/** One run of a command: what was typed, and where. */
+export interface Call extends Arguments, CommandContext {
+  /** The argument of a command that takes exactly one; otherwise empty. */
+  readonly argument: string;
+}
+
+/** Runs a command. How many arguments it takes follows from `usage`: none, one, or as many as it says itself. */
+export async function runCommand(
+  command: Command,
+  args: Arguments,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { usage } = command;
+  if (usage === "") noArguments(args, command);
+  const argument = /^[A-Z][A-Z_/|]*$/.test(usage) ? onlyArgument(args, command) : "";
+  return (await command.run({ ...context, ...args, argument })) ?? exitCodes.done;
 }
 
 export interface Arguments {
@@ -57,7 +103,7 @@ const booleanHelp: OptionSpec = { type: "boolean", short: "h", help: "show this 
 
 /** Parses the arguments of `command`; throws {@link UsageError}. Returns null when help was requested. */
 export function parseArguments(command: Command, args: readonly string[]): Arguments | null {
-  const options = { ...command.options, help: booleanHelp };
+  const options = { ...optionsOf(command.options), help: booleanHelp };
   const parsed = parseOrThrow(command, args, options);
   const values: Readonly<Record<string, unknown>> = parsed.values;
   if (values["help"] === true) return null;
@@ -130,7 +176,7 @@ export function onlyArgument(args: Arguments, command: Pick<Command, "name" | "u
   return first;
 }
 
-export function noArguments(args: Arguments, command: Pick<Command, "name">): void {
+function noArguments(args: Arguments, command: Pick<Command, "name">): void {
   const [first] = args.positionals;
   if (first !== undefined)
     throw new UsageError(`${JSON.stringify(first)} is not expected. See: svc help ${command.name}`);

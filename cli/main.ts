@@ -3,7 +3,14 @@
 import { createInterface } from "node:readline/promises";
 import { adsCommands, adsImage } from "./ads.ts";
 import { analytics, demand, usage } from "./analytics.ts";
-import { type Command, type CommandContext, type ExitCode, exitCodes, parseArguments } from "./command.ts";
+import {
+  type Command,
+  type CommandContext,
+  type ExitCode,
+  exitCodes,
+  parseArguments,
+  runCommand,
+} from "./command.ts";
 import { doctor } from "./doctor.ts";
 import { failureOf } from "./failure.ts";
 import { fetchCommand } from "./fetch.ts";
@@ -16,7 +23,7 @@ import { allowance, ledger } from "./ledger.ts";
 import { logAudit } from "./log-audit.ts";
 import { mcp } from "./mcp.ts";
 import { opsAct } from "./ops/act.ts";
-import { opsAudit, opsList, opsNodes, opsPushes, opsRefusals, opsSearch } from "./ops/lists.ts";
+import { opsActors, opsAudit, opsNodes, opsPushes, opsRefusals, opsSearch } from "./ops/lists.ts";
 import { opsExport, opsShow, opsWatch } from "./ops/show.ts";
 import { opsTakedown } from "./ops/takedown.ts";
 import { attempts, domains } from "./publishing/attempts.ts";
@@ -81,7 +88,7 @@ const commands: readonly Command[] = [
   ...holdCommands,
   ...[
     opsNodes,
-    opsList,
+    opsActors,
     opsSearch,
     opsPushes,
     opsRefusals,
@@ -121,7 +128,7 @@ async function runProgram(words: readonly string[], terminal: Terminal): Promise
   try {
     const parsed = parseArguments(command, args);
     if (parsed === null) return showHelp(words, terminal);
-    return await command.run(parsed, contextOf(terminal));
+    return await runCommand(command, parsed, contextOf(terminal));
   } catch (error) {
     const failure = failureOf(error);
     if (failure === null) throw error;

@@ -5,30 +5,19 @@ import { parseTimestamp } from "../protocol/identifiers.ts";
 import type { JsonObject } from "../protocol/json/canonical-json.ts";
 import type { ProblemExtras } from "../protocol/problem.ts";
 import type { Result } from "../protocol/result.ts";
-import {
-  anyObject,
-  anyText,
-  described,
-  listOf,
-  nearestName,
-  nullable,
-  type Of,
-  object,
-  type Shape,
-  timestamp,
-} from "../protocol/shape.ts";
+import { nearestName } from "../protocol/shape.ts";
 import { sendProblem } from "./acts.ts";
-import {
-  type ActorCounts,
-  type ActorDetail,
-  type ActorPage,
-  type AttentionList,
-  type JournalPage,
-  type MachineChart,
-  missing,
-  type NodeState,
-  type RefusedRequests,
-  type SearchResult,
+import type {
+  ActorCounts,
+  ActorDetail,
+  ActorPage,
+  AttentionList,
+  AuditPage,
+  JournalPage,
+  MachineChart,
+  NodeState,
+  RefusedRequests,
+  SearchResult,
 } from "./inspection-shapes.ts";
 import type { PushRoad } from "./push-road-shape.ts";
 import type { RefusedQuery } from "./refused-requests.ts";
@@ -319,34 +308,6 @@ export interface OwnAudit {
   readonly readable: boolean;
   readonly entries: readonly AuditEntry[];
 }
-
-export const auditPage = object({
-  entries: described(
-    listOf(
-      object({
-        at: timestamp,
-        event: described(
-          anyText,
-          "`ops.asked` before an act is done; `ops.acted` or `ops.refused` after it. Others are about keys and homes.",
-        ),
-        region: anyText,
-        node: anyText,
-        detail: described(
-          anyObject as Shape<JsonObject>,
-          "Of an act: `by`, `reason`, `act` (its address), `params`, `asked`, `status`, `outcome`, `from` and `request_id`.",
-        ),
-      }),
-    ),
-    "Newest first.",
-  ),
-  next_before: described(nullable(timestamp), "For the next page; null on the last."),
-  unreadable: described(
-    listOf(anyText),
-    "Nodes whose audit log goes to standard output: it is read where that is collected.",
-  ),
-  missing,
-});
-export type AuditPage = Of<typeof auditPage>;
 
 export const auditPageMax = 50;
 

@@ -14,12 +14,13 @@ import { anyText, object, type Shape } from "../protocol/shape.ts";
 import { account } from "../protocol/wire/allowance.ts";
 import { actorActBody, actorActNames, actorActOutcome, actorActs, drainBody } from "./cluster.ts";
 import { hostCookieName, neededRight, opsRights } from "./guard.ts";
-import { auditPage, exportMediaType } from "./inspection.ts";
+import { exportMediaType } from "./inspection.ts";
 import {
   actorCounts,
   actorDetail,
   actorPage,
   attentionList,
+  auditPage,
   journalPage,
   machineChart,
   machineList,
@@ -27,7 +28,7 @@ import {
   refusedRequests,
   searchResult,
 } from "./inspection-shapes.ts";
-import { campaignOperations, operatorStatement } from "./ledgers.ts";
+import { campaignOperations } from "./ledgers.ts";
 import { pushRoad } from "./push-road-shape.ts";
 import { certificateEnds } from "./revocations.ts";
 import { sessionBody, sessionState } from "./session-routes.ts";
@@ -49,6 +50,7 @@ import {
   keyState,
   latePurges,
   mandateState,
+  operatorStatement,
   parameter,
   purgePage,
   read,

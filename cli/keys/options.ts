@@ -1,49 +1,27 @@
 // Options that the key ceremonies share, and how they are parsed.
 
 import { resolve } from "node:path";
-import {
-  type Arguments,
-  type CommandContext,
-  type OptionSpec,
-  type OptionSpecs,
-  UsageError,
-} from "../command.ts";
+import { type Arguments, type Call, UsageError } from "../command.ts";
 
 const dayMs = 86_400_000;
 const daysMax = 36_500;
 
-export const environmentOption: OptionSpec = {
-  type: "string",
-  value: "NAME",
-  help: "production (default) or sandbox",
-};
-export const replaceOption: OptionSpec = {
-  type: "boolean",
-  help: "overwrite the output file if it exists",
-};
-export const keysOption: OptionSpec = {
-  type: "string",
-  value: "DIR",
-  help: "folder for the private halves, readable only by you",
-};
-export const publicOption: OptionSpec = {
-  type: "string",
-  value: "FILE",
-  help: "file for the public halves, to be certified",
-};
+export const environmentOption = "    --environment NAME  production (default) or sandbox";
+export const replaceOption = "    --replace  overwrite the output file if it exists";
+export const keysOption = "    --keys DIR  folder for the private halves, readable only by you";
+export const publicOption = "    --public FILE  file for the public halves, to be certified";
 
-export function windowOptions(days: number): OptionSpecs {
-  return {
-    "valid-from": { type: "string", value: "TIME", help: "when it starts to sign, in UTC (default now)" },
-    days: { type: "string", value: "N", help: `number of days for which it signs (default ${days})` },
-  };
+export function windowOptions(days: number): string {
+  return `
+    --valid-from TIME  when it starts to sign, in UTC (default now)
+    --days N           number of days for which it signs (default ${days})`;
 }
 
 /** The validity window of a new key. Throws {@link UsageError}. */
-export function windowOf(args: Arguments, context: CommandContext, daysDefault: number) {
-  const from = args.text("valid-from");
-  const fromMs = from === null ? context.now() : Date.parse(timestampOf("--valid-from", from));
-  const days = args.integer("days", { min: 1, max: daysMax, fallback: daysDefault });
+export function windowOf(call: Call, daysDefault: number) {
+  const from = call.text("valid-from");
+  const fromMs = from === null ? call.now() : Date.parse(timestampOf("--valid-from", from));
+  const days = call.integer("days", { min: 1, max: daysMax, fallback: daysDefault });
   return {
     valid_from: new Date(fromMs).toISOString(),
     valid_until: new Date(fromMs + days * dayMs).toISOString(),
@@ -57,18 +35,18 @@ export function environmentOf(args: Arguments): "production" | "sandbox" {
 }
 
 /** The absolute path of a file or folder given by a required option. */
-export function pathOf(args: Arguments, context: CommandContext, name: string): string {
-  const given = args.text(name);
+export function pathOf(call: Call, name: string): string {
+  const given = call.text(name);
   if (given === null) throw new UsageError(`--${name} is missing.`);
-  return resolve(context.cwd, given);
+  return resolve(call.cwd, given);
 }
 
-export function pathsOf(args: Arguments, context: CommandContext, name: string): readonly string[] {
-  return args.texts(name).map((each) => resolve(context.cwd, each));
+export function pathsOf(call: Call, name: string): readonly string[] {
+  return call.texts(name).map((each) => resolve(call.cwd, each));
 }
 
-export function outputOf(args: Arguments, context: CommandContext, name: string) {
-  return { path: pathOf(args, context, name), replace: args.flag("replace") };
+export function outputOf(call: Call, name: string) {
+  return { path: pathOf(call, name), replace: call.flag("replace") };
 }
 
 /** Converts a day, or an instant in UTC, to a timestamp with milliseconds. Throws {@link UsageError}. */
@@ -84,20 +62,15 @@ export function timestampOf(option: string, text: string): string {
 }
 
 /** Parses `KEY_ID` or `KEY_ID=TIME`; without a time it is now. Throws {@link UsageError}. */
-export function instantsOf(
-  args: Arguments,
-  context: CommandContext,
-  name: string,
-): ReadonlyMap<string, string> {
+export function instantsOf(call: Call, name: string): ReadonlyMap<string, string> {
   const instants = new Map<string, string>();
-  for (const text of args.texts(name)) {
+  for (const text of call.texts(name)) {
     const [keyId = "", time] = text.split("=", 2);
     if (!/^[A-Za-z0-9_-]{43}$/.test(keyId))
       throw new UsageError(
         `--${name} is ${JSON.stringify(text)}; use KEY_ID or KEY_ID=TIME (svc keys id FILE).`,
       );
-    const instant =
-      time === undefined ? new Date(context.now()).toISOString() : timestampOf(`--${name}`, time);
+    const instant = time === undefined ? new Date(call.now()).toISOString() : timestampOf(`--${name}`, time);
     instants.set(keyId, instant);
   }
   return instants;

@@ -9,7 +9,6 @@ import { type ChartState, chartOf, leavesOf } from "../../machines/chart.ts";
 import type { ActorActing } from "../../ops/cluster.ts";
 import {
   type ActorQuery,
-  type AuditPage,
   type AuditQuery,
   auditPageMax,
   type Inspection,
@@ -22,6 +21,7 @@ import {
   type ActorPage,
   type ActorRow,
   type AttentionList,
+  type AuditPage,
   attentionReasons,
   type DetailParts,
   type MachineChart,

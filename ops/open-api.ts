@@ -29,7 +29,6 @@ import {
   searchResult,
 } from "./inspection-shapes.ts";
 import { campaignOperations } from "./ledgers.ts";
-import { pushRoad } from "./push-road-shape.ts";
 import { certificateEnds } from "./revocations.ts";
 import { sessionBody, sessionState } from "./session-routes.ts";
 import {
@@ -286,15 +285,6 @@ export function openApiOf(isClustered: boolean): JsonObject {
 
 const ref = [kind, parameter("path", "id", "Id of the actor, percent-encoded where necessary.")];
 const limit = parameter("query", "limit", "1 to 200; 50 if it is left out.");
-const push = [
-  parameter("path", "business_uuid", "UUID of the business."),
-  parameter("path", "push_id", "Id of the push."),
-  parameter(
-    "query",
-    "from_chunk",
-    "The first chunk that is shown, from 0; the newest 50 are if it is left out.",
-  ),
-];
 const problems = ["not_found"] as const;
 
 const lists: readonly Operation[] = [
@@ -348,9 +338,6 @@ const one: readonly Operation[] = [
   read("/ops/actors/:kind/:id", "One actor: state, context, why it waits, owners, effects", actorDetail, {
     ...{ parameters: ref, problems },
   }),
-  read("/ops/pushes/:business_uuid/:push_id/road", "The road of a push over all actors, by time", pushRoad, {
-    ...{ parameters: push, problems },
-  }),
   read("/ops/actors/:kind/:id/journal", "Its journal, with the states around each event", journalPage, {
     parameters: [...ref, parameter("query", "before", "`next_before` of the previous page."), limit],
     problems,
@@ -376,12 +363,6 @@ const live: readonly Operation[] = [
     "Server-Sent Events: `actor`, as /ops/actors/{kind}/{id}, whenever it changes; `gone`; `fault` while it cannot be read",
     anyText,
     { ...stream, parameters: ref },
-  ),
-  read(
-    "/ops/live/pushes/:business_uuid/:push_id",
-    "Server-Sent Events: `push`, with `detail` as /ops/actors/push/{id} and `road` as /ops/pushes/{business_uuid}/{push_id}/road, whenever either changes; `fault` while it cannot be read",
-    anyText,
-    { ...stream, parameters: push },
   ),
 ];
 

@@ -124,7 +124,6 @@ export const noInspection: Inspection = {
   refused: async () => ({ codes: [], requests: [], forgotten: 0, missing: [] }),
   detail: async ({ kind, id }) => (kind === "push" && id === "bat_1" ? report : null),
   machines: () => ["business", "integration-key", "ledger", "push"].map(emptyChart),
-  road: async () => null,
   past: { journal: never, exported: never },
 };
 

@@ -56,10 +56,6 @@ export const operations: Readonly<Record<string, Proof>> = {
         ["kind", "id"].map((name) => `actors/{kind}/{id}${last} path ${name}`),
       ),
       ...["before", "limit"].map((name) => `actors/{kind}/{id}/journal query ${name}`),
-      ...["path business_uuid", "path push_id", "query from_chunk"].flatMap((member) => [
-        `pushes/{business_uuid}/{push_id}/road ${member}`,
-        `live/pushes/{business_uuid}/{push_id} ${member}`,
-      ]),
       ...["kind", "id"].map((name) => `live/actors/{kind}/{id} path ${name}`),
     ].map((key) => [
       `GET /ops/${key}`,

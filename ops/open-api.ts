@@ -34,7 +34,6 @@ import { sessionBody, sessionState } from "./session-routes.ts";
 import {
   act,
   actList,
-  actorList,
   blockState,
   bodies,
   brandState,
@@ -117,9 +116,6 @@ const reads: readonly Operation[] = [
     answers: { 503: { description: "The node cannot serve, with the reasons", body: readyReport } },
   }),
   read("/metrics", "Prometheus text format", anyText, { mediaType: "text/plain" }),
-  read("/ops/actors/:kind", "Ids of the actors of a kind, 100 a page", actorList, {
-    parameters: [kind, after],
-  }),
   read(
     "/ops/stalled-pushes",
     "Pushes on this node that made no step for ten minutes, 100 at most",

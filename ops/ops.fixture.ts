@@ -154,8 +154,6 @@ export function openOps(changes: Partial<OpsDeps> = {}): FastifyInstance {
     ready: async () => ({ ready: true, degraded: [], checks: { store: "ok" }, plain_text: [] }),
     inspection: noInspection,
     acting: noActing,
-    listActors: async (_kind, afterId) =>
-      afterId === "" ? Array.from({ length: 100 }, (_, index) => `id-${index}`) : ["id-100"],
     stalledPushes: () => [],
     purges: noPurges,
     revocations: noRevocations,

@@ -184,12 +184,6 @@ export const readyReport = named(
 );
 export type ReadyReport = Of<typeof readyReport>;
 
-export const actorList = object({
-  kind: anyText,
-  ids: listOf(anyText),
-  next_after: described(nullable(anyText), "For the next page; null on the last."),
-});
-
 const ended = { revoked_at: nullable(timestamp), legal_name: anyText };
 
 export const keyState = named(

@@ -207,7 +207,6 @@ function planOf(planted: Planted): typeof plan {
       ...kinds.map((kind) => `/ops/actors?scope=known&kind=${kind}`),
       "/ops/actors?limit=200",
     ),
-    "GET /ops/actors/:kind": each(...kinds.map((kind) => `/ops/actors/${kind}`)),
     "GET /ops/search": each(`/ops/search?q=${uuid}`, `/ops/search?q=${ownId}`),
     "GET /ops/actors/:kind/:id": at(""),
     "GET /ops/actors/:kind/:id/journal": at("/journal?limit=200"),

@@ -6,12 +6,6 @@ import type { Proof } from "../contract/request-effects.fixture.ts";
 /** The operators' surface has its own tests, which say how each of its functions was called. */
 export const operations: Readonly<Record<string, Proof>> = {
   ...Object.fromEntries(
-    ["GET /ops/actors/{kind} path kind", "GET /ops/actors/{kind} query after"].map((key) => [
-      key,
-      { shownBy: "ops/ops.test.ts: each member of a request that names an actor counts" },
-    ]),
-  ),
-  ...Object.fromEntries(
     [
       ...["retry", "passivate", "release", "cancel"].flatMap((act) =>
         ["path kind", "path id", "body /expected", "body /reason"]

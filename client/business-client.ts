@@ -289,6 +289,7 @@ function mediaTypeOf(image: Uint8Array): ImageMediaType {
   return mediaType;
 }
 
+/** The query of an address with these parameters, with its question mark; empty without any. */
 export function queryOf(page: object): string {
   const query = new URLSearchParams(Object.entries(page as Record<string, string>)).toString();
   return query === "" ? "" : `?${query}`;

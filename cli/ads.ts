@@ -5,14 +5,7 @@ import { resolve } from "node:path";
 import type { Envelope } from "../client/business-answers.ts";
 import { forms, ofForm } from "../client/business-client.ts";
 import { ownersPasskey, sealAlone } from "../node/sandbox/sealer.ts";
-import {
-  type Call,
-  type Command,
-  type CommandContext,
-  type ExitCode,
-  exitCodes,
-  UsageError,
-} from "./command.ts";
+import { type Call, type Command, type CommandContext, UsageError } from "./command.ts";
 import { connect, connectionOptions, homeOf, loadSandbox } from "./connection.ts";
 import { loadOwner } from "./owner.ts";
 import {
@@ -120,27 +113,24 @@ const publish: Command = {
 ${oneOnEachLine}
     --business N|UUID  business of the sandbox that publishes (default 1)
 ${connectionOptions}`,
-  run: runPublish,
+  run: async (call) => {
+    const record = await bytesOf(call.argument, call);
+    const { client, identity } = await connect("business", call);
+    const sealFile = call.text("seal");
+    const seal =
+      sealFile === null
+        ? await sealFor(call, identity, { record, context: (await client.sealContext()).body })
+        : await sealIn(sealFile, call);
+    const { text, body } = await client.publishAd(record, seal);
+    const said =
+      "ad_id" in body
+        ? `${body.ad_id}  version ${body.version}, ${body.state}`
+        : `${body.campaign_id}  ${body.state}`;
+    call.terminal.print(call.flag("json") ? text : said);
+  },
 };
 
 export const adsCommands: readonly Command[] = [pool, render, click, publish];
-
-async function runPublish(call: Call): Promise<ExitCode> {
-  const record = await bytesOf(call.argument, call);
-  const { client, identity } = await connect("business", call);
-  const sealFile = call.text("seal");
-  const seal =
-    sealFile === null
-      ? await sealFor(call, identity, { record, context: (await client.sealContext()).body })
-      : await sealIn(sealFile, call);
-  const { text, body } = await client.publishAd(record, seal);
-  const said =
-    "ad_id" in body
-      ? `${body.ad_id}  version ${body.version}, ${body.state}`
-      : `${body.campaign_id}  ${body.state}`;
-  call.terminal.print(call.flag("json") ? text : said);
-  return exitCodes.done;
-}
 
 async function sealFor(
   call: Call,

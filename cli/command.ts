@@ -164,6 +164,22 @@ function withKeyIds(args: readonly string[], options: OptionSpecs): string[] {
   return last.length === 0 ? words : [...words, "--", ...last];
 }
 
+/** Runs until a signal comes, which disposes of what was started. */
+export function untilStopped(
+  call: Call,
+  started: AsyncDisposable,
+  onStopping = (): void => {},
+): Promise<ExitCode> {
+  const { promise, resolve } = Promise.withResolvers<ExitCode>();
+  call.onStop(async () => {
+    onStopping();
+    await started[Symbol.asyncDispose]();
+    resolve(exitCodes.done);
+    return exitCodes.done;
+  });
+  return promise;
+}
+
 /** Returns the one argument that is expected; the error for a missing one names it. */
 export function onlyArgument(args: Arguments, command: Pick<Command, "name" | "usage">): string {
   const [first, ...more] = args.positionals;

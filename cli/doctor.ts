@@ -3,14 +3,7 @@
 import { resolve } from "node:path";
 import { parseEnv } from "node:util";
 import type { Finding } from "../node/doctor/examine.ts";
-import {
-  type Call,
-  type Command,
-  type CommandContext,
-  type ExitCode,
-  exitCodes,
-  UsageError,
-} from "./command.ts";
+import { type Call, type Command, type CommandContext, exitCodes, UsageError } from "./command.ts";
 import { readText } from "./connection.ts";
 
 export const doctor: Command = {
@@ -27,17 +20,15 @@ export const doctor: Command = {
     --offline        do not ask Cassandra or Elasticsearch
     --node URL       also ask a running node at its operations surface, such as http://127.0.0.1:7304
     --json           print the findings as JSON`,
-  run: runDoctor,
+  run: async (call) => {
+    const node = nodeOf(call.text("node"));
+    const env = await envOf(call);
+    const { examine } = await import("../node/doctor/examine.ts");
+    const findings = await examine({ env, now: call.now, engines: !call.flag("offline"), node });
+    show(findings, call);
+    return findings.every(isWarning) ? exitCodes.done : exitCodes.negative;
+  },
 };
-
-async function runDoctor(call: Call): Promise<ExitCode> {
-  const node = nodeOf(call.text("node"));
-  const env = await envOf(call);
-  const { examine } = await import("../node/doctor/examine.ts");
-  const findings = await examine({ env, now: call.now, engines: !call.flag("offline"), node });
-  show(findings, call);
-  return findings.every(isWarning) ? exitCodes.done : exitCodes.negative;
-}
 
 function isWarning({ warning }: Finding): boolean {
   return warning === true;

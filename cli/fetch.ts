@@ -6,7 +6,7 @@ import { forms, ofForm } from "../client/business-client.ts";
 import { collectEvidence } from "../client/evidence.ts";
 import { collectProofs, ProofsMissingError } from "../client/proofs.ts";
 import type { RecordAnswer } from "../client/service-client.ts";
-import { type Call, type Command, type ExitCode, exitCodes, UsageError } from "./command.ts";
+import { type Call, type Command, exitCodes, UsageError } from "./command.ts";
 import { type Connection, connect, connectionOptions } from "./connection.ts";
 import { ifThere } from "./failure.ts";
 import { type Terminal, visible } from "./terminal.ts";
@@ -29,35 +29,33 @@ export const fetchCommand: Command = {
     --json              print the service's answer exactly as it came
     --company N|UUID    AI company of the sandbox that asks (default 1)
 ${connectionOptions}`,
-  run: runFetch,
+  run: async (call) => {
+    const recordId = call.argument;
+    if (call.flag("proofs") && call.text("save") === null)
+      throw new UsageError("--proofs are for a file; name it with --save FILE.");
+    const connection = await connect("ai_company", call);
+    const { terminal } = call;
+    const fetched = await ifThere(connection.client.fetchRecord(recordId));
+    if (fetched === null) {
+      terminal.note(`There is no record ${recordId} for this caller.`);
+      return exitCodes.negative;
+    }
+    ofForm(forms.record, fetched);
+    const save = call.text("save");
+    if (save !== null) {
+      const { environment } = connection;
+      const evidence = await evidenceOf(connection, fetched, call);
+      if (evidence === null) return exitCodes.negative;
+      await writeFile(resolve(call.cwd, save), evidence);
+      const option = environment === "sandbox" ? " --sandbox" : " --anchors FILE";
+      terminal.note(`Saved. Verify it offline with: svc verify ${save}${option}`);
+    }
+    if (call.flag("record")) terminal.write(new TextDecoder().decode(fetched.recordBytes));
+    else if (call.flag("json")) terminal.write(`${fetched.text}\n`);
+    else if (save === null) showRecord(terminal, fetched);
+    return exitCodes.done;
+  },
 };
-
-async function runFetch(call: Call): Promise<ExitCode> {
-  const recordId = call.argument;
-  if (call.flag("proofs") && call.text("save") === null)
-    throw new UsageError("--proofs are for a file; name it with --save FILE.");
-  const connection = await connect("ai_company", call);
-  const { terminal } = call;
-  const fetched = await ifThere(connection.client.fetchRecord(recordId));
-  if (fetched === null) {
-    terminal.note(`There is no record ${recordId} for this caller.`);
-    return exitCodes.negative;
-  }
-  ofForm(forms.record, fetched);
-  const save = call.text("save");
-  if (save !== null) {
-    const { environment } = connection;
-    const evidence = await evidenceOf(connection, fetched, call);
-    if (evidence === null) return exitCodes.negative;
-    await writeFile(resolve(call.cwd, save), evidence);
-    const option = environment === "sandbox" ? " --sandbox" : " --anchors FILE";
-    terminal.note(`Saved. Verify it offline with: svc verify ${save}${option}`);
-  }
-  if (call.flag("record")) terminal.write(new TextDecoder().decode(fetched.recordBytes));
-  else if (call.flag("json")) terminal.write(`${fetched.text}\n`);
-  else if (save === null) showRecord(terminal, fetched);
-  return exitCodes.done;
-}
 
 /** Null, said, if the log does not contain everything in time. */
 async function evidenceOf(

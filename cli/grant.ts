@@ -10,7 +10,7 @@ import {
   type SandboxGrantAnswer,
 } from "../client/sandbox-grant.ts";
 import { generatePrivateJwk, parseSigningKey, type SigningKey } from "../client/signing-key.ts";
-import { type Arguments, type Call, type Command, type ExitCode, exitCodes, UsageError } from "./command.ts";
+import { type Arguments, type Call, type Command, UsageError } from "./command.ts";
 import {
   type Config,
   homeOf,
@@ -50,7 +50,46 @@ export const grant: Command = {
     --join          make the key a further key of the party of --config
     --config FILE   configuration for the same sandbox
     --home DIR      home folder of the sandbox's node`,
-  run: runGrant,
+  run: async (call) => {
+    const role = roleOf(call);
+    const out = resolve(call.cwd, needed(call, "out", "Name the configuration to write with --out FILE."));
+    const keyFile = keyFileOf(call, out);
+    const ownerFile = ownerFileOf(out);
+    const anchorsFile = besideOf(out, "anchors");
+    const newFiles = [
+      ...(call.text("key") === null ? [out, keyFile] : [out]),
+      ...(role === "integration" && !call.flag("join") ? [ownerFile] : []),
+      ...(role === "retrieval" ? [anchorsFile] : []),
+    ];
+    const taken = newFiles.find((path) => existsSync(path));
+    if (taken !== undefined)
+      throw new UsageError(`${taken} exists and is not overwritten. Choose another name.`);
+    const { addresses, anchors } = await targetOf(call);
+    const baseUrl = role === "integration" ? addresses.business_base_url : addresses.api_base_url;
+    if (baseUrl === undefined) throw new UsageError("The configuration has no address for this role.");
+    const { key, made } = await keyOf(call, keyFile);
+    const asker: GrantAsker = { fetch: (url, init) => fetch(url, init), baseUrl, role, key };
+    const granted = call.flag("join")
+      ? await joinParty(asker, call, out)
+      : await newParty(asker, call, ownerFile);
+    const { grant: text, party } = granted.answer;
+    if (made !== null) await writePrivate(keyFile, `${JSON.stringify(made)}\n`);
+    if (granted.ownersJwk !== null) await writePrivate(ownerFile, `${JSON.stringify(granted.ownersJwk)}\n`);
+    const config: Config = {
+      version: 1,
+      environment: "sandbox",
+      ...(role === "integration" ? addresses : await forCompany(addresses, anchors, anchorsFile)),
+      key: { file: relative(dirname(out), keyFile) || basename(keyFile) },
+      country: party.country,
+      sandbox_key_grant: text,
+      ...(granted.owner === undefined ? {} : { owner: granted.owner }),
+    };
+    await writePrivate(out, `${JSON.stringify(config, null, 2)}\n`);
+    const { terminal } = call;
+    terminal.print(`${visible(party.legal_name)}, ${party.country}, ${party.uuid}`);
+    terminal.note(`The key ${key.keyId} is in ${keyFile}, the configuration in ${out}. Try:`);
+    terminal.note(nextStep(role, call.text("out") ?? ""));
+  },
 };
 
 type Addresses = Pick<Config, "api_base_url" | "business_base_url" | "public_base_url">;
@@ -60,48 +99,6 @@ interface Target {
   readonly addresses: Addresses;
   /** The text of its anchors; null if the configuration that names the sandbox names none. */
   readonly anchors: string | null;
-}
-
-async function runGrant(call: Call): Promise<ExitCode> {
-  const role = roleOf(call);
-  const out = resolve(call.cwd, needed(call, "out", "Name the configuration to write with --out FILE."));
-  const keyFile = keyFileOf(call, out);
-  const ownerFile = ownerFileOf(out);
-  const anchorsFile = besideOf(out, "anchors");
-  const newFiles = [
-    ...(call.text("key") === null ? [out, keyFile] : [out]),
-    ...(role === "integration" && !call.flag("join") ? [ownerFile] : []),
-    ...(role === "retrieval" ? [anchorsFile] : []),
-  ];
-  const taken = newFiles.find((path) => existsSync(path));
-  if (taken !== undefined)
-    throw new UsageError(`${taken} exists and is not overwritten. Choose another name.`);
-  const { addresses, anchors } = await targetOf(call);
-  const baseUrl = role === "integration" ? addresses.business_base_url : addresses.api_base_url;
-  if (baseUrl === undefined) throw new UsageError("The configuration has no address for this role.");
-  const { key, made } = await keyOf(call, keyFile);
-  const asker: GrantAsker = { fetch: (url, init) => fetch(url, init), baseUrl, role, key };
-  const granted = call.flag("join")
-    ? await joinParty(asker, call, out)
-    : await newParty(asker, call, ownerFile);
-  const { grant: text, party } = granted.answer;
-  if (made !== null) await writePrivate(keyFile, `${JSON.stringify(made)}\n`);
-  if (granted.ownersJwk !== null) await writePrivate(ownerFile, `${JSON.stringify(granted.ownersJwk)}\n`);
-  const config: Config = {
-    version: 1,
-    environment: "sandbox",
-    ...(role === "integration" ? addresses : await forCompany(addresses, anchors, anchorsFile)),
-    key: { file: relative(dirname(out), keyFile) || basename(keyFile) },
-    country: party.country,
-    sandbox_key_grant: text,
-    ...(granted.owner === undefined ? {} : { owner: granted.owner }),
-  };
-  await writePrivate(out, `${JSON.stringify(config, null, 2)}\n`);
-  const { terminal } = call;
-  terminal.print(`${visible(party.legal_name)}, ${party.country}, ${party.uuid}`);
-  terminal.note(`The key ${key.keyId} is in ${keyFile}, the configuration in ${out}. Try:`);
-  terminal.note(nextStep(role, call.text("out") ?? ""));
-  return exitCodes.done;
 }
 
 /** What an AI company needs instead of the address for businesses: the tool server takes the same file, and verifies by anchors. */

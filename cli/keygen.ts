@@ -3,7 +3,7 @@
 import { open } from "node:fs/promises";
 import { resolve } from "node:path";
 import { generatePrivateJwk, parseSigningKey } from "../client/signing-key.ts";
-import { type Arguments, type Call, type Command, type ExitCode, exitCodes, UsageError } from "./command.ts";
+import { type Arguments, type Command, UsageError } from "./command.ts";
 
 export const keygen: Command = {
   name: "keygen",
@@ -12,23 +12,20 @@ export const keygen: Command = {
   options: `
     -o, --out FILE  file for the private JWK; it must not exist
     --alg ALG       Ed25519 (default) or ES256`,
-  run: runKeygen,
+  run: async (call) => {
+    const out = call.text("out");
+    if (out === null) throw new UsageError("Name a file for the private key with --out FILE.");
+    const alg = algorithmOf(call);
+    const jwk = await generatePrivateJwk(alg);
+    const key = await parseSigningKey(jwk);
+    if (!key.ok) throw new Error(key.detail);
+    await writePrivate(resolve(call.cwd, out), `${JSON.stringify(jwk)}\n`);
+    call.terminal.note(
+      `The private key is in ${out}, readable only by you. This is its public half, which svc grant --key registers in a sandbox:`,
+    );
+    call.terminal.print(JSON.stringify({ key_id: key.value.keyId, alg, public_key: key.value.publicJwk }));
+  },
 };
-
-async function runKeygen(call: Call): Promise<ExitCode> {
-  const out = call.text("out");
-  if (out === null) throw new UsageError("Name a file for the private key with --out FILE.");
-  const alg = algorithmOf(call);
-  const jwk = await generatePrivateJwk(alg);
-  const key = await parseSigningKey(jwk);
-  if (!key.ok) throw new Error(key.detail);
-  await writePrivate(resolve(call.cwd, out), `${JSON.stringify(jwk)}\n`);
-  call.terminal.note(
-    `The private key is in ${out}, readable only by you. This is its public half, which svc grant --key registers in a sandbox:`,
-  );
-  call.terminal.print(JSON.stringify({ key_id: key.value.keyId, alg, public_key: key.value.publicJwk }));
-  return exitCodes.done;
-}
 
 /** The algorithm for a new key: `--alg`, by default Ed25519. */
 export function algorithmOf(args: Arguments): "Ed25519" | "ES256" {

@@ -140,23 +140,21 @@ export const logAudit: Command = {
     --follow             go on auditing until a signal; one line for each new checkpoint
     --interval SECONDS   with --follow: between two audits, 1 to 86400 (default ${intervalDefault})
     --json               print the result as JSON`,
-  run: runLogAudit,
+  run: async (call) => {
+    const seconds = call.integer("interval", { min: 1, max: 86_400, fallback: intervalDefault });
+    if (call.text("interval") !== null && !call.flag("follow"))
+      throw new UsageError("--interval goes with --follow.");
+    try {
+      return call.flag("follow") ? await follow(call, seconds * 1_000) : exitOf(await auditOnce(call, null));
+    } catch (error) {
+      if (!(error instanceof LogFault)) throw error;
+      const { code, message: detail } = error;
+      if (call.flag("json")) call.terminal.print(JSON.stringify({ valid: false, code, detail }));
+      else call.terminal.print(call.terminal.bad(visible(`Refused: ${code}: ${detail}`)));
+      return exitCodes.negative;
+    }
+  },
 };
-
-async function runLogAudit(call: Call): Promise<ExitCode> {
-  const seconds = call.integer("interval", { min: 1, max: 86_400, fallback: intervalDefault });
-  if (call.text("interval") !== null && !call.flag("follow"))
-    throw new UsageError("--interval goes with --follow.");
-  try {
-    return call.flag("follow") ? await follow(call, seconds * 1_000) : exitOf(await auditOnce(call, null));
-  } catch (error) {
-    if (!(error instanceof LogFault)) throw error;
-    const { code, message: detail } = error;
-    if (call.flag("json")) call.terminal.print(JSON.stringify({ valid: false, code, detail }));
-    else call.terminal.print(call.terminal.bad(visible(`Refused: ${code}: ${detail}`)));
-    return exitCodes.negative;
-  }
-}
 
 interface Round {
   readonly size: number;

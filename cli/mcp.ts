@@ -1,7 +1,7 @@
 // `svc mcp`: the local tool server for assistants (Model Context Protocol).
 
 import { readFile } from "node:fs/promises";
-import { type Call, type Command, type ExitCode, exitCodes } from "./command.ts";
+import { type Command, exitCodes } from "./command.ts";
 import { homeOf } from "./connection.ts";
 
 export const mcp: Command = {
@@ -19,27 +19,25 @@ export const mcp: Command = {
     --home DIR             with --sandbox: the node's home folder (default .svc)
     --check                say what is wrong and how to mend it, and exit
     --print-config-schema  print the JSON Schema of the configuration, and exit`,
-  run: runMcp,
+  run: async (call) => {
+    // Loaded only here: no other command needs the protocol's library.
+    const { runToolServer } = await import("../mcp/program.ts");
+    const packageFile = await readFile(new URL("../package.json", import.meta.url), "utf8");
+    const { version } = JSON.parse(packageFile) as { readonly version: string };
+    const options = {
+      configFile: call.text("config"),
+      sandboxHome: call.flag("sandbox") ? homeOf(call) : null,
+      check: call.flag("check"),
+      printConfigSchema: call.flag("print-config-schema"),
+    };
+    return await runToolServer(options, {
+      ...{ env: call.env, cwd: call.cwd, stdin: process.stdin, stdout: process.stdout, version },
+      log: (line) => call.terminal.note(line),
+      onStop: (stop) =>
+        call.onStop(async () => {
+          await stop();
+          return exitCodes.done;
+        }),
+    });
+  },
 };
-
-async function runMcp(call: Call): Promise<ExitCode> {
-  // Loaded only here: no other command needs the protocol's library.
-  const { runToolServer } = await import("../mcp/program.ts");
-  const packageFile = await readFile(new URL("../package.json", import.meta.url), "utf8");
-  const { version } = JSON.parse(packageFile) as { readonly version: string };
-  const options = {
-    configFile: call.text("config"),
-    sandboxHome: call.flag("sandbox") ? homeOf(call) : null,
-    check: call.flag("check"),
-    printConfigSchema: call.flag("print-config-schema"),
-  };
-  return await runToolServer(options, {
-    ...{ env: call.env, cwd: call.cwd, stdin: process.stdin, stdout: process.stdout, version },
-    log: (line) => call.terminal.note(line),
-    onStop: (stop) =>
-      call.onStop(async () => {
-        await stop();
-        return exitCodes.done;
-      }),
-  });
-}

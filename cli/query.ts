@@ -10,9 +10,12 @@ import { connectOps, opsOptions } from "./ops-connection.ts";
 import { number } from "./publishing/push-progress.ts";
 import { formatTable, type Terminal, visible } from "./terminal.ts";
 
-interface Row<C, A, T> extends Pick<Command, "name" | "usage" | "summary" | "details"> {
+interface About extends Pick<Command, "name" | "usage" | "summary" | "details"> {
   /** Its own options, which precede those of all of its kind. */
   readonly options?: string;
+}
+
+interface Row<C, A, T> extends About {
   ask(call: Call): (service: C) => Promise<A>;
   /** Prints the answer for a person. */
   show(answer: T, call: Call): void;
@@ -103,8 +106,7 @@ export async function connectBusiness(call: Call): Promise<BusinessConnection> {
 
 // What operators ask of a node: a list in the answer of one address, whose form is judged.
 
-interface OpsList<A extends object, T> extends Pick<Command, "name" | "usage" | "summary" | "details"> {
-  readonly options?: string;
+interface OpsListing<A extends object, T> {
   path(call: Call): string;
   readonly form: Shape<A>;
   readonly header: readonly string[];
@@ -114,25 +116,32 @@ interface OpsList<A extends object, T> extends Pick<Command, "name" | "usage" | 
   readonly none?: (call: Call) => string;
   /** What else is noted; null for nothing. */
   readonly note?: (answer: A) => string | null;
-  isNo?(answer: A): boolean;
+  /** Whether the answer is a no, for the exit code. */
+  isNo?(answer: A, call: Call): boolean;
 }
 
-export function opsList<A extends object, T>(list: OpsList<A, T>): Command {
+export function opsList<A extends object, T>(row: About & OpsListing<A, T>): Command {
   return {
-    ...list,
-    options: `${list.options ?? ""}${opsOptions}`,
-    run: async (call) => {
-      const path = list.path(call);
-      const answer = await (await connectOps(call)).get(path, list.form);
-      const items = list.items(answer);
-      printItems(call, items, list);
-      noteMissing(call.terminal, answer);
-      if (items.length === 0 && list.none !== undefined) call.terminal.note(list.none(call));
-      const note = list.note?.(answer) ?? null;
-      if (note !== null) call.terminal.note(note);
-      return exitCode(list, answer, call);
-    },
+    ...row,
+    options: `${row.options ?? ""}${opsOptions}`,
+    run: (call) => showOpsList(call, row),
   };
+}
+
+/** Asks for the list and prints it, with the nodes that did not answer. */
+export async function showOpsList<A extends object, T>(
+  call: Call,
+  list: OpsListing<A, T>,
+): Promise<ExitCode> {
+  const path = list.path(call);
+  const answer = await (await connectOps(call)).get(path, list.form);
+  const items = list.items(answer);
+  printItems(call, items, list);
+  noteMissing(call.terminal, answer);
+  if (items.length === 0 && list.none !== undefined) call.terminal.note(list.none(call));
+  const note = list.note?.(answer) ?? null;
+  if (note !== null) call.terminal.note(note);
+  return exitCode(list, answer, call);
 }
 
 /** Prints the items, each as JSON or all as a table. */

@@ -33,7 +33,24 @@ export const receipts: Command = {
     --of KEY_ID    only those of one key of the company
     -n, --limit N  how many at most (default ${limitDefault})
     --json         print one JSON document a line${companyOptions}`,
-  run: runReceipts,
+  run: async (call) => {
+    const [retrievalId] = call.positionals;
+    if (retrievalId !== undefined) onlyArgument(call, receipts);
+    const limit = call.integer("limit", { min: 1, max: listLimitMax, fallback: limitDefault });
+    const { client } = await connect("ai_company", call);
+    if (retrievalId !== undefined) return showOne(client, retrievalId, call);
+    const { terminal } = call;
+    const patience = { ...call, patienceMs, onWaiting: () => terminal.status("Waiting for the service …") };
+    const from = call.text("from") ?? new Date(call.now() - dayMs).toISOString();
+    const given = givenOf(call, { to: "to", of: "key_id" });
+    const found = ownReceipts(client, patience, { from, ...given, limit: Math.min(limit, pageMax) });
+    return printList(call, found, {
+      limit,
+      header: ["SERVED", "RETRIEVAL", "KIND", "COLLECTION", "COUNTRY", "ROWS", "BILLED", "KEY"],
+      rowOf: cellsOf,
+      none: "Nothing was answered in that time.",
+    });
+  },
 };
 
 export const receiptsCheck: Command = {
@@ -54,27 +71,26 @@ export const receiptsCheck: Command = {
     --sandbox        accept sandbox anchors
     --key-set FILE   a saved GET /.well-known/keys, instead of reading it
     --json           print the report as JSON${companyOptions}`,
-  run: runCheck,
+  run: async (call) => {
+    const file = await readBytes(call.argument, call);
+    const presented = readPresented(file);
+    if (!presented.ok) throw new UsageError(presented.detail);
+    const choice = { anchorsText: await loadAnchors(call), allowSandbox: call.flag("sandbox") };
+    const given = call.text("key-set");
+    const caller = call.text("caller");
+    const connection: Connection | null =
+      given !== null && caller !== null ? null : await connect("ai_company", call);
+    const keySet = given === null ? await keySetOf(connection) : await readBytes(given, call);
+    const outcome = await checkReceipt(await withRows(presented.value, call), {
+      ...choice,
+      keySet,
+      callerKeyId: caller ?? connection?.key.keyId ?? "",
+      log: given === null ? (connection?.client ?? null) : null,
+    });
+    if (!outcome.ok) throw new UsageError(outcome.detail);
+    return showReport(outcome.value, call);
+  },
 };
-
-async function runReceipts(call: Call): Promise<ExitCode> {
-  const [retrievalId] = call.positionals;
-  if (retrievalId !== undefined) onlyArgument(call, receipts);
-  const limit = call.integer("limit", { min: 1, max: listLimitMax, fallback: limitDefault });
-  const { client } = await connect("ai_company", call);
-  if (retrievalId !== undefined) return showOne(client, retrievalId, call);
-  const { terminal } = call;
-  const patience = { ...call, patienceMs, onWaiting: () => terminal.status("Waiting for the service …") };
-  const from = call.text("from") ?? new Date(call.now() - dayMs).toISOString();
-  const given = givenOf(call, { to: "to", of: "key_id" });
-  const found = ownReceipts(client, patience, { from, ...given, limit: Math.min(limit, pageMax) });
-  return printList(call, found, {
-    limit,
-    header: ["SERVED", "RETRIEVAL", "KIND", "COLLECTION", "COUNTRY", "ROWS", "BILLED", "KEY"],
-    rowOf: cellsOf,
-    none: "Nothing was answered in that time.",
-  });
-}
 
 function cellsOf(receipt: OwnReceipt): string[] {
   const { served_at, retrieval_id, kind, collection, country, rows, billable, key_id } = receipt;
@@ -111,26 +127,6 @@ function showChecked(terminal: Terminal, { receipts: [receipt], checked }: Recei
   terminal.print(
     `log         ${log === null ? "does not contain it yet" : `leaf ${log.leaf_index} of ${log.tree_size}, batch ${log.batch?.name}`}`,
   );
-}
-
-async function runCheck(call: Call): Promise<ExitCode> {
-  const file = await readBytes(call.argument, call);
-  const presented = readPresented(file);
-  if (!presented.ok) throw new UsageError(presented.detail);
-  const choice = { anchorsText: await loadAnchors(call), allowSandbox: call.flag("sandbox") };
-  const given = call.text("key-set");
-  const caller = call.text("caller");
-  const connection: Connection | null =
-    given !== null && caller !== null ? null : await connect("ai_company", call);
-  const keySet = given === null ? await keySetOf(connection) : await readBytes(given, call);
-  const outcome = await checkReceipt(await withRows(presented.value, call), {
-    ...choice,
-    keySet,
-    callerKeyId: caller ?? connection?.key.keyId ?? "",
-    log: given === null ? (connection?.client ?? null) : null,
-  });
-  if (!outcome.ok) throw new UsageError(outcome.detail);
-  return showReport(outcome.value, call);
 }
 
 async function keySetOf(connection: Connection | null): Promise<Uint8Array> {

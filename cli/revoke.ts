@@ -3,7 +3,7 @@
 
 import { certificateEnd, certificateState, done, keyState, mandateState, under } from "../ops/shapes.ts";
 import type { Shape } from "../protocol/shape.ts";
-import { type Arguments, type Call, type Command, type ExitCode, exitCodes, UsageError } from "./command.ts";
+import { type Arguments, type Command, exitCodes, UsageError } from "./command.ts";
 import { actOptions, isAgreed, requiredText } from "./confirmation.ts";
 import { connectOps, opsAddress } from "./ops-connection.ts";
 import type { Terminal } from "./terminal.ts";
@@ -30,7 +30,19 @@ export const revoke: Command = {
     --keep-keys              certificate of an AI company: its keys stay in force
     --yes                    do not ask
     --json                   print the answer as JSON${opsAddress}`,
-  run: runRevoke,
+  run: async (call) => {
+    const plan = planOf(call);
+    const by = requiredText(call, "by", revoke);
+    const reason = requiredText(call, "reason", revoke);
+    const ops = await connectOps(call, by);
+    const subject = plan.shown === null ? {} : await ops.get(plan.shown.path, plan.shown.form);
+    const lines = [...linesOf(subject).map((line) => `  ${line}`), ...plan.will];
+    if (!(await isAgreed(call, ops.url, lines))) return exitCodes.negative;
+    const answer = await ops.post(plan.path, { ...plan.members, reason }, plan.form);
+    if (call.flag("json")) call.terminal.print(JSON.stringify(answer));
+    else tell(call.terminal, answer);
+    return exitCodes.done;
+  },
 };
 
 interface Plan {
@@ -59,20 +71,6 @@ const kinds: Readonly<
 };
 
 type Planner = (names: readonly string[], args: Arguments) => Plan;
-
-async function runRevoke(call: Call): Promise<ExitCode> {
-  const plan = planOf(call);
-  const by = requiredText(call, "by", revoke);
-  const reason = requiredText(call, "reason", revoke);
-  const ops = await connectOps(call, by);
-  const subject = plan.shown === null ? {} : await ops.get(plan.shown.path, plan.shown.form);
-  const lines = [...linesOf(subject).map((line) => `  ${line}`), ...plan.will];
-  if (!(await isAgreed(call, ops.url, lines))) return exitCodes.negative;
-  const answer = await ops.post(plan.path, { ...plan.members, reason }, plan.form);
-  if (call.flag("json")) call.terminal.print(JSON.stringify(answer));
-  else tell(call.terminal, answer);
-  return exitCodes.done;
-}
 
 function planOf(args: Arguments): Plan {
   const [kind = "", ...names] = args.positionals;

@@ -2,7 +2,7 @@
 
 import { forms, ofForm } from "../client/business-client.ts";
 import type { SearchRequest, SearchRow } from "../client/service-client.ts";
-import { type Arguments, type Call, type Command, type ExitCode, exitCodes, UsageError } from "./command.ts";
+import { type Arguments, type Command, exitCodes, UsageError } from "./command.ts";
 import { connect, connectionOptions } from "./connection.ts";
 import { formatTable, type Terminal, visible } from "./terminal.ts";
 
@@ -85,20 +85,18 @@ export const search: Command = {
     --json                  print the service's answer exactly as it came
     --company N|UUID        AI company of the sandbox that asks (default 1)
 ${connectionOptions}`,
-  run: runSearch,
+  run: async (call) => {
+    // An invalid request is reported before anything is read or sent.
+    searchRequest(call, "US");
+    const connection = await connect("ai_company", call);
+    const request = searchRequest(call, connection.country);
+    const { body, text } = ofForm(forms.search, await connection.client.search(request));
+    const { terminal } = call;
+    if (call.flag("json")) terminal.write(`${text}\n`);
+    else showRows(terminal, body.rows, request);
+    return body.rows.length > 0 ? exitCodes.done : exitCodes.negative;
+  },
 };
-
-async function runSearch(call: Call): Promise<ExitCode> {
-  // An invalid request is reported before anything is read or sent.
-  searchRequest(call, "US");
-  const connection = await connect("ai_company", call);
-  const request = searchRequest(call, connection.country);
-  const { body, text } = ofForm(forms.search, await connection.client.search(request));
-  const { terminal } = call;
-  if (call.flag("json")) terminal.write(`${text}\n`);
-  else showRows(terminal, body.rows, request);
-  return body.rows.length > 0 ? exitCodes.done : exitCodes.negative;
-}
 
 /** Builds the request body; throws {@link UsageError}. */
 export function searchRequest(args: Arguments, knownCountry: string | null): SearchRequest {

@@ -47,20 +47,18 @@ export const verify: Command = {
     --certificate FILE    a saved GET /v1/certificates/{uuid}, for a record of a catalogue
     --json                print the report as JSON
     --home DIR            home folder whose sandbox.json has the anchors`,
-  run: runVerify,
+  run: async (call) => {
+    const contents = await readBytes(call.argument, call);
+    const choice = { anchorsText: await loadAnchors(call), allowSandbox: call.flag("sandbox") };
+    const outcome = isStatementFile(contents)
+      ? await verifyStatement(contents, choice, call)
+      : isCatalogueFile(contents)
+        ? await verifyCatalogue(contents, choice, call)
+        : verifyEvidence(contents, choice, call);
+    if (!outcome.ok) throw new UsageError(outcome.detail);
+    return showReport(outcome.value, call);
+  },
 };
-
-async function runVerify(call: Call): Promise<ExitCode> {
-  const contents = await readBytes(call.argument, call);
-  const choice = { anchorsText: await loadAnchors(call), allowSandbox: call.flag("sandbox") };
-  const outcome = isStatementFile(contents)
-    ? await verifyStatement(contents, choice, call)
-    : isCatalogueFile(contents)
-      ? await verifyCatalogue(contents, choice, call)
-      : verifyEvidence(contents, choice, call);
-  if (!outcome.ok) throw new UsageError(outcome.detail);
-  return showReport(outcome.value, call);
-}
 
 /** Prints the report of checks, and says by the exit code whether all that were made passed. */
 export function showReport(report: Report, call: Call): ExitCode {

@@ -1,7 +1,7 @@
 // `svc witness`: runs a witness of transparency logs.
 
 import { resolve } from "node:path";
-import { type Call, type Command, type ExitCode, exitCodes } from "./command.ts";
+import { type Command, untilStopped } from "./command.ts";
 
 const portMax = 65_535;
 
@@ -19,35 +19,27 @@ export const witness: Command = {
     --log 'ORIGIN KEY'…  a log's origin and verifier key (svc keys show); again for another log, or a further key of it
     --host ADDRESS       address to listen on (default 127.0.0.1)
     --port N             port to listen on (default 7390; 0 for any)`,
-  run: runWitness,
+  run: async (call) => {
+    // Files that this process writes are its own.
+    process.umask(0o077);
+    const [{ startWitness }, { parseWitnessedLogs }] = await Promise.all([
+      import("../node/witness/witness-server.ts"),
+      import("../node/witness/witnessed-logs.ts"),
+    ]);
+    const { terminal } = call;
+    const logs = parseWitnessedLogs("--log", call.texts("log"));
+    const started = await startWitness({
+      home: resolve(call.cwd, call.text("home") ?? ".witness"),
+      name: call.text("name"),
+      logs: () => logs,
+      listen: {
+        host: call.text("host") ?? "127.0.0.1",
+        port: call.integer("port", { min: 0, max: portMax, fallback: 7_390 }),
+      },
+      clock: { now: call.now },
+      report: (event, detail) => terminal.note(`${event}: ${detail}`),
+    });
+    terminal.print(`Witnessing at ${started.url} as ${started.verifierKey}`);
+    return await untilStopped(call, started);
+  },
 };
-
-async function runWitness(call: Call): Promise<ExitCode> {
-  // Files that this process writes are its own.
-  process.umask(0o077);
-  const [{ startWitness }, { parseWitnessedLogs }] = await Promise.all([
-    import("../node/witness/witness-server.ts"),
-    import("../node/witness/witnessed-logs.ts"),
-  ]);
-  const { terminal } = call;
-  const logs = parseWitnessedLogs("--log", call.texts("log"));
-  const started = await startWitness({
-    home: resolve(call.cwd, call.text("home") ?? ".witness"),
-    name: call.text("name"),
-    logs: () => logs,
-    listen: {
-      host: call.text("host") ?? "127.0.0.1",
-      port: call.integer("port", { min: 0, max: portMax, fallback: 7_390 }),
-    },
-    clock: { now: call.now },
-    report: (event, detail) => terminal.note(`${event}: ${detail}`),
-  });
-  const { promise: stopped, resolve: markStopped } = Promise.withResolvers<ExitCode>();
-  call.onStop(async () => {
-    await started[Symbol.asyncDispose]();
-    markStopped(exitCodes.done);
-    return exitCodes.done;
-  });
-  terminal.print(`Witnessing at ${started.url} as ${started.verifierKey}`);
-  return await stopped;
-}

@@ -2,21 +2,82 @@
 
 import { resolve } from "node:path";
 import { namedAs, witnessedAs } from "../../verifier/log.ts";
-import { type Call, type Command, type ExitCode, exitCodes, UsageError } from "../command.ts";
-import {
-  environmentOf,
-  environmentOption,
-  instantsOf,
-  keysOption,
-  outputOf,
-  pathOf,
-  pathsOf,
-  publicOption,
-  replaceOption,
-  timestampOf,
-  windowOf,
-  windowOptions,
-} from "./options.ts";
+import { type Arguments, type Call, type Command, exitCodes, UsageError, untilStopped } from "../command.ts";
+
+// Options that the ceremonies share, and how they are parsed.
+
+const dayMs = 86_400_000;
+const daysMax = 36_500;
+
+const environmentOption = "    --environment NAME  production (default) or sandbox";
+const replaceOption = "    --replace  overwrite the output file if it exists";
+const keysOption = "    --keys DIR  folder for the private halves, readable only by you";
+const publicOption = "    --public FILE  file for the public halves, to be certified";
+
+function windowOptions(days: number): string {
+  return `
+    --valid-from TIME  when it starts to sign, in UTC (default now)
+    --days N           number of days for which it signs (default ${days})`;
+}
+
+/** The validity window of a new key. Throws {@link UsageError}. */
+function windowOf(call: Call, daysDefault: number) {
+  const from = call.text("valid-from");
+  const fromMs = from === null ? call.now() : Date.parse(timestampOf("--valid-from", from));
+  const days = call.integer("days", { min: 1, max: daysMax, fallback: daysDefault });
+  return {
+    valid_from: new Date(fromMs).toISOString(),
+    valid_until: new Date(fromMs + days * dayMs).toISOString(),
+  };
+}
+
+function environmentOf(args: Arguments): "production" | "sandbox" {
+  const environment = args.text("environment") ?? "production";
+  if (environment === "production" || environment === "sandbox") return environment;
+  throw new UsageError(`--environment is ${JSON.stringify(environment)}; use production or sandbox.`);
+}
+
+/** The absolute path of a file or folder given by a required option. */
+function pathOf(call: Call, name: string): string {
+  const given = call.text(name);
+  if (given === null) throw new UsageError(`--${name} is missing.`);
+  return resolve(call.cwd, given);
+}
+
+function pathsOf(call: Call, name: string): readonly string[] {
+  return call.texts(name).map((each) => resolve(call.cwd, each));
+}
+
+function outputOf(call: Call, name: string) {
+  return { path: pathOf(call, name), replace: call.flag("replace") };
+}
+
+/** Converts a day, or an instant in UTC, to a timestamp with milliseconds. Throws {@link UsageError}. */
+function timestampOf(option: string, text: string): string {
+  const isInstant = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z)?$/.test(text);
+  const ms = isInstant ? Date.parse(text) : Number.NaN;
+  // The platform moves a day that does not exist in its month into the next one.
+  if (Number.isFinite(ms) && new Date(ms).toISOString().startsWith(text.slice(0, 10)))
+    return new Date(ms).toISOString();
+  throw new UsageError(
+    `${option} is ${JSON.stringify(text)}; use a day such as 2027-01-31 or an instant such as 2027-01-31T08:00:00Z.`,
+  );
+}
+
+/** Parses `KEY_ID` or `KEY_ID=TIME`; without a time it is now. Throws {@link UsageError}. */
+function instantsOf(call: Call, name: string): ReadonlyMap<string, string> {
+  const instants = new Map<string, string>();
+  for (const text of call.texts(name)) {
+    const [keyId = "", time] = text.split("=", 2);
+    if (!/^[A-Za-z0-9_-]{43}$/.test(keyId))
+      throw new UsageError(
+        `--${name} is ${JSON.stringify(text)}; use KEY_ID or KEY_ID=TIME (svc keys id FILE).`,
+      );
+    const instant = time === undefined ? new Date(call.now()).toISOString() : timestampOf(`--${name}`, time);
+    instants.set(keyId, instant);
+  }
+  return instants;
+}
 
 // `svc keys serve-issuance`: runs the process that holds the issuance pair.
 
@@ -34,33 +95,25 @@ const serveIssuance: Command = {
     --audit FILE      audit log, with one line for each signature
     --listen ADDRESS  unix:/path/of.sock, or 127.0.0.1:PORT (default 127.0.0.1:7399)
 ${environmentOption}`,
-  run: runServe,
+  run: async (call) => {
+    const [{ startIssuance }, { parseIssuanceAddress }] = await Promise.all([
+      import("../../node/keys/issuance-server.ts"),
+      import("../../node/configuration/key-config.ts"),
+    ]);
+    const issuance = await startIssuance({
+      keys: pathOf(call, "keys"),
+      clients: pathOf(call, "clients"),
+      audit: pathOf(call, "audit"),
+      listen: parseIssuanceAddress("--listen", call.text("listen") ?? "127.0.0.1:7399"),
+      environment: environmentOf(call),
+      clock: { now: call.now },
+    });
+    const { address } = issuance;
+    const where = "socket" in address ? `unix:${address.socket}` : `${address.host}:${address.port}`;
+    call.terminal.print(`Issuing with ${issuance.keyIds.join(" + ")} at ${where}`);
+    return await untilStopped(call, issuance);
+  },
 };
-
-async function runServe(call: Call): Promise<ExitCode> {
-  const [{ startIssuance }, { parseIssuanceAddress }] = await Promise.all([
-    import("../../node/keys/issuance-server.ts"),
-    import("../../node/configuration/key-config.ts"),
-  ]);
-  const issuance = await startIssuance({
-    keys: pathOf(call, "keys"),
-    clients: pathOf(call, "clients"),
-    audit: pathOf(call, "audit"),
-    listen: parseIssuanceAddress("--listen", call.text("listen") ?? "127.0.0.1:7399"),
-    environment: environmentOf(call),
-    clock: { now: call.now },
-  });
-  const { promise: stopped, resolve } = Promise.withResolvers<ExitCode>();
-  call.onStop(async () => {
-    await issuance[Symbol.asyncDispose]();
-    resolve(exitCodes.done);
-    return exitCodes.done;
-  });
-  const { address } = issuance;
-  const where = "socket" in address ? `unix:${address.socket}` : `${address.host}:${address.port}`;
-  call.terminal.print(`Issuing with ${issuance.keyIds.join(" + ")} at ${where}`);
-  return await stopped;
-}
 
 // `svc keys create-…`: creates private keys of the service, each on the machine where it stays.
 
@@ -120,32 +173,30 @@ ${keysOption}
 ${publicOption}
 ${windowOptions(workingDays)}
 ${replaceOption}`,
-  run: runCreateWorking,
+  run: async (call) => {
+    const { createWorking, roleUses } = await import("../../node/keys/ceremonies.ts");
+    const region = call.text("region") ?? "";
+    if (!/^[a-z]+-[a-z]+[0-9]+$/.test(region))
+      throw new UsageError(`--region is ${JSON.stringify(region)}; use a name like eu-west1.`);
+    const role = call.text("role") ?? "serving";
+    if (role !== "serving" && role !== "log")
+      throw new UsageError(`--role is ${JSON.stringify(role)}; use serving or log.`);
+    const uses = call.texts("use");
+    const all: readonly string[] = roleUses[role];
+    const unknown = uses.find((use) => !all.includes(use));
+    if (unknown !== undefined)
+      throw new UsageError(`--use is ${JSON.stringify(unknown)}; role ${role} has ${all.join(", ")}.`);
+    const made = await createWorking({
+      ...{ role, region },
+      ...(uses.length === 0 ? {} : { uses }),
+      keys: pathOf(call, "keys"),
+      public: outputOf(call, "public"),
+      window: windowOf(call, workingDays),
+      nowMs: call.now(),
+    });
+    say(call, made);
+  },
 };
-
-async function runCreateWorking(call: Call): Promise<void> {
-  const { createWorking, roleUses } = await import("../../node/keys/ceremonies.ts");
-  const region = call.text("region") ?? "";
-  if (!/^[a-z]+-[a-z]+[0-9]+$/.test(region))
-    throw new UsageError(`--region is ${JSON.stringify(region)}; use a name like eu-west1.`);
-  const role = call.text("role") ?? "serving";
-  if (role !== "serving" && role !== "log")
-    throw new UsageError(`--role is ${JSON.stringify(role)}; use serving or log.`);
-  const uses = call.texts("use");
-  const all: readonly string[] = roleUses[role];
-  const unknown = uses.find((use) => !all.includes(use));
-  if (unknown !== undefined)
-    throw new UsageError(`--use is ${JSON.stringify(unknown)}; role ${role} has ${all.join(", ")}.`);
-  const made = await createWorking({
-    ...{ role, region },
-    ...(uses.length === 0 ? {} : { uses }),
-    keys: pathOf(call, "keys"),
-    public: outputOf(call, "public"),
-    window: windowOf(call, workingDays),
-    nowMs: call.now(),
-  });
-  say(call, made);
-}
 
 const createRecordIdSecret: Command = {
   name: "keys create-record-id",
@@ -215,28 +266,25 @@ const certify: Command = {
 ${environmentOption}
     --out FILE     file for the certificates
 ${replaceOption}`,
-  run: runCertify,
+  run: async (call) => {
+    const { certifyRequests } = await import("../../node/keys/ceremonies.ts");
+    const until = call.text("until");
+    const certified = await certifyRequests({
+      root: pathOf(call, "root"),
+      requests: pathOf(call, "public"),
+      environment: environmentOf(call),
+      until: until === null ? null : timestampOf("--until", until),
+      out: outputOf(call, "out"),
+      nowMs: call.now(),
+    });
+    for (const { use, keys, valid_from, valid_until } of certified) {
+      for (const { key_id, alg } of keys)
+        call.terminal.print(
+          `Certified as ${use}: ${key_id} (${alg}), valid from ${valid_from} until ${valid_until}.`,
+        );
+    }
+  },
 };
-
-async function runCertify(call: Call): Promise<ExitCode> {
-  const { certifyRequests } = await import("../../node/keys/ceremonies.ts");
-  const until = call.text("until");
-  const certified = await certifyRequests({
-    root: pathOf(call, "root"),
-    requests: pathOf(call, "public"),
-    environment: environmentOf(call),
-    until: until === null ? null : timestampOf("--until", until),
-    out: outputOf(call, "out"),
-    nowMs: call.now(),
-  });
-  for (const { use, keys, valid_from, valid_until } of certified) {
-    for (const { key_id, alg } of keys)
-      call.terminal.print(
-        `Certified as ${use}: ${key_id} (${alg}), valid from ${valid_from} until ${valid_until}.`,
-      );
-  }
-  return exitCodes.done;
-}
 
 const issue: Command = {
   name: "keys issue",
@@ -258,29 +306,26 @@ const issue: Command = {
 ${environmentOption}
     --out FILE                    file for the set
 ${replaceOption}`,
-  run: runIssue,
+  run: async (call) => {
+    const isFirst = call.flag("first");
+    if (isFirst === (call.text("previous") !== null))
+      throw new UsageError("Name the previous set with --previous FILE, or use --first if there is none.");
+    const { writeKeySet } = await import("../../node/keys/ceremonies.ts");
+    const trust = await writeKeySet({
+      issuance: pathOf(call, "issuance"),
+      anchors: pathOf(call, "anchors"),
+      environment: environmentOf(call),
+      previous: isFirst ? null : pathOf(call, "previous"),
+      requests: pathsOf(call, "public"),
+      certificates: pathsOf(call, "certificates"),
+      ends: instantsOf(call, "retire"),
+      compromised: instantsOf(call, "compromised"),
+      out: outputOf(call, "out"),
+      nowMs: call.now(),
+    });
+    for (const line of keyLines(trust, call.now())) call.terminal.print(line);
+  },
 };
-
-async function runIssue(call: Call): Promise<ExitCode> {
-  const isFirst = call.flag("first");
-  if (isFirst === (call.text("previous") !== null))
-    throw new UsageError("Name the previous set with --previous FILE, or use --first if there is none.");
-  const { writeKeySet } = await import("../../node/keys/ceremonies.ts");
-  const trust = await writeKeySet({
-    issuance: pathOf(call, "issuance"),
-    anchors: pathOf(call, "anchors"),
-    environment: environmentOf(call),
-    previous: isFirst ? null : pathOf(call, "previous"),
-    requests: pathsOf(call, "public"),
-    certificates: pathsOf(call, "certificates"),
-    ends: instantsOf(call, "retire"),
-    compromised: instantsOf(call, "compromised"),
-    out: outputOf(call, "out"),
-    nowMs: call.now(),
-  });
-  for (const line of keyLines(trust, call.now())) call.terminal.print(line);
-  return exitCodes.done;
-}
 
 const anchors: Command = {
   name: "keys anchors",
@@ -294,23 +339,20 @@ const anchors: Command = {
 ${environmentOption}
     --out FILE         file for the anchors
 ${replaceOption}`,
-  run: runAnchors,
+  run: async (call) => {
+    const { writeAnchors } = await import("../../node/keys/ceremonies.ts");
+    const logOrigin = call.text("log-origin");
+    if (logOrigin === null) throw new UsageError("--log-origin is missing.");
+    const written = await writeAnchors({
+      roots: pathsOf(call, "root"),
+      environment: environmentOf(call),
+      passkeys: { rp_ids: call.texts("rp-id"), origins: call.texts("origin") },
+      logOrigin,
+      out: outputOf(call, "out"),
+    });
+    for (const { key_id, alg } of written.roots) call.terminal.print(`Pinned: ${key_id} (${alg}).`);
+  },
 };
-
-async function runAnchors(call: Call): Promise<ExitCode> {
-  const { writeAnchors } = await import("../../node/keys/ceremonies.ts");
-  const logOrigin = call.text("log-origin");
-  if (logOrigin === null) throw new UsageError("--log-origin is missing.");
-  const written = await writeAnchors({
-    roots: pathsOf(call, "root"),
-    environment: environmentOf(call),
-    passkeys: { rp_ids: call.texts("rp-id"), origins: call.texts("origin") },
-    logOrigin,
-    out: outputOf(call, "out"),
-  });
-  for (const { key_id, alg } of written.roots) call.terminal.print(`Pinned: ${key_id} (${alg}).`);
-  return exitCodes.done;
-}
 
 // `svc keys show`, `id`: shows a key set in plain words, as the public verifier judges it, and the ids of keys in a file.
 
@@ -321,19 +363,16 @@ const show: Command = {
   options: `
     --anchors FILE  anchors to verify it under
 ${environmentOption}`,
-  run: runShow,
+  run: async (call) => {
+    const { loadAnchors, loadKeySet } = await import("../../node/keys/trusted-files.ts");
+    const file = resolve(call.cwd, call.argument);
+    const anchors = await loadAnchors(pathOf(call, "anchors"), environmentOf(call));
+    const { trust } = await loadKeySet(file, anchors);
+    for (const line of keyLines(trust, call.now())) call.terminal.print(line);
+    for (const log of witnessedAs(trust)) call.terminal.print(`svc witness --log '${log}'`);
+    for (const key of namedAs(trust)) call.terminal.print(`log ${key}   (policy files)`);
+  },
 };
-
-async function runShow(call: Call): Promise<ExitCode> {
-  const { loadAnchors, loadKeySet } = await import("../../node/keys/trusted-files.ts");
-  const file = resolve(call.cwd, call.argument);
-  const anchors = await loadAnchors(pathOf(call, "anchors"), environmentOf(call));
-  const { trust } = await loadKeySet(file, anchors);
-  for (const line of keyLines(trust, call.now())) call.terminal.print(line);
-  for (const log of witnessedAs(trust)) call.terminal.print(`svc witness --log '${log}'`);
-  for (const key of namedAs(trust)) call.terminal.print(`log ${key}   (policy files)`);
-  return exitCodes.done;
-}
 
 const id: Command = {
   name: "keys id",

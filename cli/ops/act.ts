@@ -2,7 +2,7 @@
 
 import { actorDetail, nodeList } from "../../ops/inspection-shapes.ts";
 import { anyText, object } from "../../protocol/shape.ts";
-import { type Arguments, type Call, type Command, type ExitCode, exitCodes, UsageError } from "../command.ts";
+import { type Arguments, type Command, exitCodes, UsageError } from "../command.ts";
 import { actOptions, isAgreed, requiredText } from "../confirmation.ts";
 import { connectOps, type OpsConnection, opsAddress } from "../ops-connection.ts";
 import { visible } from "../terminal.ts";
@@ -25,7 +25,18 @@ export const opsAct: Command = {
     --force             declare-dead: although the region's nodes still write heartbeats
     --yes               do not ask
     --json              print the answer as JSON${opsAddress}`,
-  run: runAct,
+  run: async (call) => {
+    const by = requiredText(call, "by", opsAct);
+    const reason = requiredText(call, "reason", opsAct);
+    const { terminal } = call;
+    const ops = await connectOps(call, by);
+    const plan = await planOf(call, ops);
+    const lines = plan.lines.map((line) => visible(`  ${line}`));
+    if (!(await isAgreed(call, ops.url, lines))) return exitCodes.negative;
+    const answer = await ops.post(plan.path, { ...plan.members, reason }, object({ outcome: anyText }));
+    terminal.print(call.flag("json") ? JSON.stringify(answer) : `Done: ${visible(answer.outcome)}.`);
+    return exitCodes.done;
+  },
 };
 
 interface Plan {
@@ -36,19 +47,6 @@ interface Plan {
 }
 
 const onActor = ["retry", "passivate", "release", "cancel"];
-
-async function runAct(call: Call): Promise<ExitCode> {
-  const by = requiredText(call, "by", opsAct);
-  const reason = requiredText(call, "reason", opsAct);
-  const { terminal } = call;
-  const ops = await connectOps(call, by);
-  const plan = await planOf(call, ops);
-  const lines = plan.lines.map((line) => visible(`  ${line}`));
-  if (!(await isAgreed(call, ops.url, lines))) return exitCodes.negative;
-  const answer = await ops.post(plan.path, { ...plan.members, reason }, object({ outcome: anyText }));
-  terminal.print(call.flag("json") ? JSON.stringify(answer) : `Done: ${visible(answer.outcome)}.`);
-  return exitCodes.done;
-}
 
 async function planOf(args: Arguments, ops: OpsConnection): Promise<Plan> {
   const [act = "", ...names] = args.positionals;

@@ -15,7 +15,7 @@ import {
 import type { Of } from "../../protocol/shape.ts";
 import { type Call, type Command, type ExitCode, exitCodes, UsageError } from "../command.ts";
 import { connectOps, opsOptions } from "../ops-connection.ts";
-import { givenOf, noteMissing, opsList, printItems } from "../query.ts";
+import { givenOf, noteMissing, opsList, printItems, showOpsList } from "../query.ts";
 import { visible } from "../terminal.ts";
 
 export const opsNodes = opsList({
@@ -111,17 +111,17 @@ export const opsRefusals = opsList({
   none: () => "No such request was refused.",
 });
 
-const opsCounts = opsList({
-  ...{ name: "ops list", usage: "", summary: "" },
-  path: () => "/ops/counts",
-  form: actorCounts,
-  items: ({ kinds }) => kinds,
-  header: ["KIND", "IN MEMORY", "KNOWN", "STATES"],
-  rowOf: ({ kind, active, known, known_is_exact, states }) => [
-    ...[kind, String(active), `${known}${known_is_exact ? "" : " or more"}`],
-    states.map(({ state, count }) => `${state} ${count}`).join(", "),
-  ],
-});
+const showCounts = (call: Call): Promise<ExitCode> =>
+  showOpsList(call, {
+    path: () => "/ops/counts",
+    form: actorCounts,
+    items: ({ kinds }) => kinds,
+    header: ["KIND", "IN MEMORY", "KNOWN", "STATES"],
+    rowOf: ({ kind, active, known, known_is_exact, states }) => [
+      ...[kind, String(active), `${known}${known_is_exact ? "" : " or more"}`],
+      states.map(({ state, count }) => `${state} ${count}`).join(", "),
+    ],
+  });
 
 const listLimitMax = 10_000;
 const pageSize = 200;
@@ -150,8 +150,7 @@ export const opsActors: Command = {
     if (call.flag("attention")) return listAttention(call, limit);
     const filters = givenOf(call, { state: "state", region: "region", node: "node", part: "part" });
     const isKnown = call.flag("known");
-    if (kind === undefined && !isKnown && Object.keys(filters).length === 0)
-      return (await opsCounts.run(call)) ?? exitCodes.done;
+    if (kind === undefined && !isKnown && Object.keys(filters).length === 0) return showCounts(call);
     await listActors(call, { ...filters, ...(kind && { kind }), ...(isKnown && { scope: "known" }) }, limit);
     return exitCodes.done;
   },

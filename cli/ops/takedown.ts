@@ -5,7 +5,7 @@ import type { Of } from "../../protocol/shape.ts";
 import { type Call, type Command, type ExitCode, exitCodes, onlyArgument, UsageError } from "../command.ts";
 import { actOptions, isAgreed, requiredText } from "../confirmation.ts";
 import { connectOps, opsOptions } from "../ops-connection.ts";
-import { opsList } from "../query.ts";
+import { showOpsList } from "../query.ts";
 import { visible } from "../terminal.ts";
 
 export const opsTakedown: Command = {
@@ -24,35 +24,34 @@ export const opsTakedown: Command = {
     --statement TEXT  --impose: what the business is told of the reason
 ${actOptions}
     --yes             do not ask${opsOptions}`,
-  run: runTakedown,
+  run: async (call) => {
+    const [imposes, lifts] = [call.flag("impose"), call.flag("lift")];
+    if (imposes && lifts)
+      throw new UsageError("Use --impose or --lift, one at a time. See: svc help ops takedown");
+    if (!imposes && call.text("statement") !== null)
+      throw new UsageError("--statement is for --impose alone.");
+    if (call.positionals.length === 0 && !imposes && !lifts) return showInForce(call);
+    const subject = onlyArgument(call, { name: opsTakedown.name, usage: "RECORD_ID | BUSINESS_UUID" });
+    const path = `/ops/takedowns/${encodeURIComponent(subject)}`;
+    return imposes || lifts ? change(call, path) : show(call, path);
+  },
 };
 
 type State = Of<typeof takedownState>;
 
-async function runTakedown(call: Call): Promise<ExitCode> {
-  const [imposes, lifts] = [call.flag("impose"), call.flag("lift")];
-  if (imposes && lifts)
-    throw new UsageError("Use --impose or --lift, one at a time. See: svc help ops takedown");
-  if (!imposes && call.text("statement") !== null) throw new UsageError("--statement is for --impose alone.");
-  if (call.positionals.length === 0 && !imposes && !lifts) return (await inForce.run(call)) ?? exitCodes.done;
-  const subject = onlyArgument(call, { name: opsTakedown.name, usage: "RECORD_ID | BUSINESS_UUID" });
-  const path = `/ops/takedowns/${encodeURIComponent(subject)}`;
-  return imposes || lifts ? change(call, path) : show(call, path);
-}
-
-const inForce = opsList({
-  ...{ name: "ops takedown", usage: "", summary: "" },
-  path: () => "/ops/takedowns",
-  form: takedownList,
-  items: ({ takedowns }) => takedowns,
-  header: ["SINCE", "BUSINESS", "RECORD", "STATEMENT OF REASONS"],
-  rowOf: ({ taken_down_at, business_uuid, record_id, statement_of_reasons }) => [
-    ...[taken_down_at, business_uuid, record_id ?? "everything", visible(statement_of_reasons)],
-  ],
-  none: () => "Nothing is taken down.",
-  note: ({ takedowns, total }) =>
-    total > takedowns.length ? `The newest ${takedowns.length} of ${total} takedowns are shown.` : null,
-});
+const showInForce = (call: Call): Promise<ExitCode> =>
+  showOpsList(call, {
+    path: () => "/ops/takedowns",
+    form: takedownList,
+    items: ({ takedowns }) => takedowns,
+    header: ["SINCE", "BUSINESS", "RECORD", "STATEMENT OF REASONS"],
+    rowOf: ({ taken_down_at, business_uuid, record_id, statement_of_reasons }) => [
+      ...[taken_down_at, business_uuid, record_id ?? "everything", visible(statement_of_reasons)],
+    ],
+    none: () => "Nothing is taken down.",
+    note: ({ takedowns, total }) =>
+      total > takedowns.length ? `The newest ${takedowns.length} of ${total} takedowns are shown.` : null,
+  });
 
 async function show(call: Call, path: string): Promise<ExitCode> {
   const ops = await connectOps(call);

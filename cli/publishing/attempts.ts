@@ -1,7 +1,7 @@
 // `svc attempts`: what became of everything that a business sent, record by record, with the batches that were refused.
 
 import type { OwnDomain, PushAttempt } from "../../client/business-answers.ts";
-import { type Call, type Command, type ExitCode, exitCodes } from "../command.ts";
+import { type Command, exitCodes } from "../command.ts";
 import { businessOptions, connectBusiness, givenOf, listLimitMax, printItems, printList } from "../query.ts";
 import { visible } from "../terminal.ts";
 import { number } from "./push-progress.ts";
@@ -19,21 +19,19 @@ export const attempts: Command = {
     --to TIME        until when
     --status STATUS  only accepted, updated, rejected, held or pending
     -n, --limit N    how many at most (default ${limitDefault})${businessOptions}`,
-  run: runAttempts,
+  run: async (call) => {
+    const limit = call.integer("limit", { min: 1, max: listLimitMax, fallback: limitDefault });
+    const { business } = await connectBusiness(call);
+    const from = call.text("from") ?? new Date(call.now() - dayMs).toISOString();
+    const given = givenOf(call, { to: "to", status: "status" });
+    return printList(call, business.attempts({ from, ...given }), {
+      limit,
+      header: ["RECEIVED", "STATUS", "PUSH", "RECORD", "WHAT", "WHY"],
+      rowOf,
+      none: "Nothing was sent in that time.",
+    });
+  },
 };
-
-async function runAttempts(call: Call): Promise<ExitCode> {
-  const limit = call.integer("limit", { min: 1, max: listLimitMax, fallback: limitDefault });
-  const { business } = await connectBusiness(call);
-  const from = call.text("from") ?? new Date(call.now() - dayMs).toISOString();
-  const given = givenOf(call, { to: "to", status: "status" });
-  return printList(call, business.attempts({ from, ...given }), {
-    limit,
-    header: ["RECEIVED", "STATUS", "PUSH", "RECORD", "WHAT", "WHY"],
-    rowOf,
-    none: "Nothing was sent in that time.",
-  });
-}
 
 function rowOf(attempt: PushAttempt): string[] {
   const { received_at, status, category, errors, leaf_index, record_id, business_product_id, push_id } =

@@ -24,21 +24,24 @@ export const catalogue: Command = {
     --type TYPE    only ${recordTypeNames.join(", ")}
     -n, --limit N  how many at most (default ${limitDefault})
     --record       print only the record, exactly as it was sealed${businessOptions}`,
-  run: runCatalogue,
+  run: async (call) => {
+    if (call.positionals.length > 0) return await showRecord(call);
+    const type = recordTypeOf(call);
+    const limit = call.integer("limit", { min: 1, max: listLimitMax, fallback: limitDefault });
+    const { business } = await connectBusiness(call);
+    return printList(call, business.catalogue(type === undefined ? {} : { type }), {
+      limit,
+      header: ["RECORD", "LAST UPDATED", "SOURCE", "YOUR ID"],
+      rowOf: (entry) => [
+        entry.record_id,
+        entry.last_updated,
+        entry.source,
+        visible(entry.business_product_id),
+      ],
+      none: "Nothing is published.",
+    });
+  },
 };
-
-async function runCatalogue(call: Call): Promise<ExitCode> {
-  if (call.positionals.length > 0) return await showRecord(call);
-  const type = recordTypeOf(call);
-  const limit = call.integer("limit", { min: 1, max: listLimitMax, fallback: limitDefault });
-  const { business } = await connectBusiness(call);
-  return printList(call, business.catalogue(type === undefined ? {} : { type }), {
-    limit,
-    header: ["RECORD", "LAST UPDATED", "SOURCE", "YOUR ID"],
-    rowOf: (entry) => [entry.record_id, entry.last_updated, entry.source, visible(entry.business_product_id)],
-    none: "Nothing is published.",
-  });
-}
 
 /** The type of record of `--type`. */
 export function recordTypeOf(call: Arguments): (typeof recordTypeNames)[number] | undefined {

@@ -23,7 +23,27 @@ const list: Command = {
   usage: "",
   summary: "show the held pushes of a business, and why they wait",
   options: businessOption,
-  run: listHolds,
+  run: async (call) => {
+    const { client } = await connect("business", call);
+    const { terminal } = call;
+    let cursor: string | null = null;
+    let shown = 0;
+    do {
+      const { text, body }: JsonAnswer<HeldPushes> = await client.holdsPage(
+        cursor === null ? {} : { cursor },
+      );
+      cursor = body.next_cursor;
+      shown += body.holds.length;
+      if (call.flag("json")) terminal.write(`${text}\n`);
+      else
+        for (const hold of body.holds) {
+          const until = hold.hold_expires_at === null ? "" : `, until ${hold.hold_expires_at}`;
+          terminal.print(`${hold.push_id}  ${hold.records} records, received ${hold.received_at}${until}`);
+          showHeldReasons(terminal, hold.held_reasons);
+        }
+    } while (cursor !== null);
+    if (shown === 0 && !call.flag("json")) terminal.print("Nothing is held.");
+  },
 };
 
 const details = [
@@ -53,27 +73,6 @@ const reject: Command = {
 };
 
 export const holdCommands: readonly Command[] = [list, confirm, reject];
-
-async function listHolds(call: Call): Promise<ExitCode> {
-  const { client } = await connect("business", call);
-  const { terminal } = call;
-  let cursor: string | null = null;
-  let shown = 0;
-  do {
-    const { text, body }: JsonAnswer<HeldPushes> = await client.holdsPage(cursor === null ? {} : { cursor });
-    cursor = body.next_cursor;
-    shown += body.holds.length;
-    if (call.flag("json")) terminal.write(`${text}\n`);
-    else
-      for (const hold of body.holds) {
-        const until = hold.hold_expires_at === null ? "" : `, until ${hold.hold_expires_at}`;
-        terminal.print(`${hold.push_id}  ${hold.records} records, received ${hold.received_at}${until}`);
-        showHeldReasons(terminal, hold.held_reasons);
-      }
-  } while (cursor !== null);
-  if (shown === 0 && !call.flag("json")) terminal.print("Nothing is held.");
-  return exitCodes.done;
-}
 
 async function decide(decision: "confirm" | "reject", call: Call): Promise<ExitCode> {
   const pushId = call.argument;

@@ -22,18 +22,16 @@ export const pushStatus: Command = {
     --json             print the service's answer exactly as it came
     --business N|UUID  business of the sandbox that asks (default 1)
 ${connectionOptions}`,
-  run: runPushStatus,
+  run: async (call) => {
+    const pushId = call.argument;
+    const { client } = await connect("business", call);
+    const outcome = call.text("outcome");
+    const { body, text } = await client.pushStatus(pushId, outcome === null ? {} : { outcome });
+    if (call.flag("json")) call.terminal.write(`${text}\n`);
+    else showStatus(call.terminal, body);
+    return body.state === "failed" || body.state === "held" ? exitCodes.negative : exitCodes.done;
+  },
 };
-
-async function runPushStatus(call: Call): Promise<ExitCode> {
-  const pushId = call.argument;
-  const { client } = await connect("business", call);
-  const outcome = call.text("outcome");
-  const { body, text } = await client.pushStatus(pushId, outcome === null ? {} : { outcome });
-  if (call.flag("json")) call.terminal.write(`${text}\n`);
-  else showStatus(call.terminal, body);
-  return body.state === "failed" || body.state === "held" ? exitCodes.negative : exitCodes.done;
-}
 
 function showStatus(terminal: Terminal, status: PushStatus): void {
   const { counts, progress } = status;
@@ -75,7 +73,23 @@ export const pushes: Command = {
   ],
   options: `
     --watch  follow the push until it is over${businessOptions}`,
-  run: runPushes,
+  run: async (call) => {
+    if (call.positionals.length === 0) return await listPushes(call);
+    const pushId = onlyArgument(call, { name: pushes.name, usage: "PUSH_ID" });
+    const { business } = await connectBusiness(call);
+    const { terminal } = call;
+    call.onStop(() => exitCodes.interrupted);
+    let last: PushStatus | null = null;
+    for await (const status of call.flag("watch") ? business.watch(pushId) : once(business.status(pushId))) {
+      last = status;
+      if (call.flag("json")) terminal.print(JSON.stringify(status));
+      else if (call.flag("watch")) terminal.print(lineOf(status));
+      // Only a person can change anything now; that may take days.
+      if (status.state === "held") break;
+    }
+    if (last !== null && !call.flag("json")) showStatus(terminal, last);
+    return last?.state === "failed" || last?.state === "held" ? exitCodes.negative : exitCodes.done;
+  },
 };
 
 export const cancel: Command = {
@@ -83,26 +97,15 @@ export const cancel: Command = {
   usage: "PUSH_ID",
   summary: "take back a push of which nothing is published yet",
   options: businessOptions,
-  run: runCancel,
+  run: async (call) => {
+    const pushId = call.argument;
+    const { business } = await connectBusiness(call);
+    const status = await business.cancel(pushId);
+    await forgetPush(join(homeOf(call), "pushes"), pushId);
+    if (call.flag("json")) call.terminal.print(JSON.stringify(status));
+    else call.terminal.print(`${status.push_id} was cancelled; nothing of it was published.`);
+  },
 };
-
-async function runPushes(call: Call): Promise<ExitCode> {
-  if (call.positionals.length === 0) return await listPushes(call);
-  const pushId = onlyArgument(call, { name: pushes.name, usage: "PUSH_ID" });
-  const { business } = await connectBusiness(call);
-  const { terminal } = call;
-  call.onStop(() => exitCodes.interrupted);
-  let last: PushStatus | null = null;
-  for await (const status of call.flag("watch") ? business.watch(pushId) : once(business.status(pushId))) {
-    last = status;
-    if (call.flag("json")) terminal.print(JSON.stringify(status));
-    else if (call.flag("watch")) terminal.print(lineOf(status));
-    // Only a person can change anything now; that may take days.
-    if (status.state === "held") break;
-  }
-  if (last !== null && !call.flag("json")) showStatus(terminal, last);
-  return last?.state === "failed" || last?.state === "held" ? exitCodes.negative : exitCodes.done;
-}
 
 async function* once<T>(value: Promise<T>): AsyncGenerator<T> {
   yield await value;
@@ -170,14 +173,4 @@ async function forgetPush(folder: string, pushId: string): Promise<void> {
     if (batches.some(({ sealed }) => sealed?.push_id === pushId))
       await rm(join(folder, name), { force: true });
   }
-}
-
-async function runCancel(call: Call): Promise<ExitCode> {
-  const pushId = call.argument;
-  const { business } = await connectBusiness(call);
-  const status = await business.cancel(pushId);
-  await forgetPush(join(homeOf(call), "pushes"), pushId);
-  if (call.flag("json")) call.terminal.print(JSON.stringify(status));
-  else call.terminal.print(`${status.push_id} was cancelled; nothing of it was published.`);
-  return exitCodes.done;
 }

@@ -132,23 +132,21 @@ ${wholeOptions}
     --json              print events as NDJSON, for a program
     --business N|UUID   business of the sandbox that publishes (default 1)
 ${connectionOptions}`,
-  run: runPushCommand,
+  run: async (call) => {
+    const whole = wholeOf(call);
+    await using input = await readProducts(productFiles(call), call);
+    const { terminal } = call;
+    call.onStop(async () => {
+      await input[Symbol.asyncDispose]();
+      terminal.note("Stopped. The same command continues from here.");
+      return exitCodes.interrupted;
+    });
+    if (call.flag("check")) return await checkOnly(input, call);
+    const connection = await connect("business", call);
+    const run = openRun({ call, connection, input, whole });
+    return call.flag("dry-run") ? await rehearse(run) : await publish(run);
+  },
 };
-
-async function runPushCommand(call: Call): Promise<ExitCode> {
-  const whole = wholeOf(call);
-  await using input = await readProducts(productFiles(call), call);
-  const { terminal } = call;
-  call.onStop(async () => {
-    await input[Symbol.asyncDispose]();
-    terminal.note("Stopped. The same command continues from here.");
-    return exitCodes.interrupted;
-  });
-  if (call.flag("check")) return await checkOnly(input, call);
-  const connection = await connect("business", call);
-  const run = openRun({ call, connection, input, whole });
-  return call.flag("dry-run") ? await rehearse(run) : await publish(run);
-}
 
 interface Run extends Opened {
   readonly how: ValidationDeps & Pick<PushDeps, "client"> & PlanDeps & RemovalDeps;

@@ -90,6 +90,8 @@ describe("arguments", () => {
       all: { type: "boolean", help: "all of it" },
       where: { type: "string", value: "CONDITION", multiple: true, help: "a condition, or" },
     });
+    for (const line of ["--size N how many", "size N  how many", "or another"])
+      expect(() => optionsOf(`${command.options}\n${line}`)).toThrow("not the line of an option");
   });
 
   it("are all in the help", () => {

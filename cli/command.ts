@@ -19,26 +19,23 @@ type OptionSpecs = Readonly<Record<string, OptionSpec>>;
  * ellipsis may be given several times.
  */
 export function optionsOf(lines: string): OptionSpecs {
-  const specs = lines.split("\n").flatMap((line): [string, OptionSpec][] => {
-    const form =
-      /^\s*(?:-(?<short>\w), )?--(?<name>[\w-]+)(?: (?<value>\S.*?)(?<multiple>…)?)? {2,}(?<help>.*)$/;
-    const { name, short, value, multiple, help = "" } = form.exec(line)?.groups ?? {};
-    if (name === undefined) return [];
-    const type = value === undefined ? "boolean" : "string";
-    return [
-      [
-        name,
-        {
-          ...{ type, help },
-          ...(short === undefined ? {} : { short }),
-          ...(value === undefined ? {} : { value }),
-          ...(multiple === undefined ? {} : { multiple: true }),
-        },
-      ],
-    ];
-  });
-  return Object.fromEntries(specs);
+  const specs: Record<string, OptionSpec> = {};
+  for (const line of lines.split("\n").filter((each) => each.trim() !== "")) {
+    const { name, short, value, multiple, help = "" } = optionLine.exec(line)?.groups ?? {};
+    if (name === undefined) throw new Error(`This is not the line of an option: ${line}`);
+    specs[name] = {
+      type: value === undefined ? "boolean" : "string",
+      help,
+      ...(short === undefined ? {} : { short }),
+      ...(value === undefined ? {} : { value }),
+      ...(multiple === undefined ? {} : { multiple: true }),
+    };
+  }
+  return specs;
 }
+
+const optionLine =
+  /^\s*(?:-(?<short>\w), )?--(?<name>[\w-]+)(?: (?<value>\S.*?)(?<multiple>…)?)? {2,}(?<help>.*)$/;
 
 /** What a command needs from its environment, so that tests can substitute it. */
 export interface CommandContext {

@@ -87,9 +87,11 @@ function say(
   const isClean = unaccounted.entries.length === 0;
   if (call.flag("json")) {
     const accounted = {
-      ...{ ...(isClean ? {} : { code: unaccountedCode }) },
-      ...{ unaccounted: unaccounted.entries, unaccounted_more: unaccounted.more },
-      ...{ to_look_at: toLookAt.entries, to_look_at_more: toLookAt.more },
+      ...(isClean ? {} : { code: unaccountedCode }),
+      unaccounted: unaccounted.entries,
+      unaccounted_more: unaccounted.more,
+      to_look_at: toLookAt.entries,
+      to_look_at_more: toLookAt.more,
     };
     const base = { valid: true, from, size, entries: listed.entries, more: listed.more };
     terminal.print(JSON.stringify(isAccounting ? { ...base, ...accounted } : base));

@@ -25,7 +25,7 @@ export interface OpsConnection {
   get<T>(path: string, form: Shape<T>): Promise<T>;
   /** The text of a file. */
   text(path: string): Promise<string>;
-  /** Throws like `get`. What was asked for has been done nevertheless. */
+  /** Throws like `get`, and says then that the act may have been done. */
   post<T>(path: string, body: object, form: Shape<T>): Promise<T>;
   /** The events of a live view, until it ends, judged by the form for each name. Throws like the others. */
   live<F extends Readonly<Record<string, Shape<unknown>>>>(
@@ -59,7 +59,10 @@ export async function connectOps(call: Call, by: string | null = null): Promise<
     );
   const authorization = authorizationOf(token, by);
   const send = async <T>(path: string, init: RequestInit, form: Shape<T>): Promise<T> =>
-    ofForm(form, await request(new URL(path, url), init, authorization), url);
+    ofForm(form, await request(new URL(path, url), init, authorization), {
+      url,
+      isAct: init.method === "POST",
+    });
   return {
     url: url.origin,
     get: (path, form) => send(path, {}, form),
@@ -77,10 +80,15 @@ export async function connectOps(call: Call, by: string | null = null): Promise<
 }
 
 /** The value, if it is of this form as far as a reader needs it; it may have more than this release knows. */
-function ofForm<T>(form: Shape<T>, value: unknown, { origin }: URL): T {
+function ofForm<T>(
+  form: Shape<T>,
+  value: unknown,
+  { url, isAct }: { readonly url: URL; readonly isAct: boolean },
+): T {
   const wrong = formFault(form.schema, value);
   if (wrong === null) return value as T;
-  throw problemOf(200, { detail: unexpectedForm(`The answer of ${origin}`, wrong) });
+  const again = isAct ? " The act may have been done: look before you repeat it." : "";
+  throw problemOf(200, { detail: `${unexpectedForm(`The answer of ${url.origin}`, wrong)}${again}` });
 }
 
 function authorizationOf(token: string, by: string | null): string {
@@ -119,7 +127,7 @@ async function* events<F extends Readonly<Record<string, Shape<unknown>>>>(
         const form = event !== undefined && Object.hasOwn(forms, event) ? forms[event] : undefined;
         // Those of a name that this release does not know are for later ones.
         if (form !== undefined && data !== undefined)
-          yield { event, data: ofForm(form, parseText(data), url) } as LiveEvent<F>;
+          yield { event, data: ofForm(form, parseText(data), { url, isAct: false }) } as LiveEvent<F>;
       }
     }
   } finally {

@@ -187,7 +187,8 @@ ${replaceOption}`,
     if (unknown !== undefined)
       throw new UsageError(`--use is ${JSON.stringify(unknown)}; role ${role} has ${all.join(", ")}.`);
     const made = await createWorking({
-      ...{ role, region },
+      role,
+      region,
       ...(uses.length === 0 ? {} : { uses }),
       keys: pathOf(call, "keys"),
       public: outputOf(call, "public"),

@@ -174,6 +174,7 @@ it.each<readonly [Command, readonly string[], object, string]>([
     { nodes: [{ ...node, region: 5 }] },
     "`/nodes/0/region` is not of the type string",
   ],
+  [opsAct, ["rebuild", "events", ...by], {}, "`/outcome` is missing. The act may have been done"],
 ])(
   "the error names the member that is wrong, and one that is new does no harm",
   async (command, words, answer, said) => {

@@ -168,7 +168,9 @@ function openRun(opened: Opened): Run {
   const patienceMs =
     call.integer("patience", { min: 0, max: 86_400, fallback: patienceSecondsDefault }) * 1000;
   const patience: Patience = {
-    ...{ now: call.now, wait: call.wait, patienceMs },
+    now: call.now,
+    wait: call.wait,
+    patienceMs,
     onWaiting: ({ delayMs, error }) =>
       onEvent({ type: "waiting", seconds: Math.ceil(delayMs / 1000), reason: error.message }),
   };

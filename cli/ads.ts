@@ -5,68 +5,99 @@ import { resolve } from "node:path";
 import type { Envelope } from "../client/business-answers.ts";
 import { forms, ofForm } from "../client/business-client.ts";
 import { ownersPasskey, sealAlone } from "../node/sandbox/sealer.ts";
-import { businessOptions, connectBusiness, jsonOption } from "./business-options.ts";
-import {
-  type Arguments,
-  type Command,
-  type CommandContext,
-  type ExitCode,
-  exitCodes,
-  onlyArgument,
-  UsageError,
-} from "./command.ts";
+import { type Call, type Command, type CommandContext, UsageError } from "./command.ts";
 import { connect, connectionOptions, homeOf, loadSandbox } from "./connection.ts";
 import { loadOwner } from "./owner.ts";
-import { formatTable } from "./terminal.ts";
+import {
+  businessAndConnection,
+  companyQuery,
+  connectBusiness,
+  givenOf,
+  oneOnEachLine,
+  printTable,
+} from "./query.ts";
 
-const companyOptions = {
-  json: jsonOption,
-  company: { type: "string", value: "N|UUID", help: "AI company of the sandbox that asks (default 1)" },
-  ...connectionOptions,
-} as const;
-
-const pool: Command = {
-  name: "ads pool",
-  usage: "KEYWORD…",
-  summary: "ask for ads of a country by subject terms, in your order",
-  details: [
-    "Each KEYWORD is compared whole with those of the ads. Sort keys: net_price, published_at, keyword_matches, random.",
-  ],
-  options: {
-    country: { type: "string", short: "c", value: "CC", help: "country of the ads (default US)" },
-    sort: { type: "string", short: "s", value: "KEYS", help: "up to three, as key:asc or key:desc" },
-    limit: { type: "string", short: "n", value: "N", help: "ads, 1 to 20 (default 20)" },
-    session: { type: "string", value: "LABEL", help: "your label of the conversation, for repeats" },
-    ...companyOptions,
+const pool = companyQuery(
+  {
+    name: "ads pool",
+    usage: "KEYWORD…",
+    summary: "ask for ads of a country by subject terms, in your order",
+    details: [
+      "Each KEYWORD is compared whole with those of the ads. Sort keys: net_price, published_at, keyword_matches, random.",
+    ],
+    options: `
+    -c, --country CC  country of the ads (default US)
+    -s, --sort KEYS   up to three, as key:asc or key:desc
+    -n, --limit N     ads, 1 to 20 (default 20)
+    --session LABEL   your label of the conversation, for repeats`,
+    ask: (call) => {
+      const keywords = call.positionals;
+      if (keywords.length === 0) throw new UsageError("Name at least one subject. See: svc help ads pool");
+      const limit = call.text("limit");
+      const request = {
+        country: call.text("country") ?? "US",
+        keywords,
+        sort_by: call.text("sort") ?? "net_price:desc,random:asc",
+        ...(limit === null ? {} : { limit: Number(limit) }),
+        ...givenOf(call, { session: "session_ref" }),
+      };
+      return async (client) => ofForm(forms.pool, await client.adPool(request));
+    },
+    show: ({ ads }, { terminal }) => {
+      if (ads.length === 0) terminal.note("No ad has one of these keywords.");
+      const rows = ads.map(({ ad_id, creative, label, net_price }) => [
+        ...[ad_id, String(creative.headline), label.advertiser, `${net_price.amount} ${net_price.currency}`],
+      ]);
+      printTable(terminal, ["AD", "HEADLINE", "ADVERTISER", "NET PRICE"], rows);
+      for (const { ad_id, render_token } of ads) terminal.print(`${ad_id} ${render_token}`);
+    },
+    isNo: ({ ads }, call) => ads.length === 0 && !call.flag("json"),
   },
-  run: runPool,
-};
+  { option: oneOnEachLine, isExact: true },
+);
 
 const formats = ["text", "card", "carousel", "list", "voice", "other"] as const;
 
-const render: Command = {
-  name: "ads render",
-  usage: "RENDER_TOKEN|RECORD_ID",
-  summary: "confirm that an ad or a sponsored row is shown; answers its label and a click token",
-  options: {
-    search: {
-      type: "string",
-      value: "RETRIEVAL_ID",
-      help: "the search of products that answered the sponsored row RECORD_ID",
+const render = companyQuery(
+  {
+    name: "ads render",
+    usage: "RENDER_TOKEN|RECORD_ID",
+    summary: "confirm that an ad or a sponsored row is shown; answers its label and a click token",
+    options: `
+    --search RETRIEVAL_ID  the search of products that answered the sponsored row RECORD_ID
+    --format FORMAT        ${formats.join(", ")} (default text)`,
+    ask: (call) => {
+      const { argument } = call;
+      const retrieval_id = call.text("search");
+      const asked = call.text("format") ?? "text";
+      const format = formats.find((each) => each === asked);
+      if (format === undefined) throw new UsageError(`--format is one of ${formats.join(", ")}.`);
+      const subject =
+        retrieval_id === null ? { render_token: argument } : { retrieval_id, record_id: argument };
+      return (client) => client.renderAd({ ...subject, format });
     },
-    format: { type: "string", value: "FORMAT", help: `${formats.join(", ")} (default text)` },
-    ...companyOptions,
+    show: ({ record_id, ad_id, rendered_at, label, click_token }, { terminal }) => {
+      terminal.print(
+        `${record_id ?? ad_id} rendered at ${rendered_at}; ${label.text}: ${label.advertiser}\n${click_token}`,
+      );
+    },
   },
-  run: runRender,
-};
+  { option: oneOnEachLine, isExact: false },
+);
 
-const click: Command = {
-  name: "ads click",
-  usage: "CLICK_TOKEN",
-  summary: "confirm that an ad was followed",
-  options: companyOptions,
-  run: runClick,
-};
+const click = companyQuery(
+  {
+    name: "ads click",
+    usage: "CLICK_TOKEN",
+    summary: "confirm that an ad was followed",
+    ask:
+      ({ argument }) =>
+      (client) =>
+        client.clickAd({ click_token: argument }),
+    show: ({ ad_id, clicked_at }, { terminal }) => terminal.print(`${ad_id} clicked at ${clicked_at}`),
+  },
+  { option: oneOnEachLine, isExact: false },
+);
 
 const publish: Command = {
   name: "ads publish",
@@ -77,95 +108,39 @@ const publish: Command = {
     "owner of the sample business seals it, with the passkey in sandbox.json, or the owner of your own business with the one that svc grant made for --config.",
     "Elsewhere people seal in their portal; --seal sends the envelope that was sealed there.",
   ],
-  options: {
-    seal: { type: "string", value: "FILE", help: "the seal over the file, as JSON, that was made elsewhere" },
-    json: jsonOption,
-    business: { type: "string", value: "N|UUID", help: "business of the sandbox that publishes (default 1)" },
-    ...connectionOptions,
+  options: `
+    --seal FILE        the seal over the file, as JSON, that was made elsewhere
+${oneOnEachLine}
+    --business N|UUID  business of the sandbox that publishes (default 1)
+${connectionOptions}`,
+  run: async (call) => {
+    const record = await bytesOf(call.argument, call);
+    const { client, identity } = await connect("business", call);
+    const sealFile = call.text("seal");
+    const seal =
+      sealFile === null
+        ? await sealFor(call, identity, { record, context: (await client.sealContext()).body })
+        : await sealIn(sealFile, call);
+    const { text, body } = await client.publishAd(record, seal);
+    const said =
+      "ad_id" in body
+        ? `${body.ad_id}  version ${body.version}, ${body.state}`
+        : `${body.campaign_id}  ${body.state}`;
+    call.terminal.print(call.flag("json") ? text : said);
   },
-  run: runPublish,
 };
 
 export const adsCommands: readonly Command[] = [pool, render, click, publish];
 
-async function runPool(args: Arguments, context: CommandContext): Promise<ExitCode> {
-  const keywords = args.positionals;
-  if (keywords.length === 0) throw new UsageError("Name at least one subject. See: svc help ads pool");
-  const { client } = await connect("ai_company", args, context);
-  const [limit, session] = [args.text("limit"), args.text("session")];
-  const answer = await client.adPool({
-    ...{ country: args.text("country") ?? "US", keywords },
-    sort_by: args.text("sort") ?? "net_price:desc,random:asc",
-    ...(limit === null ? {} : { limit: Number(limit) }),
-    ...(session === null ? {} : { session_ref: session }),
-  });
-  const { text, body } = ofForm(forms.pool, answer);
-  const { terminal } = context;
-  if (args.flag("json")) {
-    terminal.write(`${text}\n`);
-    return exitCodes.done;
-  }
-  const rows = body.ads.map(({ ad_id, creative, label, net_price }) => [
-    ...[ad_id, String(creative.headline), label.advertiser, `${net_price.amount} ${net_price.currency}`],
-  ]);
-  if (rows.length === 0) terminal.note("No ad has one of these keywords.");
-  else
-    for (const line of formatTable(["AD", "HEADLINE", "ADVERTISER", "NET PRICE"], rows, terminal.columns))
-      terminal.print(line);
-  for (const { ad_id, render_token } of body.ads) terminal.print(`${ad_id} ${render_token}`);
-  return body.ads.length === 0 ? exitCodes.negative : exitCodes.done;
-}
-
-async function runRender(args: Arguments, context: CommandContext): Promise<ExitCode> {
-  const named = onlyArgument(args, render);
-  const retrieval_id = args.text("search");
-  const asked = args.text("format") ?? "text";
-  const format = formats.find((each) => each === asked);
-  if (format === undefined) throw new UsageError(`--format is one of ${formats.join(", ")}.`);
-  const { client } = await connect("ai_company", args, context);
-  const { text, body } = await client.renderAd(
-    retrieval_id === null ? { render_token: named, format } : { retrieval_id, record_id: named, format },
-  );
-  const said = `${body.record_id ?? body.ad_id} rendered at ${body.rendered_at}; ${body.label.text}: ${body.label.advertiser}`;
-  context.terminal.print(args.flag("json") ? text : `${said}\n${body.click_token}`);
-  return exitCodes.done;
-}
-
-async function runClick(args: Arguments, context: CommandContext): Promise<ExitCode> {
-  const click_token = onlyArgument(args, click);
-  const { client } = await connect("ai_company", args, context);
-  const { text, body } = await client.clickAd({ click_token });
-  context.terminal.print(args.flag("json") ? text : `${body.ad_id} clicked at ${body.clicked_at}`);
-  return exitCodes.done;
-}
-
-async function runPublish(args: Arguments, context: CommandContext): Promise<ExitCode> {
-  const record = await bytesOf(onlyArgument(args, publish), context);
-  const { client, identity } = await connect("business", args, context);
-  const sealFile = args.text("seal");
-  const seal =
-    sealFile === null
-      ? await sealFor(args, context, identity, { record, context: (await client.sealContext()).body })
-      : await sealIn(sealFile, context);
-  const { text, body } = await client.publishAd(record, seal);
-  const said =
-    "ad_id" in body
-      ? `${body.ad_id}  version ${body.version}, ${body.state}`
-      : `${body.campaign_id}  ${body.state}`;
-  context.terminal.print(args.flag("json") ? text : said);
-  return exitCodes.done;
-}
-
 async function sealFor(
-  args: Arguments,
-  context: CommandContext,
+  call: Call,
   businessUuid: string,
   given: Omit<Parameters<typeof sealAlone>[1], "atMs">,
 ): Promise<Envelope> {
-  const config = args.text("config");
-  const facts = { ...given, atMs: context.now() };
-  if (config !== null) return sealAlone(await loadOwner(config, context), facts);
-  const { anchors, businesses } = await loadSandbox(homeOf(args, context));
+  const config = call.text("config");
+  const facts = { ...given, atMs: call.now() };
+  if (config !== null) return sealAlone(await loadOwner(config, call), facts);
+  const { anchors, businesses } = await loadSandbox(homeOf(call));
   const owner = businesses.find((each) => each.business_uuid === businessUuid)?.owner;
   if (owner === undefined) throw new UsageError("sandbox.json has no passkey of this business.");
   return sealAlone(ownersPasskey(owner.private_jwk, anchors.passkeys), facts);
@@ -194,22 +169,14 @@ export const adsImage: Command = {
   usage: "FILE",
   summary: "send an image of an ad, and show the hash by which a creative names it",
   details: ["A still PNG, JPEG or WebP of at most 2 MiB. Sending it again changes nothing."],
-  options: {
-    json: { type: "boolean", help: "print the service's answer as JSON" },
-    ...businessOptions,
+  options: `
+    --json  print the service's answer as JSON${businessAndConnection}`,
+  run: async (call) => {
+    const bytes = await bytesOf(call.argument, call);
+    const { business } = await connectBusiness(call);
+    const image = await business.uploadImage(bytes);
+    const { sha256, media_type, width, height } = image;
+    const line = `${sha256} ${media_type} ${width}x${height} ${image.bytes} bytes`;
+    call.terminal.print(call.flag("json") ? JSON.stringify(image) : line);
   },
-  run: runAdsImage,
 };
-
-async function runAdsImage(args: Arguments, context: CommandContext): Promise<ExitCode> {
-  const file = onlyArgument(args, adsImage);
-  const bytes = await readFile(resolve(context.cwd, file)).catch((error: NodeJS.ErrnoException) => {
-    throw new UsageError(`${file} cannot be read (${error.code ?? error.message}).`);
-  });
-  const { business } = await connectBusiness(args, context);
-  const image = await business.uploadImage(new Uint8Array(bytes));
-  const { sha256, media_type, width, height } = image;
-  const line = `${sha256} ${media_type} ${width}x${height} ${image.bytes} bytes`;
-  context.terminal.print(args.flag("json") ? JSON.stringify(image) : line);
-  return exitCodes.done;
-}

@@ -1,5 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { type Command, exitCodes, noArguments, onlyArgument, parseArguments, UsageError } from "./command.ts";
+import {
+  type Call,
+  type Command,
+  type CommandContext,
+  exitCodes,
+  onlyArgument,
+  optionsOf,
+  parseArguments,
+  runCommand,
+  UsageError,
+} from "./command.ts";
 import { commandHelp } from "./help.ts";
 import { push } from "./publishing/push.ts";
 import { parseWhere, search, searchRequest } from "./search.ts";
@@ -8,16 +18,27 @@ const command: Command = {
   name: "try",
   usage: "FILE",
   summary: "",
-  options: {
-    size: { type: "string", short: "n", value: "N", help: "how many" },
-    all: { type: "boolean", help: "all of it" },
-    where: { type: "string", multiple: true, help: "a condition" },
-  },
+  options: `
+    -n, --size N       how many
+    --all              all of it
+    --where CONDITION… a condition, or
+`.replace("… a", "…  a"),
   run: async () => exitCodes.done,
 };
 
 const read = (...args: string[]) =>
   parseArguments(command, args) as NonNullable<ReturnType<typeof parseArguments>>;
+
+/** Runs the command with another usage; what it was given as its one argument. */
+async function run(usage: string, ...args: string[]): Promise<string> {
+  let argument = "";
+  const keep = async (call: Call): Promise<void> => {
+    argument = call.argument;
+  };
+  const told: Command = { ...command, usage, run: keep };
+  expect(await runCommand(told, read(...args), {} as CommandContext)).toBe(exitCodes.done);
+  return argument;
+}
 
 describe("arguments", () => {
   it("are read by name, short name and place", () => {
@@ -51,14 +72,31 @@ describe("arguments", () => {
     ["a number that is none", () => read("-n", "7x").integer("size", { min: 1, max: 9, fallback: 3 })],
     ["a missing argument", () => onlyArgument(read(), command)],
     ["an argument too many", () => onlyArgument(read("a", "b"), command)],
-    ["an argument where none is", () => noArguments(read("a"), command)],
-  ])("refuse %s", (_, attempt) => {
-    expect(attempt).toThrow(UsageError);
+    ["an argument where none is", () => run("", "a")],
+  ])("refuse %s", async (_, attempt) => {
+    await expect((async () => attempt())()).rejects.toThrow(UsageError);
+  });
+
+  it("are as many as the usage says", async () => {
+    expect(await run("FILE", "a.csv")).toBe("a.csv");
+    expect(await run("RENDER_TOKEN|RECORD_ID", "a")).toBe("a");
+    expect(await run("[FILE]", "a", "b")).toBe("");
+    for (const words of [[], ["a", "b"]]) await expect(run("KIND/ID", ...words)).rejects.toThrow(UsageError);
+  });
+
+  it("have options that are read from their lines in the help", () => {
+    expect(optionsOf(command.options)).toEqual({
+      size: { type: "string", short: "n", value: "N", help: "how many" },
+      all: { type: "boolean", help: "all of it" },
+      where: { type: "string", value: "CONDITION", multiple: true, help: "a condition, or" },
+    });
+    for (const line of ["--size N how many", "size N  how many", "or another"])
+      expect(() => optionsOf(`${command.options}\n${line}`)).toThrow("not the line of an option");
   });
 
   it("are all in the help", () => {
     const help = commandHelp(push).join("\n");
-    for (const name of Object.keys(push.options)) expect(help).toContain(`--${name}`);
+    for (const name of Object.keys(optionsOf(push.options))) expect(help).toContain(`--${name}`);
   });
 });
 

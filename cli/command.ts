@@ -12,7 +12,30 @@ export interface OptionSpec {
   readonly help: string;
 }
 
-export type OptionSpecs = Readonly<Record<string, OptionSpec>>;
+type OptionSpecs = Readonly<Record<string, OptionSpec>>;
+
+/**
+ * Options from their lines in the help: `-n, --name VALUE  what it is for`, without a value for a flag. One whose value ends with an
+ * ellipsis may be given several times.
+ */
+export function optionsOf(lines: string): OptionSpecs {
+  const specs: Record<string, OptionSpec> = {};
+  for (const line of lines.split("\n").filter((each) => each.trim() !== "")) {
+    const { name, short, value, multiple, help = "" } = optionLine.exec(line)?.groups ?? {};
+    if (name === undefined) throw new Error(`This is not the line of an option: ${line}`);
+    specs[name] = {
+      type: value === undefined ? "boolean" : "string",
+      help,
+      ...(short === undefined ? {} : { short }),
+      ...(value === undefined ? {} : { value }),
+      ...(multiple === undefined ? {} : { multiple: true }),
+    };
+  }
+  return specs;
+}
+
+const optionLine =
+  /^\s*(?:-(?<short>\w), )?--(?<name>[\w-]+)(?: (?<value>\S.*?)(?<multiple>…)?)? {2,}(?<help>.*)$/;
 
 /** What a command needs from its environment, so that tests can substitute it. */
 export interface CommandContext {
@@ -36,8 +59,28 @@ export interface Command {
   readonly summary: string;
   /** Additional lines of help. */
   readonly details?: readonly string[];
-  readonly options: OptionSpecs;
-  run(args: Arguments, context: CommandContext): Promise<ExitCode>;
+  /** As {@link optionsOf} reads them. */
+  readonly options: string;
+  /** Without an exit code it is done. */
+  run(call: Call): Promise<ExitCode> | Promise<void>;
+}
+
+/** One run of a command: what was typed, and where. */
+export interface Call extends Arguments, CommandContext {
+  /** The argument of a command that takes exactly one; otherwise empty. */
+  readonly argument: string;
+}
+
+/** Runs a command. How many arguments it takes follows from `usage`: none, one, or as many as it says itself. */
+export async function runCommand(
+  command: Command,
+  args: Arguments,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { usage } = command;
+  if (usage === "") noArguments(args, command);
+  const argument = /^[A-Z][A-Z_/|]*$/.test(usage) ? onlyArgument(args, command) : "";
+  return (await command.run({ ...context, ...args, argument })) ?? exitCodes.done;
 }
 
 export interface Arguments {
@@ -57,7 +100,7 @@ const booleanHelp: OptionSpec = { type: "boolean", short: "h", help: "show this 
 
 /** Parses the arguments of `command`; throws {@link UsageError}. Returns null when help was requested. */
 export function parseArguments(command: Command, args: readonly string[]): Arguments | null {
-  const options = { ...command.options, help: booleanHelp };
+  const options = { ...optionsOf(command.options), help: booleanHelp };
   const parsed = parseOrThrow(command, args, options);
   const values: Readonly<Record<string, unknown>> = parsed.values;
   if (values["help"] === true) return null;
@@ -118,6 +161,22 @@ function withKeyIds(args: readonly string[], options: OptionSpecs): string[] {
   return last.length === 0 ? words : [...words, "--", ...last];
 }
 
+/** Runs until a signal comes, which disposes of what was started. */
+export function untilStopped(
+  call: Call,
+  started: AsyncDisposable,
+  onStopping = (): void => {},
+): Promise<ExitCode> {
+  const { promise, resolve } = Promise.withResolvers<ExitCode>();
+  call.onStop(async () => {
+    onStopping();
+    await started[Symbol.asyncDispose]();
+    resolve(exitCodes.done);
+    return exitCodes.done;
+  });
+  return promise;
+}
+
 /** Returns the one argument that is expected; the error for a missing one names it. */
 export function onlyArgument(args: Arguments, command: Pick<Command, "name" | "usage">): string {
   const [first, ...more] = args.positionals;
@@ -130,7 +189,7 @@ export function onlyArgument(args: Arguments, command: Pick<Command, "name" | "u
   return first;
 }
 
-export function noArguments(args: Arguments, command: Pick<Command, "name">): void {
+function noArguments(args: Arguments, command: Pick<Command, "name">): void {
   const [first] = args.positionals;
   if (first !== undefined)
     throw new UsageError(`${JSON.stringify(first)} is not expected. See: svc help ${command.name}`);

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { generatePrivateJwk } from "../crypto/private-jwk.ts";
-import type { Arguments, CommandContext } from "./command.ts";
+import type { Call } from "./command.ts";
 import { connect } from "./connection.ts";
 
 let folder: string;
@@ -18,9 +18,8 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 async function connectBy(config: Readonly<Record<string, unknown>>): Promise<string> {
   const path = join(folder, "config.json");
   await writeFile(path, JSON.stringify({ version: 1, key: { file: "key.json" }, ...config }));
-  const args = { text: (name: string) => (name === "config" ? path : null) } as Arguments;
-  const context = { cwd: folder, env: {} } as CommandContext;
-  return await connect("ai_company", args, context).then(
+  const text = (name: string) => (name === "config" ? path : null);
+  return await connect("ai_company", { text, cwd: folder, env: {} } as Call).then(
     ({ environment }) => environment,
     (error: Error) => error.message,
   );

@@ -7,7 +7,7 @@ import { dirname, join, resolve } from "node:path";
 import { createSvcClient, type SvcClient, type SvcClientOptions } from "../client/service-client.ts";
 import { parseSigningKey, type SigningKey } from "../client/signing-key.ts";
 import type { Sandbox, SandboxKey } from "../node/sandbox/sandbox-file.ts";
-import { type Arguments, type CommandContext, type OptionSpecs, UsageError } from "./command.ts";
+import { type Arguments, type Call, type CommandContext, UsageError } from "./command.ts";
 import { recordingKey } from "./own-seals.ts";
 
 export const defaultHome = ".svc";
@@ -23,20 +23,19 @@ export interface Connection {
 }
 
 /** Options of commands that call the service. */
-export const connectionOptions = {
-  home: { type: "string", value: "DIR", help: `the node's home folder (default ${defaultHome})` },
-  config: { type: "string", value: "FILE", help: "configuration for a service elsewhere (docs/svc.md)" },
-  key: { type: "string", value: "N|ID", help: "key to use: a number from 1, or a key_id" },
-} as const satisfies OptionSpecs;
+export const connectionOptions = `
+    --home DIR     the node's home folder (default ${defaultHome})
+    --config FILE  configuration for a service elsewhere (docs/svc.md)
+    --key N|ID     key to use: a number from 1, or a key_id`;
 
 export type Side = "business" | "ai_company";
 
 /** Throws {@link UsageError} where the files do not say which service to call, or as whom. */
-export async function connect(side: Side, args: Arguments, context: CommandContext): Promise<Connection> {
-  const config = args.text("config");
+export async function connect(side: Side, call: Call): Promise<Connection> {
+  const config = call.text("config");
   const connection =
-    config === null ? await connectSandbox(side, args, context) : await connectConfigured(config, context);
-  return { ...connection, key: recordingKey(connection.key, homeOf(args, context)) };
+    config === null ? await connectSandbox(side, call) : await connectConfigured(config, call);
+  return { ...connection, key: recordingKey(connection.key, homeOf(call)) };
 }
 
 /** The options with which another command acts as the same business of the same service, as one types them. */
@@ -52,8 +51,8 @@ function quoted(word: string): string {
   return /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-export function homeOf(args: Arguments, context: CommandContext): string {
-  return resolve(context.cwd, args.text("home") ?? context.env["SVC_HOME"] ?? defaultHome);
+export function homeOf(call: Call): string {
+  return resolve(call.cwd, call.text("home") ?? call.env["SVC_HOME"] ?? defaultHome);
 }
 
 export async function loadSandbox(home: string): Promise<Sandbox> {
@@ -67,10 +66,10 @@ export async function loadSandbox(home: string): Promise<Sandbox> {
   return parseJson(path, text) as Sandbox;
 }
 
-async function connectSandbox(side: Side, args: Arguments, context: CommandContext): Promise<Connection> {
-  const sandbox = await loadSandbox(homeOf(args, context));
-  const party = side === "business" ? businessOf(sandbox, args) : companyOf(sandbox, args);
-  const chosen = pick(party.keys, args.text("key") ?? "1", { option: "--key", idOf: (key) => key.key_id });
+async function connectSandbox(side: Side, call: Call): Promise<Connection> {
+  const sandbox = await loadSandbox(homeOf(call));
+  const party = side === "business" ? businessOf(sandbox, call) : companyOf(sandbox, call);
+  const chosen = pick(party.keys, call.text("key") ?? "1", { option: "--key", idOf: (key) => key.key_id });
   const key = await parseSigningKey(chosen.private_jwk);
   if (!key.ok) throw new UsageError(`The key ${chosen.key_id} in sandbox.json cannot be used: ${key.detail}`);
   return {

@@ -3,15 +3,7 @@
 import { resolve } from "node:path";
 import { parseEnv } from "node:util";
 import type { Finding } from "../node/doctor/examine.ts";
-import {
-  type Arguments,
-  type Command,
-  type CommandContext,
-  type ExitCode,
-  exitCodes,
-  noArguments,
-  UsageError,
-} from "./command.ts";
+import { type Call, type Command, type CommandContext, exitCodes, UsageError } from "./command.ts";
 import { readText } from "./connection.ts";
 
 export const doctor: Command = {
@@ -23,32 +15,20 @@ export const doctor: Command = {
     "Elasticsearch. Nothing is started or changed. Exits with 0 only if nothing is unsafe;",
     "a warning names what production should have besides.",
   ],
-  options: {
-    "env-file": {
-      type: "string",
-      value: "FILE",
-      help: "read settings from lines of NAME=value instead of the environment",
-    },
-    offline: { type: "boolean", help: "do not ask Cassandra or Elasticsearch" },
-    node: {
-      type: "string",
-      value: "URL",
-      help: "also ask a running node at its operations surface, such as http://127.0.0.1:7304",
-    },
-    json: { type: "boolean", help: "print the findings as JSON" },
+  options: `
+    --env-file FILE  read settings from lines of NAME=value instead of the environment
+    --offline        do not ask Cassandra or Elasticsearch
+    --node URL       also ask a running node at its operations surface, such as http://127.0.0.1:7304
+    --json           print the findings as JSON`,
+  run: async (call) => {
+    const node = nodeOf(call.text("node"));
+    const env = await envOf(call);
+    const { examine } = await import("../node/doctor/examine.ts");
+    const findings = await examine({ env, now: call.now, engines: !call.flag("offline"), node });
+    show(findings, call);
+    return findings.every(isWarning) ? exitCodes.done : exitCodes.negative;
   },
-  run: runDoctor,
 };
-
-async function runDoctor(args: Arguments, context: CommandContext): Promise<ExitCode> {
-  noArguments(args, doctor);
-  const node = nodeOf(args.text("node"));
-  const env = await envOf(args, context);
-  const { examine } = await import("../node/doctor/examine.ts");
-  const findings = await examine({ env, now: context.now, engines: !args.flag("offline"), node });
-  show(findings, { json: args.flag("json"), context });
-  return findings.every(isWarning) ? exitCodes.done : exitCodes.negative;
-}
 
 function isWarning({ warning }: Finding): boolean {
   return warning === true;
@@ -61,18 +41,14 @@ function nodeOf(text: string | null): URL | null {
   throw new UsageError(`--node is ${JSON.stringify(text)}; use an address such as http://127.0.0.1:7304.`);
 }
 
-async function envOf(args: Arguments, context: CommandContext): Promise<CommandContext["env"]> {
-  const file = args.text("env-file");
-  return file === null ? context.env : parseEnv(await readText(resolve(context.cwd, file)));
+async function envOf(call: Call): Promise<CommandContext["env"]> {
+  const file = call.text("env-file");
+  return file === null ? call.env : parseEnv(await readText(resolve(call.cwd, file)));
 }
 
-function show(
-  findings: readonly Finding[],
-  { json, context }: { readonly json: boolean; readonly context: CommandContext },
-): void {
-  const { terminal } = context;
+function show(findings: readonly Finding[], { terminal, flag }: Call): void {
   const unsafe = findings.filter((each) => !isWarning(each));
-  if (json) {
+  if (flag("json")) {
     terminal.print(JSON.stringify({ safe: unsafe.length === 0, findings }, null, 2));
     return;
   }

@@ -87,3 +87,13 @@ function faultLine(fault: unknown): string {
     [code, pointer, detail].filter((part) => typeof part === "string" && part !== "").join("  "),
   );
 }
+
+/** Null for what the service does not have, or does not show to this caller. */
+export async function ifThere<T>(answer: Promise<T>): Promise<T | null> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof SvcProblemError && error.status === 404) return null;
+    throw error;
+  }
+}

@@ -3,20 +3,12 @@
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { forms, ofForm } from "../client/business-client.ts";
-import { SvcProblemError } from "../client/errors.ts";
 import { collectEvidence } from "../client/evidence.ts";
 import { collectProofs, ProofsMissingError } from "../client/proofs.ts";
 import type { RecordAnswer } from "../client/service-client.ts";
-import {
-  type Arguments,
-  type Command,
-  type CommandContext,
-  type ExitCode,
-  exitCodes,
-  onlyArgument,
-  UsageError,
-} from "./command.ts";
+import { type Call, type Command, exitCodes, UsageError } from "./command.ts";
 import { type Connection, connect, connectionOptions } from "./connection.ts";
+import { ifThere } from "./failure.ts";
 import { type Terminal, visible } from "./terminal.ts";
 
 /** A receipt is in the log two minutes after it was given, at the latest, where nothing is in the way. */
@@ -29,65 +21,51 @@ export const fetchCommand: Command = {
   details: [
     "Without --save and --json the record is printed in a readable form; --record prints its exact bytes.",
   ],
-  options: {
-    save: {
-      type: "string",
-      value: "FILE",
-      help: "write an evidence file that `svc verify FILE` checks offline",
-    },
-    proofs: {
-      type: "boolean",
-      help: "with --save: put in the transparency log's proofs, once it has them (about two minutes)",
-    },
-    patience: {
-      type: "string",
-      value: "SECONDS",
-      help: `how long to wait for the proofs (default ${patienceSecondsDefault})`,
-    },
-    record: { type: "boolean", help: "print the exact bytes of the record, nothing else" },
-    json: { type: "boolean", help: "print the service's answer exactly as it came" },
-    company: { type: "string", value: "N|UUID", help: "AI company of the sandbox that asks (default 1)" },
-    ...connectionOptions,
+  options: `
+    --save FILE         write an evidence file that \`svc verify FILE\` checks offline
+    --proofs            with --save: put in the transparency log's proofs, once it has them (about two minutes)
+    --patience SECONDS  how long to wait for the proofs (default ${patienceSecondsDefault})
+    --record            print the exact bytes of the record, nothing else
+    --json              print the service's answer exactly as it came
+    --company N|UUID    AI company of the sandbox that asks (default 1)
+${connectionOptions}`,
+  run: async (call) => {
+    const recordId = call.argument;
+    if (call.flag("proofs") && call.text("save") === null)
+      throw new UsageError("--proofs are for a file; name it with --save FILE.");
+    const connection = await connect("ai_company", call);
+    const { terminal } = call;
+    const fetched = await ifThere(connection.client.fetchRecord(recordId));
+    if (fetched === null) {
+      terminal.note(`There is no record ${recordId} for this caller.`);
+      return exitCodes.negative;
+    }
+    ofForm(forms.record, fetched);
+    const save = call.text("save");
+    if (save !== null) {
+      const { environment } = connection;
+      const evidence = await evidenceOf(connection, fetched, call);
+      if (evidence === null) return exitCodes.negative;
+      await writeFile(resolve(call.cwd, save), evidence);
+      const option = environment === "sandbox" ? " --sandbox" : " --anchors FILE";
+      terminal.note(`Saved. Verify it offline with: svc verify ${save}${option}`);
+    }
+    if (call.flag("record")) terminal.write(new TextDecoder().decode(fetched.recordBytes));
+    else if (call.flag("json")) terminal.write(`${fetched.text}\n`);
+    else if (save === null) showRecord(terminal, fetched);
+    return exitCodes.done;
   },
-  run: runFetch,
 };
-
-async function runFetch(args: Arguments, context: CommandContext): Promise<ExitCode> {
-  const recordId = onlyArgument(args, fetchCommand);
-  if (args.flag("proofs") && args.text("save") === null)
-    throw new UsageError("--proofs are for a file; name it with --save FILE.");
-  const connection = await connect("ai_company", args, context);
-  const { terminal } = context;
-  const fetched = await fetchIfThere(() => connection.client.fetchRecord(recordId));
-  if (fetched === null) {
-    terminal.note(`There is no record ${recordId} for this caller.`);
-    return exitCodes.negative;
-  }
-  ofForm(forms.record, fetched);
-  const save = args.text("save");
-  if (save !== null) {
-    const { environment } = connection;
-    const evidence = await evidenceOf(connection, fetched, args, context);
-    if (evidence === null) return exitCodes.negative;
-    await writeFile(resolve(context.cwd, save), evidence);
-    const option = environment === "sandbox" ? " --sandbox" : " --anchors FILE";
-    terminal.note(`Saved. Verify it offline with: svc verify ${save}${option}`);
-  }
-  if (args.flag("record")) terminal.write(new TextDecoder().decode(fetched.recordBytes));
-  else if (args.flag("json")) terminal.write(`${fetched.text}\n`);
-  else if (save === null) showRecord(terminal, fetched);
-  return exitCodes.done;
-}
 
 /** Null, said, if the log does not contain everything in time. */
 async function evidenceOf(
   { client, environment, key: { keyId } }: Connection,
   fetched: RecordAnswer,
-  args: Arguments,
-  { terminal, now, wait }: CommandContext,
+  call: Call,
 ): Promise<string | null> {
-  if (!args.flag("proofs")) return collectEvidence(client, fetched, { environment, keyId });
-  const patience = args.integer("patience", { min: 0, max: 86_400, fallback: patienceSecondsDefault });
+  const { terminal, now, wait } = call;
+  if (!call.flag("proofs")) return collectEvidence(client, fetched, { environment, keyId });
+  const patience = call.integer("patience", { min: 0, max: 86_400, fallback: patienceSecondsDefault });
   let isTold = false;
   const onWaiting = (missing: readonly string[]): void => {
     if (!isTold) terminal.note(`Waiting for the transparency log: ${missing.join(", ")}.`);
@@ -100,15 +78,6 @@ async function evidenceOf(
     if (!(error instanceof ProofsMissingError)) throw error;
     terminal.note(`${error.message} Nothing was saved; fetch the record again later.`);
     return null;
-  }
-}
-
-async function fetchIfThere(fetch: () => Promise<RecordAnswer>): Promise<RecordAnswer | null> {
-  try {
-    return await fetch();
-  } catch (error) {
-    if (error instanceof SvcProblemError && error.status === 404) return null;
-    throw error;
   }
 }
 

@@ -10,15 +10,7 @@ import {
   type SandboxGrantAnswer,
 } from "../client/sandbox-grant.ts";
 import { generatePrivateJwk, parseSigningKey, type SigningKey } from "../client/signing-key.ts";
-import {
-  type Arguments,
-  type Command,
-  type CommandContext,
-  type ExitCode,
-  exitCodes,
-  noArguments,
-  UsageError,
-} from "./command.ts";
+import { type Arguments, type Call, type Command, UsageError } from "./command.ts";
 import {
   type Config,
   homeOf,
@@ -48,18 +40,56 @@ export const grant: Command = {
     "The addresses are those of the sandbox in the home folder, or those of --config. With --join, the key becomes a further",
     "key of the party that --config acts as.",
   ],
-  options: {
-    as: { type: "string", value: "ROLE", help: "business (default) or ai-company" },
-    name: { type: "string", value: "NAME", help: "legal name of the new party" },
-    country: { type: "string", value: "CC", help: "country of the new party, for example GB" },
-    out: { type: "string", short: "o", value: "FILE", help: "the configuration to write; it must not exist" },
-    key: { type: "string", value: "FILE", help: "a private key that you have (JWK or PKCS #8 PEM)" },
-    alg: { type: "string", value: "ALG", help: "algorithm of a new key: Ed25519 (default) or ES256" },
-    join: { type: "boolean", help: "make the key a further key of the party of --config" },
-    config: { type: "string", value: "FILE", help: "configuration for the same sandbox" },
-    home: { type: "string", value: "DIR", help: "home folder of the sandbox's node" },
+  options: `
+    --as ROLE       business (default) or ai-company
+    --name NAME     legal name of the new party
+    --country CC    country of the new party, for example GB
+    -o, --out FILE  the configuration to write; it must not exist
+    --key FILE      a private key that you have (JWK or PKCS #8 PEM)
+    --alg ALG       algorithm of a new key: Ed25519 (default) or ES256
+    --join          make the key a further key of the party of --config
+    --config FILE   configuration for the same sandbox
+    --home DIR      home folder of the sandbox's node`,
+  run: async (call) => {
+    const role = roleOf(call);
+    const out = resolve(call.cwd, needed(call, "out", "Name the configuration to write with --out FILE."));
+    const keyFile = keyFileOf(call, out);
+    const ownerFile = ownerFileOf(out);
+    const anchorsFile = besideOf(out, "anchors");
+    const newFiles = [
+      ...(call.text("key") === null ? [out, keyFile] : [out]),
+      ...(role === "integration" && !call.flag("join") ? [ownerFile] : []),
+      ...(role === "retrieval" ? [anchorsFile] : []),
+    ];
+    const taken = newFiles.find((path) => existsSync(path));
+    if (taken !== undefined)
+      throw new UsageError(`${taken} exists and is not overwritten. Choose another name.`);
+    const { addresses, anchors } = await targetOf(call);
+    const baseUrl = role === "integration" ? addresses.business_base_url : addresses.api_base_url;
+    if (baseUrl === undefined) throw new UsageError("The configuration has no address for this role.");
+    const { key, made } = await keyOf(call, keyFile);
+    const asker: GrantAsker = { fetch: (url, init) => fetch(url, init), baseUrl, role, key };
+    const granted = call.flag("join")
+      ? await joinParty(asker, call, out)
+      : await newParty(asker, call, ownerFile);
+    const { grant: text, party } = granted.answer;
+    if (made !== null) await writePrivate(keyFile, `${JSON.stringify(made)}\n`);
+    if (granted.ownersJwk !== null) await writePrivate(ownerFile, `${JSON.stringify(granted.ownersJwk)}\n`);
+    const config: Config = {
+      version: 1,
+      environment: "sandbox",
+      ...(role === "integration" ? addresses : await forCompany(addresses, anchors, anchorsFile)),
+      key: { file: relative(dirname(out), keyFile) || basename(keyFile) },
+      country: party.country,
+      sandbox_key_grant: text,
+      ...(granted.owner === undefined ? {} : { owner: granted.owner }),
+    };
+    await writePrivate(out, `${JSON.stringify(config, null, 2)}\n`);
+    const { terminal } = call;
+    terminal.print(`${visible(party.legal_name)}, ${party.country}, ${party.uuid}`);
+    terminal.note(`The key ${key.keyId} is in ${keyFile}, the configuration in ${out}. Try:`);
+    terminal.note(nextStep(role, call.text("out") ?? ""));
   },
-  run: runGrant,
 };
 
 type Addresses = Pick<Config, "api_base_url" | "business_base_url" | "public_base_url">;
@@ -69,49 +99,6 @@ interface Target {
   readonly addresses: Addresses;
   /** The text of its anchors; null if the configuration that names the sandbox names none. */
   readonly anchors: string | null;
-}
-
-async function runGrant(args: Arguments, context: CommandContext): Promise<ExitCode> {
-  noArguments(args, grant);
-  const role = roleOf(args);
-  const out = resolve(context.cwd, needed(args, "out", "Name the configuration to write with --out FILE."));
-  const keyFile = keyFileOf(args, context, out);
-  const ownerFile = ownerFileOf(out);
-  const anchorsFile = besideOf(out, "anchors");
-  const newFiles = [
-    ...(args.text("key") === null ? [out, keyFile] : [out]),
-    ...(role === "integration" && !args.flag("join") ? [ownerFile] : []),
-    ...(role === "retrieval" ? [anchorsFile] : []),
-  ];
-  const taken = newFiles.find((path) => existsSync(path));
-  if (taken !== undefined)
-    throw new UsageError(`${taken} exists and is not overwritten. Choose another name.`);
-  const { addresses, anchors } = await targetOf(args, context);
-  const baseUrl = role === "integration" ? addresses.business_base_url : addresses.api_base_url;
-  if (baseUrl === undefined) throw new UsageError("The configuration has no address for this role.");
-  const { key, made } = await keyOf(args, context, keyFile);
-  const asker: GrantAsker = { fetch: (url, init) => fetch(url, init), baseUrl, role, key };
-  const granted = args.flag("join")
-    ? await joinParty(asker, args, context, out)
-    : await newParty(asker, args, ownerFile);
-  const { grant: text, party } = granted.answer;
-  if (made !== null) await writePrivate(keyFile, `${JSON.stringify(made)}\n`);
-  if (granted.ownersJwk !== null) await writePrivate(ownerFile, `${JSON.stringify(granted.ownersJwk)}\n`);
-  const config: Config = {
-    version: 1,
-    environment: "sandbox",
-    ...(role === "integration" ? addresses : await forCompany(addresses, anchors, anchorsFile)),
-    key: { file: relative(dirname(out), keyFile) || basename(keyFile) },
-    country: party.country,
-    sandbox_key_grant: text,
-    ...(granted.owner === undefined ? {} : { owner: granted.owner }),
-  };
-  await writePrivate(out, `${JSON.stringify(config, null, 2)}\n`);
-  const { terminal } = context;
-  terminal.print(`${visible(party.legal_name)}, ${party.country}, ${party.uuid}`);
-  terminal.note(`The key ${key.keyId} is in ${keyFile}, the configuration in ${out}. Try:`);
-  terminal.note(nextStep(role, args.text("out") ?? ""));
-  return exitCodes.done;
 }
 
 /** What an AI company needs instead of the address for businesses: the tool server takes the same file, and verifies by anchors. */
@@ -165,9 +152,9 @@ function roleOf(args: Arguments): GrantRole {
 }
 
 /** The key's file: the one given, or one next to the configuration. */
-function keyFileOf(args: Arguments, context: CommandContext, out: string): string {
-  const named = args.text("key");
-  if (named !== null) return resolve(context.cwd, named);
+function keyFileOf(call: Call, out: string): string {
+  const named = call.text("key");
+  if (named !== null) return resolve(call.cwd, named);
   return besideOf(out, "key");
 }
 
@@ -175,18 +162,18 @@ function besideOf(out: string, what: string): string {
   return join(dirname(out), `${basename(out, ".json")}.${what}.json`);
 }
 
-async function targetOf(args: Arguments, context: CommandContext): Promise<Target> {
-  const config = args.text("config");
+async function targetOf(call: Call): Promise<Target> {
+  const config = call.text("config");
   if (config === null) {
-    if (args.flag("join")) throw new UsageError("Name the configuration of the party with --config FILE.");
-    const sandbox = await loadSandbox(homeOf(args, context));
+    if (call.flag("join")) throw new UsageError("Name the configuration of the party with --config FILE.");
+    const sandbox = await loadSandbox(homeOf(call));
     const { base_url, business_url, verify_url } = sandbox;
     return {
       addresses: { api_base_url: base_url, business_base_url: business_url, public_base_url: verify_url },
       anchors: `${JSON.stringify(sandbox.anchors, null, 2)}\n`,
     };
   }
-  const path = resolve(context.cwd, config);
+  const path = resolve(call.cwd, config);
   const { environment, ...members } = await loadConfig(path);
   if (environment !== "sandbox")
     throw new UsageError(`${config} is not for a sandbox; only a sandbox gives grants.`);
@@ -199,27 +186,21 @@ async function targetOf(args: Arguments, context: CommandContext): Promise<Targe
 
 /** `made` is the private JWK of a newly created key. */
 async function keyOf(
-  args: Arguments,
-  context: CommandContext,
+  call: Call,
   keyFile: string,
 ): Promise<{ readonly key: SigningKey; readonly made: object | null }> {
-  const named = args.text("key");
-  const made = named === null ? await generatePrivateJwk(algorithmOf(args)) : null;
-  const jwk = made ?? (await loadKey({ version: 1, key: { file: keyFile } }, keyFile, context));
+  const named = call.text("key");
+  const made = named === null ? await generatePrivateJwk(algorithmOf(call)) : null;
+  const jwk = made ?? (await loadKey({ version: 1, key: { file: keyFile } }, keyFile, call));
   const key = await parseSigningKey(jwk);
   if (!key.ok) throw new UsageError(`The private key cannot be used: ${key.detail}`);
   return { key: key.value, made };
 }
 
-async function joinParty(
-  asker: GrantAsker,
-  args: Arguments,
-  context: CommandContext,
-  out: string,
-): Promise<Granted> {
-  const path = resolve(context.cwd, args.text("config") ?? "");
+async function joinParty(asker: GrantAsker, call: Call, out: string): Promise<Granted> {
+  const path = resolve(call.cwd, call.text("config") ?? "");
   const config = await loadConfig(path);
-  const member = await parseSigningKey(await loadKey(config, path, context));
+  const member = await parseSigningKey(await loadKey(config, path, call));
   if (!member.ok) throw new UsageError(`The private key of ${path} cannot be used: ${member.detail}`);
   // A registered key gets its existing grant again, which names its party.
   const { party } = await askForGrant({ ...asker, key: member.value }, {});

@@ -1,5 +1,5 @@
 import { nearestName } from "../client/errors.ts";
-import type { Command } from "./command.ts";
+import { type Command, optionsOf } from "./command.ts";
 
 /** A command with its usage and summary: one line of the help. */
 type HelpLine = Pick<Command, "name" | "usage" | "summary">;
@@ -45,7 +45,7 @@ function isGrouped(command: string): boolean {
 
 /** Lines of `svc help COMMAND`. */
 export function commandHelp(command: Command): readonly string[] {
-  const options = Object.entries(command.options).map(([name, { short, value, help }]) => ({
+  const options = Object.entries(optionsOf(command.options)).map(([name, { short, value, help }]) => ({
     left: `${short === undefined ? "" : `-${short}, `}--${name}${value === undefined ? "" : ` ${value}`}`,
     help,
   }));

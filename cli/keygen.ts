@@ -3,42 +3,29 @@
 import { open } from "node:fs/promises";
 import { resolve } from "node:path";
 import { generatePrivateJwk, parseSigningKey } from "../client/signing-key.ts";
-import {
-  type Arguments,
-  type Command,
-  type CommandContext,
-  type ExitCode,
-  exitCodes,
-  noArguments,
-  UsageError,
-} from "./command.ts";
+import { type Arguments, type Command, UsageError } from "./command.ts";
 
 export const keygen: Command = {
   name: "keygen",
   usage: "",
   summary: "make a key pair for signing requests",
-  options: {
-    out: { type: "string", short: "o", value: "FILE", help: "file for the private JWK; it must not exist" },
-    alg: { type: "string", value: "ALG", help: "Ed25519 (default) or ES256" },
+  options: `
+    -o, --out FILE  file for the private JWK; it must not exist
+    --alg ALG       Ed25519 (default) or ES256`,
+  run: async (call) => {
+    const out = call.text("out");
+    if (out === null) throw new UsageError("Name a file for the private key with --out FILE.");
+    const alg = algorithmOf(call);
+    const jwk = await generatePrivateJwk(alg);
+    const key = await parseSigningKey(jwk);
+    if (!key.ok) throw new Error(key.detail);
+    await writePrivate(resolve(call.cwd, out), `${JSON.stringify(jwk)}\n`);
+    call.terminal.note(
+      `The private key is in ${out}, readable only by you. This is its public half, which svc grant --key registers in a sandbox:`,
+    );
+    call.terminal.print(JSON.stringify({ key_id: key.value.keyId, alg, public_key: key.value.publicJwk }));
   },
-  run: runKeygen,
 };
-
-async function runKeygen(args: Arguments, context: CommandContext): Promise<ExitCode> {
-  noArguments(args, keygen);
-  const out = args.text("out");
-  if (out === null) throw new UsageError("Name a file for the private key with --out FILE.");
-  const alg = algorithmOf(args);
-  const jwk = await generatePrivateJwk(alg);
-  const key = await parseSigningKey(jwk);
-  if (!key.ok) throw new Error(key.detail);
-  await writePrivate(resolve(context.cwd, out), `${JSON.stringify(jwk)}\n`);
-  context.terminal.note(
-    `The private key is in ${out}, readable only by you. This is its public half, which svc grant --key registers in a sandbox:`,
-  );
-  context.terminal.print(JSON.stringify({ key_id: key.value.keyId, alg, public_key: key.value.publicJwk }));
-  return exitCodes.done;
-}
 
 /** The algorithm for a new key: `--alg`, by default Ed25519. */
 export function algorithmOf(args: Arguments): "Ed25519" | "ES256" {

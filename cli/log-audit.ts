@@ -19,12 +19,11 @@ import { custodyLeaves } from "../client/proofs.ts";
 import { parseSigningKey } from "../client/signing-key.ts";
 import { readFileIfThere, replaceFile } from "../crypto/durable-file.ts";
 import {
-  type Arguments,
+  type Call,
   type Command,
   type CommandContext,
   type ExitCode,
   exitCodes,
-  noArguments,
   UsageError,
 } from "./command.ts";
 import { homeOf, loadConfig, loadKey, loadSandbox, readText } from "./connection.ts";
@@ -80,17 +79,19 @@ function list(into: Listed, entry: AuditedEntry): void {
 }
 
 function say(
-  args: Arguments,
-  { terminal }: CommandContext,
+  call: Call,
   { from, size, found }: { readonly from: number; readonly size: number; readonly found: LogFindings },
 ): void {
+  const { terminal } = call;
   const { listed, unaccounted, toLookAt, isAccounting } = found;
   const isClean = unaccounted.entries.length === 0;
-  if (args.flag("json")) {
+  if (call.flag("json")) {
     const accounted = {
-      ...{ ...(isClean ? {} : { code: unaccountedCode }) },
-      ...{ unaccounted: unaccounted.entries, unaccounted_more: unaccounted.more },
-      ...{ to_look_at: toLookAt.entries, to_look_at_more: toLookAt.more },
+      ...(isClean ? {} : { code: unaccountedCode }),
+      unaccounted: unaccounted.entries,
+      unaccounted_more: unaccounted.more,
+      to_look_at: toLookAt.entries,
+      to_look_at_more: toLookAt.more,
     };
     const base = { valid: true, from, size, entries: listed.entries, more: listed.more };
     terminal.print(JSON.stringify(isAccounting ? { ...base, ...accounted } : base));
@@ -127,72 +128,35 @@ export const logAudit: Command = {
     "Exits with 0 if the log is whole and continues the last audit, with 1 and a code (docs/log.md) if it is not.",
     "With --config also with 1 and entries_unaccounted if something is in the business's name that its files do not know.",
   ],
-  options: {
-    url: { type: "string", value: "URL", help: "the verification host; needed unless --sandbox says it" },
-    log: {
-      type: "string",
-      multiple: true,
-      value: "'ORIGIN KEY'",
-      help: "the log's origin and verifier key; again for a further key of it",
-    },
-    anchors: { type: "string", value: "FILE", help: "pinned anchors (JSON)" },
-    sandbox: { type: "boolean", help: "audit the sandbox of the home folder, under its anchors" },
-    home: {
-      type: "string",
-      value: "DIR",
-      help: "home folder whose sandbox.json has the anchors, and in which svc push works",
-    },
-    state: { type: "string", value: "FILE", help: "how far the log was audited (default log-audit.json)" },
-    witnesses: {
-      type: "string",
-      value: "FILE",
-      help: "the policy of GET /v1/log/witnesses (JSON): who has to have cosigned the checkpoint",
-    },
-    business: {
-      type: "string",
-      value: "UUID",
-      help: "list what was sealed, certified or registered in its name",
-    },
-    config: {
-      type: "string",
-      multiple: true,
-      value: "FILE",
-      help: "name what the business did not do itself; again for each of its keys",
-    },
-    leaves: {
-      type: "string",
-      multiple: true,
-      value: "FILE",
-      help: "further leaves (sha256:…) that the business accounts for, a line each",
-    },
-    follow: { type: "boolean", help: "go on auditing until a signal; one line for each new checkpoint" },
-    interval: {
-      type: "string",
-      value: "SECONDS",
-      help: `with --follow: between two audits, 1 to 86400 (default ${intervalDefault})`,
-    },
-    json: { type: "boolean", help: "print the result as JSON" },
+  options: `
+    --url URL            the verification host; needed unless --sandbox says it
+    --log 'ORIGIN KEY'…  the log's origin and verifier key; again for a further key of it
+    --anchors FILE       pinned anchors (JSON)
+    --sandbox            audit the sandbox of the home folder, under its anchors
+    --home DIR           home folder whose sandbox.json has the anchors, and in which svc push works
+    --state FILE         how far the log was audited (default log-audit.json)
+    --witnesses FILE     the policy of GET /v1/log/witnesses (JSON): who has to have cosigned the checkpoint
+    --business UUID      list what was sealed, certified or registered in its name
+    --config FILE…       name what the business did not do itself; again for each of its keys
+    --leaves FILE…       further leaves (sha256:…) that the business accounts for, a line each
+    --follow             go on auditing until a signal; one line for each new checkpoint
+    --interval SECONDS   with --follow: between two audits, 1 to 86400 (default ${intervalDefault})
+    --json               print the result as JSON`,
+  run: async (call) => {
+    const seconds = call.integer("interval", { min: 1, max: 86_400, fallback: intervalDefault });
+    if (call.text("interval") !== null && !call.flag("follow"))
+      throw new UsageError("--interval goes with --follow.");
+    try {
+      return call.flag("follow") ? await follow(call, seconds * 1_000) : exitOf(await auditOnce(call, null));
+    } catch (error) {
+      if (!(error instanceof LogFault)) throw error;
+      const { code, message: detail } = error;
+      if (call.flag("json")) call.terminal.print(JSON.stringify({ valid: false, code, detail }));
+      else call.terminal.print(call.terminal.bad(visible(`Refused: ${code}: ${detail}`)));
+      return exitCodes.negative;
+    }
   },
-  run: runLogAudit,
 };
-
-async function runLogAudit(args: Arguments, context: CommandContext): Promise<ExitCode> {
-  noArguments(args, logAudit);
-  const seconds = args.integer("interval", { min: 1, max: 86_400, fallback: intervalDefault });
-  if (args.text("interval") !== null && !args.flag("follow"))
-    throw new UsageError("--interval goes with --follow.");
-  try {
-    return args.flag("follow")
-      ? await follow(args, context, seconds * 1_000)
-      : exitOf(await auditOnce(args, context, null));
-  } catch (error) {
-    if (!(error instanceof LogFault)) throw error;
-    const { code, message: detail } = error;
-    if (args.flag("json")) context.terminal.print(JSON.stringify({ valid: false, code, detail }));
-    else context.terminal.print(context.terminal.bad(visible(`Refused: ${code}: ${detail}`)));
-    return exitCodes.negative;
-  }
-}
 
 interface Round {
   readonly size: number;
@@ -204,73 +168,69 @@ function exitOf({ isAccounted }: Pick<Round, "isAccounted">): ExitCode {
 }
 
 /** Ends by a signal, or by a fault of the log. A kill at any moment loses nothing: the state is replaced as a whole. */
-async function follow(args: Arguments, context: CommandContext, intervalMs: number): Promise<ExitCode> {
+async function follow(call: Call, intervalMs: number): Promise<ExitCode> {
   let isAccounted = true;
-  context.onStop(() => exitOf({ isAccounted }));
+  call.onStop(() => exitOf({ isAccounted }));
   let last: Round | null = null;
   for (let failures = 0; ; ) {
     try {
-      last = await auditOnce(args, context, last?.size ?? null);
+      last = await auditOnce(call, last?.size ?? null);
       isAccounted &&= last.isAccounted;
       failures = 0;
-      await context.wait(intervalMs);
+      await call.wait(intervalMs);
     } catch (error) {
       if (!(error instanceof SvcConnectionError)) throw error;
       const delayMs = Math.min(retryMaxMs, 1_000 * 2 ** Math.min(failures, 10));
       failures += 1;
-      context.terminal.note(visible(`Trying again in ${delayMs / 1_000} s: ${error.message}`));
-      await context.wait(delayMs);
+      call.terminal.note(visible(`Trying again in ${delayMs / 1_000} s: ${error.message}`));
+      await call.wait(delayMs);
     }
   }
 }
 
 /** Prints no line for a log that has the size which was said last. Keys and files are read each time: they change while one follows. */
-async function auditOnce(args: Arguments, context: CommandContext, saidSize: number | null): Promise<Round> {
-  const account = await accountOf(args, context);
-  const { url, log } = await chosenLog(args, context, account);
-  const witnesses = await witnessesOf(args, context);
-  const path = resolve(context.cwd, args.text("state") ?? "log-audit.json");
+async function auditOnce(call: Call, saidSize: number | null): Promise<Round> {
+  const account = await accountOf(call);
+  const { url, log } = await chosenLog(call, account);
+  const witnesses = await witnessesOf(call);
+  const path = resolve(call.cwd, call.text("state") ?? "log-audit.json");
   const text = await readFileIfThere(path);
   const state = text === null ? null : parseAuditState(text);
   const read = httpLog({ url, fetch: (at, init) => fetch(at, init) });
   const found = openFindings(await withCustody(account, read));
   const audited = { ...portablePrimitives, ...log, read, ...(witnesses === null ? {} : { witnesses }) };
   const { from, size, state: next } = await auditLog(audited, state, found.onEntry);
-  if (size !== saidSize) say(args, context, { from, size, found });
+  if (size !== saidSize) say(call, { from, size, found });
   // Written last: what a killed audit may not have printed is audited again.
   await replaceFile(path, formatAuditState(next));
   return { size, isAccounted: found.unaccounted.entries.length === 0 };
 }
 
-async function witnessesOf(
-  args: Arguments,
-  context: CommandContext,
-): Promise<NonNullable<AuditedLog["witnesses"]> | null> {
-  const file = args.text("witnesses");
+async function witnessesOf(call: Call): Promise<NonNullable<AuditedLog["witnesses"]> | null> {
+  const file = call.text("witnesses");
   if (file === null) return null;
-  const policy = parseServedPolicy(await readText(resolve(context.cwd, file)));
+  const policy = parseServedPolicy(await readText(resolve(call.cwd, file)));
   if (policy === null) throw new UsageError(`${file} is not a policy as GET /v1/log/witnesses answers it.`);
   return policy;
 }
 
-async function chosenLog(args: Arguments, context: CommandContext, account: LogAccount) {
-  const sandbox = args.flag("sandbox") ? await loadSandbox(homeOf(args, context)) : null;
-  const url = args.text("url") ?? account.url ?? sandbox?.verify_url ?? null;
+async function chosenLog(call: Call, account: LogAccount) {
+  const sandbox = call.flag("sandbox") ? await loadSandbox(homeOf(call)) : null;
+  const url = call.text("url") ?? account.url ?? sandbox?.verify_url ?? null;
   if (url === null || !URL.canParse(url)) throw new UsageError("Name the verification host with --url URL.");
-  const lines = args.texts("log");
+  const lines = call.texts("log");
   if (lines.length > 0) {
     const { parseWitnessedLogs } = await import("../node/witness/witnessed-logs.ts");
     const [log, other] = parseWitnessedLogs("--log", lines);
     if (log === undefined || other !== undefined) throw new UsageError("--log names keys of one log.");
     return { url, log };
   }
-  const file = args.text("anchors");
+  const file = call.text("anchors");
   if (file === null && sandbox === null)
     throw new UsageError(
       "Name the log with --log 'ORIGIN KEY', or the anchors with --anchors FILE or --sandbox.",
     );
-  const anchors =
-    file === null ? JSON.stringify(sandbox?.anchors) : await readText(resolve(context.cwd, file));
+  const anchors = file === null ? JSON.stringify(sandbox?.anchors) : await readText(resolve(call.cwd, file));
   const keySet = await httpLog({ url, fetch: (at, init) => fetch(at, init) }).keySet();
   const log = anchoredLog(anchors, keySet);
   if (typeof log === "string") throw new UsageError(log);
@@ -289,14 +249,14 @@ interface LogAccount {
 }
 
 /** Throws {@link UsageError} for configurations that are not of one business. */
-async function accountOf(args: Arguments, context: CommandContext): Promise<LogAccount> {
-  const named = args.text("business");
-  const files = args.texts("config");
+async function accountOf(call: Call): Promise<LogAccount> {
+  const named = call.text("business");
+  const files = call.texts("config");
   if (files.length === 0) {
-    if (args.texts("leaves").length > 0) throw new UsageError("--leaves goes with --config FILE.");
+    if (call.texts("leaves").length > 0) throw new UsageError("--leaves goes with --config FILE.");
     return { businessUuid: named, url: null, own: null };
   }
-  const read = await Promise.all(files.map((file) => accountIn(file, context)));
+  const read = await Promise.all(files.map((file) => accountIn(file, call)));
   const owned = read.flatMap(({ businessUuid }) => businessUuid ?? []);
   const businessUuid = named ?? owned[0] ?? null;
   if (businessUuid === null)
@@ -305,8 +265,8 @@ async function accountOf(args: Arguments, context: CommandContext): Promise<LogA
     );
   const other = read.findIndex((each) => each.businessUuid !== null && each.businessUuid !== businessUuid);
   if (other >= 0) throw new UsageError(`${files[other]} is not of the business ${businessUuid}.`);
-  const seals = await ownSeals(homeOf(args, context));
-  const lists = await Promise.all(args.texts("leaves").map((file) => readText(resolve(context.cwd, file))));
+  const seals = await ownSeals(homeOf(call));
+  const lists = await Promise.all(call.texts("leaves").map((file) => readText(resolve(call.cwd, file))));
   return {
     businessUuid,
     url: read.find((each) => each.url !== null)?.url ?? null,

@@ -3,7 +3,14 @@
 import { createInterface } from "node:readline/promises";
 import { adsCommands, adsImage } from "./ads.ts";
 import { analytics, demand, usage } from "./analytics.ts";
-import { type Command, type CommandContext, type ExitCode, exitCodes, parseArguments } from "./command.ts";
+import {
+  type Command,
+  type CommandContext,
+  type ExitCode,
+  exitCodes,
+  parseArguments,
+  runCommand,
+} from "./command.ts";
 import { doctor } from "./doctor.ts";
 import { failureOf } from "./failure.ts";
 import { fetchCommand } from "./fetch.ts";
@@ -16,7 +23,7 @@ import { allowance, ledger } from "./ledger.ts";
 import { logAudit } from "./log-audit.ts";
 import { mcp } from "./mcp.ts";
 import { opsAct } from "./ops/act.ts";
-import { opsAudit, opsList, opsNodes, opsPushes, opsRefusals, opsSearch } from "./ops/lists.ts";
+import { opsActors, opsAudit, opsNodes, opsPushes, opsRefusals, opsSearch } from "./ops/lists.ts";
 import { opsExport, opsShow, opsWatch } from "./ops/show.ts";
 import { opsTakedown } from "./ops/takedown.ts";
 import { attempts, domains } from "./publishing/attempts.ts";
@@ -37,61 +44,55 @@ import { verify } from "./verify.ts";
 import { witness } from "./witness.ts";
 
 const commands: readonly Command[] = [
-  ...[
-    start,
-    search,
-    fetchCommand,
-    verify,
-    mcp,
-    push,
-    pushStatus,
-    pushes,
-    cancel,
-    catalogue,
-    attempts,
-    analytics,
-    demand,
-    domains,
-    terms,
-    termsAgree,
-    entitlement,
-    receipts,
-    receiptsCheck,
-    usage,
-    allowance,
-  ],
-  ...[
-    withdraw,
-    adsImage,
-    deleteCommand,
-    keygen,
-    grant,
-    tryCommand,
-    doctor,
-    revoke,
-    ledger,
-    blocks,
-    brands,
-    group,
-    purges,
-    witness,
-    logAudit,
-  ],
+  start,
+  search,
+  fetchCommand,
+  verify,
+  mcp,
+  push,
+  pushStatus,
+  pushes,
+  cancel,
+  catalogue,
+  attempts,
+  analytics,
+  demand,
+  domains,
+  terms,
+  termsAgree,
+  entitlement,
+  receipts,
+  receiptsCheck,
+  usage,
+  allowance,
+  withdraw,
+  adsImage,
+  deleteCommand,
+  keygen,
+  grant,
+  tryCommand,
+  doctor,
+  revoke,
+  ledger,
+  blocks,
+  brands,
+  group,
+  purges,
+  witness,
+  logAudit,
   ...adsCommands,
   ...holdCommands,
-  ...[
-    opsNodes,
-    opsList,
-    opsSearch,
-    opsPushes,
-    opsRefusals,
-    opsShow,
-    opsWatch,
-    opsExport,
-    opsAct,
-    opsTakedown,
-    opsAudit,
-  ],
+  opsNodes,
+  opsActors,
+  opsSearch,
+  opsPushes,
+  opsRefusals,
+  opsShow,
+  opsWatch,
+  opsExport,
+  opsAct,
+  opsTakedown,
+  opsAudit,
   ...keyCommands,
 ];
 
@@ -121,7 +122,7 @@ async function runProgram(words: readonly string[], terminal: Terminal): Promise
   try {
     const parsed = parseArguments(command, args);
     if (parsed === null) return showHelp(words, terminal);
-    return await command.run(parsed, contextOf(terminal));
+    return await runCommand(command, parsed, contextOf(terminal));
   } catch (error) {
     const failure = failureOf(error);
     if (failure === null) throw error;

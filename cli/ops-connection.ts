@@ -2,38 +2,41 @@
 
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { formFault, unexpectedForm } from "../client/business-client.ts";
 import { neverSent, SvcConnectionError, SvcProblemError } from "../client/errors.ts";
 import { isLoopback, opsTokenFile, opsUrlFile } from "../node/configuration/http-config.ts";
+import type { Of, Shape } from "../protocol/shape.ts";
 import { isObject } from "../std/json-pointer.ts";
-import { type Arguments, type CommandContext, type OptionSpecs, UsageError } from "./command.ts";
+import { type Call, UsageError } from "./command.ts";
 import { defaultHome, homeOf, readText } from "./connection.ts";
 
-export const opsOptions = {
-  home: { type: "string", value: "DIR", help: `the node's home folder (default ${defaultHome})` },
-  "ops-url": { type: "string", value: "URL", help: "operations surface of a node that runs elsewhere" },
-  "token-file": {
-    type: "string",
-    value: "FILE",
-    help: "the operators' token (default: ops-token of the home)",
-  },
-} as const satisfies OptionSpecs;
+/** The options by which a command reaches the surface. */
+export const opsAddress = `
+    --home DIR         the node's home folder (default ${defaultHome})
+    --ops-url URL      operations surface of a node that runs elsewhere
+    --token-file FILE  the operators' token (default: ops-token of the home)`;
+export const opsOptions = `
+    --json  print the service's answers as JSON, one on each line${opsAddress}`;
 
 export interface OpsConnection {
   /** Address to which acts are sent, for display. */
   readonly url: string;
-  /** Throws {@link SvcProblemError} where one of `lists` is no list of objects in the answer. */
-  get(path: string, ...lists: readonly string[]): Promise<Readonly<Record<string, unknown>>>;
+  /** Throws {@link SvcProblemError}, which names the member that is wrong, where the answer is not of this form. */
+  get<T>(path: string, form: Shape<T>): Promise<T>;
   /** The text of a file. */
   text(path: string): Promise<string>;
-  post(path: string, body: object): Promise<Readonly<Record<string, unknown>>>;
-  /** The events of a live view, until it ends. Throws like the others. */
-  live(path: string): AsyncIterable<LiveEvent>;
+  /** Throws like `get`, and says then that the act may have been done. */
+  post<T>(path: string, body: object, form: Shape<T>): Promise<T>;
+  /** The events of a live view, until it ends, judged by the form for each name. Throws like the others. */
+  live<F extends Readonly<Record<string, Shape<unknown>>>>(
+    path: string,
+    forms: F,
+  ): AsyncIterable<LiveEvent<F>>;
 }
 
-export interface LiveEvent {
-  readonly event: string;
-  readonly data: unknown;
-}
+export type LiveEvent<F> = {
+  [E in keyof F]: { readonly event: E; readonly data: Of<F[E]> };
+}[keyof F];
 
 /** Long enough for requests that query every region. */
 const answerMaxMs = 60_000;
@@ -42,49 +45,50 @@ const answerMaxMs = 60_000;
  * `by` is who signs in: acts are done in this name, and without it there is only reading. Throws {@link UsageError} where the address
  * of the surface or its token is not given.
  */
-export async function connectOps(
-  args: Arguments,
-  context: CommandContext,
-  by: string | null = null,
-): Promise<OpsConnection> {
-  const home = homeOf(args, context);
-  const url = parseUrl(args.text("ops-url") ?? (await urlOf(home)));
-  const named = args.text("token-file");
-  const tokenFile = named === null ? join(home, opsTokenFile) : resolve(context.cwd, named);
+export async function connectOps(call: Call, by: string | null = null): Promise<OpsConnection> {
+  const home = homeOf(call);
+  const url = parseUrl(call.text("ops-url") ?? (await urlOf(home)));
+  const named = call.text("token-file");
+  const tokenFile = named === null ? join(home, opsTokenFile) : resolve(call.cwd, named);
   const token = (await readText(tokenFile)).trim();
   if (!/^[\x21-\x7e]+$/.test(token))
     throw new UsageError(`${tokenFile} does not contain a token, which is one line of text.`);
   if (url.protocol === "http:" && !isLoopback(url.hostname.replace(/^\[|\]$/g, "")))
-    context.terminal.note(
+    call.terminal.note(
       `The token goes to ${url.host} in the clear: make sure that you trust the network in between.`,
     );
   const authorization = authorizationOf(token, by);
-  const send = (path: string, init: RequestInit) => request(new URL(path, url), init, authorization);
+  const send = async <T>(path: string, init: RequestInit, form: Shape<T>): Promise<T> =>
+    ofForm(form, await request(new URL(path, url), init, authorization), {
+      url,
+      isAct: init.method === "POST",
+    });
   return {
     url: url.origin,
-    get: async (path, ...lists) => {
-      const answer = await send(path, {});
-      const missing = lists.find((name) => !isListOfObjects(answer[name]));
-      if (missing === undefined) return answer;
-      throw problemOf(200, { detail: `The answer of ${url.origin} has no list \`${missing}\`.` });
-    },
+    get: (path, form) => send(path, {}, form),
     text: async (path) => {
       const { status, text } = await exchange(new URL(path, url), {}, authorization);
       if (status !== 200) throw problemOf(status, parseBody(text));
       return text;
     },
-    post: (path, body) =>
-      send(path, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify(body),
-      }),
-    live: (path) => events(new URL(path, url), authorization),
+    post: (path, body, form) => {
+      const headers = { "content-type": "application/json" };
+      return send(path, { method: "POST", headers, body: JSON.stringify(body) }, form);
+    },
+    live: (path, forms) => events(new URL(path, url), authorization, forms),
   };
 }
 
-function isListOfObjects(value: unknown): boolean {
-  return Array.isArray(value) && value.every(isObject);
+/** The value, if it is of this form as far as a reader needs it; it may have more than this release knows. */
+function ofForm<T>(
+  form: Shape<T>,
+  value: unknown,
+  { url, isAct }: { readonly url: URL; readonly isAct: boolean },
+): T {
+  const wrong = formFault(form.schema, value);
+  if (wrong === null) return value as T;
+  const again = isAct ? " The act may have been done: look before you repeat it." : "";
+  throw problemOf(200, { detail: `${unexpectedForm(`The answer of ${url.origin}`, wrong)}${again}` });
 }
 
 function authorizationOf(token: string, by: string | null): string {
@@ -96,7 +100,11 @@ function authorizationOf(token: string, by: string | null): string {
 /** Far more than one event has. */
 const eventLengthMax = 16 * 1024 * 1024;
 
-async function* events(url: URL, authorization: string): AsyncIterable<LiveEvent> {
+async function* events<F extends Readonly<Record<string, Shape<unknown>>>>(
+  url: URL,
+  authorization: string,
+  forms: F,
+): AsyncIterable<LiveEvent<F>> {
   const headers = { authorization, accept: "text/event-stream" };
   const connection = new AbortController();
   try {
@@ -116,7 +124,10 @@ async function* events(url: URL, authorization: string): AsyncIterable<LiveEvent
       if (text.length > eventLengthMax) throw new RangeError("The answer is not a stream of events.");
       for (const each of whole) {
         const [, event, data] = /^event: (\w+)\ndata: (.*)$/.exec(each) ?? [];
-        if (event !== undefined && data !== undefined) yield { event, data: JSON.parse(data) };
+        const form = event !== undefined && Object.hasOwn(forms, event) ? forms[event] : undefined;
+        // Those of a name that this release does not know are for later ones.
+        if (form !== undefined && data !== undefined)
+          yield { event, data: ofForm(form, parseText(data), { url, isAct: false }) } as LiveEvent<F>;
       }
     }
   } finally {
@@ -187,9 +198,13 @@ function problemOf(status: number, body: Readonly<Record<string, unknown>> | nul
 }
 
 function parseBody(text: string): Readonly<Record<string, unknown>> | null {
+  const value = parseText(text);
+  return isObject(value) ? value : null;
+}
+
+function parseText(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : null;
+    return JSON.parse(text);
   } catch {
     return null;
   }

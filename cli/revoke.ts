@@ -1,16 +1,11 @@
 // `svc revoke`: revokes a key, a mandate, a certificate or a sandbox grant in every region, at any time. It first shows what
 // will be revoked, and asks for confirmation.
 
-import {
-  type Arguments,
-  type Command,
-  type CommandContext,
-  type ExitCode,
-  exitCodes,
-  UsageError,
-} from "./command.ts";
-import { isConfirmed, requiredText } from "./confirmation.ts";
-import { connectOps, type OpsConnection, opsOptions } from "./ops-connection.ts";
+import { certificateEnd, certificateState, done, keyState, mandateState, under } from "../ops/shapes.ts";
+import type { Shape } from "../protocol/shape.ts";
+import { type Arguments, type Command, exitCodes, UsageError } from "./command.ts";
+import { actOptions, isAgreed, requiredText } from "./confirmation.ts";
+import { connectOps, opsAddress } from "./ops-connection.ts";
 import type { Terminal } from "./terminal.ts";
 
 export const revoke: Command = {
@@ -27,33 +22,37 @@ export const revoke: Command = {
     "  With the certificate of an AI company its keys end, unless --keep-keys is given.",
     "  TIME is a moment such as 2026-11-21T03:00:00Z. The audit log records who, why and the result.",
   ],
-  options: {
-    by: { type: "string", value: "WHO", help: "who signs in to act; kept with the act" },
-    reason: { type: "string", value: "TEXT", help: "why, in at most 500 characters; kept with the act" },
-    "compromised-from": {
-      ...{ type: "string", value: "TIME" },
-      help: "key: since when somebody else may have had it; what was received later is invalid",
-    },
-    status: { type: "string", value: "STATUS", help: "certificate: revoked, closed or withdrawn" },
-    "status-reason": {
-      ...{ type: "string", value: "CODE" },
-      help: "certificate: why, for everybody to read, such as approval_reversed",
-    },
-    "effective-from": { type: "string", value: "TIME", help: "certificate: effective date (default now)" },
-    "keep-keys": { type: "boolean", help: "certificate of an AI company: its keys stay in force" },
-    yes: { type: "boolean", help: "do not ask" },
-    json: { type: "boolean", help: "print the answer as JSON" },
-    ...opsOptions,
+  options: `${actOptions}
+    --compromised-from TIME  key: since when somebody else may have had it; what was received later is invalid
+    --status STATUS          certificate: revoked, closed or withdrawn
+    --status-reason CODE     certificate: why, for everybody to read, such as approval_reversed
+    --effective-from TIME    certificate: effective date (default now)
+    --keep-keys              certificate of an AI company: its keys stay in force
+    --yes                    do not ask
+    --json                   print the answer as JSON${opsAddress}`,
+  run: async (call) => {
+    const plan = planOf(call);
+    const by = requiredText(call, "by", revoke);
+    const reason = requiredText(call, "reason", revoke);
+    const ops = await connectOps(call, by);
+    const subject = plan.shown === null ? {} : await ops.get(plan.shown.path, plan.shown.form);
+    const lines = [...linesOf(subject).map((line) => `  ${line}`), ...plan.will];
+    if (!(await isAgreed(call, ops.url, lines))) return exitCodes.negative;
+    const answer = await ops.post(plan.path, { ...plan.members, reason }, plan.form);
+    if (call.flag("json")) call.terminal.print(JSON.stringify(answer));
+    else tell(call.terminal, answer);
+    return exitCodes.done;
   },
-  run: runRevoke,
 };
 
 interface Plan {
   /** Where the target of the revocation can be viewed; null where only the request itself describes it. */
-  readonly shown: string | null;
+  readonly shown: { readonly path: string; readonly form: Shape<object> } | null;
   /** The path to which the act is sent, and its members in addition to `by` and `reason`. */
   readonly path: string;
   readonly members: Readonly<Record<string, string | true>>;
+  /** The form of the answer to the act. */
+  readonly form: Shape<Ended>;
   /** Lines that describe the consequences. */
   readonly will: readonly string[];
 }
@@ -72,26 +71,6 @@ const kinds: Readonly<
 };
 
 type Planner = (names: readonly string[], args: Arguments) => Plan;
-
-async function runRevoke(args: Arguments, context: CommandContext): Promise<ExitCode> {
-  const plan = planOf(args);
-  const by = requiredText(args, "by", revoke);
-  const reason = requiredText(args, "reason", revoke);
-  const ops = await connectOps(args, context, by);
-  const { terminal } = context;
-  const subject = plan.shown === null ? null : await ops.get(plan.shown);
-  terminal.note(`At ${ops.url}:`);
-  if (subject !== null) for (const line of linesOf(subject)) terminal.note(`  ${line}`);
-  for (const line of plan.will) terminal.note(line);
-  if (!args.flag("yes") && !(await isConfirmed(context))) {
-    terminal.note("Nothing was changed.");
-    return exitCodes.negative;
-  }
-  const answer = await ops.post(plan.path, { ...plan.members, reason });
-  if (args.flag("json")) terminal.print(JSON.stringify(answer));
-  else tell(terminal, answer);
-  return exitCodes.done;
-}
 
 function planOf(args: Arguments): Plan {
   const [kind = "", ...names] = args.positionals;
@@ -113,9 +92,12 @@ function planOf(args: Arguments): Plan {
 
 function planKey([keyId = ""]: readonly string[], args: Arguments): Plan {
   const from = momentOf(args, "compromised-from");
-  const shown = `/ops/keys/${encodeURIComponent(keyId)}`;
+  const path = `/ops/keys/${encodeURIComponent(keyId)}`;
   return {
-    ...{ shown, path: `${shown}/revoke`, members: from === null ? {} : { compromised_from: from } },
+    shown: { path, form: under("key", keyState) },
+    path: `${path}/revoke`,
+    members: from === null ? {} : { compromised_from: from },
+    form: done("key", keyState),
     will: [
       "This key will be refused for ever.",
       from === null
@@ -126,9 +108,14 @@ function planKey([keyId = ""]: readonly string[], args: Arguments): Plan {
 }
 
 function planMandate([uuid = "", mandateId = ""]: readonly string[]): Plan {
-  const shown = `/ops/mandates/${encodeURIComponent(uuid)}/${encodeURIComponent(mandateId)}`;
-  const will = ["Nothing more will be published under this mandate. What was published before stands."];
-  return { shown, path: `${shown}/revoke`, members: {}, will };
+  const path = `/ops/mandates/${encodeURIComponent(uuid)}/${encodeURIComponent(mandateId)}`;
+  return {
+    shown: { path, form: under("mandate", mandateState) },
+    path: `${path}/revoke`,
+    members: {},
+    form: done("mandate", mandateState),
+    will: ["Nothing more will be published under this mandate. What was published before stands."],
+  };
 }
 
 const endings: Readonly<Record<string, { readonly last: string; readonly will: string }>> = {
@@ -144,9 +131,11 @@ function planCertificate([uuid = ""]: readonly string[], args: Arguments): Plan 
     throw new UsageError(`--status is ${JSON.stringify(status)}; use revoked, closed or withdrawn.`);
   const reason = requiredText(args, "status-reason", revoke);
   const from = momentOf(args, "effective-from");
-  const shown = `/ops/certificates/${encodeURIComponent(uuid)}`;
+  const path = `/ops/certificates/${encodeURIComponent(uuid)}`;
   return {
-    ...{ shown, path: `${shown}/${ending.last}` },
+    shown: { path, form: under("certificate", certificateState) },
+    path: `${path}/${ending.last}`,
+    form: certificateEnd,
     members: {
       status_reason: reason,
       ...(from === null ? {} : { effective_from: from }),
@@ -175,7 +164,8 @@ function planGrant([grant = ""]: readonly string[]): Plan {
     );
   }
   const will = [said, "The key of this grant will be refused for ever, even if it was never used."];
-  return { shown: null, path: "/ops/grants/revoke", members: { grant }, will };
+  const form = done("key", keyState);
+  return { shown: null, path: "/ops/grants/revoke", members: { grant }, form, will };
 }
 
 /** A moment in the format that the service uses. */
@@ -191,23 +181,23 @@ function momentOf(args: Arguments, name: string): string | null {
 }
 
 /** The members of the target, one per line. */
-function linesOf(shown: Readonly<Record<string, unknown>>): readonly string[] {
+function linesOf(shown: object): readonly string[] {
   return Object.entries(shown).flatMap(([name, subject]) => [
     name,
-    ...Object.entries(Object(subject) as Record<string, unknown>)
+    ...Object.entries(Object(subject))
       .filter(([, value]) => value !== null)
       .map(([member, value]) => `  ${member}: ${String(value)}`),
   ]);
 }
 
-function tell(
-  terminal: Terminal,
-  { changed, since, ...subject }: Awaited<ReturnType<OpsConnection["post"]>>,
-): void {
+interface Ended {
+  readonly changed: boolean;
+  readonly since: string;
+}
+
+function tell(terminal: Terminal, { changed, since, ...subject }: Ended): void {
   terminal.print(
-    changed === true
-      ? `Done: in force since ${since}.`
-      : `Nothing changed: it has been in force since ${since}.`,
+    changed ? `Done: in force since ${since}.` : `Nothing changed: it has been in force since ${since}.`,
   );
   for (const line of linesOf(subject)) terminal.print(`  ${line}`);
 }

@@ -2,14 +2,7 @@
 
 import { forms, ofForm } from "../client/business-client.ts";
 import type { SearchRequest, SearchRow } from "../client/service-client.ts";
-import {
-  type Arguments,
-  type Command,
-  type CommandContext,
-  type ExitCode,
-  exitCodes,
-  UsageError,
-} from "./command.ts";
+import { type Arguments, type Command, exitCodes, UsageError } from "./command.ts";
 import { connect, connectionOptions } from "./connection.ts";
 import { formatTable, type Terminal, visible } from "./terminal.ts";
 
@@ -83,44 +76,27 @@ export const search: Command = {
     "Every search names one country and an order. With TEXT the order is by relevance unless --sort says otherwise;",
     "without TEXT it is published_at:desc.",
   ],
-  options: {
-    country: { type: "string", short: "c", value: "CC", help: "country the records are published for" },
-    where: { type: "string", multiple: true, short: "w", value: "CONDITION", help: "a condition, see above" },
-    sort: {
-      type: "string",
-      short: "s",
-      value: "KEYS",
-      help: "up to three, as key:asc or key:desc, separated by commas",
-    },
-    limit: {
-      type: "string",
-      short: "n",
-      value: "N",
-      help: `rows, 1 to ${limitMax} (default ${limitDefault})`,
-    },
-    "query-by": {
-      type: "string",
-      value: "FIELDS",
-      help: "text fields in which TEXT is looked for, separated by commas",
-    },
-    json: { type: "boolean", help: "print the service's answer exactly as it came" },
-    company: { type: "string", value: "N|UUID", help: "AI company of the sandbox that asks (default 1)" },
-    ...connectionOptions,
+  options: `
+    -c, --country CC        country the records are published for
+    -w, --where CONDITION…  a condition, see above
+    -s, --sort KEYS         up to three, as key:asc or key:desc, separated by commas
+    -n, --limit N           rows, 1 to ${limitMax} (default ${limitDefault})
+    --query-by FIELDS       text fields in which TEXT is looked for, separated by commas
+    --json                  print the service's answer exactly as it came
+    --company N|UUID        AI company of the sandbox that asks (default 1)
+${connectionOptions}`,
+  run: async (call) => {
+    // An invalid request is reported before anything is read or sent.
+    searchRequest(call, "US");
+    const connection = await connect("ai_company", call);
+    const request = searchRequest(call, connection.country);
+    const { body, text } = ofForm(forms.search, await connection.client.search(request));
+    const { terminal } = call;
+    if (call.flag("json")) terminal.write(`${text}\n`);
+    else showRows(terminal, body.rows, request);
+    return body.rows.length > 0 ? exitCodes.done : exitCodes.negative;
   },
-  run: runSearch,
 };
-
-async function runSearch(args: Arguments, context: CommandContext): Promise<ExitCode> {
-  // An invalid request is reported before anything is read or sent.
-  searchRequest(args, "US");
-  const connection = await connect("ai_company", args, context);
-  const request = searchRequest(args, connection.country);
-  const { body, text } = ofForm(forms.search, await connection.client.search(request));
-  const { terminal } = context;
-  if (args.flag("json")) terminal.write(`${text}\n`);
-  else showRows(terminal, body.rows, request);
-  return body.rows.length > 0 ? exitCodes.done : exitCodes.negative;
-}
 
 /** Builds the request body; throws {@link UsageError}. */
 export function searchRequest(args: Arguments, knownCountry: string | null): SearchRequest {

@@ -1,14 +1,7 @@
 // `svc start`: runs one node with everything in it, on the embedded default. In the sandbox it comes with samples.
 
 import { resolve } from "node:path";
-import {
-  type Arguments,
-  type Command,
-  type CommandContext,
-  type ExitCode,
-  exitCodes,
-  noArguments,
-} from "./command.ts";
+import { type Command, untilStopped } from "./command.ts";
 import { defaultHome } from "./connection.ts";
 
 const portBaseMax = 65_531;
@@ -17,54 +10,36 @@ export const start: Command = {
   name: "start",
   usage: "",
   summary: "run a node with sample businesses, and suggest what to try",
-  options: {
-    home: {
-      type: "string",
-      value: "DIR",
-      help: `folder in which the node keeps everything (default ${defaultHome})`,
-    },
-    "port-base": {
-      type: "string",
-      value: "N",
-      help: "first of five ports: retrieval, business, verification, tools, ops",
-    },
+  options: `
+    --home DIR     folder in which the node keeps everything (default ${defaultHome})
+    --port-base N  first of five ports: retrieval, business, verification, tools, ops`,
+  run: async (call) => {
+    // Files that this process writes are private to the node.
+    process.umask(0o077);
+    const { terminal } = call;
+    const home = call.text("home");
+    const portBase = call.integer("port-base", { min: 0, max: portBaseMax, fallback: -1 });
+    // Loaded only here: every other command starts without a node's code.
+    const { boundHeapGrowth } = await import("../node/keeping/heap-growth.ts");
+    boundHeapGrowth();
+    const [{ startNode }, { tourLines }] = await Promise.all([
+      import("../node/composition/start.ts"),
+      import("../node/sandbox/tour.ts"),
+    ]);
+    const node = await startNode({
+      ...(home === null ? {} : { home: resolve(call.cwd, home) }),
+      ...(portBase < 0 ? {} : { portBase }),
+      // A person reads the tour; a process that collects standard error reads the log.
+      ...(terminal.isWatched && call.env["SVC_LOG_LEVEL"] === undefined ? { logLevel: "warn" } : {}),
+    });
+    const stopped = untilStopped(call, node, () => terminal.note("Stopping …"));
+    try {
+      const seed = await node.seeded;
+      if (seed === null) terminal.print(`A node is running: ${node.urls.base_url}`);
+      else for (const line of tourLines(seed, { homeOption: home })) terminal.print(line);
+    } catch (error) {
+      terminal.note(`The node runs, but its samples could not be published: ${String(error)}`);
+    }
+    return await stopped;
   },
-  run: runStart,
 };
-
-async function runStart(args: Arguments, context: CommandContext): Promise<ExitCode> {
-  noArguments(args, start);
-  // Files that this process writes are private to the node.
-  process.umask(0o077);
-  const { terminal } = context;
-  const home = args.text("home");
-  const portBase = args.integer("port-base", { min: 0, max: portBaseMax, fallback: -1 });
-  // Loaded only here: every other command starts without a node's code.
-  const { boundHeapGrowth } = await import("../node/keeping/heap-growth.ts");
-  boundHeapGrowth();
-  const [{ startNode }, { tourLines }] = await Promise.all([
-    import("../node/composition/start.ts"),
-    import("../node/sandbox/tour.ts"),
-  ]);
-  const node = await startNode({
-    ...(home === null ? {} : { home: resolve(context.cwd, home) }),
-    ...(portBase < 0 ? {} : { portBase }),
-    // A person reads the tour; a process that collects standard error reads the log.
-    ...(terminal.isWatched && context.env["SVC_LOG_LEVEL"] === undefined ? { logLevel: "warn" } : {}),
-  });
-  const { promise: stopped, resolve: markStopped } = Promise.withResolvers<ExitCode>();
-  context.onStop(async () => {
-    terminal.note("Stopping …");
-    await node[Symbol.asyncDispose]();
-    markStopped(exitCodes.done);
-    return exitCodes.done;
-  });
-  try {
-    const seed = await node.seeded;
-    if (seed === null) terminal.print(`A node is running: ${node.urls.base_url}`);
-    else for (const line of tourLines(seed, { homeOption: home })) terminal.print(line);
-  } catch (error) {
-    terminal.note(`The node runs, but its samples could not be published: ${String(error)}`);
-  }
-  return await stopped;
-}

@@ -16,11 +16,11 @@ import {
 } from "../client/evidence.ts";
 import {
   type Arguments,
+  type Call,
   type Command,
   type CommandContext,
   type ExitCode,
   exitCodes,
-  onlyArgument,
   UsageError,
 } from "./command.ts";
 import { homeOf, loadSandbox, readText } from "./connection.ts";
@@ -38,46 +38,32 @@ export const verify: Command = {
     "Of a business's own record (svc catalogue ID --json), --business-keys says whose it has to be, and --certificate what it was sealed under.",
     "Exits with 0 if every check that could be made passes, and with 1 if one fails.",
   ],
-  options: {
-    anchors: { type: "string", value: "FILE", help: "pinned anchors (JSON)" },
-    sandbox: { type: "boolean", help: "accept sandbox anchors" },
-    "key-set": { type: "string", value: "FILE", help: "the key set, for an answer that carries none" },
-    record: {
-      type: "string",
-      value: "FILE",
-      help: "the record's exact bytes, that the answer must be about",
-    },
-    "business-keys": {
-      type: "string",
-      value: "FILE",
-      help: "a saved GET /v1/certificates/{uuid}/keys, for a record of a catalogue",
-    },
-    certificate: {
-      type: "string",
-      value: "FILE",
-      help: "a saved GET /v1/certificates/{uuid}, for a record of a catalogue",
-    },
-    json: { type: "boolean", help: "print the report as JSON" },
-    home: { type: "string", value: "DIR", help: "home folder whose sandbox.json has the anchors" },
+  options: `
+    --anchors FILE        pinned anchors (JSON)
+    --sandbox             accept sandbox anchors
+    --key-set FILE        the key set, for an answer that carries none
+    --record FILE         the record's exact bytes, that the answer must be about
+    --business-keys FILE  a saved GET /v1/certificates/{uuid}/keys, for a record of a catalogue
+    --certificate FILE    a saved GET /v1/certificates/{uuid}, for a record of a catalogue
+    --json                print the report as JSON
+    --home DIR            home folder whose sandbox.json has the anchors`,
+  run: async (call) => {
+    const contents = await readBytes(call.argument, call);
+    const choice = { anchorsText: await loadAnchors(call), allowSandbox: call.flag("sandbox") };
+    const outcome = isStatementFile(contents)
+      ? await verifyStatement(contents, choice, call)
+      : isCatalogueFile(contents)
+        ? await verifyCatalogue(contents, choice, call)
+        : verifyEvidence(contents, choice, call);
+    if (!outcome.ok) throw new UsageError(outcome.detail);
+    return showReport(outcome.value, call);
   },
-  run: runVerify,
 };
 
-async function runVerify(args: Arguments, context: CommandContext): Promise<ExitCode> {
-  const contents = await readBytes(onlyArgument(args, verify), context);
-  const choice = { anchorsText: await loadAnchors(args, context), allowSandbox: args.flag("sandbox") };
-  const outcome = isStatementFile(contents)
-    ? await verifyStatement(contents, choice, args, context)
-    : isCatalogueFile(contents)
-      ? await verifyCatalogue(contents, choice, args, context)
-      : verifyEvidence(contents, choice, args);
-  if (!outcome.ok) throw new UsageError(outcome.detail);
-  return showReport(outcome.value, args, context);
-}
-
 /** Prints the report of checks, and says by the exit code whether all that were made passed. */
-export function showReport(report: Report, args: Arguments, { terminal }: CommandContext): ExitCode {
-  if (args.flag("json")) terminal.print(JSON.stringify(report));
+export function showReport(report: Report, call: Call): ExitCode {
+  const { terminal } = call;
+  if (call.flag("json")) terminal.print(JSON.stringify(report));
   else {
     for (const check of report.checks) showCheck(terminal, check);
     const missing = report.complete ? "" : " Some checks could not be made.";
@@ -101,39 +87,37 @@ function refuseUnused(args: Arguments, names: readonly string[], why: string): v
 async function verifyCatalogue(
   contents: Uint8Array,
   choice: AnchorsChoice,
-  args: Arguments,
-  context: CommandContext,
+  call: Call,
 ): Promise<FileVerdict> {
-  refuseUnused(args, ["record"], "the record is in the answer");
-  const [keySet, businessKeys, certificate] = ["key-set", ...ofCatalogue].map((name) => args.text(name));
+  refuseUnused(call, ["record"], "the record is in the answer");
+  const [keySet, businessKeys, certificate] = ["key-set", ...ofCatalogue].map((name) => call.text(name));
   if (keySet == null || businessKeys == null || certificate == null)
     throw new UsageError(
       "A record of a catalogue needs --key-set, --business-keys and --certificate: saved answers of the verification surface.",
     );
   return verifyCatalogueFile(contents, {
     ...choice,
-    keySet: await readBytes(keySet, context),
-    businessKeys: await readBytes(businessKeys, context),
-    certificate: await readBytes(certificate, context),
+    keySet: await readBytes(keySet, call),
+    businessKeys: await readBytes(businessKeys, call),
+    certificate: await readBytes(certificate, call),
   });
 }
 
 async function verifyStatement(
   contents: Uint8Array,
   choice: AnchorsChoice,
-  args: Arguments,
-  context: CommandContext,
+  call: Call,
 ): Promise<FileVerdict> {
-  refuseUnused(args, ofCatalogue, "a statement is judged by the key set alone");
-  const keySet = args.text("key-set");
+  refuseUnused(call, ofCatalogue, "a statement is judged by the key set alone");
+  const keySet = call.text("key-set");
   if (keySet === null)
     throw new UsageError("Name the key set with --key-set FILE: a saved answer of GET /.well-known/keys.");
-  const record = args.text("record");
+  const record = call.text("record");
   return verifyStatementFile(contents, {
     ...choice,
-    keySet: await readBytes(keySet, context),
-    nowMs: context.now(),
-    ...(record === null ? {} : { record: await readBytes(record, context) }),
+    keySet: await readBytes(keySet, call),
+    nowMs: call.now(),
+    ...(record === null ? {} : { record: await readBytes(record, call) }),
   });
 }
 
@@ -147,15 +131,15 @@ export async function readBytes(path: string, { cwd }: CommandContext): Promise<
 }
 
 /** The anchors that the options name. Throws {@link UsageError}. */
-export async function loadAnchors(args: Arguments, context: CommandContext): Promise<string> {
-  const file = args.text("anchors");
-  if (file !== null) return await readText(resolve(context.cwd, file));
-  if (!args.flag("sandbox")) {
+export async function loadAnchors(call: Call): Promise<string> {
+  const file = call.text("anchors");
+  if (file !== null) return await readText(resolve(call.cwd, file));
+  if (!call.flag("sandbox")) {
     throw new UsageError(
       "Name the anchors to trust with --anchors FILE, or use those of the sandbox with --sandbox.",
     );
   }
-  return JSON.stringify((await loadSandbox(homeOf(args, context))).anchors);
+  return JSON.stringify((await loadSandbox(homeOf(call))).anchors);
 }
 
 function showCheck(terminal: Terminal, check: Check): void {

@@ -1,14 +1,7 @@
 // `svc witness`: runs a witness of transparency logs.
 
 import { resolve } from "node:path";
-import {
-  type Arguments,
-  type Command,
-  type CommandContext,
-  type ExitCode,
-  exitCodes,
-  noArguments,
-} from "./command.ts";
+import { type Command, untilStopped } from "./command.ts";
 
 const portMax = 65_535;
 
@@ -20,56 +13,33 @@ export const witness: Command = {
     "Serves POST /add-checkpoint (C2SP tlog-witness) and prints the key that a log's policy names.",
     "The folder has its key, made at the first start, and what it cosigned. Never start it with an older copy.",
   ],
-  options: {
-    home: {
-      type: "string",
-      value: "DIR",
-      help: "folder of its key and of what it cosigned (default .witness)",
-    },
-    name: {
-      type: "string",
-      value: "NAME",
-      help: "name that it signs under, such as witness.example/w1; needed at the first start",
-    },
-    log: {
-      type: "string",
-      multiple: true,
-      value: "'ORIGIN KEY'",
-      help: "a log's origin and verifier key (svc keys show); again for another log, or a further key of it",
-    },
-    host: { type: "string", value: "ADDRESS", help: "address to listen on (default 127.0.0.1)" },
-    port: { type: "string", value: "N", help: "port to listen on (default 7390; 0 for any)" },
+  options: `
+    --home DIR           folder of its key and of what it cosigned (default .witness)
+    --name NAME          name that it signs under, such as witness.example/w1; needed at the first start
+    --log 'ORIGIN KEY'…  a log's origin and verifier key (svc keys show); again for another log, or a further key of it
+    --host ADDRESS       address to listen on (default 127.0.0.1)
+    --port N             port to listen on (default 7390; 0 for any)`,
+  run: async (call) => {
+    // Files that this process writes are its own.
+    process.umask(0o077);
+    const [{ startWitness }, { parseWitnessedLogs }] = await Promise.all([
+      import("../node/witness/witness-server.ts"),
+      import("../node/witness/witnessed-logs.ts"),
+    ]);
+    const { terminal } = call;
+    const logs = parseWitnessedLogs("--log", call.texts("log"));
+    const started = await startWitness({
+      home: resolve(call.cwd, call.text("home") ?? ".witness"),
+      name: call.text("name"),
+      logs: () => logs,
+      listen: {
+        host: call.text("host") ?? "127.0.0.1",
+        port: call.integer("port", { min: 0, max: portMax, fallback: 7_390 }),
+      },
+      clock: { now: call.now },
+      report: (event, detail) => terminal.note(`${event}: ${detail}`),
+    });
+    terminal.print(`Witnessing at ${started.url} as ${started.verifierKey}`);
+    return await untilStopped(call, started);
   },
-  run: runWitness,
 };
-
-async function runWitness(args: Arguments, context: CommandContext): Promise<ExitCode> {
-  noArguments(args, witness);
-  // Files that this process writes are its own.
-  process.umask(0o077);
-  const [{ startWitness }, { parseWitnessedLogs }] = await Promise.all([
-    import("../node/witness/witness-server.ts"),
-    import("../node/witness/witnessed-logs.ts"),
-  ]);
-  const { terminal } = context;
-  const logs = parseWitnessedLogs("--log", args.texts("log"));
-  const started = await startWitness({
-    home: resolve(context.cwd, args.text("home") ?? ".witness"),
-    name: args.text("name"),
-    logs: () => logs,
-    listen: {
-      host: args.text("host") ?? "127.0.0.1",
-      port: args.integer("port", { min: 0, max: portMax, fallback: 7_390 }),
-    },
-    clock: { now: context.now },
-    report: (event, detail) => terminal.note(`${event}: ${detail}`),
-  });
-  const { promise: stopped, resolve: markStopped } = Promise.withResolvers<ExitCode>();
-  context.onStop(async () => {
-    await started[Symbol.asyncDispose]();
-    markStopped(exitCodes.done);
-    return exitCodes.done;
-  });
-  terminal.print(`Witnessing at ${started.url} as ${started.verifierKey}`);
-  return await stopped;
-}

@@ -110,12 +110,14 @@ describe("an answer of another form", () => {
   const empty = { entries: [], next_cursor: null };
 
   it("is one with a member of another kind, at any depth", () => {
-    for (const body of [
-      { ...empty, entries: {} },
-      { ...empty, entries: [null] },
-      { ...empty, next_cursor: 5 },
-    ])
-      expect(() => formed(cataloguePage, answerOf(body))).toThrow("form");
+    for (const [body, said] of [
+      [{ ...empty, entries: {} }, "`/entries` is not of the type array"],
+      [{ ...empty, entries: [null] }, "`/entries/0` is not of the type object"],
+      [{ ...empty, next_cursor: 5 }, "`/next_cursor` is not of the type string"],
+      [{ entries: [] }, "`/next_cursor` is missing"],
+      [null, "it is not of the type object"],
+    ] as const)
+      expect(() => formed(cataloguePage, answerOf(body))).toThrow(said);
     const texts = described(
       named("Texts", object({ texts: dictionary(anyText) })),
       "Described where it is used.",

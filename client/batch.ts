@@ -51,7 +51,10 @@ export function rootOf(leaves: readonly Uint8Array[]): string {
   return `sha256:${toHex(merkleRoot(leaves))}`;
 }
 
-/** Seals 1 to 10,000 records with an integration key (path A, seal format 2). */
+/**
+ * Seals the exact bytes of 1 to 10,000 records, in their order, with an integration key (specification, «Seals»: path A,
+ * seal format 2). Throws RangeError for another number of records.
+ */
 export async function sealBatch(
   records: readonly Uint8Array[],
   facts: SealFacts,
@@ -67,7 +70,10 @@ export async function sealBatch(
   );
 }
 
-/** Seals records by their leaf hashes (RFC 6962); a bulk file may have up to 100,000. */
+/**
+ * Seals records by their leaf hashes (RFC 6962 §2.1): 1 to 100,000, as a bulk file may have. Throws RangeError for another
+ * number of them.
+ */
 export async function sealLeaves(
   leaves: readonly Uint8Array[],
   facts: SealFacts,

@@ -43,7 +43,8 @@ const uploadsMax = 5;
 
 /**
  * Uploads a file and returns its upload id. An upload that was cut off is not continued: the file is sent again as a whole,
- * under the same upload id for as long as the service takes it there, because a business may have few open uploads.
+ * under the same upload id for as long as the service takes it there, because a business may have few open uploads. Rejects
+ * with {@link SvcProblemError} and {@link SvcConnectionError}, passing ones once the patience is over.
  */
 export async function uploadFile(
   how: {

@@ -34,7 +34,7 @@ import {
 } from "../protocol/wire/push.ts";
 import { removalAnswer, withdrawalsAnswer } from "../protocol/wire/removal.ts";
 import { fetchedRecord, searchAnswer } from "../protocol/wire/retrieval.ts";
-import { isObject } from "../std/json-pointer.ts";
+import { isObject, joinPointer } from "../std/json-pointer.ts";
 import type { BulkClient } from "./bulk.ts";
 import type {
   AdImage,
@@ -289,6 +289,7 @@ function mediaTypeOf(image: Uint8Array): ImageMediaType {
   return mediaType;
 }
 
+/** The query of an address with these parameters, with its question mark; empty without any. */
 export function queryOf(page: object): string {
   const query = new URLSearchParams(Object.entries(page as Record<string, string>)).toString();
   return query === "" ? "" : `?${query}`;
@@ -345,36 +346,54 @@ export function formed<T>(shape: Shape<T>, answer: TextAnswer): JsonAnswer<T> {
 
 /** The answer itself, which was parsed before. Throws {@link SvcProblemError} for one of another form. */
 export function ofForm<T>(shape: Shape<T>, answer: JsonAnswer<T>): JsonAnswer<T> {
-  if (hasForm(shape.schema, answer.body as JsonValue)) return answer;
-  throw unexpectedAnswer(
-    answer.status,
-    "The answer does not have the form that this request is answered in.",
-  );
+  const wrong = formFault(shape.schema, answer.body);
+  if (wrong === null) return answer;
+  throw unexpectedAnswer(answer.status, unexpectedForm("The answer", wrong));
 }
 
-function hasForm(schema: JsonObject, value: JsonValue | undefined): boolean {
-  if (value === undefined) return false;
+/** What is said of an answer with a member that is not as a caller relies on. */
+export function unexpectedForm(answer: string, { pointer, detail }: FormFault): string {
+  const where = pointer === "" ? "it" : `\`${pointer}\``;
+  return `${answer} does not have the form that this request is answered in: ${where} ${detail}.`;
+}
+
+/** The first member that is missing or of another kind: its pointer (RFC 6901), and what is wrong with it. */
+export interface FormFault {
+  readonly pointer: string;
+  readonly detail: string;
+}
+
+/** Judges a value by the schema of a shape; null if nothing that the schema needs is wrong. */
+export function formFault(schema: JsonObject, value: unknown, pointer = ""): FormFault | null {
   const { allOf, anyOf, type, properties = {}, additionalProperties: others, required = [], items } = schema;
-  if (Array.isArray(allOf)) return allOf.every((each) => hasForm(each as JsonObject, value));
-  if (Array.isArray(anyOf)) return anyOf.some((each) => hasForm(each as JsonObject, value));
-  if (typeof type === "string" && !isOfType(type, value)) return false;
-  if (Array.isArray(value))
-    return !isObject(items) || value.every((item) => hasForm(items as JsonObject, item as JsonValue));
-  if (!isObject(value)) return true;
-  if (
-    isObject(others) &&
-    !Object.values(value).every((each) => hasForm(others as JsonObject, each as JsonValue))
-  )
-    return false;
-  const members = Object.entries(properties as Readonly<Record<string, JsonObject>>);
-  return members.every(([name, each]) =>
-    Object.hasOwn(value, name)
-      ? hasForm(each, value[name] as JsonValue)
-      : !(required as readonly string[]).includes(name),
+  const within = (each: JsonValue | undefined, item: unknown, name: string | number | null) =>
+    isObject(each)
+      ? formFault(each, item, name === null ? pointer : joinPointer(pointer, String(name)))
+      : null;
+  const first = (faults: readonly (FormFault | null)[]) => faults.find((each) => each !== null) ?? null;
+  if (Array.isArray(allOf)) return first(allOf.map((each) => within(each, value, null)));
+  if (Array.isArray(anyOf)) {
+    const faults = anyOf.map((each) => within(each, value, null));
+    // That of the alternative that fits best, which is the one with the innermost fault.
+    const inner = (a: FormFault | null, b: FormFault | null) =>
+      a !== null && b !== null && b.pointer.length > a.pointer.length ? b : a;
+    return faults.includes(null) ? null : faults.reduce(inner);
+  }
+  if (typeof type === "string" && !isOfType(type, value))
+    return { pointer, detail: `is not ${type === "null" ? "null" : `of the type ${type}`}` };
+  if (Array.isArray(value)) return first(value.map((item, at) => within(items, item, at)));
+  if (!isObject(value)) return null;
+  const missing = (required as readonly string[]).find((name) => !Object.hasOwn(value, name));
+  if (missing !== undefined) return { pointer: joinPointer(pointer, missing), detail: "is missing" };
+  const shapes = properties as Readonly<Record<string, JsonObject>>;
+  return first(
+    Object.entries(value).map(([name, each]) =>
+      within(Object.hasOwn(shapes, name) ? shapes[name] : others, each, name),
+    ),
   );
 }
 
-function isOfType(type: string, value: JsonValue): boolean {
+function isOfType(type: string, value: unknown): boolean {
   if (type === "array") return Array.isArray(value);
   if (type === "object") return isObject(value);
   if (type === "null") return value === null;

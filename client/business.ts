@@ -99,7 +99,11 @@ export interface Business {
 
 const defaultPatienceMs = 120_000;
 
-/** Every method rejects with `SvcProblemError` or `SvcConnectionError`. */
+/**
+ * A business's own system, for the requests of its integration key. Every method rejects with {@link SvcProblemError} where
+ * the service refuses, and with {@link SvcConnectionError} where no answer came; passing refusals are retried for
+ * `patienceMs` (by default two minutes).
+ */
 export function createBusiness(options: BusinessOptions): Business {
   const { key, patienceMs = defaultPatienceMs, onWaiting = () => {} } = options;
   const now = options.now ?? Date.now;

@@ -21,7 +21,11 @@ type Product = Readonly<Record<string, JsonValue>>;
 
 const outOfStock = "out_of_stock";
 
-/** Joins the records of one product, in the order of the feeds: at least one, each the JSON of an object. */
+/**
+ * Joins the records of one product, in the order of the feeds: at least one, each the JSON of an object. The bytes are null
+ * where feeds contradict each other in what one record can say once, which a note names. Throws RangeError for no record,
+ * and TypeError or SyntaxError for one that is no such JSON.
+ */
 export function joinCountries(records: readonly Uint8Array[]): JoinedRecord {
   const [only] = records;
   if (only !== undefined && records.length === 1) return { bytes: only, notes: [] };

@@ -15,7 +15,11 @@ import type { RecordAnswer, SvcClient } from "./service-client.ts";
 
 export type { Check, Report } from "../verifier/members.ts";
 
-/** Reads what the verification surface publishes about a fetched record and combines all of it into one text. */
+/**
+ * The text of an evidence file (`svc-evidence/1`) about a fetched record, which {@link verifyEvidenceFile} reads: the
+ * answer itself, the key set, the certificate of its business, that one's keys and their custody, as the verification
+ * surface publishes them. Throws what {@link SvcClient} throws.
+ */
 export async function collectEvidence(
   client: Pick<SvcClient, "verificationRead">,
   fetched: RecordAnswer,

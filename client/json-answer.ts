@@ -14,6 +14,7 @@ export interface JsonAnswer<T> {
 
 export type TextAnswer = Pick<ServiceAnswer, "text" | "status" | "requestHash">;
 
+/** A value as the bytes of a JSON body. */
 export function jsonBody(value: object): Uint8Array {
   return utf8(JSON.stringify(value));
 }
@@ -27,6 +28,7 @@ export function jsonAnswer<T>({ text, status, requestHash }: TextAnswer): JsonAn
   }
 }
 
+/** The error for an answer that is not what was asked for. */
 export function unexpectedAnswer(status: number, detail: string): SvcProblemError {
   return new SvcProblemError({
     status,

@@ -263,6 +263,7 @@ async function readBundle(
 /** What verifies a log's signatures. */
 export const portablePrimitives = { verify: verifySignature, sha256 };
 
+/** The text in which the state of an audit is kept, one line of JSON; {@link parseAuditState} reads it. */
 export function formatAuditState({ checkpoint, edge }: AuditState): string {
   return `${JSON.stringify({ version: 1, checkpoint, edge: edge.map(toBase64) })}\n`;
 }
@@ -319,6 +320,7 @@ export interface OwnActs {
  */
 export type Standing = "other" | "accounted" | "to_look_at" | "unaccounted";
 
+/** Judges entries of the log by what a business knows to be its own. */
 export function accountOfEntries({
   businessUuid,
   keyIds,

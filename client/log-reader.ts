@@ -61,6 +61,10 @@ export interface LogAddress {
   readonly timeoutMs?: number;
 }
 
+/**
+ * Reads a log by HTTP as its tiles (C2SP tlog-tiles). Its methods reject with {@link LogFault} for answers of another form
+ * or size, and with {@link SvcConnectionError} where none comes.
+ */
 export function httpLog(address: LogAddress): ReadLog {
   const get = (path: string, max: number) => getBytes(address, path, max);
   /** A log may remove partial tiles once the full one is there (C2SP tlog-tiles, «Partial tiles»). */

@@ -25,7 +25,10 @@ async function* pages<T>(
 
 const from = (cursor: string | null): { readonly cursor?: string } => (cursor === null ? {} : { cursor });
 
-/** The business's live records. */
+/**
+ * The business's live records (GET /v1/catalogue), page after page. Throws what {@link SvcClient} throws, once the patience
+ * is over.
+ */
 export function catalogueEntries(
   client: Pick<BusinessClient, "cataloguePage">,
   patience: Patience,
@@ -37,7 +40,10 @@ export function catalogueEntries(
   });
 }
 
-/** What became of every record that was sent, and the batches that were refused. */
+/**
+ * What became of every record that was sent, and the batches that were refused (GET /v1/push-attempts), page after page.
+ * Throws what {@link SvcClient} throws, once the patience is over.
+ */
 export function pushAttempts(
   client: Pick<BusinessClient, "attemptsPage">,
   patience: Patience,
@@ -49,7 +55,10 @@ export function pushAttempts(
   });
 }
 
-/** The company's own receipts of a region, in the order of serving. */
+/**
+ * The company's own receipts of a region (GET /v1/receipts), in the order of serving, page after page. Throws what {@link
+ * SvcClient} throws, once the patience is over.
+ */
 export function ownReceipts(
   client: Pick<SvcClient, "receiptsPage">,
   patience: Patience,
@@ -61,7 +70,10 @@ export function ownReceipts(
   });
 }
 
-/** The pushes that wait for a decision, oldest first. */
+/**
+ * The pushes that wait for a decision (GET /v1/holds), oldest first, page after page. Throws what {@link SvcClient} throws,
+ * once the patience is over.
+ */
 export function heldPushes(
   client: Pick<BusinessClient, "holdsPage">,
   patience: Patience,
@@ -72,7 +84,10 @@ export function heldPushes(
   });
 }
 
-/** The outcome of every record of a push, in leaf order. */
+/**
+ * The outcome of every record of a push (GET /v1/pushes/{push_id}), in leaf order, page after page. Throws what {@link
+ * SvcClient} throws, once the patience is over.
+ */
 export function pushResults(
   client: Pick<BusinessClient, "pushStatus">,
   patience: Patience,
@@ -87,7 +102,10 @@ export function pushResults(
 
 const pollMs = 1_000;
 
-/** The status of a push each time that it has changed, until it has ended; the last one is of a push that is over. */
+/**
+ * The status of a push each time that it has changed, asked for when the service says so, until it is `complete` or
+ * `failed`, which is the last one. Throws what {@link SvcClient} throws, once the patience is over.
+ */
 export async function* watchPush(
   client: Pick<BusinessClient, "pushStatus">,
   patience: Patience,

@@ -4,7 +4,8 @@ import { parseRecord } from "../protocol/records/parse-record.ts";
 import type { RecordFault } from "./service-client.ts";
 
 /**
- * Returns every fault in a product's exact bytes at once; the list is empty for a product that the service would publish.
+ * Every fault in a product's exact bytes at once, each with its code and pointer; none for a
+ * product that the service would take by its content.
  */
 export function productFaults(bytes: Uint8Array): readonly RecordFault[] {
   const parsed = parseRecord("products", bytes);

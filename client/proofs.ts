@@ -232,6 +232,7 @@ const sealTypes: readonly string[] = [
 ];
 const headMax = 128;
 
+/** The leaf of a seal in the log, as `sha256:<hex>`. */
 export function leafOfSeal(envelope: Envelope): string {
   return sealLeafOf(envelope, sha256);
 }

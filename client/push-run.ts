@@ -49,7 +49,11 @@ const sealsMax = 3;
 const seqsMax = 20;
 const pollMs = 1_000;
 
-/** Runs until every batch has finished; rejects with the client's errors when the service refuses or stays unavailable. */
+/**
+ * Seals, sends and follows records until every batch has ended, held ones aside, and returns the state of all. Begun again
+ * with its journal it resumes, and nothing is published twice. Rejects with {@link PushMismatchError} for a journal of
+ * other records, and with the errors of the client where the service refuses or stays away beyond the patience.
+ */
 export async function runPush(
   deps: PushDeps,
   records: readonly Uint8Array[] | RecordSet,

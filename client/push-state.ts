@@ -72,6 +72,7 @@ export function isSettled(batch: BatchState): boolean {
   return batch.result !== null && batch.result.state !== "held";
 }
 
+/** The state with a change to one of its batches, by its index. */
 export function replaceBatch(state: PushState, index: number, change: Partial<BatchState>): PushState {
   return {
     ...state,
@@ -90,7 +91,7 @@ export function nextSeq(state: PushState, lastSeq: number | null): number {
 
 // Where the state of a push is kept so that it can be resumed.
 
-/** For a push that need not survive its process. */
+/** A journal in memory, for a push that need not survive its process. */
 export function memoryJournal(): PushJournal {
   let kept: PushState | null = null;
   return {
@@ -102,8 +103,9 @@ export function memoryJournal(): PushJournal {
 }
 
 /**
- * A file that always has a whole state, also after a loss of power. Only one process at a time may push with it: two that
- * seal the same records would publish them twice.
+ * A journal in a file (JSON, 0600), which always has a whole state, also after a loss of power. Only one process at a time
+ * may push with it: two that seal the same records would publish them twice. Its methods reject with the errors of the file
+ * system.
  */
 export function fileJournal(path: string): PushJournal {
   return {

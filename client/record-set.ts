@@ -18,7 +18,7 @@ export interface RecordSet {
   bulkFile(first: number, count: number): Promise<Blob>;
 }
 
-/** Records that are in memory. */
+/** Records that are in memory, by their exact bytes. */
 export function recordSet(records: readonly Uint8Array[]): RecordSet {
   const part = (first: number, count: number): readonly Uint8Array[] => records.slice(first, first + count);
   return {
@@ -29,7 +29,7 @@ export function recordSet(records: readonly Uint8Array[]): RecordSet {
   };
 }
 
-/** Some of the records, by their indexes in ascending order. */
+/** Some of the records, by their indexes from 0 in ascending order. */
 export function selectRecords(records: RecordSet, indexes: readonly number[]): RecordSet {
   const pick = <T>(all: readonly T[]): readonly T[] =>
     indexes.flatMap((index) => all.slice(index, index + 1));
@@ -68,6 +68,7 @@ export function recordOfLine(line: string): Uint8Array | null {
   return parseBase64(line);
 }
 
+/** The leaf hash of a record (RFC 6962 §2.1). */
 export function leafOf(record: Uint8Array): Uint8Array {
   return leafHash(record);
 }
@@ -82,7 +83,10 @@ export function bulkLine(record: Uint8Array): Uint8Array<ArrayBuffer> {
 
 export type { JsonValue } from "../protocol/json/canonical-json.ts";
 
-/** Throws for values that are not JSON (RFC 8785 §3.1: a lone surrogate, a non-finite number). */
+/**
+ * The canonical bytes of a record (RFC 8785), which are what is sealed. Throws for values that are not JSON (§3.1: a lone
+ * surrogate, a non-finite number).
+ */
 export function recordBytes(record: JsonValue): Uint8Array {
   return canonicalBytes(record);
 }

@@ -16,7 +16,10 @@ export interface Patience {
 const delays = { firstMs: 250, maxMs: 5_000 };
 const passingStatuses = [429, 502, 503, 504];
 
-/** Retries `request` while it fails for transient reasons. */
+/**
+ * Repeats a request while it fails in passing (429, 502, 503, 504, `idempotency_in_progress`, no answer), after a growing
+ * delay or that of `Retry-After`, as long as it fits the patience. Rejects with the last error.
+ */
 export async function retryUntil<T>(patience: Patience, request: () => Promise<T>): Promise<T> {
   const untilMs = patience.now() + patience.patienceMs;
   for (let attempt = 0; ; attempt += 1) {

@@ -38,6 +38,9 @@ export interface SignedRequest {
   readonly requestHash: string;
 }
 
+/**
+ * Signs one attempt of a request (RFC 9421, with the digest of RFC 9530 for a body). Rejects where the key cannot sign.
+ */
 export async function signRequest(request: RequestToSign): Promise<SignedRequest> {
   const { url, body, key, created } = request;
   const parts: SignedRequestParts = {
@@ -87,6 +90,10 @@ export interface RequestParts {
 /** Every call gives one attempt its headers: a signature is accepted once. */
 export type Signer = (request: RequestParts) => Promise<SignedRequest>;
 
+/**
+ * Signs requests for programs that send them with an HTTP client of their own: each call takes the current time and a fresh
+ * nonce of 32 random bytes. Throws TypeError for an address that is not absolute.
+ */
 export function createSigner({ key, now = Date.now, lifetimeSeconds }: SignerOptions): Signer {
   return ({ method, url, body = null, tag }) =>
     signRequest({
@@ -101,7 +108,10 @@ export function createSigner({ key, now = Date.now, lifetimeSeconds }: SignerOpt
     });
 }
 
-/** The key of a private JWK (Ed25519 or P-256). Rejects with TypeError. */
+/**
+ * The key of a private JWK (Ed25519 or P-256; RFC 7517), without which nothing is signed. Rejects with TypeError, which
+ * says what is wrong.
+ */
 export async function importSigningKey(privateJwk: unknown): Promise<SigningKey> {
   const key = await parseSigningKey(privateJwk);
   if (!key.ok) throw new TypeError(key.detail);

@@ -51,7 +51,7 @@ function webCryptoAlgorithm(jwk: PublicJwk) {
 
 export type GeneratedAlgorithm = "Ed25519" | "ES256";
 
-/** Generates a new private JWK with exactly the members of its type (RFC 8037 §2, RFC 7518 §6.2). */
+/** A new private JWK with exactly the members of its type (Ed25519: RFC 8037 §2; P-256: RFC 7518 §6.2). */
 export async function generatePrivateJwk(alg: GeneratedAlgorithm): Promise<Readonly<Record<string, string>>> {
   const algorithm = alg === "Ed25519" ? { name: "Ed25519" } : { name: "ECDSA", namedCurve: "P-256" };
   const pair = await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);

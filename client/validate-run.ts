@@ -49,8 +49,10 @@ interface Range {
 }
 
 /**
- * Judges the records in batches or files, each as if it were the next to be published. Holds are decided for a push as a
- * whole, so more than one may be held differently when they are published.
+ * Has the service judge records in batches or files, each as if it were the next to be published, and changes nothing;
+ * gives how many would be accepted, updated and rejected, with their faults. Holds are decided for a push as a whole, so
+ * more than one may be held differently when they are published. Rejects with the errors of the client, passing ones once
+ * the patience is over.
  */
 export async function validateRecords(deps: ValidationDeps, records: RecordSet): Promise<Validation> {
   const patience: Patience = { ...deps, onWaiting: deps.onWaiting ?? (() => {}) };

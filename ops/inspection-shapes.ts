@@ -1,6 +1,8 @@
 // The shapes of what operators see of nodes and actors, as pages and scripts read them.
 
+import type { JsonObject } from "../protocol/json/canonical-json.ts";
 import {
+  anyObject,
   anyText,
   anything,
   described,
@@ -428,3 +430,33 @@ export const refusedRequests = named(
   }),
 );
 export type RefusedRequests = Of<typeof refusedRequests>;
+
+// The shape of the audit logs of all nodes.
+
+export const auditPage = object({
+  entries: described(
+    listOf(
+      object({
+        at: timestamp,
+        event: described(
+          anyText,
+          "`ops.asked` before an act is done; `ops.acted` or `ops.refused` after it. Others are about keys and homes.",
+        ),
+        region: anyText,
+        node: anyText,
+        detail: described(
+          anyObject as Shape<JsonObject>,
+          "Of an act: `by`, `reason`, `act` (its address), `params`, `asked`, `status`, `outcome`, `from` and `request_id`.",
+        ),
+      }),
+    ),
+    "Newest first.",
+  ),
+  next_before: described(nullable(timestamp), "For the next page; null on the last."),
+  unreadable: described(
+    listOf(anyText),
+    "Nodes whose audit log goes to standard output: it is read where that is collected.",
+  ),
+  missing,
+});
+export type AuditPage = Of<typeof auditPage>;

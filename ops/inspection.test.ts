@@ -26,10 +26,6 @@ function noting(): { readonly asked: unknown[]; readonly inspection: Inspection 
       asked.push(["refused", ...given]);
       return noInspection.refused(...given);
     },
-    road: async (...given) => {
-      asked.push(["road", ...given]);
-      return null;
-    },
     detail: async (ref) => {
       asked.push(["detail", { ...ref }]);
       return null;
@@ -77,8 +73,6 @@ describe("operators", () => {
       ],
       [actor, ["detail", ref]],
       ["/ops/live/actors/push/b.p", ["detail", ref]],
-      ["/ops/pushes/b/p/road", ["road", { businessUuid: "b", pushId: "p", fromChunk: null }]],
-      ["/ops/pushes/b/p/road?from_chunk=7", ["road", { businessUuid: "b", pushId: "p", fromChunk: 7 }]],
       [`${actor}/journal`, ["journal", ref, { before: Number.MAX_SAFE_INTEGER, limit: 50 }]],
       [`${actor}/journal?before=9&limit=2`, ["journal", ref, { before: 9, limit: 2 }]],
     ];
@@ -87,12 +81,6 @@ describe("operators", () => {
       expect([url, asked.at(-1)]).toEqual([url, expected]);
     }
     expect(asked).toHaveLength(reads.length);
-    await server.inject("/ops/live/pushes/b/p?from_chunk=2");
-    const road = { businessUuid: "b", pushId: "p", fromChunk: 2 };
-    expect(asked.slice(reads.length)).toEqual([
-      ["detail", ref],
-      ["road", road],
-    ]);
     for (const url of ["/ops/machines/pusch", "/ops/actors/pusch/b.p"])
       expect((await server.inject(url)).json()).toMatchObject({
         ...{ status: 404, detail: "There is no such kind of actor.", suggestion: "push" },
@@ -100,8 +88,6 @@ describe("operators", () => {
   });
 
   it.each([
-    ["/ops/pushes/b/p/road?from_chunk=x", "/query/from_chunk"],
-    ["/ops/live/pushes/b/p?from_chunk=-1", "/query/from_chunk"],
     ["/ops/actors?limit=0", "/query/limit"],
     ["/ops/actors?limit=201", "/query/limit"],
     ["/ops/actors?limit=ten", "/query/limit"],

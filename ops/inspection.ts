@@ -5,32 +5,20 @@ import { parseTimestamp } from "../protocol/identifiers.ts";
 import type { JsonObject } from "../protocol/json/canonical-json.ts";
 import type { ProblemExtras } from "../protocol/problem.ts";
 import type { Result } from "../protocol/result.ts";
-import {
-  anyObject,
-  anyText,
-  described,
-  listOf,
-  nearestName,
-  nullable,
-  type Of,
-  object,
-  type Shape,
-  timestamp,
-} from "../protocol/shape.ts";
+import { nearestName } from "../protocol/shape.ts";
 import { sendProblem } from "./acts.ts";
-import {
-  type ActorCounts,
-  type ActorDetail,
-  type ActorPage,
-  type AttentionList,
-  type JournalPage,
-  type MachineChart,
-  missing,
-  type NodeState,
-  type RefusedRequests,
-  type SearchResult,
+import type {
+  ActorCounts,
+  ActorDetail,
+  ActorPage,
+  AttentionList,
+  AuditPage,
+  JournalPage,
+  MachineChart,
+  NodeState,
+  RefusedRequests,
+  SearchResult,
 } from "./inspection-shapes.ts";
-import type { PushRoad } from "./push-road-shape.ts";
 import type { RefusedQuery } from "./refused-requests.ts";
 
 interface Ref {
@@ -60,13 +48,6 @@ export interface ExportedJournal {
 }
 export type Exported = Result<ExportedJournal, "unknown" | "not_exported" | "journal_too_large">;
 
-/** Which push, and from which of its chunks on; null for the newest ones. */
-export interface RoadQuestion {
-  readonly businessUuid: string;
-  readonly pushId: string;
-  readonly fromChunk: number | null;
-}
-
 /** What the routes need; the node implements it over the cluster. */
 export interface Inspection {
   nodes(): Promise<readonly NodeState[]>;
@@ -80,8 +61,6 @@ export interface Inspection {
   /** Null for an actor that never existed. */
   detail(ref: Ref): Promise<ActorDetail | null>;
   machines(): readonly MachineChart[];
-  /** Null for a push that was never accepted. */
-  road(question: RoadQuestion): Promise<PushRoad | null>;
   readonly past: {
     journal(ref: Ref, page: { readonly before: number; readonly limit: number }): Promise<Past<JournalPage>>;
     /** The journals of the actor's business, its keys and its pushes, as the start of a simulation. */
@@ -159,16 +138,6 @@ export function addInspectionRoutes(server: FastifyInstance, inspection: Inspect
     if (kinds.includes(params.kind)) return sendProblem(reply, "not_found", "This actor does not exist.");
     return sendProblem(reply, "not_found", noKind, near(params.kind, kinds));
   });
-  server.get<{ Params: PushParams; Querystring: Query }>(
-    "/ops/pushes/:business_uuid/:push_id/road",
-    { schema: query("from_chunk") },
-    async (request, reply) => {
-      const asked = readRoad(request.params, request.query["from_chunk"]);
-      if (asked === null) return refuseChunk(reply);
-      const road = await inspection.road(asked);
-      return road ?? sendProblem(reply, "not_found", noPush);
-    },
-  );
   addPast(server, inspection.past);
   addExport(server, inspection.past);
 }
@@ -199,38 +168,6 @@ function addPast(server: FastifyInstance, past: Inspection["past"]): void {
       return tell(reply, await past.journal(request.params, { before, limit }));
     },
   );
-}
-
-export interface PushParams {
-  readonly business_uuid: string;
-  readonly push_id: string;
-}
-
-export const noPush = "This push was never accepted.";
-
-/** Null if `from_chunk` is not the number of a chunk. */
-export function readRoad(
-  { business_uuid: businessUuid, push_id: pushId }: PushParams,
-  from: string | undefined,
-): RoadQuestion | null {
-  if (from === undefined) return { businessUuid, pushId, fromChunk: null };
-  const fromChunk = readSeq(from, 0);
-  return fromChunk === null ? null : { businessUuid, pushId, fromChunk };
-}
-
-/** What the page of a push shows; null for one that was never accepted. */
-export async function readPush(
-  inspection: Pick<Inspection, "detail" | "road">,
-  asked: RoadQuestion,
-): Promise<{ readonly detail: ActorDetail; readonly road: PushRoad } | null> {
-  const id = `${asked.businessUuid}.${asked.pushId}`;
-  const [detail, road] = await Promise.all([inspection.detail({ kind: "push", id }), inspection.road(asked)]);
-  return detail === null || road === null ? null : { detail, road };
-}
-
-export function refuseChunk(reply: FastifyReply): FastifyReply {
-  const detail = "`from_chunk` must be the number of a chunk, from 0.";
-  return sendProblem(reply, "request_invalid", detail, { pointer: "/query/from_chunk" });
 }
 
 export const exportMediaType = "application/x-ndjson";
@@ -319,34 +256,6 @@ export interface OwnAudit {
   readonly readable: boolean;
   readonly entries: readonly AuditEntry[];
 }
-
-export const auditPage = object({
-  entries: described(
-    listOf(
-      object({
-        at: timestamp,
-        event: described(
-          anyText,
-          "`ops.asked` before an act is done; `ops.acted` or `ops.refused` after it. Others are about keys and homes.",
-        ),
-        region: anyText,
-        node: anyText,
-        detail: described(
-          anyObject as Shape<JsonObject>,
-          "Of an act: `by`, `reason`, `act` (its address), `params`, `asked`, `status`, `outcome`, `from` and `request_id`.",
-        ),
-      }),
-    ),
-    "Newest first.",
-  ),
-  next_before: described(nullable(timestamp), "For the next page; null on the last."),
-  unreadable: described(
-    listOf(anyText),
-    "Nodes whose audit log goes to standard output: it is read where that is collected.",
-  ),
-  missing,
-});
-export type AuditPage = Of<typeof auditPage>;
 
 export const auditPageMax = 50;
 

@@ -3,20 +3,8 @@
 
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Operation } from "../api/route.ts";
-import {
-  anyText,
-  described,
-  integer,
-  listOf,
-  named,
-  type Of,
-  object,
-  oneOf,
-  timestamp,
-  uuid,
-} from "../protocol/shape.ts";
+import { described, integer, type Of, object, uuid } from "../protocol/shape.ts";
 import { campaignRenders, unusualRenders } from "../protocol/wire/ad-requests.ts";
-import { statementMembers } from "../protocol/wire/allowance.ts";
 import type { CampaignName, OperatorCampaigns } from "../service/ads/campaign-renders.ts";
 import type { OperatorLedgers } from "../service/money/ledgers.ts";
 import { actOf, sendProblem } from "./acts.ts";
@@ -60,20 +48,6 @@ export function addLedgerRoutes(server: FastifyInstance, ledgers: OperatorLedger
 function unknown(reply: FastifyReply): FastifyReply {
   return sendProblem(reply, "not_found", "Nothing was ever paid in for an AI company with this UUID.");
 }
-
-const operatorEntry = object({
-  entry_id: anyText,
-  kind: oneOf(["top_up", "correction"]),
-  amount: anyText,
-  currency: anyText,
-  by: anyText,
-  reason: anyText,
-  at: timestamp,
-});
-export const operatorStatement = named(
-  "OperatorStatement",
-  object({ ...statementMembers, entries: listOf(operatorEntry) }),
-);
 
 // Who rendered the ads of a campaign, what of it is unusual, and the reversal of what a company rendered.
 

@@ -1,4 +1,4 @@
-// Live views: Server-Sent Events of counts, of one actor, and of the road of a push.
+// Live views: Server-Sent Events of counts, and of one actor.
 //   LV1. What is watched is read once for all who watch it, at most once a second, and not at all while nobody does.
 //   LV2. A watcher that does not take what it is sent misses views, and gets the newest once it takes more: nothing piles up.
 //   LV3. There are never more than a fixed number of watchers, and each view ends after a while, so that a watcher has to
@@ -8,7 +8,7 @@
 import type { ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { sendProblem } from "./acts.ts";
-import { type Inspection, noPush, type PushParams, readPush, readRoad, refuseChunk } from "./inspection.ts";
+import type { Inspection } from "./inspection.ts";
 
 export interface LiveTiming {
   readonly everyMs: number;
@@ -146,27 +146,6 @@ export function addLiveRoutes(server: FastifyInstance, inspection: Inspection, t
       return begin(reply, views, `actor ${ref.kind}/${ref.id}`, async () => {
         const detail = await inspection.detail(ref);
         return { event: detail === null ? "gone" : "actor", data: detail, compared: detail };
-      });
-    },
-  );
-  const schema = {
-    querystring: {
-      type: "object",
-      properties: { from_chunk: { type: "string" } },
-      additionalProperties: false,
-    },
-  };
-  server.get<{ Params: PushParams; Querystring: { readonly from_chunk?: string } }>(
-    "/ops/live/pushes/:business_uuid/:push_id",
-    { schema },
-    async ({ params, query }, reply) => {
-      const asked = readRoad(params, query.from_chunk);
-      if (asked === null) return refuseChunk(reply);
-      if ((await readPush(inspection, asked)) === null) return sendProblem(reply, "not_found", noPush);
-      const { businessUuid, pushId, fromChunk } = asked;
-      return begin(reply, views, `push ${businessUuid}/${pushId} ${fromChunk}`, async () => {
-        const found = await readPush(inspection, asked);
-        return { event: found === null ? "gone" : "push", data: found, compared: found };
       });
     },
   );

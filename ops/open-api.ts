@@ -14,12 +14,13 @@ import { anyText, object, type Shape } from "../protocol/shape.ts";
 import { account } from "../protocol/wire/allowance.ts";
 import { actorActBody, actorActNames, actorActOutcome, actorActs, drainBody } from "./cluster.ts";
 import { hostCookieName, neededRight, opsRights } from "./guard.ts";
-import { auditPage, exportMediaType } from "./inspection.ts";
+import { exportMediaType } from "./inspection.ts";
 import {
   actorCounts,
   actorDetail,
   actorPage,
   attentionList,
+  auditPage,
   journalPage,
   machineChart,
   machineList,
@@ -27,14 +28,12 @@ import {
   refusedRequests,
   searchResult,
 } from "./inspection-shapes.ts";
-import { campaignOperations, operatorStatement } from "./ledgers.ts";
-import { pushRoad } from "./push-road-shape.ts";
+import { campaignOperations } from "./ledgers.ts";
 import { certificateEnds } from "./revocations.ts";
 import { sessionBody, sessionState } from "./session-routes.ts";
 import {
   act,
   actList,
-  actorList,
   blockState,
   bodies,
   brandState,
@@ -49,6 +48,7 @@ import {
   keyState,
   latePurges,
   mandateState,
+  operatorStatement,
   parameter,
   purgePage,
   read,
@@ -116,9 +116,6 @@ const reads: readonly Operation[] = [
     answers: { 503: { description: "The node cannot serve, with the reasons", body: readyReport } },
   }),
   read("/metrics", "Prometheus text format", anyText, { mediaType: "text/plain" }),
-  read("/ops/actors/:kind", "Ids of the actors of a kind, 100 a page", actorList, {
-    parameters: [kind, after],
-  }),
   read(
     "/ops/stalled-pushes",
     "Pushes on this node that made no step for ten minutes, 100 at most",
@@ -284,15 +281,6 @@ export function openApiOf(isClustered: boolean): JsonObject {
 
 const ref = [kind, parameter("path", "id", "Id of the actor, percent-encoded where necessary.")];
 const limit = parameter("query", "limit", "1 to 200; 50 if it is left out.");
-const push = [
-  parameter("path", "business_uuid", "UUID of the business."),
-  parameter("path", "push_id", "Id of the push."),
-  parameter(
-    "query",
-    "from_chunk",
-    "The first chunk that is shown, from 0; the newest 50 are if it is left out.",
-  ),
-];
 const problems = ["not_found"] as const;
 
 const lists: readonly Operation[] = [
@@ -346,9 +334,6 @@ const one: readonly Operation[] = [
   read("/ops/actors/:kind/:id", "One actor: state, context, why it waits, owners, effects", actorDetail, {
     ...{ parameters: ref, problems },
   }),
-  read("/ops/pushes/:business_uuid/:push_id/road", "The road of a push over all actors, by time", pushRoad, {
-    ...{ parameters: push, problems },
-  }),
   read("/ops/actors/:kind/:id/journal", "Its journal, with the states around each event", journalPage, {
     parameters: [...ref, parameter("query", "before", "`next_before` of the previous page."), limit],
     problems,
@@ -374,12 +359,6 @@ const live: readonly Operation[] = [
     "Server-Sent Events: `actor`, as /ops/actors/{kind}/{id}, whenever it changes; `gone`; `fault` while it cannot be read",
     anyText,
     { ...stream, parameters: ref },
-  ),
-  read(
-    "/ops/live/pushes/:business_uuid/:push_id",
-    "Server-Sent Events: `push`, with `detail` as /ops/actors/push/{id} and `road` as /ops/pushes/{business_uuid}/{push_id}/road, whenever either changes; `fault` while it cannot be read",
-    anyText,
-    { ...stream, parameters: push },
   ),
 ];
 

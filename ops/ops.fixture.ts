@@ -124,7 +124,6 @@ export const noInspection: Inspection = {
   refused: async () => ({ codes: [], requests: [], forgotten: 0, missing: [] }),
   detail: async ({ kind, id }) => (kind === "push" && id === "bat_1" ? report : null),
   machines: () => ["business", "integration-key", "ledger", "push"].map(emptyChart),
-  road: async () => null,
   past: { journal: never, exported: never },
 };
 
@@ -155,8 +154,6 @@ export function openOps(changes: Partial<OpsDeps> = {}): FastifyInstance {
     ready: async () => ({ ready: true, degraded: [], checks: { store: "ok" }, plain_text: [] }),
     inspection: noInspection,
     acting: noActing,
-    listActors: async (_kind, afterId) =>
-      afterId === "" ? Array.from({ length: 100 }, (_, index) => `id-${index}`) : ["id-100"],
     stalledPushes: () => [],
     purges: noPurges,
     revocations: noRevocations,

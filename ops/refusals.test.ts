@@ -36,7 +36,6 @@ const server = buildOps({
   acting: noActing,
   stalledPushes: () => [],
   purges: noPurges,
-  listActors: async () => [],
   revocations: noRevocations,
   ledgers: noLedgers,
   blocks: noBlocks,

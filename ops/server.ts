@@ -70,8 +70,6 @@ export interface OpsDeps {
   readonly inspection: Inspection;
   readonly acting: ActorActing;
   readonly live?: LiveTiming | undefined;
-  /** The ids of the actors of a kind after `afterId`, in order. */
-  readonly listActors: (kind: string, afterId: string, limit: number) => Promise<readonly string[]>;
   /** The pushes that stall on this node, those that stall longest first. */
   readonly stalledPushes: () => readonly StalledPush[];
   readonly purges: PurgeReads;
@@ -93,7 +91,6 @@ const listLimit = 100;
 const paramLengthMax = 1_024;
 /** Any other query parameter is refused. */
 const noQuery = { type: "object", properties: {}, additionalProperties: false } as const;
-const listQuery = { ...noQuery, properties: { after: { type: "string" } } } as const;
 
 /** These limits are separate, so that a flood on the other surfaces cannot lock out an operator. */
 const limits = { connectionsMax: 64, connectionsPerAddressMax: 0 };
@@ -220,14 +217,6 @@ function addReads(server: FastifyInstance, deps: OpsDeps): void {
     const text = await deps.metrics.text(await deps.readings());
     return reply.header("content-type", deps.metrics.contentType).send(text);
   });
-  server.get<{ Params: { kind: string }; Querystring: { after?: string } }>(
-    "/ops/actors/:kind",
-    { schema: { querystring: listQuery } },
-    async (request) => {
-      const ids = await deps.listActors(request.params.kind, request.query.after ?? "", listLimit);
-      return { kind: request.params.kind, ids, next_after: ids.length === listLimit ? ids.at(-1) : null };
-    },
-  );
   server.get("/ops/stalled-pushes", async () => ({ pushes: deps.stalledPushes().slice(0, listLimit) }));
 }
 

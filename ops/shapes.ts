@@ -29,6 +29,9 @@ import {
   timestamp,
   uuid,
 } from "../protocol/shape.ts";
+import { account, statementMembers } from "../protocol/wire/allowance.ts";
+
+export { account };
 
 const count = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 
@@ -181,12 +184,6 @@ export const readyReport = named(
 );
 export type ReadyReport = Of<typeof readyReport>;
 
-export const actorList = object({
-  kind: anyText,
-  ids: listOf(anyText),
-  next_after: described(nullable(anyText), "For the next page; null on the last."),
-});
-
 const ended = { revoked_at: nullable(timestamp), legal_name: anyText };
 
 export const keyState = named(
@@ -233,12 +230,15 @@ export const certificateState = named(
 );
 
 /** The outcome of an action: its subject as it is now. */
-export function done<N extends string>(name: N, subject: Shape<unknown>) {
-  return object({
+export function done<N extends string, T>(name: N, subject: Shape<T>) {
+  const outcome = object({
     changed: described(flag, "False where it was so before."),
     since: described(timestamp, "From when on."),
     [name]: subject,
   });
+  return outcome as Shape<unknown> as Shape<
+    { readonly changed: boolean; readonly since: string } & Readonly<Record<N, T>>
+  >;
 }
 
 /** The outcome of the end of a certificate. */
@@ -451,9 +451,53 @@ export const groupState = named(
   }),
 );
 
+// The shapes of what operators are shown of takedowns and accounts.
+
+const takedown = object({
+  business_uuid: uuid,
+  record_id: described(nullable(anyText), "Null for everything of the business."),
+  statement_of_reasons: anyText,
+  taken_down_at: timestamp,
+  lifted_at: described(nullable(timestamp), "Null while it is in force."),
+});
+export const takedownState = named(
+  "TakedownState",
+  object({
+    business_uuid: uuid,
+    legal_name: anyText,
+    record_id: nullable(anyText),
+    takedown: described(nullable(takedown), "The newest takedown; null if there never was one."),
+  }),
+);
+export const takedownList = object({
+  takedowns: described(listOf(takedown), "Those in force, as far as this region has heard, newest first."),
+  total: count,
+});
+export type TakedownList = Of<typeof takedownList>;
+
+const operatorEntry = object({
+  entry_id: anyText,
+  kind: oneOf(["top_up", "correction"]),
+  amount: anyText,
+  currency: anyText,
+  by: anyText,
+  reason: anyText,
+  at: timestamp,
+});
+export const operatorStatement = named(
+  "OperatorStatement",
+  object({ ...statementMembers, entries: listOf(operatorEntry) }),
+);
+
+/** An answer with its subject under its name. */
+export function under<N extends string, T>(name: N, subject: Shape<T>) {
+  return object({ [name]: subject }) as Shape<unknown> as Shape<Readonly<Record<N, T>>>;
+}
+
 /** The outcome of an action without a moment from which on it is in force. */
-export function changed<N extends string>(name: N, subject: Shape<unknown>) {
-  return object({ changed: described(flag, "False where it was so before."), [name]: subject });
+export function changed<N extends string, T>(name: N, subject: Shape<T>) {
+  const outcome = object({ changed: described(flag, "False where it was so before."), [name]: subject });
+  return outcome as Shape<unknown> as Shape<{ readonly changed: boolean } & Readonly<Record<N, T>>>;
 }
 
 // How the operations of the operators' surface are described: reads, and acts that name their author and reason.
@@ -483,7 +527,7 @@ export function shown(
   subject: Shape<unknown>,
   parameters: readonly Parameter[],
 ): Operation {
-  return read(path, `The ${name} as it is now`, object({ [name]: subject }), {
+  return read(path, `The ${name} as it is now`, under(name, subject), {
     parameters,
     problems: ["not_found"],
   });

@@ -3,18 +3,7 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Operation } from "../api/route.ts";
 import type { Result } from "../protocol/result.ts";
-import {
-  anyText,
-  described,
-  integer,
-  listOf,
-  named,
-  nullable,
-  type Of,
-  object,
-  timestamp,
-  uuid,
-} from "../protocol/shape.ts";
+import { anyText, described, integer, type Of, object, timestamp, uuid } from "../protocol/shape.ts";
 import { heldDeletion, heldDeletionsAnswer } from "../protocol/wire/removal.ts";
 import type { HeldDeletions, OrderedPurge, PurgePage } from "../service/publishing/purges.ts";
 import type { Blocks, Brands } from "../service/register/blocks.ts";
@@ -34,6 +23,8 @@ import {
   read,
   reasonLengthMax,
   shown,
+  takedownList,
+  takedownState,
 } from "./shapes.ts";
 
 const imposeBody = object({
@@ -44,28 +35,6 @@ const imposeBody = object({
   ...actMembers,
 });
 const liftBody = object(actMembers);
-
-const takedown = object({
-  business_uuid: uuid,
-  record_id: described(nullable(anyText), "Null for everything of the business."),
-  statement_of_reasons: anyText,
-  taken_down_at: timestamp,
-  lifted_at: described(nullable(timestamp), "Null while it is in force."),
-});
-export const takedownState = named(
-  "TakedownState",
-  object({
-    business_uuid: uuid,
-    legal_name: anyText,
-    record_id: nullable(anyText),
-    takedown: described(nullable(takedown), "The newest takedown; null if there never was one."),
-  }),
-);
-const takedownList = object({
-  takedowns: described(listOf(takedown), "Those in force, as far as this region has heard, newest first."),
-  total: integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),
-});
-export type TakedownList = Of<typeof takedownList>;
 
 const subject = parameter(
   "path",

@@ -269,11 +269,6 @@ export function headRow(
   return table.write("h", { from, at_ms }, { k: size, expiresAtMs: at_ms + headTimesKeptMs });
 }
 
-/** Selects the first head with a row that covers the leaf at this index. */
-export function selectCovering(table: RowTable<HeadTime>, index: number): RowSelection {
-  return table.selectPage(1, { k: index, k2: "~" });
-}
-
 /** Selects what was written beyond this head (HT2). */
 function selectBeyond({ size }: TreeHead): RowSelection {
   return writtenHeads.selectPage(unpublishedMax, { k: size, k2: "~" });

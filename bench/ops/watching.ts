@@ -208,7 +208,7 @@ async function watchPages({ opsUrl, actor, push }: Watched) {
   await Promise.all([
     follow("counts", "/ops/attention", ({ attention }) => JSON.stringify(attention)),
     follow(`actors/${actor}`, `/ops/actors/${actor}/journal`, ({ head }) => head),
-    follow(`actors/${pushActor}`, `/ops/pushes/${businessUuid}/${pushId}/road`, ({ head }) => head),
+    follow(`actors/${pushActor}`, `/ops/actors/${pushActor}/journal`, ({ head }) => head),
   ]);
   poll();
   return watching;

@@ -1,19 +1,12 @@
 // `svc ops act`: acts on one actor or node, after showing it and asking. If it is not as it was shown by then, nothing is done.
 
-import {
-  type Arguments,
-  type Command,
-  type CommandContext,
-  type ExitCode,
-  exitCodes,
-  UsageError,
-} from "../command.ts";
-import { isConfirmed, requiredText } from "../confirmation.ts";
-import { connectOps, type OpsConnection, opsOptions } from "../ops-connection.ts";
+import { actorDetail, nodeList } from "../../ops/inspection-shapes.ts";
+import { anyText, object } from "../../protocol/shape.ts";
+import { type Arguments, type Command, exitCodes, UsageError } from "../command.ts";
+import { actOptions, isAgreed, requiredText } from "../confirmation.ts";
+import { connectOps, type OpsConnection, opsAddress } from "../ops-connection.ts";
 import { visible } from "../terminal.ts";
 import { actorAddress } from "./show.ts";
-
-type Shown = Readonly<Record<string, unknown>>;
 
 export const opsAct: Command = {
   name: "ops act",
@@ -27,43 +20,33 @@ export const opsAct: Command = {
     "",
     "  Shows an actor or a node as it is and asks; what is not as it was shown by then stays as it is. The audit log records who and why.",
   ],
-  options: {
-    by: { type: "string", value: "WHO", help: "who signs in to act; kept with the act" },
-    reason: { type: "string", value: "TEXT", help: "why, in at most 500 characters; kept with the act" },
-    successor: { type: "string", value: "REGION", help: "declare-dead: the region that takes over" },
-    force: { type: "boolean", help: "declare-dead: although the region's nodes still write heartbeats" },
-    yes: { type: "boolean", help: "do not ask" },
-    json: { type: "boolean", help: "print the answer as JSON" },
-    ...opsOptions,
+  options: `${actOptions}
+    --successor REGION  declare-dead: the region that takes over
+    --force             declare-dead: although the region's nodes still write heartbeats
+    --yes               do not ask
+    --json              print the answer as JSON${opsAddress}`,
+  run: async (call) => {
+    const by = requiredText(call, "by", opsAct);
+    const reason = requiredText(call, "reason", opsAct);
+    const { terminal } = call;
+    const ops = await connectOps(call, by);
+    const plan = await planOf(call, ops);
+    const lines = plan.lines.map((line) => visible(`  ${line}`));
+    if (!(await isAgreed(call, ops.url, lines))) return exitCodes.negative;
+    const answer = await ops.post(plan.path, { ...plan.members, reason }, object({ outcome: anyText }));
+    terminal.print(call.flag("json") ? JSON.stringify(answer) : `Done: ${visible(answer.outcome)}.`);
+    return exitCodes.done;
   },
-  run: runAct,
 };
 
 interface Plan {
   readonly path: string;
-  readonly members: Shown;
+  readonly members: object;
   /** What is shown before the question. */
   readonly lines: readonly string[];
 }
 
 const onActor = ["retry", "passivate", "release", "cancel"];
-
-async function runAct(args: Arguments, context: CommandContext): Promise<ExitCode> {
-  const by = requiredText(args, "by", opsAct);
-  const reason = requiredText(args, "reason", opsAct);
-  const { terminal } = context;
-  const ops = await connectOps(args, context, by);
-  const plan = await planOf(args, ops);
-  terminal.note(`At ${ops.url}:`);
-  for (const line of plan.lines) terminal.note(visible(`  ${line}`));
-  if (!args.flag("yes") && !(await isConfirmed(context))) {
-    terminal.note("Nothing was changed.");
-    return exitCodes.negative;
-  }
-  const answer = await ops.post(plan.path, { ...plan.members, reason });
-  terminal.print(args.flag("json") ? JSON.stringify(answer) : `Done: ${visible(String(answer["outcome"]))}.`);
-  return exitCodes.done;
-}
 
 async function planOf(args: Arguments, ops: OpsConnection): Promise<Plan> {
   const [act = "", ...names] = args.positionals;
@@ -80,15 +63,18 @@ async function planOf(args: Arguments, ops: OpsConnection): Promise<Plan> {
   const region = { region: name };
   const plans: Readonly<Record<string, Plan>> = {
     move: {
-      ...{ path: "/ops/cluster/moves", members: { party: name, to: second } },
+      path: "/ops/cluster/moves",
+      members: { party: name, to: second },
       lines: [`The home of ${name} moves to ${second}.`],
     },
     rebuild: {
-      ...{ path: "/ops/cluster/rebuild", members: { collection: name } },
+      path: "/ops/cluster/rebuild",
+      members: { collection: name },
       lines: [`The index of ${name} of this node's region is rebuilt beside the one that serves.`],
     },
     "declare-dead": {
-      ...{ path: "/ops/cluster/declare-dead", members: { ...region, successor, force } },
+      path: "/ops/cluster/declare-dead",
+      members: { ...region, successor, force },
       lines: [
         `The region ${name} is declared dead, which cannot be taken back: ${successor} serves its parties from now on.`,
         `The data centre of ${name} leaves the keyspace. What ${name} took and no other region has is lost.`,
@@ -110,9 +96,9 @@ async function planOf(args: Arguments, ops: OpsConnection): Promise<Plan> {
 
 async function planActor(act: string, name: string, ops: OpsConnection): Promise<Plan> {
   const address = `/ops/actors/${actorAddress(name)}`;
-  const { status, states, head, waits } = await ops.get(address);
-  const why = (waits as readonly Shown[]).map(({ words }) => String(words));
-  const seen = (states as readonly string[]).join(" ");
+  const { status, states, head, waits } = await ops.get(address, actorDetail);
+  const why = waits.map(({ words }) => words);
+  const seen = states.join(" ");
   return {
     path: `${address}/${act}`,
     members: { expected: { status, states, head } },
@@ -121,8 +107,8 @@ async function planActor(act: string, name: string, ops: OpsConnection): Promise
 }
 
 async function planDrain(incarnation: string, ops: OpsConnection): Promise<Plan> {
-  const nodes = (await ops.get("/ops/nodes", "nodes"))["nodes"] as readonly Shown[];
-  const found = nodes.find((node) => node["incarnation"] === incarnation);
+  const { nodes } = await ops.get("/ops/nodes", nodeList);
+  const found = nodes.find((node) => node.incarnation === incarnation);
   if (found === undefined) throw new UsageError(`There is no node ${incarnation}. See: svc ops nodes`);
   const { state, region } = found;
   return {

@@ -2,11 +2,17 @@
 
 import { expect, it } from "vitest";
 import type { ActorRow, AttentionList, NodeAttention, NodeState } from "../../ops/inspection-shapes.ts";
-import { noInspection, since } from "../../ops/ops.fixture.ts";
+import { noInspection, report, since } from "../../ops/ops.fixture.ts";
 import type { Command } from "../command.ts";
+import { blocks, brands, group } from "../groups.ts";
+import { ledger } from "../ledger.ts";
 import { purges } from "../purges.ts";
-import { opsAudit, opsList, opsNodes, opsPushes, opsRefusals, opsSearch } from "./lists.ts";
+import { revoke } from "../revoke.ts";
+import { opsAct } from "./act.ts";
+import { opsActors, opsAudit, opsNodes, opsPushes, opsRefusals, opsSearch } from "./lists.ts";
 import { serveOps } from "./ops-commands.fixture.ts";
+import { opsShow, opsWatch } from "./show.ts";
+import { opsTakedown } from "./takedown.ts";
 
 const node: NodeState = {
   ...{ incarnation: "f00d", region: "eu-west1", address: "10.0.0.5:7390", state: "active", is_self: true },
@@ -50,7 +56,7 @@ it("list --attention: exits with 1 if anything needs a look or was not read, and
     ...{ nodes, actors, total: actors.length, is_complete: isComplete, missing: missed },
   });
   await using ops = await serveOps({ inspection: { ...noInspection, attention } });
-  const found = await ops.run(opsList, ["--attention"]);
+  const found = await ops.run(opsActors, ["--attention"]);
   expect(found.code).toBe(1);
   expect(found.text).toMatch(
     /^push\/b\.p +Lindqvist AB +active +held +f00d +\[held\] It waits for a decision\.$/m,
@@ -59,18 +65,18 @@ it("list --attention: exits with 1 if anything needs a look or was not read, and
   expect(found.text).toContain("More pushes are unfinished than were read");
   [actors, isComplete] = [[], true];
   // A node that did not answer may have what needs a look.
-  const unknown = await ops.run(opsList, ["--attention"]);
+  const unknown = await ops.run(opsActors, ["--attention"]);
   expect([unknown.code, unknown.text]).toEqual([1, expect.not.stringContaining("Nothing needs a look")]);
   missed = [];
   const words = "No node of us-east1 answers.";
   nodes = [{ region: "us-east1", incarnation: null, address: null, reason: "region_away", words }];
-  const lost = await ops.run(opsList, ["--attention"]);
+  const lost = await ops.run(opsActors, ["--attention"]);
   expect([lost.code, lost.text]).toEqual([
     1,
     expect.stringMatching(/^all +us-east1 +region_away +No node of/m),
   ]);
   nodes = [];
-  const nothing = await ops.run(opsList, ["--attention"]);
+  const nothing = await ops.run(opsActors, ["--attention"]);
   expect([nothing.code, nothing.text]).toEqual([0, expect.stringContaining("Nothing needs a look.")]);
   expect(nothing.text).not.toContain("More pushes");
 });
@@ -84,7 +90,7 @@ it("list: hands each filter to the surface, and reads page after page up to the 
   };
   await using ops = await serveOps({ inspection: { ...noInspection, list } });
   const filters = ["--state", "working", "--region", "eu-west1", "--node", "f00d", "--part", "b."];
-  const { text } = await ops.run(opsList, ["push", ...filters, "--limit", "250", "--json"]);
+  const { text } = await ops.run(opsActors, ["push", ...filters, "--limit", "250", "--json"]);
   expect(text.trim().split("\n")).toHaveLength(250);
   const query = { kind: "push", state: "working", region: "eu-west1", node: "f00d", part: "b." };
   expect(asked).toMatchObject([
@@ -107,23 +113,44 @@ it("search: says that there may be more, and exits with 1 where nothing was foun
 
 it("list: refuses a kind that does not exist, and says so where nothing fits", async () => {
   await using ops = await serveOps({});
-  const refused = ops.run(opsList, ["pusch"]);
+  const refused = ops.run(opsActors, ["pusch"]);
   await expect(refused).rejects.toMatchObject({ status: 400, problem: { suggestion: "push" } });
-  const nothing = await ops.run(opsList, ["push", "--state", "held"]);
+  const nothing = await ops.run(opsActors, ["push", "--state", "held"]);
   expect([nothing.code, nothing.text]).toEqual([0, "No actor in memory fits; --known lists the others.\n"]);
 });
 
+const by = ["--by", "Ada", "--reason", "A test.", "--yes"];
+
 it.each<readonly [string, Command, readonly string[]]>([
   ["nodes", opsNodes, []],
-  ["list", opsList, []],
-  ["list of a kind", opsList, ["push"]],
-  ["list --attention", opsList, ["--attention"]],
+  ["list", opsActors, []],
+  ["list of a kind", opsActors, ["push"]],
+  ["list --attention", opsActors, ["--attention"]],
   ["search", opsSearch, ["x"]],
   ["pushes", opsPushes, []],
   ["refusals", opsRefusals, []],
   ["audit", opsAudit, []],
   ["purges", purges, []],
   ["purges of a business", purges, [since]],
+  ["show", opsShow, ["push/x"]],
+  ["show --journal", opsShow, ["push/x", "--journal"]],
+  ["act on an actor", opsAct, ["retry", "push/x", ...by]],
+  ["act on a node", opsAct, ["drain", "f00d", ...by]],
+  ["act on the cluster", opsAct, ["rebuild", "events", ...by]],
+  ["takedown", opsTakedown, []],
+  ["takedown of a record", opsTakedown, ["x"]],
+  ["takedown --lift", opsTakedown, ["x", "--lift", ...by]],
+  ["ledger show", ledger, ["show", "x"]],
+  ["ledger statement", ledger, ["statement", "x", "2026-11"]],
+  ["ledger top-up", ledger, ["top-up", "x", "1", "--currency", "EUR", "--id", "1", ...by.slice(0, 4)]],
+  ["blocks", blocks, ["x"]],
+  ["blocks --block", blocks, ["x", "--block", "y", ...by.slice(0, 4)]],
+  ["brands", brands, ["x"]],
+  ["group", group, ["x"]],
+  ["revoke key", revoke, ["key", "x", ...by]],
+  ["revoke mandate", revoke, ["mandate", "x", "y", ...by]],
+  ["revoke certificate", revoke, ["certificate", "x", "--status", "closed", "--status-reason", "a", ...by]],
+  ["revoke grant", revoke, ["grant", `svc_sbxk1.${btoa('{"party":{},"role":"x"}')}`, ...by]],
 ])("an answer of another form is refused: %s", async (_name, command, words) => {
   for (const text of ["{}", "[]", "null", '{"nodes":[1],"kinds":{},"missing":[]}']) {
     await using ops = await serveOps({}, text);
@@ -131,4 +158,37 @@ it.each<readonly [string, Command, readonly string[]]>([
       ...{ name: "SvcProblemError", code: "unexpected_answer" },
     });
   }
+});
+
+it.each<readonly [Command, readonly string[], object, string]>([
+  [
+    opsNodes,
+    [],
+    { nodes: [{ ...node, lease: { ...node.lease, held: 1 } }] },
+    "`/nodes/0/lease/held` is not of the type boolean",
+  ],
+  [opsShow, ["push/x"], { ...report, waits: [{}] }, "`/waits/0/code` is missing"],
+  [
+    opsAct,
+    ["drain", "f00d", ...by],
+    { nodes: [{ ...node, region: 5 }] },
+    "`/nodes/0/region` is not of the type string",
+  ],
+  [opsAct, ["rebuild", "events", ...by], {}, "`/outcome` is missing. The act may have been done"],
+])(
+  "the error names the member that is wrong, and one that is new does no harm",
+  async (command, words, answer, said) => {
+    await using ops = await serveOps({}, JSON.stringify(answer));
+    await expect(ops.run(command, words)).rejects.toThrow(said);
+    await using later = await serveOps({}, JSON.stringify({ nodes: [{ ...node, later: 1 }], later: 1 }));
+    expect((await later.run(opsNodes, [])).code).toBe(0);
+  },
+);
+
+it("watch: an event of another form ends it, and one of a later release is passed over", async () => {
+  const later = "event: later\ndata: 5\n\nevent: actor\ndata: {}\n\n";
+  await using ops = await serveOps({}, later);
+  await expect(ops.run(opsWatch, ["push/x"])).rejects.toMatchObject({
+    ...{ code: "unexpected_answer", detail: expect.stringContaining("is missing") },
+  });
 });

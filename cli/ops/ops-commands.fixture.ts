@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openOps, token } from "../../ops/ops.fixture.ts";
-import { type Command, type CommandContext, parseArguments } from "../command.ts";
+import { type Command, type CommandContext, parseArguments, runCommand } from "../command.ts";
 import { createTerminal } from "../terminal.ts";
 
 export interface OpsCommands extends AsyncDisposable {
@@ -43,7 +43,7 @@ export async function serveOps(
       };
       const args = parseArguments(command, [...words, "--ops-url", url, "--token-file", "token"]);
       if (args === null) throw new Error("it is the help");
-      const code = await command.run(args, {
+      const code = await runCommand(command, args, {
         ...{ terminal: createTerminal(stream, stream, { plain: true }), cwd: folder, env: {}, now: () => 0 },
         ...{ wait: async () => {}, question: async () => null, onStop: () => {} },
         ...changed,

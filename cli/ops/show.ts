@@ -1,167 +1,143 @@
-// `svc ops show` and `svc ops watch`: one actor as it is now, and as it goes on.
+// `svc ops show` and `svc ops watch`: one actor as it is now, and as it goes on. `svc ops export`: the journals of a business, its
+// keys and its pushes as a file from which the simulator starts.
 
 import { resolve } from "node:path";
-import { jsonOption } from "../business-options.ts";
 import {
-  type Arguments,
-  type Command,
-  type CommandContext,
-  type ExitCode,
-  exitCodes,
-  onlyArgument,
-  UsageError,
-} from "../command.ts";
+  type ActorDetail,
+  actorCounts,
+  actorDetail,
+  type JournalPage,
+  journalPage,
+} from "../../ops/inspection-shapes.ts";
+import { anyText, nothing, object } from "../../protocol/shape.ts";
+import { type Call, type Command, exitCodes, UsageError } from "../command.ts";
 import { requiredText } from "../confirmation.ts";
 import { writePrivate } from "../keygen.ts";
-import { printTable } from "../listing.ts";
-import { connectOps, type LiveEvent, opsOptions } from "../ops-connection.ts";
+import { connectOps, type LiveEvent, opsAddress, opsOptions } from "../ops-connection.ts";
+import { printTable } from "../query.ts";
 import { type Terminal, visible } from "../terminal.ts";
-
-type Shown = Readonly<Record<string, unknown>>;
 
 export const opsShow: Command = {
   name: "ops show",
   usage: "KIND/ID",
   summary: "show one actor: its state, why it waits, its owners and its journal (for operators)",
   details: ["  The actor is neither woken nor changed."],
-  options: {
-    journal: { type: "boolean", help: "its newest events, with the states around each" },
-    json: jsonOption,
-    ...opsOptions,
+  options: `
+    --journal  its newest events, with the states around each${opsOptions}`,
+  run: async (call) => {
+    const { terminal } = call;
+    const address = `/ops/actors/${actorAddress(call.argument)}`;
+    const ops = await connectOps(call);
+    const tell = <T>(answer: T, print: (terminal: Terminal, answer: T) => void): void =>
+      call.flag("json") ? terminal.print(JSON.stringify(answer)) : print(terminal, answer);
+    if (call.flag("journal")) tell(await ops.get(`${address}/journal?limit=50`, journalPage), printJournal);
+    else tell(await ops.get(address, actorDetail), printActor);
   },
-  run: runShow,
 };
+
+const retryMs = 2_000;
 
 export const opsWatch: Command = {
   name: "ops watch",
   usage: "[KIND/ID]",
   summary: "follow one actor, or the counts of all, until Ctrl-C (for operators)",
   details: ["  A node that stops meanwhile is noted, and the view goes on when it answers again."],
-  options: { json: jsonOption, ...opsOptions },
-  run: runWatch,
+  options: opsOptions,
+  run: async (call) => {
+    const [name = null, ...more] = call.positionals;
+    if (more.length > 0) throw new UsageError("Only one actor is expected. See: svc help ops watch");
+    const path = name === null ? "/ops/live/counts" : `/ops/live/actors/${actorAddress(name)}`;
+    const ops = await connectOps(call);
+    call.onStop(() => exitCodes.done);
+    for (;;) {
+      try {
+        for await (const event of ops.live(path, liveForms)) printEvent(call, event);
+      } catch (error) {
+        if (!(error instanceof Error && error.name === "SvcConnectionError")) throw error;
+        call.terminal.note(`${error.message} Trying again …`);
+      }
+      await call.wait(retryMs);
+    }
+  },
 };
 
-async function runShow(args: Arguments, context: CommandContext): Promise<ExitCode> {
-  const { terminal } = context;
-  const address = `/ops/actors/${actorAddress(onlyArgument(args, opsShow))}`;
-  const ops = await connectOps(args, context);
-  const answer = await ops.get(args.flag("journal") ? `${address}/journal?limit=50` : address);
-  if (args.flag("json")) terminal.print(JSON.stringify(answer));
-  else if (args.flag("journal")) printJournal(terminal, answer);
-  else printActor(terminal, answer);
-  return exitCodes.done;
-}
+const liveForms = {
+  counts: actorCounts,
+  actor: actorDetail,
+  fault: object({ detail: anyText }),
+  gone: nothing,
+} as const;
 
-const retryMs = 2_000;
-
-async function runWatch(args: Arguments, context: CommandContext): Promise<ExitCode> {
-  const [name = null, ...more] = args.positionals;
-  if (more.length > 0) throw new UsageError("Only one actor is expected. See: svc help ops watch");
-  const path = name === null ? "/ops/live/counts" : `/ops/live/actors/${actorAddress(name)}`;
-  const ops = await connectOps(args, context);
-  context.onStop(() => exitCodes.done);
-  for (;;) {
-    try {
-      for await (const event of ops.live(path)) printEvent(context.terminal, args, event);
-    } catch (error) {
-      if (!(error instanceof Error && error.name === "SvcConnectionError")) throw error;
-      context.terminal.note(`${error.message} Trying again …`);
-    }
-    await context.wait(retryMs);
-  }
-}
-
-function printEvent(terminal: Terminal, args: Arguments, { event, data }: LiveEvent): void {
-  if (args.flag("json")) {
-    terminal.print(JSON.stringify({ event, data }));
-    return;
-  }
-  if (event === "fault") terminal.note(`Not readable now: ${visible(String((data as Shown)["detail"]))}`);
+function printEvent({ terminal, flag }: Call, live: LiveEvent<typeof liveForms>): void {
+  const { event, data } = live;
+  if (flag("json")) terminal.print(JSON.stringify({ event, data }));
+  else if (event === "fault") terminal.note(`Not readable now: ${visible(data.detail)}`);
   else if (event === "gone") terminal.note("The actor exists no more.");
   else if (event === "counts") {
-    const kinds = (data as Shown)["kinds"] as readonly Shown[];
-    const active = kinds.map(({ kind, active: count }) => `${kind} ${count}`).join("  ");
-    terminal.print(`${(data as Shown)["at"]}  ${active}`);
+    const active = data.kinds.map((each) => `${each.kind} ${each.active}`).join("  ");
+    terminal.print(`${data.at}  ${active}`);
   } else {
-    const { head, status, states, waits } = data as Shown;
-    const why = (waits as readonly Shown[]).map(({ words }) => words).join(" ");
-    terminal.print(visible(`#${head} ${status} ${(states as readonly string[]).join(" ")}  ${why}`));
+    const { head, status, states, waits } = data;
+    const why = waits.map(({ words }) => words).join(" ");
+    terminal.print(visible(`#${head} ${status} ${states.join(" ")}  ${why}`));
   }
 }
 
-const thenWords: Readonly<Record<string, string>> = {
-  ...{ goes_on: "goes on by itself at", tries_again: "tries again at", fails: "fails at" },
-  ...{ ends: "its time is over at", stalls: "counts as stalled at" },
-};
+const thenWords = {
+  goes_on: "goes on by itself at",
+  tries_again: "tries again at",
+  fails: "fails at",
+  ends: "its time is over at",
+  stalls: "counts as stalled at",
+} as const;
 
-function printActor(terminal: Terminal, actor: Shown): void {
+function printActor(terminal: Terminal, actor: ActorDetail): void {
   const { ref, party, status, states, place, epoch, owner, head, mailbox, failure, crash } = actor;
-  const { kind, id } = ref as Shown;
-  const { region, node, at, detail } = place as Shown;
+  const { region, node, at, detail } = place;
   const where = at === "nowhere" ? `nowhere (${detail})` : `${node} in ${region}`;
+  const of = party?.kind === "ai_company" ? "of the AI company" : "of the business";
   const lines = [
-    terminal.bold(visible(`${kind}/${id}`)),
-    ...(party === null ? [] : [visible(`  ${partyWords(party as Shown)}`)]),
-    `  ${status}, in ${(states as readonly string[]).join(" ")}, on ${where}`,
+    terminal.bold(visible(`${ref.kind}/${ref.id}`)),
+    ...(party === null ? [] : [visible(`  ${of} ${party.legal_name}`)]),
+    `  ${status}, in ${states.join(" ")}, on ${where}`,
     // A kind without a journal has no owner that a store knows.
     `  ${head} commits${owner === "" ? "" : `, epoch ${epoch} of ${owner}`}, ${mailbox} waiting in its mailbox`,
     ...(failure === null ? [] : [terminal.bad(visible(`  ${failure}`))]),
-    ...stackLines(crash).map((line) => visible(`  ${line}`)),
+    ...(crash?.stack?.split("\n") ?? []).map((line) => visible(`  ${line}`)),
     ...(at === "node" && detail !== null ? [visible(`  The node does not answer: ${detail}`)] : []),
     "Why it waits",
-    ...(actor["waits"] as readonly Shown[]).map(({ words, until, next }) =>
-      visible(`  ${words}${until === null ? "" : ` [${thenWords[String(next)] ?? next} ${until}]`}`),
+    ...actor.waits.map(({ words, until, next }) =>
+      visible(
+        `  ${words}${until === null ? "" : ` [${next === null ? next : (thenWords[next] ?? next)} ${until}]`}`,
+      ),
     ),
-    ...section("Timers", actor["timers"], ({ dueMs, id: timer }) => `${timeOf(dueMs)}  ${timer}`),
-    ...section("Effects", actor["outbox"], ({ to, attempts, lastError, sinceMs }) =>
+    ...section("Timers", actor.timers, ({ dueMs, id }) => `${timeOf(dueMs)}  ${id}`),
+    ...section("Effects", actor.outbox, ({ to, attempts, lastError, sinceMs }) =>
       [to, `since ${timeOf(sinceMs)}`, `${attempts} failures`, lastError ?? ""].join("  "),
     ),
-    ...section("Owners", actor["activations"], ({ epoch: of, owner: by, since }) => `${of}  ${since}  ${by}`),
-    ...section(
-      "Refused writes",
-      actor["refused_writes"],
-      ({ epoch: of, owner: by, at: when }) => `${of}  ${when}  ${by}`,
-    ),
+    ...section("Owners", actor.activations, (each) => `${each.epoch}  ${each.since}  ${each.owner}`),
+    ...section("Refused writes", actor.refused_writes, (each) => `${each.epoch}  ${each.at}  ${each.owner}`),
   ];
   for (const line of lines) terminal.print(line);
 }
 
-function partyWords({ kind, legal_name }: Shown): string {
-  return `${kind === "ai_company" ? "of the AI company" : "of the business"} ${legal_name}`;
+function section<T>(title: string, items: readonly T[], lineOf: (item: T) => string): readonly string[] {
+  return items.length === 0 ? [] : [title, ...items.map((item) => visible(`  ${lineOf(item)}`))];
 }
 
-function stackLines(crash: unknown): readonly string[] {
-  const { stack } = (crash ?? {}) as Shown;
-  return typeof stack === "string" ? stack.split("\n") : [];
+function timeOf(ms: number): string {
+  return new Date(ms).toISOString();
 }
 
-function section(title: string, items: unknown, lineOf: (item: Shown) => string): readonly string[] {
-  const all = items as readonly Shown[];
-  return all.length === 0 ? [] : [title, ...all.map((item) => visible(`  ${lineOf(item)}`))];
-}
-
-function timeOf(ms: unknown): string {
-  return typeof ms === "number" ? new Date(ms).toISOString() : "an unknown time";
-}
-
-function printJournal(terminal: Terminal, journal: Shown): void {
-  const rows = (journal["events"] as readonly Shown[]).map(({ seq, at, commit, epoch, type, from, to }) => [
-    ...[seq, at, commit, epoch].map((each) => String(each ?? "")),
-    String(type),
-    `${pathsOf(from)} → ${pathsOf(to)}`,
+function printJournal(terminal: Terminal, { events, pruned_up_to, unreadable }: JournalPage): void {
+  const rows = events.map(({ seq, at, commit, epoch, type, from, to }) => [
+    ...[String(seq), at, String(commit), String(epoch), type],
+    `${from?.join(" ") ?? "?"} → ${to?.join(" ") ?? "?"}`,
   ]);
-  const header = ["SEQ", "TIME", "COMMIT", "EPOCH", "EVENT", "STATES"];
-  printTable(terminal, header, rows);
-  const { pruned_up_to, unreadable } = journal;
-  if (Number(pruned_up_to) > 0) terminal.note(`Events up to ${pruned_up_to} are only in the snapshot.`);
+  printTable(terminal, ["SEQ", "TIME", "COMMIT", "EPOCH", "EVENT", "STATES"], rows);
+  if (pruned_up_to > 0) terminal.note(`Events up to ${pruned_up_to} are only in the snapshot.`);
   if (unreadable !== null) terminal.note(visible(`States are unknown: ${unreadable}`));
 }
-
-function pathsOf(paths: unknown): string {
-  return paths === null ? "?" : (paths as readonly string[]).join(" ");
-}
-
-// `svc ops export`: the journals of a business, its keys and its pushes as a file from which the simulator starts.
 
 export const opsExport: Command = {
   name: "ops export",
@@ -172,22 +148,17 @@ export const opsExport: Command = {
     "  It holds no private key, but what the business published: only its owner can read it, and it needs the right to act.",
     "  The actors are neither woken nor changed. The audit log records that it was taken, and who took it.",
   ],
-  options: {
-    by: { type: "string", value: "WHO", help: "who signs in to take it; kept in the audit log" },
-    out: { type: "string", value: "FILE", help: "the file; an existing one is not overwritten" },
-    ...opsOptions,
+  options: `
+    --by WHO    who signs in to take it; kept in the audit log
+    --out FILE  the file; an existing one is not overwritten${opsAddress}`,
+  run: async (call) => {
+    const address = `/ops/actors/${actorAddress(call.argument)}/export`;
+    const out = resolve(call.cwd, requiredText(call, "out", opsExport));
+    const ops = await connectOps(call, requiredText(call, "by", opsExport));
+    await writePrivate(out, await ops.text(address));
+    call.terminal.print(out);
   },
-  run: runExport,
 };
-
-async function runExport(args: Arguments, context: CommandContext): Promise<ExitCode> {
-  const address = `/ops/actors/${actorAddress(onlyArgument(args, opsExport))}/export`;
-  const out = resolve(context.cwd, requiredText(args, "out", opsExport));
-  const ops = await connectOps(args, context, requiredText(args, "by", opsExport));
-  await writePrivate(out, await ops.text(address));
-  context.terminal.print(out);
-  return exitCodes.done;
-}
 
 // An actor as it is named in the terminal, and its address.
 

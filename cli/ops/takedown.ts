@@ -1,18 +1,12 @@
 // `svc ops takedown`: what is out of serving by an act of operators, and that act and its undoing.
 
-import { jsonOption } from "../business-options.ts";
-import {
-  type Arguments,
-  type Command,
-  type CommandContext,
-  type ExitCode,
-  exitCodes,
-  onlyArgument,
-  UsageError,
-} from "../command.ts";
-import { isConfirmed, requiredText } from "../confirmation.ts";
+import { changed, takedownList, takedownState, under } from "../../ops/shapes.ts";
+import type { Of } from "../../protocol/shape.ts";
+import { type Call, type Command, type ExitCode, exitCodes, onlyArgument, UsageError } from "../command.ts";
+import { actOptions, isAgreed, requiredText } from "../confirmation.ts";
 import { connectOps, opsOptions } from "../ops-connection.ts";
-import { formatTable, visible } from "../terminal.ts";
+import { showOpsList } from "../query.ts";
+import { visible } from "../terminal.ts";
 
 export const opsTakedown: Command = {
   name: "ops takedown",
@@ -24,74 +18,46 @@ export const opsTakedown: Command = {
     "  --impose takes it out of searches, fetches and ad pools in every region within seconds; nothing else changes. --lift undoes that.",
     "  The business reads the text of --statement; --reason is for the operators' own record. Repeating an act does no harm.",
   ],
-  options: {
-    impose: { type: "boolean", help: "take it out of serving" },
-    lift: { type: "boolean", help: "undo its takedown" },
-    statement: { type: "string", value: "TEXT", help: "--impose: what the business is told of the reason" },
-    by: { type: "string", value: "WHO", help: "who signs in to act; kept with the act" },
-    reason: { type: "string", value: "TEXT", help: "why, in at most 500 characters; kept with the act" },
-    yes: { type: "boolean", help: "do not ask" },
-    json: jsonOption,
-    ...opsOptions,
+  options: `
+    --impose          take it out of serving
+    --lift            undo its takedown
+    --statement TEXT  --impose: what the business is told of the reason
+${actOptions}
+    --yes             do not ask${opsOptions}`,
+  run: async (call) => {
+    const [imposes, lifts] = [call.flag("impose"), call.flag("lift")];
+    if (imposes && lifts)
+      throw new UsageError("Use --impose or --lift, one at a time. See: svc help ops takedown");
+    if (!imposes && call.text("statement") !== null)
+      throw new UsageError("--statement is for --impose alone.");
+    if (call.positionals.length === 0 && !imposes && !lifts) return showInForce(call);
+    const subject = onlyArgument(call, { name: opsTakedown.name, usage: "RECORD_ID | BUSINESS_UUID" });
+    const path = `/ops/takedowns/${encodeURIComponent(subject)}`;
+    return imposes || lifts ? change(call, path) : show(call, path);
   },
-  run: runTakedown,
 };
 
-interface Shown {
-  readonly business_uuid: string;
-  readonly record_id: string | null;
-  readonly statement_of_reasons: string;
-  readonly taken_down_at: string;
-  readonly lifted_at: string | null;
-}
+type State = Of<typeof takedownState>;
 
-interface State {
-  readonly business_uuid: string;
-  readonly legal_name: string;
-  readonly record_id: string | null;
-  readonly takedown: Shown | null;
-}
+const showInForce = (call: Call): Promise<ExitCode> =>
+  showOpsList(call, {
+    path: () => "/ops/takedowns",
+    form: takedownList,
+    items: ({ takedowns }) => takedowns,
+    header: ["SINCE", "BUSINESS", "RECORD", "STATEMENT OF REASONS"],
+    rowOf: ({ taken_down_at, business_uuid, record_id, statement_of_reasons }) => [
+      ...[taken_down_at, business_uuid, record_id ?? "everything", visible(statement_of_reasons)],
+    ],
+    none: () => "Nothing is taken down.",
+    note: ({ takedowns, total }) =>
+      total > takedowns.length ? `The newest ${takedowns.length} of ${total} takedowns are shown.` : null,
+  });
 
-async function runTakedown(args: Arguments, context: CommandContext): Promise<ExitCode> {
-  const [imposes, lifts] = [args.flag("impose"), args.flag("lift")];
-  if (imposes && lifts)
-    throw new UsageError("Use --impose or --lift, one at a time. See: svc help ops takedown");
-  if (!imposes && args.text("statement") !== null) throw new UsageError("--statement is for --impose alone.");
-  if (args.positionals.length === 0 && !imposes && !lifts) return listInForce(args, context);
-  const subject = onlyArgument(args, { name: opsTakedown.name, usage: "RECORD_ID | BUSINESS_UUID" });
-  const path = `/ops/takedowns/${encodeURIComponent(subject)}`;
-  return imposes || lifts ? change(args, context, path) : show(args, context, path);
-}
-
-async function listInForce(args: Arguments, context: CommandContext): Promise<ExitCode> {
-  const { terminal } = context;
-  const ops = await connectOps(args, context);
-  const answer = await ops.get("/ops/takedowns", "takedowns");
-  const takedowns = answer["takedowns"] as readonly Shown[];
-  if (args.flag("json")) for (const each of takedowns) terminal.print(JSON.stringify(each));
-  else if (takedowns.length > 0) {
-    const rows = takedowns.map((each) => [
-      ...[each.taken_down_at, each.business_uuid, each.record_id ?? "everything"],
-      visible(each.statement_of_reasons),
-    ]);
-    const header = ["SINCE", "BUSINESS", "RECORD", "STATEMENT OF REASONS"];
-    for (const line of formatTable(header, rows, terminal.columns)) terminal.print(line);
-  }
-  const total = Number(answer["total"]);
-  if (total > takedowns.length)
-    terminal.note(`The newest ${takedowns.length} of ${total} takedowns are shown.`);
-  if (total === 0) terminal.note("Nothing is taken down.");
-  return exitCodes.done;
-}
-
-async function show(args: Arguments, context: CommandContext, path: string): Promise<ExitCode> {
-  const { terminal } = context;
-  const ops = await connectOps(args, context);
-  const answer = await ops.get(path);
-  const state = answer["subject"] as State;
-  if (args.flag("json")) terminal.print(JSON.stringify(answer));
-  else terminal.print(wordsOf(state));
-  return isInForce(state) ? exitCodes.done : exitCodes.negative;
+async function show(call: Call, path: string): Promise<ExitCode> {
+  const ops = await connectOps(call);
+  const answer = await ops.get(path, under("subject", takedownState));
+  call.terminal.print(call.flag("json") ? JSON.stringify(answer) : wordsOf(answer.subject));
+  return isInForce(answer.subject) ? exitCodes.done : exitCodes.negative;
 }
 
 function isInForce({ takedown }: State): boolean {
@@ -106,28 +72,24 @@ function wordsOf({ business_uuid, legal_name, record_id, takedown }: State): str
   return `${what} was taken down at ${taken_down_at}${ended}: ${visible(statement)}`;
 }
 
-async function change(args: Arguments, context: CommandContext, path: string): Promise<ExitCode> {
-  const imposes = args.flag("impose");
-  const by = requiredText(args, "by", opsTakedown);
-  const reason = requiredText(args, "reason", opsTakedown);
-  const statement = imposes ? { statement_of_reasons: requiredText(args, "statement", opsTakedown) } : {};
-  const { terminal } = context;
-  const ops = await connectOps(args, context, by);
-  const before = (await ops.get(path))["subject"] as State;
-  terminal.note(`At ${ops.url}:`);
-  terminal.note(`  ${wordsOf(before)}`);
-  terminal.note(
-    imposes ? "  It leaves serving in every region." : "  What of it is published is served again.",
+async function change(call: Call, path: string): Promise<ExitCode> {
+  const imposes = call.flag("impose");
+  const by = requiredText(call, "by", opsTakedown);
+  const reason = requiredText(call, "reason", opsTakedown);
+  const statement = imposes ? { statement_of_reasons: requiredText(call, "statement", opsTakedown) } : {};
+  const ops = await connectOps(call, by);
+  const before = (await ops.get(path, under("subject", takedownState))).subject;
+  const will = imposes
+    ? "  It leaves serving in every region."
+    : "  What of it is published is served again.";
+  if (!(await isAgreed(call, ops.url, [`  ${wordsOf(before)}`, will]))) return exitCodes.negative;
+  const act = imposes ? "impose" : "lift";
+  const answer = await ops.post(
+    `${path}/${act}`,
+    { ...statement, reason },
+    changed("subject", takedownState),
   );
-  if (!args.flag("yes") && !(await isConfirmed(context))) {
-    terminal.note("Nothing was changed.");
-    return exitCodes.negative;
-  }
-  const answer = await ops.post(`${path}/${imposes ? "impose" : "lift"}`, { ...statement, reason });
-  if (args.flag("json")) terminal.print(JSON.stringify(answer));
-  else
-    terminal.print(
-      answer["changed"] === true ? `Done. ${wordsOf(answer["subject"] as State)}` : "It was so before.",
-    );
+  const said = answer.changed ? `Done. ${wordsOf(answer.subject)}` : "It was so before.";
+  call.terminal.print(call.flag("json") ? JSON.stringify(answer) : said);
   return exitCodes.done;
 }

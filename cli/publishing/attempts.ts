@@ -1,16 +1,8 @@
 // `svc attempts`: what became of everything that a business sent, record by record, with the batches that were refused.
 
 import type { OwnDomain, PushAttempt } from "../../client/business-answers.ts";
-import { businessOptions, connectBusiness, jsonOption } from "../business-options.ts";
-import {
-  type Arguments,
-  type Command,
-  type CommandContext,
-  type ExitCode,
-  exitCodes,
-  noArguments,
-} from "../command.ts";
-import { listLimitMax, printList, printTable } from "../listing.ts";
+import { type Command, exitCodes } from "../command.ts";
+import { businessOptions, connectBusiness, givenOf, listLimitMax, printItems, printList } from "../query.ts";
 import { visible } from "../terminal.ts";
 import { number } from "./push-progress.ts";
 
@@ -22,34 +14,24 @@ export const attempts: Command = {
   usage: "",
   summary: "list what became of the records that were sent, and the batches that were refused",
   details: ["TIME is a date, or a moment such as 2026-11-21T03:00:00Z; --from is included, --to is not."],
-  options: {
-    from: { type: "string", value: "TIME", help: "since when (default: a day ago)" },
-    to: { type: "string", value: "TIME", help: "until when" },
-    status: { type: "string", value: "STATUS", help: "only accepted, updated, rejected, held or pending" },
-    limit: { type: "string", short: "n", value: "N", help: `how many at most (default ${limitDefault})` },
-    json: jsonOption,
-    ...businessOptions,
+  options: `
+    --from TIME      since when (default: a day ago)
+    --to TIME        until when
+    --status STATUS  only accepted, updated, rejected, held or pending
+    -n, --limit N    how many at most (default ${limitDefault})${businessOptions}`,
+  run: async (call) => {
+    const limit = call.integer("limit", { min: 1, max: listLimitMax, fallback: limitDefault });
+    const { business } = await connectBusiness(call);
+    const from = call.text("from") ?? new Date(call.now() - dayMs).toISOString();
+    const given = givenOf(call, { to: "to", status: "status" });
+    return printList(call, business.attempts({ from, ...given }), {
+      limit,
+      header: ["RECEIVED", "STATUS", "PUSH", "RECORD", "WHAT", "WHY"],
+      rowOf,
+      none: "Nothing was sent in that time.",
+    });
   },
-  run: runAttempts,
 };
-
-async function runAttempts(args: Arguments, context: CommandContext): Promise<ExitCode> {
-  noArguments(args, attempts);
-  const { terminal } = context;
-  const limit = args.integer("limit", { min: 1, max: listLimitMax, fallback: limitDefault });
-  const { business } = await connectBusiness(args, context);
-  const given = ["to", "status"].flatMap((name) => {
-    const value = args.text(name);
-    return value === null ? [] : [[name, value] as const];
-  });
-  const from = args.text("from") ?? new Date(context.now() - dayMs).toISOString();
-  return printList(args, terminal, business.attempts({ from, ...Object.fromEntries(given) }), {
-    limit,
-    header: ["RECEIVED", "STATUS", "PUSH", "RECORD", "WHAT", "WHY"],
-    rowOf,
-    none: "Nothing was sent in that time.",
-  });
-}
 
 function rowOf(attempt: PushAttempt): string[] {
   const { received_at, status, category, errors, leaf_index, record_id, business_product_id, push_id } =
@@ -63,14 +45,8 @@ function rowOf(attempt: PushAttempt): string[] {
       [code, reason, pointer].filter((each) => each !== undefined && each !== null && each !== "").join(" "),
     )
     .join(", ");
-  return [
-    received_at,
-    status,
-    push_id ?? "-",
-    place,
-    visible(what),
-    visible(category === null ? why : `${category}: ${why}`),
-  ];
+  const words = visible(category === null ? why : `${category}: ${why}`);
+  return [received_at, status, push_id ?? "-", place, visible(what), words];
 }
 
 // `svc domains`: the domains of a business's endpoints, whether it controls them, and what to publish where it does not.
@@ -79,26 +55,23 @@ export const domains: Command = {
   name: "domains",
   usage: "",
   summary: "show whether the business controls the domains of its endpoints, and what to publish there",
-  options: { json: jsonOption, ...businessOptions },
-  run: runDomains,
+  options: businessOptions,
+  run: async (call) => {
+    const { terminal } = call;
+    const { business } = await connectBusiness(call);
+    const known = await business.domains();
+    const open = known.filter(({ status }) => status !== "confirmed");
+    printItems(call, known, {
+      header: ["DOMAIN", "STATUS", "SINCE", "LAST CONFIRMED", "LAST LOOK"],
+      rowOf: domainRow,
+    });
+    if (!call.flag("json")) {
+      for (const line of open.flatMap(toPublish)) terminal.note(line);
+      if (known.length === 0) terminal.note("No business file with endpoints is published.");
+    }
+    return known.length === 0 || open.length > 0 ? exitCodes.negative : exitCodes.done;
+  },
 };
-
-async function runDomains(args: Arguments, context: CommandContext): Promise<ExitCode> {
-  noArguments(args, domains);
-  const { terminal } = context;
-  const { business } = await connectBusiness(args, context);
-  const known = await business.domains();
-  const open = known.filter(({ status }) => status !== "confirmed");
-  if (args.flag("json")) for (const each of known) terminal.print(JSON.stringify(each));
-  else {
-    const header = ["DOMAIN", "STATUS", "SINCE", "LAST CONFIRMED", "LAST LOOK"];
-    const rows = known.map(domainRow);
-    printTable(terminal, header, rows);
-    for (const each of open) for (const line of toPublish(each)) terminal.note(line);
-    if (known.length === 0) terminal.note("No business file with endpoints is published.");
-  }
-  return known.length === 0 || open.length > 0 ? exitCodes.negative : exitCodes.done;
-}
 
 function domainRow({ domain, status, since, confirmed_at, probed }: OwnDomain): string[] {
   const look = probed === null ? "-" : `${probed.at} ${probed.outcome}: ${visible(probed.detail)}`;

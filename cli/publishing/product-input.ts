@@ -18,35 +18,19 @@ import {
   recordOfLine,
   selectRecords,
 } from "../../client/record-set.ts";
-import { type Arguments, type CommandContext, type OptionSpecs, UsageError } from "../command.ts";
+import { type Arguments, type Call, type CommandContext, UsageError } from "../command.ts";
 import { homeOf, readText } from "../connection.ts";
 import { FeedReport } from "./feed-report.ts";
 import { number } from "./push-progress.ts";
 
-export const inputOptions = {
-  format: { type: "string", value: "FORMAT", help: `${feedFormats.join(", ")} (default: by the content)` },
-  encoding: {
-    ...{ type: "string", value: "ENCODING" },
-    help: `${feedEncodings.join(", ")} (default: utf-8, or utf-16 with its mark)`,
-  },
-  mapping: {
-    ...{ type: "string", value: "FILE" },
-    help: "how columns or attributes become members (docs/schemas/feed-mapping-1.json)",
-  },
-  map: {
-    ...{ type: "string", multiple: true, value: "COLUMN=MEMBER" },
-    help: "rename a column; COLUMN= leaves it out",
-  },
-  set: {
-    ...{ type: "string", multiple: true, value: "MEMBER=VALUE" },
-    help: "a member for products of which the file does not say it",
-  },
-  "skip-unmapped": {
-    type: "boolean",
-    help: "publish the rest of a file of which some items cannot be mapped",
-  },
-  report: { type: "string", value: "FILE", help: "write every fault and note, as NDJSON" },
-} as const satisfies OptionSpecs;
+export const inputOptions = `
+    --format FORMAT       ${feedFormats.join(", ")} (default: by the content)
+    --encoding ENCODING   ${feedEncodings.join(", ")} (default: utf-8, or utf-16 with its mark)
+    --mapping FILE        how columns or attributes become members (docs/schemas/feed-mapping-1.json)
+    --map COLUMN=MEMBER…  rename a column; COLUMN= leaves it out
+    --set MEMBER=VALUE…   a member for products of which the file does not say it
+    --skip-unmapped       publish the rest of a file of which some items cannot be mapped
+    --report FILE         write every fault and note, as NDJSON`;
 
 export interface ProductInput extends AsyncDisposable {
   readonly records: RecordSpool;
@@ -61,8 +45,9 @@ export interface ProductFile {
 }
 
 /** `FILE`, or `FILE=DE` or `FILE=DE,AT` for a feed for these countries. Several files need their countries. */
-export function productFiles(args: Arguments, { cwd }: CommandContext): readonly ProductFile[] {
-  const files = args.positionals.map((word) => {
+export function productFiles(call: Call): readonly ProductFile[] {
+  const { cwd } = call;
+  const files = call.positionals.map((word) => {
     const [, path = word, countries] = /^(.+)=([A-Z]{2}(?:,[A-Z]{2})*)$/.exec(word) ?? [];
     return { path: resolve(cwd, path), countries: countries?.split(",") ?? null };
   });
@@ -76,15 +61,11 @@ export function productFiles(args: Arguments, { cwd }: CommandContext): readonly
 }
 
 /** Throws {@link UsageError} for a file that cannot be read, or of which something would be lost without being asked for. */
-export async function readProducts(
-  files: readonly ProductFile[],
-  args: Arguments,
-  context: CommandContext,
-): Promise<ProductInput> {
-  const mapping = await mappingOf(args, context);
+export async function readProducts(files: readonly ProductFile[], call: Call): Promise<ProductInput> {
+  const mapping = await mappingOf(call);
   await using open = new AsyncDisposableStack();
-  const report = open.use(await openReport(args, context));
-  const reading: Reading = { args, context, mapping, report, folder: join(homeOf(args, context), "pushes") };
+  const report = open.use(await openReport(call));
+  const reading: Reading = { call, mapping, report, folder: join(homeOf(call), "pushes") };
   const feeds: ReadFeed[] = [];
   for (const file of files) {
     const feed = await readFile(file, { ...reading, isOneOfMany: files.length > 1 });
@@ -105,8 +86,7 @@ export async function readProducts(
 }
 
 interface Reading {
-  readonly args: Arguments;
-  readonly context: CommandContext;
+  readonly call: Call;
   readonly mapping: FeedMapping;
   readonly report: FeedReport;
   /** Where the spools are. */
@@ -117,11 +97,11 @@ interface ReadFeed extends CountryFeed {
   readonly placeName: "line" | "item";
 }
 
-async function openReport(args: Arguments, context: CommandContext): Promise<FeedReport> {
-  const path = args.text("report");
-  const file = path === null ? null : resolve(context.cwd, path);
+async function openReport(call: Call): Promise<FeedReport> {
+  const path = call.text("report");
+  const file = path === null ? null : resolve(call.cwd, path);
   return await FeedReport.open(file).catch((error: unknown) => {
-    throw inputError(error, file ?? "", context);
+    throw inputError(error, file ?? "", call);
   });
 }
 
@@ -129,7 +109,7 @@ const toldEvery = 1_000;
 
 async function readFile(
   { path, countries }: ProductFile,
-  { args, context, mapping, report, folder, isOneOfMany }: Reading & { readonly isOneOfMany: boolean },
+  { call, mapping, report, folder, isOneOfMany }: Reading & { readonly isOneOfMany: boolean },
 ): Promise<ReadFeed> {
   const file = basename(path);
   report.source = isOneOfMany ? file : "";
@@ -137,12 +117,12 @@ async function readFile(
   try {
     const bytes = createReadStream(path, { highWaterMark: 262_144 });
     const own = countries === null ? mapping : withCountries(mapping, countries);
-    const how = { format: formatOf(args), encoding: encodingOf(args), set: pairs(args, "set") };
-    const feed = await readFeed(bytes, { ...how, mapping: own, nowMs: context.now() });
+    const how = { format: formatOf(call), encoding: encodingOf(call), set: pairs(call, "set") };
+    const feed = await readFeed(bytes, { ...how, mapping: own, nowMs: call.now() });
     const ids: (string | null)[] = [];
     for await (const item of feed.items) {
       await report.add(item);
-      if (report.items % toldEvery === 0) context.terminal.status(`read ${number(report.items)} of ${file}`);
+      if (report.items % toldEvery === 0) call.terminal.status(`read ${number(report.items)} of ${file}`);
       if (item.bytes === null) continue;
       await spool.add(item.bytes, item.place);
       if (isOneOfMany) ids.push(item.id);
@@ -151,7 +131,7 @@ async function readFile(
   } catch (error) {
     await spool.drop();
     if (error instanceof FeedError) report.addRefusal(error.place, error.message);
-    throw inputError(error, path, context);
+    throw inputError(error, path, call);
   }
 }
 
@@ -172,29 +152,25 @@ async function joined(feeds: readonly ReadFeed[], { report, folder }: Reading): 
 
 function refuseLoss(
   names: string,
-  { args, report, isJoined }: Reading & { readonly isJoined: boolean },
+  { call, report, isJoined }: Reading & { readonly isJoined: boolean },
 ): void {
   const { items, leftOut, unnamed } = report;
   if (items === 0) throw new UsageError(`${names} has no products; nothing was sent.`);
   // A rehearsal sends nothing: it goes on, to tell the faults of the others as well.
-  if (args.flag("check") || args.flag("dry-run")) return;
+  if (call.flag("check") || call.flag("dry-run")) return;
   if (isJoined && unnamed > 0)
     throw new UsageError(
       `${unnamed} items of ${names} have no id that can be read, so nobody can tell whose prices are missing; nothing was sent.`,
     );
-  if (leftOut > 0 && !args.flag("skip-unmapped"))
+  if (leftOut > 0 && !call.flag("skip-unmapped"))
     throw new UsageError(
       `${leftOut} of ${items} items of ${names} cannot be read as products; nothing was sent. --skip-unmapped sends the others.`,
     );
 }
 
-function tell(
-  report: FeedReport,
-  placeName: "line" | "item",
-  { args, context }: { readonly args: Arguments; readonly context: CommandContext },
-): void {
-  if (args.flag("json")) for (const line of report.events()) context.terminal.print(line);
-  else for (const line of report.lines(placeName)) context.terminal.note(line);
+function tell(report: FeedReport, placeName: "line" | "item", { call }: Pick<Reading, "call">): void {
+  if (call.flag("json")) for (const line of report.events()) call.terminal.print(line);
+  else for (const line of report.lines(placeName)) call.terminal.note(line);
 }
 
 function inputError(error: unknown, file: string, { terminal }: CommandContext): unknown {
@@ -226,10 +202,10 @@ function encodingOf(args: Arguments): FeedEncoding | null {
 }
 
 /** The mapping file, with the renamed columns of `--map`. */
-async function mappingOf(args: Arguments, context: CommandContext): Promise<FeedMapping> {
-  const path = args.text("mapping");
-  const mapping = path === null ? emptyMapping : await loadMapping(resolve(context.cwd, path));
-  const renamed = [...pairs(args, "map")].map(([column, to]) => [column, to === "" ? null : to] as const);
+async function mappingOf(call: Call): Promise<FeedMapping> {
+  const path = call.text("mapping");
+  const mapping = path === null ? emptyMapping : await loadMapping(resolve(call.cwd, path));
+  const renamed = [...pairs(call, "map")].map(([column, to]) => [column, to === "" ? null : to] as const);
   return { ...mapping, columns: { ...mapping.columns, ...Object.fromEntries(renamed) } };
 }
 

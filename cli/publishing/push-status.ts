@@ -2,21 +2,13 @@
 
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { SvcProblemError } from "../../client/errors.ts";
 import type { PushState } from "../../client/push-state.ts";
 import type { PublishOutcome, PushStatus } from "../../client/service-client.ts";
 import { readFileIfThere } from "../../crypto/durable-file.ts";
-import { businessOptions, connectBusiness, jsonOption } from "../business-options.ts";
-import {
-  type Arguments,
-  type Command,
-  type CommandContext,
-  type ExitCode,
-  exitCodes,
-  onlyArgument,
-} from "../command.ts";
+import { type Call, type Command, type ExitCode, exitCodes, onlyArgument } from "../command.ts";
 import { connect, connectionOptions, homeOf } from "../connection.ts";
-import { printTable } from "../listing.ts";
+import { ifThere } from "../failure.ts";
+import { businessOptions, connectBusiness, printTable } from "../query.ts";
 import { type Terminal, visible } from "../terminal.ts";
 import { showHeldReasons } from "./held-reasons.ts";
 import { number } from "./push-progress.ts";
@@ -25,28 +17,21 @@ export const pushStatus: Command = {
   name: "push-status",
   usage: "PUSH_ID",
   summary: "show the progress of a pushed batch",
-  options: {
-    outcome: {
-      type: "string",
-      value: "OUTCOME",
-      help: "show only accepted, updated, rejected, held or pending records",
-    },
-    json: { type: "boolean", help: "print the service's answer exactly as it came" },
-    business: { type: "string", value: "N|UUID", help: "business of the sandbox that asks (default 1)" },
-    ...connectionOptions,
+  options: `
+    --outcome OUTCOME  show only accepted, updated, rejected, held or pending records
+    --json             print the service's answer exactly as it came
+    --business N|UUID  business of the sandbox that asks (default 1)
+${connectionOptions}`,
+  run: async (call) => {
+    const pushId = call.argument;
+    const { client } = await connect("business", call);
+    const outcome = call.text("outcome");
+    const { body, text } = await client.pushStatus(pushId, outcome === null ? {} : { outcome });
+    if (call.flag("json")) call.terminal.write(`${text}\n`);
+    else showStatus(call.terminal, body);
+    return body.state === "failed" || body.state === "held" ? exitCodes.negative : exitCodes.done;
   },
-  run: runPushStatus,
 };
-
-async function runPushStatus(args: Arguments, context: CommandContext): Promise<ExitCode> {
-  const pushId = onlyArgument(args, pushStatus);
-  const { client } = await connect("business", args, context);
-  const outcome = args.text("outcome");
-  const { body, text } = await client.pushStatus(pushId, outcome === null ? {} : { outcome });
-  if (args.flag("json")) context.terminal.write(`${text}\n`);
-  else showStatus(context.terminal, body);
-  return body.state === "failed" || body.state === "held" ? exitCodes.negative : exitCodes.done;
-}
 
 function showStatus(terminal: Terminal, status: PushStatus): void {
   const { counts, progress } = status;
@@ -86,39 +71,41 @@ export const pushes: Command = {
   details: [
     "Pushes made from another machine or home folder are not in the list; ask for them by their PUSH_ID.",
   ],
-  options: {
-    watch: { type: "boolean", help: "follow the push until it is over" },
-    json: jsonOption,
-    ...businessOptions,
+  options: `
+    --watch  follow the push until it is over${businessOptions}`,
+  run: async (call) => {
+    if (call.positionals.length === 0) return await listPushes(call);
+    const pushId = onlyArgument(call, { name: pushes.name, usage: "PUSH_ID" });
+    const { business } = await connectBusiness(call);
+    const { terminal } = call;
+    call.onStop(() => exitCodes.interrupted);
+    let last: PushStatus | null = null;
+    for await (const status of call.flag("watch") ? business.watch(pushId) : once(business.status(pushId))) {
+      last = status;
+      if (call.flag("json")) terminal.print(JSON.stringify(status));
+      else if (call.flag("watch")) terminal.print(lineOf(status));
+      // Only a person can change anything now; that may take days.
+      if (status.state === "held") break;
+    }
+    if (last !== null && !call.flag("json")) showStatus(terminal, last);
+    return last?.state === "failed" || last?.state === "held" ? exitCodes.negative : exitCodes.done;
   },
-  run: runPushes,
 };
 
 export const cancel: Command = {
   name: "cancel",
   usage: "PUSH_ID",
   summary: "take back a push of which nothing is published yet",
-  options: { json: jsonOption, ...businessOptions },
-  run: runCancel,
+  options: businessOptions,
+  run: async (call) => {
+    const pushId = call.argument;
+    const { business } = await connectBusiness(call);
+    const status = await business.cancel(pushId);
+    await forgetPush(join(homeOf(call), "pushes"), pushId);
+    if (call.flag("json")) call.terminal.print(JSON.stringify(status));
+    else call.terminal.print(`${status.push_id} was cancelled; nothing of it was published.`);
+  },
 };
-
-async function runPushes(args: Arguments, context: CommandContext): Promise<ExitCode> {
-  if (args.positionals.length === 0) return await listPushes(args, context);
-  const pushId = onlyArgument(args, { name: pushes.name, usage: "PUSH_ID" });
-  const { business } = await connectBusiness(args, context);
-  const { terminal } = context;
-  context.onStop(() => exitCodes.interrupted);
-  let last: PushStatus | null = null;
-  for await (const status of args.flag("watch") ? business.watch(pushId) : once(business.status(pushId))) {
-    last = status;
-    if (args.flag("json")) terminal.print(JSON.stringify(status));
-    else if (args.flag("watch")) terminal.print(lineOf(status));
-    // Only a person can change anything now; that may take days.
-    if (status.state === "held") break;
-  }
-  if (last !== null && !args.flag("json")) showStatus(terminal, last);
-  return last?.state === "failed" || last?.state === "held" ? exitCodes.negative : exitCodes.done;
-}
 
 async function* once<T>(value: Promise<T>): AsyncGenerator<T> {
   yield await value;
@@ -131,22 +118,19 @@ function lineOf({ updated_at, state, stalled, progress, counts }: PushStatus): s
 }
 
 /** The service knows a push by its id alone; which ones there are is in the journals of `svc push`. */
-async function listPushes(args: Arguments, context: CommandContext): Promise<ExitCode> {
-  const { terminal } = context;
-  const { business } = await connectBusiness(args, context);
+async function listPushes(call: Call): Promise<ExitCode> {
+  const { terminal } = call;
+  const { business } = await connectBusiness(call);
   const { body: own } = await business.client.sealContext();
-  const ids = await knownPushes(join(homeOf(args, context), "pushes"), own.business_uuid);
+  const ids = await knownPushes(join(homeOf(call), "pushes"), own.business_uuid);
   const found: PushStatus[] = [];
   for (const id of ids) {
-    const status = await business.status(id).catch((error: unknown) => {
-      // It was sealed, and never arrived.
-      if (error instanceof SvcProblemError && error.status === 404) return null;
-      throw error;
-    });
+    // One that was sealed and never arrived is not there.
+    const status = await ifThere(business.status(id));
     if (status !== null) found.push(status);
   }
   found.sort((a, b) => (a.received_at < b.received_at ? 1 : -1));
-  showList(terminal, found, args.flag("json"));
+  showList(terminal, found, call.flag("json"));
   return found.length === 0 ? exitCodes.negative : exitCodes.done;
 }
 
@@ -189,14 +173,4 @@ async function forgetPush(folder: string, pushId: string): Promise<void> {
     if (batches.some(({ sealed }) => sealed?.push_id === pushId))
       await rm(join(folder, name), { force: true });
   }
-}
-
-async function runCancel(args: Arguments, context: CommandContext): Promise<ExitCode> {
-  const pushId = onlyArgument(args, cancel);
-  const { business } = await connectBusiness(args, context);
-  const status = await business.cancel(pushId);
-  await forgetPush(join(homeOf(args, context), "pushes"), pushId);
-  if (args.flag("json")) context.terminal.print(JSON.stringify(status));
-  else context.terminal.print(`${status.push_id} was cancelled; nothing of it was published.`);
-  return exitCodes.done;
 }

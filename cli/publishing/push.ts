@@ -15,14 +15,7 @@ import type { RemovalDeps } from "../../client/removal.ts";
 import type { Patience } from "../../client/retry-until.ts";
 import { type ValidationDeps, validateRecords } from "../../client/validate-run.ts";
 import { readFileIfThere, replaceFile } from "../../crypto/durable-file.ts";
-import {
-  type Arguments,
-  type Command,
-  type CommandContext,
-  type ExitCode,
-  exitCodes,
-  UsageError,
-} from "../command.ts";
+import { type Call, type Command, type ExitCode, exitCodes, UsageError } from "../command.ts";
 import { type Connection, connect, connectionOptions, homeOf, sameBusiness } from "../connection.ts";
 import type { Terminal } from "../terminal.ts";
 import { showHeldReasons } from "./held-reasons.ts";
@@ -127,48 +120,33 @@ export const push: Command = {
     `More than ${batchRecordsMax} records are uploaded as one file, where the service offers that.`,
     "Exits with 1 if records were rejected or left out, or a batch was held.",
   ],
-  options: {
-    check: { type: "boolean", help: "only report what is wrong with the file; send nothing" },
-    "dry-run": { type: "boolean", help: "let the service judge every record, and publish nothing" },
-    ...inputOptions,
-    ...wholeOptions,
-    "batch-size": {
-      type: "string",
-      value: "N",
-      help: `records in a batch (default and maximum ${batchRecordsMax}); no bulk file is used`,
-    },
-    patience: {
-      type: "string",
-      value: "SECONDS",
-      help: `how long to wait for a service that is away (default ${patienceSecondsDefault})`,
-    },
-    again: { type: "boolean", help: "publish every product of the file, also those that have not changed" },
-    quiet: { type: "boolean", short: "q", help: "print only faults and the result" },
-    json: { type: "boolean", help: "print events as NDJSON, for a program" },
-    business: {
-      type: "string",
-      value: "N|UUID",
-      help: "business of the sandbox that publishes (default 1)",
-    },
-    ...connectionOptions,
+  options: `
+    --check             only report what is wrong with the file; send nothing
+    --dry-run           let the service judge every record, and publish nothing
+${inputOptions}
+${wholeOptions}
+    --batch-size N      records in a batch (default and maximum ${batchRecordsMax}); no bulk file is used
+    --patience SECONDS  how long to wait for a service that is away (default ${patienceSecondsDefault})
+    --again             publish every product of the file, also those that have not changed
+    -q, --quiet         print only faults and the result
+    --json              print events as NDJSON, for a program
+    --business N|UUID   business of the sandbox that publishes (default 1)
+${connectionOptions}`,
+  run: async (call) => {
+    const whole = wholeOf(call);
+    await using input = await readProducts(productFiles(call), call);
+    const { terminal } = call;
+    call.onStop(async () => {
+      await input[Symbol.asyncDispose]();
+      terminal.note("Stopped. The same command continues from here.");
+      return exitCodes.interrupted;
+    });
+    if (call.flag("check")) return await checkOnly(input, call);
+    const connection = await connect("business", call);
+    const run = openRun({ call, connection, input, whole });
+    return call.flag("dry-run") ? await rehearse(run) : await publish(run);
   },
-  run: runPushCommand,
 };
-
-async function runPushCommand(args: Arguments, context: CommandContext): Promise<ExitCode> {
-  const whole = wholeOf(args);
-  await using input = await readProducts(productFiles(args, context), args, context);
-  const { terminal } = context;
-  context.onStop(async () => {
-    await input[Symbol.asyncDispose]();
-    terminal.note("Stopped. The same command continues from here.");
-    return exitCodes.interrupted;
-  });
-  if (args.flag("check")) return await checkOnly(input, args, context);
-  const connection = await connect("business", args, context);
-  const run = openRun({ args, context, connection, input, whole });
-  return args.flag("dry-run") ? await rehearse(run) : await publish(run);
-}
 
 interface Run extends Opened {
   readonly how: ValidationDeps & Pick<PushDeps, "client"> & PlanDeps & RemovalDeps;
@@ -177,21 +155,22 @@ interface Run extends Opened {
 }
 
 interface Opened {
-  readonly args: Arguments;
-  readonly context: CommandContext;
+  readonly call: Call;
   readonly connection: Connection;
   readonly input: ProductInput;
   readonly whole: Whole | null;
 }
 
 function openRun(opened: Opened): Run {
-  const { args, context, connection } = opened;
-  const style = args.flag("json") ? "json" : args.flag("quiet") ? "quiet" : "people";
-  const onEvent = createPushProgress(context.terminal, style, context.now);
+  const { call, connection } = opened;
+  const style = call.flag("json") ? "json" : call.flag("quiet") ? "quiet" : "people";
+  const onEvent = createPushProgress(call.terminal, style, call.now);
   const patienceMs =
-    args.integer("patience", { min: 0, max: 86_400, fallback: patienceSecondsDefault }) * 1000;
+    call.integer("patience", { min: 0, max: 86_400, fallback: patienceSecondsDefault }) * 1000;
   const patience: Patience = {
-    ...{ now: context.now, wait: context.wait, patienceMs },
+    now: call.now,
+    wait: call.wait,
+    patienceMs,
     onWaiting: ({ delayMs, error }) =>
       onEvent({ type: "waiting", seconds: Math.ceil(delayMs / 1000), reason: error.message }),
   };
@@ -200,7 +179,7 @@ function openRun(opened: Opened): Run {
   return { ...opened, how, style, onEvent };
 }
 
-const planOf = ({ how, input, context: { terminal }, style, whole }: Run): Promise<PushPlan | null> =>
+const planOf = ({ how, input, call: { terminal }, style, whole }: Run): Promise<PushPlan | null> =>
   planFile(how, input, { terminal, style, isWhole: whole !== null });
 
 /** The part of the file that is sent, by the indexes of its records. */
@@ -209,42 +188,42 @@ function partOf(input: ProductInput, indexes: readonly number[]): ProductInput {
 }
 
 /** What of the file is sent: what has changed, or everything if that is asked for or nothing could be compared. */
-function indexesOf({ args, input }: Run, plan: PushPlan | null): readonly number[] {
-  if (plan === null || args.flag("again")) return [...input.records.lengths.keys()];
+function indexesOf({ call, input }: Run, plan: PushPlan | null): readonly number[] {
+  if (plan === null || call.flag("again")) return [...input.records.lengths.keys()];
   return plan.changed;
 }
 
-const isCompared = ({ args, whole }: Run): boolean => whole !== null || !args.flag("again");
+const isCompared = ({ call, whole }: Run): boolean => whole !== null || !call.flag("again");
 
 async function rehearse(run: Run): Promise<ExitCode> {
-  const { how, input, whole, style, context } = run;
+  const { how, input, whole, style, call } = run;
   const plan = isCompared(run) ? await planOf(run) : null;
   const part = partOf(input, indexesOf(run, plan));
   const unchanged = input.records.lengths.length - part.records.lengths.length;
-  const code = await dryRun(how, part, { terminal: context.terminal, style, unchanged });
+  const code = await dryRun(how, part, { terminal: call.terminal, style, unchanged });
   const refusal = whole === null || plan === null ? null : withdrawalRefused(whole, plan, input.report);
   if (refusal === null) return code;
-  context.terminal.note(refusal);
+  call.terminal.note(refusal);
   return exitCodes.negative;
 }
 
 async function publish(run: Run): Promise<ExitCode> {
-  const { args, context, input, whole, how, style } = run;
+  const { call, input, whole, how, style } = run;
   using journal = await openJournal(run);
-  const unfinished = args.flag("again") ? null : await journal.unfinished();
+  const unfinished = call.flag("again") ? null : await journal.unfinished();
   const plan = unfinished === null && isCompared(run) ? await planOf(run) : null;
   const indexes = unfinished ?? indexesOf(run, plan);
   const part = partOf(input, indexes);
   if (unfinished === null && indexes.length > 0) await journal.begin(indexes);
-  const size = args.integer("batch-size", { min: 1, max: batchRecordsMax, fallback: batchRecordsMax });
-  const sizing = args.text("batch-size") === null ? {} : { recordsPerBatch: size };
+  const size = call.integer("batch-size", { min: 1, max: batchRecordsMax, fallback: batchRecordsMax });
+  const sizing = call.text("batch-size") === null ? {} : { recordsPerBatch: size };
   const deps: PushDeps = { ...how, ...sizing, journal, onEvent: run.onEvent };
   const state = indexes.length === 0 ? null : await runPush(deps, part.records);
   const removal = whole === null ? null : await withdraw(run, whole, { plan, state });
   const unchanged = input.records.lengths.length - indexes.length;
   const pushed = { state, unchanged, removal };
   const isJson = style === "json";
-  return await pushResult(context.terminal, part, { ...pushed, isJson, as: sameBusiness(args) });
+  return await pushResult(call.terminal, part, { ...pushed, isJson, as: sameBusiness(call) });
 }
 
 /** Withdraws what the file no longer has, once all of it is published. */
@@ -260,17 +239,14 @@ async function withdraw(
   if (plan === null) return { ...nothing, refusal: "Nothing was withdrawn: the catalogue cannot be read." };
   const refusal = withdrawalRefused(whole, plan, run.input.report);
   if (refusal !== null) return { ...nothing, refusal };
-  return { ...(await withdrawMissing(run.how, plan, { ...run.context, style: run.style })), refusal: null };
+  return { ...(await withdrawMissing(run.how, plan, { ...run.call, style: run.style })), refusal: null };
 }
 
 /** How many faulty records are described. */
 const checkedAtOnce = 1_000;
 
-async function checkOnly(
-  input: ProductInput,
-  args: Arguments,
-  { terminal }: CommandContext,
-): Promise<ExitCode> {
+async function checkOnly(input: ProductInput, call: Call): Promise<ExitCode> {
+  const { terminal } = call;
   const { records, report, placeName } = input;
   const faulty: PlacedFaults[] = [];
   for (let first = 0; first < records.lengths.length; first += checkedAtOnce) {
@@ -283,11 +259,11 @@ async function checkOnly(
       await report.addFaults(fault);
     }
   }
-  if (args.flag("json"))
+  if (call.flag("json"))
     for (const each of faulty) terminal.print(JSON.stringify({ type: "record.faulty", ...each }));
   else for (const line of formatFaults(faulty, placeName)) terminal.print(line);
   const counts = { records: records.lengths.length, faulty: faulty.length, left_out: report.leftOut };
-  if (args.flag("json")) terminal.print(JSON.stringify({ type: "check.finished", ...counts }));
+  if (call.flag("json")) terminal.print(JSON.stringify({ type: "check.finished", ...counts }));
   else
     terminal.print(
       `${number(counts.records)} ${counts.records === 1 ? "product" : "products"}, ${number(counts.faulty)} with faults. Nothing was sent.`,
@@ -296,11 +272,11 @@ async function checkOnly(
 }
 
 /** The state is found by the content of the push and its owner, even if the file has been renamed. */
-async function openJournal({ args, context, connection, input }: Run): Promise<FileJournal> {
+async function openJournal({ call, connection, input }: Run): Promise<FileJournal> {
   const root = rootOf(input.records.leaves);
   const name = createHash("sha256").update(`${connection.identity}\n${root}`).digest("hex");
   try {
-    return await openPushJournal(join(homeOf(args, context), "pushes", `${name}.json`));
+    return await openPushJournal(join(homeOf(call), "pushes", `${name}.json`));
   } catch (error) {
     if (error instanceof PushRunningError) throw new UsageError(error.message);
     throw error;

@@ -1,23 +1,11 @@
 // `svc withdraw` and `svc delete`: take records out of serving by sealed documents.
 
 import { resolve } from "node:path";
-import { SvcProblemError } from "../../client/errors.ts";
 import { isRecordIdText } from "../../client/removal.ts";
-import {
-  type BusinessConnection,
-  businessOptions,
-  connectBusiness,
-  jsonOption,
-} from "../business-options.ts";
-import {
-  type Arguments,
-  type Command,
-  type CommandContext,
-  type ExitCode,
-  exitCodes,
-  UsageError,
-} from "../command.ts";
+import { type Call, type Command, type ExitCode, exitCodes, UsageError } from "../command.ts";
 import { readText } from "../connection.ts";
+import { ifThere } from "../failure.ts";
+import { type BusinessConnection, businessOptions, connectBusiness } from "../query.ts";
 import { visible } from "../terminal.ts";
 import { number } from "./push-progress.ts";
 
@@ -34,13 +22,9 @@ export const withdraw: Command = {
     "Exits with 1 if one may still be found in some region: run the command again to hear of it; with --from also if an id",
     "is of no live record.",
   ],
-  options: {
-    from: { type: "string", value: "FILE", help: "withdraw the ids of a file, one on each line" },
-    json: jsonOption,
-    ...businessOptions,
-  },
-  run: (args, context) =>
-    args.text("from") === null ? remove("withdraw", args, context) : withdrawFile(args, context),
+  options: `
+    --from FILE  withdraw the ids of a file, one on each line${businessOptions}`,
+  run: (call) => (call.text("from") === null ? remove("withdraw", call) : withdrawFile(call)),
 };
 
 export const deleteCommand: Command = {
@@ -48,21 +32,18 @@ export const deleteCommand: Command = {
   usage: "ID …",
   summary: "take records out of serving at once, and their bytes out of the service within 30 days",
   details: [ids, "Asks for `yes` first. Exits with 1 if one may still be found in some region."],
-  options: {
-    yes: { type: "boolean", help: "do not ask" },
-    json: jsonOption,
-    ...businessOptions,
-  },
-  run: (args, context) => remove("delete", args, context),
+  options: `
+    --yes  do not ask${businessOptions}`,
+  run: (call) => remove("delete", call),
 };
 
-async function remove(action: Action, args: Arguments, context: CommandContext): Promise<ExitCode> {
-  const { terminal } = context;
-  if (args.positionals.length === 0) throw new UsageError(`ID is missing. See: svc help ${action}`);
-  const connection = await connectBusiness(args, context);
+async function remove(action: Action, call: Call): Promise<ExitCode> {
+  const { terminal } = call;
+  if (call.positionals.length === 0) throw new UsageError(`ID is missing. See: svc help ${action}`);
+  const connection = await connectBusiness(call);
   const found: { readonly id: string; readonly recordId: string }[] = [];
-  for (const id of args.positionals) found.push({ id, recordId: await recordIdOf(id, connection) });
-  if (action === "delete") await confirm(found, args, context);
+  for (const id of call.positionals) found.push({ id, recordId: await recordIdOf(id, connection) });
+  if (action === "delete") await confirm(found, call);
   let isGone = true;
   for (const { id, recordId } of found) {
     const answer = await connection.business[action](recordId).catch((error: unknown) => {
@@ -70,7 +51,7 @@ async function remove(action: Action, args: Arguments, context: CommandContext):
       throw error;
     });
     isGone &&= answer.live_in.length === 0;
-    if (args.flag("json")) terminal.print(JSON.stringify(answer));
+    if (call.flag("json")) terminal.print(JSON.stringify(answer));
     else {
       const left =
         answer.live_in.length === 0 ? "" : `; it may still be found in ${answer.live_in.join(", ")}`;
@@ -84,14 +65,14 @@ async function remove(action: Action, args: Arguments, context: CommandContext):
 const idsShownMax = 10;
 
 /** Run again after an interruption, it withdraws the rest: what is not live any more is not in the catalogue. */
-async function withdrawFile(args: Arguments, context: CommandContext): Promise<ExitCode> {
-  const { terminal } = context;
-  if (args.positionals.length > 0) throw new UsageError("Give ids or --from FILE, not both.");
-  const path = resolve(context.cwd, args.text("from") ?? "");
+async function withdrawFile(call: Call): Promise<ExitCode> {
+  const { terminal } = call;
+  if (call.positionals.length > 0) throw new UsageError("Give ids or --from FILE, not both.");
+  const path = resolve(call.cwd, call.text("from") ?? "");
   const lines = (await readText(path)).split("\n").map((line) => line.trim());
   const wanted = new Set(lines.filter((line) => line !== ""));
   if (wanted.size === 0) throw new UsageError(`${path} has no ids; nothing was sent.`);
-  const { business } = await connectBusiness(args, context);
+  const { business } = await connectBusiness(call);
   const live = new Map<string, string>();
   for await (const { record_id, business_product_id } of business.catalogue()) {
     const id = [record_id, business_product_id].find((each) => wanted.has(each));
@@ -104,11 +85,11 @@ async function withdrawFile(args: Arguments, context: CommandContext): Promise<E
   await business.withdrawAll([...live.values()], (outcome) => {
     done += 1;
     if (outcome.live_in.length > 0) found += 1;
-    if (args.flag("json")) terminal.print(JSON.stringify(outcome));
+    if (call.flag("json")) terminal.print(JSON.stringify(outcome));
     else terminal.status(`withdrew ${number(done)} of ${number(live.size)}`);
   });
   const gone = [...wanted].filter((id) => !live.has(id));
-  if (!args.flag("json"))
+  if (!call.flag("json"))
     terminal.print(`${number(done)} ${done === 1 ? "record was" : "records were"} withdrawn.`);
   if (found > 0) terminal.note(`${number(found)} of them may still be found in some region.`);
   if (gone.length > 0) {
@@ -131,22 +112,19 @@ function past(action: Action): string {
 /** A record id is taken as it is: what is withdrawn may be deleted, and is no longer in the catalogue. */
 async function recordIdOf(id: string, { business }: BusinessConnection): Promise<string> {
   if (isRecordIdText(id)) return id;
-  try {
-    return (await business.record(id)).record_id;
-  } catch (error) {
-    if (!(error instanceof SvcProblemError) || error.status !== 404) throw error;
-    throw new UsageError(
-      `No live record has the id ${JSON.stringify(id)}; nothing was sent. The others need their record id.`,
-    );
-  }
+  const record = await ifThere(business.record(id));
+  if (record !== null) return record.record_id;
+  throw new UsageError(
+    `No live record has the id ${JSON.stringify(id)}; nothing was sent. The others need their record id.`,
+  );
 }
 
 async function confirm(
   found: readonly { readonly id: string; readonly recordId: string }[],
-  args: Arguments,
-  { terminal, question }: CommandContext,
+  call: Call,
 ): Promise<void> {
-  if (args.flag("yes")) return;
+  const { terminal, question } = call;
+  if (call.flag("yes")) return;
   for (const { id, recordId } of found) terminal.note(id === recordId ? id : `${recordId} (${id})`);
   const what = found.length === 1 ? "this record" : `these ${found.length} records`;
   const answer = await question(`Delete ${what}? The bytes cannot be brought back. Type yes: `);

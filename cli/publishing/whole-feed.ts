@@ -11,19 +11,15 @@ import {
 } from "../../client/push-plan.ts";
 import type { RecordSet } from "../../client/record-set.ts";
 import { type RemovalDeps, removeRecords } from "../../client/removal.ts";
-import { type Arguments, type OptionSpecs, UsageError } from "../command.ts";
+import { type Arguments, UsageError } from "../command.ts";
 import { type Terminal, visible } from "../terminal.ts";
 import type { FeedReport } from "./feed-report.ts";
 import { number, type ProgressStyle } from "./push-progress.ts";
 import { products } from "./push-summary.ts";
 
-export const wholeOptions = {
-  whole: { type: "boolean", help: "the file is the whole catalogue: withdraw what it no longer has" },
-  "remove-at-most": {
-    ...{ type: "string", value: "N|N%" },
-    help: "with --whole: withdraw nothing if it would be more than this many products, or this share of them",
-  },
-} as const satisfies OptionSpecs;
+export const wholeOptions = `
+    --whole                the file is the whole catalogue: withdraw what it no longer has
+    --remove-at-most N|N%  with --whole: withdraw nothing if it would be more than this many products, or this share of them`;
 
 export interface Whole {
   /** Null if no limit was set: what the file no longer has is shown only. */

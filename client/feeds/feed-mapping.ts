@@ -153,7 +153,10 @@ export function feedMappingSchema(): JsonObject {
   };
 }
 
-/** Reads a mapping file that was parsed as JSON. */
+/**
+ * Reads a mapping that was parsed as JSON, by {@link feedMappingSchema}. `mapping_invalid` has the pointer (RFC 6901) of
+ * the first member that is wrong, and the nearest name for one that does not exist.
+ */
 export function parseFeedMapping(value: JsonValue): Result<FeedMapping, "mapping_invalid"> {
   const fault = firstFault(feedMapping, value);
   if (fault === null) return ok(value as unknown as FeedMapping);

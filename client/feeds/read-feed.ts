@@ -59,7 +59,10 @@ const htmlPage = /^\s*(?:<\?[^>]*>\s*|<!--[\s\S]*?-->\s*)*<(?:!doctype\s+html|ht
 const headerLengthMax = 16_384;
 const recordBytesMax = (recordCharactersMax / 4) * 3;
 
-/** Rejects with {@link FeedError}. */
+/**
+ * Reads a feed of products in any of {@link feedFormats}, gzipped or not, as its bytes arrive: at most 1,048,576 characters
+ * for each item. Rejects with {@link FeedError}, as `items` does, for what is no such feed or cannot be read on.
+ */
 export async function readFeed(bytes: Bytes, options: FeedOptions = {}): Promise<Feed> {
   const { first, all: text } = await peek(textOf(bytes, options.encoding), isDetectable);
   const start = first.join("");

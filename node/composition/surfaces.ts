@@ -216,7 +216,6 @@ function opsOf(
       ofBusiness: (uuid, after) => readPurges(services, uuid, after),
       order: (request) => orderPurge({ ...services, sha256: nativeCrypto.sha256 }, request),
     },
-    listActors: (kind, afterId, limit) => services.actorStore.listActors(kind, afterId, limit),
     revocations: revocationsOf(services, authentication),
     ledgers: operatorLedgersOf(services),
     blocks: createBlocks(services),

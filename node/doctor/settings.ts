@@ -114,7 +114,6 @@ export const settingNames: readonly string[] = [
   "SVC_STORE",
   "SVC_TERMS",
   "SVC_TOOLS_URL",
-  "SVC_TRACE_LINK",
   "SVC_TRACE_RATIO",
   "SVC_TRUSTED_PROXIES",
   "SVC_VERIFY_URL",

@@ -223,66 +223,7 @@ describe("a node shows its operators", () => {
     expect(before.events).toEqual([json.events.at(-2)]);
   });
 
-  it("the road of a push over all actors, by time, with the node of each step", async () => {
-    const path = `/ops/pushes/${business.party.uuid}/${pushId}/road`;
-    const { steps, pruned, unknown } = (await read(path)).json;
-    const whats = steps.map(({ what }: { what: string }) => what);
-    const inOrder = ["received", "charged", "numbered", "accepted", "complete"];
-    expect(whats.filter((what: string) => inOrder.includes(what))).toEqual(inOrder);
-    expect(whats).toContain("finished");
-    const times = steps.map(({ at }: { at: string }) => at);
-    expect(times).toEqual([...times].sort());
-    const { incarnation, config } = node.running.services;
-    const { region } = config;
-    const here = { node: incarnation, region };
-    for (const what of ["received", "charged", "numbered", "accepted"])
-      expect(steps.find((step: { what: string }) => step.what === what)).toMatchObject(here);
-    expect(steps.find(({ what }: { what: string }) => what === "accepted")).toMatchObject({
-      actor: `push/${id}`,
-    });
-    expect([pruned, unknown]).toEqual([[], []]);
-  });
-
-  it("the chunks of a push with the times of their steps, its indexes, and that no trace is recorded", async () => {
-    const path = `/ops/pushes/${business.party.uuid}/${pushId}/road`;
-    const { json } = await read(path);
-    const { region } = node.running.services.config;
-    const [chunk] = json.chunks;
-    expect(chunk).toMatchObject({
-      ...{ chunk: 0, first_leaf: 0, records: 1, state: "settled", published: true, region },
-      indexes: [{ region, state: "confirmed", at: expect.any(String) }],
-    });
-    const times = ["begun", "judged", "numbered", "signed", "stored"].map((name) => chunk[`${name}_at`]);
-    times.push(chunk.indexes[0].at, chunk.settled_at);
-    expect(times).toEqual([...times].sort());
-    expect(json).toMatchObject({
-      ...{ from_chunk: 0, chunks_total: 1 },
-      regions: [{ region, confirmed: 1, waiting: 0, last_at: chunk.indexes[0].at }],
-      traces: { recording: false, ids: [], spans: [], is_complete: true, link: null },
-    });
-    expect(json).not.toHaveProperty("missing");
-    // A chunk beyond the last is the last.
-    expect((await read(`${path}?from_chunk=7`)).json.from_chunk).toBe(0);
-  });
-
-  it("the seal of a push in the public log: its place, and since when it is there and published", async () => {
-    const path = `/ops/pushes/${business.party.uuid}/${pushId}/road`;
-    await expect.poll(async () => (await read(path)).json.log.state, { timeout: 60_000 }).toBe("published");
-    const { log, steps } = (await read(path)).json;
-    const inclusion = await fetch(`${node.running.urls.verify_url}/v1/log/inclusion?leaf=${log.leaf}`);
-    expect(await inclusion.json()).toMatchObject({ leaf_index: log.leaf_index, leaf_type: "seal" });
-    expect(log.appended_size).toBeGreaterThan(log.leaf_index);
-    expect(log.published_size).toBeGreaterThanOrEqual(log.appended_size);
-    expect(log.published_at >= log.appended_at).toBe(true);
-    expect(log.cosigned_by.length).toBeGreaterThan(1);
-    expect(steps.filter(({ what }: { what: string }) => what.startsWith("log"))).toMatchObject([
-      { what: "logged", at: log.appended_at },
-      { what: "log_published", at: log.published_at },
-    ]);
-  });
-
   it.each([
-    [`/ops/pushes/x/y/road`, 404, "not_found"],
     ["/ops/actors/push/nothing", 404, "not_found"],
     ["/ops/actors/nothing/x", 404, "not_found"],
     ["/ops/actors/push/nothing/journal", 404, "not_found"],

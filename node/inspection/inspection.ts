@@ -9,7 +9,6 @@ import { type ChartState, chartOf, leavesOf } from "../../machines/chart.ts";
 import type { ActorActing } from "../../ops/cluster.ts";
 import {
   type ActorQuery,
-  type AuditPage,
   type AuditQuery,
   auditPageMax,
   type Inspection,
@@ -22,6 +21,7 @@ import {
   type ActorPage,
   type ActorRow,
   type AttentionList,
+  type AuditPage,
   attentionReasons,
   type DetailParts,
   type MachineChart,
@@ -42,7 +42,6 @@ import { createJournalReads, type JournalReads } from "./journal-reads.ts";
 import { byUrgency, compareTexts, nameOf, partyOf, waitsOf } from "./look.ts";
 import { createActing, createNodeAsker, missingOf, type NodeAsker } from "./node-asker.ts";
 import { createOwnNode, type OwnNode, sumOfPushes } from "./own-node.ts";
-import { type PushRoadDeps, readPushRoad } from "./road/push-road.ts";
 import {
   createKnownActors,
   createPassiveAttention,
@@ -106,18 +105,12 @@ export function createInspection(
   const inspect = (ref: ActorRef): Promise<ActorReport | null> => own.actor(ref);
   const known = createKnownActors({ store, inspect, whereOf: (ref) => asker.whereIs(ref), elapsedMs });
   const passive = createPassiveAttention({ store, records, inspect, row: known.row, nowMs, elapsedMs });
-  const { cluster, config } = services;
+  const { cluster } = services;
   const departed =
     cluster === null ? () => [] : createDepartedNodes(cluster.membership, { ...cluster, nowMs });
   const past = createJournalReads({ store, definitions, pause });
   const parts: Parts = { services, definitions, own, asker, known, passive, departed, past };
   const charts = definitions.flatMap(toCharts);
-  const road: PushRoadDeps = {
-    ...{ store, definitions, pause, records, log: services.logStore },
-    regions: () => cluster?.regionNames ?? [config.region],
-    askSpans: (question) => asker.all("operators.spans", question),
-    traceLink: config.tracing?.link ?? null,
-  };
   const inspection: Inspection = {
     nodes: () => readNodes(parts),
     counts: () => readCounts(parts),
@@ -128,7 +121,6 @@ export function createInspection(
     audit: (before) => readAudit(parts, before),
     detail: (ref) => readDetail(parts, ref),
     machines: () => charts,
-    road: (question) => readPushRoad(road, question),
     past: { journal: past.journal, exported: createJournalExport(services) },
   };
   return { inspection, acting: createActing(own.acting, asker) };

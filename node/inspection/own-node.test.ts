@@ -44,18 +44,3 @@ it("ON3: a list explains for those alone that are on its page why they wait", ()
   expect([some.rows.length, some.total, told.explained]).toEqual([5, 10, 10]);
   expect(own.actors({ ...every, state: "comp" }).total).toBe(0);
 });
-
-it("says which spans of a push it still has, and nothing where it records none", async () => {
-  const found = { traces: ["t"], spans: [] };
-  const asked: unknown[] = [];
-  const find = (question: unknown) => {
-    asked.push(question);
-    return found;
-  };
-  const node = (tracing: object | null) =>
-    createOwnNode(rubbish({ clock: { now: () => 0 }, config: { region: "r" }, tracing }), unseen);
-  const question = { push: "b.p", traces: ["t"] };
-  expect(await node({ find }).answer({ type: "operators.spans", ...question })).toEqual(found);
-  expect(asked).toEqual([question]);
-  expect(await node(null).answer({ type: "operators.spans", ...question })).toBeNull();
-});

@@ -23,7 +23,6 @@ import type { Act } from "../../ops/shapes.ts";
 import { Unavailable } from "../../std/unavailable.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
 import type { NodeServices } from "../composition/services.ts";
-import type { FoundSpans, SpanQuestion } from "../telemetry/kept-spans.ts";
 import { byUrgency, compareTexts, nameOf, redactReport, rowOf, type Where } from "./look.ts";
 import { createOwnActing, type OwnActing } from "./node-asker.ts";
 
@@ -59,8 +58,6 @@ export interface NodeQuestions {
   "operators.refusals"(question: { readonly ref: ActorRef }): readonly RefusedWrite[];
   "operators.refused_requests"(question: RefusedQuery): OwnRefused;
   "operators.audit"(question: AuditQuery): OwnAudit;
-  /** Null if it records no traces. */
-  "operators.spans"(question: SpanQuestion): FoundSpans | null;
   "operators.act"(question: {
     readonly ref: ActorRef;
     readonly act: ActorAct;
@@ -80,7 +77,6 @@ export interface OwnNode {
   refusals(ref: ActorRef): readonly RefusedWrite[];
   refusedRequests(query: RefusedQuery): OwnRefused;
   audit(query: AuditQuery): Promise<OwnAudit>;
-  spans(question: SpanQuestion): FoundSpans | null;
   readonly acting: OwnActing;
   /** Answers another node; refuses a question that it does not know, as one of a later release may ask (NA2). */
   answer(question: Message): Promise<unknown>;
@@ -152,7 +148,7 @@ export function createOwnNode(
       })),
     refusedRequests: (query) => refused.list(query),
     audit,
-    spans: (question) => services.tracing?.find(question) ?? null,
+
     acting: createOwnActing(services),
     answer: (question) => answer(own, question),
   };
@@ -180,8 +176,6 @@ async function answer(own: OwnNode, question: Message): Promise<unknown> {
       return own.refusedRequests(members as RefusedQuery);
     case "operators.audit":
       return own.audit(members as AuditQuery);
-    case "operators.spans":
-      return own.spans(members as SpanQuestion);
     case "operators.act": {
       const { ref, act, ...order } = members as Parameters<NodeQuestions["operators.act"]>[0];
       return own.acting.act(ref, act, order);

@@ -2,7 +2,7 @@ import type { ReadableSpan } from "@opentelemetry/sdk-trace";
 import { describe, expect, it } from "vitest";
 import { ManualTime } from "../../actors/system/manual-time.fixture.ts";
 import { rubbish } from "../../protocol/rubbish.fixture.ts";
-import { SpanQueue } from "./kept-spans.ts";
+import { SpanQueue } from "./span-queue.ts";
 
 type Done = (result: { readonly code: number; readonly error?: Error }) => void;
 

@@ -4,9 +4,9 @@ import { parseTracing } from "./trace-config.ts";
 
 describe("the settings of traces", () => {
   it("record nothing unless a collector is named, and a tenth of all requests then", () => {
-    expect(parseTracing({})).toEqual({ endpoint: null, ratio: 0.1, link: null });
+    expect(parseTracing({})).toEqual({ endpoint: null, ratio: 0.1 });
     expect(parseTracing({ SVC_OTLP_ENDPOINT: "http://127.0.0.1:4318" })).toEqual({
-      ...{ endpoint: "http://127.0.0.1:4318/v1/traces", ratio: 0.1, link: null },
+      ...{ endpoint: "http://127.0.0.1:4318/v1/traces", ratio: 0.1 },
     });
     const own = { SVC_OTLP_ENDPOINT: "https://otel.example/otlp/v1/traces", SVC_TRACE_RATIO: "0.05" };
     expect(parseTracing(own)).toMatchObject({ endpoint: own.SVC_OTLP_ENDPOINT, ratio: 0.05 });
@@ -18,16 +18,7 @@ describe("the settings of traces", () => {
       expect(parseTracing({ ...own, SVC_TRACE_RATIO: text }).ratio).toBe(ratio);
   });
 
-  it("link to a trace, also on a node that records none", () => {
-    const SVC_TRACE_LINK = "https://traces.example.com/trace/{trace_id}?org=1";
-    expect(parseTracing({ SVC_TRACE_LINK })).toMatchObject({ endpoint: null, link: SVC_TRACE_LINK });
-  });
-
   it.each([
-    [{ SVC_TRACE_LINK: "https://traces.example.com/trace" }, "SVC_TRACE_LINK"],
-    [{ SVC_TRACE_LINK: "https://a/{trace_id}/{trace_id}" }, "SVC_TRACE_LINK"],
-    [{ SVC_TRACE_LINK: "javascript:alert({trace_id})" }, "SVC_TRACE_LINK"],
-    [{ SVC_TRACE_LINK: "https://user:secret@a/{trace_id}" }, "SVC_TRACE_LINK"],
     [{ SVC_OTLP_ENDPOINT: "collector:4318" }, "SVC_OTLP_ENDPOINT"],
     [{ SVC_OTLP_ENDPOINT: "" }, "SVC_OTLP_ENDPOINT"],
     [{ SVC_OTLP_ENDPOINT: "http://user:secret@127.0.0.1:4318" }, "SVC_OTLP_ENDPOINT"],

@@ -7,14 +7,10 @@ export interface TraceConfig {
   readonly endpoint: string | null;
   /** The share of requests that are recorded, 0 to 1. */
   readonly ratio: number;
-  /** The address of a trace, with `{trace_id}` in place of its id; null for none. */
-  readonly link: string | null;
 }
 
 const endpointSetting = "SVC_OTLP_ENDPOINT";
 const ratioSetting = "SVC_TRACE_RATIO";
-const linkSetting = "SVC_TRACE_LINK";
-const linkPlace = "{trace_id}";
 
 /** Throws {@link ConfigError}. */
 export function parseTracing(env: Readonly<Record<string, string | undefined>>): TraceConfig {
@@ -25,20 +21,7 @@ export function parseTracing(env: Readonly<Record<string, string | undefined>>):
   return Object.freeze({
     endpoint: endpoint === undefined ? null : parseEndpoint(endpoint),
     ratio: text === undefined ? 0.1 : parseRatio(text),
-    link: env[linkSetting] === undefined ? null : parseLink(env[linkSetting]),
   });
-}
-
-/** Nodes that record nothing show the traces of others, so it needs no endpoint. */
-function parseLink(text: string): string {
-  const url = URL.parse(text.replace(linkPlace, "0"));
-  const isUsable =
-    url !== null && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "";
-  if (isUsable && text.split(linkPlace).length === 2) return text;
-  throw new ConfigError(
-    linkSetting,
-    `is not the address of a trace; use one like https://traces.example.com/trace/${linkPlace}, without user information`,
-  );
 }
 
 /** A path of its own is kept; without one it is that of the protocol. */

@@ -23,7 +23,7 @@ import {
 } from "../../std/tracing.ts";
 import type { NodeConfig } from "../configuration/config.ts";
 import { nodeTimers } from "../keeping/node-timers.ts";
-import { type FoundSpans, KeptSpans, type SpanFigures, type SpanQuestion, SpanQueue } from "./kept-spans.ts";
+import { type SpanFigures, SpanQueue } from "./span-queue.ts";
 
 const kinds: Readonly<Record<Kind, SpanKind>> = {
   internal: SpanKind.INTERNAL,
@@ -60,10 +60,9 @@ export function openTracing(
           : { level: "warn", event: "traces.not_taken", actor: "", detail },
       ),
   });
-  const kept = new KeptSpans();
   const provider = new TracerProvider({
     sampler: new AlwaysOnSampler(),
-    spanProcessors: [queue, kept],
+    spanProcessors: [queue],
     spanLimits: { attributeValueLengthLimit: attributeLengthMax },
     resource: resourceFromAttributes({
       "service.name": "svc",
@@ -94,7 +93,6 @@ export function openTracing(
         ? begin(name, parseTraceparent(traceparent), { kind: "server", attributes })
         : null,
     figures: () => queue.figures(),
-    find: (question) => kept.find(question),
     [Symbol.asyncDispose]: () => queue.shutdown(),
   };
 }
@@ -124,8 +122,6 @@ function spanOf(span: ReturnType<ReturnType<TracerProvider["getTracer"]>["startS
 
 export interface Tracing extends RequestTraces, AsyncDisposable {
   figures(): SpanFigures;
-  /** The spans of a push that are still in memory. */
-  find(question: SpanQuestion): FoundSpans;
 }
 
 /** A node that records nothing shows zeros. */

@@ -20,7 +20,7 @@ import { applicationHeaders, applicationPage } from "../../web/document.ts";
 import { island } from "../../web/island.ts";
 import { english } from "../../web/texts/catalogue.ts";
 import type { ClusterOps } from "../cluster.ts";
-import { type Inspection, readPush, readRoad } from "../inspection.ts";
+import type { Inspection } from "../inspection.ts";
 import type { MachineChart } from "../inspection-shapes.ts";
 import { createLayouts, type Layouts } from "./chart/layouts.ts";
 import { Actor } from "./views/actor.ts";
@@ -39,7 +39,6 @@ import { Key } from "./views/key.ts";
 import { actorList, auditList, type ListQuery, rendersList, searchResults } from "./views/lists.ts";
 import { Nodes } from "./views/nodes.ts";
 import { Overview, type OverviewData } from "./views/overview.ts";
-import { Push } from "./views/push.ts";
 import { Refusals } from "./views/refusals.ts";
 import { SignIn } from "./views/sign-in.ts";
 import { Takedowns } from "./views/takedowns.ts";
@@ -103,11 +102,6 @@ export function addPages(server: FastifyInstance, deps: PagesDeps): void {
     `${uiBase}actors/:kind/:id`,
     asPage,
     async (request, reply) => actorPage(reply, made, request.params),
-  );
-  server.get<{ Params: { id: string }; Querystring: Query }>(
-    `${uiBase}pushes/:id`,
-    { ...asPage, ...query("from_chunk") },
-    async (request, reply) => pushPage(reply, made, request.params.id, request.query["from_chunk"]),
   );
   server.get<{ Querystring: Query }>(
     refusalsPath,
@@ -231,25 +225,6 @@ async function actorPage(
 /** The machines of the kinds of actors, without those that they run for what they keep. */
 function kindsIn(inspection: Inspection): readonly MachineChart[] {
   return inspection.machines().filter(({ part_of }) => part_of === null);
-}
-
-async function pushPage(
-  reply: FastifyReply,
-  made: Made,
-  id: string,
-  from: string | undefined,
-): Promise<FastifyReply> {
-  const [business_uuid = "", push_id = ""] = id.split(".");
-  // A text that is not the number of a chunk shows the newest ones.
-  const asked = readRoad({ business_uuid, push_id }, from) ?? {
-    businessUuid: business_uuid,
-    pushId: push_id,
-    fromChunk: null,
-  };
-  const found = await readPush(made.inspection, asked);
-  if (found === null) return notFound(reply, made, texts.actor.notThereWords);
-  const content = island("push", Push, { language, ...found, fromChunk: asked.fromChunk });
-  return show(reply, made, { title: texts.push.title(id), current: null, content });
 }
 
 async function refusalsPage(reply: FastifyReply, made: Made, given: Query): Promise<FastifyReply> {

@@ -342,7 +342,6 @@ async function operations(pushId: string, grant: string): Promise<void> {
   for (const path of ["/healthz", "/readyz", "/metrics", "/ops/stalled-pushes", "/ops/purges"])
     await askOps(path, path);
   await askOps(`/ops/purges/${uuid}`, "/ops/purges/:business_uuid");
-  await askOps("/ops/actors/push", "/ops/actors/:kind");
   const { id } = pushRef(uuid, pushId);
   await inspectionExamples(askOps, { id, pushId });
   await liveExamples(node.running, id, (key, text) => note(key, { status: 200, text }));

@@ -57,7 +57,6 @@ async function opsDocument(): Promise<unknown> {
       access: { hosts: ["localhost:80"], token: "", isLoopback: true },
       ready: async () => ({ ready: true, degraded: [], checks: {}, plain_text: [] }),
       stalledPushes: () => [],
-      listActors: async () => [],
     },
   };
   const absent = {

@@ -40,7 +40,6 @@ export async function inspectionExamples(
   ])
     await askOps(`/ops/actors/push/${encodeURIComponent(id)}${path}`, `/ops/actors/:kind/:id${route}`);
   const [business = ""] = id.split(".");
-  await askOps(`/ops/pushes/${business}/${pushId}/road`, "/ops/pushes/:business_uuid/:push_id/road");
   const act = { reason: "It is looked at." };
   for (const name of ["retry", "release", "cancel", "passivate"])
     await askOps(`/ops/actors/push/${encodeURIComponent(id)}/${name}`, `/ops/actors/:kind/:id/${name}`, {
@@ -65,7 +64,7 @@ export async function inspectionExamples(
 
 /** What an operator sees of actors depends on what each was doing: only the members are compared. */
 const momentary =
-  /^(?:GET \/ops\/(?:nodes|counts|attention|refusals|audit|search|pushes.*|actors(?:\/:kind\/:id.*)?)|POST \/ops\/actors\/.*)$/;
+  /^(?:GET \/ops\/(?:nodes|counts|attention|refusals|audit|search|actors(?:\/:kind\/:id.*)?)|POST \/ops\/actors\/.*)$/;
 
 export function comparedForm(
   key: string,
@@ -87,8 +86,6 @@ export async function liveExamples(
   const base = urls.ops_url;
   note("GET /ops/live/counts", await firstEvent(`${base}/ops/live/counts`));
   note("GET /ops/live/actors/:kind/:id", await firstEvent(`${base}/ops/live/actors/push/${id}`));
-  const road = await firstEvent(`${base}/ops/live/pushes/${id.replace(".", "/")}`);
-  note("GET /ops/live/pushes/:business_uuid/:push_id", road);
   const token = (await readFile(`${config.home}/ops-token`, "utf8")).trim();
   const headers = { authorization: signedIn(token) };
   const file = await (await contractFetch(`${base}/ops/actors/push/${id}/export`, { headers })).text();

@@ -72,7 +72,6 @@ const pages: readonly (readonly [string, () => string])[] = [
   ["actor", () => actorUrl("push", push)],
   ["region", () => urlOf("/ui/actors?kind=region")],
   ["log", () => actorUrl("log-sequencer", "svc-log")],
-  ["push", () => urlOf(`/ui/pushes/${encodeURIComponent(push)}`)],
   ["refusals", () => urlOf("/ui/refusals")],
   ["key", () => urlOf(`/ui/keys/${business.key.key_id}`)],
   ["sign-in", () => urlOf("/ui/sign-in")],
@@ -110,14 +109,14 @@ inBrowser(
   async () => {
     const { paths } = (await (await fetch(urlOf("/openapi.json"))).json()) as { readonly paths: object };
     const documented = Object.keys(paths).map((path) => new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]+")}$`));
-    const live = ["overview", "nodes", "actor", "log", "push", "refusals", "key"];
+    const live = ["overview", "nodes", "actor", "log", "refusals", "key"];
     const found = new Set<string>();
     for (const [name, url] of pages) {
       await using opened = await openPage(browser, url(), wide);
       if (live.includes(name)) await opened.page.locator("[data-live=on]").waitFor();
       for (const path of opened.asked) if (!path.startsWith("/ui/")) found.add(path);
     }
-    expect([...found].some((path) => path.startsWith("/ops/live/pushes/"))).toBe(true);
+    expect([...found].some((path) => path.startsWith("/ops/live/actors/push/"))).toBe(true);
     expect([...found].filter((path) => !documented.some((each) => each.test(path)))).toEqual([]);
   },
   120_000,
@@ -323,7 +322,6 @@ const pictures: readonly (readonly [name: string, of: string, view: View])[] = [
   ["actor", "actor", wide],
   ["actor-dark", "log", { width: 1280, scheme: "dark" }],
   ["actor-on-a-phone", "actor", { width: 390, scheme: "light" }],
-  ["push", "push", wide],
   ["sign-in", "sign-in", wide],
 ];
 
@@ -342,8 +340,7 @@ it.runIf(process.env["SVC_WRITE_PICTURES"] !== undefined)(
       if (!wanted.includes("1") && !wanted.includes(name)) continue;
       const [, url] = pages.find(([each]) => each === of) ?? ["", () => ""];
       await using opened = await openPage(browser, url(), view);
-      if (["overview", "actor", "log", "push"].includes(of))
-        await opened.page.locator("[data-live=on]").waitFor();
+      if (["overview", "actor", "log"].includes(of)) await opened.page.locator("[data-live=on]").waitFor();
       const path = new URL(`../../docs/inspector/${name}.png`, import.meta.url).pathname;
       const fullPage = of !== "actors" && of !== "search" && of !== "sign-in";
       await opened.page.screenshot({ path, fullPage });

@@ -6,12 +6,6 @@ import type { Proof } from "../contract/request-effects.fixture.ts";
 /** The operators' surface has its own tests, which say how each of its functions was called. */
 export const operations: Readonly<Record<string, Proof>> = {
   ...Object.fromEntries(
-    ["GET /ops/actors/{kind} path kind", "GET /ops/actors/{kind} query after"].map((key) => [
-      key,
-      { shownBy: "ops/ops.test.ts: each member of a request that names an actor counts" },
-    ]),
-  ),
-  ...Object.fromEntries(
     [
       ...["retry", "passivate", "release", "cancel"].flatMap((act) =>
         ["path kind", "path id", "body /expected", "body /reason"]
@@ -56,10 +50,6 @@ export const operations: Readonly<Record<string, Proof>> = {
         ["kind", "id"].map((name) => `actors/{kind}/{id}${last} path ${name}`),
       ),
       ...["before", "limit"].map((name) => `actors/{kind}/{id}/journal query ${name}`),
-      ...["path business_uuid", "path push_id", "query from_chunk"].flatMap((member) => [
-        `pushes/{business_uuid}/{push_id}/road ${member}`,
-        `live/pushes/{business_uuid}/{push_id} ${member}`,
-      ]),
       ...["kind", "id"].map((name) => `live/actors/{kind}/{id} path ${name}`),
     ].map((key) => [
       `GET /ops/${key}`,

@@ -1,7 +1,7 @@
 // `svc revoke …` and other commands of operators in this process, as an operator on the node's machine types it. For tests.
 
 import { setTimeout as delay } from "node:timers/promises";
-import { type Command, type CommandContext, parseArguments } from "../../cli/command.ts";
+import { type Command, type CommandContext, parseArguments, runCommand } from "../../cli/command.ts";
 import { failureOf } from "../../cli/failure.ts";
 import { revoke } from "../../cli/revoke.ts";
 import { createTerminal } from "../../cli/terminal.ts";
@@ -32,7 +32,7 @@ export async function runRevoke(
     const where = words.includes("--ops-url") ? [] : ["--home", home];
     const args = parseArguments(command, [...words, ...where]);
     if (args === null) throw new Error("help");
-    return { code: await command.run(args, context), said, printed };
+    return { code: await runCommand(command, args, context), said, printed };
   } catch (error) {
     const failure = failureOf(error);
     if (failure === null) throw error;

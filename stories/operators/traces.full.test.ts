@@ -4,7 +4,6 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { contractFetch } from "../../api/contract.fixture.ts";
 import { createBusiness, importSigningKey } from "../../client/index.ts";
 import { type RunningNode, startNode } from "../../node/composition/start.ts";
 import type { Sandbox } from "../../node/sandbox/sandbox-file.ts";
@@ -137,40 +136,6 @@ describe("a push that is recorded", () => {
     const said = JSON.stringify(collector.spans, (_key, value) => (typeof value === "bigint" ? "" : value));
     for (const each of [text, secret, "svc_sbxk1", "private", '"d":']) expect(said).not.toContain(each);
     await expect.poll(() => metric("svc_trace_spans_total")).toBeGreaterThan(published.length);
-  });
-
-  it("is on the road of the push: its trace, with the spans that the node still has, and where to see more", async () => {
-    const settings = { SVC_OTLP_ENDPOINT: collector.url, SVC_TRACE_RATIO: "1" };
-    const link = "https://traces.example.com/{trace_id}";
-    const started = await start({ ...settings, SVC_TRACE_LINK: link });
-    const from = await business(traceparent, []);
-    const { batches } = await from.push([product("seen")]);
-    const ops = started.urls.ops_url;
-    const listed = await (await fetch(`${ops}/ops/search?q=${batches[0]?.sealed?.push_id}`)).json();
-    const { id } = listed.actors.find(({ kind }: { readonly kind: string }) => kind === "push");
-    const path = `/ops/pushes/${id.replace(".", "/")}/road`;
-    const read = async () => (await contractFetch(`${ops}${path}`)).json();
-    // The span of the request ends with its answer.
-    const names = async () => (await read()).traces.spans.map(({ name }: { readonly name: string }) => name);
-    await expect.poll(names, { timeout: 30_000 }).toContain("POST /v1/publish/products");
-    const { traces, chunks } = await read();
-    expect(chunks[0].trace_id).toBe(traceId);
-    expect(traces).toMatchObject({ recording: true, ids: [traceId], is_complete: true, link });
-    expect(await names()).toEqual(
-      expect.arrayContaining([
-        "push processInlineChunk",
-        "sign versions",
-        "store versions",
-        "region applyRows",
-      ]),
-    );
-    const request = traces.spans.find(({ name }: { readonly name: string }) => name.startsWith("POST"));
-    const { incarnation, config } = started.services;
-    expect(request).toMatchObject({
-      ...{ parent_id: callersSpan, node: incarnation, region: config.region, failure: null },
-    });
-    const page = await (await fetch(`${ops}/ui/pushes/${id}`)).text();
-    expect(page).toContain(`href="https://traces.example.com/${traceId}" rel="noreferrer"`);
   });
 
   it("goes on over a restart, from what the push left in its outbox", async () => {

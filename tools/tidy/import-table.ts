@@ -166,7 +166,17 @@ export const importTable: readonly ImportRow[] = [
   { of: "node", may: ["*"], butNot: ["sim"], packages: ["*", "node:*"] },
   {
     of: "cli",
-    may: ["client", "verifier", "mcp", "node", "crypto/durable-file.ts"],
+    // What operators' commands read is described where the surface answers it.
+    may: [
+      "client",
+      "verifier",
+      "mcp",
+      "node",
+      "protocol/shape.ts",
+      "ops/shapes.ts",
+      "ops/inspection-shapes.ts",
+      "crypto/durable-file.ts",
+    ],
     packages: ["*", "node:*"],
   },
   {

@@ -66,11 +66,6 @@ export function actorPath(kind: string, id: string): string {
   return `${uiBase}actors/${encodeURIComponent(kind)}/${encodeURIComponent(id)}`;
 }
 
-/** The page of a push, by the id of its actor. */
-export function pushPath(id: string): string {
-  return `${uiBase}pushes/${encodeURIComponent(id)}`;
-}
-
 /** The page of what a search finds. */
 export function searchPath(text: string): string {
   return `${uiBase}search?q=${encodeURIComponent(text)}`;
@@ -109,12 +104,6 @@ export const liveCounts = "/ops/live/counts";
 /** Server-sent events: one actor. */
 export function liveActor({ kind, id }: ActorName): string {
   return `/ops/live/actors/${encodeURIComponent(kind)}/${encodeURIComponent(id)}`;
-}
-
-/** Server-sent events: the road of a push, from one of its chunks on, or of the newest ones. */
-export function livePush(businessUuid: string, pushId: string, fromChunk: number | null): string {
-  const name = `${encodeURIComponent(businessUuid)}/${encodeURIComponent(pushId)}`;
-  return `/ops/live/pushes/${name}${fromChunk === null ? "" : `?from_chunk=${fromChunk}`}`;
 }
 
 /** What the API refused: its status, and its problem document's detail as the message. */

@@ -4,12 +4,11 @@ import { Actor } from "./actor.ts";
 import { Key } from "./key.ts";
 import { Nodes } from "./nodes.ts";
 import { Overview } from "./overview.ts";
-import { Push } from "./push.ts";
 import { Refusals } from "./refusals.ts";
 import { SignIn } from "./sign-in.ts";
 import { Takedowns } from "./takedowns.ts";
 
 export const islands = {
-  ...{ actor: Actor, key: Key, nodes: Nodes, overview: Overview, push: Push, refusals: Refusals },
+  ...{ actor: Actor, key: Key, nodes: Nodes, overview: Overview, refusals: Refusals },
   ...{ "sign-in": SignIn, takedowns: Takedowns },
 };

@@ -4,8 +4,8 @@ import { type ComponentChild, h } from "preact";
 import type { UnusualRenders } from "../../../protocol/wire/ad-requests.ts";
 import { dataTable, section, shortTime } from "../../../web/parts.ts";
 import type { Texts } from "../../../web/texts/catalogue.ts";
-import type { AuditPage } from "../../inspection.ts";
-import type { ActorPage, MachineChart, SearchResult } from "../../inspection-shapes.ts";
+
+import type { ActorPage, AuditPage, MachineChart, SearchResult } from "../../inspection-shapes.ts";
 import { actorRows, missingNodes } from "./actor-facts.ts";
 import { actorPath, auditPath, rendersPath, uiBase } from "./frame.ts";
 

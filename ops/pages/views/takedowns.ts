@@ -3,7 +3,7 @@
 import { type ComponentChild, h } from "preact";
 import { dataTable, section, shortTime } from "../../../web/parts.ts";
 import { type Language, type Texts, textsOf } from "../../../web/texts/catalogue.ts";
-import type { TakedownList } from "../../takedowns.ts";
+import type { TakedownList } from "../../shapes.ts";
 import { type ActChoice, ActForm } from "./act-form.ts";
 import { actorPath, takedownsPath } from "./frame.ts";
 import { liveBadge, usePolled } from "./live.ts";

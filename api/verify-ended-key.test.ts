@@ -8,6 +8,7 @@ import { actionNames, aiPolicyBytes, blockedNames, useNames } from "../protocol/
 import { toBase64 } from "../protocol/bytes.ts";
 import type { Envelope } from "../protocol/dsse.ts";
 import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
+import { part } from "../protocol/rubbish.fixture.ts";
 import { publishRecord } from "../service/publishing/publish-record.ts";
 import { createStandings } from "../service/register/standing.ts";
 import { createVerify, type VerifyDeps } from "../service/verification/verify.ts";
@@ -200,7 +201,7 @@ describe("a key that is said to be compromised", () => {
     const away = async (): Promise<never> => {
       throw new StoreError("not_applied", "the store is away");
     };
-    const asked = verified(genuine.record, genuine.sealed, { deps: { actors: { ask: away } } });
+    const asked = verified(genuine.record, genuine.sealed, { deps: { actors: part({ ask: away }) } });
     await expect(asked).rejects.toThrow(StoreError);
   });
 });
@@ -240,7 +241,7 @@ describe("a seal that stands", () => {
     const away = async (): Promise<never> => {
       throw new StoreError("not_applied", "the store is away");
     };
-    const found = await verified(genuine.record, genuine.sealed, { deps: { actors: { ask: away } } });
+    const found = await verified(genuine.record, genuine.sealed, { deps: { actors: part({ ask: away }) } });
     expect(found.seal).toMatchObject({ valid: true });
     expect(found.warnings).not.toContainEqual(warning);
   });

@@ -9,6 +9,7 @@ import { toBase64, toHex } from "../protocol/bytes.ts";
 import type { Envelope } from "../protocol/dsse.ts";
 import type { JsonObject } from "../protocol/json/canonical-json.ts";
 import { buildTree, leafHash } from "../protocol/merkle.ts";
+import { part } from "../protocol/rubbish.fixture.ts";
 import { createStandings } from "../service/register/standing.ts";
 import { createVerify, type VerifyDeps } from "../service/verification/verify.ts";
 import { StoreError } from "../storage/actor-store.ts";
@@ -184,11 +185,11 @@ describe("the store", () => {
       return away();
     };
     const counted = {
-      records: {
+      records: part<VerifyDeps["records"]>({
         ...{ loadLeaves: count, listVersions: count, readPublished: count },
         ...{ readHead: count, newestWith: count },
-      },
-      actors: { ask: count },
+      }),
+      actors: part<VerifyDeps["actors"]>({ ask: count }),
     };
     const bytes = flipped(pushed.records[1]);
     expect(await reasonOf(bytes, { ...sealed, batch_seal: forged }, counted)).toBe("inclusion_invalid");
@@ -206,17 +207,20 @@ describe("the store", () => {
     const readPublished = records.readPublished.bind(records);
     const finding = { readHead: away, newestWith: away };
     const faults: readonly Partial<VerifyDeps>[] = [
-      { records: { ...finding, loadLeaves, listVersions: away, readPublished } },
-      { records: { ...finding, loadLeaves, listVersions, readPublished: away } },
-      { records: { ...finding, loadLeaves, listVersions, readPublished: async () => null } },
-      { records: { ...finding, loadLeaves, listVersions: async () => [], readPublished } },
-      { records: { ...finding, loadLeaves: away, listVersions: async () => [], readPublished } },
-      { actors: { ask: away } },
+      { records: part({ ...finding, loadLeaves, listVersions: away, readPublished }) },
+      { records: part({ ...finding, loadLeaves, listVersions, readPublished: away }) },
+      { records: part({ ...finding, loadLeaves, listVersions, readPublished: async () => null }) },
+      { records: part({ ...finding, loadLeaves, listVersions: async () => [], readPublished }) },
+      { records: part({ ...finding, loadLeaves: away, listVersions: async () => [], readPublished }) },
+      { actors: part({ ask: away }) },
     ];
     const bytes = flipped(pushed.records[1]);
     for (const fault of faults)
       expect(await reasonOf(bytes, sealOf(pushed, 1), fault)).toBe("inclusion_invalid");
-    const whole = { records: { ...finding, loadLeaves, listVersions, readPublished }, actors };
+    const whole: Partial<VerifyDeps> = {
+      actors,
+      records: part({ ...finding, loadLeaves, listVersions, readPublished }),
+    };
     expect(await reasonOf(bytes, sealOf(pushed, 1), whole)).toBe("hash_mismatch");
   });
 
@@ -225,7 +229,7 @@ describe("the store", () => {
     const broken = async (): Promise<never> => {
       throw new TypeError("a bug");
     };
-    const asked = reasonOf(flipped(pushed.records[1]), sealOf(pushed, 1), { actors: { ask: broken } });
+    const asked = reasonOf(flipped(pushed.records[1]), sealOf(pushed, 1), { actors: part({ ask: broken }) });
     await expect(asked).rejects.toThrow(TypeError);
   });
 });

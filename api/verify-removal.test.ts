@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hashOf, parseBase64, toBase64 } from "../protocol/bytes.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
-import { rubbish } from "../protocol/rubbish.fixture.ts";
+import { part, rubbish } from "../protocol/rubbish.fixture.ts";
 import { openSeal } from "../protocol/seal.ts";
 import { createStandings } from "../service/register/standing.ts";
 import { createVerifyPage } from "../service/verification/verify-page.ts";
@@ -115,7 +115,7 @@ describe.each(["withdraw", "delete"] as const)("after a document to %s", (action
     const { answer } = createVerifyPage({
       ...{ records, register, clock, verifyUrl, statement: keys.statement },
       ...{ trust, standings: createStandings({ register, trust }) },
-      actors: { ask: () => Promise.reject(away) },
+      actors: part({ ask: () => Promise.reject(away) }),
     });
     const { record_id: recordId, origin } = version;
     const outcome = await answer({ recordId, origin, cert: null, servedAt: null });

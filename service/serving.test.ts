@@ -11,7 +11,7 @@ import { representUsNames } from "../protocol/records/business-files.ts";
 import { parseRecord } from "../protocol/records/parse-record.ts";
 import { sampleRecords } from "../protocol/records/records.fixture.ts";
 import { signedRowText } from "../protocol/row.ts";
-import { rubbish } from "../protocol/rubbish.fixture.ts";
+import { part, rubbish } from "../protocol/rubbish.fixture.ts";
 import type { RecordHead, RecordStore, ServedRecord } from "../storage/record-store.ts";
 import type { RowIndex } from "../storage/row-index.ts";
 import type { Sponsored, SponsoredRows } from "./ads/sponsored-rows.ts";
@@ -110,11 +110,11 @@ function world(budget: QueryBudget | null = null, allowance: Allowance | null = 
       return state.head?.live === true ? { ...served, head: state.head } : null;
     },
   } as unknown as RecordStore;
-  const insight: Pick<Insight, "markOf" | "searched" | "fetched"> = {
+  const insight = part<Insight>({
     markOf: (_, sessionRef) => `mark of ${sessionRef}`,
     searched: (each) => void state.counted.push(each),
     fetched: (each) => void state.counted.push(each),
-  };
+  });
   const standing = createRecordStanding({ register, records });
   const delayUntil = async (atMs: number): Promise<void> => void state.delayedUntil.push(atMs);
   const index = {

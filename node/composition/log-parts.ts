@@ -21,10 +21,10 @@ import type { NodeCluster } from "./cluster.ts";
 export interface LogParts {
   readonly config: Pick<NodeConfig, "log">;
   readonly anchors: Anchors;
-  readonly keys: Pick<ServiceKeys, "log">;
+  readonly keys: ServiceKeys;
   readonly clock: Clock;
   readonly logStore: LogStore;
-  readonly logWitnesses: Pick<LogWitnesses, "cosign" | "policy">;
+  readonly logWitnesses: LogWitnesses;
   readonly log: (entry: LogEntry) => void;
 }
 
@@ -55,12 +55,12 @@ export function logActivities({
   });
 }
 
-function policyName({ policy }: Pick<LogWitnesses, "policy">): string {
+function policyName({ policy }: LogWitnesses): string {
   return namePolicy(policy, nativeCrypto.sha256);
 }
 
 /** Why the log cannot be signed now; null if it can. */
-export function keyFaultOf(keys: Pick<ServiceKeys, "log">, clock: Clock): string | null {
+export function keyFaultOf(keys: ServiceKeys, clock: Clock): string | null {
   try {
     keys.log(formatTimestamp(clock.now()));
     return null;

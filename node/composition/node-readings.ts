@@ -91,7 +91,7 @@ function nodeInfo({ region, environment }: Pick<NodeConfig, "region" | "environm
 }
 
 /** A node that charges nothing shows zeros. */
-export function allowanceReadings(allowance: Pick<Allowance, "figures"> | null): readonly Reading[] {
+export function allowanceReadings(allowance: Allowance | null): readonly Reading[] {
   const nothing = { companies: 0, leased: 0, exhausted: 0, unanswered: 0 };
   const { companies, leased, exhausted, unanswered } = allowance?.figures() ?? nothing;
   const refused = (reason: string, value: number): Reading => ({

@@ -156,7 +156,7 @@ export interface KnownQuery {
 }
 
 export interface KnownDeps {
-  readonly store: Pick<ActorStore, "listActors" | "countActors">;
+  readonly store: ActorStore;
   readonly inspect: (ref: ActorRef) => Promise<ActorReport | null>;
   /** Where it would live. */
   readonly whereOf: (ref: ActorRef) => Where;
@@ -282,8 +282,8 @@ export interface PassiveAttention {
 }
 
 export interface PassiveDeps {
-  readonly store: Pick<ActorStore, "listActors">;
-  readonly records: Pick<RecordStore, "stagedPushes">;
+  readonly store: ActorStore;
+  readonly records: RecordStore;
   readonly inspect: (ref: ActorRef) => Promise<Pick<ActorReport, "context"> | null>;
   readonly row: (ref: ActorRef) => Promise<ActorRow | null>;
   readonly nowMs: () => number;

@@ -113,7 +113,7 @@ export function insightReadings({ waiting, lost, excessive }: InsightFigures): r
 //       because the node is leaving.
 
 export interface RegisterFollowing {
-  readonly register: Pick<Register, "refresh">;
+  readonly register: Register;
   readonly timers: TimerPort;
   readonly monotonic: Monotonic;
   readonly log: (entry: LogEntry) => void;

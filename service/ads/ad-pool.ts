@@ -36,17 +36,17 @@ import {
   receiptRow,
   type Served,
 } from "../retrieval/receipts.ts";
-import { adStanding, type StandingRegister } from "../retrieval/record-standing.ts";
+import { adStanding } from "../retrieval/record-standing.ts";
 import type { AdItem, AdItems } from "./ad-items.ts";
 import type { AdSessions, AdTokens } from "./ad-tokens.ts";
 
 export interface AdPoolDeps {
-  readonly book: Pick<AdBook, "find">;
+  readonly book: AdBook;
   readonly items: AdItems;
-  readonly register: Pick<Register, "hasBlocked" | "takenDown"> & StandingRegister;
+  readonly register: Register;
   readonly receipts: Receipts;
-  readonly actors: Pick<ActorSystem, "ask">;
-  readonly crypto: Pick<CryptoPort, "sha256">;
+  readonly actors: ActorSystem;
+  readonly crypto: CryptoPort;
   readonly sessions: AdSessions;
   readonly tokens: AdTokens;
   readonly clock: Clock;

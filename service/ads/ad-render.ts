@@ -35,21 +35,16 @@ import { answerJson, type Caller, isRefused, type Outcome, type Refused, refused
 import { answerOnce, claimFor, type IdempotencyDeps } from "../publishing/idempotency.ts";
 import type { AdBook } from "../register/ad-book.ts";
 import type { MaybeLater, Register } from "../register/register.ts";
-import {
-  adStanding,
-  type RecordStanding,
-  type StandingRegister,
-  type Stands,
-} from "../retrieval/record-standing.ts";
+import { adStanding, type RecordStanding, type Stands } from "../retrieval/record-standing.ts";
 import type { AdItems } from "./ad-items.ts";
 import type { AdEvent, AdToken, AdTokens, TokenAd } from "./ad-tokens.ts";
 
 export interface AdStatementDeps extends IdempotencyDeps, Omit<SponsoredRenderDeps, "actors"> {
-  readonly crypto: IdempotencyDeps["crypto"] & Pick<CryptoPort, "sha256">;
-  readonly items: Pick<AdItems, "labelOf" | "isServed">;
-  readonly book: Pick<AdBook, "of">;
-  readonly register: StandingRegister & Pick<Register, "takenDown">;
-  readonly standing: Pick<RecordStanding, "newest">;
+  readonly crypto: IdempotencyDeps["crypto"] & CryptoPort;
+  readonly items: AdItems;
+  readonly book: AdBook;
+  readonly register: Register;
+  readonly standing: RecordStanding;
   readonly tokens: AdTokens;
   readonly clock: Clock;
 }
@@ -246,8 +241,8 @@ function expired(detail: string): Refused {
 //        that never was have the same answer.
 
 interface SponsoredRenderDeps {
-  readonly actors: Pick<ActorSystem, "ask">;
-  readonly receipts: Pick<ReceiptStore, "readReceipt">;
+  readonly actors: ActorSystem;
+  readonly receipts: ReceiptStore;
   readonly recordIdOf: (businessUuid: string, kind: "ads", localId: string) => string;
   /** This node's region, and all of the deployment. */
   readonly region: string;

@@ -4,6 +4,7 @@
 import type { DayOfCompany, RendersOfCompany } from "../../actors/messages/ads.ts";
 import { campaignRef, partsOf } from "../../actors/messages/refs.ts";
 import type { ActorSystem } from "../../actors/system/definition.ts";
+import type { Clock } from "../../crypto/port.ts";
 import { formatTimestamp, isUuidV4 } from "../../protocol/identifiers.ts";
 import { problem } from "../../protocol/problem.ts";
 import { campaignIdForm } from "../../protocol/records/fields.ts";
@@ -14,7 +15,7 @@ import type { ActorStore } from "../../storage/actor-store.ts";
 import { answerJson, type Outcome, refused } from "../answer.ts";
 
 export interface CampaignRendersDeps {
-  readonly actors: Pick<ActorSystem, "ask">;
+  readonly actors: ActorSystem;
 }
 
 export interface CampaignName {
@@ -110,9 +111,9 @@ function shown({
 //   UR2. A page reads a bounded number of campaigns, and all companies of each.
 
 interface UnusualRendersDeps {
-  readonly actors: Pick<ActorSystem, "ask">;
-  readonly actorStore: Pick<ActorStore, "listActors">;
-  readonly clock: { now(): number };
+  readonly actors: ActorSystem;
+  readonly actorStore: ActorStore;
+  readonly clock: Clock;
 }
 
 type Unusual = UnusualRenders["unusual"][number];
@@ -150,10 +151,7 @@ export async function readUnusualRenders(deps: UnusualRendersDeps, after: string
   return { unusual: found.flat(), next_after: ids.length < campaignsPerPage ? null : (ids.at(-1) ?? null) };
 }
 
-async function companiesOf(
-  actors: Pick<ActorSystem, "ask">,
-  id: string,
-): Promise<readonly RendersOfCompany[]> {
+async function companiesOf(actors: ActorSystem, id: string): Promise<readonly RendersOfCompany[]> {
   const companies: RendersOfCompany[] = [];
   for (let after = ""; ; ) {
     const page = await actors.ask({ kind: "ad-campaign", id }, { type: "renders.list", after });

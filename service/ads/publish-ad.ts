@@ -60,7 +60,7 @@ import {
 
 export interface PublishAdDeps extends SealedAloneDeps {
   readonly records: RecordStore;
-  readonly images: Pick<ImageStore, "read" | "renew">;
+  readonly images: ImageStore;
   readonly lists: ContentLists;
   readonly recordIdOf: (businessUuid: string, kind: "ads", localId: string) => string;
   readonly projection: SignerAt;
@@ -276,7 +276,7 @@ export async function removeAd(
 //   SP3. Only the seal is stored: the document is never served, and the campaign's actor has what it says.
 
 export interface SponsorProductDeps extends Pick<SealedAloneDeps, "actors" | "crypto"> {
-  readonly records: Pick<RecordStore, "readHead">;
+  readonly records: RecordStore;
   readonly recordIdOf: (businessUuid: string, kind: "ads", localId: string) => string;
 }
 
@@ -360,7 +360,7 @@ const supersededDetail = "A document about this ad that was sealed later was acc
 
 interface SealedAloneDeps {
   readonly actors: ActorSystem;
-  readonly records: Pick<RecordStore, "readSeal" | "putSeal">;
+  readonly records: RecordStore;
   readonly crypto: CryptoPort;
   readonly clock: Clock;
   readonly trust: () => Trust;

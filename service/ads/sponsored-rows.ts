@@ -15,14 +15,14 @@ import type { RowHit } from "../../storage/row-index.ts";
 import type { AdBook, Sponsorship } from "../register/ad-book.ts";
 import type { Register } from "../register/register.ts";
 import type { Retrieval } from "../retrieval/receipts.ts";
-import { adStanding, type StandingRegister } from "../retrieval/record-standing.ts";
+import { adStanding } from "../retrieval/record-standing.ts";
 import type { AdSessions } from "./ad-tokens.ts";
 
 export interface SponsoredRowsDeps {
-  readonly book: Pick<AdBook, "sponsorshipOf" | "sponsored">;
-  readonly register: Pick<Register, "certifiedNames" | "takenDown"> & StandingRegister;
+  readonly book: AdBook;
+  readonly register: Register;
   readonly sessions: AdSessions;
-  readonly actors: Pick<ActorSystem, "ask">;
+  readonly actors: ActorSystem;
   readonly clock: Clock;
   readonly region: string;
 }

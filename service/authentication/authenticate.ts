@@ -57,7 +57,7 @@ export interface AuthenticationDeps {
   readonly grantSigner: Signer | null;
   readonly registerGrantedKey: RegisterGrantedKey;
   /** Null if there is no limit. */
-  readonly requestRate: Pick<KeyRate, "take"> | null;
+  readonly requestRate: KeyRate | null;
   /** The limits reported to a key; null if there are none. */
   readonly limitFields: LimitFields | null;
   /** Null if keys are not bound to regions. */

@@ -38,7 +38,7 @@ export interface KeyBudget extends Pick<KeyRate, "policy" | "standing"> {
 }
 
 export interface RegionalLimitDeps extends Pick<LeasedLimitOptions, "nodes" | "elapsedMs"> {
-  readonly actors: Pick<ActorSystem, "ask">;
+  readonly actors: ActorSystem;
   readonly region: string;
 }
 
@@ -327,10 +327,7 @@ function standingOf(rule: LimitRule, state: KeyState, nowMs: number): ReturnType
 export type LimitFields = (keyId: string) => Readonly<Record<string, string>>;
 
 /** Null if nothing is limited. */
-export function limitFieldsOf(
-  rate: Pick<KeyRate, "policy" | "standing"> | null,
-  budget: KeyBudget | null,
-): LimitFields | null {
+export function limitFieldsOf(rate: KeyRate | null, budget: KeyBudget | null): LimitFields | null {
   if (rate === null && budget === null) return null;
   const policy = [rate?.policy, budget?.policy].filter((each) => each !== undefined).join(", ");
   return (keyId) => ({

@@ -36,7 +36,7 @@ export interface WitnessDeps {
   readonly logs: () => readonly WitnessedLog[];
   readonly store: WitnessStore;
   readonly clock: Clock;
-  readonly crypto: Pick<CryptoPort, "sha256" | "verify">;
+  readonly crypto: CryptoPort;
   /** A log signed two trees of one size: both notes are the proof. */
   readonly forked?: (origin: string, notes: readonly [string, string]) => void;
 }

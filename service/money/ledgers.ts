@@ -26,7 +26,7 @@ import {
 import { answerJson, type Outcome, refused } from "../answer.ts";
 
 export interface LedgerDeps {
-  readonly actors: Pick<ActorSystem, "ask">;
+  readonly actors: ActorSystem;
   /** Null where nothing is charged. */
   readonly prices: () => PriceList | null;
 }

@@ -249,7 +249,7 @@ function batchFacts(
 export interface AdmitDeps extends PlanDeps {
   readonly actors: ActorSystem;
   /** Where the parsed leaves of an admitted push are left for its chunks. */
-  readonly parsed: Pick<ParsedLeaves, "put">;
+  readonly parsed: ParsedLeaves;
 }
 
 interface AdmitRequest extends PlanRequest {
@@ -366,7 +366,7 @@ export interface Staged {
  * is too late (A1); sending the push again then stages it again.
  */
 export async function acceptPush(
-  actors: Pick<ActorSystem, "ask">,
+  actors: ActorSystem,
   push: ActorRef<"push">,
   accept: Pick<Accept, "facts" | "held_reasons"> &
     Staged & {
@@ -401,10 +401,7 @@ const settledWithinMs = 30_000;
  * The push once its records are settled or held. Throws a transient failure if that takes too long: the push continues,
  * and sending it again waits for it again.
  */
-export async function awaitSettled(
-  actors: Pick<ActorSystem, "ask">,
-  push: ActorRef<"push">,
-): Promise<PushReport> {
+export async function awaitSettled(actors: ActorSystem, push: ActorRef<"push">): Promise<PushReport> {
   return reportOf(await actors.ask(push, { type: "push.await" }, { timeoutMs: settledWithinMs }));
 }
 

@@ -42,7 +42,7 @@ export interface RunningHash {
 }
 
 export interface BulkFileDeps extends GateDeps {
-  readonly crypto: Pick<CryptoPort, "sha256" | "randomBytes">;
+  readonly crypto: CryptoPort;
   readonly staging: StagingArea | null;
   readonly uploadTokens: UploadTokens;
   /** At which lines are taken in: a file has time, so what somebody waits for goes first (U6). */

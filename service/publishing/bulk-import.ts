@@ -169,7 +169,7 @@ export function parseImport(body: Uint8Array): Import | Refused {
 
 /** The file, exactly as the seal names it; or the push, if it was accepted before and cannot be imported once more. */
 export async function findFile(
-  actors: Pick<ActorSystem, "ask">,
+  actors: ActorSystem,
   uuid: string,
   { uploadId: id, sealed }: Pick<Import, "uploadId"> & { readonly sealed: SealedBatch },
 ): Promise<{ readonly file: UploadedFileFacts } | { readonly report: PushReport } | Refused> {

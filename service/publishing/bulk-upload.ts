@@ -126,10 +126,7 @@ export interface UploadTokens {
   businessOf(uploadId: string, token: string): string | null;
 }
 
-export function createUploadTokens(
-  { hmacSha256 }: Pick<CryptoPort, "hmacSha256">,
-  secret: Uint8Array,
-): UploadTokens {
+export function createUploadTokens({ hmacSha256 }: CryptoPort, secret: Uint8Array): UploadTokens {
   const macOf = (business: string, uploadId: string): Uint8Array =>
     hmacSha256(secret, utf8(`bulk upload\n${business}\n${uploadId}`));
   const tokenOf = (business: string, uploadId: string): string =>

@@ -44,12 +44,12 @@ import { sealText } from "../retrieval/fetched-record.ts";
 import type { RecordStanding } from "../retrieval/record-standing.ts";
 
 export interface CatalogueDeps extends CursorDeps {
-  readonly records: Pick<RecordStore, "listCatalogue" | "readOrigins" | "readServed">;
-  readonly actors: Pick<ActorSystem, "ask">;
-  readonly crypto: Pick<CryptoPort, "hmacSha256" | "randomBytes">;
+  readonly records: RecordStore;
+  readonly actors: ActorSystem;
+  readonly crypto: CryptoPort;
   /** The regions that serve now. */
   readonly regions: () => readonly string[];
-  readonly standing: Pick<RecordStanding, "version" | "versions">;
+  readonly standing: RecordStanding;
   readonly rate: CatalogueRate;
   readonly pageMax?: number;
   readonly recordIdOf: (businessUuid: string, collection: CollectionName, localId: string) => string;
@@ -301,7 +301,7 @@ function tooOften(at: {
 const codeBytes = 16;
 
 export interface CursorDeps {
-  readonly crypto: Pick<CryptoPort, "hmacSha256">;
+  readonly crypto: CryptoPort;
   /** Secret bytes that all nodes share. */
   readonly cursorKey: Uint8Array;
 }

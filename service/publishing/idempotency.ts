@@ -18,8 +18,8 @@ import { type Caller, type Outcome, type Refused, refused } from "../answer.ts";
 import { wholeStatus } from "./push-status.ts";
 
 export interface IdempotencyDeps {
-  readonly actors: Pick<ActorSystem, "ask">;
-  readonly crypto: Pick<CryptoPort, "randomBytes">;
+  readonly actors: ActorSystem;
+  readonly crypto: CryptoPort;
   readonly timers: { schedule(delayMs: number, run: () => void): () => void };
 }
 
@@ -146,7 +146,7 @@ export interface ClaimedRequest {
 
 /** What the key's actor is asked to answer once; refuses a malformed key. */
 export function claimOf(
-  actors: Pick<ActorSystem, "ask">,
+  actors: ActorSystem,
   request: ClaimedRequest,
   key: ActorRef<"integration-key">,
 ): IdempotentRequest | Refused {
@@ -178,11 +178,7 @@ export function claimFor(
  * A replay also continues a push that is not finished, like any other resend: being asked for its status activates the
  * push's actor if no node has it in memory, and the actor does what is left. The replayed answer does not wait for that.
  */
-function nudge(
-  actors: Pick<ActorSystem, "ask">,
-  businessUuid: string,
-  { status, body }: IdempotentAnswer,
-): void {
+function nudge(actors: ActorSystem, businessUuid: string, { status, body }: IdempotentAnswer): void {
   if (status !== 200 && status !== 202) return;
   const { batch_id } = JSON.parse(body) as { readonly batch_id: string };
   actors.ask(pushRef(businessUuid, batch_id), wholeStatus).catch(() => {});

@@ -446,7 +446,7 @@ export async function notCharged(
 
 export interface StagingDeps {
   readonly records: RecordStore;
-  readonly leaves: Pick<PushLeaves, "put" | "drop">;
+  readonly leaves: PushLeaves;
   readonly clock: Clock;
 }
 

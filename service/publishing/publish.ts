@@ -124,7 +124,7 @@ export async function publishBatch(deps: PublishDeps, request: PublishRequest): 
 // status.
 
 export interface AnswerDeps {
-  readonly actors: Pick<ActorSystem, "ask">;
+  readonly actors: ActorSystem;
   /** Absent where it is always available. */
   readonly background?: Background;
 }
@@ -145,18 +145,14 @@ async function answerBatch(
 }
 
 /** A push that is to be held is answered as held, with what was rejected of it: that takes no longer than judging its records. */
-async function untilHeld(
-  actors: Pick<ActorSystem, "ask">,
-  push: ActorRef<"push">,
-  now: PushReport,
-): Promise<PushReport> {
+async function untilHeld(actors: ActorSystem, push: ActorRef<"push">, now: PushReport): Promise<PushReport> {
   const { state, held_reasons, hold_decision: decision } = now;
   if (state !== "queued" || held_reasons.length === 0 || decision !== null) return now;
   await awaitSettled(actors, push);
   return reportOf(await actors.ask(push, wholeStatus));
 }
 
-async function answerSettled(actors: Pick<ActorSystem, "ask">, push: ActorRef<"push">): Promise<Answer> {
+async function answerSettled(actors: ActorSystem, push: ActorRef<"push">): Promise<Answer> {
   const { facts, state, held_reasons, results } = await awaitSettled(actors, push);
   const body: InlineOutcome = {
     batch_id: facts.push_id,
@@ -174,9 +170,9 @@ async function answerSettled(actors: Pick<ActorSystem, "ask">, push: ActorRef<"p
 //   K3. What says nothing about the batch is not kept: failures that pass, and the rules of the Idempotency-Key.
 
 export interface KeepRefusalDeps {
-  readonly actors: Pick<ActorSystem, "ask">;
+  readonly actors: ActorSystem;
   readonly clock: Clock;
-  readonly crypto: Pick<CryptoPort, "randomBytes">;
+  readonly crypto: CryptoPort;
 }
 
 /** The request, and what is known of its batch. */

@@ -11,6 +11,7 @@ import {
   type PurgeOrder,
 } from "../../actors/messages/removal.ts";
 import type { ActorSystem } from "../../actors/system/definition.ts";
+import type { Clock } from "../../crypto/port.ts";
 import { hashOf, type Sha256, utf8 } from "../../protocol/bytes.ts";
 import { formatTimestamp, isHash, isRecordId, isUuidV4 } from "../../protocol/identifiers.ts";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
@@ -56,8 +57,8 @@ export interface PurgePage {
 }
 
 export interface PurgeReadDeps {
-  readonly actors: Pick<ActorSystem, "ask">;
-  readonly clock: { now(): number };
+  readonly actors: ActorSystem;
+  readonly clock: Clock;
 }
 
 /** The deletions and ordered purges of a business after the one with this number, oldest first. */
@@ -121,7 +122,7 @@ export interface OrderedPurge {
 }
 
 export interface PurgeOrderDeps extends PurgeReadDeps {
-  readonly records: Pick<RecordStore, "readHead">;
+  readonly records: RecordStore;
   readonly sha256: Sha256;
 }
 
@@ -167,8 +168,8 @@ export async function orderPurge(
 // decides. The business and the operators read which wait, and what became of the others.
 
 export interface HeldDeletionDeps {
-  readonly actors: Pick<ActorSystem, "ask">;
-  readonly register: Pick<Register, "party">;
+  readonly actors: ActorSystem;
+  readonly register: Register;
 }
 
 type Shown = HeldDeletionsAnswer["deletions"][number];

@@ -24,7 +24,7 @@ import { answerJson, type Caller, isRefused, type Outcome, type Refused, refused
 import { type CursorDeps, cursorForeign, readCursor, writeCursor } from "./catalogue.ts";
 
 export interface PushAttemptsDeps extends CursorDeps {
-  readonly actors: Pick<ActorSystem, "ask">;
+  readonly actors: ActorSystem;
   readonly clock: Clock;
   readonly pageMax?: number;
 }

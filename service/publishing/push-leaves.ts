@@ -23,7 +23,7 @@ const stepNodes = 2_000;
 const hashBytes = 32;
 
 export interface PushLeavesDeps {
-  readonly records: Pick<RecordStore, "loadLeaves">;
+  readonly records: RecordStore;
   /** Null where bulk import is not available. */
   readonly staging: StagingArea | null;
   readonly sha256: Sha256;

@@ -75,7 +75,7 @@ export function parsePage({
  * is put together here.
  */
 export async function readResults(
-  actors: Pick<ActorSystem, "ask">,
+  actors: ActorSystem,
   push: ActorRef<"push">,
   command: Omit<CommandOf<PushProtocol, "push.status">, "type">,
 ): Promise<PushReport | null> {

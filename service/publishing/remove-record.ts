@@ -84,7 +84,7 @@ export interface RemoveRecordDeps extends RemovalDeps, Pick<IdempotencyDeps, "ti
   readonly actors: ActorSystem;
   readonly crypto: CryptoPort;
   readonly clock: Clock;
-  readonly records: Pick<RecordStore, "putHeads">;
+  readonly records: RecordStore;
   /** The regions whose indexes are currently notified. */
   readonly regions: () => readonly string[];
   /** How long after a deletion its bytes are purged. */

@@ -106,7 +106,7 @@ function resultsOf(
 
 /** The outcome of a batch that was accepted before: what a resend would be told, for every record. */
 async function outcomeOfKnown(
-  actors: Pick<ActorSystem, "ask">,
+  actors: ActorSystem,
   judged: JudgedBatch,
   { facts, held_reasons, state }: PushReport,
 ): Promise<ValidationOutcome> {

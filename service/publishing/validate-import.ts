@@ -26,7 +26,7 @@ import { CatalogueComparison, type ComparisonDeps } from "./push-plan.ts";
 import { cursorAt, parsePage, type ResultsPage, readResults } from "./push-status.ts";
 
 export interface ValidateImportDeps extends BulkImportDeps, JudgeFileDeps {
-  readonly leaves: Pick<PushLeaves, "load" | "drop">;
+  readonly leaves: PushLeaves;
   readonly validations: Validations;
 }
 
@@ -164,7 +164,7 @@ function validation(
 //       push-plan.ts says how it is compared.
 
 interface JudgeFileDeps extends LeafJudgeDeps, ComparisonDeps {
-  readonly leaves: Pick<PushLeaves, "load">;
+  readonly leaves: PushLeaves;
 }
 
 /** The push that would publish the file. */

@@ -16,8 +16,8 @@ import { type Parties, RegisterRefused } from "./parties.ts";
 import type { Register } from "./register.ts";
 
 export interface BlocksDeps {
-  readonly parties: Pick<Parties, "facts" | "setBlocked" | "joinGroup">;
-  readonly register: Pick<Register, "party" | "companyGroups">;
+  readonly parties: Parties;
+  readonly register: Register;
 }
 
 export interface BlockedGroup {
@@ -128,8 +128,8 @@ function groupState({ uuid, legal_name, group, former_groups = [] }: PartyFacts)
 //   Q2. The party's actor decides and keeps who asked for it and why; it is in force in every region within `freshMs` of its register.
 
 export interface BrandsDeps {
-  readonly parties: Pick<Parties, "party" | "confirmBrand">;
-  readonly register: Pick<Register, "party">;
+  readonly parties: Parties;
+  readonly register: Register;
 }
 
 export interface BrandState extends BrandFacts {

@@ -29,9 +29,9 @@ import type { Register } from "./register.ts";
 import { openGrant, type RegisterGrantedKey } from "./sandbox-grant.ts";
 
 export interface RevocationDeps {
-  readonly parties: Pick<Parties, "facts" | "revokeKey" | "revokeMandate" | "issueCertificate">;
-  readonly register: Pick<Register, "key" | "keys" | "party">;
-  readonly actors: Pick<ActorSystem, "ask">;
+  readonly parties: Parties;
+  readonly register: Register;
+  readonly actors: ActorSystem;
   readonly clock: Clock;
   readonly crypto: CryptoPort;
   /** Null in production, which has no grants. */

@@ -49,7 +49,7 @@ export interface TermsText {
 export interface TermsDeps {
   /** All versions, oldest first; none where the operator publishes no terms. */
   readonly terms: () => readonly TermsText[];
-  readonly clock: { readonly now: () => number };
+  readonly clock: Clock;
   readonly sha256: Sha256;
   readonly agreements: Agreements;
 }
@@ -143,8 +143,8 @@ function parseVersion(text: string): number | null {
 //   EI2. It ends with the terms that it names: those who agreed to the next version get the next entitlement.
 
 export interface EntitlementDeps {
-  readonly register: Pick<Register, "certificates" | "keys">;
-  readonly keys: Pick<ServiceKeys, "environment" | "statement">;
+  readonly register: Register;
+  readonly keys: ServiceKeys;
   readonly clock: Clock;
   readonly terms: TermsDeps;
   /** Null where nothing is charged. */
@@ -234,8 +234,8 @@ function endOf({ terms }: TermsDeps, now: string, latest: string): string {
 // Which terms an AI company agreed to: its party's actor decides, and the register carries it into every region.
 
 export interface AgreementsDeps {
-  readonly actors: Pick<ActorSystem, "ask">;
-  readonly register: Pick<Register, "party">;
+  readonly actors: ActorSystem;
+  readonly register: Register;
 }
 
 interface Agreements {

@@ -38,8 +38,8 @@ export const demandDaysMax = 31;
 
 export interface AnalyticsDeps {
   readonly insightStore: InsightStore;
-  readonly records: Pick<RecordStore, "listCatalogue">;
-  readonly register: Pick<Register, "party">;
+  readonly records: RecordStore;
+  readonly register: Register;
   readonly clock: Clock;
   /** The public base of the verification surface, without trailing slash. */
   readonly verifyUrl: string;

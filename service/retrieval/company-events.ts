@@ -11,7 +11,7 @@ import type { EventPosition, EventStore, StoredEvent } from "../../storage/event
 import { answerJson, type Caller, type Outcome, type Refused, refused } from "../answer.ts";
 
 export interface CompanyEventsDeps {
-  readonly eventStore: Pick<EventStore, "read">;
+  readonly eventStore: EventStore;
   readonly region: string;
 }
 

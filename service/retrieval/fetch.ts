@@ -61,8 +61,8 @@ export interface FetchDeps {
   readonly records: RecordStore;
   readonly register: Register;
   readonly receipts: Receipts;
-  readonly standing: Pick<RecordStanding, "version">;
-  readonly insight: Pick<Insight, "fetched">;
+  readonly standing: RecordStanding;
+  readonly insight: Insight;
   /** Null if there is no limit. */
   readonly budget: KeyBudget | null;
   /** Null where nothing is charged. */

@@ -25,7 +25,7 @@ export const subjectsPerCompanyMax = 5_000;
 
 export interface InsightDeps {
   readonly store: InsightStore;
-  readonly crypto: Pick<CryptoPort, "hmacSha256" | "randomBytes">;
+  readonly crypto: CryptoPort;
   readonly clock: Clock;
   /** Identifies this run of the process. */
   readonly incarnation: string;

@@ -42,7 +42,7 @@ import type { LogReads } from "../log/log-reads.ts";
 import { isWrong, parseWindow, wrong } from "./analytics.ts";
 
 export interface OwnReceiptsDeps {
-  readonly store: Pick<ReceiptStore, "listReceipts" | "readReceipt">;
+  readonly store: ReceiptStore;
   readonly region: string;
   /** Trust in the keys of the key set that is in force. */
   readonly trust: () => Trust;
@@ -179,9 +179,9 @@ function parseLimit(text: string): number | null {
 //   U2. A company reads its own usage, of all of its keys; reading it is not billed and has no receipt.
 
 export interface UsageDeps {
-  readonly store: Pick<ReceiptStore, "readUsage">;
+  readonly store: ReceiptStore;
   readonly region: string;
-  readonly clock: Pick<Clock, "now">;
+  readonly clock: Clock;
 }
 
 export interface UsageRequest {

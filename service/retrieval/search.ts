@@ -45,7 +45,7 @@ export interface SearchDeps {
   readonly index: RowIndex;
   readonly register: Register;
   readonly receipts: Receipts;
-  readonly insight: Pick<Insight, "markOf" | "searched">;
+  readonly insight: Insight;
   /** Null if there is no limit. */
   readonly budget: KeyBudget | null;
   /** Null where nothing is charged. */
@@ -53,7 +53,7 @@ export interface SearchDeps {
   readonly sponsored: SponsoredRows;
   /** Whose query is next (S7). */
   readonly turns: OwnerTurns;
-  readonly standing: Pick<RecordStanding, "rows">;
+  readonly standing: RecordStanding;
 }
 
 export interface SearchCall {

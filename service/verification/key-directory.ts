@@ -127,7 +127,7 @@ export type ChooseListing = (request: {
 }) => Promise<Outcome>;
 
 /** POST /v1/key-directory/listing: sent again, it changes nothing. */
-export function createChooseListing({ setListed }: Pick<Parties, "setListed">): ChooseListing {
+export function createChooseListing({ setListed }: Parties): ChooseListing {
   return async ({ caller, body }) => {
     const parsed = parseJsonBody<ListingBody>(listingBody, body);
     if (isRefused(parsed)) return parsed;

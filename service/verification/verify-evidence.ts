@@ -15,6 +15,8 @@ import type { IndexRow } from "../../protocol/row.ts";
 import { type BatchSeal, parseRecordSeal, type Seal } from "../../protocol/seal.ts";
 import type { Sidecar } from "../../protocol/signed-version.ts";
 import { parseWithdrawal } from "../../protocol/withdrawal.ts";
+import type { LogStore } from "../../storage/log-store.ts";
+import type { RecordStore } from "../../storage/record-store.ts";
 import { verifyMandate } from "../../verifier/mandate.ts";
 import { sidecarFault, verifyRowSignature, verifySidecar } from "../../verifier/row.ts";
 import { openRecordSeal, type SealEvidence, verifySealMaker } from "../../verifier/seal.ts";
@@ -23,10 +25,10 @@ import { adRecordType, aiPolicyRecordType, type SealedDocument } from "../../ver
 import type { AcceptedSeal } from "../../verifier/standing.ts";
 import type { Trust } from "../../verifier/trust.ts";
 import { failureAnswer } from "../failure.ts";
-import { findInLog, type LogFinding, type ProvingLog } from "../log/log-reads.ts";
+import { findInLog, type LogFinding } from "../log/log-reads.ts";
 import type { Register } from "../register/register.ts";
 import { type Standing, type Standings, statedSeal } from "../register/standing.ts";
-import { type FindingRecords, findPublished } from "./published-version.ts";
+import { findPublished } from "./published-version.ts";
 
 /** A withdrawal document has about 120 bytes. */
 const withdrawalBytesMax = 1_024;
@@ -139,7 +141,7 @@ export function otherHash({ sidecar, row }: Claimed, hash: string): string | nul
  * The seal of the version of these bytes that a sidecar or a row of the service is about, where the caller gives no seal; null for none.
  */
 export async function findUnsealed(
-  records: FindingRecords,
+  records: RecordStore,
   { seal, hash }: Pick<VerifyInput, "seal" | "hash">,
   { sidecar, row }: Claimed,
 ): Promise<AcceptedSeal | null> {
@@ -211,7 +213,7 @@ const absent: LoggedSeal = { seal: { kind: "absent" }, keyEvent: { kind: "absent
 
 /** The log is asked about a seal as it was given, whatever else is wrong with it: other signatures make it another leaf. */
 export async function findLoggedSeal(
-  { log, trust }: { readonly log: ProvingLog; readonly trust: Trust },
+  { log, trust }: { readonly log: LogStore; readonly trust: Trust },
   input: Pick<VerifyInput, "seal">,
   { claimed, standing }: { readonly claimed: Claimed; readonly standing: Standing | null },
 ): Promise<LoggedSeal> {
@@ -235,8 +237,8 @@ export async function findLoggedSeal(
 
 export interface SealReceiptDeps {
   readonly trust: Trust;
-  readonly register: Pick<Register, "policies">;
-  readonly actors: Pick<ActorSystem, "ask">;
+  readonly register: Register;
+  readonly actors: ActorSystem;
 }
 
 export interface SealReceipt {

@@ -50,7 +50,7 @@ import { mandatesThen } from "./verify-evidence.ts";
 
 export interface VerifyPageDeps {
   readonly records: RecordStore;
-  readonly actors: Pick<ActorSystem, "ask">;
+  readonly actors: ActorSystem;
   readonly register: Register;
   readonly standings: Standings;
   /** The current trust in this service's own keys. */
@@ -394,7 +394,7 @@ interface RecordNow {
 
 /** Null if the actor cannot be reached in time. */
 async function readRecordNow(
-  actors: Pick<ActorSystem, "ask">,
+  actors: ActorSystem,
   businessUuid: string,
   { record_id, generation }: { readonly record_id: string; readonly generation: number },
 ): Promise<RecordNow | null> {
@@ -421,7 +421,7 @@ async function readRecordNow(
 
 /** The order of the law that concerns a version, with its proof; null without one, and if the actor cannot be reached in time. */
 async function readPurgeOrder(
-  actors: Pick<ActorSystem, "ask">,
+  actors: ActorSystem,
   businessUuid: string,
   { recordId, generation }: { readonly recordId: string; readonly generation: number },
 ): Promise<VerifyPageAnswer["purge_order"]> {

@@ -27,6 +27,7 @@ import type {
   SealSection,
   SidecarSection,
 } from "../../protocol/wire/verify.ts";
+import type { LogStore } from "../../storage/log-store.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
 import { verifyPolicyBits } from "../../verifier/policy-bits.ts";
 import { sidecarFault, verifyProjection } from "../../verifier/row.ts";
@@ -47,7 +48,6 @@ import {
 import type { StandingFault } from "../../verifier/standing.ts";
 import type { Trust } from "../../verifier/trust.ts";
 import { failureAnswer } from "../failure.ts";
-import type { ProvingLog } from "../log/log-reads.ts";
 import type { Register } from "../register/register.ts";
 import type { Standing } from "../register/standing.ts";
 import {
@@ -61,7 +61,7 @@ import {
 } from "./verify-evidence.ts";
 
 export interface SectionDeps extends SealedLeafDeps {
-  readonly log: ProvingLog;
+  readonly log: LogStore;
   readonly register: Register;
 }
 
@@ -125,7 +125,7 @@ function sealOfNobody({ trust }: SectionDeps, { bytes, seal }: VerifyInput): Sea
 }
 
 export async function sealSection(
-  register: Pick<Register, "custody">,
+  register: Register,
   verdict: SealVerdict | null,
   { standing, logged, receipt, warnings }: Judged,
 ): Promise<SealSection | null> {
@@ -275,8 +275,8 @@ export function bitsSection(
 
 interface SealedLeafDeps {
   readonly trust: Trust;
-  readonly records: Pick<RecordStore, "loadLeaves" | "listVersions" | "readPublished">;
-  readonly actors: Pick<ActorSystem, "ask">;
+  readonly records: RecordStore;
+  readonly actors: ActorSystem;
 }
 
 /** The maximum time that a verification waits for the push's actor, which may live in another region. */

@@ -22,6 +22,7 @@ import type {
   VerifyRequest,
 } from "../../protocol/wire/verify.ts";
 import { isObject } from "../../std/json-pointer.ts";
+import type { RecordStore } from "../../storage/record-store.ts";
 import { verifyAdItem } from "../../verifier/ad-item.ts";
 import type { Check, Report } from "../../verifier/members.ts";
 import { verifySeal } from "../../verifier/seal.ts";
@@ -32,7 +33,6 @@ import { answerJson, type Outcome } from "../answer.ts";
 import type { Register } from "../register/register.ts";
 import { type Environment, signEnvelope } from "../register/service-keys.ts";
 import { acceptedFault, certificateWarnings, registerReasons, type Standings } from "../register/standing.ts";
-import type { FindingRecords } from "./published-version.ts";
 import {
   type Claimed,
   findLoggedSeal,
@@ -54,13 +54,13 @@ import {
 } from "./verify-sections.ts";
 
 export interface VerifyDeps extends Omit<SectionDeps, "trust"> {
-  readonly records: SectionDeps["records"] & FindingRecords;
+  readonly records: RecordStore;
   readonly environment: Environment;
   readonly standings: Standings;
   /** The current trust in this service's own keys. */
   readonly trust: () => Trust;
   readonly statement: SignerAt;
-  readonly crypto: Pick<CryptoPort, "sha256">;
+  readonly crypto: CryptoPort;
   readonly clock: Clock;
 }
 
@@ -210,7 +210,7 @@ const registerWarning =
 
 interface EntitlementJudgeDeps {
   readonly trust: Trust;
-  readonly register: Pick<Register, "certificates" | "key">;
+  readonly register: Register;
 }
 
 async function judgeEntitlement(
@@ -254,7 +254,7 @@ async function warningsOf(
 // becomes a warning.
 
 interface AdDeps {
-  readonly register: Pick<Register, "refresh">;
+  readonly register: Register;
   readonly trust: Trust;
   readonly standings: Standings;
 }

@@ -5,7 +5,7 @@ import { nativeCrypto } from "../../crypto/native.ts";
 import { toBase64 } from "../../protocol/bytes.ts";
 import type { JsonObject } from "../../protocol/json/canonical-json.ts";
 import { contentHash, keyAddedEntry, sealEntry } from "../../protocol/log/leaves.ts";
-import { rubbish } from "../../protocol/rubbish.fixture.ts";
+import { part, rubbish } from "../../protocol/rubbish.fixture.ts";
 import { createStandings } from "../../service/register/standing.ts";
 import { createVerify, type VerifyDeps } from "../../service/verification/verify.ts";
 import type { LogStore } from "../../storage/log-store.ts";
@@ -60,11 +60,11 @@ async function verified(body: object = {}) {
 /** By the node's own services, with another log than they have. */
 async function verifiedWith(changes: Partial<LogStore>, keyEvents: "warn" | "require" = "warn") {
   const { register, records, actors, keys, clock, trust, logStore } = node.running.services;
-  const log: VerifyDeps["log"] = {
+  const log: VerifyDeps["log"] = part({
     read: changes.read ?? ((paths) => logStore.read(paths)),
     findLeaves: changes.findLeaves ?? ((leaves) => logStore.findLeaves(leaves)),
     readCheckpoint: changes.readCheckpoint ?? (() => logStore.readCheckpoint()),
-  };
+  });
   const verify = createVerify({
     ...{ register, records, actors, clock, trust, log, standings: createStandings({ register, trust }) },
     ...{ environment: "sandbox", statement: keys.statement, crypto: nativeCrypto },

@@ -42,10 +42,7 @@ interface Known {
 /** Chunks that are prefetched behind the one that is settled next. */
 const ahead = 6;
 
-export async function readChunks(
-  store: Pick<ActorStore, "readRows">,
-  question: ChunkQuestion,
-): Promise<ChunkRoad> {
+export async function readChunks(store: ActorStore, question: ChunkQuestion): Promise<ChunkRoad> {
   const { facts, context, fromChunk } = question;
   const total = chunkCount(facts.records);
   const newest = Math.min(total, context.chunksSettled + 1 + ahead);
@@ -58,7 +55,7 @@ export async function readChunks(
 }
 
 async function readKnown(
-  store: Pick<ActorStore, "readRows">,
+  store: ActorStore,
   { facts, context, regions }: ChunkQuestion,
   { first, count }: { readonly first: number; readonly count: number },
 ): Promise<Known> {
@@ -82,7 +79,7 @@ async function readKnown(
 
 /** CR2. */
 async function readNumbered(
-  store: Pick<ActorStore, "readRows">,
+  store: ActorStore,
   { facts, context }: Pick<ChunkQuestion, "facts" | "context">,
   end: number,
 ): Promise<ReadonlyMap<number, number>> {
@@ -176,7 +173,7 @@ export type Step = PushRoad["steps"][number];
 export type Said = Pick<Step, "what" | "words"> & Partial<Pick<Step, "region">>;
 
 export interface JournalDeps {
-  readonly store: Pick<ActorStore, "readHead" | "readRows">;
+  readonly store: ActorStore;
   readonly definitions: readonly ActorDefinition[];
   readonly pause: () => Promise<void>;
 }

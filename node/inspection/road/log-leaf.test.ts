@@ -5,6 +5,7 @@ import { headRow, publishedHeads, writtenHeads } from "../../../actors/log-seque
 import { logRef } from "../../../actors/messages/refs.ts";
 import { formatHash, sha256, utf8 } from "../../../protocol/bytes.ts";
 import { entryBytes, formatBundle } from "../../../protocol/log/leaves.ts";
+import { part } from "../../../protocol/rubbish.fixture.ts";
 import { type PartitionRow, StoreError } from "../../../storage/actor-store.ts";
 import { MemoryActorStore } from "../../../storage/memory/actor-store.ts";
 import { readLogLeaf } from "./push-road.ts";
@@ -36,14 +37,14 @@ async function read({ told = leafOf(1), place = 1, size = 3, rows = [], fault }:
   return readLogLeaf(
     {
       store,
-      log: {
+      log: part({
         findLeaves: async () => {
           if (fault !== undefined) throw fault;
           return [place];
         },
         readCheckpoint: async () => (size === null ? null : { size, root: "", note }),
         read: async () => [formatBundle(entries)],
-      },
+      }),
     },
     told,
   );

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { acceptedTimes } from "../../../actors/push/ports.ts";
+import { part } from "../../../protocol/rubbish.fixture.ts";
 import { rowTable } from "../../../storage/actor-store.ts";
 import { product } from "../../../stories/publishing/publishing.fixture.ts";
 import {
@@ -36,10 +37,10 @@ function deps(): PushRoadDeps {
     ...{ log, pause, definitions: nodeDefinitions(services), traceLink: null },
     regions: () => [config.region],
     askSpans: async () => [],
-    store: {
+    store: part({
       readHead: (ref) => actorStore.readHead(ref),
       readRows: (ref, selections) => actorStore.readRows(ref, selections),
-    },
+    }),
   };
 }
 

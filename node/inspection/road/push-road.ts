@@ -35,7 +35,7 @@ import {
 } from "./chunk-road.ts";
 
 export interface PushRoadDeps extends JournalDeps, LogLeafDeps {
-  readonly store: Pick<ActorStore, "readHead" | "readRows">;
+  readonly store: ActorStore;
   /** The regions whose indexes have to confirm. */
   readonly regions: () => readonly string[];
   readonly askSpans: AskSpans;
@@ -259,8 +259,8 @@ export async function readTraces(
 type LogStanding = PushRoad["log"];
 
 interface LogLeafDeps {
-  readonly store: Pick<ActorStore, "readRows">;
-  readonly log: Pick<LogStore, "read" | "findLeaves" | "readCheckpoint">;
+  readonly store: ActorStore;
+  readonly log: LogStore;
 }
 
 const nothing: LogStanding = {

@@ -110,11 +110,11 @@ describe.each(["withdraw", "delete"] as const)("after a document to %s", (action
     const version = await published(`away-${action}`);
     await remove(version.record_id, action);
     const { services, verifyUrl } = world.surfaces;
-    const { records, register, keys, clock, trust } = services;
+    const { register, trust } = services;
     const away = new StoreError("not_applied", "the store is away");
     const { answer } = createVerifyPage({
-      ...{ records, register, clock, verifyUrl, statement: keys.statement },
-      ...{ trust, standings: createStandings({ register, trust }) },
+      ...services,
+      ...{ verifyUrl, standings: createStandings({ register, trust }) },
       actors: part({ ask: () => Promise.reject(away) }),
     });
     const { record_id: recordId, origin } = version;

@@ -31,13 +31,11 @@ import { logKeysByOrigin } from "../../verifier/log.ts";
 import { sandboxTerms } from "../configuration/versioned-file.ts";
 import { imageLinksOf } from "../images/ad-images.ts";
 import type { SandboxUrls } from "../sandbox/seed.ts";
-import type { NodeServices } from "./services.ts";
-import { servingRegions } from "./serving-regions.ts";
-import type { SurfaceChanges } from "./surfaces.ts";
+import type { NodeServices } from "./capabilities.ts";
 
 interface RetrievalBounds {
   readonly budget: KeyBudget | null;
-  readonly delayUntil: SurfaceChanges["delayUntil"];
+  readonly delayUntil: ((atMs: number) => Promise<void>) | undefined;
 }
 
 export function retrievalOf(
@@ -63,7 +61,7 @@ export function retrievalOf(
     sessionKey: services.adSessionKey,
   });
   const sponsored = createSponsoredRows({
-    ...{ book: register.ads, register, sessions, actors: services.actors, clock, region: config.region },
+    ...{ register, sessions, actors: services.actors, clock, region: config.region },
   });
   const terms = termsOf(services);
   const standing = createRecordStanding({ register, records });
@@ -125,22 +123,14 @@ function adsOf(
     readonly standing: RecordStanding;
   },
 ): AdRoutesServices {
-  const { actors, clock, register, records, keys, config, rightOfWay } = services;
+  const { clock, register, records, config, rightOfWay } = services;
   const links = imageLinksOf(services, urls.base_url);
   const tokens = createAdTokens(nativeCrypto, services.adTokenKey);
-  const verification = createVerification({
-    ...{ register, clock, keys, crypto: nativeCrypto, verifyUrl: urls.verify_url, pace: services.pace },
-  });
+  const verification = createVerification({ ...services, verifyUrl: urls.verify_url });
   const items = createAdItems({ records, register, verification, clock, linkOf: links.linkOf });
-  const servePool = createServePool({
-    ...{ book: register.ads, items, register, receipts, actors, crypto: nativeCrypto, tokens, clock, budget },
-    ...{ region: config.region, sessions },
-  });
-  const statements = {
-    ...{ actors, items, tokens, clock, regions: servingRegions(services), region: config.region },
-    ...{ receipts: services.receipts, recordIdOf: services.recordIdOf },
-    ...{ crypto: nativeCrypto, timers: services.timers, book: register.ads, register, standing },
-  };
+  const common = { ...services, items, tokens, region: config.region };
+  const servePool = createServePool({ ...common, receipts, budget, sessions });
+  const statements = { ...common, standing };
   return {
     pool: (call: AdPoolCall) => rightOfWay.during(() => servePool(call)),
     render: (statement) => renderAd(statements, statement),

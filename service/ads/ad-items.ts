@@ -112,6 +112,7 @@ export interface AdItems {
   labelOf(businessUuid: string): Promise<{ readonly text: string; readonly advertiser: string }>;
 }
 
+/** Makes the items of a pool: signed ads with what anyone needs to verify them offline. */
 export function createAdItems(deps: AdItemDeps): AdItems {
   const versions = new BoundedMap<string, Version>(versionsMax);
   const advertisers = new BoundedMap<string, Advertiser>(advertisersMax);

@@ -41,6 +41,7 @@ const prefixes = { render: "svc_adr1", click: "svc_adc1" } as const;
 const payloadForm =
   /^(ret_[0-9a-f]{32}) ([a-z]+-[a-z]+[0-9]+) ([0-9]{1,2}) ([0-9]{13,15}) (ad_[a-z2-7]{26}) ([0-9a-f-]{36}) ([^ ]{1,64})$/;
 
+/** Tokens of one ad in one answer, for one company: a text with a MAC by `secret`, which every node can open. */
 export function createAdTokens({ hmacSha256 }: CryptoPort, secret: Uint8Array): AdTokens {
   const macBytes = (company: string, event: AdEvent, payload: string): Uint8Array =>
     hmacSha256(secret, utf8(`ad ${event}\n${company}\n${payload}`));
@@ -102,6 +103,7 @@ export interface AdSessions {
 /** How long ago something was served at most that a conversation must not see again: it may have been rendered until its end. */
 const shownInMs = adRepeatMs + adRenderMs + 60_000;
 
+/** The conversations that are shown ads, known by marks from which nobody learns the `session_ref`. */
 export function createAdSessions({ actors, crypto, region, sessionKey }: AdSessionDeps): AdSessions {
   return {
     namesOf: (company, sessionRef, servedAtMs) => {

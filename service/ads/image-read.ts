@@ -82,6 +82,7 @@ export interface ImageLinks {
   verify(hex: string, query: ImageLinkQuery): number | null;
 }
 
+/** Links to images that expire, with a MAC by `secret`, which every node can verify. */
 export function createImageLinks({ crypto, secret, baseUrl, now }: ImageLinksOptions): ImageLinks {
   const { hmacSha256 } = crypto;
   const tokenOf = (hex: string, expires: number): string =>

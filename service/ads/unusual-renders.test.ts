@@ -68,7 +68,7 @@ it("UR2: a page has a hundred campaigns, each with all of its companies, today a
       days,
     };
   });
-  const deps = {
+  const deps = part<Parameters<typeof readUnusualRenders>[0]>({
     actors: rubbish({
       ask: async (
         { id }: { readonly id: string },
@@ -83,7 +83,7 @@ it("UR2: a page has a hundred campaigns, each with all of its companies, today a
       listActors: async (_, after, limit) => ids.filter((id) => id > after).slice(0, limit),
     }),
     clock: { now: () => today * 86_400_000 + 5 },
-  } as Parameters<typeof readUnusualRenders>[0];
+  });
   const first = await readUnusualRenders(deps, "");
   expect([new Set(asked).size, asked.length, first.next_after]).toEqual([100, 200, "b.c099"]);
   expect(first.unusual[0]).toEqual({

@@ -471,6 +471,7 @@ export type KeyRegion = (caller: Pick<Caller, "key">) => MaybeLater<Refused | nu
 
 const retrySeconds = 1;
 
+/** Refuses a caller whose party lives in another region with `region_misdirected`. */
 export function createKeyRegion({ region, regionOf }: KeyRegionDeps): KeyRegion {
   const judge = (bound: string | null): Refused | null => {
     if (bound === region) return null;

@@ -45,6 +45,7 @@ export interface RegionalLimitDeps extends Pick<LeasedLimitOptions, "nodes" | "e
 /** How long a request waits for a lease at most; then the node spends its own share. */
 const leaseWithinMs = 1_000;
 
+/** The request rate of a key, counted by all nodes of the region together. */
 export function createRegionalRate(
   deps: RegionalLimitDeps,
   rate: { readonly perSecond: number; readonly burst: number },
@@ -66,6 +67,7 @@ export function createRegionalRate(
   };
 }
 
+/** The query budget of a key per minute, counted by all nodes of the region together. */
 export function createRegionalBudget(deps: RegionalLimitDeps, perMinute: number): KeyBudget {
   if (perMinute < queryCostMax) throw new Error("The most expensive request must fit into the budget.");
   const limit = createLeasedLimit({

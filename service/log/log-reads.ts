@@ -68,6 +68,7 @@ const knownRootsMax = 4_096;
 
 type ReadDeps = LogReadsDeps & { readonly known: KnownRoots };
 
+/** What anyone may read of the transparency log and of receipt batches: checkpoint, inclusion, consistency. */
 export function createLogReads(logDeps: LogReadsDeps): LogReads {
   const deps: ReadDeps = { ...logDeps, known: new BoundedMap<string, Uint8Array>(knownRootsMax) };
   return {

@@ -57,6 +57,7 @@ export interface Witness {
   latest(originHash: string): Promise<string | null>;
 }
 
+/** A witness of logs (C2SP tlog-witness): it cosigns a tree only if it is an extension of the last that it cosigned. */
 export function createWitness(deps: WitnessDeps): Witness {
   const cosigned: Cosigned = new Map();
   return {

@@ -119,6 +119,7 @@ const cannotCheck = refused(
   { "retry-after": "1" },
 );
 
+/** The slices of prepaid money that this node holds; see {@link Allowance}. */
 export function createAllowance(deps: AllowanceDeps): Allowance {
   const slices = new Map<string, Slice>();
   const count = { leased: 0, exhausted: 0, unanswered: 0 };

@@ -104,6 +104,7 @@ export type OperatorStatement = Omit<StatementAnswer, "entries"> & {
   readonly entries: readonly (EntryRequest & { readonly at: string })[];
 };
 
+/** For operators: the balance of an AI company, and payments into it. */
 export function createOperatorLedgers(
   deps: LedgerDeps & {
     /** The kind of a party; null for an unknown one. */

@@ -30,6 +30,7 @@ function openNode() {
   let isAlive = true;
   const never = new Promise<never>(() => {});
   const deps = {
+    clock: { now: () => time.now() },
     actors: {
       ask: async (_to: unknown, command: IntegrationKeyCommand) => {
         if (!isAlive) return never;

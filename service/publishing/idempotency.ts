@@ -8,20 +8,14 @@
 
 import type { IdempotentAnswer, IntegrationKeyCommand } from "../../actors/messages/integration-key.ts";
 import { pushRef } from "../../actors/messages/refs.ts";
-import type { ActorSystem } from "../../actors/system/definition.ts";
-import type { CryptoPort } from "../../crypto/port.ts";
+import type { ActorSystem, Actors } from "../../actors/system/definition.ts";
+import type { Platform } from "../../crypto/port.ts";
 import { toBase64Url } from "../../protocol/bytes.ts";
 import { idempotencyKeyPattern } from "../../protocol/limits.ts";
 import { type ProblemCode, problem } from "../../protocol/problem.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
 import { type Caller, type Outcome, type Refused, refused } from "../answer.ts";
 import { wholeStatus } from "./push-status.ts";
-
-export interface IdempotencyDeps {
-  readonly actors: ActorSystem;
-  readonly crypto: CryptoPort;
-  readonly timers: { schedule(delayMs: number, run: () => void): () => void };
-}
 
 interface IdempotentRequest {
   /** The actor of the key that signed the request. */
@@ -45,7 +39,7 @@ const retrySeconds = 1;
 
 /** Answers the request, replays its stored answer, or refuses it. */
 export async function answerOnce(
-  deps: IdempotencyDeps,
+  deps: Actors & Platform,
   request: IdempotentRequest,
   answer: () => Promise<Outcome>,
 ): Promise<Outcome> {
@@ -85,7 +79,7 @@ function refusal(status: "conflict" | "in_progress"): Outcome {
 
 /** Renews the claim periodically (I2); the returned function stops it. */
 function renewClaim(
-  { actors, timers }: IdempotencyDeps,
+  { actors, timers }: Actors & Platform,
   key: ActorRef<"integration-key">,
   begin: Extract<IntegrationKeyCommand, { type: "idempotency.begin" }>,
 ): () => void {

@@ -89,6 +89,7 @@ interface SponsoredPlaces {
   readonly byCampaign: Map<Campaign, Set<Listed>>;
 }
 
+/** An empty book. */
 export function createAdBook(): FollowedAds {
   /** Listed is null for an ad that is not live. */
   const ads = new Map<string, { readonly listed: Listed | null; readonly change: number }>();

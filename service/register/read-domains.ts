@@ -6,6 +6,7 @@ import { challengeName, challengeUrl, domainChallenge } from "../../protocol/key
 import type { DomainsAnswer } from "../../protocol/wire/push.ts";
 import { answerJson, type Outcome } from "../answer.ts";
 
+/** GET /v1/domains. */
 export async function readOwnDomains(
   { actors, areDomainsChecked }: { readonly actors: ActorSystem; readonly areDomainsChecked: boolean },
   businessUuid: string,

@@ -158,6 +158,7 @@ interface Progress {
   refreshedAtMs: number | null;
 }
 
+/** The register of this region, cached; it is empty until the first `refresh`. */
 export function createRegister(deps: RegisterDeps): Register {
   const entriesMax = deps.entriesMax ?? entriesMaxDefault;
   const cache: Cache = {

@@ -54,6 +54,7 @@ export interface Takedowns {
 
 export const takedownsMax = 100;
 
+/** For operators: what is out of serving, and changes of that. */
 export function createTakedowns(deps: TakedownDeps): Takedowns {
   const of: Takedowns["of"] = async (subject) => {
     const found = await resolve(deps, subject);

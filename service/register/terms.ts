@@ -61,6 +61,7 @@ export type ReadTerms = (request: {
 
 const headers = Object.freeze({ "cache-control": "private, no-cache" });
 
+/** GET /v1/terms. */
 export function createReadTerms(deps: TermsDeps): ReadTerms {
   return async ({ caller, version: asked }) => {
     const all = deps.terms();
@@ -155,6 +156,7 @@ export type ReadEntitlement = (request: {
   readonly caller: Pick<Caller, "key" | "party">;
 }) => Promise<Outcome>;
 
+/** GET /v1/entitlement: what the caller may do here, signed. */
 export function createReadEntitlement(deps: EntitlementDeps): ReadEntitlement {
   return async ({ caller }) => {
     const { uuid } = caller.party;
@@ -250,6 +252,7 @@ interface Agreements {
   }): Promise<TermsAgreement>;
 }
 
+/** The agreements of companies, as their own actors keep them. */
 export function createAgreements({ actors, register }: AgreementsDeps): Agreements {
   const atHome = async (uuid: string, version: number): Promise<TermsAgreement | null> => {
     const question = { type: "register.read", keys: [`party/${uuid}`] } as const;

@@ -28,6 +28,7 @@ export type ReadCompanyEvents = (request: CompanyEventsRequest) => Promise<Outco
 
 const headers = Object.freeze({ "cache-control": "no-store", vary: "accept" });
 
+/** GET /v1/events. Throws {@link StoreError}. */
 export async function readCompanyEvents(
   { eventStore, region }: CompanyEventsDeps,
   { caller, after: cursor, limit: given, format }: CompanyEventsRequest,

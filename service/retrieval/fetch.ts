@@ -95,6 +95,7 @@ interface Kept {
   readonly record: FetchedRecord;
 }
 
+/** GET /v1/records/{record_id}. */
 export function createFetch(deps: FetchDeps): FetchRecord {
   const kept = createKept(deps.keptCharactersMax ?? keptCharactersMaxDefault);
   return async (request) => {

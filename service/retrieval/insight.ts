@@ -81,6 +81,7 @@ export interface InsightFigures {
 
 const dayMs = 86_400_000;
 
+/** Counts answers in memory; see {@link Insight.flush} for when they are in the store. */
 export function createInsight(deps: InsightDeps): Insight {
   const { store, clock, incarnation: name } = deps;
   const shown = new CountBook({ name, cellsMax: shownMax });

@@ -71,6 +71,7 @@ const headers = Object.freeze({ "content-type": "application/json", "cache-contr
 /** The last instant of which a retrieval id can tell. */
 const lastMs = 0xffff_ffff_ffff;
 
+/** GET /v1/receipts. Throws {@link StoreError}. */
 export async function readOwnReceipts(
   deps: OwnReceiptsDeps,
   { caller, query }: OwnReceiptsRequest,
@@ -201,6 +202,7 @@ export const usageDaysMax = 92;
 
 const notStored = Object.freeze({ "cache-control": "no-store" });
 
+/** GET /v1/usage. Throws {@link StoreError}. */
 export async function readUsage(
   { store, region, clock }: UsageDeps,
   { caller, query }: UsageRequest,

@@ -116,6 +116,7 @@ export class LeaseLost extends Error {
 const payloadType = payloadTypes["receipt.v3"];
 const minuteMs = 60_000;
 
+/** Signs receipts and stores them in the batch of their minute. */
 export function createReceipts(deps: ReceiptDeps): Receipts {
   const draw = drawer(deps.crypto);
   return {
@@ -301,6 +302,7 @@ function notSigned(): Error {
   return new Error("A stored row begins with the members that every signed row has.");
 }
 
+/** A row as its receipt names it. */
 export function receiptRow(recordId: string, row: SignedRowFacts): ReceiptRow {
   return {
     record_id: recordId,

@@ -43,6 +43,7 @@ const versionsMax = 5;
 /** Above every generation. */
 const endless = 2 ** 31 - 1;
 
+/** Whether records still stand, asked of the register before they are served. */
 export function createRecordStanding({ register, records }: RecordStandingDeps): RecordStanding {
   const seals = new BoundedMap<string, AcceptedSeal>(sealsMax);
   const standsIn = async (uuid: string, { sidecar }: Pick<RecordVersion, "sidecar">): Promise<boolean> => {

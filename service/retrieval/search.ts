@@ -1,5 +1,11 @@
 // POST /v1/search and the typed addresses: candidates in one collection, as signed rows (specification, «Retrieval
-// API»).
+// API»). {@link createSearch} proceeds in this order:
+//   1. The body becomes a request of one collection: `readRequest`. The nonce is claimed meanwhile (S2).
+//   2. The key's budget pays what the query costs, then the company's allowance what an answer costs (S4).
+//   3. The index is asked when it is the company's turn (S7), for rows of businesses that may be shown to it (S3, S5).
+//   4. Of what it finds, rows are left out that were taken down, or whose seal does not stand any more (S5, S6).
+//   5. What is sponsored is looked up, and the serve-time members are put into the rows: `prepare` (S1).
+//   6. The receipt is signed and durable, and the answer leaves: `answerWithReceipt`.
 //   S1. Rows are served as they were signed: only the serve-time members are inserted. What is sponsored is told by
 //       ads/sponsored-rows.ts.
 //   S2. The nonce is claimed while the index works, or together with the receipt if both share a commit. No answer
@@ -65,6 +71,7 @@ export interface SearchCall {
 
 export type Search = (call: SearchCall) => Promise<Outcome>;
 
+/** POST /v1/search and the typed addresses. Throws {@link StoreError}. */
 export function createSearch(deps: SearchDeps): Search {
   return async (call) => {
     const { caller, claimNonce } = call.authenticated;

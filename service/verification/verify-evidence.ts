@@ -4,7 +4,8 @@
 import type { BusinessCommand, MandateFacts } from "../../actors/messages/business.ts";
 import type { PushCommand } from "../../actors/messages/push.ts";
 import { businessRef, pushRef } from "../../actors/messages/refs.ts";
-import type { ActorSystem } from "../../actors/system/definition.ts";
+import type { Actors } from "../../actors/system/definition.ts";
+import type { Platform } from "../../crypto/port.ts";
 import { hashOf } from "../../protocol/bytes.ts";
 import { type Envelope, openEnvelope, parseEnvelope } from "../../protocol/dsse.ts";
 import { pushIdOf } from "../../protocol/identifiers.ts";
@@ -54,6 +55,7 @@ export interface Claimed {
   readonly row: Verdict<IndexRow> | null;
 }
 
+/** What the documents of a request say of themselves; null for those that are absent. */
 export function readClaims(trust: Trust, input: VerifyInput): Claimed {
   return {
     seal: input.seal === null ? null : readSeal(input.seal),
@@ -213,7 +215,7 @@ const absent: LoggedSeal = { seal: { kind: "absent" }, keyEvent: { kind: "absent
 
 /** The log is asked about a seal as it was given, whatever else is wrong with it: other signatures make it another leaf. */
 export async function findLoggedSeal(
-  { log, trust }: { readonly log: LogStore; readonly trust: Trust },
+  { logStore: log, trust }: RequestServices,
   input: Pick<VerifyInput, "seal">,
   { claimed, standing }: { readonly claimed: Claimed; readonly standing: Standing | null },
 ): Promise<LoggedSeal> {
@@ -235,10 +237,13 @@ export async function findLoggedSeal(
 //   R3. Where the answer decides whether a seal is valid, failing to reach the source is an error: it never counts as
 //       «not received».
 
-export interface SealReceiptDeps {
+/** What one verification is judged with: one trust, even if the key set changes in the meantime. */
+export interface RequestServices extends Platform, Actors {
   readonly trust: Trust;
   readonly register: Register;
-  readonly actors: ActorSystem;
+  readonly standings: Standings;
+  readonly records: RecordStore;
+  readonly logStore: LogStore;
 }
 
 export interface SealReceipt {
@@ -255,7 +260,7 @@ const askMs = 2_000;
  * the source cannot be reached. `verdict` is the verdict on the seal from the documents at hand alone.
  */
 export async function askedReceipt(
-  deps: SealReceiptDeps,
+  deps: RequestServices,
   evidence: SealEvidence,
   verdict: SealVerdict,
 ): Promise<SealReceipt | null | undefined> {
@@ -274,7 +279,7 @@ export async function askedReceipt(
 }
 
 type FindReceipt = (
-  deps: SealReceiptDeps,
+  deps: RequestServices,
   evidence: SealEvidence,
   envelope: Envelope,
 ) => Promise<SealReceipt | null>;
@@ -299,7 +304,7 @@ function hasEnded({ keys }: SealEvidence, { signatures: [signature] }: Envelope)
 }
 
 async function policyReceipt(
-  { register }: SealReceiptDeps,
+  { register }: RequestServices,
   { keys }: SealEvidence,
   { payload }: Envelope,
 ): Promise<SealReceipt | null> {
@@ -312,7 +317,7 @@ async function policyReceipt(
 }
 
 async function removalReceipt(
-  { trust, actors }: SealReceiptDeps,
+  { trust, actors }: RequestServices,
   { keys, bytes }: SealEvidence,
   { payload }: Envelope,
 ): Promise<SealReceipt | null> {
@@ -324,7 +329,7 @@ async function removalReceipt(
 }
 
 async function pushReceipt(
-  { trust, actors }: SealReceiptDeps,
+  { trust, actors }: RequestServices,
   { keys, seal }: SealEvidence,
   envelope: Envelope,
 ): Promise<SealReceipt | null> {

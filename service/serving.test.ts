@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { PartyFacts } from "../actors/messages/business.ts";
 import type { DomainStatus } from "../actors/messages/domains.ts";
-import { hashOf, sha256, utf8 } from "../protocol/bytes.ts";
+import { nativeCrypto } from "../crypto/native.ts";
+import { hashOf, utf8 } from "../protocol/bytes.ts";
 import { canonicalBytes } from "../protocol/json/canonical-json.ts";
 import { exactMember } from "../protocol/json/strict-json.ts";
 import { endpointDomains } from "../protocol/keys/certificate.ts";
@@ -127,12 +128,12 @@ function world(budget: QueryBudget | null = null, allowance: Allowance | null = 
     state,
     fetch: createFetch({
       ...{ records, register, receipts, insight, budget, allowance, standing },
-      ...{ clock: { now: () => 0 }, sha256, verifyUrl: "https://verify.test", delayUntil },
+      ...{ clock: { now: () => 0 }, crypto: nativeCrypto, verifyUrl: "https://verify.test", delayUntil },
     }),
     search: createSearch({
       ...{ index, register, receipts, insight, budget, allowance },
       sponsored: sponsoredIn(state),
-      ...{ turns: (_, query) => query(), standing },
+      ...{ searchTurns: (_, query) => query(), standing },
     }),
   };
 }

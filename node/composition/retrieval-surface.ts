@@ -43,40 +43,23 @@ export function retrievalOf(
   urls: SandboxUrls,
   { budget, delayUntil: delayed }: RetrievalBounds,
 ) {
-  const { register, records, index, clock, insight, rightOfWay } = services;
-  const { eventStore, config, allowance } = services;
+  const { clock, config, eventStore, rightOfWay } = services;
+  const { environment, region, receipt: signer } = services.keys;
   const receipts = services.timings.watchReceipts(
     createReceipts({
-      environment: services.keys.environment,
-      region: services.keys.region,
-      incarnation: services.lease,
-      signer: services.keys.receipt,
-      store: services.receipts,
-      crypto: nativeCrypto,
-      clock,
+      ...{ environment, region, signer, store: services.receipts, incarnation: services.lease },
+      ...{ crypto: services.crypto, clock },
     }),
   );
-  const sessions = createAdSessions({
-    ...{ actors: services.actors, crypto: nativeCrypto, region: config.region },
-    sessionKey: services.adSessionKey,
-  });
-  const sponsored = createSponsoredRows({
-    ...{ register, sessions, actors: services.actors, clock, region: config.region },
-  });
+  const ofRegion = { ...services, region: config.region };
+  const sessions = createAdSessions({ ...ofRegion, sessionKey: services.adSessionKey });
+  const sponsored = createSponsoredRows({ ...ofRegion, sessions });
   const terms = termsOf(services);
-  const standing = createRecordStanding({ register, records });
-  const search = createSearch({
-    ...{ index, register, receipts, insight, budget, allowance, sponsored },
-    ...{ turns: services.searchTurns, standing },
-  });
+  const standing = createRecordStanding(services);
+  const common = { ...services, receipts, budget, standing };
+  const search = createSearch({ ...common, sponsored });
   const fetch = createFetch({
-    records,
-    register,
-    receipts,
-    insight,
-    ...{ budget, allowance, standing },
-    clock,
-    sha256: nativeCrypto.sha256,
+    ...common,
     verifyUrl: urls.verify_url,
     delayUntil: delayed ?? ((atMs) => delayUntil(clock, atMs)),
   });
@@ -85,13 +68,7 @@ export function retrievalOf(
     chooseListing: createChooseListing(services.parties),
     terms: createReadTerms(terms),
     agreeToTerms: createAgreeToTerms(terms),
-    entitlement: createReadEntitlement({
-      register,
-      clock,
-      terms,
-      keys: services.keys,
-      prices: pricesOf(services),
-    }),
+    entitlement: createReadEntitlement({ ...services, terms, prices: pricesOf(services) }),
     allowance: allowanceReadsOf(services),
     ads: adsOf(services, urls, { receipts, budget, sessions, standing }),
     events: (request: CompanyEventsRequest) =>

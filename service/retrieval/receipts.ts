@@ -28,8 +28,22 @@ import {
 } from "../../storage/receipt-store.ts";
 import { type AnswerBody, type Caller, isRefused, type Outcome, type Refused } from "../answer.ts";
 import type { Authenticated } from "../authentication/authenticate.ts";
+import type { KeyBudget } from "../authentication/regional-limits.ts";
 import type { Allowance, Payment } from "../money/allowance.ts";
+import type { Register } from "../register/register.ts";
 import type { Environment } from "../register/service-keys.ts";
+import type { Insight } from "./insight.ts";
+
+/** What answers from the index and the records are made with. */
+export interface RetrievalServices {
+  readonly register: Register;
+  readonly receipts: Receipts;
+  readonly insight: Insight;
+  /** Null if there is no limit. */
+  readonly budget: KeyBudget | null;
+  /** Null where nothing is charged. */
+  readonly allowance: Allowance | null;
+}
 
 export interface ReceiptDeps {
   readonly environment: Environment;

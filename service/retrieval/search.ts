@@ -29,36 +29,20 @@ import type { RowHit, RowIndex } from "../../storage/row-index.ts";
 import type { Sponsored, SponsoredRows, SponsoredSearch } from "../ads/sponsored-rows.ts";
 import { type Caller, type Outcome, type Refused, refused } from "../answer.ts";
 import type { Authenticated } from "../authentication/authenticate.ts";
-import type { KeyBudget } from "../authentication/regional-limits.ts";
 import { searchCost } from "../authentication/request-rate.ts";
-import type { Allowance } from "../money/allowance.ts";
-import type { Register } from "../register/register.ts";
 import type { AskedFor, Insight } from "./insight.ts";
-import {
-  answerWithReceipt,
-  type Prepared,
-  preparePaid,
-  type Receipts,
-  receiptRow,
-  signedRowFacts,
-} from "./receipts.ts";
+import type { RetrievalServices } from "./receipts.ts";
+import { answerWithReceipt, type Prepared, preparePaid, receiptRow, signedRowFacts } from "./receipts.ts";
 import type { RecordStanding } from "./record-standing.ts";
 
 /** The deepest search body: {filter: {all: [{field: {operator: {lat}}}]}}. */
 const bodyDepthMax = 8;
 
-export interface SearchDeps {
+export interface SearchServices extends RetrievalServices {
   readonly index: RowIndex;
-  readonly register: Register;
-  readonly receipts: Receipts;
-  readonly insight: Insight;
-  /** Null if there is no limit. */
-  readonly budget: KeyBudget | null;
-  /** Null where nothing is charged. */
-  readonly allowance: Allowance | null;
   readonly sponsored: SponsoredRows;
   /** Whose query is next (S7). */
-  readonly turns: OwnerTurns;
+  readonly searchTurns: OwnerTurns;
   readonly standing: RecordStanding;
 }
 
@@ -72,7 +56,7 @@ export interface SearchCall {
 export type Search = (call: SearchCall) => Promise<Outcome>;
 
 /** POST /v1/search and the typed addresses. Throws {@link StoreError}. */
-export function createSearch(deps: SearchDeps): Search {
+export function createSearch(deps: SearchServices): Search {
   return async (call) => {
     const { caller, claimNonce } = call.authenticated;
     const request = readRequest(call);
@@ -90,7 +74,7 @@ export function createSearch(deps: SearchDeps): Search {
         const left = blockedBusinesses(caller.party);
         const excluded = takenDown.businesses.length === 0 ? left : [...left, ...takenDown.businesses];
         const query = toRowQuery(request, excluded, [...(filtered?.keys() ?? [])]);
-        const found = await deps.turns(caller.party.uuid, () => deps.index.search(query));
+        const found = await deps.searchTurns(caller.party.uuid, () => deps.index.search(query));
         // A row whose record was taken down a moment ago may still be in the index.
         const shown = found.filter((hit) => !takenDown.has(hit.business_uuid, hit.record_id));
         const standing = deps.standing.rows(shown);
@@ -128,7 +112,7 @@ function searchRefused({ code, detail, pointer, suggestion, allowed }: SearchRef
 const nothingAsked: AskedFor = { session: null, subjects: [] };
 
 /** From here on a session is known by its mark alone. */
-function askedFor(insight: SearchDeps["insight"], caller: Caller, request: SearchRequest): AskedFor {
+function askedFor(insight: Insight, caller: Caller, request: SearchRequest): AskedFor {
   const { sessionRef, topicKeywords: subjects = [] } = request;
   if (sessionRef === undefined) return { session: null, subjects };
   return { session: insight.markOf(caller.party.uuid, sessionRef), subjects };
@@ -143,7 +127,7 @@ interface Found {
   readonly sponsored: Sponsored;
 }
 
-async function prepare(deps: SearchDeps, found: Found): Promise<Prepared> {
+async function prepare(deps: SearchServices, found: Found): Promise<Prepared> {
   const { caller, request, asked, hits, search, sponsored } = found;
   const { collection, country, clientQueryId = null } = request;
   const retrieval = deps.receipts.begin();

@@ -177,8 +177,13 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
       rate: createCatalogueRate({ elapsedMs: () => kernel.now() }),
     },
     ...retrievalOf(thread, {
-      search: createSearch({ ...retrieval, index, sponsored, turns: thread?.turns.searchTurns ?? turns }),
-      fetch: createFetch({ ...retrieval, records, sha256: crypto.sha256, verifyUrl, delayUntil }),
+      search: createSearch({
+        ...retrieval,
+        index,
+        sponsored,
+        searchTurns: thread?.turns.searchTurns ?? turns,
+      }),
+      fetch: createFetch({ ...retrieval, records, crypto, verifyUrl, delayUntil }),
     }),
     ...{ handlers: place.handlers, lease: place.lease, wakeUp: place.wakeUp, current: place.incarnation },
   };

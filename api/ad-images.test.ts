@@ -40,9 +40,10 @@ async function uploaded(type: ImageMediaType = "image/png"): Promise<Uint8Array>
 
 /** A link as an ad's item has it, made at an instant. */
 function linkTo(bytes: Uint8Array, atMs = Date.now()): URL {
-  const clock = { now: () => atMs };
-  const { imageLinkKey } = surfaces.services;
-  return new URL(imageLinksOf({ imageLinkKey, clock }, surfaces.retrievalUrl).linkOf(hashOf(bytes)));
+  const { services } = surfaces;
+  return new URL(
+    imageLinksOf({ ...services, clock: { now: () => atMs } }, surfaces.retrievalUrl).linkOf(hashOf(bytes)),
+  );
 }
 
 const get = (url: URL, changes: Partial<SentRequest> = {}) =>

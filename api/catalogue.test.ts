@@ -13,7 +13,6 @@ import { publishRecord } from "../service/publishing/publish-record.ts";
 import {
   openBusiness,
   product,
-  publishDeps,
   seal,
   sealHosted,
   type TestBusiness,
@@ -70,7 +69,7 @@ async function publishOne(collection: CollectionName, members: object): Promise<
   const sealed = { record, record_type: collection, ai_policy_version: 0 };
   const envelope = await sealHosted(services, { uuid, certId: business.certId }, sealed);
   const request = { businessUuid: uuid, collection, record, seal: envelope };
-  const published = await publishRecord({ ...publishDeps(services), trust: services.trust }, request);
+  const published = await publishRecord({ ...services, trust: services.trust }, request);
   expect(published).toMatchObject({ ok: true, value: { outcome: "accepted" } });
 }
 

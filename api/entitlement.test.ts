@@ -10,6 +10,7 @@ import type { Entitlement } from "../protocol/entitlement.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { canonicalBytes, type JsonObject } from "../protocol/json/canonical-json.ts";
 import { part, rubbish } from "../protocol/rubbish.fixture.ts";
+import type { Register } from "../service/register/register.ts";
 import { createReadEntitlement, type EntitlementDeps } from "../service/register/terms.ts";
 import { registerInForce } from "../stories/verification/register-in-force.fixture.ts";
 import { held } from "../verifier/scene.fixture.ts";
@@ -103,12 +104,11 @@ describe("who gets one", () => {
     };
     const read = createReadEntitlement({
       ...{ clock, terms: { ...terms, ...changes.terms }, prices: changes.prices ?? (() => null) },
-      keys: { environment: "sandbox", statement: () => services.keys.statement(formatTimestamp(Date.now())) },
-      register: {
-        certificates: (of) => register.certificates(of),
-        keys: async () => [],
-        ...changes.register,
-      },
+      keys: part({
+        environment: "sandbox",
+        statement: () => services.keys.statement(formatTimestamp(Date.now())),
+      }),
+      register: { ...register, keys: async () => [], ...changes.register } as Register,
     });
     const outcome = await read({ caller: { key: key("own"), party: rubbish({ uuid }) } });
     return outcome.kind === "answer" ? JSON.parse(String(outcome.body)) : outcome.problem;

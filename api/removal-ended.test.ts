@@ -147,7 +147,11 @@ describe("a removal needs", () => {
         value: { changed: false },
       });
       await expect(deletions.decide({ ...asked, released: !released, act })).rejects.toThrow("before");
-      const { purges } = await readPurges({ actors, clock: { now: Date.now } }, by.party.uuid, 0);
+      const { purges } = await readPurges(
+        { ...surfaces.services, clock: { now: Date.now } },
+        by.party.uuid,
+        0,
+      );
       const origin = encodeURIComponent(hashOf(product(`held-${index + 1}`)));
       const path = `${surfaces.verifyUrl}/v1/verify/${record_id}?origin=${origin}&served_at=${served_at}`;
       const page = (await (await contractFetch(path)).json()) as JsonObject;

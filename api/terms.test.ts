@@ -4,8 +4,9 @@ import { businessRef } from "../actors/messages/refs.ts";
 import { nativeCrypto } from "../crypto/native.ts";
 import { sandboxTerms } from "../node/configuration/versioned-file.ts";
 import { hashOf, utf8 } from "../protocol/bytes.ts";
-import { rubbish } from "../protocol/rubbish.fixture.ts";
+import { part, rubbish } from "../protocol/rubbish.fixture.ts";
 import type { TermsAnswer } from "../protocol/wire/terms.ts";
+import type { Register } from "../service/register/register.ts";
 import {
   createAgreements,
   createAgreeToTerms,
@@ -160,7 +161,7 @@ describe("agreeing to them", () => {
   it("may come early, and is repeated after later terms are in force", async () => {
     let now = Date.parse("2026-01-15T00:00:00.000Z");
     const { actors } = surfaces.services;
-    const register = { party: () => party };
+    const register = part<Register>({ party: () => party });
     const deps: TermsDeps = {
       ...{ terms: () => all, clock: { now: () => now }, sha256 },
       agreements: createAgreements({ actors, register }),

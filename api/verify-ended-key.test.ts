@@ -3,14 +3,14 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { publishBody } from "../client/batch.ts";
-import { nativeCrypto } from "../crypto/native.ts";
 import { actionNames, aiPolicyBytes, blockedNames, useNames } from "../protocol/ai-policy.ts";
 import { toBase64 } from "../protocol/bytes.ts";
 import type { Envelope } from "../protocol/dsse.ts";
 import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
+import { part } from "../protocol/rubbish.fixture.ts";
 import { publishRecord } from "../service/publishing/publish-record.ts";
 import { createStandings } from "../service/register/standing.ts";
-import { createVerify, type VerifyDeps } from "../service/verification/verify.ts";
+import { createVerify, type VerifyServices } from "../service/verification/verify.ts";
 import { StoreError } from "../storage/actor-store.ts";
 import {
   jsonOf,
@@ -47,17 +47,12 @@ async function newBusiness(): Promise<TestBusiness> {
 async function verified(
   record: Uint8Array,
   sealed: unknown,
-  more: { readonly body?: object; readonly deps?: Partial<VerifyDeps> } = {},
+  more: { readonly body?: object; readonly deps?: Partial<VerifyServices> } = {},
 ): Promise<{ readonly seal: JsonObject; readonly warnings: readonly string[] }> {
-  const { register, records, actors, keys, clock, trust } = node.services;
+  const { register, trust } = node.services;
   const verify = createVerify({
-    ...{ register, records, actors, clock, trust, standings: createStandings({ register, trust }) },
-    ...{
-      environment: "sandbox",
-      log: node.services.logStore,
-      statement: keys.statement,
-      crypto: nativeCrypto,
-    },
+    ...node.services,
+    standings: createStandings({ register, trust }),
     ...more.deps,
   });
   const body = { record_base64: toBase64(record), seal: sealed as JsonValue, ...more.body };
@@ -164,10 +159,12 @@ describe("a key that is said to be compromised", () => {
       return { record, sealed: await sealHosted(services, who, about) };
     };
     const [genuine, stolen] = [await sealAlone("alone"), await sealAlone("alone-stolen")];
-    const published = await publishRecord(
-      { ...services, crypto: nativeCrypto },
-      { businessUuid: who.uuid, collection: "products", record: genuine.record, seal: genuine.sealed },
-    );
+    const published = await publishRecord(services, {
+      businessUuid: who.uuid,
+      collection: "products",
+      record: genuine.record,
+      seal: genuine.sealed,
+    });
     expect(published).toMatchObject({ ok: true, value: { outcome: "accepted" } });
     const policyOf = async (isPermitted: boolean) => {
       const all = <N extends string>(names: readonly N[]) =>
@@ -200,7 +197,7 @@ describe("a key that is said to be compromised", () => {
     const away = async (): Promise<never> => {
       throw new StoreError("not_applied", "the store is away");
     };
-    const asked = verified(genuine.record, genuine.sealed, { deps: { actors: { ask: away } } });
+    const asked = verified(genuine.record, genuine.sealed, { deps: { actors: part({ ask: away }) } });
     await expect(asked).rejects.toThrow(StoreError);
   });
 });
@@ -240,7 +237,7 @@ describe("a seal that stands", () => {
     const away = async (): Promise<never> => {
       throw new StoreError("not_applied", "the store is away");
     };
-    const found = await verified(genuine.record, genuine.sealed, { deps: { actors: { ask: away } } });
+    const found = await verified(genuine.record, genuine.sealed, { deps: { actors: part({ ask: away }) } });
     expect(found.seal).toMatchObject({ valid: true });
     expect(found.warnings).not.toContainEqual(warning);
   });

@@ -4,13 +4,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pushRef } from "../actors/messages/refs.ts";
 import { publishBody } from "../client/batch.ts";
-import { nativeCrypto } from "../crypto/native.ts";
 import { toBase64, toHex } from "../protocol/bytes.ts";
 import type { Envelope } from "../protocol/dsse.ts";
 import type { JsonObject } from "../protocol/json/canonical-json.ts";
 import { buildTree, leafHash } from "../protocol/merkle.ts";
+import { part } from "../protocol/rubbish.fixture.ts";
 import { createStandings } from "../service/register/standing.ts";
-import { createVerify, type VerifyDeps } from "../service/verification/verify.ts";
+import { createVerify, type VerifyServices } from "../service/verification/verify.ts";
 import { StoreError } from "../storage/actor-store.ts";
 import {
   jsonOf,
@@ -33,20 +33,10 @@ beforeAll(async () => {
 });
 afterAll(() => node.close());
 
-function verifyDeps(): VerifyDeps {
+function verifyDeps(): VerifyServices {
   const { services } = node;
-  const { register, records, actors, keys, clock } = services;
-  const { trust } = services;
-  const standings = createStandings({ register, trust });
-  return {
-    ...{ register, records, actors, clock, trust, standings },
-    ...{
-      environment: "sandbox",
-      log: node.services.logStore,
-      statement: keys.statement,
-      crypto: nativeCrypto,
-    },
-  };
+  const { register, trust } = services;
+  return { ...services, standings: createStandings({ register, trust }) };
 }
 
 interface Pushed {
@@ -79,7 +69,7 @@ function flipped(record: Uint8Array | undefined): Uint8Array {
 async function reasonOf(
   bytes: Uint8Array | undefined,
   sealed: JsonObject,
-  changes: Partial<VerifyDeps> = {},
+  changes: Partial<VerifyServices> = {},
 ): Promise<unknown> {
   const verify = createVerify({ ...verifyDeps(), ...changes });
   const answer = jsonOf(await verify({ record_base64: toBase64(bytes ?? new Uint8Array()), seal: sealed }));
@@ -184,11 +174,11 @@ describe("the store", () => {
       return away();
     };
     const counted = {
-      records: {
+      records: part<VerifyServices["records"]>({
         ...{ loadLeaves: count, listVersions: count, readPublished: count },
         ...{ readHead: count, newestWith: count },
-      },
-      actors: { ask: count },
+      }),
+      actors: part<VerifyServices["actors"]>({ ask: count }),
     };
     const bytes = flipped(pushed.records[1]);
     expect(await reasonOf(bytes, { ...sealed, batch_seal: forged }, counted)).toBe("inclusion_invalid");
@@ -205,18 +195,21 @@ describe("the store", () => {
     const listVersions = records.listVersions.bind(records);
     const readPublished = records.readPublished.bind(records);
     const finding = { readHead: away, newestWith: away };
-    const faults: readonly Partial<VerifyDeps>[] = [
-      { records: { ...finding, loadLeaves, listVersions: away, readPublished } },
-      { records: { ...finding, loadLeaves, listVersions, readPublished: away } },
-      { records: { ...finding, loadLeaves, listVersions, readPublished: async () => null } },
-      { records: { ...finding, loadLeaves, listVersions: async () => [], readPublished } },
-      { records: { ...finding, loadLeaves: away, listVersions: async () => [], readPublished } },
-      { actors: { ask: away } },
+    const faults: readonly Partial<VerifyServices>[] = [
+      { records: part({ ...finding, loadLeaves, listVersions: away, readPublished }) },
+      { records: part({ ...finding, loadLeaves, listVersions, readPublished: away }) },
+      { records: part({ ...finding, loadLeaves, listVersions, readPublished: async () => null }) },
+      { records: part({ ...finding, loadLeaves, listVersions: async () => [], readPublished }) },
+      { records: part({ ...finding, loadLeaves: away, listVersions: async () => [], readPublished }) },
+      { actors: part({ ask: away }) },
     ];
     const bytes = flipped(pushed.records[1]);
     for (const fault of faults)
       expect(await reasonOf(bytes, sealOf(pushed, 1), fault)).toBe("inclusion_invalid");
-    const whole = { records: { ...finding, loadLeaves, listVersions, readPublished }, actors };
+    const whole: Partial<VerifyServices> = {
+      actors,
+      records: part({ ...finding, loadLeaves, listVersions, readPublished }),
+    };
     expect(await reasonOf(bytes, sealOf(pushed, 1), whole)).toBe("hash_mismatch");
   });
 
@@ -225,7 +218,7 @@ describe("the store", () => {
     const broken = async (): Promise<never> => {
       throw new TypeError("a bug");
     };
-    const asked = reasonOf(flipped(pushed.records[1]), sealOf(pushed, 1), { actors: { ask: broken } });
+    const asked = reasonOf(flipped(pushed.records[1]), sealOf(pushed, 1), { actors: part({ ask: broken }) });
     await expect(asked).rejects.toThrow(TypeError);
   });
 });

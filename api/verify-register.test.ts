@@ -2,7 +2,6 @@
 
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { publishBody } from "../client/batch.ts";
-import { nativeCrypto } from "../crypto/native.ts";
 import { actionNames, aiPolicyBytes, blockedNames, useNames } from "../protocol/ai-policy.ts";
 import { toBase64 } from "../protocol/bytes.ts";
 import type { JsonObject } from "../protocol/json/canonical-json.ts";
@@ -30,19 +29,14 @@ afterAll(() => node.close());
 /** Like another node, whose register is refreshed only on demand. */
 async function slowNode(): Promise<Verify> {
   const { services } = node;
-  const { records, actors, keys, clock, registerStore } = services;
+  const { clock, registerStore } = services;
   const register = createRegister({ store: registerStore, clock });
   await register.refresh();
   const { trust } = services;
   const standings = createStandings({ register, trust });
   return createVerify({
-    ...{ register, records, actors, clock, trust, standings },
-    ...{
-      environment: "sandbox",
-      log: node.services.logStore,
-      statement: keys.statement,
-      crypto: nativeCrypto,
-    },
+    ...services,
+    ...{ register, standings },
   });
 }
 

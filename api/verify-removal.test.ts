@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hashOf, parseBase64, toBase64 } from "../protocol/bytes.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
-import { rubbish } from "../protocol/rubbish.fixture.ts";
+import { part, rubbish } from "../protocol/rubbish.fixture.ts";
 import { openSeal } from "../protocol/seal.ts";
 import { createStandings } from "../service/register/standing.ts";
 import { createVerifyPage } from "../service/verification/verify-page.ts";
@@ -110,12 +110,12 @@ describe.each(["withdraw", "delete"] as const)("after a document to %s", (action
     const version = await published(`away-${action}`);
     await remove(version.record_id, action);
     const { services, verifyUrl } = world.surfaces;
-    const { records, register, keys, clock, trust } = services;
+    const { register, trust } = services;
     const away = new StoreError("not_applied", "the store is away");
     const { answer } = createVerifyPage({
-      ...{ records, register, clock, verifyUrl, statement: keys.statement },
-      ...{ trust, standings: createStandings({ register, trust }) },
-      actors: { ask: () => Promise.reject(away) },
+      ...services,
+      ...{ verifyUrl, standings: createStandings({ register, trust }) },
+      actors: part({ ask: () => Promise.reject(away) }),
     });
     const { record_id: recordId, origin } = version;
     const outcome = await answer({ recordId, origin, cert: null, servedAt: null });

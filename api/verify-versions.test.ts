@@ -2,7 +2,6 @@
 // statement is signed, so none of its sentences may be false.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { nativeCrypto } from "../crypto/native.ts";
 import { parseBase64, toBase64 } from "../protocol/bytes.ts";
 import { canonicalBytes, type JsonObject, type JsonValue } from "../protocol/json/canonical-json.ts";
 import { sampleRecords } from "../protocol/records/records.fixture.ts";
@@ -63,15 +62,12 @@ async function publishFile(changes: object): Promise<Version> {
   const { party, certId } = world.business;
   const record = canonicalBytes(rubbish({ ...sampleRecords.business_files, ...changes }));
   const sealed = { record, record_type: "business_files", ai_policy_version: 1 } as const;
-  const outcome = await publishRecord(
-    { ...services, crypto: nativeCrypto },
-    {
-      businessUuid: party.uuid,
-      collection: "business_files",
-      record,
-      seal: await sealHosted(services, { uuid: party.uuid, certId }, sealed),
-    },
-  );
+  const outcome = await publishRecord(services, {
+    businessUuid: party.uuid,
+    collection: "business_files",
+    record,
+    seal: await sealHosted(services, { uuid: party.uuid, certId }, sealed),
+  });
   if (!outcome.ok || outcome.value.record_id === null) throw new Error(JSON.stringify(outcome));
   return served(outcome.value.record_id);
 }

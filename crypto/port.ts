@@ -59,3 +59,15 @@ export interface Clock {
   /** Unix milliseconds. */
   now(): number;
 }
+
+export interface TimerPort {
+  /** Calls `run` once, `delayMs` from now or a little later; the returned function cancels it. */
+  schedule(delayMs: number, run: () => void): () => void;
+}
+
+/** What the process gives to all that it runs. */
+export interface Platform {
+  readonly clock: Clock;
+  readonly crypto: CryptoPort;
+  readonly timers: TimerPort;
+}

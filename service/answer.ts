@@ -52,6 +52,7 @@ export interface Refused {
 
 export type Outcome = Answer | Refused;
 
+/** An answer with a JSON body. */
 export function answerJson(
   status: number,
   body: unknown,
@@ -96,6 +97,7 @@ export interface Caller {
 
 // A small JSON body of one shape.
 
+/** The body as strict JSON of this shape; `request_invalid` with a pointer otherwise. */
 export function parseJsonBody<T extends object>(shape: Shape<T>, body: Uint8Array): { value: T } | Refused {
   const json = parseStrictJson(body);
   if (!json.ok) {
@@ -108,6 +110,7 @@ export function parseJsonBody<T extends object>(shape: Shape<T>, body: Uint8Arra
 
 // 429 with Retry-After, in the document as well as in the header (specification, «Errors»).
 
+/** `retry_after_seconds` is whole seconds, at least 1; `reason` names the limit. */
 export function rateLimited(
   detail: string,
   extras: { readonly retry_after_seconds: number; readonly reason?: string },
@@ -124,6 +127,7 @@ export function rateLimited(
  */
 export type SealReason = ReasonCode | "sealed_at_skew" | "at_skew" | "at_not_later";
 
+/** The refusal `seal_invalid` with a verifier's reason. */
 export function sealRefused(reason: SealReason, detail: string, extras: ProblemExtras = {}): Refused {
   return refused(problem("seal_invalid", detail, { reason, ...extras }));
 }

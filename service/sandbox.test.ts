@@ -2,8 +2,10 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { SigningKey } from "../client/signing-key.ts";
 import { createSigner, generatePrivateJwk } from "../crypto/private-jwk.ts";
 import { hashOf, toBase64Url, utf8 } from "../protocol/bytes.ts";
+import { part } from "../protocol/rubbish.fixture.ts";
 import { rateLimited } from "./answer.ts";
 import type { RequestHead } from "./authentication/authenticate.ts";
+import type { KeyRate } from "./authentication/regional-limits.ts";
 import {
   accepted,
   authenticate,
@@ -142,7 +144,7 @@ describe("a bearer token", () => {
 
   it("is returned with the registration even where the answer is that the key sends too much", async () => {
     const take = () => rateLimited("Too much.", { retry_after_seconds: 1 });
-    const slow = { ...region, deps: { ...region.deps, requestRate: { take } } };
+    const slow = { ...region, deps: { ...region.deps, requestRate: part<KeyRate>({ take }) } };
     const grant = await issueGrant(grantFor(key), region.grantSigner);
     expect(await authenticate(slow, await headWith(grant))).toMatchObject({
       kind: "problem",

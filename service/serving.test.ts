@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { PartyFacts } from "../actors/messages/business.ts";
 import type { DomainStatus } from "../actors/messages/domains.ts";
-import { hashOf, sha256, utf8 } from "../protocol/bytes.ts";
+import { nativeCrypto } from "../crypto/native.ts";
+import { hashOf, utf8 } from "../protocol/bytes.ts";
 import { canonicalBytes } from "../protocol/json/canonical-json.ts";
 import { exactMember } from "../protocol/json/strict-json.ts";
 import { endpointDomains } from "../protocol/keys/certificate.ts";
@@ -11,7 +12,7 @@ import { representUsNames } from "../protocol/records/business-files.ts";
 import { parseRecord } from "../protocol/records/parse-record.ts";
 import { sampleRecords } from "../protocol/records/records.fixture.ts";
 import { signedRowText } from "../protocol/row.ts";
-import { rubbish } from "../protocol/rubbish.fixture.ts";
+import { part, rubbish } from "../protocol/rubbish.fixture.ts";
 import type { RecordHead, RecordStore, ServedRecord } from "../storage/record-store.ts";
 import type { RowIndex } from "../storage/row-index.ts";
 import type { Sponsored, SponsoredRows } from "./ads/sponsored-rows.ts";
@@ -110,11 +111,11 @@ function world(budget: QueryBudget | null = null, allowance: Allowance | null = 
       return state.head?.live === true ? { ...served, head: state.head } : null;
     },
   } as unknown as RecordStore;
-  const insight: Pick<Insight, "markOf" | "searched" | "fetched"> = {
+  const insight = part<Insight>({
     markOf: (_, sessionRef) => `mark of ${sessionRef}`,
     searched: (each) => void state.counted.push(each),
     fetched: (each) => void state.counted.push(each),
-  };
+  });
   const standing = createRecordStanding({ register, records });
   const delayUntil = async (atMs: number): Promise<void> => void state.delayedUntil.push(atMs);
   const index = {
@@ -127,12 +128,12 @@ function world(budget: QueryBudget | null = null, allowance: Allowance | null = 
     state,
     fetch: createFetch({
       ...{ records, register, receipts, insight, budget, allowance, standing },
-      ...{ clock: { now: () => 0 }, sha256, verifyUrl: "https://verify.test", delayUntil },
+      ...{ clock: { now: () => 0 }, crypto: nativeCrypto, verifyUrl: "https://verify.test", delayUntil },
     }),
     search: createSearch({
       ...{ index, register, receipts, insight, budget, allowance },
       sponsored: sponsoredIn(state),
-      ...{ turns: (_, query) => query(), standing },
+      ...{ searchTurns: (_, query) => query(), standing },
     }),
   };
 }

@@ -1,5 +1,12 @@
 // Seals: that a business published exactly these bytes, with a key of its own, under its certificate, its AI policy and
 // the authority of that key, all as they were when it sealed.
+// {@link verifySeal} proceeds in this order, and the first failed check is the reason (specification, «Errors»):
+//   1. The seal is read, with its payload, which says what was sealed and when: `openRecordSeal`.
+//   2. The bytes are those that it covers: their hash, or the path from their leaf to the sealed root: `judgeBytes`.
+//   3. A key of the business signed it within the key's window, and before the key was compromised: `judgeKey`, `ageFault`.
+//   4. The bytes are a document of the record type that the seal names: `sealedDocument`.
+//   5. The certificate, the AI policy version, the scope and the key event are in order: `judgeStanding`.
+//   6. A sidecar is evidence for 3 and 5 if it is valid and concerns these bytes under this seal: `sidecarOf`.
 //   Every check is made as of the moment of sealing; later events change nothing unless they are declared to be
 //   retroactive (a revocation's effective date) or cast doubt on that moment (a key's `compromised_from`, see
 //   standing.ts).
@@ -78,11 +85,8 @@ export interface SealEvidence {
 }
 
 /**
- * Verifies a seal over bytes with the given evidence. The first failed check is the reason, in this order: envelope and
- * payload, hash or inclusion, key, signature, the key's window, record type, certificate, AI policy version, scope, key
- * event (specification, «Errors», verification reason codes). A sidecar is evidence if it is valid and concerns these
- * bytes under this seal; otherwise it does not affect the seal. A refusal has the same named checks, each with the value
- * that it has whatever else failed.
+ * Verifies a seal over bytes with the given evidence, in the order above. A refusal has the reason, and the same named checks
+ * as a verdict, each with the value that it has whatever else failed.
  */
 export function verifySeal(trust: Trust, evidence: SealEvidence): SealVerdict {
   const parsed = parseRecordSeal(evidence.seal);

@@ -7,7 +7,7 @@ import type { Activity, ActivityContext } from "../system/definition.ts";
 
 export interface AdCampaignPorts {
   readonly register: RegisterStore;
-  readonly records: Pick<RecordStore, "purgeVersions" | "overwriteUnused">;
+  readonly records: RecordStore;
   /** Called after the register has changed, so that this node need not wait for its next poll. */
   readonly registerChanged: () => Promise<void>;
 }

@@ -5,7 +5,7 @@ import type { Activity } from "../system/definition.ts";
 
 /** `staging` is null where bulk import is not available: nothing was staged then. */
 export function bulkUploadActivities(ports: {
-  readonly staging: Pick<StagingArea, "remove"> | null;
+  readonly staging: StagingArea | null;
 }): Record<string, Activity> {
   return {
     removeStagedFile: async ({ name }: { name: string }): Promise<null> => {

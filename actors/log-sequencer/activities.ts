@@ -145,7 +145,7 @@ async function writeBatch(
 
 /** The bundles of the entries behind the first `from`; the first of them begins with what its partial bundle has. */
 async function extendBundles(
-  log: Pick<LogStore, "read">,
+  log: LogStore,
   from: number,
   entries: readonly Uint8Array[],
 ): Promise<readonly LogObject[]> {
@@ -321,7 +321,7 @@ class LogGap extends Error {
 }
 
 export interface StoredTree {
-  readonly log: Pick<LogStore, "read">;
+  readonly log: LogStore;
   readonly sha256: Sha256;
 }
 
@@ -374,7 +374,7 @@ function objectOf(tile: Tile): LogObject {
 }
 
 async function readBundle(
-  log: Pick<LogStore, "read">,
+  log: LogStore,
   bundle: { readonly index: number; readonly width: number },
 ): Promise<readonly Uint8Array[]> {
   const path = entriesPath(bundle);
@@ -386,7 +386,7 @@ async function readBundle(
 }
 
 /** Reads tiles of a log store. Rejects with {@link LogGap} where one is not there. */
-export function readTilesOf(log: Pick<LogStore, "read">): ReadTiles {
+export function readTilesOf(log: LogStore): ReadTiles {
   return async (tiles) => {
     const paths = tiles.map(tilePath);
     const objects = await log.read(paths);

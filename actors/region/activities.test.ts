@@ -4,6 +4,7 @@ import { sha256, toHex, utf8 } from "../../protocol/bytes.ts";
 import { leafHash, merkleRoot } from "../../protocol/merkle.ts";
 import { receiptEventText } from "../../protocol/receipt.ts";
 import { part } from "../../protocol/rubbish.fixture.ts";
+import type { EventStore } from "../../storage/event-store.ts";
 import { countReceipts, type ReceiptRow, type ReceiptStore } from "../../storage/receipt-store.ts";
 import type { RecordHead } from "../../storage/record-store.ts";
 import type { RowReference } from "../messages/push.ts";
@@ -12,7 +13,7 @@ import { closeReceiptBatches, forgetExpired, regionActivities } from "./activiti
 const row = (recordId: string) =>
   JSON.stringify({ record_id: recordId, business_uuid: "b", title: recordId, ...noPolicyMasks });
 
-const noEvents = { put: async () => {}, forget: async () => 0 };
+const noEvents = part<EventStore>({ put: async () => {}, forget: async () => 0 });
 
 /** A region whose store has the rows of `readable`, and an index that records what it receives. */
 function region(readable: readonly string[]) {
@@ -45,7 +46,7 @@ function region(readable: readonly string[]) {
     },
     receipts: part({}),
     events: noEvents,
-    records: {
+    records: part({
       readRows: async (ids) => {
         state.reads.push(ids.map(({ record_id }) => record_id));
         const found = ids.filter(({ record_id }) => state.readable.includes(record_id));
@@ -56,7 +57,7 @@ function region(readable: readonly string[]) {
         }));
       },
       readHead: async (id) => state.heads.get(id) ?? null,
-    },
+    }),
     sha256,
     receiptRetentionMs: 86_400_000,
   });
@@ -244,7 +245,7 @@ describe("receipts that were kept for long enough", () => {
     };
     const ports = {
       receipts: store,
-      events: { put: async () => {}, forget },
+      events: part<EventStore>({ forget }),
       receiptRetentionMs: 86_400_000,
     };
     expect(await forgetExpired(ports, "eu-west1", { nowMs: () => nowMs })).toBe(1);

@@ -28,8 +28,8 @@ import type { Activity, ActivityContext } from "../system/definition.ts";
 export interface RegionPorts {
   readonly index: RowIndex;
   readonly receipts: ReceiptStore;
-  readonly events: Pick<EventStore, "put" | "forget">;
-  readonly records: Pick<RecordStore, "readRows" | "readHead">;
+  readonly events: EventStore;
+  readonly records: RecordStore;
   readonly sha256: Sha256;
   /** Minimum time for which a receipt is kept. */
   readonly receiptRetentionMs: number;
@@ -277,7 +277,7 @@ interface BillableQuestion {
 }
 
 async function readBillable(
-  receipts: Pick<ReceiptStore, "openBatches" | "listReceipts">,
+  receipts: ReceiptStore,
   { region, company, after, limit }: BillableQuestion,
   nowMs: number,
 ): Promise<BillablePage> {
@@ -295,11 +295,7 @@ async function readBillable(
 }
 
 /** The instant before which everything that this region served is in a closed batch. */
-async function settledBefore(
-  receipts: Pick<ReceiptStore, "openBatches">,
-  region: string,
-  nowMs: number,
-): Promise<number> {
+async function settledBefore(receipts: ReceiptStore, region: string, nowMs: number): Promise<number> {
   const minute = minuteName(nowMs - closedAfterMs);
   const [open] = await receipts.openBatches(region, minute, 1);
   return minuteStart(open ?? minute);

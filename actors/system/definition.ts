@@ -267,6 +267,11 @@ export interface ActorSystem<Protocols = ActorProtocols> {
   drain(timeoutMs: number): Promise<void>;
 }
 
+/** The actors, as services ask them. */
+export interface Actors {
+  readonly actors: ActorSystem;
+}
+
 export interface ActorReport {
   readonly ref: ActorRef;
   readonly status: "active" | "passive" | "backing_off" | "quarantined";

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { part } from "../../protocol/rubbish.fixture.ts";
 import { rowTable } from "../../storage/actor-store.ts";
 import {
   activationsKept,
@@ -81,7 +82,7 @@ describe("a walk of a journal", () => {
     const [row] = await world.store.readRows(counter("a"), [{ rt: rowTable.event, limit: 1 }]);
     const reads: number[] = [];
     const length = 100_000;
-    const store: WalkOptions["store"] = {
+    const store: WalkOptions["store"] = part({
       readHead: (ref) => world.store.readHead(ref),
       readRows: async (_ref, [selection]) => {
         const { after, limit } = selection as {
@@ -97,7 +98,7 @@ describe("a walk of a journal", () => {
           k: after.k + 1 + at,
         }));
       },
-    };
+    });
     const { walk: found, pauses, events } = await walk(world, { store, visit: () => true });
     expect([found?.endSeq, found?.end?.context.n, events]).toEqual([length, length, []]);
     expect(Math.max(...reads)).toBeLessThanOrEqual(500);

@@ -309,7 +309,7 @@ export interface KnownState {
 }
 
 export interface WalkOptions {
-  readonly store: Pick<ActorStore, "readHead" | "readRows">;
+  readonly store: ActorStore;
   readonly driver: MachineDriver;
   /** Where it begins, from what the actor's head is (JW4); by default at the snapshot. */
   readonly from?: (head: ActorHead) => KnownState | null;
@@ -334,10 +334,7 @@ export async function walkJournal(ref: ActorRef, options: WalkOptions): Promise<
 }
 
 /** The activations that are remembered, the newest first. */
-export async function readActivations(
-  store: Pick<ActorStore, "readRows">,
-  ref: ActorRef,
-): Promise<readonly ActivationBody[]> {
+export async function readActivations(store: ActorStore, ref: ActorRef): Promise<readonly ActivationBody[]> {
   const rows = await store.readRows(ref, [{ rt: rowTable.activation, limit: activationsKept }]);
   return rows.map(({ body }) => JSON.parse(body) as ActivationBody).sort((a, b) => b.p - a.p);
 }

@@ -1,7 +1,7 @@
 // What the actor system needs from outside. It has no other clock, timer or source of ids, so a
 // simulator that supplies its own controls every step.
 
-import type { Clock } from "../../crypto/port.ts";
+import type { Clock, TimerPort } from "../../crypto/port.ts";
 import type { Tracer } from "../../std/tracing.ts";
 import type { ActorRef, ActorStore } from "../../storage/actor-store.ts";
 import type { Delivery, RemoteTarget } from "../../transport/actor-transport.ts";
@@ -10,12 +10,7 @@ import type { CommandOf, CommandType, Message } from "../messages/protocol.ts";
 import type { Activity, ActorDefinition, ActorLoads, ActorSystem } from "./definition.ts";
 import type { ActorLimits } from "./limits.ts";
 
-export type { Delivery, RemoteTarget };
-
-export interface TimerPort {
-  /** Calls `run` once, `delayMs` from now or a little later; the returned function cancels it. */
-  schedule(delayMs: number, run: () => void): () => void;
-}
+export type { Delivery, RemoteTarget, TimerPort };
 
 export interface EntropyPort {
   /** Returns a fresh UUID. */

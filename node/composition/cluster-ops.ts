@@ -9,8 +9,8 @@ import { indexSource } from "../../service/retrieval/index-source.ts";
 import { rebuildIndex } from "../../storage/elasticsearch/rebuild.ts";
 import { ElasticRowIndex } from "../../storage/elasticsearch/row-index.ts";
 import { verifyCheckpoint } from "../../verifier/log.ts";
+import type { Acting, Keys, NodeServices } from "./capabilities.ts";
 import type { NodeCluster } from "./cluster.ts";
-import type { NodeServices } from "./services.ts";
 
 /** Returns null for a standalone node. */
 export function clusterOps(
@@ -32,7 +32,7 @@ export function clusterOps(
 
 /** Only what the log signed, and what the witnesses of the policy cosigned, can be its newest tree. */
 export async function supplyCheckpoint(
-  { actors, trust, logWitnesses }: Pick<NodeServices, "actors" | "trust" | "logWitnesses">,
+  { actors, trust, logWitnesses }: Acting & Keys,
   note: string,
 ): Promise<string | RefusedOrder> {
   const read = verifyCheckpoint({ ...trust(), witnessPolicy: logWitnesses.policy }, note);

@@ -8,30 +8,18 @@ import type { LogEntry, TimerPort } from "../../actors/system/ports.ts";
 import { nativeCrypto } from "../../crypto/native.ts";
 import type { Clock } from "../../crypto/port.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
-import type { Anchors } from "../../protocol/keys/anchors.ts";
 import { namePolicy } from "../../protocol/log/cosignatures.ts";
 import { signCheckpoint } from "../../service/log/collect-cosignatures.ts";
 import type { ServiceKeys } from "../../service/register/service-keys.ts";
 import { Unavailable } from "../../std/unavailable.ts";
-import type { LogStore } from "../../storage/log-store.ts";
 import type { NodeConfig } from "../configuration/config.ts";
 import type { LogWitnesses } from "../witness/log-witnesses.ts";
+import type { Keys, Process, Stores } from "./capabilities.ts";
 import type { NodeCluster } from "./cluster.ts";
 
-export interface LogParts {
-  readonly config: Pick<NodeConfig, "log">;
-  readonly anchors: Anchors;
-  readonly keys: Pick<ServiceKeys, "log">;
-  readonly clock: Clock;
-  readonly logStore: LogStore;
-  readonly logWitnesses: Pick<LogWitnesses, "cosign" | "policy">;
-  readonly log: (entry: LogEntry) => void;
-}
+type LogParts = Process & Keys & Stores & { readonly log: (entry: LogEntry) => void };
 
-export function logDefinition({
-  config,
-  anchors,
-}: Pick<LogParts, "config" | "anchors">): ActorDefinition<"log-sequencer"> {
+export function logDefinition({ config, anchors }: Process & Keys): ActorDefinition<"log-sequencer"> {
   return logSequencerActor({ origin: anchors.log.origin, intervals: config.log });
 }
 
@@ -55,12 +43,12 @@ export function logActivities({
   });
 }
 
-function policyName({ policy }: Pick<LogWitnesses, "policy">): string {
+function policyName({ policy }: LogWitnesses): string {
   return namePolicy(policy, nativeCrypto.sha256);
 }
 
 /** Why the log cannot be signed now; null if it can. */
-export function keyFaultOf(keys: Pick<ServiceKeys, "log">, clock: Clock): string | null {
+export function keyFaultOf(keys: ServiceKeys, clock: Clock): string | null {
   try {
     keys.log(formatTimestamp(clock.now()));
     return null;

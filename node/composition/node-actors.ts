@@ -23,14 +23,13 @@ import { createActorSystem } from "../../actors/system/runtime.ts";
 import { nativeCrypto } from "../../crypto/native.ts";
 import { loadPlan } from "../../service/publishing/push-plan.ts";
 import { nodeTimers } from "../keeping/node-timers.ts";
+import type { Keys, NodeServices, Process } from "./capabilities.ts";
 import { logActivities, logDefinition } from "./log-parts.ts";
-import type { NodeServices } from "./services.ts";
-import { servingRegions } from "./serving-regions.ts";
 
 const dayMs = 86_400_000;
 
 /** The kinds of actors that a node runs. */
-export function nodeDefinitions(parts: Pick<NodeServices, "config" | "anchors">): readonly ActorDefinition[] {
+export function nodeDefinitions(parts: Process & Keys): readonly ActorDefinition[] {
   return [
     ...[bulkUploadActor, businessActor, integrationKeyActor, keyLimitsActor, ledgerActor],
     ...[pushActor, regionActor, adCampaignActor, adPoolActor, adSessionActor],
@@ -42,8 +41,8 @@ export function createNodeActors(
   services: Omit<NodeServices, "actors" | "allowance" | "parties" | typeof Symbol.asyncDispose>,
   { owner, log }: { readonly owner: string; readonly log: (entry: LogEntry) => void },
 ): LocalActorSystem {
-  const { config, keys, records, register, registerStore, receipts, index, clock, cluster } = services;
-  const regions = servingRegions(services);
+  const { config, keys, records, register, registerStore, receipts, index, clock, cluster, regions } =
+    services;
   return createActorSystem({
     store: services.timings.watchCommits(services.fence.watch(services.actorStore, incarnationOf(owner))),
     definitions: nodeDefinitions(services),

@@ -166,7 +166,7 @@ async function loadRecordIdKey(config: NodeConfig, store: FileKeyStore): Promise
 
 export interface HostedKeysDeps {
   readonly store: FileKeyStore;
-  readonly register: Pick<Register, "keys">;
+  readonly register: Register;
   readonly recordIdKey: Uint8Array;
   readonly environment: Environment;
 }

@@ -11,8 +11,8 @@ import { actorReadings, logReadings } from "../telemetry/actor-readings.ts";
 import { backupReadings, diskReadings, diskSpace } from "../telemetry/disk.ts";
 import { longestStepReading } from "../telemetry/timings.ts";
 import { traceReadings } from "../telemetry/tracing.ts";
+import type { NodeServices } from "./capabilities.ts";
 import type { NodeCluster } from "./cluster.ts";
-import type { NodeServices } from "./services.ts";
 
 /** The readings of the actors, the counts and the cluster. What cannot be read now is left out. */
 export async function nodeReadings(services: NodeServices): Promise<readonly Reading[]> {
@@ -91,7 +91,7 @@ function nodeInfo({ region, environment }: Pick<NodeConfig, "region" | "environm
 }
 
 /** A node that charges nothing shows zeros. */
-export function allowanceReadings(allowance: Pick<Allowance, "figures"> | null): readonly Reading[] {
+export function allowanceReadings(allowance: Allowance | null): readonly Reading[] {
   const nothing = { companies: 0, leased: 0, exhausted: 0, unanswered: 0 };
   const { companies, leased, exhausted, unanswered } = allowance?.figures() ?? nothing;
   const refused = (reason: string, value: number): Reading => ({

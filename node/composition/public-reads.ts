@@ -10,7 +10,7 @@ import { createVerification } from "../../service/verification/verification.ts";
 import { createVerify } from "../../service/verification/verify.ts";
 import { createVerifyPage } from "../../service/verification/verify-page.ts";
 import { logKeysByOrigin } from "../../verifier/log.ts";
-import type { NodeServices } from "./services.ts";
+import type { NodeServices } from "./capabilities.ts";
 
 export type PublicReads = Pick<
   VerificationRoutesDeps,
@@ -19,21 +19,12 @@ export type PublicReads = Pick<
   Pick<ToolsDeps, "log" | "published">;
 
 export function publicReadsOf(services: NodeServices, verifyUrl: string): PublicReads {
-  const { register, keys, clock, trust, records, actors } = services;
-  const common = { register, clock, crypto: nativeCrypto, statement: keys.statement };
-  const standings = createStandings({ register, trust });
+  const { register, keys, trust } = services;
+  const common = { ...services, verifyUrl, standings: createStandings({ register, trust }) };
   return {
-    verification: createVerification({ ...common, keys, verifyUrl, pace: services.pace }),
-    verify: createVerify({
-      ...common,
-      environment: keys.environment,
-      standings,
-      trust,
-      records,
-      actors,
-      log: services.logStore,
-    }),
-    verifyPage: createVerifyPage({ ...common, standings, trust, records, actors, verifyUrl }),
+    verification: createVerification(common),
+    verify: createVerify(common),
+    verifyPage: createVerifyPage(common),
     isSandbox: keys.environment === "sandbox",
     log: createLogReads({
       ...{ log: services.logStore, receipts: services.receipts, sha256: nativeCrypto.sha256 },

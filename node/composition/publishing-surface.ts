@@ -6,7 +6,7 @@ import type { LogEntry } from "../../actors/system/ports.ts";
 import { platformLoop } from "../../api/edge.ts";
 import type { AdPublishing } from "../../api/routes/ad-routes.ts";
 import type { Bulk } from "../../api/routes/bulk-routes.ts";
-import type { BusinessDeps, Publishing } from "../../api/routes/business.ts";
+import type { BusinessDeps, Publishing as PublishingCalls } from "../../api/routes/business.ts";
 import { nativeCrypto } from "../../crypto/native.ts";
 import type { Clock } from "../../crypto/port.ts";
 import { readOwnCampaign } from "../../service/ads/campaign-renders.ts";
@@ -42,55 +42,48 @@ import { createBackground, type NodeConfig } from "../configuration/config.ts";
 import { createLatePurges, createStalledPushes } from "../keeping/late-purges.ts";
 import { createThreadTurns } from "../keeping/thread-turns.ts";
 import { openNotices } from "../notices/notices.ts";
-import type { NodePlatform, NodeServices } from "./services.ts";
-import { servingRegions } from "./serving-regions.ts";
+import type { NodeServices, Process, Publishing, Stores } from "./capabilities.ts";
 
 const hourMs = 3_600_000;
 
 export function publishingParts(
   services: NodeServices,
   businessUrl: string,
-): { readonly publishing: Publishing; readonly bulk: Bulk } {
+): { readonly publishing: PublishingCalls; readonly bulk: Bulk } {
   const keep = mandateKeeperOf(services);
   return { publishing: publishingOf(services, keep), bulk: bulkOf(services, businessUrl, keep) };
 }
 
 /** What advertisers publish by. */
 export function adPublishingOf(services: NodeServices): AdPublishing {
-  const { imageStore: images, keys, config } = services;
-  const { projection, sidecar } = keys;
-  const deps = { ...services, crypto: nativeCrypto, images, projection, sidecar, adTerms: config.ads };
+  const deps = { ...services, adTerms: services.config.ads };
   return {
     publishAd: (call) => publishAd(deps, call),
     removeAd: (call) => removeAd(deps, call),
   };
 }
 
-function publishingOf(services: NodeServices, keep: KeepMandate): Publishing {
-  const { cluster, config } = services;
-  const regions = cluster === null ? () => [config.region] : cluster.regions;
-  const purgeAfterMs = config.retention.purgeHours * hourMs;
-  const deps = { ...services, crypto: nativeCrypto, regions, purgeAfterMs };
+function publishingOf(services: NodeServices, keep: KeepMandate): PublishingCalls {
   return {
     publishBatch: async (request) => {
       await keep(request.caller.party.uuid, request.caller.key.key_id);
-      return publishBatch({ ...deps, pace: paceOfBatch(services.paces, request) }, request);
+      return publishBatch({ ...services, pace: paceOfBatch(services.paces, request) }, request);
     },
     removeRecord: async (request) => {
       await keep(request.caller.party.uuid, request.caller.key.key_id);
-      return removeRecord(deps, request);
+      return removeRecord(services, request);
     },
     withdrawRecords: async (request) => {
       await keep(request.caller.party.uuid, request.caller.key.key_id);
-      return withdrawRecords(deps, request);
+      return withdrawRecords(services, request);
     },
     validateBatch: async (request) => {
       await keep(request.caller.party.uuid, request.caller.key.key_id);
-      return validateBatch({ ...deps, pace: services.paces.queued(request.caller.party.uuid) }, request);
+      return validateBatch({ ...services, pace: services.paces.queued(request.caller.party.uuid) }, request);
     },
-    deliverRecord: (request) => deliverRecord(deps, request),
+    deliverRecord: (request) => deliverRecord(services, request),
     deliverPolicy: (request) => deliverPolicy(services, request),
-    cancelPush: (request) => cancelPush(deps, request),
+    cancelPush: (request) => cancelPush(services, request),
     readPush: (request) => readPush(services.actors, request),
     listHolds: (request) => listHolds(services, request),
     decideHold: (request) => decideHold(services, request),
@@ -105,7 +98,7 @@ function mandateKeeperOf(services: NodeServices): KeepMandate {
 }
 
 function bulkOf(services: NodeServices, businessUrl: string, keep: KeepMandate): Bulk {
-  const deps = { ...services, crypto: nativeCrypto, businessUrl, validations: createValidations() };
+  const deps = { ...services, businessUrl, validations: createValidations() };
   return {
     issueUpload: async (request) => {
       await keep(request.caller.party.uuid, request.caller.key.key_id);
@@ -128,11 +121,9 @@ function bulkOf(services: NodeServices, businessUrl: string, keep: KeepMandate):
 export function businessReadsOf(
   services: NodeServices,
 ): Pick<BusinessDeps, "catalogue" | "readAttempts" | "readDomains" | "serviceActs"> {
-  const common = { ...services, crypto: nativeCrypto };
   const areDomainsChecked = services.config.domains.areChecked;
   const catalogue = {
-    ...common,
-    regions: servingRegions(services),
+    ...services,
     rate: createCatalogueRate(services),
     standing: createRecordStanding(services),
   };
@@ -141,12 +132,12 @@ export function businessReadsOf(
       list: (request) => listCatalogue(catalogue, request),
       read: (request) => readCatalogueRecord(catalogue, request),
     },
-    readAttempts: (request) => readPushAttempts(common, request),
-    readDomains: (businessUuid) => readOwnDomains({ ...common, areDomainsChecked }, businessUuid),
+    readAttempts: (request) => readPushAttempts(services, request),
+    readDomains: (businessUuid) => readOwnDomains({ ...services, areDomainsChecked }, businessUuid),
     serviceActs: {
-      takedowns: (businessUuid) => readOwnTakedowns(common, businessUuid),
-      campaign: (campaign, after) => readOwnCampaign(common, campaign, after),
-      heldDeletions: (businessUuid, after) => readOwnHeldDeletions(common, businessUuid, after),
+      takedowns: (businessUuid) => readOwnTakedowns(services, businessUuid),
+      campaign: (campaign, after) => readOwnCampaign(services, campaign, after),
+      heldDeletions: (businessUuid, after) => readOwnHeldDeletions(services, businessUuid, after),
     },
   };
 }
@@ -155,35 +146,18 @@ export function businessReadsOf(
 
 const dayMs = 86_400_000;
 
-type PushParts = Pick<
-  NodeServices,
-  | "leaves"
-  | "uploadTokens"
-  | "parsed"
-  | "background"
-  | "stalled"
-  | "latePurges"
-  | "notices"
-  | "pause"
-  | "searchTurns"
-  | "pace"
-  | "paces"
-  | "rightOfWay"
-  | "holdMs"
->;
-
 /** Throws {@link ConfigError}. */
 export function pushPartsOf(
   config: NodeConfig,
   parts: {
-    readonly stores: Pick<NodeServices, "records" | "staging">;
+    readonly stores: Stores;
     readonly recordIdKey: Uint8Array;
-    readonly actors: Pick<CurrentActors, "stats">;
+    readonly actors: CurrentActors;
     readonly clock: Clock;
-    readonly workMs: NodePlatform["workMs"];
+    readonly workMs: (() => number) | undefined;
     readonly log: (entry: LogEntry) => void;
   },
-): PushParts {
+): Publishing & Pick<Process, "pause"> {
   const pause = (): Promise<void> => nextTurn();
   const { nowMs } = platformLoop;
   const turns = createThreadTurns({ ...platformLoop, nowMs: parts.workMs ?? nowMs });
@@ -199,5 +173,6 @@ export function pushPartsOf(
     notices: openNotices(config, parts),
     pause,
     holdMs: config.retention.holdDays * dayMs,
+    purgeAfterMs: config.retention.purgeHours * hourMs,
   };
 }

@@ -8,9 +8,9 @@ import type { ReadyReport } from "../../ops/shapes.ts";
 import { collectionNames, formatTimestamp } from "../../protocol/identifiers.ts";
 import { reachIssuance } from "../keys/issuance-client.ts";
 import { type DiskSpace, diskSpace } from "../telemetry/disk.ts";
+import type { Acting, NodeServices } from "./capabilities.ts";
 import type { NodeCluster } from "./cluster.ts";
 import { keyFaultOf } from "./log-parts.ts";
-import type { NodeServices } from "./services.ts";
 
 /** The caller gives up sooner than a store or an index does. */
 const answerMs = 1_000;
@@ -52,7 +52,7 @@ export async function readinessWithSpaces(
  * The checks that may fail without stopping the node from serving. A clock that is off is among them: it may be the store's,
  * and then it is off for all nodes. An embedded node has its store on the disk that is full, a cluster node only its logs.
  */
-function dispensableOf({ cluster }: Pick<NodeServices, "cluster">): readonly string[] {
+function dispensableOf({ cluster }: Acting): readonly string[] {
   return ["index", "log_key", "issuance", "clock", ...(cluster === null ? [] : ["disk"])];
 }
 

@@ -31,13 +31,11 @@ import { logKeysByOrigin } from "../../verifier/log.ts";
 import { sandboxTerms } from "../configuration/versioned-file.ts";
 import { imageLinksOf } from "../images/ad-images.ts";
 import type { SandboxUrls } from "../sandbox/seed.ts";
-import type { NodeServices } from "./services.ts";
-import { servingRegions } from "./serving-regions.ts";
-import type { SurfaceChanges } from "./surfaces.ts";
+import type { NodeServices } from "./capabilities.ts";
 
 interface RetrievalBounds {
   readonly budget: KeyBudget | null;
-  readonly delayUntil: SurfaceChanges["delayUntil"];
+  readonly delayUntil: ((atMs: number) => Promise<void>) | undefined;
 }
 
 export function retrievalOf(
@@ -45,40 +43,23 @@ export function retrievalOf(
   urls: SandboxUrls,
   { budget, delayUntil: delayed }: RetrievalBounds,
 ) {
-  const { register, records, index, clock, insight, rightOfWay } = services;
-  const { eventStore, config, allowance } = services;
+  const { clock, config, eventStore, rightOfWay } = services;
+  const { environment, region, receipt: signer } = services.keys;
   const receipts = services.timings.watchReceipts(
     createReceipts({
-      environment: services.keys.environment,
-      region: services.keys.region,
-      incarnation: services.lease,
-      signer: services.keys.receipt,
-      store: services.receipts,
-      crypto: nativeCrypto,
-      clock,
+      ...{ environment, region, signer, store: services.receipts, incarnation: services.lease },
+      ...{ crypto: services.crypto, clock },
     }),
   );
-  const sessions = createAdSessions({
-    ...{ actors: services.actors, crypto: nativeCrypto, region: config.region },
-    sessionKey: services.adSessionKey,
-  });
-  const sponsored = createSponsoredRows({
-    ...{ book: register.ads, register, sessions, actors: services.actors, clock, region: config.region },
-  });
+  const ofRegion = { ...services, region: config.region };
+  const sessions = createAdSessions({ ...ofRegion, sessionKey: services.adSessionKey });
+  const sponsored = createSponsoredRows({ ...ofRegion, sessions });
   const terms = termsOf(services);
-  const standing = createRecordStanding({ register, records });
-  const search = createSearch({
-    ...{ index, register, receipts, insight, budget, allowance, sponsored },
-    ...{ turns: services.searchTurns, standing },
-  });
+  const standing = createRecordStanding(services);
+  const common = { ...services, receipts, budget, standing };
+  const search = createSearch({ ...common, sponsored });
   const fetch = createFetch({
-    records,
-    register,
-    receipts,
-    insight,
-    ...{ budget, allowance, standing },
-    clock,
-    sha256: nativeCrypto.sha256,
+    ...common,
     verifyUrl: urls.verify_url,
     delayUntil: delayed ?? ((atMs) => delayUntil(clock, atMs)),
   });
@@ -87,13 +68,7 @@ export function retrievalOf(
     chooseListing: createChooseListing(services.parties),
     terms: createReadTerms(terms),
     agreeToTerms: createAgreeToTerms(terms),
-    entitlement: createReadEntitlement({
-      register,
-      clock,
-      terms,
-      keys: services.keys,
-      prices: pricesOf(services),
-    }),
+    entitlement: createReadEntitlement({ ...services, terms, prices: pricesOf(services) }),
     allowance: allowanceReadsOf(services),
     ads: adsOf(services, urls, { receipts, budget, sessions, standing }),
     events: (request: CompanyEventsRequest) =>
@@ -125,22 +100,14 @@ function adsOf(
     readonly standing: RecordStanding;
   },
 ): AdRoutesServices {
-  const { actors, clock, register, records, keys, config, rightOfWay } = services;
+  const { clock, register, records, config, rightOfWay } = services;
   const links = imageLinksOf(services, urls.base_url);
   const tokens = createAdTokens(nativeCrypto, services.adTokenKey);
-  const verification = createVerification({
-    ...{ register, clock, keys, crypto: nativeCrypto, verifyUrl: urls.verify_url, pace: services.pace },
-  });
+  const verification = createVerification({ ...services, verifyUrl: urls.verify_url });
   const items = createAdItems({ records, register, verification, clock, linkOf: links.linkOf });
-  const servePool = createServePool({
-    ...{ book: register.ads, items, register, receipts, actors, crypto: nativeCrypto, tokens, clock, budget },
-    ...{ region: config.region, sessions },
-  });
-  const statements = {
-    ...{ actors, items, tokens, clock, regions: servingRegions(services), region: config.region },
-    ...{ receipts: services.receipts, recordIdOf: services.recordIdOf },
-    ...{ crypto: nativeCrypto, timers: services.timers, book: register.ads, register, standing },
-  };
+  const common = { ...services, items, tokens, region: config.region };
+  const servePool = createServePool({ ...common, receipts, budget, sessions });
+  const statements = { ...common, standing };
   return {
     pool: (call: AdPoolCall) => rightOfWay.during(() => servePool(call)),
     render: (statement) => renderAd(statements, statement),

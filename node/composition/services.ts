@@ -2,42 +2,28 @@
 
 import { randomUUID } from "node:crypto";
 import { mkdir } from "node:fs/promises";
-import type { PushPorts } from "../../actors/push/ports.ts";
 import { type CurrentActors, createCurrentActors } from "../../actors/system/current-actors.ts";
-import type { LocalActorSystem, LogEntry, TimerPort } from "../../actors/system/ports.ts";
+import type { LogEntry, TimerPort } from "../../actors/system/ports.ts";
 import { livesHere } from "../../cluster/placement.ts";
 import { FileKeyStore } from "../../crypto/key-store.ts";
 import { nativeCrypto } from "../../crypto/native.ts";
-import type { Clock, Signer } from "../../crypto/port.ts";
+import type { Clock } from "../../crypto/port.ts";
 import { utf8 } from "../../protocol/bytes.ts";
-import { type RecordKind, recordIdOf } from "../../protocol/identifiers.ts";
-import type { Anchors } from "../../protocol/keys/anchors.ts";
-import type { Allowance } from "../../service/money/allowance.ts";
+import { recordIdOf } from "../../protocol/identifiers.ts";
 import {
   type AbandonedDeps,
   abandonedAfterMs,
   dropAbandoned,
   sweepAbandoned,
 } from "../../service/publishing/abandoned-pushes.ts";
-import type { UploadTokens } from "../../service/publishing/bulk-upload.ts";
-import type { ParsedLeaves, PushLeaves } from "../../service/publishing/push-leaves.ts";
-import { createParties, type Parties } from "../../service/register/parties.ts";
-import { createRegister, type Register } from "../../service/register/register.ts";
-import type { ServiceKeys } from "../../service/register/service-keys.ts";
-import type { Insight } from "../../service/retrieval/insight.ts";
-import type { OwnerTurns, Pace, RightOfWay } from "../../std/work.ts";
+import { createParties } from "../../service/register/parties.ts";
+import { createRegister } from "../../service/register/register.ts";
 import type { RowIndex } from "../../storage/row-index.ts";
 import type { SqliteOptions } from "../../storage/sqlite/database.ts";
 import type { DomainProbe } from "../../transport/domain-probe.ts";
-import type { Trust } from "../../verifier/trust.ts";
 import type { ClusterConfig, ClusterSecrets } from "../configuration/cluster-config.ts";
-import type { NodeBackground, NodeConfig } from "../configuration/config.ts";
-import {
-  type Judging,
-  judgingBy,
-  openOperatorFiles,
-  watchOperatorFiles,
-} from "../configuration/operator-files.ts";
+import type { NodeConfig } from "../configuration/config.ts";
+import { judgingBy, openOperatorFiles, watchOperatorFiles } from "../configuration/operator-files.ts";
 import { type CountedProbe, countProbes, createDomainProbe } from "../domains/domain-probe.ts";
 import { forgetImages } from "../images/ad-images.ts";
 import {
@@ -48,13 +34,12 @@ import {
   keepInsight,
 } from "../keeping/allowance-keeping.ts";
 import { clockFault, FenceWitness, keepNewestMoment, type NewestMoment } from "../keeping/fence-refusals.ts";
-import type { LatePurgeList, StalledPushes } from "../keeping/late-purges.ts";
 import { nodeTimers } from "../keeping/node-timers.ts";
-import { type CurrentKeys, watchKeys } from "../keys/current-keys.ts";
-import type { Notices } from "../notices/notices.ts";
-import { createTimings, type Timings } from "../telemetry/timings.ts";
+import { watchKeys } from "../keys/current-keys.ts";
+import { createTimings } from "../telemetry/timings.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
-import { type LogWitnesses, openLogWitnesses } from "../witness/log-witnesses.ts";
+import { openLogWitnesses } from "../witness/log-witnesses.ts";
+import type { Acting, DerivedKeys, NodeServices, Process } from "./capabilities.ts";
 import { createCluster, type NodeCluster } from "./cluster.ts";
 import { keepLogHome } from "./log-parts.ts";
 import { createNodeActors } from "./node-actors.ts";
@@ -62,74 +47,7 @@ import { createHostedKeys, loadNodeKeys } from "./node-keys.ts";
 import { pushPartsOf } from "./publishing-surface.ts";
 import { type NodeStores, openEmbeddedStores, openEngineStores, readTls } from "./stores.ts";
 
-export interface NodeServices extends Judging, Omit<NodeStores, "close" | "fenceLedger">, AsyncDisposable {
-  readonly config: NodeConfig;
-  readonly clock: Clock;
-  readonly timers: TimerPort;
-  /** Whole milliseconds since an arbitrary instant; monotonic, whatever the clock does. */
-  readonly elapsedMs: () => number;
-  /** Identifies this run of the process; no other run has the same value. */
-  readonly incarnation: string;
-  /** The incarnation under which this node may write now; null while it has no lease. */
-  readonly lease: () => string | null;
-  readonly keys: ServiceKeys;
-  readonly anchors: Anchors;
-  /** Trust in the service's own keys, based on the public anchors; it changes with the key set. */
-  readonly trust: () => Trust;
-  /** The key set and signers in force. */
-  readonly currentKeys: CurrentKeys;
-  readonly actors: LocalActorSystem;
-  /** The cluster side of the node; null if it is standalone. */
-  readonly cluster: NodeCluster | null;
-  /** The traces that this node records; null if it records none. */
-  readonly tracing: Tracing | null;
-  /** How long commits and receipts take. */
-  readonly timings: Timings;
-  /** The commits that the fence refused, for this node and for all. */
-  readonly fence: FenceWitness;
-  readonly register: Register;
-  readonly leaves: PushLeaves;
-  readonly uploadTokens: UploadTokens;
-  readonly parsed: ParsedLeaves;
-  /** What businesses learn from answers. */
-  readonly insight: Insight;
-  /** The prepaid money that this node spends; null where nothing is charged. */
-  readonly allowance: Allowance | null;
-  /** Yields to the event loop once. */
-  readonly pause: () => Promise<void>;
-  /** The company whose search is next. */
-  readonly searchTurns: OwnerTurns;
-  /** At which the node works for everybody, as for the key directory. */
-  readonly pace: Pace;
-  /** At which it works for a business: where a request waits for it, and where nobody does. */
-  readonly paces: PushPorts["paces"];
-  /** Searches and fetches go before the processing of pushes. */
-  readonly rightOfWay: RightOfWay;
-  /** How long a hold waits for a decision. */
-  readonly holdMs: number;
-  readonly background: NodeBackground;
-  readonly stalled: StalledPushes;
-  readonly latePurges: LatePurgeList;
-  readonly notices: Notices;
-  readonly logWitnesses: LogWitnesses;
-  /** By which a node without a cluster sees that its clock was set back; null in a cluster, which compares with the store. */
-  readonly newestMoment: NewestMoment | null;
-  /** Looks at the domains of endpoints; null if this node does not. */
-  readonly domainProbe: CountedProbe | null;
-  readonly parties: Parties;
-  /** Has the process hand its actors over and end, as a signal to end does. */
-  readonly drain: () => void;
-  readonly keyStore: FileKeyStore;
-  readonly hostedSigner: (businessUuid: string) => Promise<Signer>;
-  /** Secret bytes for the codes of cursors, the same on all nodes. */
-  readonly cursorKey: Uint8Array;
-  /** Secret bytes for the tokens of ads, and for the marks of conversations that are shown some; the same on all nodes. */
-  readonly adTokenKey: Uint8Array;
-  readonly adSessionKey: Uint8Array;
-  /** Secret bytes for the links to images, the same on all nodes. */
-  readonly imageLinkKey: Uint8Array;
-  readonly recordIdOf: (businessUuid: string, kind: RecordKind, localId: string) => string;
-}
+export type { NodeServices };
 
 const drainMs = 10_000;
 
@@ -171,21 +89,22 @@ export async function openNodeServices(
   const newestMoment = cluster === null ? await newestMomentOf(config, { clock, log }) : null;
   const fence = witnessOf(stores, { config, clock, log });
   const [incarnation, timings] = [newIncarnation(), createTimings()];
+  const tracing = await tracingOf(config, incarnation, log);
   const common = {
     ...stores,
     index: platform.index?.(stores.index) ?? stores.index,
-    ...{ config, clock, incarnation, timings, tracing: await tracingOf(config, incarnation, log) },
+    ...{ config, clock, crypto: nativeCrypto, incarnation, timings, tracing },
     timers: platform.timers ?? nodeTimers,
     elapsedMs: platform.elapsedMs ?? (() => Math.floor(performance.now())),
+    regions: cluster === null ? () => [config.region] : cluster.regions,
     lease: cluster === null ? () => incarnation : () => leaseOf(cluster),
-    ...own,
+    ...{ ...own, ...derivedFrom(recordIdKey), keyStore },
     ...{ cluster, fence, register, logWitnesses, newestMoment, drain: platform.drain ?? stopProcess },
     domainProbe: domainProbeOf(config, platform),
     ...pushPartsOf(config, { stores, recordIdKey, actors, clock, workMs: platform.workMs, log }),
     insight: insightOf(stores, config.retention, { clock, incarnation }),
     ...judgingBy(operatorFiles, register),
-    ...{ keyStore, ...derivedFrom(recordIdKey) },
-    hostedSigner: hostedSignerOf(config, { store: keyStore, register, recordIdKey }),
+    hostedSigner: createHostedKeys({ ...config, store: keyStore, register, recordIdKey }),
   };
   const abandoned: AbandonedDeps = {
     actors,
@@ -200,7 +119,7 @@ export async function openNodeServices(
     await logWitnesses[Symbol.asyncDispose]();
     await Promise.all([fence.stop(), newestMoment?.stop()]);
     await stores.close();
-    await common.tracing?.[Symbol.asyncDispose]();
+    await tracing?.[Symbol.asyncDispose]();
   };
   try {
     // Records are judged by the company names in the register as soon as the node has actors.
@@ -213,22 +132,14 @@ export async function openNodeServices(
   const allowance = allowanceOf({ ...common, actors });
   const stopBackground = beginBackground({ ...common, actors, abandoned, allowance, log });
   return {
-    ...common,
-    ...{ actors, allowance },
+    ...{ ...common, actors, allowance },
     parties: createParties({
-      ...{ actors, clock, crypto: nativeCrypto, keys: own.keys, recordIdKey, trust: own.trust },
+      ...{ ...common, actors, recordIdKey },
       settleHome: (party) => settleHome(cluster, party),
       claimKey: (keyId, party) => stores.registerStore.claimKey(keyId, party),
     }),
     [Symbol.asyncDispose]: () => close(stopBackground()),
   };
-}
-
-function hostedSignerOf(
-  { environment }: NodeConfig,
-  parts: Omit<Parameters<typeof createHostedKeys>[0], "environment">,
-): NodeServices["hostedSigner"] {
-  return createHostedKeys({ ...parts, environment });
 }
 
 /** A clock that was set back is said at once, since nothing else of the start need fail. */
@@ -278,22 +189,7 @@ const monotonic = { nowMs: () => performance.now() };
  * last runs.
  */
 function beginBackground(
-  parts: Pick<
-    NodeServices,
-    | "register"
-    | "currentKeys"
-    | "clock"
-    | "timers"
-    | "insight"
-    | "operatorFiles"
-    | "cluster"
-    | "config"
-    | "actors"
-    | "logWitnesses"
-    | "allowance"
-    | "imageStore"
-    | "records"
-  > & {
+  parts: Omit<NodeServices, "parties" | typeof Symbol.asyncDispose> & {
     readonly abandoned: AbandonedDeps;
     readonly log: (entry: LogEntry) => void;
   },
@@ -390,22 +286,17 @@ async function openClustered(options: {
 
 /** From here on the node has actors. */
 async function beginActing(
-  services: Pick<NodeServices, "cluster" | "config" | "incarnation">,
+  { cluster, config, incarnation }: Process & Pick<Acting, "cluster">,
   actors: CurrentActors,
   abandoned: AbandonedDeps,
 ): Promise<void> {
-  const { cluster, config, incarnation } = services;
   if (cluster !== null) return cluster.join();
   actors.begin(`${config.region}/${incarnation}`);
   // Only a standalone node can be sure that nobody is about to accept what was staged, however recently.
   await dropAbandoned(abandoned, Number.POSITIVE_INFINITY);
 }
 
-// What follows from the secret of the record ids, which all nodes share and which never changes.
-
-function derivedFrom(
-  recordIdKey: Uint8Array,
-): Pick<NodeServices, "recordIdOf" | "cursorKey" | "imageLinkKey" | "adTokenKey" | "adSessionKey"> {
+function derivedFrom(recordIdKey: Uint8Array): DerivedKeys {
   const { hmacSha256 } = nativeCrypto;
   return {
     recordIdOf: (businessUuid, kind, localId) =>

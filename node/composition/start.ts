@@ -15,7 +15,6 @@ import { regionRef } from "../../actors/messages/refs.ts";
 import type { LogEntry } from "../../actors/system/ports.ts";
 import { isTransient } from "../../client/retry-until.ts";
 import { replaceFile } from "../../crypto/durable-file.ts";
-import { nativeCrypto } from "../../crypto/native.ts";
 import type { AuditLog } from "../../ops/acts.ts";
 import { failureAnswer } from "../../service/failure.ts";
 import { publishRecord } from "../../service/publishing/publish-record.ts";
@@ -28,8 +27,9 @@ import { clockFault } from "../keeping/fence-refusals.ts";
 import { type NodeLog, openLog, openLogFile } from "../keeping/log-file.ts";
 import { nodeTimers } from "../keeping/node-timers.ts";
 import { type SandboxUrls, type SeedOutcome, seedSandbox } from "../sandbox/seed.ts";
+import type { NodeServices } from "./capabilities.ts";
 import { adPublishingOf } from "./publishing-surface.ts";
-import { type NodePlatform, type NodeServices, openNodeServices } from "./services.ts";
+import { type NodePlatform, openNodeServices } from "./services.ts";
 import { buildSurfaces, type Surfaces } from "./surfaces.ts";
 
 export interface RunningNode extends AsyncDisposable {
@@ -223,7 +223,7 @@ async function seed(services: NodeServices, urls: SandboxUrls): Promise<SeedOutc
       keyStore,
       grantKey: grant,
       hostedSigner,
-      publishRecord: (request) => publishRecord({ ...services, crypto: nativeCrypto }, request),
+      publishRecord: (request) => publishRecord(services, request),
       publishAd: adPublishingOf(services).publishAd,
       images: services.imageStore,
       adCurrency: config.ads.currency,

@@ -60,6 +60,7 @@ import { readImageOf, uploadImageOf } from "../images/ad-images.ts";
 import { createInspection } from "../inspection/inspection.ts";
 import { createAuditReads } from "../keeping/audit-log.ts";
 import type { SandboxUrls } from "../sandbox/seed.ts";
+import type { NodeServices } from "./capabilities.ts";
 import { clusterOps } from "./cluster-ops.ts";
 import { nodeDefinitions } from "./node-actors.ts";
 import { nodeReadings } from "./node-readings.ts";
@@ -67,7 +68,6 @@ import { type PublicReads, publicReadsOf } from "./public-reads.ts";
 import { adPublishingOf, businessReadsOf, publishingParts } from "./publishing-surface.ts";
 import { readiness, readinessWithSpaces, readyReadings } from "./readiness.ts";
 import { retrievalOf } from "./retrieval-surface.ts";
-import type { NodeServices } from "./services.ts";
 
 export interface Surfaces {
   readonly retrieval: FastifyInstance;
@@ -214,7 +214,7 @@ function opsOf(
     purges: {
       late: () => services.latePurges.list(),
       ofBusiness: (uuid, after) => readPurges(services, uuid, after),
-      order: (request) => orderPurge({ ...services, sha256: nativeCrypto.sha256 }, request),
+      order: (request) => orderPurge(services, request),
     },
     revocations: revocationsOf(services, authentication),
     ledgers: operatorLedgersOf(services),
@@ -228,11 +228,11 @@ function opsOf(
 }
 
 function revocationsOf(
-  { parties, register, actors, clock }: NodeServices,
+  services: NodeServices,
   { grantSigner, registerGrantedKey }: Pick<AuthenticationDeps, "grantSigner" | "registerGrantedKey">,
 ): Revocations {
   const grants = grantSigner === null ? null : { signer: grantSigner, register: registerGrantedKey };
-  return createRevocations({ parties, register, actors, clock, crypto: nativeCrypto, grants });
+  return createRevocations({ ...services, grants });
 }
 
 function authenticationOf(

@@ -13,7 +13,6 @@ import {
   type PublishingNode,
   product,
   publish,
-  publishDeps,
   seal,
   type TestBusiness,
 } from "../../stories/publishing/publishing.fixture.ts";
@@ -101,7 +100,7 @@ describe("while background processing is switched off", () => {
       ...{ requestHash: "", tag: "svc-push" as const },
     };
     const request = { caller, collection: "products", idempotencyKey: "k", contentDigest: "", body };
-    const validated = await validateBatch(publishDeps(node.services), { ...request, sourceIp: "127.0.0.1" });
+    const validated = await validateBatch(node.services, { ...request, sourceIp: "127.0.0.1" });
     expect(jsonOf(validated)).toMatchObject({ status: 200, mode: "inline" });
   });
 });

@@ -5,7 +5,7 @@ import type { LogIntervals } from "../../actors/log-sequencer/definition.ts";
 import type { ActorSystemStats } from "../../actors/system/definition.ts";
 import type { PasskeyOrigins } from "../../protocol/keys/signatures.ts";
 import { currencies } from "../../protocol/records/vocabularies/currencies.ts";
-import type { Background } from "../../service/publishing/accept-batch.ts";
+import type { Background } from "../../service/publishing/publish-batch.ts";
 import type { Environment } from "../../service/register/service-keys.ts";
 import type { AddressRange } from "../../std/ip-address.ts";
 import { type DomainConfig, parseDomains } from "../domains/domain-config.ts";

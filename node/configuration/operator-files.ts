@@ -12,6 +12,7 @@ import { parseUtf8 } from "../../protocol/bytes.ts";
 import type { PriceList } from "../../protocol/price-list.ts";
 import type { CertifiedNames, ContentLists, OperatorLists } from "../../protocol/records/name-index.ts";
 import { type BlockedUrls, collectBlocked, parseBlocked } from "../../protocol/records/url-rule.ts";
+import type { Judging } from "../../service/register/find-mandate.ts";
 import { type AsTable, buildAsTable } from "../../service/register/source-address.ts";
 import type { TermsText } from "../../service/register/terms.ts";
 import { repeat } from "../../std/back-off.ts";
@@ -44,18 +45,14 @@ export interface OperatorFiles {
 }
 
 /** What a node judges by. */
-export interface Judging {
+export interface JudgingFiles extends Pick<Judging, "lists" | "asTable"> {
   readonly operatorFiles: OperatorFiles;
-  /** The lists that the content rules judge by. */
-  readonly lists: ContentLists;
-  /** The operator's table of autonomous systems as it is now. */
-  readonly asTable: () => AsTable | null;
 }
 
 export function judgingBy(
   operatorFiles: OperatorFiles,
   { certifiedNames }: { readonly certifiedNames: CertifiedNames },
-): Judging {
+): JudgingFiles {
   const { asTable } = operatorFiles;
   return { operatorFiles, lists: operatorFiles.listsWith(certifiedNames), asTable };
 }

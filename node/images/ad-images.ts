@@ -20,7 +20,7 @@ import {
 } from "../../service/ads/image-read.ts";
 import { type ForgettingDeps, forgetFromTimeToTime } from "../../service/ads/unneeded-images.ts";
 import { Unavailable } from "../../std/unavailable.ts";
-import type { NodeServices } from "../composition/services.ts";
+import type { Keys, NodeServices, Process, Registering, Stores } from "../composition/capabilities.ts";
 import type { DecodeReply, DecodeRequest } from "./decoder-process.ts";
 import { createDecodingTurns } from "./decoding-turns.ts";
 
@@ -36,10 +36,7 @@ export function readImageOf(services: NodeServices, baseUrl: string): ReadImage 
 }
 
 /** `baseUrl` is the public address of the retrieval surface. */
-export function imageLinksOf(
-  { imageLinkKey: secret, clock }: Pick<NodeServices, "imageLinkKey" | "clock">,
-  baseUrl: string,
-): ImageLinks {
+export function imageLinksOf({ imageLinkKey: secret, clock }: Keys & Process, baseUrl: string): ImageLinks {
   return createImageLinks({ crypto: nativeCrypto, secret, baseUrl, now: clock.now });
 }
 
@@ -148,7 +145,7 @@ const everyMs = 6 * 3_600_000;
 
 /** In a cluster, every node looks: what one of them finds needed is renewed for all. The returned function stops it. */
 export function forgetImages(
-  { imageStore: images, records, register, clock }: Images,
+  { imageStore: images, records, register, clock }: Stores & Process & Pick<Registering, "register">,
   platform: Pick<ForgettingDeps, "timers"> & { readonly log: (entry: LogEntry) => void },
 ): () => Promise<void> {
   const note = (level: LogEntry["level"], event: string, detail: string): void =>
@@ -159,5 +156,3 @@ export function forgetImages(
     failed: (error) => note("warn", "image.forgetting_failed", String(error)),
   });
 }
-
-type Images = Pick<NodeServices, "imageStore" | "records" | "register" | "clock">;

@@ -35,7 +35,7 @@ import { mergeRefused, type RefusedQuery, type RefusedRequests } from "../../ops
 import type { ReadyReport } from "../../ops/shapes.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
 import type { Member } from "../../storage/cluster-store.ts";
-import type { NodeServices } from "../composition/services.ts";
+import type { Acting, Keys, Process, Registering, Stores } from "../composition/capabilities.ts";
 import type { DiskSpace } from "../telemetry/disk.ts";
 import { createJournalExport } from "./journal-export.ts";
 import { createJournalReads, type JournalReads } from "./journal-reads.ts";
@@ -50,24 +50,7 @@ import {
   search,
 } from "./search.ts";
 
-type InspectedServices = Pick<
-  NodeServices,
-  | "actors"
-  | "actorStore"
-  | "register"
-  | "recordIdOf"
-  | "records"
-  | "clock"
-  | "config"
-  | "incarnation"
-  | "cluster"
-  | "fence"
-  | "pause"
-  | "drain"
-  | "elapsedMs"
-  | "tracing"
-  | "logStore"
->;
+type InspectedServices = Process & Stores & Keys & Acting & Pick<Registering, "register">;
 
 interface Parts {
   readonly services: InspectedServices;

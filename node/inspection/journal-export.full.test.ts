@@ -109,7 +109,8 @@ describe("the journal of an actor over the operators' surface", () => {
   });
 
   it("is 503 with a reason while the actor commits faster than it can be read", async () => {
-    const { actorStore, records, clock } = node.running.services;
+    const { services } = node.running;
+    const { actorStore } = services;
     let commits = 0;
     const actors: ActorStore = {
       ...unbound(actorStore),
@@ -120,7 +121,7 @@ describe("the journal of an actor over the operators' surface", () => {
         return head === null ? null : { ...head, head: head.head + commits };
       },
     };
-    const exported = createJournalExport({ actorStore: actors, records, clock });
+    const exported = createJournalExport({ ...services, actorStore: actors });
     const server = openOps({ inspection: { ...noInspection, past: { ...noInspection.past, exported } } });
     const answer = await server.inject({
       url: `/ops/actors/push/${push}/export`,

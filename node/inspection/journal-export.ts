@@ -12,12 +12,12 @@ import {
 } from "../../service/log/journal-file.ts";
 import { Unavailable } from "../../std/unavailable.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
-import type { NodeServices } from "../composition/services.ts";
+import type { Process, Stores } from "../composition/capabilities.ts";
 
 const bytesDefault = 64 * 1024 * 1024;
 
 export function createJournalExport(
-  { actorStore: actors, records, clock }: Pick<NodeServices, "actorStore" | "records" | "clock">,
+  { actorStore: actors, records, clock }: Process & Stores,
   bytesMax = bytesDefault,
 ): (ref: ActorRef) => Promise<Exported> {
   let isBusy = false;

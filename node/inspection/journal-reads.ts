@@ -38,7 +38,7 @@ export interface NewestState {
 export type Past<T> = Result<T, PastFault>;
 
 export interface JournalReadsDeps {
-  readonly store: Pick<ActorStore, "readHead" | "readRows">;
+  readonly store: ActorStore;
   readonly definitions: readonly ActorDefinition[];
   readonly pause: () => Promise<void>;
 }

@@ -1,18 +1,19 @@
 import { expect, it } from "vitest";
+import { part } from "../../protocol/rubbish.fixture.ts";
 import { createKnownActors } from "./search.ts";
 
 /** A store that takes `tookMs` to count, and how often it did. */
 function storeOf(tookMs: number, answers: () => number = () => 7) {
   const told = { counts: 0, elapsedMs: 0 };
   const known = createKnownActors({
-    store: {
+    store: part({
       listActors: async () => [],
       countActors: async () => {
         told.counts += 1;
         told.elapsedMs += tookMs;
         return answers();
       },
-    },
+    }),
     inspect: async () => null,
     whereOf: () => ({ region: null, node: null }),
     elapsedMs: () => told.elapsedMs,

@@ -4,19 +4,16 @@
 //   NA2. A node of an earlier release, which refuses a question that it does not know, was reached: that it cannot say is not
 //        taken for a node that is away.
 
-import { businessRef, partsOf } from "../../actors/messages/refs.ts";
 import type { Membership } from "../../cluster/membership.ts";
-import { leavesOf } from "../../machines/chart.ts";
-import type { ActorAct, ActorActing, ActResult, ExpectedState } from "../../ops/cluster.ts";
+import type { ActorActing, ActResult } from "../../ops/cluster.ts";
 import type { MissingNode } from "../../ops/inspection-shapes.ts";
-import type { Act } from "../../ops/shapes.ts";
 import { isOlderNode } from "../../service/failure.ts";
 import { Unavailable } from "../../std/unavailable.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
 import type { Member } from "../../storage/cluster-store.ts";
-import type { NodeServices } from "../composition/services.ts";
+import type { Acting, Process } from "../composition/capabilities.ts";
 import type { Where } from "./look.ts";
-import type { NodeQuestions, OwnNode } from "./own-node.ts";
+import type { NodeQuestions, OwnActing, OwnNode } from "./own-node.ts";
 
 type Question = keyof NodeQuestions;
 type Members<Q extends Question> = Parameters<NodeQuestions[Q]> extends readonly [infer M] ? M : object;
@@ -64,10 +61,7 @@ const answerMs = 2_000;
 const olderWords =
   "it is of an earlier release, which does not know this question yet; until it is upgraded, ask its own operators' surface";
 
-export function createNodeAsker(
-  services: Pick<NodeServices, "cluster" | "config" | "incarnation">,
-  own: OwnNode,
-): NodeAsker {
+export function createNodeAsker(services: Process & Acting, own: OwnNode): NodeAsker {
   const { cluster } = services;
   cluster?.answerOperators((question) => own.answer(question));
   const one: NodeAsker["one"] = (member, type, question) =>
@@ -104,7 +98,7 @@ interface Asked<Q extends Question> {
 }
 
 async function askOne<Q extends Question>(
-  { cluster }: Pick<NodeServices, "cluster">,
+  { cluster }: Acting,
   own: OwnNode,
   { member, region, type, question }: Asked<Q>,
 ): Promise<NodeAnswer<ReturnType<NodeQuestions[Q]>>> {
@@ -134,10 +128,7 @@ function findMember(membership: Membership, region: string, incarnation: string)
   return found;
 }
 
-function membersOf(
-  { cluster, config }: Pick<NodeServices, "cluster" | "config">,
-  own: OwnNode,
-): readonly KnownMember[] {
+function membersOf({ cluster, config }: Process & Acting, own: OwnNode): readonly KnownMember[] {
   const { region, node } = own.where;
   if (cluster === null) return [{ incarnation: node, region, address: "", state: "active" }];
   const { membership, regionNames } = cluster;
@@ -153,14 +144,14 @@ function membersOf(
   return [self, ...others.filter((each) => !isOwn(each))];
 }
 
-function regionOf({ cluster, config }: Pick<NodeServices, "cluster" | "config">, member: Member): string {
+function regionOf({ cluster, config }: Process & Acting, member: Member): string {
   const found = cluster?.regionNames.find((name) =>
     cluster.membership.view(name).members.some(({ incarnation }) => incarnation === member.incarnation),
   );
   return found ?? config.region;
 }
 
-function placeOf({ cluster }: Pick<NodeServices, "cluster">, own: OwnNode, ref: ActorRef): Place {
+function placeOf({ cluster }: Acting, own: OwnNode, ref: ActorRef): Place {
   if (cluster === null) return { at: "here", ...own.where, detail: null };
   try {
     const located = cluster.placement.locate(ref);
@@ -190,51 +181,6 @@ export function missingOf(
 //   AC2. An act whose answer from another node is lost may have been done: the failure says so, and nothing is repeated.
 //   AC3. A node of an earlier release that knows no such act has done nothing, and the failure says that.
 
-type ActingServices = Pick<NodeServices, "actors" | "cluster" | "config" | "incarnation" | "drain">;
-
-/** What an operator saw, and who acts and why. */
-export interface ActOrder {
-  readonly expected: ExpectedState;
-  readonly said: Act;
-}
-
-/** Acts on this node's own actors. */
-export interface OwnActing {
-  act(ref: ActorRef, act: ActorAct, order: ActOrder): Promise<ActResult>;
-  drain(expected: { readonly state: string }): ActResult;
-}
-
-export function createOwnActing(services: ActingServices): OwnActing {
-  const { actors } = services;
-  return {
-    act: async (ref, act, { expected, said }) => {
-      const report = await actors.inspect(ref);
-      if (report === null) return { refused: "unknown" };
-      const changed = changeOf(report, expected);
-      if (changed !== null) return { refused: "state_changed", detail: changed };
-      if (act === "cancel") return cancel(services, ref, said);
-      if (act === "release")
-        return report.status === "quarantined" && actors.release(ref)
-          ? { outcome: "released" }
-          : notPossible("the actor is not quarantined.");
-      if (act === "retry")
-        return actors.retryNow(ref)
-          ? { outcome: "retried" }
-          : notPossible(
-              "the actor is neither in memory nor waits for a restart; the store finds it due by itself.",
-            );
-      return actors.passivate(ref) ? { outcome: "leaving" } : notPossible("the actor is not in memory.");
-    },
-    drain: ({ state }) => {
-      const now =
-        services.cluster === null ? "standalone" : (services.cluster.membership.self()?.state ?? "leaving");
-      if (now !== state) return { refused: "state_changed", detail: `The node is ${now} by now.` };
-      services.drain();
-      return { outcome: "draining" };
-    },
-  };
-}
-
 export function createActing(own: OwnActing, asker: NodeAsker): ActorActing {
   return {
     act: async (ref, act, order) => {
@@ -263,30 +209,4 @@ function away(detail: string, effect: Unavailable["effect"]): Unavailable {
   return new Unavailable(`the actor's node does not answer: ${detail}`, {
     ...{ reason: "node", retryAfterSeconds: 2, effect },
   });
-}
-
-function notPossible(detail: string): ActResult {
-  return { refused: "not_possible", detail };
-}
-
-/** What is different from what the operator saw; null if nothing is. */
-function changeOf(
-  report: { readonly status: string; readonly state: unknown; readonly head: number },
-  { status, states, head }: ExpectedState,
-): string | null {
-  if (report.status !== status) return `The actor is ${report.status} by now.`;
-  if (head !== undefined && report.head !== head) return `The actor has made ${report.head} commits by now.`;
-  const now = leavesOf(report.state);
-  if (states === undefined || [...states].sort().join() === [...now].sort().join()) return null;
-  return `The actor is in ${now.join(", ")} by now.`;
-}
-
-/** Its business decides, since that also decides when the first records are published (service/publishing/decide-hold.ts). */
-async function cancel({ actors }: ActingServices, { kind, id }: ActorRef, act: Act): Promise<ActResult> {
-  const { party, own } = partsOf(id);
-  if (kind !== "push" || party === "") return notPossible("only a push can be cancelled.");
-  const { status } = await actors.ask(businessRef(party), { type: "push.cancel", push_id: own, act });
-  return status === "cancelled"
-    ? { outcome: "cancelled" }
-    : notPossible("records of the push are already being published, or it is over.");
 }

@@ -6,6 +6,7 @@
 
 import { performance } from "node:perf_hooks";
 import type { Message } from "../../actors/messages/protocol.ts";
+import { businessRef, partsOf } from "../../actors/messages/refs.ts";
 import type { ActorGlance, ActorReport } from "../../actors/system/definition.ts";
 import { leavesOf } from "../../machines/chart.ts";
 import type { PushContext } from "../../machines/push.ts";
@@ -22,9 +23,8 @@ import type { OwnRefused, RefusedQuery, RefusedRequests } from "../../ops/refuse
 import type { Act } from "../../ops/shapes.ts";
 import { Unavailable } from "../../std/unavailable.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
-import type { NodeServices } from "../composition/services.ts";
+import type { Acting, Process } from "../composition/capabilities.ts";
 import { byUrgency, compareTexts, nameOf, redactReport, rowOf, type Where } from "./look.ts";
-import { createOwnActing, type OwnActing } from "./node-asker.ts";
 
 /** Which actors in memory are listed. Null stands for any. */
 export interface ActiveQuery {
@@ -93,10 +93,7 @@ export interface OwnNodeParts {
 }
 
 export function createOwnNode(
-  services: Pick<
-    NodeServices,
-    "actors" | "clock" | "config" | "incarnation" | "cluster" | "fence" | "drain" | "elapsedMs" | "tracing"
-  >,
+  services: Process & Acting,
   { version, readiness, refused, audit }: OwnNodeParts,
 ): OwnNode {
   const { actors, clock, config, fence, elapsedMs } = services;
@@ -189,18 +186,18 @@ async function answer(own: OwnNode, question: Message): Promise<unknown> {
   }
 }
 
-function incarnationOf({ cluster, incarnation }: Pick<NodeServices, "cluster" | "incarnation">): string {
+function incarnationOf({ cluster, incarnation }: Process & Acting): string {
   return cluster?.membership.self()?.incarnation ?? incarnation;
 }
 
-function leaseOf({ cluster }: Pick<NodeServices, "cluster">): NodeState["lease"] {
+function leaseOf({ cluster }: Acting): NodeState["lease"] {
   if (cluster === null) return { held: true, age_ms: null, remaining_ms: null };
   const times = cluster.membership.leaseTimes();
   if (times === null) return { held: false, age_ms: null, remaining_ms: null };
   return { held: true, age_ms: Math.round(times.ageMs), remaining_ms: Math.round(times.remainingMs) };
 }
 
-function loadOf({ actors }: Pick<NodeServices, "actors">, busyPercent: number): NodeState["load"] {
+function loadOf({ actors }: Acting, busyPercent: number): NodeState["load"] {
   const stats = actors.stats();
   return {
     active: stats.active,
@@ -420,4 +417,75 @@ function addPushes(counts: Map<string, KeyPushes>, more: KeyPushes): void {
 
 function byCount(a: KeyPushes, b: KeyPushes): number {
   return b.pushes - a.pushes || b.records - a.records || compareTexts(a.key_id, b.key_id);
+}
+
+// Acts of operators on the node's own actors, and on the node (AC1 in node-asker.ts).
+
+/** What an operator saw, and who acts and why. */
+export interface ActOrder {
+  readonly expected: ExpectedState;
+  readonly said: Act;
+}
+
+/** Acts on this node's own actors. */
+export interface OwnActing {
+  act(ref: ActorRef, act: ActorAct, order: ActOrder): Promise<ActResult>;
+  drain(expected: { readonly state: string }): ActResult;
+}
+
+export function createOwnActing(services: Process & Acting): OwnActing {
+  const { actors } = services;
+  return {
+    act: async (ref, act, { expected, said }) => {
+      const report = await actors.inspect(ref);
+      if (report === null) return { refused: "unknown" };
+      const changed = changeOf(report, expected);
+      if (changed !== null) return { refused: "state_changed", detail: changed };
+      if (act === "cancel") return cancel(services, ref, said);
+      if (act === "release")
+        return report.status === "quarantined" && actors.release(ref)
+          ? { outcome: "released" }
+          : notPossible("the actor is not quarantined.");
+      if (act === "retry")
+        return actors.retryNow(ref)
+          ? { outcome: "retried" }
+          : notPossible(
+              "the actor is neither in memory nor waits for a restart; the store finds it due by itself.",
+            );
+      return actors.passivate(ref) ? { outcome: "leaving" } : notPossible("the actor is not in memory.");
+    },
+    drain: ({ state }) => {
+      const now =
+        services.cluster === null ? "standalone" : (services.cluster.membership.self()?.state ?? "leaving");
+      if (now !== state) return { refused: "state_changed", detail: `The node is ${now} by now.` };
+      services.drain();
+      return { outcome: "draining" };
+    },
+  };
+}
+
+function notPossible(detail: string): ActResult {
+  return { refused: "not_possible", detail };
+}
+
+/** What is different from what the operator saw; null if nothing is. */
+function changeOf(
+  report: { readonly status: string; readonly state: unknown; readonly head: number },
+  { status, states, head }: ExpectedState,
+): string | null {
+  if (report.status !== status) return `The actor is ${report.status} by now.`;
+  if (head !== undefined && report.head !== head) return `The actor has made ${report.head} commits by now.`;
+  const now = leavesOf(report.state);
+  if (states === undefined || [...states].sort().join() === [...now].sort().join()) return null;
+  return `The actor is in ${now.join(", ")} by now.`;
+}
+
+/** Its business decides, since that also decides when the first records are published (service/publishing/decide-hold.ts). */
+async function cancel({ actors }: Process & Acting, { kind, id }: ActorRef, act: Act): Promise<ActResult> {
+  const { party, own } = partsOf(id);
+  if (kind !== "push" || party === "") return notPossible("only a push can be cancelled.");
+  const { status } = await actors.ask(businessRef(party), { type: "push.cancel", push_id: own, act });
+  return status === "cancelled"
+    ? { outcome: "cancelled" }
+    : notPossible("records of the push are already being published, or it is over.");
 }

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { contractFetch } from "../../api/contract.fixture.ts";
 import type { ActorRow } from "../../ops/inspection-shapes.ts";
+import { part } from "../../protocol/rubbish.fixture.ts";
 import { type Held, heldPush } from "../../stories/publishing/hold-decisions.fixture.ts";
 import { type AttackNode, openAttackNode } from "../../stories/retrieval/attack.fixture.ts";
 import { createPassiveAttention, type PassiveDeps } from "./search.ts";
@@ -29,15 +30,15 @@ function storeOf(staged: readonly (readonly [string, number])[], uploads: readon
   const read: string[] = [];
   let listings = 0;
   const deps: PassiveDeps = {
-    store: { listActors: async (_kind, _after, limit) => uploads.slice(0, limit) },
-    records: {
+    store: part({ listActors: async (_kind, _after, limit) => uploads.slice(0, limit) }),
+    records: part({
       stagedPushes: async (cursor, limit) => {
         listings += 1;
         const page = staged.filter(([id]) => id > (cursor ?? "")).slice(0, limit);
         const pushes = page.map(([push_id, staged_at_ms]) => ({ push_id, staged_at_ms }));
         return { pushes, cursor: pushes.length < limit ? null : (pushes.at(-1)?.push_id ?? null) };
       },
-    },
+    }),
     inspect: async () => ({ context: { pushId: "imported" } }),
     row: async ({ id }) => {
       read.push(id);

@@ -13,7 +13,7 @@ import { collectionNames, isRecordId, isUuidV4 } from "../../protocol/identifier
 import { Semaphore } from "../../std/semaphore.ts";
 import type { ActorRef, ActorStore } from "../../storage/actor-store.ts";
 import { type RecordStore, stagedPages } from "../../storage/record-store.ts";
-import type { NodeServices } from "../composition/services.ts";
+import type { Keys, Registering, Stores } from "../composition/capabilities.ts";
 import { byUrgency, nameOf, rowOf, type Where } from "./look.ts";
 import { missingOf, type NodeAsker } from "./node-asker.ts";
 
@@ -98,7 +98,7 @@ function isIn(states: readonly string[], text: string): boolean {
   return states.some((path) => path === text || path.startsWith(`${text}.`));
 }
 
-type Named = Pick<NodeServices, "register" | "records" | "recordIdOf">;
+type Named = Stores & Keys & Pick<Registering, "register">;
 
 /** See NR1. */
 async function refsNamed(services: Named, text: string, limit: number): Promise<readonly ActorRef[]> {
@@ -156,7 +156,7 @@ export interface KnownQuery {
 }
 
 export interface KnownDeps {
-  readonly store: Pick<ActorStore, "listActors" | "countActors">;
+  readonly store: ActorStore;
   readonly inspect: (ref: ActorRef) => Promise<ActorReport | null>;
   /** Where it would live. */
   readonly whereOf: (ref: ActorRef) => Where;
@@ -282,8 +282,8 @@ export interface PassiveAttention {
 }
 
 export interface PassiveDeps {
-  readonly store: Pick<ActorStore, "listActors">;
-  readonly records: Pick<RecordStore, "stagedPushes">;
+  readonly store: ActorStore;
+  readonly records: RecordStore;
   readonly inspect: (ref: ActorRef) => Promise<Pick<ActorReport, "context"> | null>;
   readonly row: (ref: ActorRef) => Promise<ActorRow | null>;
   readonly nowMs: () => number;

@@ -16,8 +16,8 @@ import {
   type InsightFigures,
 } from "../../service/retrieval/insight.ts";
 import { repeat } from "../../std/back-off.ts";
-import type { NodeServices } from "../composition/services.ts";
-import type { NodeStores } from "../composition/stores.ts";
+import type { Acting, Process, Stores } from "../composition/capabilities.ts";
+import type { JudgingFiles } from "../configuration/operator-files.ts";
 import type { RetentionConfig } from "../configuration/retention.ts";
 import { nodeTimers } from "./node-timers.ts";
 
@@ -31,10 +31,7 @@ export function allowanceOf({
   lease,
   clock,
   elapsedMs,
-}: Pick<
-  NodeServices,
-  "config" | "actors" | "operatorFiles" | "lease" | "clock" | "elapsedMs"
->): Allowance | null {
+}: Process & Acting & JudgingFiles): Allowance | null {
   if (config.environment !== "production" || config.prices === null) return null;
   const holder = (): string | null => {
     const incarnation = lease();
@@ -57,7 +54,7 @@ export function keepAllowance(allowance: Allowance | null, timers: TimerPort): (
 // Writes the node's counts while it runs, and shows operators how that goes.
 
 export function insightOf(
-  { insightStore: store }: Pick<NodeStores, "insightStore">,
+  { insightStore: store }: Stores,
   { analyticsDays: retentionDays }: RetentionConfig,
   parts: { readonly clock: Clock; readonly incarnation: string },
 ): Insight {
@@ -113,7 +110,7 @@ export function insightReadings({ waiting, lost, excessive }: InsightFigures): r
 //       because the node is leaving.
 
 export interface RegisterFollowing {
-  readonly register: Pick<Register, "refresh">;
+  readonly register: Register;
   readonly timers: TimerPort;
   readonly monotonic: Monotonic;
   readonly log: (entry: LogEntry) => void;

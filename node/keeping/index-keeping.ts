@@ -125,7 +125,7 @@ export function keepElasticIndex(
     log,
     timers = nodeTimers,
   }: {
-    readonly records: Pick<RecordStore, "listHeads" | "readRows">;
+    readonly records: RecordStore;
     readonly now: () => number;
     readonly log: (entry: LogEntry) => void;
     readonly timers?: TimerPort;

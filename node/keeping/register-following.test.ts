@@ -1,5 +1,6 @@
 import { beforeEach, expect, it } from "vitest";
 import { ManualTime } from "../../actors/system/manual-time.fixture.ts";
+import { part } from "../../protocol/rubbish.fixture.ts";
 import { followRegister, refreshMs } from "./allowance-keeping.ts";
 
 let time: ManualTime;
@@ -13,12 +14,12 @@ beforeEach(() => {
   refreshes = 0;
   refresh = async () => {};
   stop = followRegister({
-    register: {
+    register: part({
       refresh: () => {
         refreshes += 1;
         return refresh();
       },
-    },
+    }),
     timers: time,
     monotonic: { nowMs: () => time.now() },
     log: ({ level, event, detail }) => void lines.push(`${level} ${event} ${detail}`),

@@ -27,7 +27,7 @@ export interface SampleSetDeps {
   readonly anchors: Anchors;
   readonly clock: Clock;
   readonly parties: Parties;
-  readonly keyStore: Pick<FileKeyStore, "loadOrCreate">;
+  readonly keyStore: FileKeyStore;
   readonly hostedSigner: (businessUuid: string) => Promise<Signer>;
 }
 

@@ -6,7 +6,6 @@ import { join } from "node:path";
 import { afterEach } from "vitest";
 import type { Fetch } from "../../client/sender.ts";
 import { FileKeyStore } from "../../crypto/key-store.ts";
-import { nativeCrypto } from "../../crypto/native.ts";
 import type { Signer } from "../../crypto/port.ts";
 import { collectionNames } from "../../protocol/identifiers.ts";
 import { thumbprint } from "../../protocol/keys/jwk.ts";
@@ -43,17 +42,14 @@ function surfaceOf(
     const caller = await callerOf(services, pusher());
     const outcome =
       method === "POST"
-        ? await publishBatch(
-            { ...services, crypto: nativeCrypto },
-            {
-              caller,
-              collection: "products",
-              idempotencyKey: headers["idempotency-key"] ?? null,
-              contentDigest: headers["content-digest"] ?? "",
-              body: body instanceof Uint8Array ? body : new Uint8Array(),
-              sourceIp: "127.0.0.1",
-            },
-          )
+        ? await publishBatch(services, {
+            caller,
+            collection: "products",
+            idempotencyKey: headers["idempotency-key"] ?? null,
+            contentDigest: headers["content-digest"] ?? "",
+            body: body instanceof Uint8Array ? body : new Uint8Array(),
+            sourceIp: "127.0.0.1",
+          })
         : pathname === "/v1/seal-context"
           ? await sealContext(services, { caller })
           : await readPush(services.actors, {
@@ -150,7 +146,7 @@ export async function openWorld(home: string, laterMs = 0): Promise<World> {
       keyStore,
       grantKey: services.keys.grant as Signer,
       parties: disturbed(services.parties),
-      publishRecord: (request) => around(() => publishRecord({ ...services, crypto: nativeCrypto }, request)),
+      publishRecord: (request) => around(() => publishRecord(services, request)),
       publishAd: (call) => around(() => adPublishingOf(services).publishAd(call)),
       images: services.imageStore,
       adCurrency: services.config.ads.currency,

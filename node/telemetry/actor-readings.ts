@@ -5,7 +5,7 @@ import type { ActorLoads, ActorReport, KindStats } from "../../actors/system/def
 import { livesHere } from "../../cluster/placement.ts";
 import type { LogSequencerContext } from "../../machines/log-sequencer.ts";
 import type { Reading } from "../../ops/metrics.ts";
-import type { NodeServices } from "../composition/services.ts";
+import type { Acting, Process } from "../composition/capabilities.ts";
 
 /** `regions` are those whose indexes are updated; each has its series even while nothing waits for it. */
 export function actorReadings(loads: ActorLoads, regions: readonly string[]): readonly Reading[] {
@@ -67,11 +67,7 @@ const ofKinds: readonly {
 // How far the transparency log is, for /metrics. One node has the log's sequencer, and only that node shows them.
 
 /** Empty on a node that does not have the sequencer. */
-export async function logReadings({
-  actors,
-  cluster,
-  clock,
-}: Pick<NodeServices, "actors" | "cluster" | "clock">): Promise<readonly Reading[]> {
+export async function logReadings({ actors, cluster, clock }: Acting & Process): Promise<readonly Reading[]> {
   if (cluster !== null && !livesHere(cluster.placement, logRef())) return [];
   return readingsOf(await actors.inspect(logRef()), clock.now());
 }

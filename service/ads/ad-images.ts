@@ -165,6 +165,7 @@ interface Day {
 const dayMs = 86_400_000;
 const businessesMaxDefault = 10_000;
 
+/** What one business may upload in a day: images and their bytes, counted by this node. */
 export function createImageRate(options: ImageRateOptions): ImageRate {
   const { elapsedMs, perDay = imagesPerDay, bytesPerDay = imageBytesPerDay } = options;
   const days = new BoundedMap<string, Day>(options.businessesMax ?? businessesMaxDefault);

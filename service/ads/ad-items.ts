@@ -6,6 +6,7 @@
 
 import type { AdFacts, CampaignFacts } from "../../actors/messages/ads.ts";
 import type { CertificateFacts, PolicyFacts } from "../../actors/messages/business.ts";
+import type { Clock } from "../../crypto/port.ts";
 import { parseUtf8, toBase64, utf8 } from "../../protocol/bytes.ts";
 import { parseEnvelope } from "../../protocol/dsse.ts";
 import type { JsonValue } from "../../protocol/json/canonical-json.ts";
@@ -24,12 +25,12 @@ import type { SignedRowFacts } from "../retrieval/receipts.ts";
 import type { Verification } from "../verification/verification.ts";
 
 export interface AdItemDeps {
-  readonly records: Pick<RecordStore, "readRows" | "readOrigins">;
-  readonly register: Pick<Register, "certificates" | "certifiedNames" | "party" | "policyInForce" | "policy">;
-  readonly verification: Pick<Verification, "businessKeys">;
+  readonly records: RecordStore;
+  readonly register: Register;
+  readonly verification: Verification;
   /** The signed link of an image, by its hash. */
   readonly linkOf: (sha256: string) => string;
-  readonly clock: { readonly now: () => number };
+  readonly clock: Clock;
 }
 
 /** An item without its token. */
@@ -111,6 +112,7 @@ export interface AdItems {
   labelOf(businessUuid: string): Promise<{ readonly text: string; readonly advertiser: string }>;
 }
 
+/** Makes the items of a pool: signed ads with what anyone needs to verify them offline. */
 export function createAdItems(deps: AdItemDeps): AdItems {
   const versions = new BoundedMap<string, Version>(versionsMax);
   const advertisers = new BoundedMap<string, Advertiser>(advertisersMax);

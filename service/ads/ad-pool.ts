@@ -5,8 +5,8 @@
 
 import type { AdFacts } from "../../actors/messages/ads.ts";
 import { poolRef } from "../../actors/messages/refs.ts";
-import type { ActorSystem } from "../../actors/system/definition.ts";
-import type { Clock, CryptoPort } from "../../crypto/port.ts";
+import type { Actors } from "../../actors/system/definition.ts";
+import type { Platform } from "../../crypto/port.ts";
 import { foldKeyword, keywordFault } from "../../protocol/ad-campaign.ts";
 import { type Sha256, toHex, utf8 } from "../../protocol/bytes.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
@@ -26,7 +26,7 @@ import { type Caller, isRefused, type Outcome, type Refused, refused } from "../
 import type { Authenticated } from "../authentication/authenticate.ts";
 import type { KeyBudget } from "../authentication/regional-limits.ts";
 import { poolCost } from "../authentication/request-rate.ts";
-import type { AdBook, FoundAd, FoundOffer } from "../register/ad-book.ts";
+import type { FoundAd, FoundOffer } from "../register/ad-book.ts";
 import type { Register } from "../register/register.ts";
 import {
   answerWithReceipt,
@@ -36,20 +36,16 @@ import {
   receiptRow,
   type Served,
 } from "../retrieval/receipts.ts";
-import { adStanding, type StandingRegister } from "../retrieval/record-standing.ts";
+import { adStanding } from "../retrieval/record-standing.ts";
 import type { AdItem, AdItems } from "./ad-items.ts";
 import type { AdSessions, AdTokens } from "./ad-tokens.ts";
 
-export interface AdPoolDeps {
-  readonly book: Pick<AdBook, "find">;
+export interface AdPoolDeps extends Platform, Actors {
   readonly items: AdItems;
-  readonly register: Pick<Register, "hasBlocked" | "takenDown"> & StandingRegister;
+  readonly register: Register;
   readonly receipts: Receipts;
-  readonly actors: Pick<ActorSystem, "ask">;
-  readonly crypto: Pick<CryptoPort, "sha256">;
   readonly sessions: AdSessions;
   readonly tokens: AdTokens;
-  readonly clock: Clock;
   readonly region: string;
   /** Null if there is no limit. */
   readonly budget: KeyBudget | null;
@@ -69,6 +65,7 @@ interface Asked {
   readonly keywords: readonly string[];
 }
 
+/** POST /v1/ads/pool. */
 export function createServePool(deps: AdPoolDeps): ServePool {
   return async ({ authenticated, body }) => {
     const { caller, claimNonce } = authenticated;
@@ -138,7 +135,7 @@ async function prepare(
   const nowMs = retrieval.servedAtMs;
   const sessions = deps.sessions.namesOf(caller.party.uuid, request.session_ref, nowMs);
   const shown = await deps.sessions.shownIn(sessions);
-  const offers = deps.book
+  const offers = deps.register.ads
     .find({ country, subdivision, keywords, nowMs })
     .filter(
       ({ campaign: { business_uuid: uuid } }) =>
@@ -260,6 +257,7 @@ export interface AdSort {
 
 const sortKeysMax = 3;
 
+/** The order of a pool as `sort` names it; refused with the reason `sort_required` for none. */
 export function parseAdSort(text: string | undefined): readonly AdSort[] | Refused {
   if (text === undefined || text.trim() === "")
     return sortRefused("sort_required", "A pool names its order.");

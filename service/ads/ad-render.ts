@@ -7,8 +7,8 @@
 
 import type { PoolReport, RenderRefusal } from "../../actors/messages/ads.ts";
 import { campaignRef, keyRef, poolRef } from "../../actors/messages/refs.ts";
-import type { ActorSystem } from "../../actors/system/definition.ts";
-import type { Clock, CryptoPort } from "../../crypto/port.ts";
+import type { Actors } from "../../actors/system/definition.ts";
+import type { Platform } from "../../crypto/port.ts";
 import { adProductLocalId } from "../../protocol/ad-campaign.ts";
 import { hashOf } from "../../protocol/bytes.ts";
 import { parseEnvelope } from "../../protocol/dsse.ts";
@@ -32,26 +32,22 @@ import {
 import { isObject } from "../../std/json-pointer.ts";
 import type { ReceiptStore } from "../../storage/receipt-store.ts";
 import { answerJson, type Caller, isRefused, type Outcome, type Refused, refused } from "../answer.ts";
-import { answerOnce, claimFor, type IdempotencyDeps } from "../publishing/idempotency.ts";
-import type { AdBook } from "../register/ad-book.ts";
+import { answerOnce, claimFor } from "../publishing/idempotency.ts";
 import type { MaybeLater, Register } from "../register/register.ts";
-import {
-  adStanding,
-  type RecordStanding,
-  type StandingRegister,
-  type Stands,
-} from "../retrieval/record-standing.ts";
+import { adStanding, type RecordStanding, type Stands } from "../retrieval/record-standing.ts";
 import type { AdItems } from "./ad-items.ts";
 import type { AdEvent, AdToken, AdTokens, TokenAd } from "./ad-tokens.ts";
 
-export interface AdStatementDeps extends IdempotencyDeps, Omit<SponsoredRenderDeps, "actors"> {
-  readonly crypto: IdempotencyDeps["crypto"] & Pick<CryptoPort, "sha256">;
-  readonly items: Pick<AdItems, "labelOf" | "isServed">;
-  readonly book: Pick<AdBook, "of">;
-  readonly register: StandingRegister & Pick<Register, "takenDown">;
-  readonly standing: Pick<RecordStanding, "newest">;
+export interface AdStatementServices extends Platform, Actors {
+  readonly register: Register;
+  readonly receipts: ReceiptStore;
+  readonly items: AdItems;
+  readonly standing: RecordStanding;
   readonly tokens: AdTokens;
-  readonly clock: Clock;
+  readonly recordIdOf: (businessUuid: string, kind: "ads", localId: string) => string;
+  /** This node's region, and all of the deployment. */
+  readonly region: string;
+  readonly regions: () => readonly string[];
 }
 
 export interface AdStatement {
@@ -64,18 +60,18 @@ export interface AdStatement {
 const headers = Object.freeze({ "cache-control": "no-store" });
 
 /** POST /v1/ads/render. */
-export function renderAd(deps: AdStatementDeps, statement: AdStatement): Promise<Outcome> {
+export function renderAd(deps: AdStatementServices, statement: AdStatement): Promise<Outcome> {
   return once(deps, "render", statement, () => render(deps, statement));
 }
 
 /** POST /v1/ads/click. */
-export function clickAd(deps: AdStatementDeps, statement: AdStatement): Promise<Outcome> {
+export function clickAd(deps: AdStatementServices, statement: AdStatement): Promise<Outcome> {
   return once(deps, "click", statement, () => click(deps, statement));
 }
 
 /** A statement with an Idempotency-Key is answered once under it, like any request that creates something. */
 async function once(
-  deps: AdStatementDeps,
+  deps: AdStatementServices,
   event: AdEvent,
   { caller, body, idempotencyKey }: AdStatement,
   answer: () => Promise<Outcome>,
@@ -91,7 +87,7 @@ async function once(
 }
 
 async function render(
-  deps: AdStatementDeps,
+  deps: AdStatementServices,
   { caller, body }: Pick<AdStatement, "caller" | "body">,
 ): Promise<Outcome> {
   const json = readJson(body);
@@ -115,7 +111,7 @@ async function render(
 }
 
 async function charge(
-  deps: AdStatementDeps,
+  deps: AdStatementServices,
   company: string,
   {
     item,
@@ -154,7 +150,7 @@ async function charge(
 }
 
 async function click(
-  deps: AdStatementDeps,
+  deps: AdStatementServices,
   { caller, body }: Pick<AdStatement, "caller" | "body">,
 ): Promise<Outcome> {
   const json = readJson(body);
@@ -195,11 +191,8 @@ const refusals: Readonly<Record<RenderRefusal, string>> = {
 };
 
 /** What this node has not heard of yet is judged by its campaign alone. Of a sponsored product, its own record has to stand as well. */
-function stands(
-  { book, register, standing }: Pick<AdStatementDeps, "book" | "register" | "standing">,
-  adId: string,
-): MaybeLater<boolean> {
-  const known = book.of(adId);
+function stands({ register, standing }: AdStatementServices, adId: string): MaybeLater<boolean> {
+  const known = register.ads.of(adId);
   if (known === null) return true;
   const { business_uuid: uuid, product } = known.ad;
   const judged = adStanding(register, [uuid]);
@@ -224,7 +217,12 @@ function judged<T>(shape: Shape<T>, value: JsonValue): T | Refused {
 }
 
 /** An expired token may be of what was confirmed in time, whose answer is asked for again: the actor decides. */
-function openToken(deps: AdStatementDeps, company: string, event: AdEvent, text: string): AdToken | Refused {
+function openToken(
+  deps: AdStatementServices,
+  company: string,
+  event: AdEvent,
+  text: string,
+): AdToken | Refused {
   const token = deps.tokens.open(company, event, text);
   return token !== null && deps.regions().includes(token.region) ? token : tokenInvalid(`/${event}_token`);
 }
@@ -245,16 +243,6 @@ function expired(detail: string): Refused {
 //   SN2. Why a row is none of these is told from the receipt, and to the company that the search answered alone. Another's search and one
 //        that never was have the same answer.
 
-interface SponsoredRenderDeps {
-  readonly actors: Pick<ActorSystem, "ask">;
-  readonly receipts: Pick<ReceiptStore, "readReceipt">;
-  readonly recordIdOf: (businessUuid: string, kind: "ads", localId: string) => string;
-  /** This node's region, and all of the deployment. */
-  readonly region: string;
-  readonly regions: () => readonly string[];
-  readonly clock: Clock;
-}
-
 /** An item of a pool that a render names. */
 interface RenderedItem {
   readonly retrievalId: string;
@@ -267,7 +255,7 @@ interface RenderedItem {
 type Named = Pick<RowRenderRequest, "retrieval_id" | "record_id">;
 
 async function findSponsoredRow(
-  deps: SponsoredRenderDeps,
+  deps: AdStatementServices,
   company: string,
   named: Named,
 ): Promise<RenderedItem | Refused> {
@@ -285,7 +273,7 @@ async function findSponsoredRow(
 }
 
 /** The id of a sponsorship follows from its campaign and its product. */
-function indexIn({ recordIdOf }: SponsoredRenderDeps, { items }: PoolReport, { record_id }: Named): number {
+function indexIn({ recordIdOf }: AdStatementServices, { items }: PoolReport, { record_id }: Named): number {
   return items.findIndex(
     ({ ad_id, business_uuid, campaign_id }) =>
       ad_id === recordIdOf(business_uuid, "ads", adProductLocalId({ campaign_id, record_id })),
@@ -294,7 +282,7 @@ function indexIn({ recordIdOf }: SponsoredRenderDeps, { items }: PoolReport, { r
 
 /** See SN2. */
 async function notSponsored(
-  { receipts, clock }: SponsoredRenderDeps,
+  { receipts, clock }: AdStatementServices,
   {
     company,
     region,

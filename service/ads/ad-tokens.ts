@@ -41,7 +41,8 @@ const prefixes = { render: "svc_adr1", click: "svc_adc1" } as const;
 const payloadForm =
   /^(ret_[0-9a-f]{32}) ([a-z]+-[a-z]+[0-9]+) ([0-9]{1,2}) ([0-9]{13,15}) (ad_[a-z2-7]{26}) ([0-9a-f-]{36}) ([^ ]{1,64})$/;
 
-export function createAdTokens({ hmacSha256 }: Pick<CryptoPort, "hmacSha256">, secret: Uint8Array): AdTokens {
+/** Tokens of one ad in one answer, for one company: a text with a MAC by `secret`, which every node can open. */
+export function createAdTokens({ hmacSha256 }: CryptoPort, secret: Uint8Array): AdTokens {
   const macBytes = (company: string, event: AdEvent, payload: string): Uint8Array =>
     hmacSha256(secret, utf8(`ad ${event}\n${company}\n${payload}`));
   return {
@@ -85,8 +86,8 @@ function isSame(a: Uint8Array, b: Uint8Array): boolean {
 //   AS1. What a conversation was shown is known by its mark alone, an HMAC under a salt that is another one each day.
 
 export interface AdSessionDeps {
-  readonly actors: Pick<ActorSystem, "ask">;
-  readonly crypto: Pick<CryptoPort, "hmacSha256">;
+  readonly actors: ActorSystem;
+  readonly crypto: CryptoPort;
   readonly region: string;
   /** The secret from which each day's salt follows. */
   readonly sessionKey: Uint8Array;
@@ -102,6 +103,7 @@ export interface AdSessions {
 /** How long ago something was served at most that a conversation must not see again: it may have been rendered until its end. */
 const shownInMs = adRepeatMs + adRenderMs + 60_000;
 
+/** The conversations that are shown ads, known by marks from which nobody learns the `session_ref`. */
 export function createAdSessions({ actors, crypto, region, sessionKey }: AdSessionDeps): AdSessions {
   return {
     namesOf: (company, sessionRef, servedAtMs) => {

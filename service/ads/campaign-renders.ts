@@ -3,7 +3,8 @@
 
 import type { DayOfCompany, RendersOfCompany } from "../../actors/messages/ads.ts";
 import { campaignRef, partsOf } from "../../actors/messages/refs.ts";
-import type { ActorSystem } from "../../actors/system/definition.ts";
+import type { ActorSystem, Actors } from "../../actors/system/definition.ts";
+import type { Platform } from "../../crypto/port.ts";
 import { formatTimestamp, isUuidV4 } from "../../protocol/identifiers.ts";
 import { problem } from "../../protocol/problem.ts";
 import { campaignIdForm } from "../../protocol/records/fields.ts";
@@ -13,16 +14,16 @@ import { Semaphore } from "../../std/semaphore.ts";
 import type { ActorStore } from "../../storage/actor-store.ts";
 import { answerJson, type Outcome, refused } from "../answer.ts";
 
-export interface CampaignRendersDeps {
-  readonly actors: Pick<ActorSystem, "ask">;
-}
-
 export interface CampaignName {
   readonly business_uuid: string;
   readonly campaign_id: string;
 }
 
 type Found<T> = Promise<Result<T, "unknown">>;
+
+interface CampaignReads extends Actors, Platform {
+  readonly actorStore: ActorStore;
+}
 
 /** What operators see and do. */
 export interface OperatorCampaigns {
@@ -35,7 +36,8 @@ export interface OperatorCampaigns {
 
 const pageMax = 100;
 
-export function createOperatorCampaigns(deps: CampaignRendersDeps & UnusualRendersDeps): OperatorCampaigns {
+/** For operators: who rendered the ads of a campaign, what of it is unusual, and its reversal. */
+export function createOperatorCampaigns(deps: CampaignReads): OperatorCampaigns {
   const { actors } = deps;
   return {
     unusual: (after) => readUnusualRenders(deps, after),
@@ -56,7 +58,7 @@ const unknown = refuse("unknown", "There is no such campaign, or the company ren
 
 /** GET /v1/ads/campaigns/{campaign_id}: the caller's own campaign, with who rendered its ads. */
 export async function readOwnCampaign(
-  deps: CampaignRendersDeps,
+  deps: Actors,
   campaign: CampaignName,
   after: string | null,
 ): Promise<Outcome> {
@@ -77,7 +79,7 @@ function isNamed({ business_uuid, campaign_id }: CampaignName): boolean {
 }
 
 async function readRenders(
-  { actors }: CampaignRendersDeps,
+  { actors }: Actors,
   campaign: CampaignName,
   after: string,
 ): Promise<CampaignRenders | null> {
@@ -109,12 +111,6 @@ function shown({
 //        Where neither has any, nothing is usual, and a count is unusual above half of the renders that the day allows a company.
 //   UR2. A page reads a bounded number of campaigns, and all companies of each.
 
-interface UnusualRendersDeps {
-  readonly actors: Pick<ActorSystem, "ask">;
-  readonly actorStore: Pick<ActorStore, "listActors">;
-  readonly clock: { now(): number };
-}
-
 type Unusual = UnusualRenders["unusual"][number];
 
 const dayMs = 86_400_000;
@@ -127,7 +123,7 @@ const least = { renders: 20, clicks: 10 } as const;
 const kinds = ["renders", "clicks"] as const;
 
 /** Of today and yesterday (UTC), in the order of campaigns. */
-export async function readUnusualRenders(deps: UnusualRendersDeps, after: string): Promise<UnusualRenders> {
+export async function readUnusualRenders(deps: CampaignReads, after: string): Promise<UnusualRenders> {
   const { actors, actorStore, clock } = deps;
   const today = Math.floor(clock.now() / dayMs);
   const ids = await actorStore.listActors("ad-campaign", after, campaignsPerPage);
@@ -150,10 +146,7 @@ export async function readUnusualRenders(deps: UnusualRendersDeps, after: string
   return { unusual: found.flat(), next_after: ids.length < campaignsPerPage ? null : (ids.at(-1) ?? null) };
 }
 
-async function companiesOf(
-  actors: Pick<ActorSystem, "ask">,
-  id: string,
-): Promise<readonly RendersOfCompany[]> {
+async function companiesOf(actors: ActorSystem, id: string): Promise<readonly RendersOfCompany[]> {
   const companies: RendersOfCompany[] = [];
   for (let after = ""; ; ) {
     const page = await actors.ask({ kind: "ad-campaign", id }, { type: "renders.list", after });

@@ -12,8 +12,8 @@ import { type Outcome, refused } from "../answer.ts";
 import { answerDocument } from "../verification/published-reads.ts";
 
 export interface ImageReadDeps {
-  readonly store: Pick<ImageStore, "read">;
-  readonly links: Pick<ImageLinks, "verify">;
+  readonly store: ImageStore;
+  readonly links: ImageLinks;
   readonly cache: ImageCache;
 }
 
@@ -60,7 +60,7 @@ function notFound(): Outcome {
 //   L2. Tokens are compared so that the time taken tells nothing about the right one.
 
 export interface ImageLinksOptions {
-  readonly crypto: Pick<CryptoPort, "hmacSha256">;
+  readonly crypto: CryptoPort;
   /** The same on every node of every region. */
   readonly secret: Uint8Array;
   /** The public address of the retrieval surface, without a slash at its end. */
@@ -82,6 +82,7 @@ export interface ImageLinks {
   verify(hex: string, query: ImageLinkQuery): number | null;
 }
 
+/** Links to images that expire, with a MAC by `secret`, which every node can verify. */
 export function createImageLinks({ crypto, secret, baseUrl, now }: ImageLinksOptions): ImageLinks {
   const { hmacSha256 } = crypto;
   const tokenOf = (hex: string, expires: number): string =>

@@ -7,8 +7,8 @@
 import type { AdFacts, AdReply, AdSeal, AssignAdReply, CampaignReport } from "../../actors/messages/ads.ts";
 import type { KeyFacts, PublishingFacts } from "../../actors/messages/business.ts";
 import { businessRef, campaignRef } from "../../actors/messages/refs.ts";
-import type { ActorSystem } from "../../actors/system/definition.ts";
-import type { Clock, CryptoPort, SignerAt } from "../../crypto/port.ts";
+import type { Actors } from "../../actors/system/definition.ts";
+import type { Platform } from "../../crypto/port.ts";
 import {
   type AdProductRecord,
   adProductLocalId,
@@ -26,7 +26,6 @@ import type { JsonValue } from "../../protocol/json/canonical-json.ts";
 import { sealLeafOf } from "../../protocol/log/leaves.ts";
 import { problem } from "../../protocol/problem.ts";
 import { judgeAd } from "../../protocol/records/judge-record.ts";
-import type { ContentLists } from "../../protocol/records/name-index.ts";
 import type { ParsedAd } from "../../protocol/records/parse-record.ts";
 import { openSeal, type SealV2 } from "../../protocol/seal.ts";
 import { signAdVersion } from "../../protocol/sign-ad.ts";
@@ -35,7 +34,6 @@ import { parseWithdrawal } from "../../protocol/withdrawal.ts";
 import type { ImageStore } from "../../storage/image-store.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
 import { verifySeal } from "../../verifier/seal.ts";
-import type { Trust } from "../../verifier/trust.ts";
 import {
   answerJson,
   isRefused,
@@ -45,6 +43,7 @@ import {
   refusedAs,
   sealRefused,
 } from "../answer.ts";
+import type { Judging } from "../register/find-mandate.ts";
 import {
   decideOwnNames,
   judgeKnown,
@@ -57,14 +56,14 @@ import {
   receivedInTime,
   timelineOf,
 } from "../register/home-evidence.ts";
+import type { ServiceKeys } from "../register/service-keys.ts";
 
-export interface PublishAdDeps extends SealedAloneDeps {
+/** What the services of an advertiser work with. */
+export interface PublishAdServices extends Platform, Actors, Judging {
   readonly records: RecordStore;
-  readonly images: Pick<ImageStore, "read" | "renew">;
-  readonly lists: ContentLists;
+  readonly imageStore: ImageStore;
+  readonly keys: ServiceKeys;
   readonly recordIdOf: (businessUuid: string, kind: "ads", localId: string) => string;
-  readonly projection: SignerAt;
-  readonly sidecar: SignerAt;
   /** The currency in which ads are paid, and the share of a gross price that callers earn, in per cent. */
   readonly adTerms: { readonly currency: string; readonly sharePercent: number };
 }
@@ -76,7 +75,7 @@ export interface SealedAdCall {
 }
 
 /** Takes a sealed campaign, creative or sponsored product, by the schema that its bytes name. */
-export async function publishAd(deps: PublishAdDeps, call: SealedAdCall): Promise<Outcome> {
+export async function publishAd(deps: PublishAdServices, call: SealedAdCall): Promise<Outcome> {
   const bytes = parseBase64(call.recordBase64);
   if (bytes === null)
     return refused(
@@ -109,7 +108,7 @@ export async function publishAd(deps: PublishAdDeps, call: SealedAdCall): Promis
 }
 
 async function acceptCampaign(
-  deps: PublishAdDeps,
+  deps: PublishAdServices,
   businessUuid: string,
   { seal, sealId, keepSeal }: SealedAlone,
   { record, price, budget }: ParsedCampaign,
@@ -140,6 +139,7 @@ async function acceptCampaign(
   return answerJson(200, shownCampaign(reply.report));
 }
 
+/** The campaign as its business reads it; instants are timestamps. */
 export function shownCampaign(report: CampaignReport): CampaignAnswer {
   const { campaign_id, state, renders, ads } = report;
   return {
@@ -150,12 +150,12 @@ export function shownCampaign(report: CampaignReport): CampaignAnswer {
 }
 
 /** Every image of the ad is here, and is what the ad says of it. */
-async function imageFault({ images }: PublishAdDeps, ad: ParsedAd): Promise<Refused | null> {
+async function imageFault({ imageStore }: PublishAdServices, ad: ParsedAd): Promise<Refused | null> {
   for (const [at, { sha256, media_type, width, height }] of ad.images.entries()) {
-    const stored = await images.read(sha256);
+    const stored = await imageStore.read(sha256);
     const pointer = `/images/${at}`;
     // From here on it is needed, so it is not forgotten before the ad is live.
-    if (stored === null || !(await images.renew(sha256)))
+    if (stored === null || !(await imageStore.renew(sha256)))
       return refused(
         problem("campaign_refused", "The image was not uploaded: send it to /v1/ads/images first.", {
           ...{ reason: "image_unknown", errors: [{ code: "image_unknown", pointer, detail: sha256 }] },
@@ -173,7 +173,7 @@ async function imageFault({ images }: PublishAdDeps, ad: ParsedAd): Promise<Refu
 }
 
 async function acceptCreative(
-  deps: PublishAdDeps,
+  deps: PublishAdServices,
   businessUuid: string,
   sealed: SealedAlone,
   ad: ParsedAd,
@@ -211,7 +211,7 @@ async function acceptCreative(
 
 /** The same version is signed and stored as the same bytes, however often. */
 async function storeVersion(
-  deps: PublishAdDeps,
+  deps: PublishAdServices,
   {
     businessUuid,
     sealed,
@@ -229,7 +229,7 @@ async function storeVersion(
   const { seal, envelope, key, bytes, sealId } = sealed;
   const { ad_id, generation, published_at_ms } = version;
   const at = formatTimestamp(published_at_ms);
-  const signers = { projection: deps.projection(at), sidecar: deps.sidecar(at) };
+  const signers = { projection: deps.keys.projection(at), sidecar: deps.keys.sidecar(at) };
   const { row, sidecar } = await signAdVersion(signers, {
     ...{ ad, adId: ad_id, businessUuid, envelope, seal, generation, change: generation },
     ...{ sealer: key.role === "hosted" ? "hosted" : "passkey", source: "api" },
@@ -246,7 +246,7 @@ async function storeVersion(
 
 /** Takes an ad out of serving, by a sealed document `{record_id, action, at}`. */
 export async function removeAd(
-  deps: PublishAdDeps,
+  deps: PublishAdServices,
   call: SealedAdCall & { readonly campaignId: string },
 ): Promise<Outcome> {
   const bytes = parseBase64(call.recordBase64);
@@ -275,13 +275,8 @@ export async function removeAd(
 //   SP2. A product has one sponsorship in a campaign: a document that is sealed later takes the place of the earlier one.
 //   SP3. Only the seal is stored: the document is never served, and the campaign's actor has what it says.
 
-export interface SponsorProductDeps extends Pick<SealedAloneDeps, "actors" | "crypto"> {
-  readonly records: Pick<RecordStore, "readHead">;
-  readonly recordIdOf: (businessUuid: string, kind: "ads", localId: string) => string;
-}
-
 async function sponsorProduct(
-  deps: SponsorProductDeps,
+  deps: PublishAdServices,
   {
     businessUuid,
     sealed,
@@ -323,7 +318,7 @@ async function sponsorProduct(
 }
 
 async function isPublished(
-  { records }: SponsorProductDeps,
+  { records }: PublishAdServices,
   businessUuid: string,
   recordId: string,
 ): Promise<boolean> {
@@ -358,14 +353,6 @@ const supersededDetail = "A document about this ad that was sealed later was acc
 // A document about ads, sealed alone by a key of its business: a campaign, a creative, a sponsored product, a withdrawal or a deletion. It
 // is judged by the verifier's own functions, and by what only its receiver can know (register/home-evidence.ts, J1 and J2).
 
-interface SealedAloneDeps {
-  readonly actors: ActorSystem;
-  readonly records: Pick<RecordStore, "readSeal" | "putSeal">;
-  readonly crypto: CryptoPort;
-  readonly clock: Clock;
-  readonly trust: () => Trust;
-}
-
 /** What a campaign or an ad keeps of its seal. `receivedAtMs` is of a sidecar, if it has one. */
 function adSealOf({ key_id, cert_id, sealed_at }: SealV2, receivedAtMs: number, is_stated: boolean): AdSeal {
   return { key_id, cert_id, sealed_at, received_at: formatTimestamp(receivedAtMs), is_stated };
@@ -390,7 +377,7 @@ interface SealedAlone {
  * a lost answer is repaired by sending it again, however late; one that was refused is judged like any other.
  */
 async function judgeSealedAlone(
-  deps: SealedAloneDeps,
+  deps: PublishAdServices,
   {
     businessUuid,
     bytes,
@@ -437,7 +424,7 @@ interface Question {
 }
 
 function judgeAgain(
-  deps: SealedAloneDeps,
+  deps: PublishAdServices,
   { businessUuid: uuid, bytes, envelope, seal, key }: Question,
 ): Refused | null {
   const known = judgeKnown(deps, { uuid, record: bytes, envelope }, { seal, key });
@@ -445,7 +432,7 @@ function judgeAgain(
 }
 
 async function judgeNew(
-  deps: SealedAloneDeps,
+  deps: PublishAdServices,
   { businessUuid: uuid, bytes, envelope, document, seal, key, facts }: Question,
 ): Promise<Refused | null> {
   const verified = judgeVerified(facts);

@@ -8,21 +8,19 @@
 //   SR4. A product that was rendered in a conversation is not sponsored in its searches for an hour, unless its business allows repeats.
 
 import { poolRef } from "../../actors/messages/refs.ts";
-import type { ActorSystem } from "../../actors/system/definition.ts";
+import type { Actors } from "../../actors/system/definition.ts";
 import type { SearchRequest } from "../../collections/search-request.ts";
 import type { Clock } from "../../crypto/port.ts";
 import type { RowHit } from "../../storage/row-index.ts";
-import type { AdBook, Sponsorship } from "../register/ad-book.ts";
+import type { Sponsorship } from "../register/ad-book.ts";
 import type { Register } from "../register/register.ts";
 import type { Retrieval } from "../retrieval/receipts.ts";
-import { adStanding, type StandingRegister } from "../retrieval/record-standing.ts";
+import { adStanding } from "../retrieval/record-standing.ts";
 import type { AdSessions } from "./ad-tokens.ts";
 
-export interface SponsoredRowsDeps {
-  readonly book: Pick<AdBook, "sponsorshipOf" | "sponsored">;
-  readonly register: Pick<Register, "certifiedNames" | "takenDown"> & StandingRegister;
+export interface SponsoredRowsDeps extends Actors {
+  readonly register: Register;
   readonly sessions: AdSessions;
-  readonly actors: Pick<ActorSystem, "ask">;
   readonly clock: Clock;
   readonly region: string;
 }
@@ -45,6 +43,7 @@ export interface SponsoredRows {
 
 const nothing: Sponsored = new Map();
 
+/** Opens each search's look at what is sponsored (S1 in retrieval/search.ts). */
 export function createSponsoredRows(deps: SponsoredRowsDeps): SponsoredRows {
   return {
     open: (company, request) => {
@@ -58,13 +57,13 @@ export function createSponsoredRows(deps: SponsoredRowsDeps): SponsoredRows {
       return {
         filtered: async () => {
           if (request.clauses.every(({ field }) => field.isOnRows)) return null;
-          return offered(certified(deps, deps.book.sponsored({ country, nowMs })));
+          return offered(certified(deps, deps.register.ads.sponsored({ country, nowMs })));
         },
         among: async (hits) => {
           if (collection !== "products") return nothing;
           const found = new Map<string, Sponsorship>();
           for (const { record_id } of hits) {
-            const sponsorship = deps.book.sponsorshipOf(record_id, { country, nowMs });
+            const sponsorship = deps.register.ads.sponsorshipOf(record_id, { country, nowMs });
             if (sponsorship !== null) found.set(record_id, sponsorship);
           }
           return offered(certified(deps, found));

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { utf8 } from "../../protocol/bytes.ts";
-import { rubbish } from "../../protocol/rubbish.fixture.ts";
+import { part, rubbish } from "../../protocol/rubbish.fixture.ts";
 import { forgetUnneeded, type UnneededImagesDeps, unneededMs } from "./unneeded-images.ts";
 
 const startMs = Date.UTC(2026, 10, 1);
@@ -21,20 +21,20 @@ beforeEach(() => {
 
 const deps: UnneededImagesDeps = {
   clock: { now: () => nowMs },
-  book: {
+  book: part({
     live: () => [
       ...[...ads.keys()].map((ad_id) => rubbish({ ad_id, generation: 1, hash: "h" })),
       rubbish({ ad_id: "ad_product", generation: 1, hash: "h", product: "svc_a" }),
     ],
-  },
-  records: {
+  }),
+  records: part({
     readOrigins: async (ids) =>
       ids.flatMap(({ record_id }) => {
         const images = ads.get(record_id)?.map((sha256) => ({ sha256 }));
         return images === undefined ? [] : [rubbish({ record_id, bytes: utf8(JSON.stringify({ images })) })];
       }),
-  },
-  images: {
+  }),
+  images: part({
     renew: async (sha256) => {
       if (stored.has(sha256)) stored.set(sha256, nowMs);
       return stored.has(sha256);
@@ -47,7 +47,7 @@ const deps: UnneededImagesDeps = {
     forget: async (sha256, sinceMs = Number.POSITIVE_INFINITY) => {
       if ((stored.get(sha256) ?? 0) < sinceMs) stored.delete(sha256);
     },
-  },
+  }),
 };
 
 describe("an image", () => {

@@ -13,9 +13,9 @@ import type { RecordStore } from "../../storage/record-store.ts";
 import type { AdBook } from "../register/ad-book.ts";
 
 export interface UnneededImagesDeps {
-  readonly images: Pick<ImageStore, "renew" | "unneeded" | "forget">;
-  readonly book: Pick<AdBook, "live">;
-  readonly records: Pick<RecordStore, "readOrigins">;
+  readonly images: ImageStore;
+  readonly book: AdBook;
+  readonly records: RecordStore;
   readonly clock: Clock;
 }
 

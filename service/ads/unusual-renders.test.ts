@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { DayOfCompany, RendersOfCompany } from "../../actors/messages/ads.ts";
-import { rubbish } from "../../protocol/rubbish.fixture.ts";
+import { part, rubbish } from "../../protocol/rubbish.fixture.ts";
+import type { ActorStore } from "../../storage/actor-store.ts";
 import { readUnusualRenders, unusualOn } from "./campaign-renders.ts";
 
 const today = 20_000;
@@ -67,7 +68,7 @@ it("UR2: a page has a hundred campaigns, each with all of its companies, today a
       days,
     };
   });
-  const deps = {
+  const deps = part<Parameters<typeof readUnusualRenders>[0]>({
     actors: rubbish({
       ask: async (
         { id }: { readonly id: string },
@@ -78,12 +79,11 @@ it("UR2: a page has a hundred campaigns, each with all of its companies, today a
         return companies.filter((each) => each.company > after).slice(0, 100);
       },
     }),
-    actorStore: {
-      listActors: async (_: string, after: string, limit: number) =>
-        ids.filter((id) => id > after).slice(0, limit),
-    },
+    actorStore: part<ActorStore>({
+      listActors: async (_, after, limit) => ids.filter((id) => id > after).slice(0, limit),
+    }),
     clock: { now: () => today * 86_400_000 + 5 },
-  } as Parameters<typeof readUnusualRenders>[0];
+  });
   const first = await readUnusualRenders(deps, "");
   expect([new Set(asked).size, asked.length, first.next_after]).toEqual([100, 200, "b.c099"]);
   expect(first.unusual[0]).toEqual({

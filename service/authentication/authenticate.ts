@@ -57,7 +57,7 @@ export interface AuthenticationDeps {
   readonly grantSigner: Signer | null;
   readonly registerGrantedKey: RegisterGrantedKey;
   /** Null if there is no limit. */
-  readonly requestRate: Pick<KeyRate, "take"> | null;
+  readonly requestRate: KeyRate | null;
   /** The limits reported to a key; null if there are none. */
   readonly limitFields: LimitFields | null;
   /** Null if keys are not bound to regions. */
@@ -471,6 +471,7 @@ export type KeyRegion = (caller: Pick<Caller, "key">) => MaybeLater<Refused | nu
 
 const retrySeconds = 1;
 
+/** Refuses a caller whose party lives in another region with `region_misdirected`. */
 export function createKeyRegion({ region, regionOf }: KeyRegionDeps): KeyRegion {
   const judge = (bound: string | null): Refused | null => {
     if (bound === region) return null;

@@ -94,6 +94,7 @@ interface Known {
   readonly endsMs: number;
 }
 
+/** Has the mandate of a key renewed before it ends (M1, M2). */
 export function createMandateKeeper(renew: RenewMandate, clock: SandboxKeysDeps["clock"]): KeepMandate {
   const known = new BoundedMap<string, Known>(keysKeptMax);
   const looking = new Map<string, Promise<void>>();

@@ -38,13 +38,14 @@ export interface KeyBudget extends Pick<KeyRate, "policy" | "standing"> {
 }
 
 export interface RegionalLimitDeps extends Pick<LeasedLimitOptions, "nodes" | "elapsedMs"> {
-  readonly actors: Pick<ActorSystem, "ask">;
+  readonly actors: ActorSystem;
   readonly region: string;
 }
 
 /** How long a request waits for a lease at most; then the node spends its own share. */
 const leaseWithinMs = 1_000;
 
+/** The request rate of a key, counted by all nodes of the region together. */
 export function createRegionalRate(
   deps: RegionalLimitDeps,
   rate: { readonly perSecond: number; readonly burst: number },
@@ -66,6 +67,7 @@ export function createRegionalRate(
   };
 }
 
+/** The query budget of a key per minute, counted by all nodes of the region together. */
 export function createRegionalBudget(deps: RegionalLimitDeps, perMinute: number): KeyBudget {
   if (perMinute < queryCostMax) throw new Error("The most expensive request must fit into the budget.");
   const limit = createLeasedLimit({
@@ -327,10 +329,7 @@ function standingOf(rule: LimitRule, state: KeyState, nowMs: number): ReturnType
 export type LimitFields = (keyId: string) => Readonly<Record<string, string>>;
 
 /** Null if nothing is limited. */
-export function limitFieldsOf(
-  rate: Pick<KeyRate, "policy" | "standing"> | null,
-  budget: KeyBudget | null,
-): LimitFields | null {
+export function limitFieldsOf(rate: KeyRate | null, budget: KeyBudget | null): LimitFields | null {
   if (rate === null && budget === null) return null;
   const policy = [rate?.policy, budget?.policy].filter((each) => each !== undefined).join(", ");
   return (keyId) => ({

@@ -41,6 +41,7 @@ interface Bucket {
   atMs: number;
 }
 
+/** The request rate of a key, counted by this node alone: a token bucket. */
 export function createRequestRate(options: RequestRateOptions): RequestRate {
   const { perSecond, burst, elapsedMs } = options;
   if (!isCount(perSecond) || !isCount(burst)) throw new Error("A rate must be a whole number of requests.");
@@ -82,6 +83,7 @@ export function ratePolicy({ perSecond, burst }: Rate): string {
   return `"${requestRateReason}";q=${burst};w=${Math.ceil(burst / perSecond)}`;
 }
 
+/** The refusal of a request beyond the rate; `seconds` until there is room for one. */
 export function tooManyRequests({ perSecond, burst }: Rate, seconds: number): Refused {
   const detail = `A key may send ${perSecond} requests a second, and ${burst} at once; send the request again later, with a new signature.`;
   return rateLimited(detail, { retry_after_seconds: seconds, reason: requestRateReason });
@@ -117,6 +119,7 @@ interface Minute {
   beganMs: number;
 }
 
+/** The query budget of a key per minute, counted by this node alone. */
 export function createQueryBudget(options: QueryBudgetOptions): QueryBudget {
   const { perMinute, elapsedMs } = options;
   if (perMinute < queryCostMax) throw new Error("The most expensive request must fit into the budget.");
@@ -149,6 +152,7 @@ export function budgetPolicy(perMinute: number): string {
   return `"query_cost";q=${perMinute};qu="query-cost";w=${minuteMs / 1_000}`;
 }
 
+/** The refusal of a search or fetch beyond the budget; `leftMs` until the minute is over. */
 export function usedUp(perMinute: number, cost: number, leftMs: number): Refused {
   const detail = `This request costs ${cost}, and the searches and fetches of a key may cost ${perMinute} in a minute; send it again later, with a new signature.`;
   return rateLimited(detail, { retry_after_seconds: Math.ceil(leftMs / 1_000), reason: "query_cost" });
@@ -202,6 +206,7 @@ interface AddressMinute {
   count: number;
 }
 
+/** What one address may begin in a minute, and all addresses together. */
 export function createAddressRate(options: AddressRateOptions): AddressRate {
   const { perMinute, allPerMinute, elapsedMs } = options;
   const minutes = new BoundedMap<string, AddressMinute>(options.addressesMax ?? addressesMaxDefault);

@@ -51,8 +51,8 @@ const looksMax = 20;
 export const journalFormat = "svc journal 1";
 
 export interface JournalSource {
-  readonly actors: Pick<ActorStore, "listActors" | "readHead" | "readRows">;
-  readonly records: Pick<RecordStore, "stagedPushes" | "loadLeaves" | "readStagedDocument">;
+  readonly actors: ActorStore;
+  readonly records: RecordStore;
   /** The current time in Unix milliseconds. */
   readonly nowMs: number;
   /** Restricts the journal to the actors of these parties; null means all. */
@@ -116,10 +116,8 @@ function concerns(ref: ActorRef, parties: ReadonlySet<string> | null): boolean {
   return "party" in place && parties.has(place.party);
 }
 
-type Rows = Pick<ActorStore, "readHead" | "readRows">;
-
 /** Reads one actor (E1). Returns null for an actor that was claimed and never wrote. */
-async function readActor(store: Rows, ref: ActorRef, budget: Budget): Promise<JournalActor | null> {
+async function readActor(store: ActorStore, ref: ActorRef, budget: Budget): Promise<JournalActor | null> {
   for (let look = 0; look < looksMax; look += 1) {
     const head = await store.readHead(ref);
     if (head === null || head.head === 0) return null;
@@ -139,7 +137,7 @@ async function readActor(store: Rows, ref: ActorRef, budget: Budget): Promise<Jo
 }
 
 async function readTable(
-  store: Rows,
+  store: ActorStore,
   ref: ActorRef,
   { rt, budget }: { readonly rt: number; readonly budget: Budget },
 ): Promise<readonly PartitionRow[]> {
@@ -173,7 +171,7 @@ async function readStaged(
   return staged;
 }
 
-async function stagedIds(records: Pick<RecordStore, "stagedPushes">): Promise<readonly string[]> {
+async function stagedIds(records: RecordStore): Promise<readonly string[]> {
   const ids = new Set<string>();
   for await (const { pushes } of stagedPages(records, pageSize))
     for (const { push_id } of pushes) ids.add(push_id);

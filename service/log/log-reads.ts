@@ -31,8 +31,8 @@ import type { Trust } from "../../verifier/trust.ts";
 import { answerJson, isRefused, type Outcome, type Refused, refused } from "../answer.ts";
 
 export interface LogReadsDeps {
-  readonly log: Pick<LogStore, "read" | "findLeaves" | "readCheckpoint">;
-  readonly receipts: Pick<ReceiptStore, "readBatch" | "readClosed" | "closedBatches">;
+  readonly log: LogStore;
+  readonly receipts: ReceiptStore;
   readonly sha256: Sha256;
   /** Whose cosignatures a checkpoint has before it is published. */
   readonly policy: WitnessPolicy;
@@ -68,6 +68,7 @@ const knownRootsMax = 4_096;
 
 type ReadDeps = LogReadsDeps & { readonly known: KnownRoots };
 
+/** What anyone may read of the transparency log and of receipt batches: checkpoint, inclusion, consistency. */
 export function createLogReads(logDeps: LogReadsDeps): LogReads {
   const deps: ReadDeps = { ...logDeps, known: new BoundedMap<string, Uint8Array>(knownRootsMax) };
   return {
@@ -268,14 +269,11 @@ async function readObject({ log }: LogReadsDeps, path: string): Promise<Outcome>
 //       proven to be there, the leaf is not.
 
 export interface LogTreeDeps {
-  readonly log: Pick<LogStore, "read">;
+  readonly log: LogStore;
   readonly sha256: Sha256;
   /** What earlier proofs from the same log found. */
   readonly known?: KnownRoots;
 }
-
-/** What can be read of the log to prove that it contains an entry. */
-export type ProvingLog = Pick<LogStore, "read" | "findLeaves" | "readCheckpoint">;
 
 /** Whether the published log contains an entry. `refused`: what was found there does not verify. */
 export type LogFinding =
@@ -285,7 +283,7 @@ export type LogFinding =
 
 /** The findings on entries, in their order, all against one checkpoint. */
 export async function findInLog(
-  log: ProvingLog,
+  log: LogStore,
   trust: Trust,
   entries: readonly LogEntry[],
 ): Promise<readonly LogFinding[]> {
@@ -311,11 +309,7 @@ export async function findInLog(
 }
 
 /** The entry at an index of the tree of `size` leaves; null if what is there is none. */
-export async function readEntry(
-  log: Pick<LogStore, "read">,
-  index: number,
-  size: number,
-): Promise<LogEntry | null> {
+export async function readEntry(log: LogStore, index: number, size: number): Promise<LogEntry | null> {
   const bundle = Math.floor(index / tileWidth);
   const width = widthInTree(0, bundle, size);
   const [bytes = null] = await log.read([entriesPath({ index: bundle, width })]);

@@ -6,7 +6,7 @@ import { formatHash, sha256, utf8 } from "../../protocol/bytes.ts";
 import { verifySignature as verify } from "../../protocol/keys/signatures.ts";
 import { parseNote, verifyNote } from "../../protocol/log/note.ts";
 import { noteKey, SignedLog } from "../../protocol/log/signed-log.fixture.ts";
-import { rubbish } from "../../protocol/rubbish.fixture.ts";
+import { part, rubbish } from "../../protocol/rubbish.fixture.ts";
 import type { WitnessedHead, WitnessStore } from "../../storage/witness-store.ts";
 import { createWitness } from "./witness.ts";
 
@@ -20,7 +20,7 @@ function witnessOver(store: Partial<WitnessStore>) {
   const steps: string[] = [];
   const time = { ms: 5_000 };
   const witness = createWitness({
-    ...{ key, logs: () => [{ origin: log.origin, keys: [log.key] }], crypto: { sha256, verify } },
+    ...{ key, logs: () => [{ origin: log.origin, keys: [log.key] }], crypto: part({ sha256, verify }) },
     store: {
       read: async () => headOf(9),
       advance: async () => {

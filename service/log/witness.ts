@@ -36,7 +36,7 @@ export interface WitnessDeps {
   readonly logs: () => readonly WitnessedLog[];
   readonly store: WitnessStore;
   readonly clock: Clock;
-  readonly crypto: Pick<CryptoPort, "sha256" | "verify">;
+  readonly crypto: CryptoPort;
   /** A log signed two trees of one size: both notes are the proof. */
   readonly forked?: (origin: string, notes: readonly [string, string]) => void;
 }
@@ -57,6 +57,7 @@ export interface Witness {
   latest(originHash: string): Promise<string | null>;
 }
 
+/** A witness of logs (C2SP tlog-witness): it cosigns a tree only if it is an extension of the last that it cosigned. */
 export function createWitness(deps: WitnessDeps): Witness {
   const cosigned: Cosigned = new Map();
   return {

@@ -9,7 +9,7 @@ import { driveActor } from "../../actors/actor.fixture.ts";
 import { ledgerActor } from "../../actors/ledger/definition.ts";
 import type { LedgerCharge } from "../../actors/messages/ledger.ts";
 import type { PriceList } from "../../protocol/price-list.ts";
-import { rubbish } from "../../protocol/rubbish.fixture.ts";
+import { part, rubbish } from "../../protocol/rubbish.fixture.ts";
 import { positionAt } from "../../storage/receipt-store.ts";
 import { isRefused } from "../answer.ts";
 import { type Allowance, createAllowance } from "./allowance.ts";
@@ -61,7 +61,7 @@ function world() {
     state.runs += 1;
     const holder = `${regions[node % 2]}/${node}-${state.runs}`;
     const allowance = createAllowance({
-      actors: {
+      actors: part({
         ask: async (_to, command) => {
           const { fate } = state;
           state.fate = null;
@@ -70,7 +70,7 @@ function world() {
           if (fate === "unanswered") throw new Error("unanswered");
           return rubbish(reply);
         },
-      },
+      }),
       prices: () => prices,
       holder: () => holder,
       clock: { now: () => ledger.nowMs },

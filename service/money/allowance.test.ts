@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { type ActorHarness, driveActor } from "../../actors/actor.fixture.ts";
 import { ledgerActor } from "../../actors/ledger/definition.ts";
 import type { PriceList } from "../../protocol/price-list.ts";
-import { rubbish } from "../../protocol/rubbish.fixture.ts";
+import { part, rubbish } from "../../protocol/rubbish.fixture.ts";
 import { isRefused, type Refused } from "../answer.ts";
 import { type Allowance, createAllowance, type Payment } from "./allowance.ts";
 
@@ -31,7 +31,7 @@ beforeEach(() => {
   ledger = driveActor(ledgerActor, company);
   [asked, elapsed, holder, list, fates] = [0, 0, "eu/a", prices, []];
   allowance = createAllowance({
-    actors: {
+    actors: part({
       ask: async (_to, command) => {
         asked += 1;
         const fate = fates.shift();
@@ -40,7 +40,7 @@ beforeEach(() => {
         if (fate === "unanswered") throw new Error("no answer");
         return rubbish(reply);
       },
-    },
+    }),
     prices: () => list,
     holder: () => holder,
     clock: { now: () => Date.UTC(2026, 5, 1) },

@@ -13,16 +13,17 @@
 import type { HolderName, LeaseReply } from "../../actors/messages/ledger.ts";
 import { ledgerRef } from "../../actors/messages/refs.ts";
 import type { ActorSystem } from "../../actors/system/definition.ts";
+import type { Clock } from "../../crypto/port.ts";
 import { type Priced, type PriceList, priceOf } from "../../protocol/price-list.ts";
 import { problem } from "../../protocol/problem.ts";
 import { type Refused, refused } from "../answer.ts";
 
 export interface AllowanceDeps {
-  readonly actors: Pick<ActorSystem, "ask">;
+  readonly actors: ActorSystem;
   readonly prices: () => PriceList | null;
   /** Under which name this run of the node is lent money; null while it may not answer. */
   readonly holder: () => HolderName | null;
-  readonly clock: { readonly now: () => number };
+  readonly clock: Clock;
   /** Whole milliseconds since an arbitrary instant; monotonic. */
   readonly elapsedMs: () => number;
 }
@@ -118,6 +119,7 @@ const cannotCheck = refused(
   { "retry-after": "1" },
 );
 
+/** The slices of prepaid money that this node holds; see {@link Allowance}. */
 export function createAllowance(deps: AllowanceDeps): Allowance {
   const slices = new Map<string, Slice>();
   const count = { leased: 0, exhausted: 0, unanswered: 0 };

@@ -26,7 +26,7 @@ import {
 import { answerJson, type Outcome, refused } from "../answer.ts";
 
 export interface LedgerDeps {
-  readonly actors: Pick<ActorSystem, "ask">;
+  readonly actors: ActorSystem;
   /** Null where nothing is charged. */
   readonly prices: () => PriceList | null;
 }
@@ -104,6 +104,7 @@ export type OperatorStatement = Omit<StatementAnswer, "entries"> & {
   readonly entries: readonly (EntryRequest & { readonly at: string })[];
 };
 
+/** For operators: the balance of an AI company, and payments into it. */
 export function createOperatorLedgers(
   deps: LedgerDeps & {
     /** The kind of a party; null for an unknown one. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ActorReport } from "../../actors/system/definition.ts";
+import { part } from "../../protocol/rubbish.fixture.ts";
 import { type AbandonedDeps, dropAbandoned } from "./abandoned-pushes.ts";
 
 const report = (context: unknown, failure: string | null = null): ActorReport =>
@@ -12,8 +13,8 @@ function newWorld(
 ) {
   const staged = new Map(Object.entries(pushes));
   const deps: AbandonedDeps = {
-    actors: { inspect: async ({ id }) => known[id] ?? null },
-    records: {
+    actors: part({ inspect: async ({ id }) => known[id] ?? null }),
+    records: part({
       stagedPushes: async (cursor, limit) => {
         const pushes = [...staged]
           .map(([push_id, staged_at_ms]) => ({ push_id, staged_at_ms }))
@@ -25,7 +26,7 @@ function newWorld(
       dropStaged: async (id, untilMs = Number.POSITIVE_INFINITY) => {
         if ((staged.get(id) ?? 0) <= untilMs) staged.delete(id);
       },
-    },
+    }),
     isHere: () => true,
   };
   return { deps, staged, left: () => [...staged.keys()].sort() };
@@ -61,7 +62,7 @@ describe("what is staged", () => {
       return null;
     };
     const isHere = async ({ id }: { readonly id: string }): Promise<boolean> => id === "b";
-    expect(await dropAbandoned({ ...deps, actors: { inspect }, isHere }, 1)).toBe(1);
+    expect(await dropAbandoned({ ...deps, actors: part({ inspect }), isHere }, 1)).toBe(1);
     expect(left()).toEqual(["a", "c"]);
     expect(asked).toEqual(["push/b"]);
   });
@@ -79,7 +80,7 @@ describe("what is staged", () => {
       if (id === "a") staged.set("a", 2);
       return null;
     };
-    await dropAbandoned({ ...deps, actors: { inspect } }, 1_000);
+    await dropAbandoned({ ...deps, actors: part({ inspect }) }, 1_000);
     expect(left()).toEqual(["a"]);
   });
 

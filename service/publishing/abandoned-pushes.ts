@@ -23,8 +23,8 @@ const pageMax = 100;
 const failuresMax = 10;
 
 export interface AbandonedDeps {
-  readonly actors: Pick<ActorSystem, "inspect">;
-  readonly records: Pick<RecordStore, "stagedPushes" | "dropStaged">;
+  readonly actors: ActorSystem;
+  readonly records: RecordStore;
   /** Whether the actor lives on this node. */
   readonly isHere: (push: ActorRef) => boolean | Promise<boolean>;
 }

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { ManualTime } from "../../actors/system/manual-time.fixture.ts";
+import { part } from "../../protocol/rubbish.fixture.ts";
 import { sweepAbandoned } from "./abandoned-pushes.ts";
 
 const everyMs = 3_600_000;
@@ -26,8 +27,8 @@ beforeEach(() => {
 
 function begin(): () => Promise<void> {
   return sweepAbandoned({
-    actors: { inspect: async () => null },
-    records: {
+    actors: part({ inspect: async () => null }),
+    records: part({
       stagedPushes: async () => {
         began.push(time.now());
         await listing();
@@ -37,7 +38,7 @@ function begin(): () => Promise<void> {
         await dropping();
         staged.delete(id);
       },
-    },
+    }),
     isHere: () => true,
     clock: time,
     timers: time,

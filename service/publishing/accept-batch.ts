@@ -8,7 +8,6 @@ import type { CommandOf } from "../../actors/messages/protocol.ts";
 import type { PushCommand, PushFacts, PushMandate, PushReport } from "../../actors/messages/push.ts";
 import { businessRef, keyRef, pushRef } from "../../actors/messages/refs.ts";
 import type { ActorSystem } from "../../actors/system/definition.ts";
-import type { Clock } from "../../crypto/port.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { inlineFallbackMax, inlineRecordsMax } from "../../protocol/limits.ts";
 import { holdThreshold } from "../../protocol/price-shock.ts";
@@ -23,40 +22,28 @@ import {
   refusedAs,
   sealRefused,
 } from "../answer.ts";
-import { type FindMandateDeps, keptOf, sealedUnder } from "../register/find-mandate.ts";
+import { keptOf, sealedUnder } from "../register/find-mandate.ts";
 import { checkStanding, decideOwnNames, readIssuances } from "../register/home-evidence.ts";
+import type { Background, PublishServices } from "./publish-batch.ts";
 import {
   capRefused,
   type Gate,
-  type GateDeps,
   notCharged,
   publishedType,
   type SealedBatch,
   type StagedBatch,
   seqRefused,
 } from "./publish-batch.ts";
-import type { ParsedLeaves } from "./push-leaves.ts";
 import {
   attemptsMax,
   CatalogueComparison,
   comparisonOf,
-  type PlanDeps,
   type Planned,
   type PlanRequest,
   planOf,
   storePlan,
 } from "./push-plan.ts";
 import { wholeStatus } from "./push-status.ts";
-
-export interface AcceptDeps extends FindMandateDeps, AdmitDeps {
-  readonly clock: Clock;
-  /** Absent where it is always available. */
-  readonly background?: Background;
-  /** The maximum time from staging to acceptance (default 1 h; A1). */
-  readonly acceptWithinMs?: number | undefined;
-  /** How long a hold waits for a decision (default 30 days). */
-  readonly holdMs?: number | undefined;
-}
 
 /** A batch whose seal is genuine and covers exactly its records. */
 export interface OfferedBatch {
@@ -80,7 +67,7 @@ export interface AcceptRequest {
  * order (W3). It changes nothing.
  */
 export async function judgeNewness(
-  { actors, clock }: GateDeps,
+  { actors, clock }: PublishServices,
   { caller: { party, key } }: AcceptRequest,
   { facts, mandates, caps }: Gate,
   { sealed: { seal, pushId }, bytes }: Pick<OfferedBatch, "sealed" | "bytes">,
@@ -104,7 +91,7 @@ export async function judgeNewness(
 
 /** The report of the push, if its actor gave one; null where it has to be asked. */
 export async function acceptBatch(
-  deps: AcceptDeps,
+  deps: PublishServices,
   request: AcceptRequest,
   gate: Gate,
   offered: OfferedBatch,
@@ -131,7 +118,7 @@ export async function acceptBatch(
 }
 
 async function admitAndAccept(
-  deps: AcceptDeps,
+  deps: PublishServices,
   request: AcceptRequest,
   { facts, mandates: allowing }: Gate,
   offered: OfferedBatch & { readonly staged: StagedBatch; readonly chargedAtMs: number | undefined },
@@ -246,12 +233,6 @@ function batchFacts(
 // Admission of a push by its business: the number, and the hold decided over the whole batch plus what is accepted but
 // not yet applied. The home actor decides; this module gathers what it needs for that.
 
-export interface AdmitDeps extends PlanDeps {
-  readonly actors: ActorSystem;
-  /** Where the parsed leaves of an admitted push are left for its chunks. */
-  readonly parsed: Pick<ParsedLeaves, "put">;
-}
-
 interface AdmitRequest extends PlanRequest {
   readonly pushId: string;
   readonly keyId: string;
@@ -270,7 +251,8 @@ interface AdmitRequest extends PlanRequest {
 
 export type Admitted = Exclude<AdmitReply, { status: "plan_stale" }>;
 
-export async function admit(deps: AdmitDeps, request: AdmitRequest): Promise<Admitted> {
+/** Asks the business to number the push, and to decide whether it is held over all its records and what is pending. */
+export async function admit(deps: PublishServices, request: AdmitRequest): Promise<Admitted> {
   let { pending } = request;
   let planned: Planned | null = null;
   let isPlanned = request.mayHold && (request.listings >= holdThreshold || pending.length > 0);
@@ -307,6 +289,7 @@ async function notAdmitted(
   return admissionRefused(admitted);
 }
 
+/** The refusal of what the business did not admit. */
 export function admissionRefused(admitted: Exclude<Admitted, { status: "admitted" }>): Refused {
   if (admitted.status === "refused") return refusedAs(admitted);
   const { retry_after_seconds, reason = "pushes_waiting" } = admitted;
@@ -322,7 +305,7 @@ const unfair = {
 } as const;
 
 /** For its chunks or, if it is to be held, for its judgement; once it is confirmed, which may be days later, it is parsed again. */
-function keepParsed({ parsed }: AdmitDeps, request: AdmitRequest, planned: Planned | null): void {
+function keepParsed({ parsed }: PublishServices, request: AdmitRequest, planned: Planned | null): void {
   if (planned === null) return;
   const bytes = request.records.reduce((sum, record) => sum + record.length, 0);
   parsed.put(pushRef(request.businessUuid, request.pushId).id, planned.leaves, bytes);
@@ -330,7 +313,7 @@ function keepParsed({ parsed }: AdmitDeps, request: AdmitRequest, planned: Plann
 
 /** What the business decides by; for a large plan, the reasons to hold it, which are found in pieces (PL1 in push-plan.ts). */
 async function compare(
-  deps: AdmitDeps,
+  deps: PublishServices,
   { businessUuid, pushId }: AdmitRequest,
   { listings }: Planned,
   pending: readonly string[],
@@ -366,7 +349,7 @@ export interface Staged {
  * is too late (A1); sending the push again then stages it again.
  */
 export async function acceptPush(
-  actors: Pick<ActorSystem, "ask">,
+  actors: ActorSystem,
   push: ActorRef<"push">,
   accept: Pick<Accept, "facts" | "held_reasons"> &
     Staged & {
@@ -401,10 +384,7 @@ const settledWithinMs = 30_000;
  * The push once its records are settled or held. Throws a transient failure if that takes too long: the push continues,
  * and sending it again waits for it again.
  */
-export async function awaitSettled(
-  actors: Pick<ActorSystem, "ask">,
-  push: ActorRef<"push">,
-): Promise<PushReport> {
+export async function awaitSettled(actors: ActorSystem, push: ActorRef<"push">): Promise<PushReport> {
   return reportOf(await actors.ask(push, { type: "push.await" }, { timeoutMs: settledWithinMs }));
 }
 
@@ -416,11 +396,6 @@ export function reportOf(report: PushReport | null): PushReport {
 
 // Whether queued pushes are processed now. While they are not, batches of up to 500 records are processed in the request;
 // a larger batch is accepted and refused as unavailable, and continues when it is sent again, or by itself later.
-
-export interface Background {
-  /** By the node that is asked. */
-  isAvailable(): boolean;
-}
 
 /** Batches of up to this many records are processed within the request. */
 export function inlineMaxOf(background: Background | undefined): number {

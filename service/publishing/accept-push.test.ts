@@ -3,7 +3,7 @@ import { driveActor } from "../../actors/actor.fixture.ts";
 import type { PushFacts } from "../../actors/messages/push.ts";
 import { pushActor } from "../../actors/push/definition.ts";
 import type { Ask } from "../../actors/system/definition.ts";
-import { rubbish } from "../../protocol/rubbish.fixture.ts";
+import { part, rubbish } from "../../protocol/rubbish.fixture.ts";
 import { StoreError } from "../../storage/actor-store.ts";
 import { acceptPush } from "./accept-batch.ts";
 
@@ -20,7 +20,7 @@ function newPush() {
   };
   const accept = (stagingAtMs: number, acceptWithinMs?: number) =>
     acceptPush(
-      { ask },
+      part({ ask }),
       { kind: "push", id: "bat_0" },
       { facts, held_reasons: [], sealLeaf: "sha256:0", stagingAtMs, acceptWithinMs },
     );

@@ -14,19 +14,18 @@
 
 import type { UploadedFileFacts } from "../../actors/messages/bulk-upload.ts";
 import { type ActorRef, bulkUploadRef, businessRef, keyRef } from "../../actors/messages/refs.ts";
-import type { CryptoPort } from "../../crypto/port.ts";
 import { concatBytes, formatHash, parseUtf8, toHex } from "../../protocol/bytes.ts";
 import { bulkFileBytesMax, bulkRecordsMax, recordCharactersMax } from "../../protocol/limits.ts";
 import { createRootBuilder, leafHash } from "../../protocol/merkle.ts";
 import { type Problem, problem } from "../../protocol/problem.ts";
 import type { UploadedFile } from "../../protocol/wire/bulk.ts";
-import type { PaceOf } from "../../std/work.ts";
 import type { FileLeaf, StagedFileWriter, StagingArea } from "../../storage/staging-area.ts";
 import { answerJson, isRefused, type Outcome, type Refused, refused, refusedAs } from "../answer.ts";
 import { capsOf, findMandates, ofType } from "../register/find-mandate.ts";
 import { judgeVerified } from "../register/home-evidence.ts";
-import { bulkUnavailable, type UploadTokens, uploadConflict, uploadUnknown } from "./bulk-upload.ts";
-import { capRefused, type GateDeps, parseRecordText } from "./publish-batch.ts";
+import type { BulkServices } from "./bulk-upload.ts";
+import { bulkUnavailable, uploadConflict, uploadUnknown } from "./bulk-upload.ts";
+import { capRefused, type PublishServices, parseRecordText } from "./publish-batch.ts";
 
 /** What a form consists of, in order of arrival. */
 export type FormEvent =
@@ -39,14 +38,6 @@ export type FormEvent =
 export interface RunningHash {
   update(bytes: Uint8Array): void;
   digest(): Uint8Array;
-}
-
-export interface BulkFileDeps extends GateDeps {
-  readonly crypto: Pick<CryptoPort, "sha256" | "randomBytes">;
-  readonly staging: StagingArea | null;
-  readonly uploadTokens: UploadTokens;
-  /** At which lines are taken in: a file has time, so what somebody waits for goes first (U6). */
-  readonly paces: { readonly queued: PaceOf };
 }
 
 export interface FileRequest {
@@ -68,7 +59,8 @@ const serviceFault = 500;
 /** A third of the time for which a claim lasts. */
 const renewEveryMs = 20_000;
 
-export async function receiveFile(deps: BulkFileDeps, request: FileRequest): Promise<Outcome> {
+/** Takes in the file of one upload. Throws {@link StoreError}. */
+export async function receiveFile(deps: BulkServices, request: FileRequest): Promise<Outcome> {
   if (deps.staging === null) return bulkUnavailable();
   const fields = new Map<Field, string>();
   const events = request.form[Symbol.asyncIterator]();
@@ -97,7 +89,7 @@ export async function receiveFile(deps: BulkFileDeps, request: FileRequest): Pro
 
 /** U1. The sender of a wrong token learns nothing about the upload. */
 function ownerOf(
-  { uploadTokens }: BulkFileDeps,
+  { uploadTokens }: BulkServices,
   { uploadId }: FileRequest,
   fields: ReadonlyMap<Field, string>,
 ): { readonly business: string } | Refused {
@@ -116,7 +108,7 @@ interface Arriving extends FileRequest {
   readonly business: string;
 }
 
-async function receive(deps: BulkFileDeps, staging: StagingArea, arriving: Arriving): Promise<Outcome> {
+async function receive(deps: BulkServices, staging: StagingArea, arriving: Arriving): Promise<Outcome> {
   const { business, uploadId } = arriving;
   const upload = bulkUploadRef(business, uploadId);
   const attempt = `${business}.${uploadId}.${toHex(deps.crypto.randomBytes(attemptBytes))}`;
@@ -158,7 +150,7 @@ async function receive(deps: BulkFileDeps, staging: StagingArea, arriving: Arriv
 
 /** U3. Whether the upload has the file may be unknown here: its actor knows, and removes it only if it is not. */
 async function giveUp(
-  deps: BulkFileDeps,
+  deps: BulkServices,
   writer: StagedFileWriter | null,
   ended: Pick<Attempt, "upload" | "attempt"> & { readonly isFileRefused: boolean },
 ): Promise<void> {
@@ -176,7 +168,7 @@ interface Attempt {
 type Allow = (bytes: number) => Promise<Allowance | Refused>;
 
 async function write(
-  deps: BulkFileDeps,
+  deps: BulkServices,
   writer: StagedFileWriter,
   { events, business, hash, upload, attempt, bytesLeft, allow }: Arriving & Allowance & Attempt,
 ): Promise<UploadedFileFacts | Refused> {
@@ -365,7 +357,7 @@ interface Allowance {
 }
 
 async function judgeBearer(
-  deps: GateDeps,
+  deps: PublishServices,
   { business, uploadId, keyId, collection, bytes }: Bearer,
 ): Promise<Allowance | Refused> {
   const { actors, clock } = deps;

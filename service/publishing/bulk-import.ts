@@ -10,12 +10,10 @@ import type { UploadedFileFacts, UploadReport } from "../../actors/messages/bulk
 import type { PushReport } from "../../actors/messages/push.ts";
 import { bulkUploadRef, keyRef, pushRef } from "../../actors/messages/refs.ts";
 import type { ActorSystem } from "../../actors/system/definition.ts";
-import type { CryptoPort } from "../../crypto/port.ts";
 import { type Envelope, parseEnvelope } from "../../protocol/dsse.ts";
 import { problem } from "../../protocol/problem.ts";
 import { anything, object } from "../../protocol/shape.ts";
 import { uploadId } from "../../protocol/wire/bulk.ts";
-import type { StagingArea } from "../../storage/staging-area.ts";
 import {
   answerJson,
   bodyText,
@@ -26,15 +24,10 @@ import {
   refused,
   sealRefused,
 } from "../answer.ts";
-import {
-  type AcceptDeps,
-  acceptBatch,
-  acceptWithinMsDefault,
-  type OfferedBatch,
-  reportOf,
-} from "./accept-batch.ts";
+import { acceptBatch, acceptWithinMsDefault, type OfferedBatch, reportOf } from "./accept-batch.ts";
+import type { BulkServices } from "./bulk-upload.ts";
 import { type BulkRequest, bulkUnavailable, uploadConflict } from "./bulk-upload.ts";
-import { answerOnce, claimFor, type IdempotencyDeps } from "./idempotency.ts";
+import { answerOnce, claimFor } from "./idempotency.ts";
 import { keepRefused } from "./publish.ts";
 import {
   countFault,
@@ -48,13 +41,8 @@ import {
 } from "./publish-batch.ts";
 import { pushStatus, wholeStatus } from "./push-status.ts";
 
-export interface BulkImportDeps extends AcceptDeps, Pick<IdempotencyDeps, "timers"> {
-  readonly crypto: CryptoPort;
-  /** Null where bulk import is not available. */
-  readonly staging: StagingArea | null;
-}
-
-export async function importFile(deps: BulkImportDeps, request: BulkRequest): Promise<Outcome> {
+/** POST /v1/bulk-imports. Throws {@link StoreError}. */
+export async function importFile(deps: BulkServices, request: BulkRequest): Promise<Outcome> {
   const { party, key } = request.caller;
   let isReplayed = false;
   const claim = claimFor(request, {
@@ -72,7 +60,7 @@ export async function importFile(deps: BulkImportDeps, request: BulkRequest): Pr
   return answerNow(deps, request, push_id, null);
 }
 
-async function answerImport(deps: BulkImportDeps, request: BulkRequest): Promise<Outcome> {
+async function answerImport(deps: BulkServices, request: BulkRequest): Promise<Outcome> {
   const attempt = { caller: request.caller, collection: publishedType, source: "bulk" } as const;
   const gate = await passGate(deps, { ...request, collection: publishedType });
   if (isRefused(gate)) return keepRefused(deps, attempt, gate);
@@ -88,7 +76,7 @@ async function answerImport(deps: BulkImportDeps, request: BulkRequest): Promise
 }
 
 async function acceptImport(
-  deps: BulkImportDeps,
+  deps: BulkServices,
   request: BulkRequest,
   gate: Gate,
   asked: Import & { readonly sealed: SealedBatch },
@@ -116,7 +104,7 @@ const claimSpareMs = 60_000;
 
 /** The records are staged already, under their upload, whose actor removes them; they are claimed for the push (I2). */
 async function stageSeal(
-  { actors, records, clock, acceptWithinMs = acceptWithinMsDefault }: BulkImportDeps,
+  { actors, records, clock, acceptWithinMs = acceptWithinMsDefault }: BulkServices,
   { caller }: BulkRequest,
   { uploadId: id, sealed, batchSeal }: Import & { readonly sealed: SealedBatch },
 ): Promise<StagedBatch | Refused> {
@@ -139,7 +127,7 @@ async function stageSeal(
 
 /** Being asked for its status activates the push's actor if no node has it in memory, and it does what is left. */
 async function answerNow(
-  { actors }: BulkImportDeps,
+  { actors }: BulkServices,
   { caller }: BulkRequest,
   pushId: string,
   known: PushReport | null,
@@ -158,6 +146,7 @@ interface Import {
 /** The envelope is judged by itself, so that a malformed one is refused as a seal. */
 const importShape = object({ upload_id: uploadId, batch_seal: anything });
 
+/** The body of an import: `{upload_id, batch_seal}`. */
 export function parseImport(body: Uint8Array): Import | Refused {
   const parsed = parseJsonBody(importShape, body);
   if (isRefused(parsed)) return parsed;
@@ -169,7 +158,7 @@ export function parseImport(body: Uint8Array): Import | Refused {
 
 /** The file, exactly as the seal names it; or the push, if it was accepted before and cannot be imported once more. */
 export async function findFile(
-  actors: Pick<ActorSystem, "ask">,
+  actors: ActorSystem,
   uuid: string,
   { uploadId: id, sealed }: Pick<Import, "uploadId"> & { readonly sealed: SealedBatch },
 ): Promise<{ readonly file: UploadedFileFacts } | { readonly report: PushReport } | Refused> {

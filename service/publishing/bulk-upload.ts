@@ -17,6 +17,7 @@ import {
 } from "../../protocol/limits.ts";
 import { problem } from "../../protocol/problem.ts";
 import { type BulkUpload, bulkUploadBody } from "../../protocol/wire/bulk.ts";
+import type { PaceOf } from "../../std/work.ts";
 import type { StagingArea } from "../../storage/staging-area.ts";
 import {
   answerJson,
@@ -29,14 +30,21 @@ import {
   rateLimited,
   refused,
 } from "../answer.ts";
-import { answerOnce, claimFor, type IdempotencyDeps } from "./idempotency.ts";
+import { answerOnce, claimFor } from "./idempotency.ts";
 import { notPublishable } from "./publish.ts";
-import { type GateDeps, passGate, publishedType } from "./publish-batch.ts";
+import type { PublishServices } from "./publish-batch.ts";
+import { passGate, publishedType } from "./publish-batch.ts";
 
-export interface BulkUploadDeps extends GateDeps, Pick<IdempotencyDeps, "timers" | "crypto"> {
+/** What bulk uploads and their imports work with besides. */
+export interface BulkServices extends PublishServices {
   /** Null where bulk import is not available. */
   readonly staging: StagingArea | null;
   readonly uploadTokens: UploadTokens;
+  /** At which lines of a file are taken in: it has time, so what somebody waits for goes first (U6 in bulk-file.ts). */
+  readonly paces: { readonly queued: PaceOf };
+}
+
+interface UploadServices extends BulkServices {
   /** The public address of the business surface. */
   readonly businessUrl: string;
 }
@@ -52,7 +60,8 @@ export interface BulkRequest {
 
 const uploadIdBytes = 12;
 
-export async function issueUpload(deps: BulkUploadDeps, request: BulkRequest): Promise<Outcome> {
+/** POST /v1/bulk-uploads. Throws {@link StoreError}. */
+export async function issueUpload(deps: UploadServices, request: BulkRequest): Promise<Outcome> {
   const { party, key } = request.caller;
   if (deps.staging === null) return bulkUnavailable();
   let isReplayed = false;
@@ -79,7 +88,7 @@ type WithoutToken = Omit<BulkUpload, "fields"> & {
   readonly fields: Omit<BulkUpload["fields"], "upload_token">;
 };
 
-async function issue(deps: BulkUploadDeps, request: BulkRequest): Promise<Outcome> {
+async function issue(deps: UploadServices, request: BulkRequest): Promise<Outcome> {
   const gate = await passGate(deps, { ...request, collection: publishedType });
   if (isRefused(gate)) return gate;
   const parsed = parseJsonBody(bulkUploadBody, request.body);
@@ -126,10 +135,8 @@ export interface UploadTokens {
   businessOf(uploadId: string, token: string): string | null;
 }
 
-export function createUploadTokens(
-  { hmacSha256 }: Pick<CryptoPort, "hmacSha256">,
-  secret: Uint8Array,
-): UploadTokens {
+/** Tokens of uploads: a MAC by `secret`, which every node can verify. */
+export function createUploadTokens({ hmacSha256 }: CryptoPort, secret: Uint8Array): UploadTokens {
   const macOf = (business: string, uploadId: string): Uint8Array =>
     hmacSha256(secret, utf8(`bulk upload\n${business}\n${uploadId}`));
   const tokenOf = (business: string, uploadId: string): string =>
@@ -163,6 +170,7 @@ export function bulkUnavailable(): Refused {
   return refused(problem("unavailable", detail, extras), { "retry-after": String(retrySeconds) });
 }
 
+/** 404: the business has no such upload, or not any more. */
 export function uploadUnknown(): Refused {
   return refused(problem("not_found", "No upload has this upload_id and token."));
 }
@@ -177,6 +185,7 @@ const conflicts: Readonly<Record<UploadConflict, string>> = {
   imported_otherwise: "The file was imported, or is being imported, under another seal.",
 };
 
+/** 409, with the reason. */
 export function uploadConflict(reason: UploadConflict): Refused {
   return refused(problem("upload_conflict", conflicts[reason], { reason }));
 }

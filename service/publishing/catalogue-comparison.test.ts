@@ -3,11 +3,12 @@ import { driveActor } from "../../actors/actor.fixture.ts";
 import { businessActor } from "../../actors/business/definition.ts";
 import { businessUuid, certificateFacts, partyFacts } from "../../actors/facts.fixture.ts";
 import type { ListingsReply } from "../../actors/messages/admission.ts";
+import type { Actors } from "../../actors/system/definition.ts";
 import type { Listings } from "../../protocol/price-shock.ts";
 import { part, rubbish } from "../../protocol/rubbish.fixture.ts";
 import { workMsMax } from "../../std/work.ts";
 import { WorkMeter } from "../../std/work-meter.fixture.ts";
-import { CatalogueComparison, type ComparisonDeps, comparisonOf } from "./push-plan.ts";
+import { CatalogueComparison, comparisonOf, type PlanDeps } from "./push-plan.ts";
 
 const cost = (amount: string): Listings => ({ US: [amount, "USD"] });
 const plan = (amount: string) =>
@@ -34,7 +35,7 @@ it("counts no listing twice whose push is published while the listings are count
       records: isPublished ? records : [],
     };
   };
-  const deps = part<ComparisonDeps>({ actors: rubbish({ ask }), pace: () => null });
+  const deps = part<PlanDeps & Actors>({ actors: rubbish({ ask }), pace: () => null });
   const comparison = new CatalogueComparison(
     deps,
     { businessUuid: "b", pushId: "p" },
@@ -70,7 +71,7 @@ it("does little between two looks, however many small plans of the same records 
   }
   const planned = Array.from({ length: 1_000 }, (_, index) => [`svc_${index}`, cost("9")] as const);
   using meter = new WorkMeter(setImmediate);
-  const deps = part<ComparisonDeps>({
+  const deps = part<PlanDeps & Actors>({
     actors: rubbish({
       ask: async (_: unknown, command: Parameters<typeof business.send>[0]) => business.send(command),
     }),

@@ -6,8 +6,8 @@
 //   C3. `record` is the sealed bytes verbatim, as in a fetch.
 
 import { regionRef } from "../../actors/messages/refs.ts";
-import type { ActorSystem } from "../../actors/system/definition.ts";
-import type { CryptoPort } from "../../crypto/port.ts";
+import type { Actors } from "../../actors/system/definition.ts";
+import type { Platform } from "../../crypto/port.ts";
 import { parseBase64Url, parseUtf8, toBase64Url, toHex, utf8 } from "../../protocol/bytes.ts";
 import { parseEnvelope } from "../../protocol/dsse.ts";
 import {
@@ -43,15 +43,19 @@ import {
 import { sealText } from "../retrieval/fetched-record.ts";
 import type { RecordStanding } from "../retrieval/record-standing.ts";
 
-export interface CatalogueDeps extends CursorDeps {
-  readonly records: Pick<RecordStore, "listCatalogue" | "readOrigins" | "readServed">;
-  readonly actors: Pick<ActorSystem, "ask">;
-  readonly crypto: Pick<CryptoPort, "hmacSha256" | "randomBytes">;
+/** What a business reads its own lists by. */
+export interface OwnListServices extends Platform, Actors {
+  /** Secret bytes that all nodes share, for the codes of cursors. */
+  readonly cursorKey: Uint8Array;
+  readonly pageMax?: number;
+}
+
+export interface CatalogueServices extends OwnListServices {
+  readonly records: RecordStore;
   /** The regions that serve now. */
   readonly regions: () => readonly string[];
-  readonly standing: Pick<RecordStanding, "version" | "versions">;
+  readonly standing: RecordStanding;
   readonly rate: CatalogueRate;
-  readonly pageMax?: number;
   readonly recordIdOf: (businessUuid: string, collection: CollectionName, localId: string) => string;
 }
 
@@ -71,7 +75,11 @@ export interface ReadCatalogueRequest {
 /** Number of reads of the store for one page: withdrawn records are listed there as well, and are left out here. */
 const readsPerPage = 4;
 
-export async function listCatalogue(deps: CatalogueDeps, request: ListCatalogueRequest): Promise<Outcome> {
+/** GET /v1/catalogue. Throws {@link StoreError}. */
+export async function listCatalogue(
+  deps: CatalogueServices,
+  request: ListCatalogueRequest,
+): Promise<Outcome> {
   const { uuid } = request.caller.party;
   const { type } = request;
   if (type !== null && !isCollectionName(type)) return typeUnknown;
@@ -107,11 +115,11 @@ interface Place {
   readonly after: string | null;
 }
 
-function beginning({ crypto }: CatalogueDeps): Place {
+function beginning({ crypto }: CatalogueServices): Place {
   return { reading: toHex(crypto.randomBytes(8)), passed: 0, after: null };
 }
 
-function openCursor(deps: CatalogueDeps, scope: readonly string[], cursor: string): Place | Refused {
+function openCursor(deps: CatalogueServices, scope: readonly string[], cursor: string): Place | Refused {
   const place = readCursor(deps, scope, cursor);
   if (place === null) return cursorForeign;
   const [reading, passed, after] = place as [string, number, string];
@@ -119,7 +127,7 @@ function openCursor(deps: CatalogueDeps, scope: readonly string[], cursor: strin
 }
 
 async function entriesOf(
-  { records, standing }: CatalogueDeps,
+  { records, standing }: CatalogueServices,
   uuid: string,
   heads: readonly RecordHead[],
 ): Promise<readonly CatalogueEntry[]> {
@@ -172,7 +180,7 @@ function sidecarOf({ sidecar, record_id }: VersionOrigin): Sidecar {
  * them, is taken as the business's own id: of a product, then of a business file, an event, a job and an update.
  */
 export async function readCatalogueRecord(
-  deps: CatalogueDeps,
+  deps: CatalogueServices,
   request: ReadCatalogueRequest,
 ): Promise<Outcome> {
   const { id, caller } = request;
@@ -197,7 +205,10 @@ const recordNotFound = refused(
   problem("not_found", "Your catalogue has no record with this id: none was published, or it was withdrawn."),
 );
 
-async function recordAnswer(deps: CatalogueDeps, { head, version, seal }: ServedRecord): Promise<Outcome> {
+async function recordAnswer(
+  deps: CatalogueServices,
+  { head, version, seal }: ServedRecord,
+): Promise<Outcome> {
   const { record_id, business_product_id, last_updated, source } = entryOf(version);
   const liveIn = await regionsFinding(deps, head);
   const body =
@@ -209,7 +220,7 @@ async function recordAnswer(deps: CatalogueDeps, { head, version, seal }: Served
 
 /** A region that does not answer in time is not named. */
 async function regionsFinding(
-  { actors, regions, crypto }: CatalogueDeps,
+  { actors, regions, crypto }: CatalogueServices,
   { record_id, type }: RecordHead,
 ): Promise<readonly string[]> {
   const work_id = `find ${toHex(crypto.randomBytes(8))}`;
@@ -259,6 +270,7 @@ interface Read {
 const hourMs = 3_600_000;
 const businessesMaxDefault = 10_000;
 
+/** What one business may read of its catalogue in an hour, counted by this node. */
 export function createCatalogueRate(options: CatalogueRateOptions): CatalogueRate {
   const { elapsedMs, perHour = catalogueReadsPerHour, freeEntries = catalogueFreeEntries } = options;
   const ofBusiness = new BoundedMap<string, readonly Read[]>(options.businessesMax ?? businessesMaxDefault);
@@ -300,22 +312,21 @@ function tooOften(at: {
 /** Bytes of the code: guessing one takes 2^64 requests on average. */
 const codeBytes = 16;
 
-export interface CursorDeps {
-  readonly crypto: Pick<CryptoPort, "hmacSha256">;
-  /** Secret bytes that all nodes share. */
-  readonly cursorKey: Uint8Array;
-}
-
 /** The business and the list, with whatever else a cursor must not be taken to. */
 export type CursorScope = readonly string[];
 
-export function writeCursor(deps: CursorDeps, scope: CursorScope, place: readonly unknown[]): string {
+/** A cursor for the place in a list: its JSON text with a MAC, so that it is taken to no other list. */
+export function writeCursor(deps: OwnListServices, scope: CursorScope, place: readonly unknown[]): string {
   const text = JSON.stringify(place);
   return `${toBase64Url(codeOf(deps, scope, text))}${toBase64Url(utf8(text))}`;
 }
 
 /** Returns what {@link writeCursor} was given for the same scope; null for any other text. */
-export function readCursor(deps: CursorDeps, scope: CursorScope, cursor: string): readonly unknown[] | null {
+export function readCursor(
+  deps: OwnListServices,
+  scope: CursorScope,
+  cursor: string,
+): readonly unknown[] | null {
   const length = Math.ceil((codeBytes * 4) / 3);
   const code = parseBase64Url(cursor.slice(0, length));
   const bytes = parseBase64Url(cursor.slice(length));
@@ -332,6 +343,6 @@ export const cursorForeign: Refused = refused(
   }),
 );
 
-function codeOf({ crypto, cursorKey }: CursorDeps, scope: CursorScope, text: string): Uint8Array {
+function codeOf({ crypto, cursorKey }: OwnListServices, scope: CursorScope, text: string): Uint8Array {
   return crypto.hmacSha256(cursorKey, utf8(JSON.stringify([...scope, text]))).subarray(0, codeBytes);
 }

@@ -10,7 +10,6 @@ import type { HoldFault } from "../../actors/messages/admission.ts";
 import type { PushReport } from "../../actors/messages/push.ts";
 import { type ActorRef, businessRef, pushRef } from "../../actors/messages/refs.ts";
 import type { ActorSystem } from "../../actors/system/definition.ts";
-import type { Clock } from "../../crypto/port.ts";
 import type { Envelope } from "../../protocol/dsse.ts";
 import { isPushId } from "../../protocol/identifiers.ts";
 import type { JsonValue } from "../../protocol/json/canonical-json.ts";
@@ -18,7 +17,6 @@ import { problem } from "../../protocol/problem.ts";
 import type { HeldPushes } from "../../protocol/wire/push.ts";
 import type { HoldDecision } from "../../protocol/withdrawal.ts";
 import { verifyHoldDecision } from "../../verifier/service-statements.ts";
-import type { Trust } from "../../verifier/trust.ts";
 import {
   answerJson,
   type Caller,
@@ -29,22 +27,11 @@ import {
   refusedAs,
   sealRefused,
 } from "../answer.ts";
-import {
-  type FindMandateDeps,
-  findMandates,
-  fromSource,
-  judgeMandateAgain,
-  ofType,
-} from "../register/find-mandate.ts";
+import { findMandates, fromSource, judgeMandateAgain, ofType } from "../register/find-mandate.ts";
 import { keysOf, mayBind, readSigner } from "../register/home-evidence.ts";
 import { reportOf } from "./accept-batch.ts";
+import type { PublishServices } from "./publish-batch.ts";
 import { isOwnBatch, pushStatus, pushUnknown, wholeStatus } from "./push-status.ts";
-
-export interface DecideHoldDeps {
-  readonly actors: ActorSystem;
-  readonly clock: Clock;
-  readonly trust: () => Trust;
-}
 
 export interface DecideHoldRequest {
   readonly caller: { readonly party: Pick<Caller["party"], "uuid"> };
@@ -56,7 +43,8 @@ export interface DecideHoldRequest {
 /** How long a push may take to hear of its decision; usually it is milliseconds. */
 const heardWithinMs = 10_000;
 
-export async function decideHold(deps: DecideHoldDeps, request: DecideHoldRequest): Promise<Outcome> {
+/** POST /v1/pushes/{push_id}/hold: a sealed decision confirms or rejects a held push. */
+export async function decideHold(deps: PublishServices, request: DecideHoldRequest): Promise<Outcome> {
   const { actors } = deps;
   const { uuid } = request.caller.party;
   if (!isPushId(request.pushId)) return pushUnknown();
@@ -101,13 +89,13 @@ function mayBeDecided({ state, hold_decision: decided = null }: PushReport): boo
 }
 
 /** The push once it has heard that it is not held any more, by a decision, a cancellation or the end of its time. */
-async function heard({ actors }: DecideHoldDeps, push: ActorRef<"push">): Promise<PushReport> {
+async function heard({ actors }: PublishServices, push: ActorRef<"push">): Promise<PushReport> {
   return reportOf(await actors.ask(push, { type: "hold.await" }, { timeoutMs: heardWithinMs }));
 }
 
 /** The decision, sealed by an owner's or admin's passkey that is live now, about this push. */
 async function judgeDecision(
-  { actors, clock, trust }: DecideHoldDeps,
+  { actors, clock, trust }: PublishServices,
   { caller, pushId, decision: envelope }: DecideHoldRequest,
 ): Promise<HoldDecision | Refused> {
   const { uuid } = caller.party;
@@ -126,7 +114,7 @@ async function judgeDecision(
 
 /** A passkey that turns out to have been compromised earlier has authorised nothing: its mandates have fallen. */
 async function mandateFault(
-  deps: DecideHoldDeps,
+  deps: PublishServices,
   uuid: string,
   { facts: { mandates } }: PushReport,
 ): Promise<HoldFault | null> {
@@ -158,6 +146,7 @@ export interface ListHoldsRequest {
   readonly cursor: string | null;
 }
 
+/** GET /v1/holds: the held pushes of the caller's business. */
 export async function listHolds(
   { actors }: { readonly actors: ActorSystem },
   { caller, cursor }: ListHoldsRequest,
@@ -211,10 +200,6 @@ function parseCursor(cursor: string): number | null {
 //   K2. Sent again, it is answered again, and changes nothing.
 //   K3. From an address outside the allow-list, every push is refused alike, whether it exists or not.
 
-export interface CancelDeps extends FindMandateDeps {
-  readonly clock: Clock;
-}
-
 export interface CancelRequest {
   readonly caller: Caller;
   readonly pushId: string;
@@ -227,7 +212,8 @@ const endedWithinMs = 10_000;
 /** The `error.code` of a cancelled push. */
 const cancelledCode = "cancelled";
 
-export async function cancelPush(deps: CancelDeps, request: CancelRequest): Promise<Outcome> {
+/** POST /v1/pushes/{push_id}/cancel. */
+export async function cancelPush(deps: PublishServices, request: CancelRequest): Promise<Outcome> {
   const { actors, clock } = deps;
   const { party, key } = request.caller;
   if (!isPushId(request.pushId)) return pushUnknown();

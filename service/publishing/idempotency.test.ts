@@ -4,8 +4,9 @@ import { integrationKeyActor } from "../../actors/integration-key/definition.ts"
 import type { IntegrationKeyCommand } from "../../actors/messages/integration-key.ts";
 import { keyRef } from "../../actors/messages/refs.ts";
 import { ManualTime } from "../../actors/system/manual-time.fixture.ts";
+import type { CryptoPort } from "../../crypto/port.ts";
 import { problem, problemCodes } from "../../protocol/problem.ts";
-import { rubbish } from "../../protocol/rubbish.fixture.ts";
+import { part, rubbish } from "../../protocol/rubbish.fixture.ts";
 import { answerJson, type Outcome, refused } from "../answer.ts";
 import { answerOnce } from "./idempotency.ts";
 
@@ -29,6 +30,7 @@ function openNode() {
   let isAlive = true;
   const never = new Promise<never>(() => {});
   const deps = {
+    clock: { now: () => time.now() },
     actors: {
       ask: async (_to: unknown, command: IntegrationKeyCommand) => {
         if (!isAlive) return never;
@@ -38,12 +40,12 @@ function openNode() {
         return actor.send(rubbish(command));
       },
     },
-    crypto: {
-      randomBytes: (length: number) => {
+    crypto: part<CryptoPort>({
+      randomBytes: (length) => {
         tokens += 1;
         return new Uint8Array(length).fill(tokens);
       },
-    },
+    }),
     timers: { schedule: (ms: number, run: () => void) => time.schedule(ms, () => isAlive && run()) },
   };
   const request = (
@@ -52,7 +54,7 @@ function openNode() {
   ) => {
     const key = keyRef("party", "key");
     return answerOnce(
-      { ...deps, actors: { ask: rubbish(deps.actors.ask) } },
+      { ...deps, actors: part({ ask: rubbish(deps.actors.ask) }) },
       { key, scope: "s", digest, replayed },
       async () => answer(),
     );

@@ -8,20 +8,14 @@
 
 import type { IdempotentAnswer, IntegrationKeyCommand } from "../../actors/messages/integration-key.ts";
 import { pushRef } from "../../actors/messages/refs.ts";
-import type { ActorSystem } from "../../actors/system/definition.ts";
-import type { CryptoPort } from "../../crypto/port.ts";
+import type { ActorSystem, Actors } from "../../actors/system/definition.ts";
+import type { Platform } from "../../crypto/port.ts";
 import { toBase64Url } from "../../protocol/bytes.ts";
 import { idempotencyKeyPattern } from "../../protocol/limits.ts";
 import { type ProblemCode, problem } from "../../protocol/problem.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
 import { type Caller, type Outcome, type Refused, refused } from "../answer.ts";
 import { wholeStatus } from "./push-status.ts";
-
-export interface IdempotencyDeps {
-  readonly actors: Pick<ActorSystem, "ask">;
-  readonly crypto: Pick<CryptoPort, "randomBytes">;
-  readonly timers: { schedule(delayMs: number, run: () => void): () => void };
-}
 
 interface IdempotentRequest {
   /** The actor of the key that signed the request. */
@@ -45,7 +39,7 @@ const retrySeconds = 1;
 
 /** Answers the request, replays its stored answer, or refuses it. */
 export async function answerOnce(
-  deps: IdempotencyDeps,
+  deps: Actors & Platform,
   request: IdempotentRequest,
   answer: () => Promise<Outcome>,
 ): Promise<Outcome> {
@@ -85,7 +79,7 @@ function refusal(status: "conflict" | "in_progress"): Outcome {
 
 /** Renews the claim periodically (I2); the returned function stops it. */
 function renewClaim(
-  { actors, timers }: IdempotencyDeps,
+  { actors, timers }: Actors & Platform,
   key: ActorRef<"integration-key">,
   begin: Extract<IntegrationKeyCommand, { type: "idempotency.begin" }>,
 ): () => void {
@@ -146,7 +140,7 @@ export interface ClaimedRequest {
 
 /** What the key's actor is asked to answer once; refuses a malformed key. */
 export function claimOf(
-  actors: Pick<ActorSystem, "ask">,
+  actors: ActorSystem,
   request: ClaimedRequest,
   key: ActorRef<"integration-key">,
 ): IdempotentRequest | Refused {
@@ -178,11 +172,7 @@ export function claimFor(
  * A replay also continues a push that is not finished, like any other resend: being asked for its status activates the
  * push's actor if no node has it in memory, and the actor does what is left. The replayed answer does not wait for that.
  */
-function nudge(
-  actors: Pick<ActorSystem, "ask">,
-  businessUuid: string,
-  { status, body }: IdempotentAnswer,
-): void {
+function nudge(actors: ActorSystem, businessUuid: string, { status, body }: IdempotentAnswer): void {
   if (status !== 200 && status !== 202) return;
   const { batch_id } = JSON.parse(body) as { readonly batch_id: string };
   actors.ask(pushRef(businessUuid, batch_id), wholeStatus).catch(() => {});

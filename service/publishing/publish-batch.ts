@@ -4,8 +4,8 @@
 import type { PublishingFacts } from "../../actors/messages/business.ts";
 import type { CapUsedUp, ChargeReply, SeqReply } from "../../actors/messages/integration-key.ts";
 import { type ActorRef, businessRef, keyRef } from "../../actors/messages/refs.ts";
-import type { ActorSystem } from "../../actors/system/definition.ts";
-import type { Clock, CryptoPort } from "../../crypto/port.ts";
+import type { Actors } from "../../actors/system/definition.ts";
+import type { Platform } from "../../crypto/port.ts";
 import { formatHash, parseBase64, parseUtf8 } from "../../protocol/bytes.ts";
 import { type Envelope, openEnvelope, parseEnvelope, payloadTypes } from "../../protocol/dsse.ts";
 import { type CollectionName, pushIdOf } from "../../protocol/identifiers.ts";
@@ -21,9 +21,7 @@ import { type BatchSealV2, parseBatchSealV2 } from "../../protocol/seal.ts";
 import { nearestName } from "../../protocol/shape.ts";
 import { isObject, joinPointer } from "../../std/json-pointer.ts";
 import { inSteps, type Pace } from "../../std/work.ts";
-import type { RecordStore } from "../../storage/record-store.ts";
 import { verifySealer } from "../../verifier/business-keys.ts";
-import type { Trust } from "../../verifier/trust.ts";
 import {
   type Caller,
   isRefused,
@@ -33,9 +31,9 @@ import {
   refusedAs,
   sealRefused,
 } from "../answer.ts";
+import type { Judging } from "../register/find-mandate.ts";
 import {
   capsOf,
-  type FindMandateDeps,
   findMandates,
   fromSource,
   keyRevoked,
@@ -43,13 +41,37 @@ import {
   ofType,
 } from "../register/find-mandate.ts";
 import { judgeCertified, judgeVerified, keysOf, readSigner } from "../register/home-evidence.ts";
-import type { PushLeaves } from "./push-leaves.ts";
+import type { ParsedLeaves, PushLeaves } from "./push-leaves.ts";
+import type { PlanDeps } from "./push-plan.ts";
 
 /** The type that is published in batches. */
 export const publishedType = "products" satisfies CollectionName;
 
 /** A pushed batch is always sealed in the current format. */
 type PushSeal = BatchSealV2;
+
+/** What the services of a publisher work with. A request that is not judged at the usual pace brings its own. */
+export interface PublishServices extends Platform, Actors, Judging, PlanDeps {
+  readonly leaves: PushLeaves;
+  /** Where the parsed leaves of an admitted push are left for its chunks. */
+  readonly parsed: ParsedLeaves;
+  /** Absent where it is always available. */
+  readonly background?: Background;
+  /** The maximum time from staging to acceptance (default 1 h; A1 in accept-batch.ts). */
+  readonly acceptWithinMs?: number | undefined;
+  /** How long a hold waits for a decision (default 30 days). */
+  readonly holdMs?: number | undefined;
+  /** The regions whose indexes are currently notified. */
+  readonly regions: () => readonly string[];
+  /** How long after a deletion its bytes are purged. */
+  readonly purgeAfterMs: number;
+}
+
+/** Whether queued pushes are processed now (accept-batch.ts). */
+export interface Background {
+  /** By the node that is asked. */
+  isAvailable(): boolean;
+}
 
 export interface SealedBatch {
   readonly seal: PushSeal;
@@ -70,15 +92,9 @@ export interface SealQuestion {
   readonly batchSeal: Envelope;
 }
 
-interface SealDeps {
-  readonly actors: ActorSystem;
-  readonly crypto: CryptoPort;
-  readonly trust: () => Trust;
-}
-
 /** Checks the batch seal of a publish request, and the Merkle root over its records. */
 export async function openBatch(
-  deps: SealDeps & { readonly pace: Pace },
+  deps: PublishServices,
   request: { readonly caller: Caller; readonly collection: string },
   { batchSeal, records }: PublishBody,
 ): Promise<Batch | Refused> {
@@ -102,7 +118,7 @@ export async function openBatch(
  * judged later.
  */
 export async function judgeBatchSeal(
-  deps: SealDeps,
+  deps: PublishServices,
   { caller, collection, batchSeal }: SealQuestion,
 ): Promise<SealedBatch | Refused> {
   const { key, party } = caller;
@@ -136,6 +152,7 @@ export function countFault(seal: PushSeal, records: number, where: string): Refu
   return sealRefused("inclusion_invalid", detail);
 }
 
+/** Refuses records that are not those under the sealed root; null if they are. */
 export function rootFault(seal: PushSeal, root: string): Refused | null {
   if (root === seal.root) return null;
   const detail = "The records are not exactly those that the seal's root covers, in order.";
@@ -296,10 +313,6 @@ function invalid(detail: string, pointer: string): Refused {
 // The checks of a publishing request that precede its content, for batches and for imports of a file: key, mandate,
 // what that covers, its caps, and whether the business may publish at all. The table in publish.ts shows them in order.
 
-export interface GateDeps extends FindMandateDeps {
-  readonly clock: Clock;
-}
-
 export interface GateRequest {
   readonly caller: Caller;
   readonly collection: string;
@@ -324,7 +337,8 @@ export interface RemovalGate extends Pick<Gate, "facts"> {
   readonly allowed: Allowed | null;
 }
 
-export async function passGate(deps: GateDeps, request: GateRequest): Promise<Gate | Refused> {
+/** Judges the key, its mandate, the source, the caps and the certificate; nothing of the content. */
+export async function passGate(deps: PublishServices, request: GateRequest): Promise<Gate | Refused> {
   const { facts, inForce } = await readGate(deps, request);
   if (isRefused(inForce)) return inForce;
   const covering = ofType(inForce, request.collection);
@@ -340,7 +354,7 @@ export async function passGate(deps: GateDeps, request: GateRequest): Promise<Ga
  * is taken back. Where the certificate has ended, nobody seals mandates any more, so a key without one may deliver the document.
  */
 export async function passRemovalGate(
-  deps: GateDeps,
+  deps: PublishServices,
   request: Omit<GateRequest, "collection">,
 ): Promise<RemovalGate | Refused> {
   const { facts, inForce } = await readGate(deps, request);
@@ -357,14 +371,18 @@ export async function passRemovalGate(
 
 type GateCall = Omit<GateRequest, "collection">;
 
-async function readGate(deps: GateDeps, { caller: { party, key } }: GateCall) {
+async function readGate(deps: PublishServices, { caller: { party, key } }: GateCall) {
   const question = { type: "publishing.facts", key_id: key.key_id } as const;
   const facts = await deps.actors.ask(businessRef(party.uuid), question);
   return { facts, inForce: await findMandates(deps, party.uuid, { facts, nowMs: deps.clock.now() }) };
 }
 
 /** The mandates that allow the source of the request, if it is within their caps. */
-async function allowedNow(deps: GateDeps, request: GateCall, covering: Mandates): Promise<Allowed | Refused> {
+async function allowedNow(
+  deps: PublishServices,
+  request: GateCall,
+  covering: Mandates,
+): Promise<Allowed | Refused> {
   const { party, key } = request.caller;
   const mandates = fromSource(covering, request.sourceIp, deps.asTable());
   if (isRefused(mandates)) return mandates;
@@ -396,6 +414,7 @@ const capWords = {
   bytes_per_day: { unit: "bytes", window: "day" },
 } as const;
 
+/** 429: the mandate's cap is used up, or smaller than this request. */
 export function capRefused(
   { cap, left, retry_after_seconds }: CapUsedUp,
   { records = 0, bytes, caps }: Charge,
@@ -412,6 +431,7 @@ export function capRefused(
   return rateLimited(detail, { retry_after_seconds, reason: cap });
 }
 
+/** 409 `seq_not_increasing`, with the last accepted seq. */
 export function seqRefused({ last_seq }: SeqUsed): Refused {
   const detail =
     last_seq === Number.MAX_SAFE_INTEGER
@@ -444,12 +464,6 @@ export async function notCharged(
 
 // What is stored of a batch before its push is accepted, and removed if it is not (W2 in publish.ts).
 
-export interface StagingDeps {
-  readonly records: RecordStore;
-  readonly leaves: Pick<PushLeaves, "put" | "drop">;
-  readonly clock: Clock;
-}
-
 export interface StagedBatch {
   /** Read before anything was staged. */
   readonly stagingAtMs: number;
@@ -459,8 +473,9 @@ export interface StagedBatch {
   dropOwn(): Promise<void>;
 }
 
+/** Stores the records and the seal for the push that is to come. Throws {@link StoreError}. */
 export async function stageBatch(
-  { records, leaves, clock }: StagingDeps,
+  { records, leaves, clock }: PublishServices,
   push: ActorRef<"push">,
   { body, batch }: { readonly body: PublishBody; readonly batch: Batch },
 ): Promise<StagedBatch> {

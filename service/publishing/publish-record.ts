@@ -6,7 +6,6 @@
 import type { BusinessCommand, PublishingFacts } from "../../actors/messages/business.ts";
 import type { PublishOutcome, PushCommand, PushFacts } from "../../actors/messages/push.ts";
 import { businessRef, pushRef } from "../../actors/messages/refs.ts";
-import type { Clock, CryptoPort } from "../../crypto/port.ts";
 import { parseBase64 } from "../../protocol/bytes.ts";
 import type { Envelope } from "../../protocol/dsse.ts";
 import { type CollectionName, formatTimestamp, pushIdOf } from "../../protocol/identifiers.ts";
@@ -16,7 +15,6 @@ import { ok, type Result, refuse } from "../../protocol/result.ts";
 import { openSeal, type SealV2 } from "../../protocol/seal.ts";
 import { type AcceptedPolicy, sealedRecordRequest } from "../../protocol/wire/push.ts";
 import { verifySeal } from "../../verifier/seal.ts";
-import type { Trust } from "../../verifier/trust.ts";
 import {
   answerJson,
   type Caller,
@@ -43,7 +41,8 @@ import {
   timelineOf,
 } from "../register/home-evidence.ts";
 import { type Parties, RegisterRefused } from "../register/parties.ts";
-import { type AdmitDeps, acceptPush, admit, awaitSettled } from "./accept-batch.ts";
+import { acceptPush, admit, awaitSettled } from "./accept-batch.ts";
+import type { PublishServices } from "./publish-batch.ts";
 
 /** What a business delivers as documents that were sealed alone. */
 export interface SealedDelivery {
@@ -53,7 +52,7 @@ export interface SealedDelivery {
 
 /** `POST /v1/publish/{type}/record`: the outcome of the record, or why its seal is not accepted. */
 export async function deliverRecord(
-  deps: PublishRecordDeps,
+  deps: PublishServices,
   { caller, collection, body }: SealedDelivery & { readonly collection: CollectionName },
 ): Promise<Outcome> {
   const read = parseJsonBody(sealedRecordRequest, body);
@@ -67,7 +66,7 @@ export async function deliverRecord(
 
 /** `POST /v1/ai-policies`: the version that is in force from now on, or why its seal is not accepted. */
 export async function deliverPolicy(
-  { parties }: { readonly parties: Pick<Parties, "acceptPolicy"> },
+  { parties }: { readonly parties: Parties },
   { caller, body }: SealedDelivery,
 ): Promise<Outcome> {
   const read = parseJsonBody(sealedRecordRequest, body);
@@ -94,12 +93,6 @@ export function sealedRefusal({ code, detail }: { readonly code: string; readonl
   return sealRefused(code as SealReason, detail, { pointer: "/seal" });
 }
 
-export interface PublishRecordDeps extends AdmitDeps {
-  readonly crypto: CryptoPort;
-  readonly trust: () => Trust;
-  readonly clock: Clock;
-}
-
 export interface PublishRecordRequest {
   readonly businessUuid: string;
   readonly collection: CollectionName;
@@ -113,7 +106,7 @@ export interface PublishRecordRequest {
  * order, plus those that only its receiver can know; a record that is itself faulty is an outcome.
  */
 export async function publishRecord(
-  deps: PublishRecordDeps,
+  deps: PublishServices,
   request: PublishRecordRequest,
 ): Promise<Result<PublishOutcome>> {
   const opened = openSeal(request.seal);
@@ -137,7 +130,7 @@ export async function publishRecord(
 }
 
 function judgeAgain(
-  deps: PublishRecordDeps,
+  deps: PublishServices,
   request: PublishRecordRequest,
   sealed: Sealed,
 ): Result<never> | null {
@@ -153,7 +146,7 @@ function typeFault({ collection }: PublishRecordRequest, seal: SealV2): Result<n
 }
 
 async function judgeNew(
-  deps: PublishRecordDeps,
+  deps: PublishServices,
   request: PublishRecordRequest,
   { seal, key, facts }: Sealed & { readonly facts: PublishingFacts },
 ): Promise<Result<never> | null> {
@@ -176,7 +169,7 @@ async function judgeNew(
 }
 
 async function accept(
-  deps: PublishRecordDeps,
+  deps: PublishServices,
   request: PublishRecordRequest,
   push: Sealed & { readonly pushId: string },
 ): Promise<Result<never> | null> {

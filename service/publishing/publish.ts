@@ -38,14 +38,11 @@ import type { AttemptCategory, PlannedVersion } from "../../actors/messages/admi
 import type { PushReport } from "../../actors/messages/push.ts";
 import { type ActorRef, businessRef, keyRef, pushRef } from "../../actors/messages/refs.ts";
 import type { ActorSystem } from "../../actors/system/definition.ts";
-import type { Clock, CryptoPort } from "../../crypto/port.ts";
 import { toHex } from "../../protocol/bytes.ts";
-import type { CollectionName } from "../../protocol/identifiers.ts";
 import { inlineRecordsMax } from "../../protocol/limits.ts";
 import { listingsOf } from "../../protocol/price-shock.ts";
 import { type ProblemCode, problem } from "../../protocol/problem.ts";
 import { type JudgedRecord, judging, type RecordRules } from "../../protocol/records/judge-record.ts";
-import type { ContentLists } from "../../protocol/records/name-index.ts";
 import { boundedText } from "../../protocol/result.ts";
 import { duplicateInBatch, type InlineOutcome, type PublishOutcome } from "../../protocol/wire/push.ts";
 import { inSteps, type Pace, type PaceOf } from "../../std/work.ts";
@@ -60,31 +57,21 @@ import {
 } from "../answer.ts";
 import { keptOf, sealedUnder } from "../register/find-mandate.ts";
 import { decideOwnNames } from "../register/home-evidence.ts";
-import {
-  type AcceptDeps,
-  acceptBatch,
-  awaitSettled,
-  type Background,
-  backgroundUnavailable,
-  reportOf,
-} from "./accept-batch.ts";
-import { answerOnce, claimOf, type IdempotencyDeps } from "./idempotency.ts";
+import { acceptBatch, awaitSettled, backgroundUnavailable, reportOf } from "./accept-batch.ts";
+import { answerOnce, claimOf } from "./idempotency.ts";
+import type { PublishServices } from "./publish-batch.ts";
 import {
   type Batch,
   type Gate,
-  type GateDeps,
   type GateRequest,
   openBatch,
   type PublishBody,
   parsePublishBody,
   passGate,
   publishedType,
-  type StagingDeps,
   stageBatch,
 } from "./publish-batch.ts";
 import { pushStatus, wholeStatus } from "./push-status.ts";
-
-export interface PublishDeps extends JudgeDeps, AcceptDeps, StagingDeps, Pick<IdempotencyDeps, "timers"> {}
 
 export interface PublishRequest {
   readonly caller: Caller;
@@ -98,7 +85,8 @@ export interface PublishRequest {
   readonly sourceIp: string | null;
 }
 
-export async function publishBatch(deps: PublishDeps, request: PublishRequest): Promise<Outcome> {
+/** POST /v1/publish/{type}: the outcomes of up to 50 records, or 202 with the push. Throws {@link StoreError}. */
+export async function publishBatch(deps: PublishServices, request: PublishRequest): Promise<Outcome> {
   const { actors } = deps;
   const { party, key } = request.caller;
   const claim = claimOf(actors, request, keyRef(party.uuid, key.key_id));
@@ -123,15 +111,9 @@ export async function publishBatch(deps: PublishDeps, request: PublishRequest): 
 // The answer to a sealed batch: its outcomes if it is small enough to be processed within the request, otherwise its
 // status.
 
-export interface AnswerDeps {
-  readonly actors: Pick<ActorSystem, "ask">;
-  /** Absent where it is always available. */
-  readonly background?: Background;
-}
-
 /** `report` is what is already known about the push, if anything. */
 async function answerBatch(
-  { actors, background }: AnswerDeps,
+  { actors, background }: PublishServices,
   push: ActorRef<"push">,
   { records, report }: { readonly records: number; readonly report: PushReport | null },
 ): Promise<Outcome> {
@@ -145,18 +127,14 @@ async function answerBatch(
 }
 
 /** A push that is to be held is answered as held, with what was rejected of it: that takes no longer than judging its records. */
-async function untilHeld(
-  actors: Pick<ActorSystem, "ask">,
-  push: ActorRef<"push">,
-  now: PushReport,
-): Promise<PushReport> {
+async function untilHeld(actors: ActorSystem, push: ActorRef<"push">, now: PushReport): Promise<PushReport> {
   const { state, held_reasons, hold_decision: decision } = now;
   if (state !== "queued" || held_reasons.length === 0 || decision !== null) return now;
   await awaitSettled(actors, push);
   return reportOf(await actors.ask(push, wholeStatus));
 }
 
-async function answerSettled(actors: Pick<ActorSystem, "ask">, push: ActorRef<"push">): Promise<Answer> {
+async function answerSettled(actors: ActorSystem, push: ActorRef<"push">): Promise<Answer> {
   const { facts, state, held_reasons, results } = await awaitSettled(actors, push);
   const body: InlineOutcome = {
     batch_id: facts.push_id,
@@ -172,12 +150,6 @@ async function answerSettled(actors: Pick<ActorSystem, "ask">, push: ActorRef<"p
 //   K1. Only what comes from an authenticated request is kept: this is called behind every check of the request itself.
 //   K2. The refusal is answered whether or not it could be kept, and as it would be otherwise.
 //   K3. What says nothing about the batch is not kept: failures that pass, and the rules of the Idempotency-Key.
-
-export interface KeepRefusalDeps {
-  readonly actors: Pick<ActorSystem, "ask">;
-  readonly clock: Clock;
-  readonly crypto: Pick<CryptoPort, "randomBytes">;
-}
 
 /** The request, and what is known of its batch. */
 export interface RefusedAttempt {
@@ -210,7 +182,7 @@ const keptWithinMs = 2_000;
 
 /** Returns the refusal. */
 export async function keepRefused(
-  { actors, clock, crypto }: KeepRefusalDeps,
+  { actors, clock, crypto }: PublishServices,
   attempt: RefusedAttempt,
   refusal: Refused,
 ): Promise<Refused> {
@@ -235,12 +207,6 @@ export async function keepRefused(
 // The first checks of a sealed batch, for publishing and for validating alike: up to the seal and the records that it
 // covers (`publish` shows them in order). They change nothing.
 
-export interface JudgeDeps extends GateDeps {
-  readonly crypto: CryptoPort;
-  /** At which a body is read (B1 in publish-batch.ts) and its records are hashed and judged. */
-  readonly pace: Pace;
-}
-
 /** Somebody waits for a small batch; a large one is queued in any case. */
 const smallBatchBytes = 100_000;
 
@@ -261,7 +227,11 @@ export interface JudgedBatch {
   readonly push: ActorRef<"push">;
 }
 
-export async function judgeBatch(deps: JudgeDeps, request: GateRequest): Promise<JudgedBatch | Refused> {
+/** Judges a batch up to its records, and changes nothing; the table above says what is refused. */
+export async function judgeBatch(
+  deps: PublishServices,
+  request: GateRequest,
+): Promise<JudgedBatch | Refused> {
   if (request.collection !== publishedType) return notPublishable;
   // The key, its mandate and what that covers.
   const gate = await passGate(deps, request);
@@ -283,12 +253,6 @@ export const notPublishable = refused(
 //   J1. All faults of every record are told while they are at most {@link faultsInAnswerMax} in one answer, then the first
 //       fault of each further one.
 
-export interface LeafJudgeDeps {
-  readonly lists: ContentLists;
-  readonly recordIdOf: (businessUuid: string, collection: CollectionName, localId: string) => string;
-  readonly pace: Pace;
-}
-
 /** A leaf as the push would judge it: its record, unless it will be rejected. */
 export type JudgedLeaf = Pick<PublishOutcome, "record_id" | "errors"> & {
   /** Null for a leaf that will be rejected. */
@@ -300,7 +264,7 @@ const faultsInAnswerMax = 10_000;
 
 /** Judges the leaves of one push, in their order: of two records of one product the first counts. */
 export function leafJudge(
-  deps: LeafJudgeDeps,
+  deps: PublishServices,
   { facts, mandates }: Pick<Gate, "facts" | "mandates">,
   seal: { readonly sealed_at: string },
 ): (records: readonly Uint8Array[], limit?: FaultLimit) => Promise<readonly JudgedLeaf[]> {

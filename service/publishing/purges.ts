@@ -10,8 +10,9 @@ import {
   type Purged,
   type PurgeOrder,
 } from "../../actors/messages/removal.ts";
-import type { ActorSystem } from "../../actors/system/definition.ts";
-import { hashOf, type Sha256, utf8 } from "../../protocol/bytes.ts";
+import type { Actors } from "../../actors/system/definition.ts";
+import type { Platform } from "../../crypto/port.ts";
+import { hashOf, utf8 } from "../../protocol/bytes.ts";
 import { formatTimestamp, isHash, isRecordId, isUuidV4 } from "../../protocol/identifiers.ts";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
 import type { HeldDeletionsAnswer } from "../../protocol/wire/removal.ts";
@@ -55,14 +56,9 @@ export interface PurgePage {
   readonly next_after: number | null;
 }
 
-export interface PurgeReadDeps {
-  readonly actors: Pick<ActorSystem, "ask">;
-  readonly clock: { now(): number };
-}
-
 /** The deletions and ordered purges of a business after the one with this number, oldest first. */
 export async function readPurges(
-  { actors, clock }: PurgeReadDeps,
+  { actors, clock }: Actors & Platform,
   businessUuid: string,
   after: number,
 ): Promise<PurgePage> {
@@ -120,11 +116,6 @@ export interface OrderedPurge {
   readonly proof: PurgeProof | null;
 }
 
-export interface PurgeOrderDeps extends PurgeReadDeps {
-  readonly records: Pick<RecordStore, "readHead">;
-  readonly sha256: Sha256;
-}
-
 type Ordered = Result<{ readonly changed: boolean; readonly subject: OrderedPurge }, "unknown">;
 
 /**
@@ -132,7 +123,7 @@ type Ordered = Result<{ readonly changed: boolean; readonly subject: OrderedPurg
  * published on the record's verify page, with the proof once the bytes are gone. Refusals are thrown as {@link RegisterRefused}.
  */
 export async function orderPurge(
-  { actors, records, clock, sha256 }: PurgeOrderDeps,
+  { actors, records, clock, crypto }: Actors & Platform & { readonly records: RecordStore },
   {
     record_id,
     ground,
@@ -144,7 +135,7 @@ export async function orderPurge(
   const business = businessRef(head.business_uuid);
   const at = formatTimestamp(clock.now());
   const text = JSON.stringify({ record_id, action: "purge", ground, at });
-  const document_hash = hashOf(utf8(text), sha256);
+  const document_hash = hashOf(utf8(text), crypto.sha256);
   const reply = await actors.ask(business, { type: "purge.order", record_id, ground, document_hash, act });
   if (reply.status === "refused") throw new RegisterRefused(reply.code, reply.detail);
   const { orders } = await actors.ask(business, { type: "purge.orders", record_id });
@@ -166,11 +157,6 @@ export async function orderPurge(
 // Deletions that were received after a certificate was revoked for compromise: a thief of the keys may have sealed them, so an operator
 // decides. The business and the operators read which wait, and what became of the others.
 
-export interface HeldDeletionDeps {
-  readonly actors: Pick<ActorSystem, "ask">;
-  readonly register: Pick<Register, "party">;
-}
-
 type Shown = HeldDeletionsAnswer["deletions"][number];
 type Found<T> = Promise<Result<T, "unknown">>;
 
@@ -187,7 +173,8 @@ export interface HeldDeletions {
 }
 const unknown = refuse("unknown", "This business has no deletion with this hash that waits or waited.");
 
-export function createHeldDeletions(deps: HeldDeletionDeps): HeldDeletions {
+/** For operators: the deletions that are held, and decisions about them. */
+export function createHeldDeletions(deps: Actors & { readonly register: Register }): HeldDeletions {
   const { actors, register } = deps;
   const isBusiness = async (uuid: string): Promise<boolean> =>
     isUuidV4(uuid) && (await register.party(uuid))?.kind === "business";
@@ -210,11 +197,7 @@ export function createHeldDeletions(deps: HeldDeletionDeps): HeldDeletions {
   };
 }
 
-async function pageOf(
-  { actors }: Pick<HeldDeletionDeps, "actors">,
-  uuid: string,
-  after: string,
-): Promise<HeldDeletionsAnswer> {
+async function pageOf({ actors }: Actors, uuid: string, after: string): Promise<HeldDeletionsAnswer> {
   const command = { type: "deletions.held", after, limit: pageMax } as const;
   const { deletions } = await actors.ask(businessRef(uuid), command);
   const next = deletions.length < pageMax ? null : (deletions.at(-1)?.document_hash ?? null);
@@ -231,7 +214,7 @@ function shown({ record_id, document_hash, at, sealed, decided }: HeldDeletion):
 
 /** GET /v1/held-deletions: a page of the caller's own. */
 export async function readOwnHeldDeletions(
-  deps: Pick<HeldDeletionDeps, "actors">,
+  deps: Actors,
   businessUuid: string,
   after: string | null,
 ): Promise<Outcome> {

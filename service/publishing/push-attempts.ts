@@ -13,21 +13,13 @@ import type {
 } from "../../actors/messages/admission.ts";
 import type { PushReport, RecordOutcome, ResultDetails } from "../../actors/messages/push.ts";
 import { businessRef, pushRef } from "../../actors/messages/refs.ts";
-import type { ActorSystem } from "../../actors/system/definition.ts";
-import type { Clock } from "../../crypto/port.ts";
 import { formatTimestamp, parseDateTime } from "../../protocol/identifiers.ts";
 import { attemptsKeptDays, attemptsPageMax } from "../../protocol/limits.ts";
 import { problem } from "../../protocol/problem.ts";
 import type { AttemptsPage, PushAttempt } from "../../protocol/wire/catalogue.ts";
 import { type PublishOutcome, type RecordFault, recordOutcomes } from "../../protocol/wire/push.ts";
 import { answerJson, type Caller, isRefused, type Outcome, type Refused, refused } from "../answer.ts";
-import { type CursorDeps, cursorForeign, readCursor, writeCursor } from "./catalogue.ts";
-
-export interface PushAttemptsDeps extends CursorDeps {
-  readonly actors: Pick<ActorSystem, "ask">;
-  readonly clock: Clock;
-  readonly pageMax?: number;
-}
+import { cursorForeign, type OwnListServices, readCursor, writeCursor } from "./catalogue.ts";
 
 export interface PushAttemptsRequest {
   readonly caller: Caller;
@@ -54,8 +46,9 @@ interface Window {
   readonly status: RecordOutcome | null;
 }
 
+/** GET /v1/push-attempts. Throws {@link StoreError}. */
 export async function readPushAttempts(
-  deps: PushAttemptsDeps,
+  deps: OwnListServices,
   request: PushAttemptsRequest,
 ): Promise<Outcome> {
   const { uuid } = request.caller.party;
@@ -102,7 +95,7 @@ const statusUnknown = refused(
 );
 
 function placeOf(
-  deps: CursorDeps,
+  deps: OwnListServices,
   scope: readonly string[],
   cursor: string | null,
   { fromMs }: Window,
@@ -121,7 +114,7 @@ interface Page {
   readonly next: Place | null;
 }
 
-async function readPage(deps: PushAttemptsDeps, uuid: string, window: Window, place: Place): Promise<Page> {
+async function readPage(deps: OwnListServices, uuid: string, window: Window, place: Place): Promise<Page> {
   // A page that ended within a push begins with the push again.
   const after = place.leaf === null ? place : justBefore(place);
   const question = { after: { at_ms: after.at_ms, id: after.id }, to_ms: window.toMs, limit: entriesPerPage };
@@ -155,7 +148,7 @@ async function readPage(deps: PushAttemptsDeps, uuid: string, window: Window, pl
 }
 
 async function pageOf(
-  deps: PushAttemptsDeps,
+  deps: OwnListServices,
   uuid: string,
   attempts: readonly (PushAttempt | FoundRecord)[],
   next: Place | null,
@@ -203,7 +196,7 @@ interface Wanted {
 
 /** The records of the pushes among the entries, asked for in their order while the first of them are still awaited. */
 function readAhead(
-  deps: PushAttemptsDeps,
+  deps: OwnListServices,
   uuid: string,
   entries: readonly AttemptEntry[],
   wanted: Wanted,
@@ -231,7 +224,7 @@ function readAhead(
 }
 
 async function readRecords(
-  { actors }: PushAttemptsDeps,
+  { actors }: OwnListServices,
   uuid: string,
   push: AdmittedPush,
   { status, place }: Wanted,
@@ -249,7 +242,7 @@ async function readRecords(
 type OwnIds = ReadonlyMap<string, string>;
 
 async function readOwnIds(
-  { actors }: PushAttemptsDeps,
+  { actors }: OwnListServices,
   uuid: string,
   found: readonly FoundRecord[],
 ): Promise<OwnIds> {

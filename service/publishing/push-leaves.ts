@@ -23,7 +23,7 @@ const stepNodes = 2_000;
 const hashBytes = 32;
 
 export interface PushLeavesDeps {
-  readonly records: Pick<RecordStore, "loadLeaves">;
+  readonly records: RecordStore;
   /** Null where bulk import is not available. */
   readonly staging: StagingArea | null;
   readonly sha256: Sha256;
@@ -48,6 +48,7 @@ interface FileTree {
   readonly hashes: Uint8Array;
 }
 
+/** Reads the leaves of a push, wherever they are staged, and keeps the trees of the newest. */
 export function createPushLeaves(deps: PushLeavesDeps): PushLeaves {
   const trees = new BoundedMap<string, MerkleTree>(treesMax);
   const files = new BoundedMap<string, FileTree>(treesMax);
@@ -154,6 +155,7 @@ export interface ParsedLeaves {
   drop(push: string): void;
 }
 
+/** The parsed leaves of admitted pushes, kept in memory until their chunks take them. */
 export function createParsedLeaves(): ParsedLeaves {
   const pushes = new BoundedMap<string, (ParsedLeaf | undefined)[]>(pushesMax);
   return {

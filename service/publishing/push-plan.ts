@@ -5,7 +5,7 @@
 import type { ListingsReply, PreviewReply } from "../../actors/messages/admission.ts";
 import type { Listings, PlannedListings } from "../../actors/messages/business.ts";
 import { businessRef, pushRef } from "../../actors/messages/refs.ts";
-import type { ActorSystem } from "../../actors/system/definition.ts";
+import type { Actors } from "../../actors/system/definition.ts";
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import { listingsOf, PriceShock } from "../../protocol/price-shock.ts";
 import { type JudgedRecord, judging, type RecordRules } from "../../protocol/records/judge-record.ts";
@@ -77,7 +77,7 @@ export function* piecesOf(plan: PlannedListings): Generator<PlannedListings, voi
  * The listings that the batch would leave for each product. A leaf that will be rejected with its reasons, or is a
  * product's second one, changes nothing and is no reason to hold the others.
  */
-export async function planOf(deps: Omit<PlanDeps, "records">, request: PlanRequest): Promise<Planned> {
+export async function planOf(deps: PlanDeps, request: PlanRequest): Promise<Planned> {
   const plan = new Map<string, Listings>();
   const { countries, ownNames } = request;
   const brands = deps.lists.certified.brandsOf(request.businessUuid);
@@ -110,7 +110,7 @@ export function isLarge(plans: readonly PlannedListings[]): boolean {
 
 /** Keeps the plan with what is staged of its push. */
 export async function storePlan(
-  { records, pace }: Pick<PlanDeps, "records" | "pace">,
+  { records, pace }: PlanDeps,
   push: string,
   plan: PlannedListings,
 ): Promise<void> {
@@ -188,10 +188,6 @@ async function planFromLeaves(
 /** If other pushes of the business are admitted in the meantime, what is planned is gathered again. */
 export const attemptsMax = 8;
 
-export interface ComparisonDeps extends PlanDeps {
-  readonly actors: ActorSystem;
-}
-
 export interface ComparedPush {
   readonly businessUuid: string;
   readonly pushId: string;
@@ -210,7 +206,7 @@ type Preview = Exclude<PreviewReply, { status: "plan_stale" }>;
 
 /** The catalogue, as it will be when every pending push is applied; and what the push would change of it. */
 export class CatalogueComparison {
-  readonly #deps: ComparisonDeps;
+  readonly #deps: PlanDeps & Actors;
   readonly #push: ComparedPush;
   readonly #shock = new PriceShock();
   #pending: readonly string[];
@@ -220,7 +216,7 @@ export class CatalogueComparison {
   #earlier: readonly ReadonlyMap<string, Listings>[] | null = null;
   #overlay: ReadonlyMap<string, Listings> = new Map();
 
-  constructor(deps: ComparisonDeps, push: ComparedPush, { pending, earlier }: PendingPushes) {
+  constructor(deps: PlanDeps & Actors, push: ComparedPush, { pending, earlier }: PendingPushes) {
     this.#deps = deps;
     this.#push = push;
     this.#pending = pending;
@@ -339,7 +335,7 @@ export class CatalogueComparison {
  * what is published, are too much for that. `too_many`: more is waiting than is planned with.
  */
 export async function comparisonOf(
-  deps: ComparisonDeps,
+  deps: PlanDeps & Actors,
   push: ComparedPush,
   { listings, pending }: { readonly listings: PlannedListings; readonly pending: readonly string[] },
 ): Promise<"too_many" | Required<PendingPushes> | CatalogueComparison> {
@@ -350,7 +346,7 @@ export async function comparisonOf(
 }
 
 async function hasMuchPublished(
-  { actors }: ComparisonDeps,
+  { actors }: PlanDeps & Actors,
   { businessUuid, pushId: push_id }: ComparedPush,
   plan: PlannedListings,
 ): Promise<boolean> {

@@ -75,7 +75,7 @@ export function parsePage({
  * is put together here.
  */
 export async function readResults(
-  actors: Pick<ActorSystem, "ask">,
+  actors: ActorSystem,
   push: ActorRef<"push">,
   command: Omit<CommandOf<PushProtocol, "push.status">, "type">,
 ): Promise<PushReport | null> {
@@ -100,10 +100,12 @@ function isOutcome(text: string): text is RecordOutcome {
   return (recordOutcomes as readonly string[]).includes(text);
 }
 
+/** 404, for a push of another business as well. */
 export function pushUnknown(): Refused {
   return refused(problem("not_found", "No push of this business has this push_id."));
 }
 
+/** The cursor of the page that begins at this leaf; null behind the last. */
 export function cursorAt(leaf: number | null): string | null {
   return leaf === null ? null : `leaf-${leaf}`;
 }

@@ -24,8 +24,6 @@ import {
   removedHead,
   removedRow,
 } from "../../actors/messages/removal.ts";
-import type { ActorSystem } from "../../actors/system/definition.ts";
-import type { Clock, CryptoPort } from "../../crypto/port.ts";
 import { hashOf, parseBase64, parseUtf8 } from "../../protocol/bytes.ts";
 import { formatTimestamp, parseTimestamp } from "../../protocol/identifiers.ts";
 import type { JsonValue } from "../../protocol/json/canonical-json.ts";
@@ -45,7 +43,6 @@ import {
 } from "../../protocol/wire/removal.ts";
 import { parseWithdrawal, type Withdrawal } from "../../protocol/withdrawal.ts";
 import { Semaphore } from "../../std/semaphore.ts";
-import type { RecordStore } from "../../storage/record-store.ts";
 import { verifySealer } from "../../verifier/business-keys.ts";
 import { verifySeal } from "../../verifier/seal.ts";
 import {
@@ -59,14 +56,7 @@ import {
   type SealReason,
   sealRefused,
 } from "../answer.ts";
-import {
-  type FindMandateDeps,
-  findMandates,
-  keyRevoked,
-  type Mandates,
-  ofType,
-  sealedUnder,
-} from "../register/find-mandate.ts";
+import { findMandates, keyRevoked, type Mandates, ofType, sealedUnder } from "../register/find-mandate.ts";
 import {
   judgeLive,
   keysOf,
@@ -77,19 +67,9 @@ import {
   standingRefused,
   timelineOf,
 } from "../register/home-evidence.ts";
-import { answerOnce, claimFor, type IdempotencyDeps } from "./idempotency.ts";
+import { answerOnce, claimFor } from "./idempotency.ts";
+import type { PublishServices } from "./publish-batch.ts";
 import { capRefused, passRemovalGate, type RemovalGate } from "./publish-batch.ts";
-
-export interface RemoveRecordDeps extends RemovalDeps, Pick<IdempotencyDeps, "timers"> {
-  readonly actors: ActorSystem;
-  readonly crypto: CryptoPort;
-  readonly clock: Clock;
-  readonly records: Pick<RecordStore, "putHeads">;
-  /** The regions whose indexes are currently notified. */
-  readonly regions: () => readonly string[];
-  /** How long after a deletion its bytes are purged. */
-  readonly purgeAfterMs: number;
-}
 
 export interface RemovalRequest {
   readonly caller: Caller;
@@ -104,7 +84,8 @@ export interface RemovalRequest {
   readonly sourceIp: string | null;
 }
 
-export async function removeRecord(deps: RemoveRecordDeps, request: RemovalRequest): Promise<Outcome> {
+/** POST /v1/publish/{type}/withdraw and …/delete. Throws {@link StoreError}. */
+export async function removeRecord(deps: PublishServices, request: RemovalRequest): Promise<Outcome> {
   const { party, key } = request.caller;
   const own = keyRef(party.uuid, key.key_id);
   const route = `${request.action}/${request.collection}`;
@@ -125,7 +106,7 @@ const atOnce = 10;
 
 /** See V6. */
 export async function withdrawRecords(
-  deps: RemoveRecordDeps,
+  deps: PublishServices,
   call: Omit<RemovalRequest, "action" | "collection">,
 ): Promise<Outcome> {
   const request = { ...call, action: "withdraw", collection: null } as const;
@@ -160,7 +141,7 @@ type Judged = RemovalGate & {
 };
 
 async function removeOne(
-  deps: RemoveRecordDeps,
+  deps: PublishServices,
   request: RemovalRequest,
   { body, ...judged }: Judged & { readonly body: RemovalBody },
 ): Promise<Outcome> {
@@ -179,7 +160,7 @@ async function removeOne(
 
 /** What is judged only of a document that was not accepted before: what is in force, and the charge. */
 async function admitNew(
-  deps: RemoveRecordDeps,
+  deps: PublishServices,
   request: RemovalRequest,
   judged: Judged & { readonly opened: SealedDocument },
 ): Promise<Refused | null> {
@@ -199,7 +180,7 @@ async function admitNew(
 }
 
 async function apply(
-  deps: RemoveRecordDeps,
+  deps: PublishServices,
   { caller, action }: RemovalRequest,
   { opened, receivedAtMs }: { readonly opened: SealedDocument; readonly receivedAtMs: number },
 ): Promise<Outcome> {
@@ -248,7 +229,7 @@ const notFound = refused(problem("not_found", "This business has no record with 
  * the same on its own, until every region has confirmed: what is done here is only not waiting for it blindly.
  */
 async function unconfirmedRegions(
-  { actors, records, regions }: RemoveRecordDeps,
+  { actors, records, regions }: PublishServices,
   businessUuid: string,
   removed: RemovedRecord,
 ): Promise<readonly string[]> {
@@ -266,12 +247,6 @@ async function unconfirmedRegions(
 }
 
 // The document of a withdrawal or deletion, and its seal: what every verifier judges, and what only their receiver can know.
-
-interface RemovalDeps extends FindMandateDeps {
-  readonly actors: ActorSystem;
-  readonly crypto: CryptoPort;
-  readonly clock: Clock;
-}
 
 /** A document with the seal of one of the business's keys over exactly its bytes. */
 interface SealedDocument {
@@ -306,7 +281,7 @@ function parseRemovalBody<T>(body: Uint8Array, shape: Shape<T>): { readonly valu
 
 /** Judges everything about a document and its seal that stays true for ever. */
 async function openRemoval(
-  deps: RemovalDeps,
+  deps: PublishServices,
   request: Asked,
   { document_base64, seal: envelope }: RemovalBody,
 ): Promise<SealedDocument | Refused> {
@@ -342,7 +317,7 @@ async function openRemoval(
 
 /** Judges what is in force when the document is received. */
 async function judgeRemoval(
-  deps: RemovalDeps,
+  deps: PublishServices,
   request: Asked,
   judged: RemovalGate & { readonly opened: SealedDocument },
 ): Promise<Refused | null> {
@@ -378,7 +353,7 @@ async function judgeRemoval(
 
 /** The mandates of the integration key that sealed the document. */
 async function mandatesOf(
-  deps: RemovalDeps,
+  deps: PublishServices,
   { caller }: Asked,
   { opened, allowed }: Pick<RemovalGate, "allowed"> & { readonly opened: SealedDocument },
 ): Promise<Mandates | Refused> {

@@ -2,18 +2,18 @@
 
 import type { BusinessCommand } from "../../actors/messages/business.ts";
 import { businessRef, keyRef } from "../../actors/messages/refs.ts";
-import type { Clock } from "../../crypto/port.ts";
 import { problem } from "../../protocol/problem.ts";
 import type { SealContext } from "../../protocol/wire/push.ts";
 import { answerJson, type Caller, isRefused, type Outcome, refused } from "../answer.ts";
-import { type FindMandateDeps, findMandates } from "../register/find-mandate.ts";
+import { findMandates } from "../register/find-mandate.ts";
+import type { PublishServices } from "./publish-batch.ts";
 
 /**
  * Any live integration key of the business may read it. Besides the specified members it names the mandates that let
  * the key publish now.
  */
 export async function sealContext(
-  deps: FindMandateDeps & { readonly clock: Clock },
+  deps: PublishServices,
   request: { readonly caller: Caller },
 ): Promise<Outcome> {
   const { party, key } = request.caller;

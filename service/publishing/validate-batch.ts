@@ -13,18 +13,11 @@ import type { ActorSystem } from "../../actors/system/definition.ts";
 import type { ValidationOutcome } from "../../protocol/wire/bulk.ts";
 import type { PublishOutcome, PushCounts } from "../../protocol/wire/push.ts";
 import { answerJson, isRefused, type Outcome } from "../answer.ts";
-import {
-  type AdmitDeps,
-  admissionRefused,
-  type Background,
-  inlineMaxOf,
-  judgeNewness,
-} from "./accept-batch.ts";
+import { admissionRefused, inlineMaxOf, judgeNewness } from "./accept-batch.ts";
 import { claimOf } from "./idempotency.ts";
 import {
   asHeld,
   faultLimit,
-  type JudgeDeps,
   type JudgedBatch,
   type JudgedLeaf,
   judgeBatch,
@@ -33,15 +26,12 @@ import {
   plannedOf,
   unheldResults,
 } from "./publish.ts";
+import type { PublishServices } from "./publish-batch.ts";
 import { attemptsMax, CatalogueComparison, comparisonOf } from "./push-plan.ts";
 import { readResults } from "./push-status.ts";
 
-export interface ValidateDeps extends JudgeDeps, Omit<AdmitDeps, "parsed"> {
-  /** Absent where it is always available. */
-  readonly background?: Background;
-}
-
-export async function validateBatch(deps: ValidateDeps, request: PublishRequest): Promise<Outcome> {
+/** What the batch would come to; it changes nothing. */
+export async function validateBatch(deps: PublishServices, request: PublishRequest): Promise<Outcome> {
   const { party, key } = request.caller;
   const claim = claimOf(deps.actors, request, keyRef(party.uuid, key.key_id));
   if (isRefused(claim)) return claim;
@@ -65,7 +55,7 @@ export async function validateBatch(deps: ValidateDeps, request: PublishRequest)
 
 /** Asks again while other pushes are admitted meanwhile, as an admission does. */
 async function askPreview(
-  deps: ValidateDeps,
+  deps: PublishServices,
   { batch, gate: { facts, mandates } }: JudgedBatch,
   leaves: readonly JudgedLeaf[],
 ): Promise<Exclude<PreviewReply, { status: "plan_stale" }>> {
@@ -106,7 +96,7 @@ function resultsOf(
 
 /** The outcome of a batch that was accepted before: what a resend would be told, for every record. */
 async function outcomeOfKnown(
-  actors: Pick<ActorSystem, "ask">,
+  actors: ActorSystem,
   judged: JudgedBatch,
   { facts, held_reasons, state }: PushReport,
 ): Promise<ValidationOutcome> {

@@ -16,17 +16,17 @@ import { createFairTurns, type FairTurns } from "../../std/fair-queue.ts";
 import { FileNotHere, FileUnfit, stagingUnavailable } from "../../storage/staging-area.ts";
 import { answerJson, isRefused, type Outcome, type Refused, rateLimited, sealRefused } from "../answer.ts";
 import { admissionRefused, judgeNewness } from "./accept-batch.ts";
-import { type BulkImportDeps, findFile, parseImport } from "./bulk-import.ts";
+import { findFile, parseImport } from "./bulk-import.ts";
+import type { BulkServices } from "./bulk-upload.ts";
 import { type BulkRequest, bulkUnavailable } from "./bulk-upload.ts";
 import { claimFor } from "./idempotency.ts";
-import { asHeld, faultLimit, type LeafJudgeDeps, leafJudge, plannedOf, unheldResults } from "./publish.ts";
+import { asHeld, faultLimit, leafJudge, plannedOf, unheldResults } from "./publish.ts";
+import type { PublishServices } from "./publish-batch.ts";
 import { type Gate, judgeBatchSeal, passGate, publishedType, type SealedBatch } from "./publish-batch.ts";
-import type { PushLeaves } from "./push-leaves.ts";
-import { CatalogueComparison, type ComparisonDeps } from "./push-plan.ts";
+import { CatalogueComparison } from "./push-plan.ts";
 import { cursorAt, parsePage, type ResultsPage, readResults } from "./push-status.ts";
 
-export interface ValidateImportDeps extends BulkImportDeps, JudgeFileDeps {
-  readonly leaves: Pick<PushLeaves, "load" | "drop">;
+export interface ValidateImportDeps extends BulkServices {
   readonly validations: Validations;
 }
 
@@ -49,10 +49,12 @@ const validationsMax = 4;
 const waitingMax = 32;
 const retrySeconds = 2;
 
+/** The validations of files that this node has under way. */
 export function createValidations(): Validations {
   return { businesses: new Set(), turns: createFairTurns({ placesMax: validationsMax, waitingMax }) };
 }
 
+/** One page of what the import would come to; it changes nothing. */
 export async function validateImport(
   deps: ValidateImportDeps,
   request: ValidateImportRequest,
@@ -163,10 +165,6 @@ function validation(
 //       the results of the page that is asked for.
 //       push-plan.ts says how it is compared.
 
-interface JudgeFileDeps extends LeafJudgeDeps, ComparisonDeps {
-  readonly leaves: Pick<PushLeaves, "load">;
-}
-
 /** The push that would publish the file. */
 type JudgedFile = Pick<PushFacts, "business_uuid" | "push_id" | "records"> & {
   readonly file: NonNullable<PushFacts["file"]>;
@@ -185,7 +183,7 @@ export interface FileForecast {
 const pieceLeaves = 200;
 
 async function judgeFile(
-  deps: JudgeFileDeps,
+  deps: PublishServices,
   asked: {
     readonly gate: Gate;
     readonly seal: { readonly sealed_at: string };

@@ -2,8 +2,8 @@
 // what only the receiver of a seal can know. What is stored verifies for everybody.
 
 import type { PolicyFacts, PublishingFacts } from "../../actors/messages/business.ts";
-import type { ActorSystem } from "../../actors/system/definition.ts";
-import type { Clock, CryptoPort } from "../../crypto/port.ts";
+import type { Actors } from "../../actors/system/definition.ts";
+import type { Platform } from "../../crypto/port.ts";
 import { parseAiPolicy, policyBits } from "../../protocol/ai-policy.ts";
 import { toBase64, utf8 } from "../../protocol/bytes.ts";
 import type { Envelope } from "../../protocol/dsse.ts";
@@ -26,10 +26,8 @@ import {
   type Sealed,
 } from "./home-evidence.ts";
 
-export interface AcceptPolicyDeps {
-  readonly actors: ActorSystem;
-  readonly clock: Clock;
-  readonly crypto: CryptoPort;
+/** What registrations are judged by. */
+export interface RegisteringServices extends Platform, Actors {
   readonly trust: () => Trust;
   /** The secret for record ids: it makes them unguessable and never rotates. */
   readonly recordIdKey: Uint8Array;
@@ -50,7 +48,7 @@ export interface PolicyRequest {
 
 /** What the register is to accept, or has accepted before; otherwise the reason of the seal, or why the business may not. */
 export async function judgePolicy(
-  deps: AcceptPolicyDeps,
+  deps: RegisteringServices,
   request: PolicyRequest,
   facts: PublishingFacts,
 ): Promise<Result<{ readonly policy: PolicyFacts; readonly isKnown: boolean }>> {
@@ -75,7 +73,7 @@ export async function judgePolicy(
  * more, the record is sealed as a version of its own.
  */
 function judgeAgain(
-  deps: AcceptPolicyDeps,
+  deps: RegisteringServices,
   { uuid, record, seal: envelope }: PolicyRequest,
   { policy, newest, ...sealed }: Sealed & { readonly policy: PolicyFacts; readonly newest: number },
 ): Result<{ readonly policy: PolicyFacts; readonly isKnown: true }> {
@@ -93,7 +91,7 @@ function judgeAgain(
 }
 
 async function judgeNew(
-  deps: AcceptPolicyDeps,
+  deps: RegisteringServices,
   { uuid, record, seal: envelope }: PolicyRequest,
   { seal, key, facts }: Sealed & { readonly facts: PublishingFacts },
 ): Promise<Result<unknown>> {
@@ -119,7 +117,11 @@ async function judgeNew(
   return namesWhatIsInForce(named, { ...facts, policy: { ...facts.policy, version: next } });
 }
 
-function policyFacts(deps: AcceptPolicyDeps, { uuid, record, seal: envelope }: PolicyRequest, seal: SealV2) {
+function policyFacts(
+  deps: RegisteringServices,
+  { uuid, record, seal: envelope }: PolicyRequest,
+  seal: SealV2,
+) {
   const parsed = parseAiPolicy(record);
   if (!parsed.ok) return parsed;
   const { use, action, blocked } = policyBits(parsed.value);

@@ -43,7 +43,6 @@ export interface Sponsorship {
 }
 
 export interface AdBook {
-  put(entry: RegisterEntry): void;
   /** What sponsors this product there now; null if nothing does. */
   sponsorshipOf(recordId: string, query: SponsoredQuery): Sponsorship | null;
   /** Everything that is sponsored there now, by record id: takes as long as there is (AB3). */
@@ -56,6 +55,11 @@ export interface AdBook {
   live(): readonly AdFacts[];
   /** Number of live ads and sponsored products. */
   readonly size: number;
+}
+
+/** The book, for what follows the register. */
+export interface FollowedAds extends AdBook {
+  put(entry: RegisterEntry): void;
 }
 
 interface Campaign {
@@ -85,7 +89,8 @@ interface SponsoredPlaces {
   readonly byCampaign: Map<Campaign, Set<Listed>>;
 }
 
-export function createAdBook(): AdBook {
+/** An empty book. */
+export function createAdBook(): FollowedAds {
   /** Listed is null for an ad that is not live. */
   const ads = new Map<string, { readonly listed: Listed | null; readonly change: number }>();
   const campaigns = new Map<string, Campaign>();

@@ -12,13 +12,8 @@ import type { BrandFacts } from "../../actors/messages/domains.ts";
 import { isUuidV4 } from "../../protocol/identifiers.ts";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
 import type { GroupCompany } from "./company-groups.ts";
-import { type Parties, RegisterRefused } from "./parties.ts";
-import type { Register } from "./register.ts";
-
-export interface BlocksDeps {
-  readonly parties: Pick<Parties, "facts" | "setBlocked" | "joinGroup">;
-  readonly register: Pick<Register, "party" | "companyGroups">;
-}
+import type { Registered } from "./parties.ts";
+import { RegisterRefused } from "./parties.ts";
 
 export interface BlockedGroup {
   readonly group: string;
@@ -65,7 +60,8 @@ export interface Blocks {
 /** Maximum number of companies that are shown for each blocked group. */
 export const companiesShownMax = 10;
 
-export function createBlocks(deps: BlocksDeps): Blocks {
+/** For operators: which groups of AI companies a business has blocked, and changes of that. */
+export function createBlocks(deps: Registered): Blocks {
   const ofBusiness: Blocks["ofBusiness"] = async (uuid) => {
     const party = await partyOf(deps, uuid, "business");
     return party === null ? noBusiness : ok(blockState(deps, party));
@@ -102,7 +98,7 @@ const noCompany = refuse("unknown", "No AI company with this uuid is registered 
 
 /** The party as its actor has it, which may be ahead of every register. */
 async function partyOf(
-  { parties, register }: BlocksDeps,
+  { parties, register }: Registered,
   uuid: string,
   kind: PartyFacts["kind"],
 ): Promise<PartyFacts | null> {
@@ -110,7 +106,7 @@ async function partyOf(
   return (await parties.facts(uuid, "")).party;
 }
 
-function blockState({ register }: BlocksDeps, party: PartyFacts): BlockState {
+function blockState({ register }: Registered, party: PartyFacts): BlockState {
   const blocked = party.blocked_groups.map((group) => ({
     group,
     companies: register.companyGroups.membersOf(group).slice(0, companiesShownMax),
@@ -126,11 +122,6 @@ function groupState({ uuid, legal_name, group, former_groups = [] }: PartyFacts)
 //   Q1. A confirmed brand is protected while a served business file of the business names it in `brands_owned` and its certificate is
 //       active (service/register/register.ts); the business itself may use it from its confirmation on.
 //   Q2. The party's actor decides and keeps who asked for it and why; it is in force in every region within `freshMs` of its register.
-
-export interface BrandsDeps {
-  readonly parties: Pick<Parties, "party" | "confirmBrand">;
-  readonly register: Pick<Register, "party">;
-}
 
 export interface BrandState extends BrandFacts {
   readonly business_uuid: string;
@@ -148,7 +139,8 @@ export interface Brands {
   }): Found<{ readonly changed: boolean; readonly subject: BrandState }>;
 }
 
-export function createBrands({ parties, register }: BrandsDeps): Brands {
+/** For operators: which brands of a business are confirmed, and the confirmation of one. */
+export function createBrands({ parties, register }: Registered): Brands {
   const ofBusiness: Brands["ofBusiness"] = async (uuid) => {
     if (!isUuidV4(uuid) || (await register.party(uuid))?.kind !== "business") return noBusiness;
     const party = await parties.party(uuid);

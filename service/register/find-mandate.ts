@@ -10,13 +10,14 @@ import type {
   PublishingFacts,
 } from "../../actors/messages/business.ts";
 import type { PushMandate } from "../../actors/messages/push.ts";
-import type { ActorSystem } from "../../actors/system/definition.ts";
+import type { Actors } from "../../actors/system/definition.ts";
 import { parseEnvelope } from "../../protocol/dsse.ts";
 import { parseTimestamp } from "../../protocol/identifiers.ts";
 import type { JsonValue } from "../../protocol/json/canonical-json.ts";
 import type { Mandate, MandateCaps } from "../../protocol/mandate.ts";
 import { problem } from "../../protocol/problem.ts";
 import type { Verdict } from "../../protocol/reason-codes.ts";
+import type { ContentLists } from "../../protocol/records/name-index.ts";
 import { refuse } from "../../protocol/result.ts";
 import { verifyMandate } from "../../verifier/mandate.ts";
 import type { Trust } from "../../verifier/trust.ts";
@@ -24,11 +25,14 @@ import { type Refused, refused } from "../answer.ts";
 import { keysOf, readEntries } from "./home-evidence.ts";
 import { type AsTable, addressAllowed } from "./source-address.ts";
 
-export interface FindMandateDeps {
-  readonly actors: ActorSystem;
+/** What seals, mandates and content are judged by. */
+export interface Judging {
+  /** Trust in the service's own keys; it changes with the key set. */
   readonly trust: () => Trust;
-  /** The operator's table of autonomous systems as it is now, for what the mandate covers; null if there is none. */
+  /** The operator's table of autonomous systems as it is now, for what a mandate covers; null if there is none. */
   readonly asTable: () => AsTable | null;
+  /** The lists that the content rules judge by. */
+  readonly lists: ContentLists;
 }
 
 /** At least one, the newest first. */
@@ -45,7 +49,7 @@ interface StandingMandate {
 
 /** The mandates in force that stand, the newest first; what they cover is not judged yet. */
 export async function findMandates(
-  { actors, trust }: Pick<FindMandateDeps, "actors" | "trust">,
+  deps: Actors & Judging,
   uuid: string,
   { facts, nowMs }: { readonly facts: PublishingFacts; readonly nowMs: number },
 ): Promise<Mandates | Refused> {
@@ -53,7 +57,7 @@ export async function findMandates(
   let fallen: Verdict<never> | null = null;
   const standing: StandingMandate[] = [];
   for (const listed of facts.mandates.filter((each) => isInForce(each, nowMs))) {
-    const sealed = await judgeMandateAgain({ actors, trust }, uuid, listed);
+    const sealed = await judgeMandateAgain(deps, uuid, listed);
     if (sealed.ok) standing.push({ listed, sealed: sealed.value });
     else fallen ??= sealed;
   }
@@ -73,7 +77,7 @@ function isInForce(mandate: ListedMandate, nowMs: number): boolean {
 
 /** Whether a mandate that was accepted still stands by its seal; its own revocation and end are not judged. */
 export async function judgeMandateAgain(
-  { actors, trust }: Pick<FindMandateDeps, "actors" | "trust">,
+  { actors, trust }: Actors & Judging,
   uuid: string,
   listed: Pick<ListedMandate, "mandate_id"> & Partial<Pick<ListedMandate, "sealed_by">>,
 ): Promise<Verdict<Mandate>> {

@@ -216,6 +216,7 @@ export interface Sealed {
 /** The kinds of key that may seal a single record. */
 const aloneSealers = ["passkey", "hosted"] as const;
 
+/** Judges again the seal of a document that was accepted before: its bytes, its key and its signature. */
 export function judgeKnown(
   { crypto, trust }: { readonly crypto: CryptoPort; readonly trust: () => Trust },
   shown: { readonly uuid: string; readonly record: Uint8Array; readonly envelope: Envelope },
@@ -330,6 +331,7 @@ export function judgeCertified({
     : refuse("business_not_verified", "Only a business that was certified has published anything.");
 }
 
+/** Whether the business may publish now. */
 export function judgeVerified({
   party,
   certificate,

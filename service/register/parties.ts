@@ -12,8 +12,6 @@ import type {
   RegisterCommand,
 } from "../../actors/messages/business.ts";
 import { businessRef } from "../../actors/messages/refs.ts";
-import type { ActorSystem } from "../../actors/system/definition.ts";
-import type { Clock } from "../../crypto/port.ts";
 import { hashOf } from "../../protocol/bytes.ts";
 import { type Envelope, payloadTypes } from "../../protocol/dsse.ts";
 import { formatTimestamp, isTimestamp } from "../../protocol/identifiers.ts";
@@ -32,18 +30,24 @@ import type { Verdict } from "../../protocol/reason-codes.ts";
 import { ok, type Result } from "../../protocol/result.ts";
 import type { RegisterStore } from "../../storage/register-store.ts";
 import { verifyMandate } from "../../verifier/mandate.ts";
-import type { Trust } from "../../verifier/trust.ts";
-import { type AcceptPolicyDeps, judgePolicy, type PolicyRequest } from "./accept-policy.ts";
+import { judgePolicy, type PolicyRequest, type RegisteringServices } from "./accept-policy.ts";
 import { keysOf, mayBind, publishedKeys, readCertificate, readSigner } from "./home-evidence.ts";
 import { type PossessionRequest, verifyPossession } from "./key-possession.ts";
+import type { Register } from "./register.ts";
 import type { ServiceKeys } from "./service-keys.ts";
 
-export interface PartiesDeps extends AcceptPolicyDeps, AcceptMandateDeps {
+export interface PartiesDeps extends RegisteringServices {
   readonly keys: ServiceKeys;
   /** A key belongs to the first party that claims it; resolves to that party (storage/register-store.ts, G5). */
   readonly claimKey: RegisterStore["claimKey"];
   /** Gives a party that has no home its home in this region. Errors of the store propagate. */
   readonly settleHome: (uuid: string) => Promise<void>;
+}
+
+/** Who is known, and who registers. */
+export interface Registered {
+  readonly register: Register;
+  readonly parties: Parties;
 }
 
 /** The register did not accept it: a refusal by the business actor, or a document that is not as it should be. */
@@ -150,6 +154,7 @@ async function readParty({ actors }: Pick<PartiesDeps, "actors">, uuid: string):
   return entry === undefined ? null : (JSON.parse(entry.body) as PartyFacts);
 }
 
+/** Registers parties, keys, mandates and certificates; each call throws {@link RegisterRefused} for what is not accepted. */
 export function createParties(deps: PartiesDeps): Parties {
   const change = async (uuid: string, command: RegisterCommand): Promise<boolean> => {
     const reply = await deps.actors.ask(businessRef(uuid), command);
@@ -408,12 +413,6 @@ async function buildCustody(
 // Accepting a mandate: it is judged by the verifier's own function, so that whatever the register holds verifies for
 // everybody.
 
-interface AcceptMandateDeps {
-  readonly actors: ActorSystem;
-  readonly clock: Clock;
-  readonly trust: () => Trust;
-}
-
 /**
  * The other mandates of the key that have neither ended nor been revoked, the newest first: a further one stands beside them and
  * takes nothing away from them.
@@ -432,7 +431,7 @@ function besides(
 
 /** What the register is to accept; otherwise the reason its seal is refused, or why its sealer may not seal it. */
 async function judgeMandate(
-  { actors, clock, trust }: AcceptMandateDeps,
+  { actors, clock, trust }: RegisteringServices,
   envelope: Envelope,
 ): Promise<Result<MandateFacts>> {
   const opened = openMandate(envelope);

@@ -6,11 +6,9 @@ import { challengeName, challengeUrl, domainChallenge } from "../../protocol/key
 import type { DomainsAnswer } from "../../protocol/wire/push.ts";
 import { answerJson, type Outcome } from "../answer.ts";
 
+/** GET /v1/domains. */
 export async function readOwnDomains(
-  {
-    actors,
-    areDomainsChecked,
-  }: { readonly actors: Pick<ActorSystem, "ask">; readonly areDomainsChecked: boolean },
+  { actors, areDomainsChecked }: { readonly actors: ActorSystem; readonly areDomainsChecked: boolean },
   businessUuid: string,
 ): Promise<Outcome> {
   const known = await actors.ask(businessRef(businessUuid), { type: "domains.read" });

@@ -41,7 +41,7 @@ import type {
   RegisterStore,
   RegisterTable,
 } from "../../storage/register-store.ts";
-import { type AdBook, createAdBook } from "./ad-book.ts";
+import { type AdBook, createAdBook, type FollowedAds } from "./ad-book.ts";
 import { type CompanyGroups, createCompanyGroups } from "./company-groups.ts";
 
 /** What the store of a region has reaches its nodes within this time (G2). */
@@ -111,7 +111,7 @@ export interface Register {
   /** What operators took out of serving, as of the last refresh. */
   readonly takenDown: Omit<TakenDown, "put">;
   /** The ads and campaigns, as of the last refresh. */
-  readonly ads: Pick<AdBook, "of" | "find" | "sponsorshipOf" | "sponsored" | "live" | "size">;
+  readonly ads: AdBook;
 }
 
 export const noPolicyInForce: PolicyInForce = { version: 0, bitsText: policyBitsText(0, noPolicyMasks) };
@@ -148,7 +148,7 @@ interface Cache {
   readonly listings: ListedCompanies;
   readonly names: FollowedNames;
   readonly takenDown: TakenDown;
-  readonly ads: AdBook;
+  readonly ads: FollowedAds;
 }
 
 interface Progress {
@@ -158,6 +158,7 @@ interface Progress {
   refreshedAtMs: number | null;
 }
 
+/** The register of this region, cached; it is empty until the first `refresh`. */
 export function createRegister(deps: RegisterDeps): Register {
   const entriesMax = deps.entriesMax ?? entriesMaxDefault;
   const cache: Cache = {

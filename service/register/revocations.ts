@@ -17,23 +17,18 @@ import type {
   RegisterAct,
 } from "../../actors/messages/business.ts";
 import { businessRef } from "../../actors/messages/refs.ts";
-import type { ActorSystem } from "../../actors/system/definition.ts";
-import type { Clock, CryptoPort, Signer } from "../../crypto/port.ts";
+import type { Actors } from "../../actors/system/definition.ts";
+import type { Platform, Signer } from "../../crypto/port.ts";
 import { parseEnvelope } from "../../protocol/dsse.ts";
 import { formatTimestamp, isKeyId, isUuidV4, parseTimestamp } from "../../protocol/identifiers.ts";
 import type { JsonValue } from "../../protocol/json/canonical-json.ts";
 import { type Certificate, openCertificate, transitionFault } from "../../protocol/keys/certificate.ts";
 import { ok, type Refusal, type Result, refuse } from "../../protocol/result.ts";
+import type { Registered } from "./parties.ts";
 import { isSuperseded, issueAttemptsMax, type Parties } from "./parties.ts";
-import type { Register } from "./register.ts";
 import { openGrant, type RegisterGrantedKey } from "./sandbox-grant.ts";
 
-export interface RevocationDeps {
-  readonly parties: Pick<Parties, "facts" | "revokeKey" | "revokeMandate" | "issueCertificate">;
-  readonly register: Pick<Register, "key" | "keys" | "party">;
-  readonly actors: Pick<ActorSystem, "ask">;
-  readonly clock: Clock;
-  readonly crypto: CryptoPort;
+export interface RevocationServices extends Platform, Actors, Registered {
   /** Null in production, which has no grants. */
   readonly grants: { readonly signer: Signer; readonly register: RegisterGrantedKey } | null;
 }
@@ -119,7 +114,8 @@ const actsPageMax = 100;
 /** So many pages are read at most for the acts of one entry. */
 const actsPagesMax = 20;
 
-export function createRevocations(deps: RevocationDeps): Revocations {
+/** For operators: keys, mandates, certificates and grants, and their revocation. */
+export function createRevocations(deps: RevocationServices): Revocations {
   const key: Revocations["key"] = async (keyId) => {
     const known = isKeyId(keyId) ? await deps.register.key(keyId) : null;
     const facts = known && (await entryOf<KeyFacts>(deps, known.party_uuid, `key/${keyId}`));
@@ -174,7 +170,11 @@ export function createRevocations(deps: RevocationDeps): Revocations {
 }
 
 /** A party has few acts, and an entry fewer: they are read page by page, and the answer ends where enough were read. */
-async function readActs(deps: RevocationDeps, uuid: string, { after, entry }: ActsQuery): Promise<ActsPage> {
+async function readActs(
+  deps: RevocationServices,
+  uuid: string,
+  { after, entry }: ActsQuery,
+): Promise<ActsPage> {
   if (!isUuidV4(uuid)) return { acts: [], next_after: null };
   const found: KeptAct[] = [];
   let at = after;
@@ -193,7 +193,7 @@ const noCertificate = refuse("unknown", "No certificate was issued to this uuid.
 
 /** An entry of the register as its owner has it. A party that was never opened is not asked, since that would create it. */
 async function entryOf<T>(
-  { register, actors }: RevocationDeps,
+  { register, actors }: RevocationServices,
   uuid: string,
   name: string,
 ): Promise<T | null> {
@@ -202,11 +202,15 @@ async function entryOf<T>(
   return entry === undefined ? null : (JSON.parse(entry.body) as T);
 }
 
-async function nameOf({ register }: RevocationDeps, uuid: string): Promise<string> {
+async function nameOf({ register }: RevocationServices, uuid: string): Promise<string> {
   return (await register.party(uuid))?.legal_name ?? "";
 }
 
-function momentFault(name: string, at: string | null, { clock }: RevocationDeps): Refusal<"refused"> | null {
+function momentFault(
+  name: string,
+  at: string | null,
+  { clock }: RevocationServices,
+): Refusal<"refused"> | null {
   const ms = at === null ? 0 : parseTimestamp(at);
   if (ms === null) return refuse("refused", `\`${name}\` is not a moment such as 2026-11-21T03:00:00.000Z.`);
   return ms > clock.now() ? refuse("refused", `\`${name}\` is in the future.`) : null;
@@ -223,7 +227,7 @@ function mandateState(facts: MandateFacts, legal_name: string): MandateState {
 }
 
 async function revokeKey(
-  deps: RevocationDeps,
+  deps: RevocationServices,
   request: Omit<Parameters<Parties["revokeKey"]>[0], "revoked_at"> & { readonly act: RegisterAct },
 ): Outcome<KeyState> {
   const { uuid, key_id } = request;
@@ -236,7 +240,7 @@ async function revokeKey(
 }
 
 /** The certificate in force as the party's actor has it, which may be ahead of every register. */
-async function newestOf(deps: RevocationDeps, uuid: string) {
+async function newestOf(deps: RevocationServices, uuid: string) {
   if (!isUuidV4(uuid) || (await deps.register.party(uuid)) === null) return null;
   const { certificate: inForce } = await deps.parties.facts(uuid, "");
   const facts = inForce && (await entryOf<CertificateFacts>(deps, uuid, `certificate/${inForce.cert_id}`));
@@ -257,7 +261,7 @@ function certificateState(newest: {
 }
 
 async function endCertificate(
-  deps: RevocationDeps,
+  deps: RevocationServices,
   request: Parameters<Revocations["endCertificate"]>[0],
 ): Outcome<CertificateState> {
   const { uuid, status, effective_from, status_reason, act } = request;
@@ -286,7 +290,7 @@ async function endCertificate(
 
 /** See V4. Returns the keys that were live. */
 async function endKeys(
-  { parties, register, clock }: RevocationDeps,
+  { parties, register, clock }: RevocationServices,
   { uuid, keep_keys = false, act }: Parameters<Revocations["endCertificate"]>[0],
   { subject }: Done<CertificateState>,
 ): Promise<readonly string[]> {
@@ -299,7 +303,7 @@ async function endKeys(
 }
 
 async function revokeGrant(
-  deps: RevocationDeps,
+  deps: RevocationServices,
   request: { readonly grant: string; readonly act: RegisterAct },
 ): Outcome<KeyState> {
   const { grants, crypto } = deps;

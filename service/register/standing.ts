@@ -99,6 +99,7 @@ export interface StandingsDeps {
   readonly trust: () => Trust;
 }
 
+/** Judges seals by what the register of this region says. */
 export function createStandings(deps: StandingsDeps): Standings {
   // Verifying a history costs both halves of every issuance; the result changes only when an issuance is added, or
   // another key set changes what its signatures are worth.

@@ -19,10 +19,10 @@ import { RegisterRefused } from "./parties.ts";
 import type { Register } from "./register.ts";
 
 export interface TakedownDeps {
-  readonly actors: Pick<ActorSystem, "ask">;
-  readonly register: Pick<Register, "party" | "takenDown">;
-  readonly registerStore: Pick<RegisterStore, "get" | "list">;
-  readonly records: Pick<RecordStore, "readHead">;
+  readonly actors: ActorSystem;
+  readonly register: Register;
+  readonly registerStore: RegisterStore;
+  readonly records: RecordStore;
 }
 
 /** A record or a business, and what keeps it out of serving or did so last; null if nothing ever did. */
@@ -54,6 +54,7 @@ export interface Takedowns {
 
 export const takedownsMax = 100;
 
+/** For operators: what is out of serving, and changes of that. */
 export function createTakedowns(deps: TakedownDeps): Takedowns {
   const of: Takedowns["of"] = async (subject) => {
     const found = await resolve(deps, subject);

@@ -49,7 +49,7 @@ export interface TermsText {
 export interface TermsDeps {
   /** All versions, oldest first; none where the operator publishes no terms. */
   readonly terms: () => readonly TermsText[];
-  readonly clock: { readonly now: () => number };
+  readonly clock: Clock;
   readonly sha256: Sha256;
   readonly agreements: Agreements;
 }
@@ -61,6 +61,7 @@ export type ReadTerms = (request: {
 
 const headers = Object.freeze({ "cache-control": "private, no-cache" });
 
+/** GET /v1/terms. */
 export function createReadTerms(deps: TermsDeps): ReadTerms {
   return async ({ caller, version: asked }) => {
     const all = deps.terms();
@@ -143,8 +144,8 @@ function parseVersion(text: string): number | null {
 //   EI2. It ends with the terms that it names: those who agreed to the next version get the next entitlement.
 
 export interface EntitlementDeps {
-  readonly register: Pick<Register, "certificates" | "keys">;
-  readonly keys: Pick<ServiceKeys, "environment" | "statement">;
+  readonly register: Register;
+  readonly keys: ServiceKeys;
   readonly clock: Clock;
   readonly terms: TermsDeps;
   /** Null where nothing is charged. */
@@ -155,6 +156,7 @@ export type ReadEntitlement = (request: {
   readonly caller: Pick<Caller, "key" | "party">;
 }) => Promise<Outcome>;
 
+/** GET /v1/entitlement: what the caller may do here, signed. */
 export function createReadEntitlement(deps: EntitlementDeps): ReadEntitlement {
   return async ({ caller }) => {
     const { uuid } = caller.party;
@@ -234,8 +236,8 @@ function endOf({ terms }: TermsDeps, now: string, latest: string): string {
 // Which terms an AI company agreed to: its party's actor decides, and the register carries it into every region.
 
 export interface AgreementsDeps {
-  readonly actors: Pick<ActorSystem, "ask">;
-  readonly register: Pick<Register, "party">;
+  readonly actors: ActorSystem;
+  readonly register: Register;
 }
 
 interface Agreements {
@@ -250,6 +252,7 @@ interface Agreements {
   }): Promise<TermsAgreement>;
 }
 
+/** The agreements of companies, as their own actors keep them. */
 export function createAgreements({ actors, register }: AgreementsDeps): Agreements {
   const atHome = async (uuid: string, version: number): Promise<TermsAgreement | null> => {
     const question = { type: "register.read", keys: [`party/${uuid}`] } as const;

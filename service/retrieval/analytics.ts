@@ -38,8 +38,8 @@ export const demandDaysMax = 31;
 
 export interface AnalyticsDeps {
   readonly insightStore: InsightStore;
-  readonly records: Pick<RecordStore, "listCatalogue">;
-  readonly register: Pick<Register, "party">;
+  readonly records: RecordStore;
+  readonly register: Register;
   readonly clock: Clock;
   /** The public base of the verification surface, without trailing slash. */
   readonly verifyUrl: string;
@@ -58,6 +58,7 @@ export interface AnalyticsRequest {
   readonly query: AnalyticsQuery;
 }
 
+/** GET /v1/analytics/daily. */
 export async function dailyAnalytics(deps: AnalyticsDeps, request: AnalyticsRequest): Promise<Outcome> {
   const read = await readOwn(deps, request);
   if (isWrong(read)) return read;
@@ -71,6 +72,7 @@ export async function dailyAnalytics(deps: AnalyticsDeps, request: AnalyticsRequ
   return answerJson(200, answer);
 }
 
+/** GET /v1/analytics/who-is-asking. */
 export async function whoIsAsking(deps: AnalyticsDeps, request: AnalyticsRequest): Promise<Outcome> {
   const read = await readOwn(deps, request);
   if (isWrong(read)) return read;
@@ -93,6 +95,7 @@ export async function whoIsAsking(deps: AnalyticsDeps, request: AnalyticsRequest
   return answerJson(200, answer);
 }
 
+/** GET /v1/analytics/demand. */
 export async function readDemand(deps: AnalyticsDeps, { caller, query }: AnalyticsRequest): Promise<Outcome> {
   const window = parseWindow(query, deps.clock.now(), demandDaysMax);
   if (isWrong(window)) return window;
@@ -257,6 +260,7 @@ function parseType(type: string | null): CollectionName | null | Refused {
   return wrong("type", `type is one of ${collectionNames.join(", ")}.`);
 }
 
+/** The refusal of a query parameter. */
 export function wrong(name: string, detail: string): Refused {
   return refused(problem("request_invalid", detail, { pointer: `/query/${name}` }));
 }

@@ -11,7 +11,7 @@ import type { EventPosition, EventStore, StoredEvent } from "../../storage/event
 import { answerJson, type Caller, type Outcome, type Refused, refused } from "../answer.ts";
 
 export interface CompanyEventsDeps {
-  readonly eventStore: Pick<EventStore, "read">;
+  readonly eventStore: EventStore;
   readonly region: string;
 }
 
@@ -28,6 +28,7 @@ export type ReadCompanyEvents = (request: CompanyEventsRequest) => Promise<Outco
 
 const headers = Object.freeze({ "cache-control": "no-store", vary: "accept" });
 
+/** GET /v1/events. Throws {@link StoreError}. */
 export async function readCompanyEvents(
   { eventStore, region }: CompanyEventsDeps,
   { caller, after: cursor, limit: given, format }: CompanyEventsRequest,

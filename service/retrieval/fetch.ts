@@ -8,8 +8,8 @@
 //   F4. What is not delivered has no receipt and is never billed: the answer to HEAD is the same without the body, with
 //       the length that the body would have. Its nonce is claimed and it counts towards the budget like any other fetch.
 
-import type { Clock } from "../../crypto/port.ts";
-import { type Sha256, utf8 } from "../../protocol/bytes.ts";
+import type { Platform } from "../../crypto/port.ts";
+import { utf8 } from "../../protocol/bytes.ts";
 import type { Envelope } from "../../protocol/dsse.ts";
 import { isCollectionName, isRecordId, recordType } from "../../protocol/identifiers.ts";
 import { sealLeafOf } from "../../protocol/log/leaves.ts";
@@ -19,10 +19,7 @@ import { BoundedMap } from "../../std/bounded-map.ts";
 import type { RecordStore, StoredSeal } from "../../storage/record-store.ts";
 import { type Outcome, type Refused, refused } from "../answer.ts";
 import type { Authenticated } from "../authentication/authenticate.ts";
-import type { KeyBudget } from "../authentication/regional-limits.ts";
 import { fetchCost } from "../authentication/request-rate.ts";
-import type { Allowance } from "../money/allowance.ts";
-import type { Register } from "../register/register.ts";
 import {
   closeFetchedRecord,
   domainsIn,
@@ -33,13 +30,12 @@ import {
   openFetchedRecord,
   policyText,
 } from "./fetched-record.ts";
-import type { Insight } from "./insight.ts";
+import type { RetrievalServices } from "./receipts.ts";
 import {
   answerWithoutBody,
   answerWithReceipt,
   type Prepared,
   preparePaid,
-  type Receipts,
   receiptRow,
   type Served,
 } from "./receipts.ts";
@@ -57,18 +53,9 @@ const policiesMax = 1_000;
 /** Maximum number of cached leaves of seals; the records of a push have one seal. */
 const sealLeavesMax = 10_000;
 
-export interface FetchDeps {
+export interface FetchServices extends RetrievalServices, Pick<Platform, "clock" | "crypto"> {
   readonly records: RecordStore;
-  readonly register: Register;
-  readonly receipts: Receipts;
-  readonly standing: Pick<RecordStanding, "version">;
-  readonly insight: Pick<Insight, "fetched">;
-  /** Null if there is no limit. */
-  readonly budget: KeyBudget | null;
-  /** Null where nothing is charged. */
-  readonly allowance: Allowance | null;
-  readonly clock: Clock;
-  readonly sha256: Sha256;
+  readonly standing: RecordStanding;
   /** The public base of the verification surface, without trailing slash. */
   readonly verifyUrl: string;
   /** Resolves once the clock shows at least `atMs`. */
@@ -95,7 +82,8 @@ interface Kept {
   readonly record: FetchedRecord;
 }
 
-export function createFetch(deps: FetchDeps): FetchRecord {
+/** GET /v1/records/{record_id}. */
+export function createFetch(deps: FetchServices): FetchRecord {
   const kept = createKept(deps.keptCharactersMax ?? keptCharactersMaxDefault);
   return async (request) => {
     const { claimNonce } = request.authenticated;
@@ -111,7 +99,7 @@ export function createFetch(deps: FetchDeps): FetchRecord {
 const recordNotFound = refused(problem("not_found", "No record with this id is served to you."));
 
 async function prepare(
-  deps: FetchDeps,
+  deps: FetchServices,
   kept: KeptRecords,
   request: FetchRequest,
 ): Promise<Prepared | Refused> {
@@ -132,7 +120,12 @@ async function prepare(
   });
 }
 
-function count(insight: FetchDeps["insight"], record: FetchedRecord, served: Served, recordId: string): void {
+function count(
+  insight: FetchServices["insight"],
+  record: FetchedRecord,
+  served: Served,
+  recordId: string,
+): void {
   const collection = recordType(recordId) ?? "";
   if (!isCollectionName(collection)) return;
   const { caller, retrieval } = served;
@@ -141,7 +134,11 @@ function count(insight: FetchDeps["insight"], record: FetchedRecord, served: Ser
 }
 
 /** The length of the answer in bytes; the length of a receipt is known before it is signed. */
-async function measure(deps: FetchDeps, kept: KeptRecords, request: FetchRequest): Promise<number | Refused> {
+async function measure(
+  deps: FetchServices,
+  kept: KeptRecords,
+  request: FetchRequest,
+): Promise<number | Refused> {
   const record =
     (await refuseUnread(deps, request)) ?? (await readRecord(deps, kept, request)) ?? recordNotFound;
   if ("kind" in record) return record;
@@ -149,7 +146,7 @@ async function measure(deps: FetchDeps, kept: KeptRecords, request: FetchRequest
   return utf8(answerText(deps, record, { served, receipt: deps.receipts.unsigned(served) })).length;
 }
 
-function servedOf(deps: FetchDeps, record: FetchedRecord, request: FetchRequest): Served {
+function servedOf(deps: FetchServices, record: FetchedRecord, request: FetchRequest): Served {
   return {
     retrieval: deps.receipts.begin(),
     caller: request.authenticated.caller,
@@ -162,7 +159,7 @@ function servedOf(deps: FetchDeps, record: FetchedRecord, request: FetchRequest)
 }
 
 function answerText(
-  deps: FetchDeps,
+  deps: FetchServices,
   record: FetchedRecord,
   { served, receipt }: { readonly served: Served; readonly receipt: string },
 ): string {
@@ -179,7 +176,7 @@ function answerText(
 
 /** The refusal of a fetch that is not looked up at all; null if it may be. */
 async function refuseUnread(
-  deps: FetchDeps,
+  deps: FetchServices,
   { recordId, authenticated }: FetchRequest,
 ): Promise<Refused | null> {
   if (!isRecordId(recordId))
@@ -190,7 +187,7 @@ async function refuseUnread(
 }
 
 async function readRecord(
-  deps: FetchDeps,
+  deps: FetchServices,
   kept: KeptRecords,
   request: FetchRequest,
 ): Promise<FetchedRecord | null> {
@@ -204,7 +201,11 @@ async function readRecord(
 }
 
 /** The cached part of the record, provided its head and the policy in force are still those it was made with. */
-async function readKept(deps: FetchDeps, kept: KeptRecords, recordId: string): Promise<FetchedRecord | null> {
+async function readKept(
+  deps: FetchServices,
+  kept: KeptRecords,
+  recordId: string,
+): Promise<FetchedRecord | null> {
   const known = kept.get(recordId);
   // What may have fallen is judged by its sidecar each time.
   if (known === undefined || deps.register.mayHaveFallen(known.record.businessUuid)) return null;
@@ -218,7 +219,7 @@ async function readKept(deps: FetchDeps, kept: KeptRecords, recordId: string): P
 
 /** The status of endpoints at these domains, as the register says it now. */
 async function standing(
-  { register }: Pick<FetchDeps, "register">,
+  { register }: Pick<FetchServices, "register">,
   businessUuid: string,
   domains: readonly string[],
 ): Promise<EndpointsStatus> {
@@ -226,7 +227,7 @@ async function standing(
 }
 
 async function openRecord(
-  deps: FetchDeps,
+  deps: FetchServices,
   kept: KeptRecords,
   recordId: string,
 ): Promise<FetchedRecord | null> {
@@ -250,16 +251,16 @@ async function openRecord(
 }
 
 /** The leaf of the seal in the transparency log, which is known before the log contains it. */
-function logLeafOf({ sha256 }: FetchDeps, { sealLeaves }: KeptRecords, seal: StoredSeal): string {
+function logLeafOf({ crypto }: FetchServices, { sealLeaves }: KeptRecords, seal: StoredSeal): string {
   const known = sealLeaves.get(seal.seal_id);
   if (known !== undefined) return known;
-  const leaf = sealLeafOf(JSON.parse(seal.envelope) as Envelope, sha256);
+  const leaf = sealLeafOf(JSON.parse(seal.envelope) as Envelope, crypto.sha256);
   sealLeaves.set(seal.seal_id, leaf);
   return leaf;
 }
 
 async function openPolicy(
-  deps: FetchDeps,
+  deps: FetchServices,
   kept: KeptRecords,
   uuid: string,
   version: number,

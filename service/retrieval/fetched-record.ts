@@ -36,6 +36,7 @@ export interface RecordContext {
   readonly verifyUrl: string;
 }
 
+/** A stored version as a fetch answers it, but for its receipt. Throws for a row that no node signed. */
 export function openFetchedRecord(
   served: ServedRecord,
   { policy, logLeaf, endpoints, verifyUrl }: RecordContext,
@@ -128,6 +129,7 @@ export function domainsShown(
   });
 }
 
+/** The worst status of all; `authorised` for none. */
 export function endpointsStatus(shown: readonly Pick<ShownDomain, "status">[]): EndpointsStatus {
   const worst = (["suspended", "unconfirmed"] as const).find((bad) =>
     shown.some(({ status }) => status === bad),

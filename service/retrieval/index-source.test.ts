@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { RecordHead, VersionId } from "../../storage/record-store.ts";
+import { part } from "../../protocol/rubbish.fixture.ts";
+import type { RecordHead, RecordStore } from "../../storage/record-store.ts";
 import type { RowChange } from "../../storage/row-index.ts";
 import { indexSource } from "./index-source.ts";
 
@@ -22,16 +23,16 @@ async function changesOf(
   { missing = [], purged = [] }: Partial<Record<"missing" | "purged", readonly string[]>> = {},
 ) {
   const changes: RowChange[] = [];
-  const records = {
-    listHeads: async (cursor: string | null) => {
+  const records = part<RecordStore>({
+    listHeads: async (cursor) => {
       const at = Number(cursor ?? 0);
       return { heads: pages[at] ?? [], cursor: at + 1 < pages.length ? String(at + 1) : null };
     },
-    readRows: async (ids: readonly VersionId[]) =>
+    readRows: async (ids) =>
       ids
         .filter(({ record_id }) => !missing.includes(record_id))
         .map((id) => ({ ...id, row: purged.includes(id.record_id) ? "" : row(id.record_id), sidecar: "{}" })),
-  };
+  });
   for await (const change of indexSource(records, "updates")) changes.push(change);
   return changes;
 }

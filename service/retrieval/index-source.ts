@@ -11,7 +11,7 @@ const headsPerPage = 500;
 
 /** Every record of the collection, in the store's order. Errors of the store propagate. */
 export async function* indexSource(
-  records: Pick<RecordStore, "listHeads" | "readRows">,
+  records: RecordStore,
   collection: CollectionName,
 ): AsyncGenerator<RowChange> {
   for (let cursor: string | null = null; ; ) {
@@ -27,7 +27,7 @@ export async function* indexSource(
 }
 
 async function* changesOf(
-  records: Pick<RecordStore, "readRows">,
+  records: RecordStore,
   collection: CollectionName,
   heads: readonly RecordHead[],
 ): AsyncGenerator<RowChange> {

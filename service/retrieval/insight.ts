@@ -25,7 +25,7 @@ export const subjectsPerCompanyMax = 5_000;
 
 export interface InsightDeps {
   readonly store: InsightStore;
-  readonly crypto: Pick<CryptoPort, "hmacSha256" | "randomBytes">;
+  readonly crypto: CryptoPort;
   readonly clock: Clock;
   /** Identifies this run of the process. */
   readonly incarnation: string;
@@ -81,6 +81,7 @@ export interface InsightFigures {
 
 const dayMs = 86_400_000;
 
+/** Counts answers in memory; see {@link Insight.flush} for when they are in the store. */
 export function createInsight(deps: InsightDeps): Insight {
   const { store, clock, incarnation: name } = deps;
   const shown = new CountBook({ name, cellsMax: shownMax });

@@ -42,7 +42,7 @@ import type { LogReads } from "../log/log-reads.ts";
 import { isWrong, parseWindow, wrong } from "./analytics.ts";
 
 export interface OwnReceiptsDeps {
-  readonly store: Pick<ReceiptStore, "listReceipts" | "readReceipt">;
+  readonly store: ReceiptStore;
   readonly region: string;
   /** Trust in the keys of the key set that is in force. */
   readonly trust: () => Trust;
@@ -71,6 +71,7 @@ const headers = Object.freeze({ "content-type": "application/json", "cache-contr
 /** The last instant of which a retrieval id can tell. */
 const lastMs = 0xffff_ffff_ffff;
 
+/** GET /v1/receipts. Throws {@link StoreError}. */
 export async function readOwnReceipts(
   deps: OwnReceiptsDeps,
   { caller, query }: OwnReceiptsRequest,
@@ -179,9 +180,9 @@ function parseLimit(text: string): number | null {
 //   U2. A company reads its own usage, of all of its keys; reading it is not billed and has no receipt.
 
 export interface UsageDeps {
-  readonly store: Pick<ReceiptStore, "readUsage">;
+  readonly store: ReceiptStore;
   readonly region: string;
-  readonly clock: Pick<Clock, "now">;
+  readonly clock: Clock;
 }
 
 export interface UsageRequest {
@@ -201,6 +202,7 @@ export const usageDaysMax = 92;
 
 const notStored = Object.freeze({ "cache-control": "no-store" });
 
+/** GET /v1/usage. Throws {@link StoreError}. */
 export async function readUsage(
   { store, region, clock }: UsageDeps,
   { caller, query }: UsageRequest,

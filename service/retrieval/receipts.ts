@@ -28,8 +28,22 @@ import {
 } from "../../storage/receipt-store.ts";
 import { type AnswerBody, type Caller, isRefused, type Outcome, type Refused } from "../answer.ts";
 import type { Authenticated } from "../authentication/authenticate.ts";
+import type { KeyBudget } from "../authentication/regional-limits.ts";
 import type { Allowance, Payment } from "../money/allowance.ts";
+import type { Register } from "../register/register.ts";
 import type { Environment } from "../register/service-keys.ts";
+import type { Insight } from "./insight.ts";
+
+/** What answers from the index and the records are made with. */
+export interface RetrievalServices {
+  readonly register: Register;
+  readonly receipts: Receipts;
+  readonly insight: Insight;
+  /** Null if there is no limit. */
+  readonly budget: KeyBudget | null;
+  /** Null where nothing is charged. */
+  readonly allowance: Allowance | null;
+}
 
 export interface ReceiptDeps {
   readonly environment: Environment;
@@ -116,6 +130,7 @@ export class LeaseLost extends Error {
 const payloadType = payloadTypes["receipt.v3"];
 const minuteMs = 60_000;
 
+/** Signs receipts and stores them in the batch of their minute. */
 export function createReceipts(deps: ReceiptDeps): Receipts {
   const draw = drawer(deps.crypto);
   return {
@@ -301,6 +316,7 @@ function notSigned(): Error {
   return new Error("A stored row begins with the members that every signed row has.");
 }
 
+/** A row as its receipt names it. */
 export function receiptRow(recordId: string, row: SignedRowFacts): ReceiptRow {
   return {
     record_id: recordId,

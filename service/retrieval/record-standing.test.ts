@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { CertificateFacts, KeyFacts, MandateFacts } from "../../actors/messages/business.ts";
 import { toBase64, utf8 } from "../../protocol/bytes.ts";
 import { payloadTypes } from "../../protocol/dsse.ts";
+import { part } from "../../protocol/rubbish.fixture.ts";
 import type { KeyWindow } from "../../verifier/key-window.ts";
 import { businessUuid, keyFacts } from "../authentication.fixture.ts";
 import { createRecordStanding } from "./record-standing.ts";
@@ -81,12 +82,12 @@ function standing({ keys = [compromised(4)], certificates = [active], mandates =
     return { generation: versions.length - at, hash: hash("1"), signature, sealed };
   });
   const judged = createRecordStanding({
-    register: {
+    register: part({
       mayHaveFallen: (uuid) => uuid === businessUuid,
       ...{ keys: () => counted(keys), certificates: () => counted(certificates) },
       mandates: () => counted(mandates),
-    },
-    records: {
+    }),
+    records: part({
       listVersions: async () => stored.slice(0, 1).map((each) => ({ ...each, published_at_ms: 0 })),
       newestWith: async (_, of, below) => {
         reads.records += 1;
@@ -100,7 +101,7 @@ function standing({ keys = [compromised(4)], certificates = [active], mandates =
         const place = { seal_id: "s", leaf_index: 0, proof: new Uint8Array() };
         return { ...id, ...place, row: rowOf(signature), sidecar: sidecarOf(sealed) };
       },
-    },
+    }),
   });
   return { judged, reads };
 }

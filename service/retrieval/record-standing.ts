@@ -21,8 +21,8 @@ import { acceptedFault, statedSeal } from "../register/standing.ts";
 import { signedRowFacts } from "./receipts.ts";
 
 export interface RecordStandingDeps {
-  readonly register: Pick<Register, "mayHaveFallen" | "keys" | "certificates" | "mandates">;
-  readonly records: Pick<RecordStore, "listVersions" | "newestWith" | "readPublished">;
+  readonly register: Register;
+  readonly records: RecordStore;
 }
 
 export interface RecordStanding {
@@ -43,6 +43,7 @@ const versionsMax = 5;
 /** Above every generation. */
 const endless = 2 ** 31 - 1;
 
+/** Whether records still stand, asked of the register before they are served. */
 export function createRecordStanding({ register, records }: RecordStandingDeps): RecordStanding {
   const seals = new BoundedMap<string, AcceptedSeal>(sealsMax);
   const standsIn = async (uuid: string, { sidecar }: Pick<RecordVersion, "sidecar">): Promise<boolean> => {
@@ -99,10 +100,7 @@ export function createRecordStanding({ register, records }: RecordStandingDeps):
 const notHeardOf: readonly ReasonCode[] = ["key_unknown", "certificate_unknown"];
 
 /** Judges what a business sealed by what the register says now. */
-async function standsNow(
-  register: Pick<Register, "keys" | "certificates" | "mandates">,
-  uuid: string,
-): Promise<(seal: AcceptedSeal) => boolean> {
+async function standsNow(register: Register, uuid: string): Promise<(seal: AcceptedSeal) => boolean> {
   const [keys, certificates, mandates] = await Promise.all([
     register.keys(uuid),
     register.certificates(uuid),
@@ -151,17 +149,15 @@ export interface SealedOffer {
 
 export type Stands = (offer: SealedOffer) => boolean;
 
-export type StandingRegister = Pick<Register, "hasEnded" | "keys" | "certificates" | "mandates">;
-
 const everything: Stands = () => true;
 
 /** Judges what these advertisers offer. */
-export function adStanding(register: StandingRegister, businesses: Iterable<string>): MaybeLater<Stands> {
+export function adStanding(register: Register, businesses: Iterable<string>): MaybeLater<Stands> {
   const ended = [...new Set(businesses)].filter((uuid) => register.hasEnded(uuid));
   return ended.length === 0 ? everything : readStanding(register, ended);
 }
 
-async function readStanding(register: StandingRegister, ended: readonly string[]): Promise<Stands> {
+async function readStanding(register: Register, ended: readonly string[]): Promise<Stands> {
   const known = new Map(
     await Promise.all(ended.map(async (uuid) => [uuid, await standsNow(register, uuid)] as const)),
   );

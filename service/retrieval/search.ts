@@ -1,5 +1,11 @@
 // POST /v1/search and the typed addresses: candidates in one collection, as signed rows (specification, «Retrieval
-// API»).
+// API»). {@link createSearch} proceeds in this order:
+//   1. The body becomes a request of one collection: `readRequest`. The nonce is claimed meanwhile (S2).
+//   2. The key's budget pays what the query costs, then the company's allowance what an answer costs (S4).
+//   3. The index is asked when it is the company's turn (S7), for rows of businesses that may be shown to it (S3, S5).
+//   4. Of what it finds, rows are left out that were taken down, or whose seal does not stand any more (S5, S6).
+//   5. What is sponsored is looked up, and the serve-time members are put into the rows: `prepare` (S1).
+//   6. The receipt is signed and durable, and the answer leaves: `answerWithReceipt`.
 //   S1. Rows are served as they were signed: only the serve-time members are inserted. What is sponsored is told by
 //       ads/sponsored-rows.ts.
 //   S2. The nonce is claimed while the index works, or together with the receipt if both share a commit. No answer
@@ -23,37 +29,21 @@ import type { RowHit, RowIndex } from "../../storage/row-index.ts";
 import type { Sponsored, SponsoredRows, SponsoredSearch } from "../ads/sponsored-rows.ts";
 import { type Caller, type Outcome, type Refused, refused } from "../answer.ts";
 import type { Authenticated } from "../authentication/authenticate.ts";
-import type { KeyBudget } from "../authentication/regional-limits.ts";
 import { searchCost } from "../authentication/request-rate.ts";
-import type { Allowance } from "../money/allowance.ts";
-import type { Register } from "../register/register.ts";
 import type { AskedFor, Insight } from "./insight.ts";
-import {
-  answerWithReceipt,
-  type Prepared,
-  preparePaid,
-  type Receipts,
-  receiptRow,
-  signedRowFacts,
-} from "./receipts.ts";
+import type { RetrievalServices } from "./receipts.ts";
+import { answerWithReceipt, type Prepared, preparePaid, receiptRow, signedRowFacts } from "./receipts.ts";
 import type { RecordStanding } from "./record-standing.ts";
 
 /** The deepest search body: {filter: {all: [{field: {operator: {lat}}}]}}. */
 const bodyDepthMax = 8;
 
-export interface SearchDeps {
+export interface SearchServices extends RetrievalServices {
   readonly index: RowIndex;
-  readonly register: Register;
-  readonly receipts: Receipts;
-  readonly insight: Pick<Insight, "markOf" | "searched">;
-  /** Null if there is no limit. */
-  readonly budget: KeyBudget | null;
-  /** Null where nothing is charged. */
-  readonly allowance: Allowance | null;
   readonly sponsored: SponsoredRows;
   /** Whose query is next (S7). */
-  readonly turns: OwnerTurns;
-  readonly standing: Pick<RecordStanding, "rows">;
+  readonly searchTurns: OwnerTurns;
+  readonly standing: RecordStanding;
 }
 
 export interface SearchCall {
@@ -65,7 +55,8 @@ export interface SearchCall {
 
 export type Search = (call: SearchCall) => Promise<Outcome>;
 
-export function createSearch(deps: SearchDeps): Search {
+/** POST /v1/search and the typed addresses. Throws {@link StoreError}. */
+export function createSearch(deps: SearchServices): Search {
   return async (call) => {
     const { caller, claimNonce } = call.authenticated;
     const request = readRequest(call);
@@ -83,7 +74,7 @@ export function createSearch(deps: SearchDeps): Search {
         const left = blockedBusinesses(caller.party);
         const excluded = takenDown.businesses.length === 0 ? left : [...left, ...takenDown.businesses];
         const query = toRowQuery(request, excluded, [...(filtered?.keys() ?? [])]);
-        const found = await deps.turns(caller.party.uuid, () => deps.index.search(query));
+        const found = await deps.searchTurns(caller.party.uuid, () => deps.index.search(query));
         // A row whose record was taken down a moment ago may still be in the index.
         const shown = found.filter((hit) => !takenDown.has(hit.business_uuid, hit.record_id));
         const standing = deps.standing.rows(shown);
@@ -121,7 +112,7 @@ function searchRefused({ code, detail, pointer, suggestion, allowed }: SearchRef
 const nothingAsked: AskedFor = { session: null, subjects: [] };
 
 /** From here on a session is known by its mark alone. */
-function askedFor(insight: SearchDeps["insight"], caller: Caller, request: SearchRequest): AskedFor {
+function askedFor(insight: Insight, caller: Caller, request: SearchRequest): AskedFor {
   const { sessionRef, topicKeywords: subjects = [] } = request;
   if (sessionRef === undefined) return { session: null, subjects };
   return { session: insight.markOf(caller.party.uuid, sessionRef), subjects };
@@ -136,7 +127,7 @@ interface Found {
   readonly sponsored: Sponsored;
 }
 
-async function prepare(deps: SearchDeps, found: Found): Promise<Prepared> {
+async function prepare(deps: SearchServices, found: Found): Promise<Prepared> {
   const { caller, request, asked, hits, search, sponsored } = found;
   const { collection, country, clientQueryId = null } = request;
   const retrieval = deps.receipts.begin();

@@ -1,19 +1,20 @@
 import { describe, expect, it } from "vitest";
 import { nativeCrypto } from "../../crypto/native.ts";
 import { toBase64Url, utf8 } from "../../protocol/bytes.ts";
+import { part } from "../../protocol/rubbish.fixture.ts";
 import { SessionMarks, sessionSearchesMax, sessionSubjectsMax } from "./topic-screening.ts";
 
 function world(max?: number) {
   const salts: Uint8Array[] = [];
   const marks = new SessionMarks(
-    {
+    part({
       hmacSha256: (key, bytes) => nativeCrypto.hmacSha256(key, bytes),
       randomBytes: (length) => {
         const salt = nativeCrypto.randomBytes(length);
         salts.push(salt);
         return salt;
       },
-    },
+    }),
     max,
   );
   return { marks, salts };

@@ -151,13 +151,13 @@ interface Session {
 export const sessionSubjectsMax = 20;
 
 export class SessionMarks {
-  readonly #crypto: Pick<CryptoPort, "hmacSha256" | "randomBytes">;
+  readonly #crypto: CryptoPort;
   readonly #sessions: BoundedMap<string, Session>;
   #salt: Uint8Array | null = null;
   #day = "";
   #excessive = 0;
 
-  constructor(crypto: Pick<CryptoPort, "hmacSha256" | "randomBytes">, max = sessionsMax) {
+  constructor(crypto: CryptoPort, max = sessionsMax) {
     this.#crypto = crypto;
     this.#sessions = new BoundedMap(max);
   }

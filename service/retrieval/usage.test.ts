@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { rubbish } from "../../protocol/rubbish.fixture.ts";
+import { part, rubbish } from "../../protocol/rubbish.fixture.ts";
 import { usageLinesMax } from "../../protocol/wire/receipts.ts";
 import type { UsageCount } from "../../storage/receipt-store.ts";
 import { readUsage } from "./own-receipts.ts";
@@ -14,7 +14,7 @@ const countsOf = (keys: number): readonly UsageCount[] =>
 async function usageOf(counts: readonly UsageCount[], group_by: string | null) {
   const outcome = await readUsage(
     {
-      store: { readUsage: async () => counts },
+      store: part({ readUsage: async () => counts }),
       region: "eu-west1",
       clock: { now: () => Date.parse("2026-03-05T00:00:00.000Z") },
     },

@@ -44,10 +44,12 @@ function directoryOf(
       },
     }),
   });
-  const read = createKeyDirectory({
-    ...{ register, keys: signing, crypto: nativeCrypto, verifyUrl: "https://verify.test", pace },
-    clock: { now: () => told.nowMs },
-  });
+  const read = createKeyDirectory(
+    part<Parameters<typeof createKeyDirectory>[0]>({
+      ...{ register, keys: signing, crypto: nativeCrypto, verifyUrl: "https://verify.test", pace },
+      clock: { now: () => told.nowMs },
+    }),
+  );
   return { told, read };
 }
 

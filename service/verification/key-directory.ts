@@ -9,6 +9,7 @@
 //   D4. It is built in steps, a company each: only its bytes are joined, signed and hashed as a whole.
 
 import type { KeyFacts } from "../../actors/messages/business.ts";
+import type { Platform } from "../../crypto/port.ts";
 import { utf8 } from "../../protocol/bytes.ts";
 import { parseEnvelope, payloadTypes } from "../../protocol/dsse.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
@@ -17,19 +18,31 @@ import { openCertificate } from "../../protocol/keys/certificate.ts";
 import { algorithmOf } from "../../protocol/keys/jwk.ts";
 import type { KeyDirectory, ListedCompany, ListedKey } from "../../protocol/keys/key-directory.ts";
 import { type ListingBody, listingBody } from "../../protocol/wire/published.ts";
+import type { Pace } from "../../std/work.ts";
 import { answerJson, type Caller, isRefused, type Outcome, parseJsonBody } from "../answer.ts";
 import type { Parties } from "../register/parties.ts";
+import type { Register } from "../register/register.ts";
 import { keptMs } from "../register/register.ts";
+import type { ServiceKeys } from "../register/service-keys.ts";
 import { signEnvelope } from "../register/service-keys.ts";
 import { makeDocument, type PublicDocument } from "./published-reads.ts";
-import type { VerificationDeps } from "./verification.ts";
+
+/** What is read of the register without an account works with. */
+export interface VerificationServices extends Platform {
+  readonly register: Register;
+  readonly keys: ServiceKeys;
+  /** At which what takes long is made. */
+  readonly pace: Pace;
+  /** The public base of the verification surface, without trailing slash. */
+  readonly verifyUrl: string;
+}
 
 /** Number of companies up to which the directory is built again as soon as anything has changed. */
 const smallMax = 100;
 const leastKeptMs = 5_000;
 
 /** The document of GET /.well-known/svc-keys (D3). */
-export function createKeyDirectory(deps: VerificationDeps): () => Promise<PublicDocument> {
+export function createKeyDirectory(deps: VerificationServices): () => Promise<PublicDocument> {
   const { register, clock, crypto } = deps;
   let kept: { readonly changes: number; readonly atMs: number; readonly document: PublicDocument } | null =
     null;
@@ -60,7 +73,7 @@ export function createKeyDirectory(deps: VerificationDeps): () => Promise<Public
 const atOnce = 16;
 
 /** The directory as its readers get it, and as it is signed: RFC 8785 has the members of each company in another order. */
-async function keyDirectoryText(deps: VerificationDeps): Promise<string> {
+async function keyDirectoryText(deps: VerificationServices): Promise<string> {
   const { register, keys, clock, pace } = deps;
   const issuedAt = formatTimestamp(clock.now());
   const written: { readonly shown: string; readonly signed: string }[] = [];
@@ -88,7 +101,7 @@ async function keyDirectoryText(deps: VerificationDeps): Promise<string> {
 
 /** Null while its certificate is not active (D1). */
 async function listedCompany(
-  { register, verifyUrl }: VerificationDeps,
+  { register, verifyUrl }: VerificationServices,
   uuid: string,
 ): Promise<ListedCompany | null> {
   const [newest] = await register.certificates(uuid);
@@ -127,7 +140,7 @@ export type ChooseListing = (request: {
 }) => Promise<Outcome>;
 
 /** POST /v1/key-directory/listing: sent again, it changes nothing. */
-export function createChooseListing({ setListed }: Pick<Parties, "setListed">): ChooseListing {
+export function createChooseListing({ setListed }: Parties): ChooseListing {
   return async ({ caller, body }) => {
     const parsed = parseJsonBody<ListingBody>(listingBody, body);
     if (isRefused(parsed)) return parsed;

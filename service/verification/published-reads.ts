@@ -215,6 +215,7 @@ const wordsName = "README.md";
 const changing = "public, max-age=3600";
 const forEver = "public, max-age=31536000, immutable";
 
+/** The files of the test vectors, each read once. */
 export function createTestVectors(deps: {
   readonly folder: VectorFolder;
   readonly sha256: Sha256;

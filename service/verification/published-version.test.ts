@@ -1,5 +1,7 @@
 import { expect, it } from "vitest";
+import { part } from "../../protocol/rubbish.fixture.ts";
 import { sidecarText } from "../../protocol/sidecar.fixture.ts";
+import type { RecordStore } from "../../storage/record-store.ts";
 import { findPublished } from "./published-version.ts";
 
 const recordId = `svc_${"a".repeat(26)}`;
@@ -13,7 +15,7 @@ interface Given {
 }
 
 /** The answers of a record store that holds the given versions, oldest first. */
-function recordsOf(given: readonly Given[], live = true): Parameters<typeof findPublished>[0] {
+function recordsOf(given: readonly Given[], live = true): RecordStore {
   const common = { record_id: recordId, business_uuid: "00000000-0000-4000-8000-000000000001" };
   const versions = given.map(({ digit, atMs }, index) => ({
     generation: index + 1,
@@ -21,7 +23,7 @@ function recordsOf(given: readonly Given[], live = true): Parameters<typeof find
     published_at_ms: atMs,
   }));
   const newest = versions.at(-1);
-  return {
+  return part<RecordStore>({
     readHead: async () =>
       newest === undefined
         ? null
@@ -39,7 +41,7 @@ function recordsOf(given: readonly Given[], live = true): Parameters<typeof find
       sidecar: sidecarText({ generation: id.generation, change: given[id.generation - 1]?.change ?? 0 }),
       ...{ seal_id: "bat_", leaf_index: 0, proof: new Uint8Array() },
     }),
-  };
+  });
 }
 
 const twice = [
@@ -108,7 +110,7 @@ it("asks the store a few times, however many versions there are, and once for by
   }));
   const records = recordsOf(many);
   let asked = 0;
-  const counted: typeof records = {
+  const counted: typeof records = part({
     readHead: records.readHead,
     newestWith: (...question) => {
       asked += 1;
@@ -128,7 +130,7 @@ it("asks the store a few times, however many versions there are, and once for by
         .reverse();
     },
     readPublished: records.readPublished,
-  };
+  });
   expect(await findPublished(counted, { recordId, hash: hashOf("9"), servedAtMs: 500 })).toBeNull();
   expect(asked).toBe(1);
   for (const [generation, servedAtMs] of [

@@ -32,8 +32,6 @@ export interface VersionQuestion {
   readonly servedAtMs: number | null;
 }
 
-export type FindingRecords = Pick<RecordStore, "readHead" | "listVersions" | "newestWith" | "readPublished">;
-
 /** Number of generations that may lack a version: the search for the next version goes that far. */
 const gapMax = 200;
 
@@ -42,7 +40,7 @@ const gapMax = 200;
  * bytes. Null when there is none. It takes only a few reads of the store, however many versions there are.
  */
 export async function findPublished(
-  records: FindingRecords,
+  records: RecordStore,
   question: VersionQuestion,
 ): Promise<PublishedVersion | null> {
   const { recordId, hash, servedAtMs } = question;
@@ -69,7 +67,7 @@ export async function findPublished(
 
 /** The newest version at that time; null when there was none. Versions were published in the order of their generations. */
 async function newestAt(
-  records: FindingRecords,
+  records: RecordStore,
   { record_id: recordId, generation }: RecordHead,
   atMs: number,
 ): Promise<VersionDate | null> {
@@ -89,7 +87,7 @@ async function newestAt(
 
 /** The next version; null for the newest. */
 async function after(
-  records: FindingRecords,
+  records: RecordStore,
   { record_id: recordId, generation }: RecordHead,
   version: VersionDate,
 ): Promise<VersionDate | null> {
@@ -105,7 +103,7 @@ async function after(
 }
 
 async function readSidecar(
-  records: FindingRecords,
+  records: RecordStore,
   recordId: string,
   { generation, hash }: VersionDate,
 ): Promise<Pick<PublishedVersion, "sidecar" | "isPurged">> {

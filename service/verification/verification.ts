@@ -2,7 +2,6 @@
 // documents, answered to anyone.
 
 import type { CertificateFacts, KeyFacts } from "../../actors/messages/business.ts";
-import type { Clock, CryptoPort } from "../../crypto/port.ts";
 import { type Envelope, parseEnvelope, payloadTypes } from "../../protocol/dsse.ts";
 import { formatTimestamp, isUuidV4 } from "../../protocol/identifiers.ts";
 import { canonicalBytes, type JsonValue } from "../../protocol/json/canonical-json.ts";
@@ -10,24 +9,12 @@ import { type Certificate, certificateStatement, openCertificate } from "../../p
 import { problem } from "../../protocol/problem.ts";
 import type { CertificateAnswer } from "../../protocol/wire/verification.ts";
 import { BoundedMap } from "../../std/bounded-map.ts";
-import type { Pace } from "../../std/work.ts";
 import { type Answer, isRefused, type Outcome, type Refused, refused } from "../answer.ts";
 import { publishedKeys } from "../register/home-evidence.ts";
 import type { Register } from "../register/register.ts";
-import { type ServiceKeys, signEnvelope } from "../register/service-keys.ts";
-import { createKeyDirectory } from "./key-directory.ts";
+import { signEnvelope } from "../register/service-keys.ts";
+import { createKeyDirectory, type VerificationServices } from "./key-directory.ts";
 import { makeDocument, type PublicDocument } from "./published-reads.ts";
-
-export interface VerificationDeps {
-  readonly register: Register;
-  readonly keys: ServiceKeys;
-  readonly crypto: CryptoPort;
-  readonly clock: Clock;
-  /** At which what takes long is made. */
-  readonly pace: Pace;
-  /** The public base of the verification surface, without trailing slash. */
-  readonly verifyUrl: string;
-}
 
 export interface Verification {
   issuances(uuid: string): Promise<Issuances | Refused>;
@@ -39,7 +26,8 @@ export interface Verification {
   keyDirectory(): Promise<PublicDocument>;
 }
 
-export function createVerification(deps: VerificationDeps): Verification {
+/** What anyone may read without an account: issuances, keys, custody, the key set and the key directory. */
+export function createVerification(deps: VerificationServices): Verification {
   const issued = new BoundedMap<string, IssuedKeys>(issuedMax);
   const issuances = (uuid: string) => findIssuances(deps.register, uuid);
   return {
@@ -56,7 +44,7 @@ export function createVerification(deps: VerificationDeps): Verification {
 }
 
 /** The key set in force, as one buffer shared by all readers until another key set replaces it. */
-function keySetDocument({ keys, crypto }: VerificationDeps): () => PublicDocument {
+function keySetDocument({ keys, crypto }: VerificationServices): () => PublicDocument {
   let known: { readonly text: string; readonly document: PublicDocument } | null = null;
   return () => {
     const text = keys.keySet();
@@ -90,7 +78,7 @@ function unknownBusiness(): Outcome {
 
 /** Signed once for as long as the register keeps the list of keys: at most a minute, or until one of them changes. */
 async function readBusinessKeys(
-  deps: VerificationDeps,
+  deps: VerificationServices,
   issued: BoundedMap<string, IssuedKeys>,
   uuid: string,
 ): Promise<Outcome> {
@@ -110,7 +98,7 @@ async function readBusinessKeys(
   return answer;
 }
 
-async function readKeyCustody(deps: VerificationDeps, uuid: string): Promise<Outcome> {
+async function readKeyCustody(deps: VerificationServices, uuid: string): Promise<Outcome> {
   const party = isUuidV4(uuid) ? await deps.register.party(uuid) : null;
   if (party?.kind !== "business") return unknownBusiness();
   const statements = (await deps.register.custody(uuid)).map(

@@ -4,7 +4,8 @@
 import type { BusinessCommand, MandateFacts } from "../../actors/messages/business.ts";
 import type { PushCommand } from "../../actors/messages/push.ts";
 import { businessRef, pushRef } from "../../actors/messages/refs.ts";
-import type { ActorSystem } from "../../actors/system/definition.ts";
+import type { Actors } from "../../actors/system/definition.ts";
+import type { Platform } from "../../crypto/port.ts";
 import { hashOf } from "../../protocol/bytes.ts";
 import { type Envelope, openEnvelope, parseEnvelope } from "../../protocol/dsse.ts";
 import { pushIdOf } from "../../protocol/identifiers.ts";
@@ -15,6 +16,8 @@ import type { IndexRow } from "../../protocol/row.ts";
 import { type BatchSeal, parseRecordSeal, type Seal } from "../../protocol/seal.ts";
 import type { Sidecar } from "../../protocol/signed-version.ts";
 import { parseWithdrawal } from "../../protocol/withdrawal.ts";
+import type { LogStore } from "../../storage/log-store.ts";
+import type { RecordStore } from "../../storage/record-store.ts";
 import { verifyMandate } from "../../verifier/mandate.ts";
 import { sidecarFault, verifyRowSignature, verifySidecar } from "../../verifier/row.ts";
 import { openRecordSeal, type SealEvidence, verifySealMaker } from "../../verifier/seal.ts";
@@ -23,10 +26,10 @@ import { adRecordType, aiPolicyRecordType, type SealedDocument } from "../../ver
 import type { AcceptedSeal } from "../../verifier/standing.ts";
 import type { Trust } from "../../verifier/trust.ts";
 import { failureAnswer } from "../failure.ts";
-import { findInLog, type LogFinding, type ProvingLog } from "../log/log-reads.ts";
+import { findInLog, type LogFinding } from "../log/log-reads.ts";
 import type { Register } from "../register/register.ts";
 import { type Standing, type Standings, statedSeal } from "../register/standing.ts";
-import { type FindingRecords, findPublished } from "./published-version.ts";
+import { findPublished } from "./published-version.ts";
 
 /** A withdrawal document has about 120 bytes. */
 const withdrawalBytesMax = 1_024;
@@ -52,6 +55,7 @@ export interface Claimed {
   readonly row: Verdict<IndexRow> | null;
 }
 
+/** What the documents of a request say of themselves; null for those that are absent. */
 export function readClaims(trust: Trust, input: VerifyInput): Claimed {
   return {
     seal: input.seal === null ? null : readSeal(input.seal),
@@ -139,7 +143,7 @@ export function otherHash({ sidecar, row }: Claimed, hash: string): string | nul
  * The seal of the version of these bytes that a sidecar or a row of the service is about, where the caller gives no seal; null for none.
  */
 export async function findUnsealed(
-  records: FindingRecords,
+  records: RecordStore,
   { seal, hash }: Pick<VerifyInput, "seal" | "hash">,
   { sidecar, row }: Claimed,
 ): Promise<AcceptedSeal | null> {
@@ -211,7 +215,7 @@ const absent: LoggedSeal = { seal: { kind: "absent" }, keyEvent: { kind: "absent
 
 /** The log is asked about a seal as it was given, whatever else is wrong with it: other signatures make it another leaf. */
 export async function findLoggedSeal(
-  { log, trust }: { readonly log: ProvingLog; readonly trust: Trust },
+  { logStore: log, trust }: RequestServices,
   input: Pick<VerifyInput, "seal">,
   { claimed, standing }: { readonly claimed: Claimed; readonly standing: Standing | null },
 ): Promise<LoggedSeal> {
@@ -233,10 +237,13 @@ export async function findLoggedSeal(
 //   R3. Where the answer decides whether a seal is valid, failing to reach the source is an error: it never counts as
 //       «not received».
 
-export interface SealReceiptDeps {
+/** What one verification is judged with: one trust, even if the key set changes in the meantime. */
+export interface RequestServices extends Platform, Actors {
   readonly trust: Trust;
-  readonly register: Pick<Register, "policies">;
-  readonly actors: Pick<ActorSystem, "ask">;
+  readonly register: Register;
+  readonly standings: Standings;
+  readonly records: RecordStore;
+  readonly logStore: LogStore;
 }
 
 export interface SealReceipt {
@@ -253,7 +260,7 @@ const askMs = 2_000;
  * the source cannot be reached. `verdict` is the verdict on the seal from the documents at hand alone.
  */
 export async function askedReceipt(
-  deps: SealReceiptDeps,
+  deps: RequestServices,
   evidence: SealEvidence,
   verdict: SealVerdict,
 ): Promise<SealReceipt | null | undefined> {
@@ -272,7 +279,7 @@ export async function askedReceipt(
 }
 
 type FindReceipt = (
-  deps: SealReceiptDeps,
+  deps: RequestServices,
   evidence: SealEvidence,
   envelope: Envelope,
 ) => Promise<SealReceipt | null>;
@@ -297,7 +304,7 @@ function hasEnded({ keys }: SealEvidence, { signatures: [signature] }: Envelope)
 }
 
 async function policyReceipt(
-  { register }: SealReceiptDeps,
+  { register }: RequestServices,
   { keys }: SealEvidence,
   { payload }: Envelope,
 ): Promise<SealReceipt | null> {
@@ -310,7 +317,7 @@ async function policyReceipt(
 }
 
 async function removalReceipt(
-  { trust, actors }: SealReceiptDeps,
+  { trust, actors }: RequestServices,
   { keys, bytes }: SealEvidence,
   { payload }: Envelope,
 ): Promise<SealReceipt | null> {
@@ -322,7 +329,7 @@ async function removalReceipt(
 }
 
 async function pushReceipt(
-  { trust, actors }: SealReceiptDeps,
+  { trust, actors }: RequestServices,
   { keys, seal }: SealEvidence,
   envelope: Envelope,
 ): Promise<SealReceipt | null> {

@@ -12,7 +12,6 @@ import { businessRef } from "../../actors/messages/refs.ts";
 import { appliedAt, deletionOf, type Removal } from "../../actors/messages/removal.ts";
 import type { RecordHeadFacts, TakedownFacts } from "../../actors/messages/serving.ts";
 import type { ActorSystem } from "../../actors/system/definition.ts";
-import type { Clock, SignerAt } from "../../crypto/port.ts";
 import { parseUtf8, toBase64, utf8 } from "../../protocol/bytes.ts";
 import { type Envelope, parseEnvelope, payloadTypes } from "../../protocol/dsse.ts";
 import {
@@ -30,33 +29,18 @@ import { openSeal } from "../../protocol/seal.ts";
 import { formatSourceLine } from "../../protocol/source-line.ts";
 import type { VerifyPageAnswer } from "../../protocol/wire/verification.ts";
 import { parseWithdrawal } from "../../protocol/withdrawal.ts";
-import type { RecordStore } from "../../storage/record-store.ts";
 import type { AcceptedSeal, StandingFault } from "../../verifier/standing.ts";
 import type { Trust } from "../../verifier/trust.ts";
 import { type Answer, isRefused, type Outcome, type Refused, refused } from "../answer.ts";
 import { failureAnswer } from "../failure.ts";
-import type { Register } from "../register/register.ts";
 import { signEnvelope } from "../register/service-keys.ts";
-import {
-  acceptedFault,
-  registerReasons,
-  type Standing,
-  type Standings,
-  statedSeal,
-} from "../register/standing.ts";
+import { acceptedFault, registerReasons, type Standing, statedSeal } from "../register/standing.ts";
 import { allConfirmedAt, domainsIn, domainsShown, endpointsStatus } from "../retrieval/fetched-record.ts";
 import { findPublished, type PublishedVersion } from "./published-version.ts";
+import type { VerifyServices } from "./verify.ts";
 import { mandatesThen } from "./verify-evidence.ts";
 
-export interface VerifyPageDeps {
-  readonly records: RecordStore;
-  readonly actors: Pick<ActorSystem, "ask">;
-  readonly register: Register;
-  readonly standings: Standings;
-  /** The current trust in this service's own keys. */
-  readonly trust: () => Trust;
-  readonly statement: SignerAt;
-  readonly clock: Clock;
+export interface VerifyPageServices extends VerifyServices {
   /** The public base of the verification surface, without trailing slash. */
   readonly verifyUrl: string;
 }
@@ -77,7 +61,8 @@ export interface VerifyPage {
   answer(request: VerifyPageRequest): Promise<Outcome>;
 }
 
-export function createVerifyPage(deps: VerifyPageDeps): VerifyPage {
+/** GET /v1/verify/{record_id}. */
+export function createVerifyPage(deps: VerifyPageServices): VerifyPage {
   const find = (request: VerifyPageRequest) => findOrRefuse(deps, request);
   return {
     find,
@@ -88,7 +73,10 @@ export function createVerifyPage(deps: VerifyPageDeps): VerifyPage {
   };
 }
 
-async function findOrRefuse(deps: VerifyPageDeps, request: VerifyPageRequest): Promise<Findings | Refused> {
+async function findOrRefuse(
+  deps: VerifyPageServices,
+  request: VerifyPageRequest,
+): Promise<Findings | Refused> {
   const malformed = requestFault(request);
   if (malformed !== null) return malformed;
   const version = await findVersion(deps, request);
@@ -103,7 +91,7 @@ async function findOrRefuse(deps: VerifyPageDeps, request: VerifyPageRequest): P
 
 /** Of the version, and of the document that keeps the record out of serving (VP1, VP2). */
 async function faultsOf(
-  { register, standings, trust, clock }: VerifyPageDeps,
+  { register, standings, trust, clock }: VerifyPageServices,
   { businessUuid, published, removal }: Version,
 ): Promise<readonly (StandingFault | null)[]> {
   const version = statedSeal(published.sidecar);
@@ -134,7 +122,10 @@ function removalSeal(
   return { ...sealed, mandate_id: mandate?.mandate_id ?? null };
 }
 
-async function signed({ statement: signer }: VerifyPageDeps, findings: Findings): Promise<Answer> {
+async function signed(
+  { keys: { statement: signer } }: VerifyPageServices,
+  findings: Findings,
+): Promise<Answer> {
   const statement = await signEnvelope(
     payloadTypes["verify-page.v1"],
     canonicalBytes(findings as JsonObject),
@@ -187,7 +178,7 @@ interface Version {
 }
 
 async function findVersion(
-  { records, actors, register }: VerifyPageDeps,
+  { records, actors, register }: VerifyPageServices,
   { recordId, origin, servedAt }: VerifyPageRequest,
 ): Promise<Version | null> {
   const hash = origin ?? "";
@@ -247,7 +238,7 @@ function statusOf(
 
 /** The endpoints of these bytes, with what is known of their domains; null once other bytes are served. */
 async function readEndpoints(
-  { records, register }: Pick<VerifyPageDeps, "records" | "register">,
+  { records, register }: Pick<VerifyPageServices, "records" | "register">,
   file: { readonly recordId: string; readonly hash: string; readonly businessUuid: string },
 ): Promise<Findings["endpoints"]> {
   const served = await records.readServed(file.recordId);
@@ -264,7 +255,7 @@ async function readEndpoints(
 }
 
 function describe(
-  deps: VerifyPageDeps,
+  deps: VerifyPageServices,
   request: VerifyPageRequest,
   version: JudgedVersion,
   certificate: CertificateFacts,
@@ -316,7 +307,11 @@ function shownStatus({ fault, status, removal }: JudgedVersion): Version["status
   return fault !== null && isOut ? "invalidated" : status;
 }
 
-function businessOf(deps: VerifyPageDeps, version: Version, facts: CertificateFacts): Findings["business"] {
+function businessOf(
+  deps: VerifyPageServices,
+  version: Version,
+  facts: CertificateFacts,
+): Findings["business"] {
   const envelope = parseEnvelope(JSON.parse(facts.envelope) as JsonValue);
   const opened = envelope.ok ? openCertificate(envelope.value) : envelope;
   if (!opened.ok) throw new Error(`The stored certificate ${facts.cert_id} cannot be read.`);
@@ -394,7 +389,7 @@ interface RecordNow {
 
 /** Null if the actor cannot be reached in time. */
 async function readRecordNow(
-  actors: Pick<ActorSystem, "ask">,
+  actors: ActorSystem,
   businessUuid: string,
   { record_id, generation }: { readonly record_id: string; readonly generation: number },
 ): Promise<RecordNow | null> {
@@ -421,7 +416,7 @@ async function readRecordNow(
 
 /** The order of the law that concerns a version, with its proof; null without one, and if the actor cannot be reached in time. */
 async function readPurgeOrder(
-  actors: Pick<ActorSystem, "ask">,
+  actors: ActorSystem,
   businessUuid: string,
   { recordId, generation }: { readonly recordId: string; readonly generation: number },
 ): Promise<VerifyPageAnswer["purge_order"]> {

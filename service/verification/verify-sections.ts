@@ -7,7 +7,6 @@
 import type { CustodyFacts } from "../../actors/messages/business.ts";
 import type { PushCommand } from "../../actors/messages/push.ts";
 import { pushRef } from "../../actors/messages/refs.ts";
-import type { ActorSystem } from "../../actors/system/definition.ts";
 import { blockedNames } from "../../protocol/ai-policy.ts";
 import { hashOf, toHex } from "../../protocol/bytes.ts";
 import { openEnvelope } from "../../protocol/dsse.ts";
@@ -27,7 +26,6 @@ import type {
   SealSection,
   SidecarSection,
 } from "../../protocol/wire/verify.ts";
-import type { RecordStore } from "../../storage/record-store.ts";
 import { verifyPolicyBits } from "../../verifier/policy-bits.ts";
 import { sidecarFault, verifyProjection } from "../../verifier/row.ts";
 import {
@@ -47,9 +45,9 @@ import {
 import type { StandingFault } from "../../verifier/standing.ts";
 import type { Trust } from "../../verifier/trust.ts";
 import { failureAnswer } from "../failure.ts";
-import type { ProvingLog } from "../log/log-reads.ts";
 import type { Register } from "../register/register.ts";
 import type { Standing } from "../register/standing.ts";
+import type { RequestServices } from "./verify-evidence.ts";
 import {
   askedReceipt,
   type Claimed,
@@ -59,11 +57,6 @@ import {
   sealEvidence,
   type VerifyInput,
 } from "./verify-evidence.ts";
-
-export interface SectionDeps extends SealedLeafDeps {
-  readonly log: ProvingLog;
-  readonly register: Register;
-}
 
 export interface Judged {
   readonly input: VerifyInput;
@@ -88,7 +81,7 @@ function invalid(refusal: Refusal<ReasonCode>): FailedSection {
 
 /** Null without a seal. */
 export async function judgeSeal(
-  deps: SectionDeps,
+  deps: RequestServices,
   { input, claimed, standing, logged, at }: Pick<Judged, "input" | "claimed" | "standing" | "logged" | "at">,
 ): Promise<SealJudgement> {
   if (input.seal === null) return { seal: null, receipt: undefined };
@@ -112,7 +105,7 @@ export async function judgeSeal(
  * The verdict on a seal by a key that no business here has: a fault in its form if there is one, otherwise that the key
  * is unknown. There is no register to check anything else against.
  */
-function sealOfNobody({ trust }: SectionDeps, { bytes, seal }: VerifyInput): SealRefusal {
+function sealOfNobody({ trust }: RequestServices, { bytes, seal }: VerifyInput): SealRefusal {
   const verdict = verifySeal(trust, {
     ...{ bytes, seal },
     certificates: { issuances: [] },
@@ -124,8 +117,9 @@ function sealOfNobody({ trust }: SectionDeps, { bytes, seal }: VerifyInput): Sea
   return { ...nobody, detail: "No business with a certificate is known here to have the sealing key." };
 }
 
+/** The seal's part of the answer; null without a seal. */
 export async function sealSection(
-  register: Pick<Register, "custody">,
+  register: Register,
   verdict: SealVerdict | null,
   { standing, logged, receipt, warnings }: Judged,
 ): Promise<SealSection | null> {
@@ -218,7 +212,7 @@ export function logSection(input: Pick<VerifyInput, "seal">, { seal }: LoggedSea
 
 /** Whether the projection gives the row is one thing, and whether the service signed the row another. */
 export function projectionSection(
-  deps: SectionDeps,
+  deps: RequestServices,
   { claimed, input, unsealed }: Judged,
 ): ProjectionSection | null {
   const { row: signature } = claimed;
@@ -239,8 +233,9 @@ export function projectionSection(
 
 const valid = { valid: true } as const;
 
+/** The part of the AI policy bits; null without them. */
 export function bitsSection(
-  deps: SectionDeps,
+  deps: RequestServices,
   { input, claimed, standing, logged, at, receipt, warnings }: Judged,
 ): BitsSection | null {
   if (input.policyBits === null) return null;
@@ -273,12 +268,6 @@ export function bitsSection(
 //       an uploaded file until its record is published: nobody but its business can have been given its path, and the file
 //       may be in the folder of another node.
 
-interface SealedLeafDeps {
-  readonly trust: Trust;
-  readonly records: Pick<RecordStore, "loadLeaves" | "listVersions" | "readPublished">;
-  readonly actors: Pick<ActorSystem, "ask">;
-}
-
 /** The maximum time that a verification waits for the push's actor, which may live in another region. */
 const askMs = 2_000;
 
@@ -290,7 +279,7 @@ interface Leaf {
 }
 
 /** The hash of the record at the leaf whose own path the record seal carries; null if that is not known. */
-async function findLeafHash(deps: SealedLeafDeps, evidence: SealEvidence): Promise<string | null> {
+async function findLeafHash(deps: RequestServices, evidence: SealEvidence): Promise<string | null> {
   const leaf = genuineLeaf(deps.trust, evidence);
   if (leaf === null) return null;
   try {
@@ -317,7 +306,7 @@ function genuineLeaf(trust: Trust, evidence: SealEvidence): Leaf | null {
 }
 
 async function publishedHash(
-  { records, actors }: SealedLeafDeps,
+  { records, actors }: RequestServices,
   { businessUuid, pushId, inclusion }: Leaf,
 ): Promise<string | null> {
   const { leaf_index: index } = inclusion;
@@ -337,7 +326,7 @@ async function publishedHash(
 }
 
 /** For a push that is not finished: its leaves are staged, whatever becomes of them. */
-async function stagedHash({ records, trust }: SealedLeafDeps, leaf: Leaf): Promise<string | null> {
+async function stagedHash({ records, trust }: RequestServices, leaf: Leaf): Promise<string | null> {
   const { id } = pushRef(leaf.businessUuid, leaf.pushId);
   const [bytes] = await records.loadLeaves(id, leaf.inclusion.leaf_index, 1);
   if (bytes === undefined || !leadsToRoot(trust, leaf, leafHash(bytes, trust.sha256))) return null;

@@ -6,7 +6,6 @@
 //       refreshed since the request came: a key, a certificate or an AI policy that this node has not heard of yet is no
 //       reason.
 
-import type { Clock, CryptoPort, SignerAt } from "../../crypto/port.ts";
 import { hashOf, parseBase64, parseUtf8, utf8 } from "../../protocol/bytes.ts";
 import { payloadTypes } from "../../protocol/dsse.ts";
 import type { Entitlement } from "../../protocol/entitlement.ts";
@@ -29,10 +28,10 @@ import type { SealVerdict } from "../../verifier/seal-report.ts";
 import { verifyEntitlement } from "../../verifier/service-statements.ts";
 import type { Trust } from "../../verifier/trust.ts";
 import { answerJson, type Outcome } from "../answer.ts";
-import type { Register } from "../register/register.ts";
-import { type Environment, signEnvelope } from "../register/service-keys.ts";
-import { acceptedFault, certificateWarnings, registerReasons, type Standings } from "../register/standing.ts";
-import type { FindingRecords } from "./published-version.ts";
+import type { ServiceKeys } from "../register/service-keys.ts";
+import { signEnvelope } from "../register/service-keys.ts";
+import { acceptedFault, certificateWarnings, registerReasons } from "../register/standing.ts";
+import type { RequestServices } from "./verify-evidence.ts";
 import {
   type Claimed,
   findLoggedSeal,
@@ -48,29 +47,23 @@ import {
   logSection,
   projectionSection,
   type SealJudgement,
-  type SectionDeps,
   sealSection,
   sidecarSection,
 } from "./verify-sections.ts";
 
-export interface VerifyDeps extends Omit<SectionDeps, "trust"> {
-  readonly records: SectionDeps["records"] & FindingRecords;
-  readonly environment: Environment;
-  readonly standings: Standings;
+export interface VerifyServices extends Omit<RequestServices, "trust"> {
   /** The current trust in this service's own keys. */
   readonly trust: () => Trust;
-  readonly statement: SignerAt;
-  readonly crypto: Pick<CryptoPort, "sha256">;
-  readonly clock: Clock;
+  readonly keys: ServiceKeys;
 }
 
-/** The dependencies of one request: it is judged with one trust, even if the key set changes in the meantime. */
-type RequestDeps = Omit<VerifyDeps, "trust"> & SectionDeps;
+type Judging = RequestServices & Pick<VerifyServices, "keys">;
 
 /** `request` fits its shape, and `body` is its exact text, if that is at hand. */
 export type Verify = (request: VerifyRequest, body?: Uint8Array) => Promise<Outcome>;
 
-export function createVerify(deps: VerifyDeps): Verify {
+/** POST /v1/verify: judges the documents at hand, and signs what it found. */
+export function createVerify(deps: VerifyServices): Verify {
   return async (request, body) => {
     const ofRequest = { ...deps, trust: deps.trust() };
     if (request.entitlement !== undefined) return answerEntitlement(ofRequest, request.entitlement);
@@ -82,7 +75,7 @@ export function createVerify(deps: VerifyDeps): Verify {
 const noSections = { seal: null, log_inclusion: null, sidecar: null, projection: null, ai_policy_bits: null };
 
 async function answerAd(
-  deps: RequestDeps,
+  deps: Judging,
   item: NonNullable<VerifyRequest["ad_item"]>,
   body: Uint8Array | undefined,
 ): Promise<Outcome> {
@@ -95,7 +88,7 @@ async function answerAd(
 }
 
 async function answerEntitlement(
-  deps: RequestDeps,
+  deps: Judging,
   entitlement: NonNullable<VerifyRequest["entitlement"]>,
 ): Promise<Outcome> {
   const checkedAt = formatTimestamp(deps.clock.now());
@@ -105,7 +98,7 @@ async function answerEntitlement(
   return stated(deps, findings, { checkedAt, recordHash });
 }
 
-function readInput({ crypto }: VerifyDeps, request: VerifyRequest): VerifyInput {
+function readInput({ crypto }: VerifyServices, request: VerifyRequest): VerifyInput {
   const bytes = parseBase64(request.record_base64 ?? "");
   if (bytes === null) throw new Error("A verification is judged by its shape before it comes here.");
   return {
@@ -119,7 +112,7 @@ function readInput({ crypto }: VerifyDeps, request: VerifyRequest): VerifyInput 
   };
 }
 
-async function answer(deps: RequestDeps, input: VerifyInput): Promise<Outcome> {
+async function answer(deps: Judging, input: VerifyInput): Promise<Outcome> {
   const checkedAt = formatTimestamp(deps.clock.now());
   const claimed = readClaims(deps.trust, input);
   const {
@@ -156,7 +149,7 @@ async function answer(deps: RequestDeps, input: VerifyInput): Promise<Outcome> {
 
 /** See V2. */
 async function stated(
-  deps: RequestDeps,
+  deps: Judging,
   findings: Omit<VerifyAnswer, "checked_at" | "statement">,
   { checkedAt, recordHash }: { readonly checkedAt: string; readonly recordHash: string },
 ): Promise<Outcome> {
@@ -164,11 +157,11 @@ async function stated(
     v: 1,
     checked_at: checkedAt,
     record_hash: recordHash,
-    ...(deps.environment === "sandbox" ? { sandbox: true } : {}),
+    ...(deps.keys.environment === "sandbox" ? { sandbox: true } : {}),
     ...findings,
   });
   const statement = await signEnvelope(payloadTypes["verify-statement.v1"], payload, [
-    deps.statement(checkedAt),
+    deps.keys.statement(checkedAt),
   ]);
   const body: VerifyAnswer = { ...findings, checked_at: checkedAt, statement };
   return answerJson(200, body, { "cache-control": "no-store" });
@@ -178,7 +171,7 @@ type Found = SealJudgement & Pick<Judged, "standing" | "logged" | "unsealed">;
 
 /** See V3. */
 async function judge(
-  deps: RequestDeps,
+  deps: Judging,
   asked: { readonly input: VerifyInput; readonly claimed: Claimed; readonly at: string },
 ): Promise<Found> {
   const { input, claimed, at } = asked;
@@ -208,13 +201,8 @@ const registerWarning =
 // An entitlement in a verification: judged now, with nothing but what is in it, as anyone can judge it. What the register knows
 // that it does not say becomes a warning.
 
-interface EntitlementJudgeDeps {
-  readonly trust: Trust;
-  readonly register: Pick<Register, "certificates" | "key">;
-}
-
 async function judgeEntitlement(
-  { trust, register }: EntitlementJudgeDeps,
+  { trust, register }: RequestServices,
   entitlement: JsonObject,
   at: string,
 ): Promise<{ readonly section: EntitlementSection; readonly warnings: readonly string[] }> {
@@ -230,7 +218,7 @@ async function judgeEntitlement(
 }
 
 async function warningsOf(
-  register: EntitlementJudgeDeps["register"],
+  register: RequestServices["register"],
   { ai_company_uuid: uuid, key_ids: keyIds }: Entitlement,
   at: string,
 ): Promise<readonly string[]> {
@@ -253,12 +241,6 @@ async function warningsOf(
 // the register knows now, because an item is as old as its keys. What else the register knows that the item does not say
 // becomes a warning.
 
-interface AdDeps {
-  readonly register: Pick<Register, "refresh">;
-  readonly trust: Trust;
-  readonly standings: Standings;
-}
-
 interface AdInput {
   readonly item: JsonObject & { readonly record_base64: string };
   /** The exact text of the request, if it is at hand. */
@@ -267,7 +249,7 @@ interface AdInput {
 }
 
 async function judgeAdItem(
-  deps: AdDeps,
+  deps: RequestServices,
   input: AdInput,
 ): Promise<{ readonly section: AdSection; readonly warnings: readonly string[] }> {
   const text = input.body === undefined ? null : parseUtf8(input.body);
@@ -322,7 +304,7 @@ interface JudgedNow {
   readonly warnings: readonly string[];
 }
 
-async function judgeNow({ trust, standings }: AdDeps, { item, at }: AdInput): Promise<JudgedNow> {
+async function judgeNow({ trust, standings }: RequestServices, { item, at }: AdInput): Promise<JudgedNow> {
   const { row, sidecar } = item;
   const uuid = isObject(row) ? row["business_uuid"] : undefined;
   const standing = typeof uuid === "string" ? await standings.read(uuid, at) : null;

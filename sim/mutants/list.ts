@@ -392,6 +392,7 @@ function replying(
   return {
     ...deps,
     actors: {
+      ...deps.actors,
       ask: async (to, command, options) => {
         const reply = await deps.actors.ask(to, command, options);
         if (typeof reply !== "object" || reply === null || !("amount" in reply)) return reply;

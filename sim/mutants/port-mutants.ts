@@ -250,6 +250,7 @@ const sweeping: readonly Mutant[] = [
       sweep: (deps) => ({
         ...deps,
         actors: {
+          ...deps.actors,
           inspect: async () => {
             changed();
             return null;

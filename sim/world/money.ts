@@ -74,7 +74,7 @@ interface Spender {
   readonly slot: { readonly name: string; readonly region: string };
   readonly life: Life;
   readonly clock: { readonly now: () => number };
-  readonly actors: Pick<ActorSystem, "ask">;
+  readonly actors: ActorSystem;
   readonly lease: () => string | null;
 }
 
@@ -83,7 +83,7 @@ export function allowanceOf({ parts, slot, clock, actors, lease }: Omit<Spender,
   const { money, kernel, variation } = parts;
   if (money === null) return null;
   const deps = {
-    actors: { ask: reaching(parts, money, { actors, slot }) },
+    actors: { ...actors, ask: reaching(parts, money, { actors, slot }) },
     prices: () => money.prices,
     holder: () => {
       const incarnation = lease();

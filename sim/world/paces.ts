@@ -44,7 +44,7 @@ const burstSeconds = 2;
 /** The limits of keys; there are none where no time passes while a node works. */
 export function limitsOf(
   thread: NodeThread | null,
-  { actors, region }: { readonly actors: Pick<ActorSystem, "ask">; readonly region: string },
+  { actors, region }: { readonly actors: ActorSystem; readonly region: string },
 ): { readonly requestRate: KeyRate | null; readonly budget: KeyBudget | null } {
   if (thread === null) return { requestRate: null, budget: null };
   const { perSecond, costPerMinute } = thread.limits;

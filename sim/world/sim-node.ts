@@ -23,11 +23,9 @@ import type { AuthenticationDeps } from "../../service/authentication/authentica
 import { signCheckpoint } from "../../service/log/collect-cosignatures.ts";
 import type { Allowance } from "../../service/money/allowance.ts";
 import { dropAbandoned, type SweepDeps, sweepAbandoned } from "../../service/publishing/abandoned-pushes.ts";
-import type { BulkFileDeps } from "../../service/publishing/bulk-file.ts";
-import { type BulkUploadDeps, createUploadTokens } from "../../service/publishing/bulk-upload.ts";
-import { type CatalogueDeps, createCatalogueRate } from "../../service/publishing/catalogue.ts";
-import type { PublishDeps } from "../../service/publishing/publish.ts";
-import type { PushAttemptsDeps } from "../../service/publishing/push-attempts.ts";
+import { createUploadTokens } from "../../service/publishing/bulk-upload.ts";
+import { type CatalogueServices, createCatalogueRate } from "../../service/publishing/catalogue.ts";
+import type { PublishServices } from "../../service/publishing/publish-batch.ts";
 import {
   createParsedLeaves,
   createPushLeaves,
@@ -35,7 +33,6 @@ import {
   type PushLeaves,
 } from "../../service/publishing/push-leaves.ts";
 import { loadPlan } from "../../service/publishing/push-plan.ts";
-import type { RemoveRecordDeps } from "../../service/publishing/remove-record.ts";
 import type { ValidateImportDeps } from "../../service/publishing/validate-import.ts";
 import { createValidations } from "../../service/publishing/validate-import.ts";
 import { createParties, type Parties } from "../../service/register/parties.ts";
@@ -90,10 +87,10 @@ export interface SimNode extends Peer {
   readonly parties: Parties;
   readonly register: Register;
   readonly authentication: AuthenticationDeps;
-  readonly publishing: PublishDeps & RemoveRecordDeps & { readonly paces: PushPorts["paces"] };
-  readonly bulk: BulkUploadDeps & BulkFileDeps & ValidateImportDeps;
+  readonly publishing: PublishServices & { readonly paces: PushPorts["paces"] };
+  readonly bulk: ValidateImportDeps & { readonly businessUrl: string };
   /** A business's reads of its own data. */
-  readonly reads: CatalogueDeps & PushAttemptsDeps;
+  readonly reads: CatalogueServices;
   readonly search: Search;
   readonly fetch: FetchRecord;
   readonly insight: Insight;
@@ -137,11 +134,11 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
   });
   const delayUntil = (atMs: number): Promise<void> =>
     new Promise((resolve) => life.after(atMs - clock.now(), `${slot.name} waits`, resolve));
-  const publishing: PublishDeps &
-    RemoveRecordDeps &
-    Pick<ValidateImportDeps, "leaves"> & { readonly paces: PushPorts["paces"] } = {
-    ...{ actors, records, crypto, clock, leaves, parsed, recordIdOf, lists },
-    timers: { schedule: (delayMs, run) => life.after(delayMs, `${slot.name} renews`, run) },
+  const timers = {
+    schedule: (delayMs: number, run: () => void) => life.after(delayMs, `${slot.name} renews`, run),
+  };
+  const publishing: SimNode["publishing"] = {
+    ...{ actors, records, crypto, clock, timers, leaves, parsed, recordIdOf, lists },
     trust: () => parts.keys.trust,
     acceptWithinMs: acceptWithinMs(parts.night),
     ...{ holdMs: parts.holdMs, purgeAfterMs, asTable: () => null, regions: () => parts.regions },
@@ -156,7 +153,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
   return {
     ...{ slot, name: slot.name, incarnation, life, actors, system, register, insight, ...opening },
     parties: createParties({
-      ...{ actors, clock, crypto, recordIdKey, keys: parts.keys.service(slot.region) },
+      ...{ actors, clock, crypto, timers, recordIdKey, keys: parts.keys.service(slot.region) },
       trust: () => parts.keys.trust,
       settleHome: place.settleHome,
       claimKey: (keyId, party) => stores.registerStore.claimKey(keyId, party),
@@ -175,13 +172,18 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
     },
     // Pages so short that a list has several of them.
     reads: {
-      ...{ actors, records, crypto, clock, recordIdOf, regions: () => parts.regions },
+      ...{ actors, records, crypto, clock, timers, recordIdOf, regions: () => parts.regions },
       ...{ cursorKey: recordIdKey, pageMax: 5, standing },
       rate: createCatalogueRate({ elapsedMs: () => kernel.now() }),
     },
     ...retrievalOf(thread, {
-      search: createSearch({ ...retrieval, index, sponsored, turns: thread?.turns.searchTurns ?? turns }),
-      fetch: createFetch({ ...retrieval, records, sha256: crypto.sha256, verifyUrl, delayUntil }),
+      search: createSearch({
+        ...retrieval,
+        index,
+        sponsored,
+        searchTurns: thread?.turns.searchTurns ?? turns,
+      }),
+      fetch: createFetch({ ...retrieval, records, crypto, verifyUrl, delayUntil }),
     }),
     ...{ handlers: place.handlers, lease: place.lease, wakeUp: place.wakeUp, current: place.incarnation },
   };
@@ -420,7 +422,7 @@ function poisonedLeaves(leaves: ParsedLeaves): ParsedLeaves {
 function sponsoredOf(
   deps: Parameters<typeof createAdSessions>[0] & { readonly register: Register; readonly clock: Clock },
 ) {
-  return createSponsoredRows({ ...deps, book: deps.register.ads, sessions: createAdSessions(deps) });
+  return createSponsoredRows({ ...deps, sessions: createAdSessions(deps) });
 }
 
 // The actor system as the service uses it, with every request and answer recorded for the checkers.

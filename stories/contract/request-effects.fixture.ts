@@ -13,7 +13,6 @@ import {
 import { publishBody } from "../../client/batch.ts";
 import { collections } from "../../collections/collections.ts";
 import type { FilterField, Operator } from "../../collections/definition.ts";
-import { nativeCrypto } from "../../crypto/native.ts";
 import { type CollectionName, collectionNames } from "../../protocol/identifiers.ts";
 import { canonicalBytes } from "../../protocol/json/canonical-json.ts";
 import { sampleRecords } from "../../protocol/records/records.fixture.ts";
@@ -228,7 +227,7 @@ async function publishAlone(
   const record = canonicalBytes(rubbish({ ...sampleRecords[collection], ...changes }));
   const who = { uuid: business.party.uuid, certId: business.certId };
   const seal = await sealHosted(services, who, { record, record_type: collection, ai_policy_version: 1 });
-  const deps = { ...services, crypto: nativeCrypto, passkeys: services.anchors.passkeys };
+  const deps = { ...services, passkeys: services.anchors.passkeys };
   const outcome = await publishRecord(deps, { businessUuid: business.party.uuid, collection, record, seal });
   if (!outcome.ok || outcome.value.outcome !== "accepted") throw new Error(JSON.stringify(outcome));
 }

@@ -8,7 +8,6 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { repeatsPerDay } from "../../actors/business/admit.ts";
 import { bulkUploadRef, businessRef } from "../../actors/messages/refs.ts";
 import { freshNonce, type SentRequest } from "../../api/surfaces.fixture.ts";
-import { nativeCrypto } from "../../crypto/native.ts";
 import { utf8 } from "../../protocol/bytes.ts";
 import { problem } from "../../protocol/problem.ts";
 import { type FormEvent, receiveFile } from "../../service/publishing/bulk-file.ts";
@@ -165,10 +164,7 @@ describe("refused files", () => {
     const { services } = node.running;
     for (let index = 0; index < 6; index += 1) {
       const rest = { hash: createHash("sha256"), takeRoom: () => () => {} };
-      const outcome = await receiveFile(
-        { ...services, crypto: nativeCrypto },
-        { uploadId: upload.upload_id, form: form(), ...rest },
-      );
+      const outcome = await receiveFile(services, { uploadId: upload.upload_id, form: form(), ...rest });
       expect(outcome).toMatchObject({ problem: { code: "unavailable" } });
     }
     expect(await sendFile(upload, fileOf(twoRecords))).toMatchObject({ status: 201 });

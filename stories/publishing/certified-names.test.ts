@@ -1,7 +1,6 @@
 // Names of companies that the service certified, without any configured lists.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { nativeCrypto } from "../../crypto/native.ts";
 import { canonicalBytes } from "../../protocol/json/canonical-json.ts";
 import { sampleRecords } from "../../protocol/records/records.fixture.ts";
 import { rubbish } from "../../protocol/rubbish.fixture.ts";
@@ -66,15 +65,12 @@ async function publishFile(business: TestBusiness, changes: Readonly<Record<stri
   );
   const { uuid } = business.party;
   const sealed = { record, record_type: "business_files", ai_policy_version: 0 } as const;
-  const published = await publishRecord(
-    { ...node.services, crypto: nativeCrypto },
-    {
-      businessUuid: uuid,
-      collection: "business_files",
-      record,
-      seal: await sealHosted(node.services, { uuid, certId: business.certId }, sealed),
-    },
-  );
+  const published = await publishRecord(node.services, {
+    businessUuid: uuid,
+    collection: "business_files",
+    record,
+    seal: await sealHosted(node.services, { uuid, certId: business.certId }, sealed),
+  });
   if (!published.ok) throw new Error(published.detail);
   const { outcome, errors } = published.value;
   return [outcome, ...errors.map(({ code, pointer }) => `${code} ${pointer}`)];

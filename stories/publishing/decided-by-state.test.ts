@@ -112,7 +112,7 @@ describe("a record that was sealed alone and checked", () => {
       pushIdOf(uuid, parseBase64(envelope.payload) as Uint8Array, nativeCrypto.sha256),
     );
     const services = just("push.admit", () => withdrawCertificate(business));
-    const deps = { ...services, crypto: nativeCrypto };
+    const deps = services;
     const request = { businessUuid: uuid, collection: "products", record, seal: envelope } as const;
     expect(await publishRecord(deps, request)).toMatchObject({ ok: false, code: "business_not_verified" });
     expect(await stagedOf(push)).toEqual([]);

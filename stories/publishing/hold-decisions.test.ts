@@ -34,7 +34,7 @@ import {
   sealDecision,
   sendDecision,
 } from "./hold-decisions.fixture.ts";
-import { publishDeps, sealHosted } from "./publishing.fixture.ts";
+import { sealHosted } from "./publishing.fixture.ts";
 
 let node: AttackNode;
 beforeAll(async () => {
@@ -377,7 +377,7 @@ describe("a decision is refused, and the push stays held,", () => {
       ai_policy_version: 0,
     });
     const sealed = { businessUuid: business.party.uuid, collection: "products", record, seal } as const;
-    expect(await publishRecord(publishDeps(services), sealed)).toMatchObject({ ok: true });
+    expect(await publishRecord(services, sealed)).toMatchObject({ ok: true });
     const pushId = pushIdOf(business.party.uuid, parseBase64(seal.payload) ?? record, nativeCrypto.sha256);
     const alone = { business, owner, pushId, body: record };
     expect((await decide(alone, await confirmation(alone))).status).toBe(404);

@@ -152,15 +152,12 @@ describe("the status of a push", () => {
     const sealed = { record, record_type: "products", ai_policy_version: 0 } as const;
     const envelope = await sealHosted(node.services, who, sealed);
     const pushId = pushIdOf(who.uuid, parseBase64(envelope.payload) as Uint8Array, nativeCrypto.sha256);
-    const published = await publishRecord(
-      { ...node.services, crypto: nativeCrypto },
-      {
-        businessUuid: who.uuid,
-        collection: "products",
-        record,
-        seal: envelope,
-      },
-    );
+    const published = await publishRecord(node.services, {
+      businessUuid: who.uuid,
+      collection: "products",
+      record,
+      seal: envelope,
+    });
     expect(published).toMatchObject({ ok: true, value: { outcome: "accepted" } });
     const command: PushCommand = { type: "push.status", outcome: null, from_leaf: 0, limit: 1 };
     expect(await node.services.actors.ask(pushRef(who.uuid, pushId), command)).toMatchObject({

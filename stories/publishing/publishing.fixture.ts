@@ -7,7 +7,6 @@ import { setImmediate as turn } from "node:timers/promises";
 import type { KeyFacts, PartyFacts } from "../../actors/messages/business.ts";
 import { publishBody, type SealedBatch, sealBatch } from "../../client/batch.ts";
 import { parseSigningKey, type SigningKey } from "../../client/signing-key.ts";
-import { nativeCrypto } from "../../crypto/native.ts";
 import { generatePrivateJwk } from "../../crypto/private-jwk.ts";
 import { type NodePlatform, type NodeServices, openNodeServices } from "../../node/composition/services.ts";
 import { loadConfig } from "../../node/configuration/config.ts";
@@ -21,7 +20,7 @@ import { rubbish } from "../../protocol/rubbish.fixture.ts";
 import { type SealV2, sealPayload } from "../../protocol/seal.ts";
 import type { Caller, Outcome } from "../../service/answer.ts";
 import { createGrantedKeys } from "../../service/authentication/sandbox-grants.ts";
-import { type PublishDeps, publishBatch } from "../../service/publishing/publish.ts";
+import { publishBatch } from "../../service/publishing/publish.ts";
 import { validateBatch } from "../../service/publishing/validate-batch.ts";
 import { signEnvelope } from "../../service/register/service-keys.ts";
 
@@ -150,7 +149,7 @@ export function publish(
     requestHash: "sha256:",
     tag: "svc-push",
   };
-  return (isOnlyValidated ? validateBatch : publishBatch)(publishDeps(services), {
+  return (isOnlyValidated ? validateBatch : publishBatch)(services, {
     caller,
     collection: "products",
     idempotencyKey: `key-${idempotencyKeys}`,
@@ -159,10 +158,6 @@ export function publish(
     sourceIp: "127.0.0.1",
     ...changes,
   });
-}
-
-export function publishDeps(services: NodeServices): PublishDeps {
-  return { ...services, crypto: nativeCrypto };
 }
 
 export async function sealAndPublish(

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, describe, expect, it } from "vitest";
 import { businessRef, pushRef } from "../../actors/messages/refs.ts";
-import { nativeCrypto } from "../../crypto/native.ts";
 import { hashOf } from "../../protocol/bytes.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import type { Withdrawal } from "../../protocol/withdrawal.ts";
@@ -129,7 +128,7 @@ async function attemptsOf(business: TestBusiness): Promise<unknown> {
     },
   } as const;
   const all = { from: null, to: null, status: null, cursor: null };
-  const deps = { ...node.services, crypto: nativeCrypto, cursorKey: new Uint8Array(32) };
+  const deps = { ...node.services, cursorKey: new Uint8Array(32) };
   return jsonOf(await readPushAttempts(deps, { caller, ...all }))["attempts"];
 }
 

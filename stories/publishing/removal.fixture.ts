@@ -3,7 +3,6 @@
 import { freshNonce, type ReceivedAnswer, type SentRequest, send } from "../../api/surfaces.fixture.ts";
 import type { SigningKey } from "../../client/signing-key.ts";
 import { collections } from "../../collections/collections.ts";
-import { nativeCrypto } from "../../crypto/native.ts";
 import type { Signer } from "../../crypto/port.ts";
 import type { NodeServices } from "../../node/composition/services.ts";
 import { aiPolicyBytes } from "../../protocol/ai-policy.ts";
@@ -111,7 +110,7 @@ export async function publishAlone(
 ): Promise<string> {
   const { uuid } = business.party;
   const { record, seal } = await sealAlone(services, business, collection, changes);
-  const deps = { ...services, crypto: nativeCrypto };
+  const deps = services;
   const published = await publishRecord(deps, { businessUuid: uuid, collection, record, seal });
   if (!published.ok || published.value.record_id === null) throw new Error(JSON.stringify(published));
   return published.value.record_id;
@@ -134,7 +133,7 @@ export function removeBy(
     ...{ requestHash: "sha256:", tag: "svc-push" },
   };
   return removeRecord(
-    { ...services, crypto: nativeCrypto, regions: () => [services.config.region], purgeAfterMs },
+    { ...services, purgeAfterMs },
     {
       ...{ caller, collection: "products", action, body, sourceIp: "127.0.0.1" },
       ...{ contentDigest: contentDigest(body), idempotencyKey: `removal ${sent}` },

@@ -1,8 +1,8 @@
 // What a business sends to be published, sealed correctly or not, and how the service answers. For tests.
 
 import type { KeyFacts } from "../../actors/messages/business.ts";
+import type { Actors } from "../../actors/system/definition.ts";
 import { publishBody } from "../../client/batch.ts";
-import { nativeCrypto } from "../../crypto/native.ts";
 import { aiPolicyBytes } from "../../protocol/ai-policy.ts";
 import { hashOf } from "../../protocol/bytes.ts";
 import { type Envelope, payloadTypes } from "../../protocol/dsse.ts";
@@ -12,7 +12,8 @@ import { canonicalBytes, type JsonValue } from "../../protocol/json/canonical-js
 import type { Environment } from "../../protocol/keys/anchors.ts";
 import { buildTree, leafHash } from "../../protocol/merkle.ts";
 import { reasonCodes } from "../../protocol/reason-codes.ts";
-import { type PublishDeps, publishBatch } from "../../service/publishing/publish.ts";
+import { publishBatch } from "../../service/publishing/publish.ts";
+import type { PublishServices } from "../../service/publishing/publish-batch.ts";
 import { publishRecord } from "../../service/publishing/publish-record.ts";
 import { readEntries } from "../../service/register/home-evidence.ts";
 import { RegisterRefused } from "../../service/register/parties.ts";
@@ -208,10 +209,10 @@ export async function send(
   business: PastBusiness,
   sent: Sent,
   { path, environment }: Pick<SealPlan, "path" | "environment">,
-  changes: Partial<Pick<PublishDeps, "actors">> = {},
+  changes: Partial<Actors> = {},
 ): Promise<Answer> {
   const { services } = world;
-  const deps = { ...services, crypto: nativeCrypto, trust: () => world.trust(environment), ...changes };
+  const deps = { ...services, trust: () => world.trust(environment), ...changes };
   const { envelope, records } = sent;
   const [record = new Uint8Array()] = records;
   const { uuid } = business;
@@ -236,7 +237,7 @@ async function sendBatch(
   { services }: SealingWorld,
   { uuid, caller, facts }: PastBusiness,
   { envelope, records }: Sent,
-  deps: PublishDeps,
+  deps: PublishServices,
 ): Promise<Answer> {
   const name = `key/${caller.keyId}`;
   const body = publishBody(envelope, records);

@@ -1,7 +1,6 @@
 // The evidence that anyone can hold about a business and its publications, and the offline verifier's verdict on it. For
 // tests.
 
-import { nativeCrypto } from "../../crypto/native.ts";
 import { parseBase64 } from "../../protocol/bytes.ts";
 import type { JsonValue } from "../../protocol/json/canonical-json.ts";
 import type { Environment } from "../../protocol/keys/anchors.ts";
@@ -24,15 +23,11 @@ type Public = Pick<SealEvidence, "certificates" | "keys" | "policies">;
 
 /** What the service currently publishes about the business, verified. */
 async function publicOf(world: SealingWorld, { uuid }: PastBusiness): Promise<Public> {
-  const { register, keys, clock } = world.services;
   const trust = world.services.trust();
   // A home's decision reaches the register of its region a moment later.
   await registerInForce(world.services);
   const reads = createVerification({
-    register,
-    keys,
-    crypto: nativeCrypto,
-    clock,
+    ...world.services,
     pace: () => null,
     verifyUrl: "https://verify.test",
   });
@@ -44,7 +39,7 @@ async function publicOf(world: SealingWorld, { uuid }: PastBusiness): Promise<Pu
   return {
     certificates: held(verifyCertificates(trust, uuid, held(certificateEnvelopes(certificate)))),
     keys: held(verifyBusinessKeys(trust, uuid, bodyOf(await reads.businessKeys(uuid)))),
-    policies: { versions: await register.policies(uuid), isComplete: true },
+    policies: { versions: await world.services.register.policies(uuid), isComplete: true },
   };
 }
 

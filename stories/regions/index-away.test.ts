@@ -2,7 +2,6 @@
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { publishBody } from "../../client/batch.ts";
-import { nativeCrypto } from "../../crypto/native.ts";
 import { rubbish } from "../../protocol/rubbish.fixture.ts";
 import { publishRecord } from "../../service/publishing/publish-record.ts";
 import { readPush } from "../../service/publishing/push-status.ts";
@@ -150,10 +149,12 @@ describe.each([
       record_type: "products",
       ai_policy_version: 0,
     });
-    const published = publishRecord(
-      rubbish({ ...node.services, crypto: nativeCrypto, passkeys: node.services.anchors.passkeys }),
-      { businessUuid: who.uuid, collection: "products", record, seal: envelope },
-    );
+    const published = publishRecord(rubbish({ ...node.services, passkeys: node.services.anchors.passkeys }), {
+      businessUuid: who.uuid,
+      collection: "products",
+      record,
+      seal: envelope,
+    });
     expect(await inTime(published)).toMatchObject({ ok: true, value: { outcome: "accepted", version: 1 } });
   });
 });

@@ -5,9 +5,9 @@ import { nativeCrypto } from "../../crypto/native.ts";
 import { toBase64 } from "../../protocol/bytes.ts";
 import type { JsonObject } from "../../protocol/json/canonical-json.ts";
 import { contentHash, keyAddedEntry, sealEntry } from "../../protocol/log/leaves.ts";
-import { rubbish } from "../../protocol/rubbish.fixture.ts";
+import { part, rubbish } from "../../protocol/rubbish.fixture.ts";
 import { createStandings } from "../../service/register/standing.ts";
-import { createVerify, type VerifyDeps } from "../../service/verification/verify.ts";
+import { createVerify } from "../../service/verification/verify.ts";
 import type { LogStore } from "../../storage/log-store.ts";
 import { verifyLogInclusion } from "../../verifier/log.ts";
 import { product } from "../publishing/publishing.fixture.ts";
@@ -59,15 +59,16 @@ async function verified(body: object = {}) {
 
 /** By the node's own services, with another log than they have. */
 async function verifiedWith(changes: Partial<LogStore>, keyEvents: "warn" | "require" = "warn") {
-  const { register, records, actors, keys, clock, trust, logStore } = node.running.services;
-  const log: VerifyDeps["log"] = {
+  const { services } = node.running;
+  const { register, trust, logStore } = services;
+  const log = part<LogStore>({
     read: changes.read ?? ((paths) => logStore.read(paths)),
     findLeaves: changes.findLeaves ?? ((leaves) => logStore.findLeaves(leaves)),
     readCheckpoint: changes.readCheckpoint ?? (() => logStore.readCheckpoint()),
-  };
+  });
   const verify = createVerify({
-    ...{ register, records, actors, clock, trust, log, standings: createStandings({ register, trust }) },
-    ...{ environment: "sandbox", statement: keys.statement, crypto: nativeCrypto },
+    ...services,
+    ...{ logStore: log, standings: createStandings({ register, trust }) },
   });
   const seal = rubbish(sealed());
   const outcome = await verify({ record_base64: toBase64(record), seal, key_events: keyEvents });

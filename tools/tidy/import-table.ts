@@ -159,7 +159,7 @@ export const importTable: readonly ImportRow[] = [
   {
     of: "node/*",
     may: ["*"],
-    mayTypes: ["node/composition/services.ts", "node/composition/stores.ts"],
+    mayTypes: ["node/composition/capabilities.ts"],
     butNot: ["sim", "node/composition", ...programs],
     packages: ["*", "node:*"],
   },

@@ -37,10 +37,12 @@ function machineChart(kind: string, machine: AnyStateMachine): MachineChart {
 }
 
 /** All kinds that a node runs, as it makes them. */
-const definitions = nodeDefinitions({
-  config: loadConfig({}, {}),
-  anchors: part({ log: part({ origin: "svc.test/log" }) }),
-});
+const definitions = nodeDefinitions(
+  part<Parameters<typeof nodeDefinitions>[0]>({
+    config: loadConfig({}, {}),
+    anchors: part({ log: part({ origin: "svc.test/log" }) }),
+  }),
+);
 const machines = definitions.flatMap(({ kind, machine, parts = {} }) => [
   [kind, machine] as const,
   ...Object.entries(parts),

@@ -155,12 +155,8 @@ export function createRightOfWay(patienceMs: number, { nowMs, nextTurn, after }:
   let restsUntilMs = Number.NEGATIVE_INFINITY;
   const step = (): void => {
     const next = waiting.next(underWay > 0 && nowMs() < restsUntilMs);
-    if (next === undefined) {
-      schedule();
-      return;
-    }
-    const { owner, isWaitedFor } = next;
-    const begins = { owner, atMs: nowMs(), isWaitedFor };
+    if (next === undefined) return void schedule();
+    const begins = { ...next, atMs: nowMs() };
     begun = begins;
     nextTurn(() => {
       // It may have ended before, and another be under way.
@@ -169,10 +165,6 @@ export function createRightOfWay(patienceMs: number, { nowMs, nextTurn, after }:
       goOn();
     });
     next.step();
-  };
-  const patienceEnded = (): void => {
-    endPatience = null;
-    step();
   };
   const takeTurn = (): void => {
     isTurnTaken = false;
@@ -184,7 +176,11 @@ export function createRightOfWay(patienceMs: number, { nowMs, nextTurn, after }:
   };
   const schedule = (): void => {
     if (begun !== null || waiting.isEmpty) return;
-    if (underWay > 0) endPatience ??= after(patienceMs, patienceEnded);
+    if (underWay > 0)
+      endPatience ??= after(patienceMs, () => {
+        endPatience = null;
+        step();
+      });
     else if (!isTurnTaken) {
       isTurnTaken = true;
       nextTurn(takeTurn);

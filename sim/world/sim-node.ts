@@ -146,6 +146,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
   };
   const { region } = slot;
   const sponsored = sponsoredOf({ register, actors, crypto, clock, region, sessionKey: recordIdKey });
+  const searchTurns = thread?.turns.searchTurns ?? turns;
   const limits = limitsOf(thread, { actors, region });
   const standing = createRecordStanding({ register, records });
   const retrieval = { register, receipts, insight, allowance, clock, standing, budget: limits.budget };
@@ -177,12 +178,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
       rate: createCatalogueRate({ elapsedMs: () => kernel.now() }),
     },
     ...retrievalOf(thread, {
-      search: createSearch({
-        ...retrieval,
-        index,
-        sponsored,
-        searchTurns: thread?.turns.searchTurns ?? turns,
-      }),
+      search: createSearch({ ...retrieval, index, sponsored, searchTurns }),
       fetch: createFetch({ ...retrieval, records, crypto, verifyUrl, delayUntil }),
     }),
     ...{ handlers: place.handlers, lease: place.lease, wakeUp: place.wakeUp, current: place.incarnation },

@@ -68,6 +68,7 @@ export function answerJson(
   };
 }
 
+/** An answer that refuses: the problem document (RFC 9457), and headers beside its own. */
 export function refused(problem: Problem, headers: Readonly<Record<string, string>> = {}): Refused {
   return { kind: "problem", problem, headers };
 }

@@ -57,6 +57,7 @@ export class FeedError extends Error {
 
 const valueLengthMax = 120;
 
+/** A note of a feed's item; the value and the detail are cut to what a report shows. */
 export function note(
   effect: NoteEffect,
   code: NoteCode,
@@ -67,16 +68,19 @@ export function note(
   return { effect, attribute, value: shown, code, detail: detail.slice(0, detailLengthMax) };
 }
 
+/** Markup in a text was turned into the text that it shows. */
 export function markupRemoved(attribute: string, value: string): FeedNote {
   const detail = "Markup became the text that it shows.";
   return note("value_changed", "markup_removed", { attribute, value, detail });
 }
 
+/** What looks like markup in a record is sealed as it is. */
 export function markupKept(attribute: string, value: string): FeedNote {
   const detail = "A record is sealed as it is: readers see this markup.";
   return note("value_kept", "value_doubtful", { attribute, value, detail });
 }
 
+/** A price of nothing is published as it is. */
 export function forNothing(attribute: string, value: string): FeedNote {
   const detail = "It is published as given away; leave such an item out of the file if it is not.";
   return note("value_kept", "value_doubtful", { attribute, value, detail });

@@ -122,6 +122,7 @@ export function endsWithinEntity(text: string): boolean {
   return number !== undefined || named.has(name) || /^(?:amp|lt|gt|quot)$/i.test(name);
 }
 
+/** Whether a text has elements or entities of HTML. */
 export function hasMarkup(text: string): boolean {
   return withoutMarkup(text) !== text;
 }

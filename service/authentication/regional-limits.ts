@@ -178,6 +178,10 @@ interface KeyState {
   shareBeganMs: number;
 }
 
+/**
+ * A limit of each key for a whole region, of which this node takes slices from the key's actor (E1 to E4). Times are
+ * elapsed milliseconds.
+ */
 export function createLeasedLimit(options: LeasedLimitOptions): LeasedLimit {
   const { elapsedMs, keysMax } = options;
   const states = new BoundedMap<string, KeyState>(keysMax);

@@ -58,6 +58,7 @@ export type IssueSandboxGrant = (request: GrantRequest) => Promise<Outcome>;
 /** Ends every legal name of a newcomer, so that nobody passes for a verified party or claims a common word as a name. */
 export const sandboxNameEnding = " (sandbox)";
 
+/** Issues the grant of a newcomer's key, or says which member of the question is wrong. */
 export function createSandboxGrants(deps: SandboxGrantsDeps): IssueSandboxGrant {
   return async (request) => {
     const key = readKey(request.question.public_key);
@@ -287,6 +288,7 @@ function invalidOwner(detail: string, pointer = "", more: { readonly reason?: st
 // Sandbox: the first signed request with a grant opens the party, registers the key and, for an integration key, the
 // owner's passkey that the grant names and its mandate (specification, «Sandbox»). Every step is idempotent, so the next request repairs a crash in between.
 
+/** Registers what a grant vouches for; `refused` with the register's reason, and anything else is thrown. */
 export function createGrantedKeys(
   deps: SandboxKeysDeps,
 ): (grant: SandboxGrant, keyId: string) => Promise<GrantRegistration> {

@@ -16,6 +16,7 @@ export interface CompanyGroups {
   membersOf(group: string): readonly GroupCompany[];
 }
 
+/** The groups of AI companies, from the entries of the register in whatever order they come. */
 export function createCompanyGroups(): CompanyGroups {
   const companies = new Map<string, { readonly party: PartyFacts; readonly change: number }>();
   const members = new Map<string, Set<string>>();

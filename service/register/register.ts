@@ -408,6 +408,7 @@ interface TakenDown {
   all(): readonly TakedownFacts[];
 }
 
+/** The takedowns in force, from the entries of the register in whatever order they come. */
 export function createTakenDown(): TakenDown {
   const inForce = new Map<string, TakedownFacts>();
   const changes = new Map<string, number>();
@@ -454,6 +455,7 @@ interface Blockers {
   listed: readonly string[] | null;
 }
 
+/** Who blocks whom, from the entries of the register in whatever order they come. */
 export function createBlockList(): BlockList {
   const ofBusiness = new Map<string, { readonly groups: readonly string[]; readonly change: number }>();
   const ofGroup = new Map<string, Blockers>();
@@ -526,6 +528,7 @@ interface Company {
 
 const unknown: Company = { certified: 0, described: 0, legalName: null, brands: noBrands, owned: [] };
 
+/** The names of certified companies, from the entries of the register in whatever order they come. */
 export function createCertifiedNames(): FollowedNames {
   const companies = new Map<string, Company>();
   const index = createNameIndex();

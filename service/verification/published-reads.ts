@@ -41,6 +41,7 @@ export interface PublishedReads {
 const daily: DocumentForm = { maxAgeSeconds: 86_400 };
 const hourly: DocumentForm = { maxAgeSeconds: 3_600 };
 
+/** The documents of this release, each made when it is first asked for; what does not exist is 404. */
 export function createPublishedReads({ sha256 }: { readonly sha256: Sha256 }): PublishedReads {
   const make = releaseDocuments(sha256);
   return {

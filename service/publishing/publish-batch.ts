@@ -443,8 +443,9 @@ export function seqRefused({ last_seq }: SeqUsed): Refused {
 /**
  * A cap that frees up this soon may admit the same batch when it is resent, and the staged bytes belong to that resend
  * as well.
+ * @internal for tests
  */
-const soonFreeSeconds = 60;
+export const soonFreeSeconds = 60;
 
 /** The refusal of a batch that was staged but not charged; what was staged of it is dropped. */
 export async function notCharged(

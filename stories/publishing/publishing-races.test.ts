@@ -10,6 +10,7 @@ import {
   currentAiPolicySchema,
   useNames,
 } from "../../protocol/ai-policy.ts";
+import { soonFreeSeconds } from "../../service/publishing/publish-batch.ts";
 import {
   type AttackNode,
   awaitPush,
@@ -248,8 +249,11 @@ describe("batches sent at once under a cap that one of them uses up", () => {
       [1, 2, 3, 4].map((seq) => batchBody(business, products(`capped-${seq}`, 60), { seq })),
     );
     const answers = await Promise.all(batches.map(({ body }) => publishOver(node, business, body)));
-    const refused = batches.filter((_, at) => answers[at]?.json["code"] === "rate_limited");
-    expect(refused.length).toBeGreaterThan(0);
+    const isRefused = (at: number) => answers[at]?.json["code"] === "rate_limited";
+    expect(batches.filter((_, at) => isRefused(at)).length).toBeGreaterThan(0);
+    // At the end of an hour the cap is free so soon that what is staged may be sent again.
+    const isSoonFree = (at: number) => Number(answers[at]?.json["retry_after_seconds"]) <= soonFreeSeconds;
+    const refused = batches.filter((_, at) => isRefused(at) && !isSoonFree(at));
     const { pushes: staged } = await node.running.services.records.stagedPushes(null, 1_000);
     const ofThese = (pushId: string) => staged.filter(({ push_id }) => push_id.endsWith(pushId));
     expect(refused.flatMap(({ pushId }) => ofThese(pushId))).toEqual([]);

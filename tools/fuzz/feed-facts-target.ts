@@ -346,10 +346,12 @@ function untold(
       return `${member} is ${said}, not ${fact}`;
   }
   const tags = [...facts.tags, ...(facts.condition === "used" ? ["used"] : [])];
+  // The cut may be within an escape.
+  const isBegun = (each: string, tag: string): boolean => isCut && each.startsWith(tag.replace(/\\$/, ""));
   const isTag = (tag: string): boolean =>
     (tag === "default" && empty.has("tags")) ||
     (file.how === "stray" && one(tags.join()).includes(one(tag))) ||
-    tags.some((each) => each === tag || (isCut && (tag === "default" || each.startsWith(tag))));
+    tags.some((each) => each === tag || (isCut && tag === "default") || isBegun(each, tag));
   if (!record.tags.every(isTag)) return `the tags are ${record.tags.join(", ")}`;
   if (
     file.told.size > 0 &&

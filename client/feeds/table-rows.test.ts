@@ -14,6 +14,12 @@ describe("a table", () => {
     expect(await brands("business_product_id;brand\r1;A, B\r2;C")).toEqual(["A, B", "C"]);
   });
 
+  it("is refused for a field of the last column that holds half of another row", async () => {
+    const header = "business_product_id,short_description,brand,a,b,c,d,e,tags";
+    const reading = itemsOf(`${header}\n1,x,A,,,,,,"b\n22,y,B,c,d"\n`);
+    await expect(reading).rejects.toMatchObject({ message: expect.stringContaining("not closed") });
+  });
+
   it("keeps text over several lines, with commas, a field that it is", async () => {
     const text = "One, two, three,\nfour, five, six\nseven, eight, nine";
     const rows = await itemsOf(`business_product_id,short_description,brand,tags\n1,"${text}",A,b\n`);

@@ -134,7 +134,11 @@ function joinedField(fields: readonly string[], columns: number, separator: Sepa
     const completes = endsRow && (rest === 0 ? missing > 0 : beginsRow);
     // What begins like a row has its commas, whatever is behind them; where the first line completes this one, a few are enough.
     const isRowsEnd =
-      missing > 0 && isLikeRow(last) && (last.split(separator).length > missing || (rest > 0 && beginsRow));
+      missing > 0 &&
+      isLikeRow(last) &&
+      (last.split(separator).length > Math.max(4, missing / 2) ||
+        last.split(separator).length > missing ||
+        (rest > 0 && beginsRow));
     const isRow = (line: string): boolean => count(line) >= Math.max(2, columns - 1) || isLikeRow(line);
     // No text begins so, but a row does of which the first fields are empty: another variant of the product above, or a picture.
     const isMostlyEmpty = (line: string): boolean =>

@@ -96,16 +96,24 @@ export interface Caller {
   readonly tag: string;
 }
 
-// A small JSON body of one shape.
+// JSON bodies.
 
-/** The body as strict JSON of this shape; `request_invalid` with a pointer otherwise. */
-export function parseJsonBody<T extends object>(shape: Shape<T>, body: Uint8Array): { value: T } | Refused {
-  const json = parseStrictJson(body);
-  if (!json.ok) {
-    const detail = `The body is not strict JSON: ${json.detail}`;
-    return refused(problem("request_invalid", detail, { pointer: json.pointer ?? "" }));
-  }
-  const fault = requestProblem(shape, json.value as JsonValue);
+/** The body as strict JSON within these bounds; `request_invalid` with a pointer otherwise. */
+export function parseJson(
+  body: Uint8Array,
+  bounds: Parameters<typeof parseStrictJson>[1] = {},
+): { readonly value: JsonValue } | Refused {
+  const json = parseStrictJson(body, bounds);
+  if (json.ok) return { value: json.value };
+  const detail = `The body is not strict JSON: ${json.detail}`;
+  return refused(problem("request_invalid", detail, { pointer: json.pointer ?? "" }));
+}
+
+/** The same as a value of this shape, which names the member that is wrong. */
+export function parseJsonBody<T>(shape: Shape<T>, body: Uint8Array): { readonly value: T } | Refused {
+  const json = parseJson(body);
+  if (isRefused(json)) return json;
+  const fault = requestProblem(shape, json.value);
   return fault === null ? { value: json.value as T } : refused(fault);
 }
 

@@ -1,9 +1,6 @@
 // Ads: pools and statements of AI companies on the retrieval surface, campaigns and creatives of advertisers on that of businesses.
 
-import type { JsonValue } from "../../protocol/json/canonical-json.ts";
-import { parseStrictJson } from "../../protocol/json/strict-json.ts";
 import { adRequestBytesMax, verifyBytesMax } from "../../protocol/limits.ts";
-import { problem, requestProblem } from "../../protocol/problem.ts";
 import { either, type Shape } from "../../protocol/shape.ts";
 import {
   type AdRemovalRequest,
@@ -23,7 +20,7 @@ import {
 import type { ServePool } from "../../service/ads/ad-pool.ts";
 import type { AdStatement } from "../../service/ads/ad-render.ts";
 import type { SealedAdCall } from "../../service/ads/publish-ad.ts";
-import { type Outcome, refused } from "../../service/answer.ts";
+import { type Outcome, parseJsonBody } from "../../service/answer.ts";
 import type { AcceptedCallers, AuthenticationDeps } from "../../service/authentication/authenticate.ts";
 import type { HttpDeps } from "../http-server.ts";
 import { single } from "../request-parts.ts";
@@ -198,7 +195,7 @@ export function adPublishingRoutes(callers: BusinessCallers, ads: AdPublishing):
       queryNames: [],
       claimsMeanwhile: false,
       answer: async ({ authenticated, body }) => {
-        const read = readBody(shape, body);
+        const read = parseJsonBody(shape, body);
         return "kind" in read ? read : answer(read.value, authenticated.caller.party.uuid);
       },
     }),
@@ -219,14 +216,4 @@ export function adPublishingRoutes(callers: BusinessCallers, ads: AdPublishing):
       }),
     ),
   ];
-}
-
-function readBody<T>(shape: Shape<T>, body: Uint8Array): { readonly value: T } | ReturnType<typeof refused> {
-  const json = parseStrictJson(body);
-  if (!json.ok) {
-    const detail = `The body is not strict JSON: ${json.detail}`;
-    return refused(problem("request_invalid", detail, { pointer: json.pointer ?? "" }));
-  }
-  const fault = requestProblem(shape, json.value as JsonValue);
-  return fault === null ? { value: json.value as T } : refused(fault);
 }

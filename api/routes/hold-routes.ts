@@ -1,11 +1,8 @@
 // The routes of held pushes on the business machine surface: which of them wait, and what an owner or admin decides.
 
-import type { JsonValue } from "../../protocol/json/canonical-json.ts";
-import { parseStrictJson } from "../../protocol/json/strict-json.ts";
 import { requestBytesMax } from "../../protocol/limits.ts";
-import { problem, requestProblem } from "../../protocol/problem.ts";
-import { type HoldBody, heldPushes, holdBody, pushId, pushStatus } from "../../protocol/wire/push.ts";
-import { type Outcome, refused } from "../../service/answer.ts";
+import { heldPushes, holdBody, pushId, pushStatus } from "../../protocol/wire/push.ts";
+import { isRefused, type Outcome, parseJsonBody } from "../../service/answer.ts";
 import type { AcceptedCallers } from "../../service/authentication/authenticate.ts";
 import type { DecideHoldRequest, ListHoldsRequest } from "../../service/publishing/decide-hold.ts";
 import { type Route, sandboxKey } from "../route.ts";
@@ -56,15 +53,10 @@ function listHoldsRoute(deps: HoldRoutesDeps): Route {
 
 function decideHoldRoute({ http, authentication, holds, accepted }: HoldRoutesDeps): Route {
   const answer = async ({ authenticated, body, request }: SignedCall): Promise<Outcome> => {
-    const json = parseStrictJson(body);
-    if (!json.ok) {
-      const detail = `The body is not strict JSON: ${json.detail}`;
-      return refused(problem("request_invalid", detail, { pointer: json.pointer ?? "" }));
-    }
-    const fault = requestProblem(holdBody, json.value as JsonValue);
-    if (fault !== null) return refused(fault);
+    const read = parseJsonBody(holdBody, body);
+    if (isRefused(read)) return read;
     const { push_id: id } = request.params as { readonly push_id: string };
-    const { decision } = json.value as HoldBody;
+    const { decision } = read.value;
     return holds.decideHold({ caller: authenticated.caller, pushId: id, decision });
   };
   return {

@@ -1,12 +1,9 @@
 // POST /v1/sandbox/grants: how a newcomer's own key enters the sandbox. Production has no such address.
 
 import type { SignatureTag } from "../../protocol/http-signature.ts";
-import type { JsonValue } from "../../protocol/json/canonical-json.ts";
-import { parseStrictJson } from "../../protocol/json/strict-json.ts";
 import { grantBytesMax } from "../../protocol/limits.ts";
-import { problem, requestProblem } from "../../protocol/problem.ts";
-import { type GrantQuestion, grantAnswer, grantQuestion } from "../../protocol/wire/grant.ts";
-import { type Outcome, refused } from "../../service/answer.ts";
+import { grantAnswer, grantQuestion } from "../../protocol/wire/grant.ts";
+import { type Outcome, parseJsonBody, refused } from "../../service/answer.ts";
 import type { AddressRate } from "../../service/authentication/request-rate.ts";
 import type { IssueSandboxGrant } from "../../service/authentication/sandbox-grants.ts";
 import { type BodyLimits, closeUnread, leaveBodyUnread, readBody } from "../body.ts";
@@ -44,14 +41,9 @@ export function sandboxGrantRoute(deps: SandboxGrantRouteDeps): Route {
   const answer = async (request: Parameters<Route["handle"]>[0], body: Uint8Array): Promise<Outcome> => {
     const query = parseQuery(request.raw.url ?? "", []);
     if (isRefused(query)) return query;
-    const json = parseStrictJson(body);
-    if (!json.ok) {
-      const detail = `The body is not strict JSON: ${json.detail}`;
-      return refused(problem("request_invalid", detail, { pointer: json.pointer ?? "" }));
-    }
-    const fault = requestProblem(grantQuestion, json.value as JsonValue);
-    if (fault !== null) return refused(fault);
-    const question = json.value as GrantQuestion;
+    const read = parseJsonBody(grantQuestion, body);
+    if ("kind" in read) return read;
+    const question = read.value;
     const accepted = { authorities: deps.authorities, tags: [deps.tag] };
     return deps.issue({ head: requestHead(request.raw), body, question, accepted });
   };

@@ -2,8 +2,6 @@
 // verification host and the retrieval host. No account, any origin, never credentials.
 
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import type { JsonValue } from "../../protocol/json/canonical-json.ts";
-import { parseStrictJson } from "../../protocol/json/strict-json.ts";
 import { verifyBytesMax } from "../../protocol/limits.ts";
 import { problem, requestProblem } from "../../protocol/problem.ts";
 import { hash, uuid } from "../../protocol/shape.ts";
@@ -17,7 +15,7 @@ import {
   verifyPageAnswer,
 } from "../../protocol/wire/verification.ts";
 import { type VerifyRequest, verifyAnswer, verifyRequest } from "../../protocol/wire/verify.ts";
-import { type Outcome, refused } from "../../service/answer.ts";
+import { type Outcome, parseJson, refused } from "../../service/answer.ts";
 import type { Verification } from "../../service/verification/verification.ts";
 import type { Verify } from "../../service/verification/verify.ts";
 import type { VerifyPage } from "../../service/verification/verify-page.ts";
@@ -150,14 +148,11 @@ function verifyRoute(deps: VerificationRoutesDeps): Route {
   const { edge } = deps;
   const limits: BodyLimits = { bytesMax: verifyBytesMax, edge };
   const answerVerify = async (request: FastifyRequest, bytes: Uint8Array): Promise<Outcome> => {
-    const json = parseStrictJson(bytes, { valuesMax: verifyValuesMax });
-    if (!json.ok) {
-      const detail = `The body is not strict JSON: ${json.detail}`;
-      return refused(problem("request_invalid", detail, { pointer: json.pointer ?? "" }));
-    }
+    const json = parseJson(bytes, { valuesMax: verifyValuesMax });
+    if ("kind" in json) return json;
     const query = parseQuery(request.raw.url ?? "", []);
     if (isRefused(query)) return query;
-    const fault = requestProblem(verifyRequest, json.value as JsonValue);
+    const fault = requestProblem(verifyRequest, json.value);
     return fault === null ? deps.verify(json.value as VerifyRequest, bytes) : refused(fault);
   };
   return {

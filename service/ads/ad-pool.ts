@@ -10,7 +10,6 @@ import type { Platform } from "../../crypto/port.ts";
 import { foldKeyword, keywordFault } from "../../protocol/ad-campaign.ts";
 import { type Sha256, toHex, utf8 } from "../../protocol/bytes.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
-import { parseStrictJson } from "../../protocol/json/strict-json.ts";
 import { adRenderMs, poolAdsMax } from "../../protocol/limits.ts";
 import { problem, requestProblem } from "../../protocol/problem.ts";
 import { countries } from "../../protocol/records/vocabularies/countries.ts";
@@ -22,7 +21,7 @@ import {
   poolRequest,
 } from "../../protocol/wire/ad-requests.ts";
 import { isObject } from "../../std/json-pointer.ts";
-import { type Caller, isRefused, type Outcome, type Refused, refused } from "../answer.ts";
+import { type Caller, isRefused, type Outcome, parseJson, type Refused, refused } from "../answer.ts";
 import type { Authenticated } from "../authentication/authenticate.ts";
 import type { KeyBudget } from "../authentication/regional-limits.ts";
 import { poolCost } from "../authentication/request-rate.ts";
@@ -82,13 +81,8 @@ export function createServePool(deps: AdPoolDeps): ServePool {
 const depthMax = 4;
 
 function readRequest(body: Uint8Array): Asked | Refused {
-  const json = parseStrictJson(body, { depthMax });
-  if (!json.ok)
-    return refused(
-      problem("request_invalid", `The body is not strict JSON: ${json.detail}`, {
-        pointer: json.pointer ?? "",
-      }),
-    );
+  const json = parseJson(body, { depthMax });
+  if (isRefused(json)) return json;
   // A missing sort has its own code, as in a search.
   const given = isObject(json.value) ? json.value["sort_by"] : undefined;
   const sorts = typeof given === "string" || given === undefined ? parseAdSort(given) : [];

@@ -14,7 +14,6 @@ import { hashOf } from "../../protocol/bytes.ts";
 import { parseEnvelope } from "../../protocol/dsse.ts";
 import { formatTimestamp, parseTimestamp } from "../../protocol/identifiers.ts";
 import type { JsonValue } from "../../protocol/json/canonical-json.ts";
-import { parseStrictJson } from "../../protocol/json/strict-json.ts";
 import { adClickMs, adRenderMs } from "../../protocol/limits.ts";
 import { problem, requestProblem } from "../../protocol/problem.ts";
 import { openReceipt, type Receipt } from "../../protocol/receipt.ts";
@@ -31,7 +30,15 @@ import {
 } from "../../protocol/wire/ad-requests.ts";
 import { isObject } from "../../std/json-pointer.ts";
 import type { ReceiptStore } from "../../storage/receipt-store.ts";
-import { answerJson, type Caller, isRefused, type Outcome, type Refused, refused } from "../answer.ts";
+import {
+  answerJson,
+  type Caller,
+  isRefused,
+  type Outcome,
+  parseJson,
+  type Refused,
+  refused,
+} from "../answer.ts";
 import { answerOnce, claimFor } from "../publishing/idempotency.ts";
 import type { MaybeLater, Register } from "../register/register.ts";
 import { adStanding, type RecordStanding, type Stands } from "../retrieval/record-standing.ts";
@@ -90,7 +97,7 @@ async function render(
   deps: AdStatementServices,
   { caller, body }: Pick<AdStatement, "caller" | "body">,
 ): Promise<Outcome> {
-  const json = readJson(body);
+  const json = parseJson(body);
   if (isRefused(json)) return json;
   const company = caller.party.uuid;
   // What names neither is told what a row needs.
@@ -153,7 +160,7 @@ async function click(
   deps: AdStatementServices,
   { caller, body }: Pick<AdStatement, "caller" | "body">,
 ): Promise<Outcome> {
-  const json = readJson(body);
+  const json = parseJson(body);
   const request = isRefused(json) ? json : judged<ClickRequest>(clickRequest, json.value);
   if (isRefused(request)) return request;
   const { click_token: text } = request;
@@ -199,16 +206,6 @@ function stands({ register, standing }: AdStatementServices, adId: string): Mayb
   const isStanding = (judge: Stands): MaybeLater<boolean> =>
     judge(known.ad) && judge(known.campaign) && (product === undefined || standing.newest(uuid, product));
   return judged instanceof Promise ? judged.then(isStanding) : isStanding(judged);
-}
-
-function readJson(body: Uint8Array): { readonly value: JsonValue } | Refused {
-  const json = parseStrictJson(body);
-  if (json.ok) return { value: json.value };
-  return refused(
-    problem("request_invalid", `The body is not strict JSON: ${json.detail}`, {
-      pointer: json.pointer ?? "",
-    }),
-  );
 }
 
 function judged<T>(shape: Shape<T>, value: JsonValue): T | Refused {

@@ -27,12 +27,10 @@ import {
 import { hashOf, parseBase64, parseUtf8 } from "../../protocol/bytes.ts";
 import { formatTimestamp, parseTimestamp } from "../../protocol/identifiers.ts";
 import type { JsonValue } from "../../protocol/json/canonical-json.ts";
-import { parseStrictJson } from "../../protocol/json/strict-json.ts";
 import { scopeAllows } from "../../protocol/mandate.ts";
-import { problem, requestProblem } from "../../protocol/problem.ts";
+import { problem } from "../../protocol/problem.ts";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
 import { openSeal, type SealV2, sealedAtSkewMs } from "../../protocol/seal.ts";
-import type { Shape } from "../../protocol/shape.ts";
 import {
   confirmedWithinMs,
   type RemovalAnswer,
@@ -51,6 +49,7 @@ import {
   type Caller,
   isRefused,
   type Outcome,
+  parseJsonBody,
   type Refused,
   refused,
   type SealReason,
@@ -94,7 +93,7 @@ export async function removeRecord(deps: PublishServices, request: RemovalReques
   return answerOnce(deps, claim, async () => {
     const gate = await passRemovalGate(deps, request);
     if (isRefused(gate)) return gate;
-    const read = parseRemovalBody(request.body, removalBody);
+    const read = parseJsonBody(removalBody, request.body);
     return isRefused(read)
       ? read
       : removeOne(deps, request, { ...gate, body: read.value, bytes: request.body.length });
@@ -116,7 +115,7 @@ export async function withdrawRecords(
   return answerOnce(deps, claim, async () => {
     const gate = await passRemovalGate(deps, request);
     if (isRefused(gate)) return gate;
-    const read = parseRemovalBody(request.body, withdrawalsBody);
+    const read = parseJsonBody(withdrawalsBody, request.body);
     if (isRefused(read)) return read;
     const { withdrawals } = read.value;
     const bytes = Math.ceil(request.body.length / withdrawals.length);
@@ -270,14 +269,6 @@ interface Asked {
 
 /** Every key of the business may seal a removal. */
 const sealers = ["passkey", "hosted", "system"] as const;
-
-/** The body of a request in the form that its route wants. */
-function parseRemovalBody<T>(body: Uint8Array, shape: Shape<T>): { readonly value: T } | Refused {
-  const json = parseStrictJson(body);
-  if (!json.ok) return invalid(`The body is not strict JSON: ${json.detail}`, json.pointer ?? "");
-  const fault = requestProblem(shape, json.value as JsonValue);
-  return fault === null ? { value: json.value as T } : refused(fault);
-}
 
 /** Judges everything about a document and its seal that stays true for ever. */
 async function openRemoval(

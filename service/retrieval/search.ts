@@ -21,13 +21,12 @@
 import type { SearchRefusal } from "../../collections/parse-filter.ts";
 import { parseSearchRequest, type SearchRequest, toRowQuery } from "../../collections/search-request.ts";
 import type { CollectionName } from "../../protocol/identifiers.ts";
-import { parseStrictJson } from "../../protocol/json/strict-json.ts";
 import { problem } from "../../protocol/problem.ts";
 import { serveRow } from "../../protocol/row.ts";
 import type { OwnerTurns } from "../../std/work.ts";
 import type { RowHit, RowIndex } from "../../storage/row-index.ts";
 import type { Sponsored, SponsoredRows, SponsoredSearch } from "../ads/sponsored-rows.ts";
-import { type Caller, type Outcome, type Refused, refused } from "../answer.ts";
+import { type Caller, isRefused, type Outcome, parseJson, type Refused, refused } from "../answer.ts";
 import type { Authenticated } from "../authentication/authenticate.ts";
 import { searchCost } from "../authentication/request-rate.ts";
 import type { AskedFor, Insight } from "./insight.ts";
@@ -87,14 +86,8 @@ export function createSearch(deps: SearchServices): Search {
 }
 
 function readRequest(call: SearchCall): SearchRequest | Refused {
-  const json = parseStrictJson(call.body, { depthMax: bodyDepthMax });
-  if (!json.ok) {
-    return refused(
-      problem("request_invalid", `The body is not strict JSON: ${json.detail}`, {
-        pointer: json.pointer ?? "",
-      }),
-    );
-  }
+  const json = parseJson(call.body, { depthMax: bodyDepthMax });
+  if (isRefused(json)) return json;
   const request = parseSearchRequest(json.value, call.collection);
   return request.ok ? request.value : searchRefused(request);
 }

@@ -35,7 +35,15 @@ import {
 } from "./body.ts";
 import { checkOf } from "./checks.ts";
 import type { HttpDeps } from "./http-server.ts";
-import { isRefused, parseQuery, type Query, requestHead, send, single } from "./request-parts.ts";
+import {
+  isRefused,
+  parseQuery,
+  type Query,
+  requestHead,
+  send,
+  single,
+  sourceOfRequest,
+} from "./request-parts.ts";
 import type { Parameter, Route } from "./route.ts";
 
 export interface SignedCall<N extends string = never> {
@@ -192,7 +200,7 @@ function isJsonOrSilent(request: FastifyRequest): boolean {
 // recognised.
 
 /** Whose requests a route of the business surface takes: integration keys, with this tag. */
-export function acceptedWith(
+function acceptedWith(
   { authorities }: Pick<AcceptedCallers, "authorities">,
   tag: "svc-push" | "svc-business-read",
 ): AcceptedCallers {
@@ -209,12 +217,12 @@ export const idempotencyKey: Parameter = {
 };
 
 /** One form for the same digest, however the verified header spelled it. */
-export function verifiedDigest(request: FastifyRequest): string {
+function verifiedDigest(request: FastifyRequest): string {
   const digest = parseContentDigest(single(request.headers["content-digest"]) ?? "");
   return digest === null ? "" : `sha-256=:${toBase64(digest)}:`;
 }
 
-// A read of the business machine surface: signed with `svc-business-read` by any live integration key.
+// The routes of the business machine surface, each signed with one tag by any live integration key.
 
 /** What every signed route of the surface needs. */
 export interface BusinessCallers {
@@ -226,16 +234,44 @@ export interface BusinessCallers {
 
 /** Answers a read of the caller's own business, signed with the tag `svc-business-read`. */
 export function businessRead<N extends string>(
-  { http, authentication, authorities }: BusinessCallers,
+  callers: BusinessCallers,
   queryNames: readonly N[],
   answer: (call: SignedCall<N>) => Promise<Outcome>,
 ): Route["handle"] {
-  return signedHandler({
-    authentication,
-    accepted: { authorities, tags: ["svc-business-read"], roles: ["integration"], bearer: false },
-    limits: { bytesMax: requestBytesMax, edge: http.edge },
-    queryNames,
-    claimsMeanwhile: false,
-    answer,
-  });
+  const limits = { bytesMax: requestBytesMax, edge: callers.http.edge };
+  const accepted = acceptedWith(callers, "svc-business-read");
+  const { authentication } = callers;
+  return signedHandler({ authentication, accepted, limits, queryNames, claimsMeanwhile: false, answer });
+}
+
+interface Pushed<N extends string>
+  extends Pick<SignedRoute<N>, "mediaTypeFault" | "answer">,
+    Pick<BodyLimits, "bytesMax" | "reason"> {
+  /** None by default. */
+  readonly queryNames?: readonly N[];
+}
+
+/** Answers what changes something of the caller's own business, signed with the tag `svc-push`. */
+export function businessPush<N extends string = never>(
+  callers: BusinessCallers,
+  { bytesMax, reason, queryNames = [], ...route }: Pushed<N>,
+): Route["handle"] {
+  const limits = { bytesMax, edge: callers.http.edge, ...(reason === undefined ? {} : { reason }) };
+  const accepted = acceptedWith(callers, "svc-push");
+  const { authentication } = callers;
+  return signedHandler({ authentication, accepted, limits, queryNames, claimsMeanwhile: false, ...route });
+}
+
+/** What services take of a request that is answered once under its Idempotency-Key. */
+export function sentIn(
+  { authenticated, body, request }: SignedCall<string>,
+  { http }: Pick<BusinessCallers, "http">,
+) {
+  return {
+    caller: authenticated.caller,
+    idempotencyKey: single(request.headers["idempotency-key"]),
+    contentDigest: verifiedDigest(request),
+    body,
+    sourceIp: sourceOfRequest(request, http.edge),
+  };
 }

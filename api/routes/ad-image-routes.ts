@@ -17,7 +17,7 @@ import { type Refused, refused } from "../../service/answer.ts";
 import { parameter } from "../public-read.ts";
 import { isRefused, parseQuery, send, single } from "../request-parts.ts";
 import { type Route, type RouteDoc, sandboxKey } from "../route.ts";
-import { acceptedWith, type BusinessCallers, signedHandler } from "../signed.ts";
+import { type BusinessCallers, businessPush } from "../signed.ts";
 
 const [mediaType, ...otherMediaTypes] = imageMediaTypes;
 const imageBytes = { mediaType, otherMediaTypes, schema: { type: "string", format: "binary" } } as const;
@@ -32,23 +32,14 @@ const uploadDoc: RouteDoc = {
 };
 
 /** `POST /v1/ads/images`: the bytes of a picture, answered by its hash (201) or by why it is none. */
-export function uploadImageRoute(
-  { http, authentication, authorities }: BusinessCallers,
-  upload: UploadImage,
-): Route {
-  const { edge } = http;
+export function uploadImageRoute(callers: BusinessCallers, upload: UploadImage): Route {
   return {
     method: "POST",
     path: "/v1/ads/images",
     tags: ["svc-push"],
     doc: uploadDoc,
-    handle: signedHandler({
-      authentication,
-      accepted: acceptedWith({ authorities }, "svc-push"),
-      limits: { bytesMax: imageBytesMax, reason: "image_too_large", edge },
-      mediaTypeFault: notAnImage,
-      queryNames: [],
-      claimsMeanwhile: false,
+    handle: businessPush(callers, {
+      ...{ bytesMax: imageBytesMax, reason: "image_too_large", mediaTypeFault: notAnImage },
       answer: ({ authenticated, body, request }) =>
         upload({
           caller: authenticated.caller,

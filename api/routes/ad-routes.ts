@@ -26,8 +26,8 @@ import type { HttpDeps } from "../http-server.ts";
 import { single } from "../request-parts.ts";
 import { type Parameter, type Route, type RouteDoc, sandboxKey } from "../route.ts";
 import {
-  acceptedWith,
   type BusinessCallers,
+  businessPush,
   idempotencyKey,
   type SignedCall,
   signedHandler,
@@ -188,12 +188,8 @@ export function adPublishingRoutes(callers: BusinessCallers, ads: AdPublishing):
     answer: (body: T, uuid: string) => Promise<Outcome>,
   ): Route => ({
     ...{ method: "POST", path, tags: ["svc-push"], doc },
-    handle: signedHandler({
-      authentication: callers.authentication,
-      accepted: acceptedWith({ authorities: callers.authorities }, "svc-push"),
-      limits: { bytesMax: verifyBytesMax, edge: callers.http.edge },
-      queryNames: [],
-      claimsMeanwhile: false,
+    handle: businessPush(callers, {
+      bytesMax: verifyBytesMax,
       answer: async ({ authenticated, body }) => {
         const read = parseJsonBody(shape, body);
         return "kind" in read ? read : answer(read.value, authenticated.caller.party.uuid);

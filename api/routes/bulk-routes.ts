@@ -22,26 +22,16 @@ import {
 } from "../../protocol/wire/bulk.ts";
 import { pushStatus, recordOutcomes } from "../../protocol/wire/push.ts";
 import { type Outcome, refused } from "../../service/answer.ts";
-import type { AuthenticationDeps } from "../../service/authentication/authenticate.ts";
 import type { FileRequest, FormEvent } from "../../service/publishing/bulk-file.ts";
 import type { BulkRequest } from "../../service/publishing/bulk-upload.ts";
 import type { ValidateImportRequest } from "../../service/publishing/validate-import.ts";
 import { addressBlock } from "../../std/ip-address.ts";
 import { type BodyLimits, closeUnread, hasBody, leaveBodyUnread, lengthFault } from "../body.ts";
-import type { Edge } from "../edge.ts";
 import { bodyTimeMs } from "../http-limits.ts";
 import { boundaryOf, MultipartFault, MultipartReader } from "../multipart.ts";
-import {
-  isRefused,
-  parseFlag,
-  parseQuery,
-  type Query,
-  send,
-  single,
-  sourceOfRequest,
-} from "../request-parts.ts";
+import { isRefused, parseFlag, parseQuery, type Query, send, sourceOfRequest } from "../request-parts.ts";
 import { type Route, sandboxKey } from "../route.ts";
-import { acceptedWith, idempotencyKey, type SignedCall, signedHandler, verifiedDigest } from "../signed.ts";
+import { type BusinessCallers, businessPush, idempotencyKey, sentIn } from "../signed.ts";
 
 /** What the routes call; each function checks its input beyond authentication. */
 export interface Bulk {
@@ -52,10 +42,7 @@ export interface Bulk {
   validateImport(request: ValidateImportRequest): Promise<Outcome>;
 }
 
-export interface BulkRoutesDeps {
-  readonly http: { readonly edge: Edge };
-  readonly authentication: AuthenticationDeps;
-  readonly authorities: readonly string[];
+export interface BulkRoutesDeps extends BusinessCallers {
   readonly bulk: Bulk;
 }
 
@@ -82,25 +69,10 @@ function signed<N extends string>(
   queryNames: readonly N[],
   answer: (request: BulkRequest, query: Query<N>, holder: string) => Promise<Outcome>,
 ): Route["handle"] {
-  const { edge } = deps.http;
-  return signedHandler({
-    authentication: deps.authentication,
-    accepted: acceptedWith(deps, "svc-push"),
-    limits: { bytesMax: requestBytesMax, edge },
+  return businessPush<N>(deps, {
+    bytesMax: requestBytesMax,
     queryNames,
-    claimsMeanwhile: false,
-    answer: async ({ authenticated, holder, body, query, request }: SignedCall<N>) =>
-      answer(
-        {
-          caller: authenticated.caller,
-          idempotencyKey: single(request.headers["idempotency-key"]),
-          contentDigest: verifiedDigest(request),
-          body,
-          sourceIp: sourceOfRequest(request, edge),
-        },
-        query,
-        holder,
-      ),
+    answer: (call) => answer(sentIn(call, deps), call.query, call.holder),
   });
 }
 

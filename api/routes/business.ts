@@ -38,7 +38,6 @@ import {
 } from "../../protocol/wire/push.ts";
 import type { UploadImage } from "../../service/ads/ad-images.ts";
 import type { Caller, Outcome } from "../../service/answer.ts";
-import type { AcceptedCallers, AuthenticationDeps } from "../../service/authentication/authenticate.ts";
 import type { ListCatalogueRequest, ReadCatalogueRequest } from "../../service/publishing/catalogue.ts";
 import type { CancelRequest } from "../../service/publishing/decide-hold.ts";
 import type { PublishRequest } from "../../service/publishing/publish.ts";
@@ -48,16 +47,15 @@ import type { PushAttemptsRequest } from "../../service/publishing/push-attempts
 import type { ReadPushRequest } from "../../service/publishing/push-status.ts";
 import { bodyTimeMs } from "../http-limits.ts";
 import { buildServer, type HttpDeps } from "../http-server.ts";
-import { parseFlag, single, sourceOfRequest } from "../request-parts.ts";
+import { parseFlag, sourceOfRequest } from "../request-parts.ts";
 import { type Parameter, type Route, type RouteDoc, sandboxKey } from "../route.ts";
 import {
-  acceptedWith,
   type BusinessCallers,
+  businessPush,
   businessRead,
   idempotencyKey,
   type SignedCall,
-  signedHandler,
-  verifiedDigest,
+  sentIn,
 } from "../signed.ts";
 import { uploadImageRoute } from "./ad-image-routes.ts";
 import { type AdPublishing, adPublishingRoutes } from "./ad-routes.ts";
@@ -110,8 +108,8 @@ export function buildBusiness(deps: BusinessDeps): FastifyInstance {
     sealedPolicyRoute(deps),
     ...removalRoutes(deps),
     readPushRoute(deps),
-    ...holdRoutes({ ...deps, holds: deps.publishing, accepted: acceptedWith(deps, "svc-push") }),
-    cancelPushRoute({ ...deps, ...deps.publishing, accepted: acceptedWith(deps, "svc-push") }),
+    ...holdRoutes({ ...deps, holds: deps.publishing }),
+    cancelPushRoute(deps),
     sealContextRoute(deps),
     ...analyticsRoutes(deps),
     ...catalogueRoutes(deps, deps.catalogue),
@@ -218,35 +216,18 @@ function sealedHandler(
   deps: BusinessDeps,
   deliver: (call: SealedDelivery) => Promise<Outcome>,
 ): Route["handle"] {
-  return signedHandler({
-    authentication: deps.authentication,
-    accepted: acceptedWith(deps, "svc-push"),
-    limits: { bytesMax: verifyBytesMax, edge: deps.http.edge },
-    queryNames: [],
-    claimsMeanwhile: false,
+  return businessPush(deps, {
+    bytesMax: verifyBytesMax,
     answer: ({ authenticated, body }) => deliver({ caller: authenticated.caller, body }),
   });
 }
 
 function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
-  const limits = { bytesMax: publishBytesMax, edge: deps.http.edge };
-  const answer = async ({
-    authenticated,
-    body,
-    query,
-    request,
-  }: SignedCall<"validate_only">): Promise<Outcome> => {
-    const validateOnly = parseFlag(query, "validate_only");
+  const answer = async (call: SignedCall<"validate_only">): Promise<Outcome> => {
+    const validateOnly = parseFlag(call.query, "validate_only");
     if (typeof validateOnly !== "boolean") return validateOnly;
     const publish = validateOnly ? deps.publishing.validateBatch : deps.publishing.publishBatch;
-    return publish({
-      caller: authenticated.caller,
-      collection,
-      idempotencyKey: single(request.headers["idempotency-key"]),
-      contentDigest: verifiedDigest(request),
-      body,
-      sourceIp: sourceOfRequest(request, deps.http.edge),
-    });
+    return publish({ ...sentIn(call, deps), collection });
   };
   return {
     method: "POST",
@@ -267,14 +248,7 @@ function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
       ],
       body: publishBody,
     },
-    handle: signedHandler({
-      authentication: deps.authentication,
-      accepted: acceptedWith(deps, "svc-push"),
-      limits,
-      queryNames: ["validate_only"],
-      claimsMeanwhile: false,
-      answer,
-    }),
+    handle: businessPush(deps, { bytesMax: publishBytesMax, queryNames: ["validate_only"], answer }),
   };
 }
 
@@ -400,14 +374,7 @@ function attemptsRoute(callers: BusinessCallers, read: ReadAttempts): Route {
 
 // The routes of one push on the business machine surface that act on it.
 
-export interface CancelRouteDeps {
-  readonly http: HttpDeps;
-  readonly authentication: AuthenticationDeps;
-  readonly cancelPush: (request: CancelRequest) => Promise<Outcome>;
-  readonly accepted: AcceptedCallers;
-}
-
-function cancelPushRoute({ http, authentication, cancelPush, accepted }: CancelRouteDeps): Route {
+function cancelPushRoute(deps: BusinessDeps): Route {
   return {
     method: "POST",
     path: "/v1/pushes/:push_id/cancel",
@@ -429,16 +396,12 @@ function cancelPushRoute({ http, authentication, cancelPush, accepted }: CancelR
         "push_not_cancellable",
       ],
     },
-    handle: signedHandler({
-      authentication,
-      accepted,
-      limits: { bytesMax: requestBytesMax, edge: http.edge },
-      queryNames: [],
-      claimsMeanwhile: false,
+    handle: businessPush(deps, {
+      bytesMax: requestBytesMax,
       answer: ({ authenticated, request }) => {
         const { push_id } = request.params as { readonly push_id: string };
-        const sourceIp = sourceOfRequest(request, http.edge);
-        return cancelPush({ caller: authenticated.caller, pushId: push_id, sourceIp });
+        const sourceIp = sourceOfRequest(request, deps.http.edge);
+        return deps.publishing.cancelPush({ caller: authenticated.caller, pushId: push_id, sourceIp });
       },
     }),
   };

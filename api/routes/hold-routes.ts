@@ -3,10 +3,9 @@
 import { requestBytesMax } from "../../protocol/limits.ts";
 import { heldPushes, holdBody, pushId, pushStatus } from "../../protocol/wire/push.ts";
 import { isRefused, type Outcome, parseJsonBody } from "../../service/answer.ts";
-import type { AcceptedCallers } from "../../service/authentication/authenticate.ts";
 import type { DecideHoldRequest, ListHoldsRequest } from "../../service/publishing/decide-hold.ts";
 import { type Route, sandboxKey } from "../route.ts";
-import { type BusinessCallers, businessRead, type SignedCall, signedHandler } from "../signed.ts";
+import { type BusinessCallers, businessPush, businessRead, type SignedCall } from "../signed.ts";
 
 /** What the routes call; each function checks its input beyond authentication. */
 export interface Holds {
@@ -16,8 +15,6 @@ export interface Holds {
 
 export interface HoldRoutesDeps extends BusinessCallers {
   readonly holds: Holds;
-  /** Who may deliver a decision. */
-  readonly accepted: AcceptedCallers;
 }
 
 /** `GET /v1/holds` and `POST /v1/pushes/{push_id}/hold`. */
@@ -51,13 +48,13 @@ function listHoldsRoute(deps: HoldRoutesDeps): Route {
   };
 }
 
-function decideHoldRoute({ http, authentication, holds, accepted }: HoldRoutesDeps): Route {
+function decideHoldRoute(deps: HoldRoutesDeps): Route {
   const answer = async ({ authenticated, body, request }: SignedCall): Promise<Outcome> => {
     const read = parseJsonBody(holdBody, body);
     if (isRefused(read)) return read;
     const { push_id: id } = request.params as { readonly push_id: string };
     const { decision } = read.value;
-    return holds.decideHold({ caller: authenticated.caller, pushId: id, decision });
+    return deps.holds.decideHold({ caller: authenticated.caller, pushId: id, decision });
   };
   return {
     method: "POST",
@@ -84,13 +81,6 @@ function decideHoldRoute({ http, authentication, holds, accepted }: HoldRoutesDe
         "seal_invalid",
       ],
     },
-    handle: signedHandler({
-      authentication,
-      accepted,
-      limits: { bytesMax: requestBytesMax, edge: http.edge },
-      queryNames: [],
-      claimsMeanwhile: false,
-      answer,
-    }),
+    handle: businessPush(deps, { bytesMax: requestBytesMax, answer }),
   };
 }

@@ -12,12 +12,9 @@ import {
   withdrawalsBody,
 } from "../../protocol/wire/removal.ts";
 import type { Outcome } from "../../service/answer.ts";
-import type { AuthenticationDeps } from "../../service/authentication/authenticate.ts";
 import type { RemovalRequest } from "../../service/publishing/remove-record.ts";
-import type { Edge } from "../edge.ts";
-import { single, sourceOfRequest } from "../request-parts.ts";
 import { type Route, sandboxKey } from "../route.ts";
-import { acceptedWith, idempotencyKey, signedHandler, verifiedDigest } from "../signed.ts";
+import { type BusinessCallers, businessPush, idempotencyKey, sentIn } from "../signed.ts";
 
 /** What the routes call; it checks its input beyond authentication. */
 export interface Removing {
@@ -25,10 +22,7 @@ export interface Removing {
   withdrawRecords(request: Omit<RemovalRequest, "action" | "collection">): Promise<Outcome>;
 }
 
-export interface RemovalRoutesDeps {
-  readonly http: { readonly edge: Edge };
-  readonly authentication: AuthenticationDeps;
-  readonly authorities: readonly string[];
+export interface RemovalRoutesDeps extends BusinessCallers {
   readonly publishing: Removing;
 }
 
@@ -116,19 +110,5 @@ function handlerOf(
   bytesMax: number,
   remove: (call: Omit<RemovalRequest, "action" | "collection">) => Promise<Outcome>,
 ): Route["handle"] {
-  return signedHandler({
-    authentication: deps.authentication,
-    accepted: acceptedWith(deps, "svc-push"),
-    limits: { bytesMax, edge: deps.http.edge },
-    queryNames: [],
-    claimsMeanwhile: false,
-    answer: ({ authenticated, body, request }) =>
-      remove({
-        caller: authenticated.caller,
-        idempotencyKey: single(request.headers["idempotency-key"]),
-        contentDigest: verifiedDigest(request),
-        body,
-        sourceIp: sourceOfRequest(request, deps.http.edge),
-      }),
-  });
+  return businessPush(deps, { bytesMax, answer: (call) => remove(sentIn(call, deps)) });
 }

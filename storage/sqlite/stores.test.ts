@@ -334,6 +334,7 @@ describe("the SQLite stores", () => {
       const plan = database.db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all();
       const steps = plan.map((row) => String(row["detail"])).join("; ");
       expect(`${sql}: ${steps}`).not.toMatch(/\bSCAN\b|TEMP B-TREE/);
+      for (const [, index] of sql.matchAll(/INDEXED BY (\w+)/g)) expect(steps).toContain(`${index} (`);
       if (sql.includes("INDEXED BY record_version_by_hash"))
         expect(steps).toContain("record_version_by_hash (record_no=? AND hash=?");
       if (sql.includes("ORDER BY key")) expect(steps).toContain("(tbl=? AND partition=?)");

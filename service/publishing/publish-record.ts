@@ -55,12 +55,9 @@ export async function deliverRecord(
   deps: PublishServices,
   { caller, collection, body }: SealedDelivery & { readonly collection: CollectionName },
 ): Promise<Outcome> {
-  const read = parseJsonBody(sealedRecordRequest, body);
+  const read = readSealed(body);
   if (isRefused(read)) return read;
-  const { record_base64, seal } = read.value;
-  const record = parseBase64(record_base64) ?? new Uint8Array();
-  const request = { businessUuid: caller.party.uuid, collection, record, seal };
-  const published = await publishRecord(deps, request);
+  const published = await publishRecord(deps, { businessUuid: caller.party.uuid, collection, ...read });
   return published.ok ? answerJson(200, published.value) : sealedRefusal(published);
 }
 
@@ -69,12 +66,10 @@ export async function deliverPolicy(
   { parties }: { readonly parties: Parties },
   { caller, body }: SealedDelivery,
 ): Promise<Outcome> {
-  const read = parseJsonBody(sealedRecordRequest, body);
+  const read = readSealed(body);
   if (isRefused(read)) return read;
-  const { record_base64, seal } = read.value;
-  const record = parseBase64(record_base64) ?? new Uint8Array();
   try {
-    const accepted: AcceptedPolicy = await parties.acceptPolicy({ uuid: caller.party.uuid, record, seal });
+    const accepted: AcceptedPolicy = await parties.acceptPolicy({ uuid: caller.party.uuid, ...read });
     return answerJson(200, accepted);
   } catch (error) {
     if (error instanceof RegisterRefused) return sealedRefusal({ code: error.code, detail: error.message });
@@ -82,11 +77,19 @@ export async function deliverPolicy(
   }
 }
 
+/** The exact bytes of the document, and its seal. */
+function readSealed(body: Uint8Array): { readonly record: Uint8Array; readonly seal: Envelope } | Refused {
+  const read = parseJsonBody(sealedRecordRequest, body);
+  if (isRefused(read)) return read;
+  const { record_base64, seal } = read.value;
+  return { record: parseBase64(record_base64) ?? new Uint8Array(), seal };
+}
+
 /** How long a business that publishes too much waits: fair use is counted by the minute. */
 const busySeconds = 60;
 
 /** The answer to a refusal of a document that was sealed alone. */
-export function sealedRefusal({ code, detail }: { readonly code: string; readonly detail: string }): Refused {
+function sealedRefusal({ code, detail }: { readonly code: string; readonly detail: string }): Refused {
   if (code === "rate_limited")
     return rateLimited(detail, { retry_after_seconds: busySeconds, reason: "pushes_waiting" });
   if (code === "business_not_verified" || code === "internal_error") return refusedAs({ code, detail });

@@ -136,9 +136,7 @@ function joinedField(fields: readonly string[], columns: number, separator: Sepa
     const isRowsEnd =
       missing > 0 &&
       isLikeRow(last) &&
-      (last.split(separator).length > Math.max(4, missing / 2) ||
-        last.split(separator).length > missing ||
-        (rest > 0 && beginsRow));
+      (last.split(separator).length > Math.min(missing, Math.max(4, missing / 2)) || (rest > 0 && beginsRow));
     const isRow = (line: string): boolean => count(line) >= Math.max(2, columns - 1) || isLikeRow(line);
     // No text begins so, but a row does of which the first fields are empty: another variant of the product above, or a picture.
     const isMostlyEmpty = (line: string): boolean =>

@@ -220,7 +220,6 @@ export type PushStatus = Of<typeof pushStatus>;
 export const holdBody = object({
   decision: described(envelopeShape, "A hold decision, sealed with the passkey of an owner or admin."),
 });
-export type HoldBody = Of<typeof holdBody>;
 
 const heldPush = named(
   "HeldPush",

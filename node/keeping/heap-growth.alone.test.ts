@@ -5,19 +5,19 @@ import { expect, test } from "vitest";
 
 const fixture = fileURLToPath(new URL("./heap-growth.fixture.ts", import.meta.url));
 /**
- * Without collections beside the program, which fall behind where the processor is taken away, and from a small heap on: how large V8
- * lets it become before its first collection follows the time that others leave it.
+ * Without other threads, which fall behind where the processor is taken away, from a small heap on, and without optimized code, which
+ * makes objects in the old generation at once: when it is there follows the time that others leave it.
  */
-const collecting = [
-  ...["--expose-gc", "--single-threaded-gc", "--no-incremental-marking"],
-  "--initial-old-space-size=64",
+const steady = [
+  ...["--expose-gc", "--single-threaded", "--no-incremental-marking"],
+  ...["--no-opt", "--no-maglev", "--initial-old-space-size=64"],
 ];
 
 test("a heap that is filled quickly stays smaller than V8 lets it become by itself", async () => {
-  const args = [...collecting, fixture, "bounded"];
+  const args = [...steady, fixture, "bounded"];
   const { stdout, stderr } = await promisify(execFile)(process.execPath, args);
   // V8 names a flag that it does not know here, and goes on.
   expect(stderr).toBe("");
-  // Unbounded, it becomes more than 5.2 times what is in use.
-  expect(Number(stdout)).toBeLessThan(4.7);
+  // It is 3.9 times what is in use; unbounded, 5.1.
+  expect(Number(stdout)).toBeLessThan(4.5);
 });

@@ -361,9 +361,10 @@ function untold(
     !isCut
   )
     return "what is used is published as new";
-  // Beside a price before, those 7 are a sale.
+  // Beside a price before, those 7 are a sale, and beside those 7 the price before is one.
   const again = file.again === facts.id ? ["7"] : [];
-  return untoldPrice(record, { amounts: [facts.amount, ...again], sales: [facts.sale, ...again] }, place);
+  const sales = [facts.sale, ...again, ...again.map(() => facts.amount)];
+  return untoldPrice(record, { amounts: [facts.amount, ...again], sales }, place);
 }
 
 function untoldPrice(

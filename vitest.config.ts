@@ -80,7 +80,8 @@ export default defineConfig(({ mode }) => ({
       project("pure", {
         include: pureTests,
         exclude: [...notHere, ...(mode === "quick" ? manyCases : [])],
-        ...{ pool: "threads", isolate: false },
+        pool: "threads",
+        isolate: false,
       }),
       // Most of what such a file costs is compiling a node, so they share processes.
       project("io", { include: ["**/*.test.ts"], exclude: [...notHere, ...pureTests], isolate: false }),

@@ -95,29 +95,41 @@ export function pushFacts(changes: Partial<PushFacts> = {}): PushFacts {
 
 /** The seal of a push by key and certificate of the other facts, of the first day of 2026. */
 export const pushSeal: PushSeal = {
-  ...{ key_id: "k", cert_id: "c", mandates: [] },
-  ...{ sealed_at: "2026-01-01T00:00:00.000Z", received_at: "2026-01-01T00:00:00.000Z" },
+  key_id: "k",
+  cert_id: "c",
+  mandates: [],
+  sealed_at: "2026-01-01T00:00:00.000Z",
+  received_at: "2026-01-01T00:00:00.000Z",
 };
 
 /** The seal of a campaign or an ad by the same key. */
 export const adSeal: AdSeal = {
-  ...{ key_id: "k", cert_id: "c", is_stated: true },
-  ...{ sealed_at: "2026-01-01T00:00:00.000Z", received_at: "2026-01-01T00:00:00.000Z" },
+  key_id: "k",
+  cert_id: "c",
+  is_stated: true,
+  sealed_at: "2026-01-01T00:00:00.000Z",
+  received_at: "2026-01-01T00:00:00.000Z",
 };
 
 /** What a removal without content of its own was sealed as. */
 export const sealedRemoval: SealedRemoval = {
-  ...{ document: "{}", seal: "{}", received_at: "2026-01-01T00:00:00.000Z" },
+  document: "{}",
+  seal: "{}",
+  received_at: "2026-01-01T00:00:00.000Z",
 };
 
 /** How a push of which nothing was published ended. */
 export const endedPush: CommandOf<BusinessProtocol, "push.finished">["ended"] = {
-  ...{ received_at_ms: 0, number: 1, counts: { accepted: 0, updated: 0, rejected: 0 } },
+  received_at_ms: 0,
+  number: 1,
+  counts: { accepted: 0, updated: 0, rejected: 0 },
 };
 
 export const holdDecided: HoldDecided = {
-  ...{ decision: "confirm", key_id: "owner" },
-  ...{ at: "2026-01-02T00:00:00.000Z", decided_at: "2026-01-02T00:00:01.000Z" },
+  decision: "confirm",
+  key_id: "owner",
+  at: "2026-01-02T00:00:00.000Z",
+  decided_at: "2026-01-02T00:00:01.000Z",
 };
 
 /** An owner's decision about a held push that was sealed with what the other facts have in force. */

@@ -70,18 +70,30 @@ const businessEvents: fc.Arbitrary<BusinessEvent> = fc.oneof(
   fc.record({ type: constant("push.admitted"), push_id: id, number: small, held: fc.boolean() }),
   fc.record({ type: constant("push.held"), push_id: id }),
   fc.record({
-    ...{ type: constant("hold.settled"), push_id: id, confirmed: fc.boolean(), position: small },
+    type: constant("hold.settled"),
+    push_id: id,
+    confirmed: fc.boolean(),
+    position: small,
     decision: constant(holdDecided),
   }),
   fc.record({ type: constant("chunk.assigned"), listings: small, live: small }),
   fc.record({ type: constant("push.finished"), push_id: id }),
   fc.record({
-    ...{ type: constant("record.removed"), record_id: id, collection: constant("products"), change: small },
-    ...{ number: small, generation: small, hash: id, listings: small, live: small },
+    type: constant("record.removed"),
+    record_id: id,
+    collection: constant("products"),
+    change: small,
+    number: small,
+    generation: small,
+    hash: id,
+    listings: small,
+    live: small,
     timer: nextWork,
   }),
   fc.record({
-    ...{ type: constant("records.purged"), purged: constant([]), from_ms: at_ms },
+    type: constant("records.purged"),
+    purged: constant([]),
+    from_ms: at_ms,
     timer: fc.option(nextWork),
   }),
   fc.record({ type: constant("push.cancelled"), push_id: id }),
@@ -91,7 +103,10 @@ const businessEvents: fc.Arbitrary<BusinessEvent> = fc.oneof(
   fc.record({ type: constant("serving.changed"), records: constant([]) }),
   fc.record({ type: constant("domains.named"), timer: nextWork }),
   fc.record({
-    ...{ type: constant("domains.probed"), probed: small, confirmed: small, suspended: small },
+    type: constant("domains.probed"),
+    probed: small,
+    confirmed: small,
+    suspended: small,
     timer: fc.option(nextWork),
   }),
 );
@@ -100,13 +115,22 @@ const keyEvents: fc.Arbitrary<IntegrationKeyEvent> = fc.oneof(
   {
     weight: 5,
     arbitrary: fc.record({
-      ...{ type: constant("push.charged"), seq: small, push_id: id, records: small, bytes: small, at_ms },
+      type: constant("push.charged"),
+      seq: small,
+      push_id: id,
+      records: small,
+      bytes: small,
+      at_ms,
     }),
   },
   {
     weight: 2,
     arbitrary: fc.record({
-      ...{ type: constant("push.uncharged"), push_id: id, records: small, bytes: small, at_ms },
+      type: constant("push.uncharged"),
+      push_id: id,
+      records: small,
+      bytes: small,
+      at_ms,
     }),
   },
   { weight: 1, arbitrary: fc.record({ type: constant("key.retired"), at_ms }) },
@@ -156,7 +180,8 @@ const pushEvents: fc.Arbitrary<PushEvent> = fc.oneof(
   fc.record({ type: constant("push.failed"), code: id, detail: id, at_ms }),
   fc.record({
     type: fc.constantFrom("hold.confirmed", "hold.rejected"),
-    ...{ at_ms, decision: constant(holdDecided) },
+    at_ms,
+    decision: constant(holdDecided),
   }),
 );
 
@@ -166,7 +191,9 @@ const uploadedFile = { name: "a", bytes: 1, records: 1, root: "r", sha256: "s" }
 const bulkUploadEvents: fc.Arbitrary<BulkUploadEvent> = fc.oneof(
   fc.record({
     type: constant("upload.issued"),
-    ...{ record_type: constant("products"), expires_at_ms: at_ms, key_id: id },
+    record_type: constant("products"),
+    expires_at_ms: at_ms,
+    key_id: id,
   }),
   fc.record({ type: constant("upload.begun"), name: id, until_ms: at_ms }),
   constant({ type: "upload.aborted" } as const),
@@ -184,12 +211,20 @@ const maybeMs = fc.option(at_ms);
 
 const logEvents: fc.Arbitrary<LogSequencerEvent> = fc.oneof(
   fc.record({
-    ...{ type: constant("log.appended"), count: constant(1), has_checkpoint: fc.boolean() },
-    ...{ at_ms, due_ms: at_ms },
+    type: constant("log.appended"),
+    count: constant(1),
+    has_checkpoint: fc.boolean(),
+    at_ms,
+    due_ms: at_ms,
   }),
   fc.record({
-    ...{ type: constant("log.chosen"), count: fc.constantFrom(0, 1, 1, 1), up_to: small },
-    ...{ known: constant(0), more: fc.boolean(), at_ms, oldest_ms: maybeMs },
+    type: constant("log.chosen"),
+    count: fc.constantFrom(0, 1, 1, 1),
+    up_to: small,
+    known: constant(0),
+    more: fc.boolean(),
+    at_ms,
+    oldest_ms: maybeMs,
   }),
   fc.record({ type: constant("log.written"), head: constant(head), at_ms, oldest_ms: maybeMs }),
   fc.record({ type: constant("log.published"), head: constant(head), leaf: id, policy: id, at_ms }),
@@ -197,8 +232,11 @@ const logEvents: fc.Arbitrary<LogSequencerEvent> = fc.oneof(
   fc.record({ type: constant("log.doubted"), at_ms }),
   fc.record({ type: constant("log.head_kept"), era: small, published: constant(head), at_ms }),
   fc.record({
-    ...{ type: constant("log.head_adopted"), era: small },
-    ...{ head: constant(head), published: constant(null), at_ms },
+    type: constant("log.head_adopted"),
+    era: small,
+    head: constant(head),
+    published: constant(null),
+    at_ms,
   }),
   fc.record({ type: constant("log.head_refused"), reason: constant("log_incomplete"), detail: id, at_ms }),
   fc.record({ type: constant("log.supplied"), checkpoint: constant({ ...head, note: "n" }), at_ms }),

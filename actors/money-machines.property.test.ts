@@ -24,16 +24,32 @@ const state = fc.constantFrom("running" as const, "paused" as const, "spent" as 
 
 const ledgerEvents: fc.Arbitrary<LedgerEvent> = fc.oneof(
   fc.record({
-    ...{ type: constant("money.entered"), entry_id: id, kind: fc.constantFrom("top_up", "correction") },
-    ...{ amount: fc.integer({ min: -5, max: 5 }), currency: constant("EUR"), by: id, reason: id, at_ms },
+    type: constant("money.entered"),
+    entry_id: id,
+    kind: fc.constantFrom("top_up", "correction"),
+    amount: fc.integer({ min: -5, max: 5 }),
+    currency: constant("EUR"),
+    by: id,
+    reason: id,
+    at_ms,
   }),
   fc.record({
-    ...{ type: constant("slice.leased"), holder, n: small, amount: small, returned: small },
-    ...{ until_ms: small, from: id },
+    type: constant("slice.leased"),
+    holder,
+    n: small,
+    amount: small,
+    returned: small,
+    until_ms: small,
+    from: id,
   }),
   fc.record({
-    ...{ type: constant("charges.booked"), region: fc.constantFrom("eu", "us"), up_to: id },
-    ...{ settled_ms: fc.integer({ min: 0, max: 9 }), more: fc.boolean(), count: small, amount: small },
+    type: constant("charges.booked"),
+    region: fc.constantFrom("eu", "us"),
+    up_to: id,
+    settled_ms: fc.integer({ min: 0, max: 9 }),
+    more: fc.boolean(),
+    count: small,
+    amount: small,
     used: fc.dictionary(holder, small),
   }),
 );
@@ -43,7 +59,9 @@ const campaignEvents: fc.Arbitrary<AdCampaignEvent> = fc.oneof(
   fc.record({ type: constant("ad.assigned"), ad_id: id, generation: small, first: fc.boolean() }),
   fc.record({ type: constant("ad.published"), ad_id: id, generation: small }),
   fc.record({
-    ...{ type: constant("ad.removed"), ad_id: id, state: fc.constantFrom("withdrawn", "deleted") },
+    type: constant("ad.removed"),
+    ad_id: id,
+    state: fc.constantFrom("withdrawn", "deleted"),
     purged: fc.array(fc.record({ generation: small, hash: id })),
   }),
   fc.record({ type: constant("render.charged"), ad_id: id, state, ends_day: fc.boolean() }),
@@ -59,12 +77,18 @@ const [rendered, refused, clicked] = [
   fc.record({ type: constant("item.clicked"), at_ms: soon }),
 ] as const;
 const itemEvents: fc.Arbitrary<AdItemEvent> = fc.oneof(
-  ...[rendered, refused, clicked],
+  rendered,
+  refused,
+  clicked,
   constant({ type: "item.expired" } as const),
 );
 const poolEvents: fc.Arbitrary<AdPoolEvent> = fc.oneof(
   fc.record({
-    ...{ type: constant("pool.served"), company: id, session: fc.option(id), served_at_ms: at_ms, items },
+    type: constant("pool.served"),
+    company: id,
+    session: fc.option(id),
+    served_at_ms: at_ms,
+    items,
   }),
   fc.tuple(fc.oneof(rendered, refused, clicked), small).map(([event, index]) => ({ ...event, index })),
 );
@@ -86,7 +110,9 @@ describe("the driver of the machines", () => {
     (_kind, definition, event) => {
       const passed = new Set<string>();
       const events = fc.array(fc.oneof({ weight: 6, arbitrary: event }, constant(timer)), {
-        ...{ minLength: 1, maxLength: 40, size: "max" },
+        minLength: 1,
+        maxLength: 40,
+        size: "max",
       });
       fc.assert(
         fc.property(events, (each) => {

@@ -59,9 +59,7 @@ const withQuery = (url: URL, name: string, value: string | null): URL => {
 describe("an image that a business sends", () => {
   it.each(imageMediaTypes)("of type %s is stored, and stays the same when it is sent again", async (type) => {
     const bytes = await imageOf(type, { width: 120, height: 90 });
-    const wanted = {
-      ...{ sha256: hashOf(bytes), media_type: type, width: 120, height: 90, bytes: bytes.length },
-    };
+    const wanted = { sha256: hashOf(bytes), media_type: type, width: 120, height: 90, bytes: bytes.length };
     for (let times = 0; times < 2; times += 1) {
       const { status, json, headers } = await upload(bytes, type);
       expect([status, json, headers.get("cache-control")]).toEqual([201, wanted, "no-store"]);

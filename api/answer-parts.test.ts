@@ -18,7 +18,10 @@ const text = (letter: string): string => letter.repeat(parts * (partBytes + 1));
 
 /** Answers with the letter that the path names. */
 const route: Route = {
-  ...{ method: "GET", path: "/:letter", tags: [], doc: { summary: "", answers: {} } },
+  method: "GET",
+  path: "/:letter",
+  tags: [],
+  doc: { summary: "", answers: {} },
   handle: async (request, reply) => {
     const { letter } = request.params as { readonly letter: string };
     const some = [letter, Buffer.alloc(partBytes, letter)] as const;
@@ -33,13 +36,13 @@ let port = 0;
 beforeAll(async () => {
   server = buildServer(
     {
-      ...{ logger: pino({ level: "silent" }), clock: { now: () => 0 }, observer: { observe: () => {} } },
-      ...{ edge: createEdge(), hosts: null },
+      logger: pino({ level: "silent" }),
+      clock: { now: () => 0 },
+      observer: { observe: () => {} },
+      edge: createEdge(),
+      hosts: null,
     },
-    {
-      ...{ name: "parts", info: { title: "", description: "", servers: [] } },
-      ...{ routes: [route], isPublic: false },
-    },
+    { name: "parts", info: { title: "", description: "", servers: [] }, routes: [route], isPublic: false },
   );
   await server.listen({ host: "127.0.0.1", port: 0 });
   port = (server.server.address() as AddressInfo).port;

@@ -124,8 +124,12 @@ describe("the catalogue", () => {
     const all = await entries();
     expect(all.map((each) => Object.keys(each))).toEqual(
       Array(2).fill([
-        ...["record_id", "business_product_id", "last_updated", "source"],
-        ...["sha256", "sealed_by_key_id"],
+        "record_id",
+        "business_product_id",
+        "last_updated",
+        "source",
+        "sha256",
+        "sealed_by_key_id",
       ]),
     );
     const [a] = all.filter((each) => each.business_product_id === "a");
@@ -259,8 +263,13 @@ describe("one record of the catalogue", () => {
     expect(report, JSON.stringify(report)).toMatchObject({ valid: true, complete: false });
     const states = Object.fromEntries(report.checks.map(({ name, state }) => [name, state]));
     expect(states).toMatchObject({
-      ...{ certificate: "ok", business_keys: "ok", seal: "ok", mandate: "ok", ai_policy: "not_checked" },
-      ...{ "unsigned/live_in": "unsigned", "unsigned/source": "unsigned" },
+      certificate: "ok",
+      business_keys: "ok",
+      seal: "ok",
+      mandate: "ok",
+      ai_policy: "not_checked",
+      "unsigned/live_in": "unsigned",
+      "unsigned/source": "unsigned",
     });
     // Of a certificate and keys that are not at hand, nothing is claimed; those of another business verify nothing.
     expect(verify({})).toMatchObject({ valid: false, complete: false });

@@ -40,7 +40,10 @@ async function open(limits: Partial<HttpLimits>): Promise<Opened> {
   const edge = createEdge({ limits });
   const answering: Answering[] = [];
   const route: Route = {
-    ...{ method: "POST", path: "/", tags: [], doc: { summary: "", answers: {} } },
+    method: "POST",
+    path: "/",
+    tags: [],
+    doc: { summary: "", answers: {} },
     handle: async (request, reply) => {
       const check = checkOf(request.raw, edge);
       const body = await edge.checks.readBody(check, { bytesMax: 1_048_576, edge });
@@ -51,7 +54,8 @@ async function open(limits: Partial<HttpLimits>): Promise<Opened> {
       const work = () =>
         new Promise<Outcome>((resolve) =>
           answering.push({
-            ...{ from: request.raw.socket.remoteAddress ?? "", length: body.bytes.length },
+            from: request.raw.socket.remoteAddress ?? "",
+            length: body.bytes.length,
             answer: () => resolve(answerJson(200, {})),
           }),
         );
@@ -62,8 +66,11 @@ async function open(limits: Partial<HttpLimits>): Promise<Opened> {
   };
   const server = buildServer(
     {
-      ...{ logger: pino({ level: "silent" }), clock: { now: () => 0 }, observer: { observe: () => {} } },
-      ...{ edge, hosts: null },
+      logger: pino({ level: "silent" }),
+      clock: { now: () => 0 },
+      observer: { observe: () => {} },
+      edge,
+      hosts: null,
     },
     { name: "checks", info: { title: "", description: "", servers: [] }, routes: [route], isPublic: false },
   );

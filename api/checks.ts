@@ -103,7 +103,8 @@ export function createChecks(
 }
 
 const busy = problem("unavailable", "Many checks wait for their turn; send the request again later.", {
-  ...{ reason: "checks_waiting", retry_after_seconds: retrySeconds },
+  reason: "checks_waiting",
+  retry_after_seconds: retrySeconds,
 });
 const gone = problem("request_timeout", "The connection ended before its turn.");
 

@@ -235,7 +235,11 @@ export const contractFetch: typeof fetch = async (input, init) => {
   const isShort = sent instanceof Uint8Array && sent.length <= requestBytesMax;
   const request = isShort ? new TextDecoder().decode(sent) : typeof sent === "string" ? sent : null;
   await holdToContract(url.origin, {
-    ...{ method: init?.method ?? "GET", path: `${url.pathname}${url.search}`, status, headers, text },
+    method: init?.method ?? "GET",
+    path: `${url.pathname}${url.search}`,
+    status,
+    headers,
+    text,
     request,
   });
   return response;

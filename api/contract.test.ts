@@ -17,8 +17,11 @@ beforeAll(async () => {
 afterAll(() => surfaces[Symbol.asyncDispose]());
 
 const searched = (changes: Partial<JudgedAnswer> = {}): JudgedAnswer => ({
-  ...{ method: "POST", path: "/v1/products/search", status: found.status },
-  ...{ headers: found.headers, text: found.text },
+  method: "POST",
+  path: "/v1/products/search",
+  status: found.status,
+  headers: found.headers,
+  text: found.text,
   ...changes,
 });
 const without = (answer: ReceivedAnswer, name: string): Headers => {

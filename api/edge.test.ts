@@ -29,7 +29,10 @@ async function open(
   const edge = createEdge(options);
   const waiting: Waiting[] = [];
   const route: Route = {
-    ...{ method: "POST", path: "/", tags: [], doc: { summary: "", answers: {} } },
+    method: "POST",
+    path: "/",
+    tags: [],
+    doc: { summary: "", answers: {} },
     handle: async (request, reply) => {
       const body = await readBody(request.raw, { bytesMax, edge }, request.headers.from ?? "caller");
       if (!body.ok) {
@@ -53,8 +56,11 @@ async function open(
   };
   const server = buildServer(
     {
-      ...{ logger: pino({ level: "silent" }), clock: { now: () => 0 }, observer: { observe: () => {} } },
-      ...{ edge, hosts: null },
+      logger: pino({ level: "silent" }),
+      clock: { now: () => 0 },
+      observer: { observe: () => {} },
+      edge,
+      hosts: null,
     },
     { name: "edge", info: { title: "", description: "", servers: [] }, routes: [route], isPublic: false },
   );
@@ -208,7 +214,7 @@ describe("bodies (E2)", () => {
     for (const { answer } of waiting) answer();
     await expect
       .poll(() => lines.map((line) => statuses(line.text())))
-      .toEqual([...[["200"], ["200"], ["503"], ["200"]]]);
+      .toEqual([["200"], ["200"], ["503"], ["200"]]);
     await soon(() => edge.usage().bodyBytes).toBe(0);
   });
 

@@ -59,11 +59,14 @@ describe("an entitlement", () => {
     const { statement: _, ...shown } = json;
     const { valid_from: from, valid_until: until } = shown as unknown as Entitlement;
     expect(shown).toEqual({
-      ...{ ai_company_uuid: uuid, legal_name: "Test ai_company", billing: "none" },
+      ai_company_uuid: uuid,
+      legal_name: "Test ai_company",
+      billing: "none",
       cert_id: expect.stringMatching(/^sha256:/),
       key_ids: [company.key.keyId, second.key.keyId].sort(),
       terms: { ...inForce, agreed_at: expect.stringMatching(/Z$/) },
-      ...{ valid_from: expect.stringMatching(/Z$/), valid_until: formatTimestamp(Date.parse(from) + dayMs) },
+      valid_from: expect.stringMatching(/Z$/),
+      valid_until: formatTimestamp(Date.parse(from) + dayMs),
     });
     const trust = surfaces.services.trust();
     const subject = { keyId: second.key.keyId, aiCompanyUuid: uuid };
@@ -83,8 +86,12 @@ describe("who gets one", () => {
   const agreement = { version: 1, sha256: hashOf(utf8("# 1")), agreed_at: at };
   const key = (key_id: string, changes: Partial<KeyFacts> = {}) =>
     part<KeyFacts>({
-      ...{ key_id, valid_from: "2026-01-01T00:00:00.000Z" },
-      ...{ valid_until: null, revoked_at: null, compromised_from: null, ...changes },
+      key_id,
+      valid_from: "2026-01-01T00:00:00.000Z",
+      valid_until: null,
+      revoked_at: null,
+      compromised_from: null,
+      ...changes,
     });
 
   async function answered(changes: {
@@ -103,7 +110,9 @@ describe("who gets one", () => {
       agreements,
     };
     const read = createReadEntitlement({
-      ...{ clock, terms: { ...terms, ...changes.terms }, prices: changes.prices ?? (() => null) },
+      clock,
+      terms: { ...terms, ...changes.terms },
+      prices: changes.prices ?? (() => null),
       keys: part({
         environment: "sandbox",
         statement: () => services.keys.statement(formatTimestamp(Date.now())),
@@ -146,14 +155,17 @@ describe("who gets one", () => {
     async (status) => {
       const certificates = async () => [rubbish({ status })];
       expect(await answered({ register: { certificates } })).toMatchObject({
-        ...{ code: "business_not_verified", status: 403, detail: expect.stringContaining(status) },
+        code: "business_not_verified",
+        status: 403,
+        detail: expect.stringContaining(status),
       });
     },
   );
 
   it("needs a certificate", async () => {
     expect(await answered({ register: { certificates: async () => [] } })).toMatchObject({
-      ...{ code: "business_not_verified", detail: expect.stringContaining("It has none.") },
+      code: "business_not_verified",
+      detail: expect.stringContaining("It has none."),
     });
   });
 
@@ -212,7 +224,8 @@ describe("POST /v1/verify of an entitlement", () => {
   it("takes it alone, and as an object", async () => {
     const { json } = await ask();
     expect(await verify(json, { record_base64: "e30=" })).toMatchObject({
-      ...{ status: 400, json: { code: "request_invalid", pointer: "/entitlement" } },
+      status: 400,
+      json: { code: "request_invalid", pointer: "/entitlement" },
     });
     expect(await verify("x")).toMatchObject({ status: 400, json: { pointer: "/entitlement" } });
   });
@@ -224,8 +237,14 @@ describe("POST /v1/verify of an entitlement", () => {
     const now = formatTimestamp(Date.now());
     await services.parties.revokeKey({ uuid, key_id, revoked_at: now, compromised_from: null });
     await services.parties.issueCertificate({
-      ...{ uuid, kind: "ai_company", legal_name: "Test ai_company", country: "GB", verified_since: now },
-      ...{ status: "withdrawn", status_effective_from: now, status_reason: "approval_reversed" },
+      uuid,
+      kind: "ai_company",
+      legal_name: "Test ai_company",
+      country: "GB",
+      verified_since: now,
+      status: "withdrawn",
+      status_effective_from: now,
+      status_reason: "approval_reversed",
     });
     await registerInForce(services);
     expect((await verify(json)).json).toMatchObject({

@@ -95,9 +95,7 @@ describe("the event stream of a company", () => {
     const byId = (a: { readonly retrieval_id?: string }, b: { readonly retrieval_id?: string }) =>
       (a.retrieval_id ?? "") < (b.retrieval_id ?? "") ? -1 : 1;
     expect(eventsIn(answer).toSorted(byId)).toMatchObject(
-      expected.map((each) => ({
-        ...{ ...common, ...each, collection: each.type === "fetch" ? null : "products" },
-      })),
+      expected.map((each) => ({ ...common, ...each, collection: each.type === "fetch" ? null : "products" })),
     );
     expect(eventsIn(await events(other)).map((each) => each.client_query_id)).toEqual(["q-3"]);
   });
@@ -150,7 +148,8 @@ describe("the event stream of a company", () => {
     ["?from=2026-03-04", "/query"],
   ])("refuses %s", async (query, pointer) => {
     expect(await events(company, query)).toMatchObject({
-      ...{ status: 400, json: { code: "request_invalid", pointer } },
+      status: 400,
+      json: { code: "request_invalid", pointer },
     });
   });
 

@@ -66,17 +66,25 @@ async function expectSame(base: string, caller: TestCaller | null, request: Sent
 const publicPaths = (): readonly string[] => {
   const certificate = `/v1/certificates/${business.party.uuid}`;
   return [
-    ...[certificate, `${certificate}?format=html`, `${certificate}?format=pdf`, `${certificate}/keys`],
-    ...[`${certificate}/key-custody`, "/.well-known/keys", "/.well-known/svc-keys", "/v1/ai-policy-key"],
-    ...["/v1/projections/products/1", "/v1/projections/none/1", "/v1/vocabularies/languages"],
-    ...[
-      "/v1/vocabularies",
-      "/v1/envelope-specification",
-      "/v1/payloads/seal/2",
-      "/v1/test-vectors/none.json",
-    ],
-    ...["/v1/log/checkpoint", `/v1/verify/${recordId}?origin=sha256:${"0".repeat(64)}`, "/openapi.json"],
-    ...["/v1/nowhere"],
+    certificate,
+    `${certificate}?format=html`,
+    `${certificate}?format=pdf`,
+    `${certificate}/keys`,
+    `${certificate}/key-custody`,
+    "/.well-known/keys",
+    "/.well-known/svc-keys",
+    "/v1/ai-policy-key",
+    "/v1/projections/products/1",
+    "/v1/projections/none/1",
+    "/v1/vocabularies/languages",
+    "/v1/vocabularies",
+    "/v1/envelope-specification",
+    "/v1/payloads/seal/2",
+    "/v1/test-vectors/none.json",
+    "/v1/log/checkpoint",
+    `/v1/verify/${recordId}?origin=sha256:${"0".repeat(64)}`,
+    "/openapi.json",
+    "/v1/nowhere",
   ];
 };
 

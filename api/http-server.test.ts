@@ -75,7 +75,9 @@ describe("a refused key that is registered", () => {
     const { key, party, signingKey } = await openBusiness(surfaces.services);
     const { parties, register } = surfaces.services;
     await parties.revokeKey({
-      ...{ uuid: party.uuid, key_id: key.key_id, compromised_from: null },
+      uuid: party.uuid,
+      key_id: key.key_id,
+      compromised_from: null,
       revoked_at: formatTimestamp(Date.now()),
     });
     await register.refresh();

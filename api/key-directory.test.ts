@@ -55,8 +55,12 @@ it("lists nobody who did not choose so, and a company with its keys once it did"
     certificate_url: expect.stringMatching(new RegExp(`/v1/certificates/${uuidOf(1)}$`)),
     keys: [
       {
-        ...{ key_id: chooses.key.keyId, alg: "Ed25519", public_key: chooses.key.publicJwk, source: "portal" },
-        ...{ valid_from: expect.stringMatching(/Z$/), valid_until: null },
+        key_id: chooses.key.keyId,
+        alg: "Ed25519",
+        public_key: chooses.key.publicJwk,
+        source: "portal",
+        valid_from: expect.stringMatching(/Z$/),
+        valid_until: null,
       },
     ],
   });
@@ -80,8 +84,16 @@ it("lists every key that a company has or had, with where it comes from and when
     [es256, "ES256", undefined],
   ] as const)
     await parties.registerKey({
-      ...{ key_id, party_uuid: uuidOf(3), role: "retrieval", alg, public_key, cose: null },
-      ...{ valid_from: from, valid_until: until, revoked_at: null, compromised_from: null },
+      key_id,
+      party_uuid: uuidOf(3),
+      role: "retrieval",
+      alg,
+      public_key,
+      cose: null,
+      valid_from: from,
+      valid_until: until,
+      revoked_at: null,
+      compromised_from: null,
       ...(source === undefined ? {} : { source }),
     });
   const revocation = { uuid: uuidOf(3), key_id: es256.keyId, revoked_at: revoked };
@@ -112,14 +124,14 @@ it("lists a company no more once it chooses so, or its certificate is not active
   expect((await choose(leaves, { listed: false })).json).toMatchObject({ listed: false });
   const now = formatTimestamp(Date.now());
   await surfaces.services.parties.issueCertificate({
-    ...{
-      kind: "ai_company",
-      uuid: uuidOf(5),
-      legal_name: "Test ai_company",
-      country: "GB",
-      verified_since: now,
-    },
-    ...{ status: "withdrawn", status_effective_from: now, status_reason: "approval_reversed" },
+    kind: "ai_company",
+    uuid: uuidOf(5),
+    legal_name: "Test ai_company",
+    country: "GB",
+    verified_since: now,
+    status: "withdrawn",
+    status_effective_from: now,
+    status_reason: "approval_reversed",
   });
   expect([await isListed(4), await isListed(5)]).toEqual([false, false]);
   await choose(leaves, { listed: true });
@@ -130,13 +142,11 @@ it("keeps the choice when the party is opened again", async () => {
   const by = await company(6);
   await choose(by, { listed: true });
   await surfaces.services.parties.open({
-    ...{
-      uuid: uuidOf(6),
-      kind: "ai_company",
-      legal_name: "Test ai_company",
-      country: "GB",
-      group: uuidOf(6),
-    },
+    uuid: uuidOf(6),
+    kind: "ai_company",
+    legal_name: "Test ai_company",
+    country: "GB",
+    group: uuidOf(6),
     blocked_groups: [],
   });
   expect((await directory()).map((each) => each.ai_company_uuid)).toContain(uuidOf(6));

@@ -23,10 +23,15 @@ async function open(leaveMs?: number) {
     hosts: null,
   };
   const server = buildServer(leaveMs === undefined ? http : { ...http, leaveMs }, {
-    ...{ name: "leaving", info: { title: "", description: "", servers: [] }, isPublic: false },
+    name: "leaving",
+    info: { title: "", description: "", servers: [] },
+    isPublic: false,
     routes: [
       {
-        ...{ method: "GET", path: "/:what", tags: [], doc: { summary: "", answers: {} } },
+        method: "GET",
+        path: "/:what",
+        tags: [],
+        doc: { summary: "", answers: {} },
         handle: async (_asked, reply) => reply.code(204).send(),
       },
     ],

@@ -58,7 +58,8 @@ const ask = (by: TestCaller, request: SentRequest) =>
   send(surfaces.retrievalUrl, by, { created: Math.floor((Date.now() + skippedMs) / 1_000), ...request });
 const search = (by: TestCaller, change: object = {}) =>
   ask(by, {
-    ...{ path: "/v1/products/search", body: JSON.stringify({ ...productSearch, ...change }) },
+    path: "/v1/products/search",
+    body: JSON.stringify({ ...productSearch, ...change }),
     nonce: freshNonce(),
   });
 const fetchRecord = (by: TestCaller) => ask(by, { path: `/v1/records/${recordId}` });
@@ -90,7 +91,12 @@ function recount(of: readonly OwnReceipt[]): readonly UsageLine[] {
       const all = [first as OwnReceipt, ...others];
       const { served_at, key_id, kind, collection, country } = all[0] as OwnReceipt;
       return {
-        ...{ day: served_at.slice(0, 10), key_id, kind, collection, country, requests: all.length },
+        day: served_at.slice(0, 10),
+        key_id,
+        kind,
+        collection,
+        country,
+        requests: all.length,
         billable: all.filter((each) => each.billable).length,
         rows: all.reduce((sum, each) => sum + each.rows, 0),
       };
@@ -149,7 +155,9 @@ describe("the receipts of a company", () => {
     const [first] = await listAll(company);
     const one = await receipts(second, `?retrieval_id=${first?.retrieval_id}`);
     expect(one.json).toEqual({
-      ...{ region: first?.region, receipts: [first], next_cursor: null },
+      region: first?.region,
+      receipts: [first],
+      next_cursor: null,
       checked: { valid: true, reason: null, log: null },
     });
     const [theirs] = await listAll(other);
@@ -172,7 +180,8 @@ describe("the receipts of a company", () => {
     ["?after=1", "/query"],
   ])("are refused with %s", async (query, pointer) => {
     expect(await receipts(company, query)).toMatchObject({
-      ...{ status: 400, json: { code: "request_invalid", pointer } },
+      status: 400,
+      json: { code: "request_invalid", pointer },
     });
   });
 
@@ -192,8 +201,14 @@ describe("the receipt of a pool of ads", () => {
     const { json } = await ask(third, { path: "/v1/ads/pool", body });
     const [listed] = await listAll(third);
     expect(listed).toMatchObject({
-      ...{ retrieval_id: json["retrieval_id"], kind: "ad_pool", collection: null, country: "CA", rows: 0 },
-      ...{ key_id: third.key.keyId, billable: false, receipt: json["receipt"] },
+      retrieval_id: json["retrieval_id"],
+      kind: "ad_pool",
+      collection: null,
+      country: "CA",
+      rows: 0,
+      key_id: third.key.keyId,
+      billable: false,
+      receipt: json["receipt"],
     });
     const one = await receipts(third, `?retrieval_id=${String(json["retrieval_id"])}`);
     expect(one.json).toMatchObject({ receipts: [listed], checked: { valid: true, reason: null } });
@@ -251,7 +266,8 @@ describe("the usage of a company", () => {
     ["?key_id=x", "/query"],
   ])("is refused with %s", async (query, pointer) => {
     expect(await ask(company, { path: `/v1/usage${query}` })).toMatchObject({
-      ...{ status: 400, json: { code: "request_invalid", pointer } },
+      status: 400,
+      json: { code: "request_invalid", pointer },
     });
   });
 });

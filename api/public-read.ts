@@ -16,7 +16,11 @@ export function publicRead<N extends string>(
   answer: Read<N>,
 ): Route {
   return {
-    ...{ method: "GET", path, tags: [], isPublic: true, doc },
+    method: "GET",
+    path,
+    tags: [],
+    isPublic: true,
+    doc,
     handle: async (request, reply) => {
       const query = parseQuery(request.raw.url ?? "", names);
       return send(reply, isRefused(query) ? query : await answer(request, query));

@@ -134,7 +134,8 @@ describe("the attempts of a business", () => {
     const own = businessRef(business.party.uuid);
     const received_at_ms = Date.now() + 1_000;
     expect(await actors.ask(own, { type: "push.admit", ...admit, received_at_ms })).toMatchObject({
-      ...{ status: "admitted", number: 2 },
+      status: "admitted",
+      number: 2,
     });
     const place = { after: { at_ms: 0, id: "" }, to_ms: Number.MAX_SAFE_INTEGER, limit: 10 };
     const { entries } = await actors.ask(own, { type: "attempts.read", ...place });
@@ -173,8 +174,12 @@ describe("the attempts of a business", () => {
     const held = await push([priced("p0", "99.00")]);
     expect(await attempts("status=held")).toMatchObject([
       {
-        ...{ attempt_id: `${held}-0`, category: null, settled_at: null, errors: [] },
-        ...{ record_id: expect.stringMatching(/^svc_/), business_product_id: "p0" },
+        attempt_id: `${held}-0`,
+        category: null,
+        settled_at: null,
+        errors: [],
+        record_id: expect.stringMatching(/^svc_/),
+        business_product_id: "p0",
       },
     ]);
     expect(await attempts("status=pending")).toEqual([]);

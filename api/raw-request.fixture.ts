@@ -29,7 +29,8 @@ export function sendRaw(
   return new Promise((resolve, reject) => {
     const { localAddress, isHead = false } = options;
     const socket = connect({
-      ...{ port: Number(url.port), host: url.hostname },
+      port: Number(url.port),
+      host: url.hostname,
       ...(localAddress === undefined ? {} : { localAddress }),
     });
     let text = "";

@@ -43,7 +43,9 @@ async function publish(id: string, by: TestBusiness): Promise<string> {
     surfaces.businessUrl,
     { key: by.signingKey, grant: "" },
     {
-      ...{ path: "/v1/publish/products", body: publishBody(batch_seal, records), tag: "svc-push" },
+      path: "/v1/publish/products",
+      body: publishBody(batch_seal, records),
+      tag: "svc-push",
       headers: { "idempotency-key": freshNonce() },
     },
   );
@@ -66,8 +68,13 @@ describe("a removal needs", () => {
 
   const end = async (by: TestBusiness, status: "revoked" | "closed" | "withdrawn"): Promise<TestBusiness> => {
     const certId = await surfaces.services.parties.issueCertificate({
-      ...{ uuid: by.party.uuid, kind: "business", legal_name: "Opals Ltd", country: "GB" },
-      ...{ verified_since: formatTimestamp(0), status, status_reason: "test" },
+      uuid: by.party.uuid,
+      kind: "business",
+      legal_name: "Opals Ltd",
+      country: "GB",
+      verified_since: formatTimestamp(0),
+      status,
+      status_reason: "test",
       status_effective_from: formatTimestamp(Date.now() - 1),
     });
     return { ...by, certId };
@@ -86,7 +93,9 @@ describe("a removal needs", () => {
     const seal = await sealRemoval(by, { record_id, action }, by.signingKey);
     // It names the certificate that is in force now, though it has ended.
     expect((await remove(action, before, by)).json).toMatchObject({
-      ...{ code: "seal_invalid", reason: "certificate_not_in_force", cert_id: by.certId },
+      code: "seal_invalid",
+      reason: "certificate_not_in_force",
+      cert_id: by.certId,
     });
     const answer = await remove(action, seal, by);
     expect([answer.status, answer.json]).toEqual([200, { record_id, action, live_in: [] }]);
@@ -109,11 +118,14 @@ describe("a removal needs", () => {
     expect((await remove("withdraw", sealed, by)).status).toBe(200);
     const late = await sealRemoval(by, { record_id: two }, person);
     await parties.revokeKey({
-      ...{ uuid, key_id: person.keyId, compromised_from: formatTimestamp(0) },
+      uuid,
+      key_id: person.keyId,
+      compromised_from: formatTimestamp(0),
       revoked_at: formatTimestamp(Date.now()),
     });
     expect((await remove("withdraw", late, by)).json).toMatchObject({
-      ...{ code: "seal_invalid", reason: "key_compromised" },
+      code: "seal_invalid",
+      reason: "key_compromised",
     });
     expect(await isFound(two)).toBe(true);
   });
@@ -172,7 +184,8 @@ describe("a removal needs", () => {
     );
     const states = Object.fromEntries(
       (own.json["deletions"] as readonly { document_hash: string; state: string }[]).map((each) => [
-        ...[each.document_hash, each.state],
+        each.document_hash,
+        each.state,
       ]),
     );
     expect(states).toEqual({ [hashes[0] ?? ""]: "released", [hashes[1] ?? ""]: "rejected" });

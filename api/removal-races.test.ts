@@ -34,7 +34,9 @@ it.each(["withdraw", "delete"] as const)(
     }
     expect((await send()).text).toBe(answered[0]?.text);
     const { places } = await surfaces.services.actors.ask(businessRef(business.party.uuid), {
-      ...{ type: "removals.list", after: 0, limit: 10 },
+      type: "removals.list",
+      after: 0,
+      limit: 10,
     });
     expect(places).toHaveLength(action === "withdraw" ? 1 : 2);
   },

@@ -53,7 +53,10 @@ async function isSearched(collection: CollectionName, record_id: string): Promis
   questions += 1;
   const work_id = `sealers ${questions}`;
   const reply = await actors.ask(regionRef(config.region), {
-    ...{ type: "rows.find", work_id, collection, record_id },
+    type: "rows.find",
+    work_id,
+    collection,
+    record_id,
   });
   return reply.status === "found" && reply.found;
 }
@@ -90,7 +93,8 @@ describe.each(Object.entries(sealers))("%s", (_name, open) => {
       expect([status, json]).toEqual([200, { record_id, action, live_in: [] }]);
       expect([await fetched(record_id), await isSearched(type, record_id)]).toEqual([404, false]);
       const { removal } = await surfaces.services.actors.ask(businessRef(business.party.uuid), {
-        ...{ type: "removal.read", document_hash: hash },
+        type: "removal.read",
+        document_hash: hash,
       });
       expect(removal).toMatchObject({ record_id, action, collection: type });
       const kept = parseEnvelope(JSON.parse(removal?.seal ?? "null"));
@@ -105,7 +109,10 @@ describe("a passkey seals nothing", () => {
     const { parties, anchors } = surfaces.services;
     const key = makeKey("ES256");
     const facts = sandboxKeyFacts({
-      ...{ keyId: key.keyId, jwk: key.jwk, partyUuid: business.party.uuid, role: "integration" },
+      keyId: key.keyId,
+      jwk: key.jwk,
+      partyUuid: business.party.uuid,
+      role: "integration",
       validFrom: formatTimestamp(Date.now() - 3_600_000),
     });
     const cose = toBase64(coseKeyOf(key.jwk) ?? new Uint8Array());
@@ -144,11 +151,14 @@ describe("a passkey seals nothing", () => {
     const foreign = await newPerson(asNode(), other, "owner");
     const revoked = await newPerson(asNode(), business, "owner");
     await surfaces.services.parties.revokeKey({
-      ...{ uuid: business.party.uuid, key_id: revoked.keyId, compromised_from: null },
+      uuid: business.party.uuid,
+      key_id: revoked.keyId,
+      compromised_from: null,
       revoked_at: formatTimestamp(Date.now()),
     });
     expect((await remove("jobs", "withdraw", record_id, foreign)).json).toMatchObject({
-      ...{ code: "seal_invalid", reason: "key_unknown" },
+      code: "seal_invalid",
+      reason: "key_unknown",
     });
     expect((await remove("jobs", "withdraw", record_id, revoked)).json).toMatchObject({
       code: "seal_invalid",

@@ -93,7 +93,10 @@ describe.each(["withdraw", "delete"] as const)("%s", (action) => {
     expect([answer.status, answer.json]).toEqual([200, { record_id, action, live_in: [] }]);
     expect(await isFound(record_id)).toBe(false);
     expect(await removalOf(sealed.document)).toMatchObject({
-      ...{ record_id, action, collection: "products", generation: 1 },
+      record_id,
+      action,
+      collection: "products",
+      generation: 1,
       document: new TextDecoder().decode(sealed.document),
       seal: JSON.stringify(sealed.seal),
     });
@@ -261,7 +264,9 @@ describe("a removal needs", () => {
     if (!first || !second) throw new Error("Two documents were sealed.");
     expect((await remove("withdraw", first, {}, by)).json).toMatchObject({ live_in: [] });
     expect((await remove("withdraw", second, {}, by)).json).toMatchObject({
-      ...{ status: 429, code: "rate_limited", reason: "records_per_hour" },
+      status: 429,
+      code: "rate_limited",
+      reason: "records_per_hour",
     });
     expect((await remove("withdraw", first, {}, by)).json).toMatchObject({ live_in: [] });
   });
@@ -304,8 +309,13 @@ describe("a removal needs", () => {
     const record_id = await publish("format-1");
     const { document } = await sealRemoval(business, { record_id }, business.signingKey);
     const payload = sealPayload({
-      ...{ v: 1, terms_version: 0, key_id: business.key.key_id, cert_id: business.certId },
-      ...{ hash: hashOf(document), sealed_at: formatTimestamp(Date.now()), record_type: "products" },
+      v: 1,
+      terms_version: 0,
+      key_id: business.key.key_id,
+      cert_id: business.certId,
+      hash: hashOf(document),
+      sealed_at: formatTimestamp(Date.now()),
+      record_type: "products",
     });
     const type = payloadTypes["seal.v1"];
     const sig = await business.signingKey.sign(pae(type, payload));
@@ -336,7 +346,9 @@ describe("a removal needs", () => {
     expect((await remove("withdraw", sealed, {}, by)).json).toMatchObject({ live_in: [] });
     const early = await sealRemoval(by, { record_id: two }, successor.signingKey);
     await surfaces.services.parties.revokeKey({
-      ...{ uuid: by.party.uuid, key_id: successor.key.key_id, compromised_from: null },
+      uuid: by.party.uuid,
+      key_id: successor.key.key_id,
+      compromised_from: null,
       revoked_at: formatTimestamp(Date.now()),
     });
     expect((await remove("withdraw", early, {}, by)).json).toMatchObject({
@@ -375,7 +387,9 @@ it("lists the documents of a business in their order", async () => {
   const { places } = await actors.ask(home, { type: "removals.list", after: 0, limit: 3 });
   expect(places).toHaveLength(3);
   const { places: more } = await actors.ask(home, {
-    ...{ type: "removals.list", after: places[1]?.number ?? 0, limit: 100 },
+    type: "removals.list",
+    after: places[1]?.number ?? 0,
+    limit: 100,
   });
   expect(more[0]).toEqual(places[2]);
   const numbers = more.map(({ number }) => number);

@@ -83,21 +83,25 @@ describe("a record sealed alone by a person", () => {
     const reasonOf = async (path: string, sent: Sealed, by = business) =>
       (await deliver(path, sent, by)).json;
     expect(await reasonOf(pathOf("events"), sealed)).toMatchObject({
-      ...{ code: "seal_invalid", reason: "record_type_mismatch" },
+      code: "seal_invalid",
+      reason: "record_type_mismatch",
     });
     expect(await reasonOf(pathOf("jobs"), { ...sealed, document: sample("jobs", { a: 1 }) })).toMatchObject({
-      ...{ code: "seal_invalid", reason: "hash_mismatch" },
+      code: "seal_invalid",
+      reason: "hash_mismatch",
     });
     const other = await openBusiness(surfaces.services, "00000000-0000-4000-8000-000000000002", "Others Ltd");
     expect(await reasonOf(pathOf("jobs"), sealed, other)).toMatchObject({
-      ...{ code: "seal_invalid", reason: "key_unknown" },
+      code: "seal_invalid",
+      reason: "key_unknown",
     });
   });
 
   it("is refused if an integration key sealed it, mandate or not (SA2)", async () => {
     const sealed = await sealedBy(business.signingKey, sample("products"));
     expect(await deliver(pathOf("products"), sealed)).toMatchObject({
-      ...{ status: 422, json: { code: "seal_invalid", reason: "key_unknown" } },
+      status: 422,
+      json: { code: "seal_invalid", reason: "key_unknown" },
     });
   });
 
@@ -137,13 +141,16 @@ describe("an AI policy sealed by a person", () => {
     expect((await deliver("/v1/ai-policies", sealed)).json).toEqual(accepted.json);
     const other = await sealedBy(owner, policy(false), claims);
     expect(await deliver("/v1/ai-policies", other)).toMatchObject({
-      ...{ status: 422, json: { code: "seal_invalid", reason: "ai_policy_version_used" } },
+      status: 422,
+      json: { code: "seal_invalid", reason: "ai_policy_version_used" },
     });
     const bySystem = await sealedBy(business.signingKey, policy(true), {
-      ...{ ...claims, ai_policy_version: ai_policy_version + 1 },
+      ...claims,
+      ai_policy_version: ai_policy_version + 1,
     });
     expect(await deliver("/v1/ai-policies", bySystem)).toMatchObject({
-      ...{ status: 422, json: { code: "seal_invalid", reason: "key_unknown" } },
+      status: 422,
+      json: { code: "seal_invalid", reason: "key_unknown" },
     });
     expect((await context()).json["ai_policy_version"]).toBe(ai_policy_version);
   });

@@ -161,8 +161,13 @@ describe("what does not stand any more", () => {
     await services.parties.registerKey({ ...key, person_role: "owner" });
     const accept = async (ai_policy_version: number) => {
       const payload = sealPayload({
-        ...{ v: 2, key_id: ownersId, cert_id: certId, hash: hashOf(record), ai_policy_version },
-        ...{ sealed_at: formatTimestamp(Date.now()), record_type: "ai_policy" },
+        v: 2,
+        key_id: ownersId,
+        cert_id: certId,
+        hash: hashOf(record),
+        ai_policy_version,
+        sealed_at: formatTimestamp(Date.now()),
+        record_type: "ai_policy",
       });
       const sealedAgain = await owner.seal(payloadTypes["seal.v2"], payload);
       return services.parties.acceptPolicy({ uuid: party.uuid, record, seal: sealedAgain });

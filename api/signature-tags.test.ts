@@ -63,7 +63,10 @@ describe.each([
       const ask = (tag: SignatureTag): Promise<ReceivedAnswer> => {
         const body = method === "POST" ? { body: "{}" } : {};
         return send(base, caller, {
-          ...{ method, path, tag, ...body },
+          method,
+          path,
+          tag,
+          ...body,
           headers: { "idempotency-key": freshNonce(), "svc-sandbox-key": null },
         });
       };

@@ -54,8 +54,14 @@ export function storiesIn(worldNow: () => Verifiable) {
     const { services } = worldNow().surfaces;
     const { uuid, legal_name, country } = business.party;
     await services.parties.issueCertificate({
-      ...{ uuid, kind: "business", legal_name, country, verified_since: "2025-01-01T00:00:00.000Z" },
-      ...{ status, status_effective_from, status_reason: "decided" },
+      uuid,
+      kind: "business",
+      legal_name,
+      country,
+      verified_since: "2025-01-01T00:00:00.000Z",
+      status,
+      status_effective_from,
+      status_reason: "decided",
     });
     await registerInForce(services);
   }

@@ -82,7 +82,10 @@ describe("the terms of AI companies", () => {
     const read = readAt("2026-03-15T00:00:00.000Z");
     for (const { version, text } of all)
       expect(await read(String(version))).toMatchObject({
-        ...{ version, text, sha256: hashOf(utf8(text)), current_version: 2 },
+        version,
+        text,
+        sha256: hashOf(utf8(text)),
+        current_version: 2,
         versions: all.map(({ text: of, ...rest }) => ({ ...rest, sha256: hashOf(utf8(of)) })),
       });
     expect(await read("3")).toBe("not_found");
@@ -127,12 +130,17 @@ describe("agreeing to them", () => {
 
   it("keeps which key agreed, by which request", async () => {
     const { acts } = await surfaces.services.actors.ask(businessRef(party.uuid), {
-      ...{ type: "acts.read", after: 0, limit: 10 },
+      type: "acts.read",
+      after: 0,
+      limit: 10,
     });
     expect(acts).toEqual([
       {
-        ...{ act: "terms.agree", entry: `party/${party.uuid}`, by: `key ${company.key.keyId}` },
-        ...{ change: expect.any(Number), at: expect.stringMatching(/Z$/) },
+        act: "terms.agree",
+        entry: `party/${party.uuid}`,
+        by: `key ${company.key.keyId}`,
+        change: expect.any(Number),
+        at: expect.stringMatching(/Z$/),
         reason: expect.stringMatching(`^version 2, ${shaOf(2)}, by request sha256:[0-9a-f]{64}$`),
       },
     ]);
@@ -163,7 +171,9 @@ describe("agreeing to them", () => {
     const { actors } = surfaces.services;
     const register = part<Register>({ party: () => party });
     const deps: TermsDeps = {
-      ...{ terms: () => all, clock: { now: () => now }, sha256 },
+      terms: () => all,
+      clock: { now: () => now },
+      sha256,
       agreements: createAgreements({ actors, register }),
     };
     const by = rubbish({ party, key: { key_id: "k" }, requestHash: shaOf(1) });

@@ -134,7 +134,8 @@ async function answerBody(deps: MessageDeps, exchange: Exchange, bytes: Uint8Arr
   if (!isObject(value) || !isMessage(value))
     return sendRefused(reply, rpc.invalid, invalid("The body is not a JSON-RPC 2.0 message."));
   const message = {
-    ...{ value: value as JsonObject, text: new TextDecoder().decode(bytes) },
+    value: value as JsonObject,
+    text: new TextDecoder().decode(bytes),
     inTurn: (work: () => Promise<Outcome> | Outcome) => deps.http.edge.checks.answer(check, work),
     failed: (error: unknown, isTransient: boolean) => noteFailure(request, error, isTransient),
   };

@@ -43,14 +43,26 @@ async function servedAd(sealedAtMs = Date.now()): Promise<JsonObject> {
   const now = formatTimestamp(nowMs);
   const signers = { projection: services.keys.projection(now), sidecar: services.keys.sidecar(now) };
   const signed = await signAdVersion(signers, {
-    ...{ ad: parsed.record, adId, businessUuid: party.uuid, envelope, seal, sealer: "hosted" },
-    ...{ generation: 1, change: 9, source: "manual", receivedAtMs: nowMs, publishedAtMs: nowMs },
+    ad: parsed.record,
+    adId,
+    businessUuid: party.uuid,
+    envelope,
+    seal,
+    sealer: "hosted",
+    generation: 1,
+    change: 9,
+    source: "manual",
+    receivedAtMs: nowMs,
+    publishedAtMs: nowMs,
   });
   const { json: certificate } = await world.get(`/v1/certificates/${party.uuid}`);
   const { json: keys } = await world.get(`/v1/certificates/${party.uuid}/keys`);
   const policy = held(parseAiPolicy(world.policy.record));
   return adItemOf({
-    ...{ ad: parsed.record, bytes, signed, bitsText: policyBitsText(1, policyBits(policy)) },
+    ad: parsed.record,
+    bytes,
+    signed,
+    bitsText: policyBitsText(1, policyBits(policy)),
     policy: { version: 1, record: policy as unknown as JsonValue, seal: world.policy.seal },
     advertiser: party.legal_name,
     certificate: certificate["certificate"] as JsonValue,
@@ -72,7 +84,11 @@ describe("POST /v1/verify of an ad's item", () => {
     const check = (name: string) => ({ name, state: "ok" });
     expect(findings).toMatchObject({
       valid: true,
-      ...{ seal: null, log_inclusion: null, sidecar: null, projection: null, ai_policy_bits: null },
+      seal: null,
+      log_inclusion: null,
+      sidecar: null,
+      projection: null,
+      ai_policy_bits: null,
       ad: { valid: true, ad_id: adId, business_uuid: world.business.party.uuid },
       warnings: [],
     });

@@ -202,15 +202,19 @@ it("of a seal that names a key of nobody nothing is checked but its form", async
   const { batch_seal } = await seal(nobody, [held.bytes]);
   const sealed = { batch_seal: batch_seal as unknown as JsonObject, leaf_index: 0, tree_size: 1, proof: [] };
   const unchecked = {
-    ...{ certificate: "not_checked", ai_policy: "not_checked" },
-    ...{ scope: "not_checked", key_event: "not_checked" },
+    certificate: "not_checked",
+    ai_policy: "not_checked",
+    scope: "not_checked",
+    key_event: "not_checked",
   };
   for (const [bytes, reason] of [
     [held.bytes, "key_unknown"],
     [other.record, "hash_mismatch"],
   ] as const)
     expect((await verified({ record_base64: toBase64(bytes), seal: sealed }))["seal"]).toMatchObject({
-      ...{ valid: false, reason, checks: unchecked },
+      valid: false,
+      reason,
+      checks: unchecked,
     });
 });
 
@@ -228,8 +232,14 @@ describe("after the key was revoked and the certificate closed", () => {
     await services.parties.revokeKey(ended);
     const { kind, uuid, legal_name, country } = party;
     await services.parties.issueCertificate({
-      ...{ kind: kind as "business", uuid, legal_name, country, verified_since: now },
-      ...{ status: "closed", status_effective_from: now, status_reason: "business_closed" },
+      kind: kind as "business",
+      uuid,
+      legal_name,
+      country,
+      verified_since: now,
+      status: "closed",
+      status_effective_from: now,
+      status_reason: "business_closed",
     });
     await registerInForce(services);
     for (const drawn of all)

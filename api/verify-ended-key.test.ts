@@ -170,8 +170,11 @@ describe("a key that is said to be compromised", () => {
       const all = <N extends string>(names: readonly N[]) =>
         Object.fromEntries(names.map((name) => [name, isPermitted])) as Record<N, boolean>;
       const record = aiPolicyBytes({
-        ...{ schema: "svc/ai_policy/1", ai_policy_schema: 2 },
-        ...{ use: all(useNames), action: all(actionNames), blocked: all(blockedNames) },
+        schema: "svc/ai_policy/1",
+        ai_policy_schema: 2,
+        use: all(useNames),
+        action: all(actionNames),
+        blocked: all(blockedNames),
       });
       return {
         record,

@@ -175,8 +175,11 @@ describe("the store", () => {
     };
     const counted = {
       records: part<VerifyServices["records"]>({
-        ...{ loadLeaves: count, listVersions: count, readPublished: count },
-        ...{ readHead: count, newestWith: count },
+        loadLeaves: count,
+        listVersions: count,
+        readPublished: count,
+        readHead: count,
+        newestWith: count,
       }),
       actors: part<VerifyServices["actors"]>({ ask: count }),
     };

@@ -36,20 +36,32 @@ async function acceptAndFell(): Promise<void> {
   if (standing === undefined) throw new Error("The business has no mandate.");
   const sealer = createSigner(generatePrivateJwk("Ed25519"));
   await services.parties.registerKey({
-    ...{ key_id: sealer.keyId, party_uuid: uuid, role: "hosted", alg: "Ed25519" },
+    key_id: sealer.keyId,
+    party_uuid: uuid,
+    role: "hosted",
+    alg: "Ed25519",
     public_key: rubbish({ ...sealer.publicJwk }),
-    ...{ cose: null, valid_from: standing.valid_from, valid_until: null },
-    ...{ revoked_at: null, compromised_from: null },
+    cose: null,
+    valid_from: standing.valid_from,
+    valid_until: null,
+    revoked_at: null,
+    compromised_from: null,
   });
   const payload = mandatePayload({
-    ...{ v: 1, mandate_id: "mdt_fallen", business_uuid: uuid, key_id: world.business.key.key_id },
+    v: 1,
+    mandate_id: "mdt_fallen",
+    business_uuid: uuid,
+    key_id: world.business.key.key_id,
     scope: standing.scope,
-    ...{ valid_from: formatTimestamp(Date.now()), valid_until: standing.valid_until },
+    valid_from: formatTimestamp(Date.now()),
+    valid_until: standing.valid_until,
   });
   await services.parties.acceptMandate(await signEnvelope(payloadTypes["mandate.v1"], payload, [sealer]));
   expect((await facts()).mandates[0]?.mandate_id).toBe("mdt_fallen");
   await services.parties.revokeKey({
-    ...{ uuid, key_id: sealer.keyId, revoked_at: formatTimestamp(Date.now()) },
+    uuid,
+    key_id: sealer.keyId,
+    revoked_at: formatTimestamp(Date.now()),
     compromised_from: standing.valid_from,
   });
 }
@@ -94,7 +106,11 @@ async function underMandates(scopes: readonly (readonly [id: string, scope: Part
   for (const [at, [mandate_id, changes]] of scopes.entries()) {
     const [{ valid_from, valid_until, scope }] = mandates as [ListedMandate];
     const payload = mandatePayload({
-      ...{ v: 1, mandate_id, business_uuid: uuid, key_id: business.key.key_id, valid_until },
+      v: 1,
+      mandate_id,
+      business_uuid: uuid,
+      key_id: business.key.key_id,
+      valid_until,
       scope: { ...scope, ...changes },
       valid_from: formatTimestamp(Date.parse(valid_from) + at),
     });

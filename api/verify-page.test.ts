@@ -171,7 +171,11 @@ describe("GET /v1/verify/{record_id}", () => {
     expect(words.length).toBeGreaterThan(15);
     expect(words.filter((each) => !html.replaceAll("_", " ").includes(each))).toEqual([]);
     expect([v, valid, typeof statement, typeof source_line, typeof checked_at]).toEqual([
-      ...[1, true, "object", "string", "string"],
+      1,
+      true,
+      "object",
+      "string",
+      "string",
     ]);
     expect(html).toContain("Genuine and current");
   });

@@ -34,10 +34,7 @@ async function slowNode(): Promise<Verify> {
   await register.refresh();
   const { trust } = services;
   const standings = createStandings({ register, trust });
-  return createVerify({
-    ...services,
-    ...{ register, standings },
-  });
+  return createVerify({ ...services, register, standings });
 }
 
 it("fails no check, and refuses no seal, for an AI policy that it had not heard of when the request came", async () => {
@@ -61,15 +58,19 @@ it("fails no check, and refuses no seal, for an AI policy that it had not heard 
   const all = <N extends string>(names: readonly N[]) =>
     Object.fromEntries(names.map((name) => [name, true])) as Record<N, boolean>;
   const record = aiPolicyBytes({
-    ...{ schema: "svc/ai_policy/1", ai_policy_schema: 2 },
-    ...{ use: all(useNames), action: all(actionNames), blocked: all(blockedNames) },
+    schema: "svc/ai_policy/1",
+    ai_policy_schema: 2,
+    use: all(useNames),
+    action: all(actionNames),
+    blocked: all(blockedNames),
   });
   const sealed = await sealHosted(services, who, { record, record_type: "ai_policy", ai_policy_version: 1 });
   await services.parties.acceptPolicy({ uuid: who.uuid, record, seal: sealed });
   const [pushed, envelope] = await push(2, 1);
   const altered = pushed.map((byte, index) => (index === 20 ? byte ^ 1 : byte));
   expect(await sectionOf(altered, envelope)).toMatchObject({
-    ...{ valid: false, reason: "hash_mismatch" },
+    valid: false,
+    reason: "hash_mismatch",
     checks: { certificate: "ok", ai_policy: "ok" },
   });
   expect(await sectionOf(pushed, envelope)).toMatchObject({ valid: true, ai_policy_version: 1 });

@@ -114,13 +114,16 @@ describe.each(["withdraw", "delete"] as const)("after a document to %s", (action
     const away = new StoreError("not_applied", "the store is away");
     const { answer } = createVerifyPage({
       ...services,
-      ...{ verifyUrl, standings: createStandings({ register, trust }) },
+      verifyUrl,
+      standings: createStandings({ register, trust }),
       actors: part({ ask: () => Promise.reject(away) }),
     });
     const { record_id: recordId, origin } = version;
     const outcome = await answer({ recordId, origin, cert: null, servedAt: null });
     expect(outcome.kind === "answer" && JSON.parse(String(outcome.body))).toMatchObject({
-      ...{ status: "withdrawn", removal: null, valid: true },
+      status: "withdrawn",
+      removal: null,
+      valid: true,
     });
   });
 });
@@ -164,7 +167,9 @@ describe("POST /v1/verify of the document on the page", () => {
     expect(taken).toMatchObject({
       valid: true,
       seal: {
-        ...{ valid: true, record_type: "products", hash: hashOf(given.document) },
+        valid: true,
+        record_type: "products",
+        hash: hashOf(given.document),
         checks: { certificate: "ok", ai_policy: "ok", scope: "ok" },
       },
     });

@@ -54,8 +54,12 @@ async function said({ held, removal }: Story): Promise<Readonly<Record<string, s
 }
 
 const whole = {
-  ...{ current: "current ok", superseded: "superseded ok", superseding: "current ok", alone: "current ok" },
-  ...{ removed: "withdrawn ok", removal: "ok" },
+  current: "current ok",
+  superseded: "superseded ok",
+  superseding: "current ok",
+  alone: "current ok",
+  removed: "withdrawn ok",
+  removal: "ok",
 };
 
 describe("page and verification", () => {
@@ -98,12 +102,12 @@ describe("page and verification", () => {
     await endKey(story, "2024-01-01T00:00:00.000Z", keyId);
     const reason = "key_compromised";
     expect(await said(story)).toEqual({
-      ...{ current: `invalidated ${reason}`, superseded: `superseded ${reason}`, removal: reason },
-      ...{
-        superseding: `invalidated ${reason}`,
-        alone: `invalidated ${reason}`,
-        removed: `withdrawn ${reason}`,
-      },
+      current: `invalidated ${reason}`,
+      superseded: `superseded ${reason}`,
+      removal: reason,
+      superseding: `invalidated ${reason}`,
+      alone: `invalidated ${reason}`,
+      removed: `withdrawn ${reason}`,
     });
   });
 
@@ -117,7 +121,8 @@ describe("page and verification", () => {
     expect(await said(story)).toEqual({
       // What was published is taken back under an ended certificate as well.
       ...whole,
-      ...{ superseding: `invalidated ${reason}`, alone: `invalidated ${reason}` },
+      superseding: `invalidated ${reason}`,
+      alone: `invalidated ${reason}`,
     });
     const later = await tellStory();
     await endCertificate(later, status, later.moments[2]);
@@ -168,8 +173,10 @@ describe("a push under way whose key turns out to have been in other hands befor
     const answer = jsonOf(await sealAndPublish(services, business, records, { seq: 3 }));
     expect(answer.status).toBe(202);
     await services.parties.revokeKey({
-      ...{ uuid, key_id: business.key.key_id },
-      ...{ revoked_at: formatTimestamp(Date.now()), compromised_from: moments[2] },
+      uuid,
+      key_id: business.key.key_id,
+      revoked_at: formatTimestamp(Date.now()),
+      compromised_from: moments[2],
     });
     const push = pushRef(uuid, String(answer["push_id"]));
     const over = await services.actors.ask(

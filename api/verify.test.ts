@@ -134,14 +134,20 @@ describe("POST /v1/verify", () => {
 
   it("says of a refused seal what it claims, apart from what was verified, and what each check is", async () => {
     const members = {
-      ...{ key_id: world.business.signingKey.keyId, cert_id: world.business.certId, record_type: "products" },
-      ...{ format: 2, ai_policy_version: 1 },
+      key_id: world.business.signingKey.keyId,
+      cert_id: world.business.certId,
+      record_type: "products",
+      format: 2,
+      ai_policy_version: 1,
       leaf: { index: expect.any(Number), tree_size: 2, root: expect.stringMatching(/^sha256:/) },
     };
     const altered = await verify({ ...whole(), record_base64: flipped() });
     const { valid, reason, claimed, checks, detail, ...rest } = altered.json["seal"] as JsonObject;
     expect([valid, reason, typeof detail, rest]).toEqual([
-      ...[false, "hash_mismatch", "string", { key_event: null }],
+      false,
+      "hash_mismatch",
+      "string",
+      { key_event: null },
     ]);
     expect(claimed).toEqual({ ...members, hash: null, sealed_at: expect.stringMatching(/Z$/) });
     const stands = { certificate: "ok", ai_policy: "ok", scope: "ok", key_event: "missing" };
@@ -186,9 +192,16 @@ describe("POST /v1/verify", () => {
     if (!parsed.ok) throw new Error(parsed.detail);
     const { keyId, publicJwk } = parsed.value;
     await services.parties.registerKey({
-      ...{ key_id: keyId, party_uuid: business.party.uuid, role: "integration", alg: "Ed25519" },
-      ...{ public_key: rubbish(publicJwk), cose: null, valid_until: null, revoked_at: null },
-      ...{ valid_from: business.key.valid_from, compromised_from: null },
+      key_id: keyId,
+      party_uuid: business.party.uuid,
+      role: "integration",
+      alg: "Ed25519",
+      public_key: rubbish(publicJwk),
+      cose: null,
+      valid_until: null,
+      revoked_at: null,
+      valid_from: business.key.valid_from,
+      compromised_from: null,
     });
     const bytes = product("without a mandate");
     const { batch_seal } = await seal({ ...business, signingKey: parsed.value }, [bytes], {
@@ -213,8 +226,11 @@ describe("POST /v1/verify", () => {
     const all = <N extends string>(names: readonly N[]) =>
       Object.fromEntries(names.map((name) => [name, true])) as Record<N, boolean>;
     const record = aiPolicyBytes({
-      ...{ schema: "svc/ai_policy/1", ai_policy_schema: 2 },
-      ...{ use: all(useNames), action: all(actionNames), blocked: all(blockedNames) },
+      schema: "svc/ai_policy/1",
+      ai_policy_schema: 2,
+      use: all(useNames),
+      action: all(actionNames),
+      blocked: all(blockedNames),
     });
     const bits = world.row["ai_policy_bits"];
     for (const [bytes, version] of [
@@ -246,7 +262,8 @@ describe("POST /v1/verify", () => {
     expect(await verdictAhead(290_000)).toMatchObject({ valid: true, checks: { certificate: "ok" } });
     for (const aheadMs of [330_000, 60 * 86_400_000])
       expect(await verdictAhead(aheadMs)).toMatchObject({
-        ...{ valid: false, reason: "certificate_not_in_force" },
+        valid: false,
+        reason: "certificate_not_in_force",
         checks: { certificate: "failed", ai_policy: "not_checked", scope: "not_checked" },
       });
   });

@@ -11,8 +11,11 @@ function contestOf(present: Cost, other: Cost): { readonly contest: Contest; rea
   };
   const floor = { micros: 200, mainMicros: 200, allMicros: 200 };
   const contest = {
-    ...{ name: "a fetch", warmingTurns: 2 },
-    ...{ present: side("present", present), other: side("other", other), floor: side("floor", floor) },
+    name: "a fetch",
+    warmingTurns: 2,
+    present: side("present", present),
+    other: side("other", other),
+    floor: side("floor", floor),
   };
   return { contest, asked };
 }

@@ -52,7 +52,9 @@ function cheapIn(index: number): readonly [QueryBody, QueryBody] {
 
 function kindOf(name: string, sort_by: string, partsOf: (index: number) => QueryBody): QueryKind {
   const body: QueryKind["body"] = (index) => ({
-    ...{ collection: "products", filter: { all: cheapIn(index) }, sort_by },
+    collection: "products",
+    filter: { all: cheapIn(index) },
+    sort_by,
     ...partsOf(index),
   });
   return { name, body };
@@ -76,7 +78,9 @@ export const queryKinds: readonly QueryKind[] = [
 
 export function searchPlan(body: QueryBody): RequestPlan {
   return {
-    ...{ method: "POST", path: "/v1/search", tag: "svc-retrieval" },
+    method: "POST",
+    path: "/v1/search",
+    tag: "svc-retrieval",
     body: Buffer.from(JSON.stringify(body)),
   };
 }

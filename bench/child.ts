@@ -62,7 +62,8 @@ export class Child implements AsyncDisposable {
     const cwd = tree ?? root;
     const args = [...profiling, ...nodeOptions, join(cwd, "bench/program.ts")];
     this.#started = startProcess(process.execPath, args, {
-      ...{ cwd, stdio: ["ignore", "inherit", "inherit", "ipc"] },
+      cwd,
+      stdio: ["ignore", "inherit", "inherit", "ipc"],
     });
     void this.#started.ended.then(({ code, signal, error }) => {
       for (const call of this.#calls.values())

@@ -159,8 +159,11 @@ function cellsOf(figure: Figure): readonly string[] {
     value === undefined ? [] : [`${sign} ${ratio === null ? amount(value, unit) : value}`];
   const met = isMet(figure);
   return [
-    ...[section, name, amount(ours, unit)],
-    ...[floor === null ? "" : amount(floor, unit), ratio?.toFixed(2) ?? ""],
+    section,
+    name,
+    amount(ours, unit),
+    floor === null ? "" : amount(floor, unit),
+    ratio?.toFixed(2) ?? "",
     [...limit("≥", goal?.atLeast), ...limit("≤", goal?.atMost)].join(", "),
     met === null ? "" : met ? "yes" : "NO",
   ];

@@ -32,7 +32,10 @@ async function openSurface(
   const built = buildSurfaces(
     { ...services, ...changed },
     {
-      ...{ urls, ports: [], logger: pino({ level: "silent" }), audit: { record: () => {} } },
+      urls,
+      ports: [],
+      logger: pino({ level: "silent" }),
+      audit: { record: () => {} },
       access: { hosts, token: "", isLoopback: true },
     },
     options,
@@ -59,8 +62,13 @@ let paid = 0;
 export async function openAllowance(company: string) {
   const { actors, config, clock, elapsedMs, lease } = running().services;
   await actors.ask(ledgerRef(company), {
-    ...{ type: "money.enter", entry_id: "bench", kind: "top_up", amount: money },
-    ...{ currency: "EUR", by: "bench", reason: "bench" },
+    type: "money.enter",
+    entry_id: "bench",
+    kind: "top_up",
+    amount: money,
+    currency: "EUR",
+    by: "bench",
+    reason: "bench",
   });
   const holder = () => `${config.region}/${lease() ?? "none"}`;
   const allowance = createAllowance({ actors, prices: () => prices, holder, clock, elapsedMs });

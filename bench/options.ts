@@ -96,8 +96,15 @@ export function parseOptions(args: readonly string[]) {
   const { values } = parseArgs({
     args: [...args],
     options: {
-      ...{ only: text, records: text, json: text, profile: text, dir: text, prepared: text },
-      ...{ against: text, pairs: text, quick: { type: "boolean", default: false } },
+      only: text,
+      records: text,
+      json: text,
+      profile: text,
+      dir: text,
+      prepared: text,
+      against: text,
+      pairs: text,
+      quick: { type: "boolean", default: false },
     },
   });
   const { only, quick, json = null, profile = null, dir = null, prepared = null, against } = values;
@@ -110,7 +117,11 @@ export function parseOptions(args: readonly string[]) {
       const fault = `There is no section ${name}. Sections are ${sectionNames.join(", ")}.`;
       return oneOf(sectionNames, name, fault);
     }),
-    ...{ quick, json, dir, prepared, profileTo: profile && resolve(profile) },
+    quick,
+    json,
+    dir,
+    prepared,
+    profileTo: profile && resolve(profile),
     records: values.records === undefined ? null : records,
     against: against === undefined ? null : againstOf(against, values),
   };

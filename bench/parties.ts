@@ -25,8 +25,11 @@ export async function newParty(keysFolder: string, role: SandboxGrant["role"]): 
   const grantKey = createSigner(await keyStore.loadOrCreate("grant", "Ed25519"));
   const kind = role === "integration" ? "business" : "ai_company";
   const claims: SandboxGrant = {
-    ...{ v: 1, environment: "sandbox", role, mandate_id: null },
-    ...{ public_key: createSigner(private_jwk).publicJwk },
+    v: 1,
+    environment: "sandbox",
+    role,
+    mandate_id: null,
+    public_key: createSigner(private_jwk).publicJwk,
     party: { uuid, kind, legal_name: "Bench Ltd", country: "GB" },
   };
   return { uuid, private_jwk, grant: await issueGrant(claims, grantKey) };

@@ -42,8 +42,12 @@ function sealFacts({ uuid, certId, aiPolicyVersion, caller }: Publisher) {
   // As in the client: greater than any earlier one, and greater than the possible number of batches.
   lastSeq = Math.max(lastSeq + 1, nowMs);
   return {
-    ...{ businessUuid: uuid, certId, aiPolicyVersion, recordType: "products" },
-    ...{ seq: lastSeq, sealedAtMs: nowMs },
+    businessUuid: uuid,
+    certId,
+    aiPolicyVersion,
+    recordType: "products",
+    seq: lastSeq,
+    sealedAtMs: nowMs,
   };
 }
 
@@ -159,8 +163,13 @@ export async function prepareImport(
   const { front, back } = uploadForm(upload, content.length);
   const body = Buffer.from(JSON.stringify({ upload_id: upload.upload_id, batch_seal }));
   return {
-    ...{ publisher, pushId, records: leaves.length, lastRecord, path },
-    ...{ upload: Buffer.concat([front, content, back]), uploadUrl: upload.upload_url },
+    publisher,
+    pushId,
+    records: leaves.length,
+    lastRecord,
+    path,
+    upload: Buffer.concat([front, content, back]),
+    uploadUrl: upload.upload_url,
     request: await postRequest(businessUrl, caller, "/v1/bulk-imports", { body, key: `${key}-import` }),
   };
 }
@@ -206,7 +215,9 @@ export async function recordSearch(sandbox: Sandbox, record: Uint8Array): Promis
   };
   const [price] = prices;
   const plan = searchPlan({
-    ...{ collection: "products", q: product_name, query_by: ["product_name"] },
+    collection: "products",
+    q: product_name,
+    query_by: ["product_name"],
     filter: { all: [{ country: price?.country ?? "" }, { price_amount: price?.amount ?? "" }] },
     sort_by: "published_at:desc",
   });

@@ -42,7 +42,12 @@ export async function makeRequest(baseUrl: string, caller: Caller, plan: Request
   const url = new URL(baseUrl + plan.path);
   const body = plan.body ?? null;
   const signed = await signRequest({
-    ...{ method: plan.method, url, body, key: caller.key, tag: plan.tag, lifetimeSeconds },
+    method: plan.method,
+    url,
+    body,
+    key: caller.key,
+    tag: plan.tag,
+    lifetimeSeconds,
     created: Math.floor((caller.nowMs ?? Date.now)() / 1_000),
     nonce: randomBytes(32).toString("base64url"),
   });
@@ -116,7 +121,8 @@ export async function timeLoad(
   const { elapsedMs, latenciesMs } = result;
   return {
     rate: (requests.length / elapsedMs) * 1_000,
-    ...{ p50Ms: quantile(latenciesMs, 0.5), p99Ms: quantile(latenciesMs, 0.99) },
+    p50Ms: quantile(latenciesMs, 0.5),
+    p99Ms: quantile(latenciesMs, 0.99),
     ...costOf({ elapsedMs, cpu }, requests.length),
   };
 }

@@ -46,7 +46,10 @@ const pool = companyQuery(
     show: ({ ads }, { terminal }) => {
       if (ads.length === 0) terminal.note("No ad has one of these keywords.");
       const rows = ads.map(({ ad_id, creative, label, net_price }) => [
-        ...[ad_id, String(creative.headline), label.advertiser, `${net_price.amount} ${net_price.currency}`],
+        ad_id,
+        String(creative.headline),
+        label.advertiser,
+        `${net_price.amount} ${net_price.currency}`,
       ]);
       printTable(terminal, ["AD", "HEADLINE", "ADVERTISER", "NET PRICE"], rows);
       for (const { ad_id, render_token } of ads) terminal.print(`${ad_id} ${render_token}`);

@@ -42,7 +42,9 @@ export const analytics = businessQuery<DailyAnalytics | WhoIsAsking>({
 
 function showDays(terminal: Terminal, { figures, from, to, totals }: DailyAnalytics): void {
   const rows = figures.map(({ day, type, country, ...counts }) => [
-    ...[day, type, country ?? "-"],
+    day,
+    type,
+    country ?? "-",
     ...numbersOf(counts),
   ]);
   printTable(terminal, ["DAY", "TYPE", "COUNTRY", "SEARCHES", "ROWS", "FETCHES"], rows);

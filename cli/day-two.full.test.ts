@@ -54,7 +54,8 @@ async function program(name: string, text: string): Promise<void> {
 
 function play(script: string, more: Readonly<Record<string, string>> = {}) {
   const env = {
-    ...{ PATH: `${join(work(), "bin")}${delimiter}${process.env["PATH"]}`, USER: "tester" },
+    PATH: `${join(work(), "bin")}${delimiter}${process.env["PATH"]}`,
+    USER: "tester",
     SVC_HOME: sandbox.home,
     FEED_URL: `http://127.0.0.1:${(shop.address() as AddressInfo).port}/google.txt`,
     ...more,

@@ -112,7 +112,9 @@ function printAllowance(terminal: Terminal, { billed, account, prices }: Allowan
   } else if (billed) terminal.print("Nothing was paid in yet.");
   if (prices === null) return;
   const rows = prices.versions.map(({ version, effective_from, search, fetch }) => [
-    ...[String(version), effective_from, fetch],
+    String(version),
+    effective_from,
+    fetch,
     Object.entries(search)
       .map(([collection, price]) => `${collection} ${price}`)
       .join(", "),
@@ -127,7 +129,11 @@ function printStatement(terminal: Terminal, statement: Omit<StatementAnswer, "en
     ["opening", `${month}-01`, "", "", opening],
     ...entries.map(({ kind, at, entry_id, amount }) => [kind, at.slice(0, 10), entry_id, "", amount]),
     ...lines.map(({ kind, day, collection, count, price, amount }) => [
-      ...[kind, day, collection ?? "", `${count} at ${price}`, amount === "0" ? amount : `-${amount}`],
+      kind,
+      day,
+      collection ?? "",
+      `${count} at ${price}`,
+      amount === "0" ? amount : `-${amount}`,
     ]),
     ["closing", is_final ? "final" : "not final", "", "", closing],
   ];

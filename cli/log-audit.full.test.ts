@@ -85,7 +85,13 @@ interface Accounted {
 
 async function audited(state: string, configs: readonly string[], ...more: string[]) {
   const { code, output } = await svc(
-    ...["log", "audit", "--sandbox", "--state", file(`${state}.json`), "--json", ...more],
+    "log",
+    "audit",
+    "--sandbox",
+    "--state",
+    file(`${state}.json`),
+    "--json",
+    ...more,
     ...configs.flatMap((each) => ["--config", file(each)]),
   );
   return { exit: code, ...(JSON.parse(output) as Accounted) };
@@ -106,12 +112,21 @@ async function done(...words: string[]): Promise<void> {
 }
 
 const loaf = {
-  ...{ schema: "svc/products/1", language: "en", countries: ["GB"] },
-  ...{ business_product_id: "loaf-one", product_name: "Audited loaf", brand: "Mine", tags: ["bread"] },
-  ...{ vertical: "food_drink", category: "fresh_food", channel: "in_store" },
+  schema: "svc/products/1",
+  language: "en",
+  countries: ["GB"],
+  business_product_id: "loaf-one",
+  product_name: "Audited loaf",
+  brand: "Mine",
+  tags: ["bread"],
+  vertical: "food_drink",
+  category: "fresh_food",
+  channel: "in_store",
   short_description: "A loaf of spelt.",
   prices: [{ country: "GB", currency: "GBP", amount: "4.80" }],
-  ...{ on_sale: false, availability: "in_stock", product_url: "https://audited-bakery.example/loaf" },
+  on_sale: false,
+  availability: "in_stock",
+  product_url: "https://audited-bakery.example/loaf",
 };
 
 it("accounts for what the business did, and names what it did not", async () => {
@@ -188,7 +203,8 @@ describe("with --follow", () => {
     const words = ["log", "audit", "--sandbox", "--home", home, "--url", url, "--json", "--follow"];
     const state = file(`follow-${Math.random()}.json`);
     const child = spawn(process.execPath, ["cli/main.ts", ...words, "--interval", "1", "--state", state], {
-      ...{ cwd: root, stdio: ["ignore", "pipe", "pipe"] },
+      cwd: root,
+      stdio: ["ignore", "pipe", "pipe"],
     });
     const said = { out: "", err: "" };
     child.stdout.on("data", (chunk) => (said.out += String(chunk)));

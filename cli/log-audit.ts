@@ -58,7 +58,10 @@ function openFindings({ businessUuid, own }: LogAccount): LogFindings {
   const account = own === null ? null : accountOfEntries(own);
   const [listed, unaccounted, toLookAt] = [empty(), empty(), empty()];
   return {
-    ...{ listed, unaccounted, toLookAt, isAccounting: account !== null },
+    listed,
+    unaccounted,
+    toLookAt,
+    isAccounting: account !== null,
     onEntry: (entry) => {
       if (entry.subject !== businessUuid) return;
       list(listed, entry);

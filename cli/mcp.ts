@@ -31,7 +31,11 @@ export const mcp: Command = {
       printConfigSchema: call.flag("print-config-schema"),
     };
     return await runToolServer(options, {
-      ...{ env: call.env, cwd: call.cwd, stdin: process.stdin, stdout: process.stdout, version },
+      env: call.env,
+      cwd: call.cwd,
+      stdin: process.stdin,
+      stdout: process.stdout,
+      version,
       log: (line) => call.terminal.note(line),
       onStop: (stop) =>
         call.onStop(async () => {

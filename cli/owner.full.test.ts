@@ -68,7 +68,11 @@ it("says what to do with a configuration that names no owner, or a wrong one", a
   const decideWith = async (config: object, name = "other.json") => {
     await writeFile(file(name), JSON.stringify(config));
     const { code, output } = await sandbox.svc(
-      ...["hold", "confirm", `bat_${"0".repeat(24)}`, "--config", file(name)],
+      "hold",
+      "confirm",
+      `bat_${"0".repeat(24)}`,
+      "--config",
+      file(name),
     );
     return [code, output];
   };

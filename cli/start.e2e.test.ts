@@ -26,7 +26,9 @@ it("refuses a home that a build before 0.1.0 made, with one sentence", () => {
   before.exec("CREATE TABLE migration (name TEXT PRIMARY KEY); PRAGMA user_version = 1");
   before.close();
   const { status, stdout, stderr } = spawnSync(process.execPath, startArgs(), {
-    ...{ cwd: root, env: env(), encoding: "utf8" },
+    cwd: root,
+    env: env(),
+    encoding: "utf8",
   });
   expect({ status, stdout, stderr }).toEqual({
     status: 2,

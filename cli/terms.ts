@@ -18,7 +18,9 @@ export const terms = companyQuery({
     for (const line of text.split("\n")) terminal.print(visible(line));
     const rows = versions.map((each) => [
       `${each.version}${each.version === current_version ? " (in force)" : ""}`,
-      ...[each.effective_from, each.language, each.sha256],
+      each.effective_from,
+      each.language,
+      each.sha256,
     ]);
     for (const line of formatTable(["VERSION", "FROM", "LANGUAGE", "SHA-256"], rows, terminal.columns))
       terminal.note(line);

@@ -86,7 +86,8 @@ it("judges a record of a business's own catalogue by whose keys they are", async
   const changed = shown.output.trim().replace('"business_product_id":"', "$&other ");
   await writeFile(path("own-changed.json"), changed);
   expect(await verify("own-changed.json", ...files)).toMatchObject({
-    ...{ code: 1, output: expect.stringContaining("hash_mismatch") },
+    code: 1,
+    output: expect.stringContaining("hash_mismatch"),
   });
   expect(await verify("own.json")).toMatchObject({
     code: 2,

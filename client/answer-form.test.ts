@@ -85,7 +85,10 @@ async function clientOf(text: string): Promise<SvcClient> {
   if (!key.ok) throw new Error(key.detail);
   const url = "http://127.0.0.1:1";
   return createSvcClient({
-    ...{ baseUrl: url, businessUrl: url, verifyUrl: url, key: key.value },
+    baseUrl: url,
+    businessUrl: url,
+    verifyUrl: url,
+    key: key.value,
     fetch: async () => new Response(text),
   });
 }

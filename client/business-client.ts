@@ -246,7 +246,10 @@ export function businessMethods(send: Send, sender: Sender): BusinessClient {
       const { bytes, ...sent } = { bytes: file.size, ...upload };
       if (bytes > sent.max_bytes) throw tooLarge(bytes, sent.max_bytes);
       const answer = await sender({
-        ...{ method: "POST", url: sent.upload_url, tag: null, timeoutMs: uploadTimeoutMs },
+        method: "POST",
+        url: sent.upload_url,
+        tag: null,
+        timeoutMs: uploadTimeoutMs,
         body: formOf(sent, file),
       });
       return formed(uploadedFile, answer).body;

@@ -4,9 +4,15 @@ import { type JsonValue, recordBytes } from "./record-set.ts";
 
 function product(country: string, amount: string, members: Readonly<Record<string, JsonValue>> = {}) {
   return recordBytes({
-    ...{ schema: "svc/products/1", business_product_id: "m-1", product_name: "Lamp", tags: ["a", "b"] },
-    ...{ availability: "in_stock", on_sale: false, product_url: "https://lamps.example/1" },
-    ...{ countries: [country], prices: [{ country, currency: country === "CH" ? "CHF" : "EUR", amount }] },
+    schema: "svc/products/1",
+    business_product_id: "m-1",
+    product_name: "Lamp",
+    tags: ["a", "b"],
+    availability: "in_stock",
+    on_sale: false,
+    product_url: "https://lamps.example/1",
+    countries: [country],
+    prices: [{ country, currency: country === "CH" ? "CHF" : "EUR", amount }],
     ...members,
   });
 }
@@ -91,7 +97,9 @@ describe("feeds for several countries", () => {
       product("AT", "3", { gtin: "4006381333931", on_sale: true }),
     );
     expect(record).toMatchObject({
-      ...{ product_url: "https://lamps.example/1", on_sale: false, gtin: "4006381333931" },
+      product_url: "https://lamps.example/1",
+      on_sale: false,
+      gtin: "4006381333931",
       countries: ["AT", "CH", "DE"],
     });
     expect(notes).toEqual([

@@ -55,13 +55,19 @@ function ownRecord(service: TestService) {
   const bytes = recordBytes();
   const { business_product_id } = JSON.parse(new TextDecoder().decode(bytes));
   const answer = {
-    ...{ record_id: recordId, business_product_id, type: "products", record: null },
-    ...{ seal: batchSeal(business, [bytes], 0), live_in: ["eu-west1"] },
-    ...{ last_updated: "2026-03-01T12:00:02.000Z", source: "api" },
+    record_id: recordId,
+    business_product_id,
+    type: "products",
+    record: null,
+    seal: batchSeal(business, [bytes], 0),
+    live_in: ["eu-west1"],
+    last_updated: "2026-03-01T12:00:02.000Z",
+    source: "api",
   };
   const saved = (value: unknown) => utf8(JSON.stringify(value));
   const files: CatalogueFiles = {
-    ...{ anchorsText: JSON.stringify(service.anchors), allowSandbox: false },
+    anchorsText: JSON.stringify(service.anchors),
+    allowSandbox: false,
     keySet: saved(keySetAnswer(service)),
     certificate: saved(certificateAnswer(business.issued.envelope)),
     businessKeys: saved(publishedKeys(service, business)),
@@ -106,7 +112,11 @@ describe("collected evidence", () => {
     expect(outcome).toMatchObject({ ok: true, value: { valid: true, complete: false } });
     const states = (outcome.ok ? outcome.value.checks : []).map(({ name, state }) => `${name} ${state}`);
     expect(states.slice(0, 5)).toEqual([
-      ...["key_set ok", "certificate ok", "business_keys ok", "seal ok", "ai_policy not_checked"],
+      "key_set ok",
+      "certificate ok",
+      "business_keys ok",
+      "seal ok",
+      "ai_policy not_checked",
     ]);
     const altered = verifyCatalogueFile(utf8(text.replace("Black tea", "Green tea")), files);
     expect(altered).toMatchObject({ value: { valid: false } });

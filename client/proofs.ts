@@ -120,9 +120,15 @@ async function servedMembers(
     readonly ai_policy: { readonly seal: JsonValue };
   };
   return {
-    ...{ format: proofFormat, environment, record_id: body.record_id, business_uuid: body.business_uuid },
-    ...{ record_type: body.type, record_base64: toBase64(fetched.recordBytes) },
-    ...{ seal: answer.seal, sidecar: answer.sidecar, receipt: exactMember(text, "receipt") ?? "" },
+    format: proofFormat,
+    environment,
+    record_id: body.record_id,
+    business_uuid: body.business_uuid,
+    record_type: body.type,
+    record_base64: toBase64(fetched.recordBytes),
+    seal: answer.seal,
+    sidecar: answer.sidecar,
+    receipt: exactMember(text, "receipt") ?? "",
     ai_policy:
       body.ai_policy.version === 0 || policy === null
         ? null
@@ -193,7 +199,9 @@ function loggedOf(proofs: Proofs, witnesses: readonly string[]): Logged {
     ...(Object.fromEntries(paths) as Pick<Logged, "seal" | "key_event" | "certificate" | "ai_policy">),
     ...publishedLines(receipt.checkpoint, witnesses),
     receipt: {
-      ...{ leaf_index: receipt.leaf_index, proof: receipt.proof, name },
+      leaf_index: receipt.leaf_index,
+      proof: receipt.proof,
+      name,
       path: steps.map(({ hash, side }) => ({ hash: formatHash(hash), side })),
     },
   };

@@ -11,8 +11,12 @@ const record = (id: string, name = "Loaf"): Uint8Array =>
 /** What is published: record ids are those of the business with `svc_` in front. */
 function entry(id: string, { name = "Loaf", key = "mine" } = {}): CatalogueEntry {
   return {
-    ...{ record_id: `svc_${id}`, business_product_id: id, last_updated: "", source: "api" as const },
-    ...{ sha256: hashOf(record(id, name)), sealed_by_key_id: key },
+    record_id: `svc_${id}`,
+    business_product_id: id,
+    last_updated: "",
+    source: "api" as const,
+    sha256: hashOf(record(id, name)),
+    sealed_by_key_id: key,
   };
 }
 
@@ -51,20 +55,36 @@ function service(
       waits.push(delayMs);
       nowMs += delayMs;
     },
-    ...{ patienceMs: 5_000, onWaiting: () => {} },
+    patienceMs: 5_000,
+    onWaiting: () => {},
   };
   const deps = { client, patience, key: { keyId: "mine" } } as unknown as PlanDeps;
   return { deps, waits };
 }
 
 const pendingAttempt: PushAttempt = {
-  ...{ attempt_id: "1", push_id: "bat_1", leaf_index: 0, status: "pending", category: null, record_id: null },
-  ...{ business_product_id: null, version: null, errors: [], type: "products", seq: 1, source: "api" },
-  ...{ key_id: "mine", received_at: "2027-01-15T08:00:00.000Z", settled_at: null },
+  attempt_id: "1",
+  push_id: "bat_1",
+  leaf_index: 0,
+  status: "pending",
+  category: null,
+  record_id: null,
+  business_product_id: null,
+  version: null,
+  errors: [],
+  type: "products",
+  seq: 1,
+  source: "api",
+  key_id: "mine",
+  received_at: "2027-01-15T08:00:00.000Z",
+  settled_at: null,
 };
 
 const refused = new SvcProblemError({
-  ...{ status: 429, code: "rate_limited", detail: "", retryAfterSeconds: 3_600 },
+  status: 429,
+  code: "rate_limited",
+  detail: "",
+  retryAfterSeconds: 3_600,
   problem: { reason: "catalogue_reads" },
 });
 
@@ -80,7 +100,10 @@ describe("the plan of a push", () => {
     const records = ["new", "same", "other-text", "other-key"].map((id) => record(id));
     const plan = await planPush(deps, recordSet(records), new Set(["unreadable"]));
     expect(plan).toEqual({
-      ...{ changed: [0, 2, 3], unchanged: 1, live: 5, isWaiting: false },
+      changed: [0, 2, 3],
+      unchanged: 1,
+      live: 5,
+      isWaiting: false,
       missing: [{ record_id: "svc_gone", business_product_id: "gone" }],
     });
   });
@@ -98,7 +121,10 @@ describe("the plan of a push", () => {
     expect(soon.waits).toEqual([1_000, 1_000]);
     const late = service([entry("a"), entry("b")], { pendingReads: 99 });
     expect(await planPush(late.deps, recordSet([record("a")]))).toMatchObject({
-      ...{ changed: [0], unchanged: 0, isWaiting: true, live: 2 },
+      changed: [0],
+      unchanged: 0,
+      isWaiting: true,
+      live: 2,
       missing: [{ business_product_id: "b" }],
     });
     expect(late.waits).toHaveLength(5);

@@ -121,7 +121,11 @@ function sealContextOf(
     cert_id: certId,
     certificate_status: "active" as const,
     ai_policy_version: aiPolicyVersion,
-    ...{ ai_policy_live_from: null, ai_policy_record_id: null, key_id: "", last_seq, mandates: [] },
+    ai_policy_live_from: null,
+    ai_policy_record_id: null,
+    key_id: "",
+    last_seq,
+    mandates: [],
   });
 }
 
@@ -182,7 +186,10 @@ function refusal(code: string, detail: string, problem: Record<string, unknown> 
 
 /** As a service answers whose operator takes no files. */
 const bulkUnavailable = new SvcProblemError({
-  ...{ status: 503, code: "unavailable", detail: "", retryAfterSeconds: 3_600 },
+  status: 503,
+  code: "unavailable",
+  detail: "",
+  retryAfterSeconds: 3_600,
   problem: { reason: "bulk_import_unavailable" },
 });
 
@@ -204,8 +211,15 @@ function statusOf(
   const rejected = push.records.flatMap((record, leaf) => (rejects.has(record) ? [leaf] : []));
   const at = "2026-01-31T08:00:00.000Z";
   return {
-    ...{ push_id: pushId, batch_id: pushId, type: "products", source: "api", mode: "queued" },
-    ...{ held: push.held, received_at: at, updated_at: at, completed_at: isDone ? at : null },
+    push_id: pushId,
+    batch_id: pushId,
+    type: "products",
+    source: "api",
+    mode: "queued",
+    held: push.held,
+    received_at: at,
+    updated_at: at,
+    completed_at: isDone ? at : null,
     status_url: `/v1/pushes/${pushId}`,
     seq: push.seq,
     state: push.held ? "held" : isDone ? "complete" : "processing",

@@ -108,7 +108,9 @@ async function logCheck(
   if (log === null) return unchecked("log", "The log was not asked.");
   const envelope = utf8(text);
   const query = new URLSearchParams({
-    ...{ leaf: hashOf(envelope, sha256), region, name: receiptMinute(served_at) },
+    leaf: hashOf(envelope, sha256),
+    region,
+    name: receiptMinute(served_at),
   });
   const answer = await readInclusion(log, query.toString());
   if (answer?.batch === undefined)

@@ -78,7 +78,10 @@ export async function askForOwnedBusiness(
   const possession = await owner.seal(
     payloadTypes["key-possession.v1"],
     keyPossessionPayload({
-      ...{ v: 1, party_uuid, key_id: owner.keyId, role: "sealing" },
+      v: 1,
+      party_uuid,
+      key_id: owner.keyId,
+      role: "sealing",
       challenge: toBase64Url(random),
     }),
   );

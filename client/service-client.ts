@@ -184,7 +184,9 @@ export function createSvcClient(options: SvcClientOptions): SvcClient {
   };
   const ask = (method: "GET" | "POST", path: string, body?: object) =>
     send("retrieval", {
-      ...{ method, path, tag: "svc-retrieval" },
+      method,
+      path,
+      tag: "svc-retrieval",
       ...(body === undefined ? {} : { body: jsonBody(body) }),
     });
   const get = async <T>(shape: Shape<T>, path: string, query: object) =>

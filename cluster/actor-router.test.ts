@@ -154,7 +154,10 @@ describe("routing", () => {
       };
       const router = createActorRouter({
         mayCross: () => true,
-        ...{ timers, monotonic, local: () => null, targetOf: (member) => world.targetOf(member, other) },
+        timers,
+        monotonic,
+        local: () => null,
+        targetOf: (member) => world.targetOf(member, other),
         placement: { ...placement, locate },
         membership: { ...membership, refresh },
       });

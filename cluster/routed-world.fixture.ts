@@ -42,7 +42,10 @@ export class RoutedNode {
     this.node = world.node(traits);
     const { placement, membership, monotonic, timers } = this.node;
     this.router = createActorRouter({
-      ...{ placement, membership, monotonic, timers },
+      placement,
+      membership,
+      monotonic,
+      timers,
       mayCross: (_kind, type) => type !== "kept.inside",
       local: () =>
         this.isActing ? { askHere: (to, command) => this.#work(to, command), deliver: async () => 7 } : null,

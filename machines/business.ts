@@ -106,7 +106,9 @@ type Of<T extends BusinessEvent["type"]> = { readonly event: Extract<BusinessEve
 const releasesHold = {
   type: "releaseHold",
   params: ({ event: { push_id, confirmed, decision, error } }: Of<"hold.settled">) => ({
-    ...{ push_id, confirmed, decision },
+    push_id,
+    confirmed,
+    decision,
     ...(error === undefined ? {} : { error }),
   }),
 } as const;
@@ -291,7 +293,11 @@ export const businessMachine = businessSetup.createMachine({
             {
               type: "removeRecord",
               params: ({ event: { record_id, collection, change, generation, hash } }) => ({
-                ...{ record_id, collection, change, generation, hash },
+                record_id,
+                collection,
+                change,
+                generation,
+                hash,
               }),
             },
           ],

@@ -138,7 +138,8 @@ export const ledgerMachine = setup({
       const known = context.holders[holder] ?? unknownHolder;
       const next: LedgerHolder = {
         ...known,
-        ...{ n, given: amount },
+        n,
+        given: amount,
         lent: known.lent + amount,
         returned: known.returned + returned,
         until_ms: Math.max(known.until_ms, until_ms),

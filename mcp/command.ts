@@ -20,7 +20,12 @@ async function run(words: readonly string[]): Promise<number> {
     readonly version: string;
   };
   return await runToolServer(options, {
-    ...{ env: process.env, cwd: process.cwd(), stdin: process.stdin, stdout: process.stdout, log, version },
+    env: process.env,
+    cwd: process.cwd(),
+    stdin: process.stdin,
+    stdout: process.stdout,
+    log,
+    version,
     onStop: (stop) => {
       for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void stop());
     },

@@ -14,21 +14,31 @@ describe("the configuration", () => {
     expect(parseConfig(own, {})).toEqual({
       ok: true,
       value: {
-        ...{ environment: "production", apiBaseUrl: own.api_base_url, publicBaseUrl: own.api_base_url },
-        ...{
-          sourceLineBase: own.api_base_url,
-          verifyUrl: null,
-          key: { env: "MASTERDB_MCP_PRIVATE_KEY" },
-          country: null,
-        },
-        ...{ grant: null, anchorsFile: null, verifyOnline: false, ads: false, timeoutMs: 10_000 },
-        ...{ retry: { maxAttempts: 3, maxDelayMs: 5_000 }, transport: { type: "stdio" } },
+        environment: "production",
+        apiBaseUrl: own.api_base_url,
+        publicBaseUrl: own.api_base_url,
+        sourceLineBase: own.api_base_url,
+        verifyUrl: null,
+        key: { env: "MASTERDB_MCP_PRIVATE_KEY" },
+        country: null,
+        grant: null,
+        anchorsFile: null,
+        verifyOnline: false,
+        ads: false,
+        timeoutMs: 10_000,
+        retry: { maxAttempts: 3, maxDelayMs: 5_000 },
+        transport: { type: "stdio" },
       },
     });
     const http = parseConfig({ ...own, transport: { type: "http" } }, {});
     expect(http.ok && http.value.transport).toEqual({
-      ...{ type: "http", host: "127.0.0.1", port: 8_787, path: "/mcp", bearerTokenEnv: null },
-      ...{ allowedHosts: ["127.0.0.1", "localhost", "::1", "127.0.0.1"], allowedOrigins: [] },
+      type: "http",
+      host: "127.0.0.1",
+      port: 8_787,
+      path: "/mcp",
+      bearerTokenEnv: null,
+      allowedHosts: ["127.0.0.1", "localhost", "::1", "127.0.0.1"],
+      allowedOrigins: [],
     });
   });
 
@@ -110,23 +120,28 @@ describe("the environment over the file (C1)", () => {
   it("has a variable for every member", () => {
     expect(overrideNames).toEqual(
       [
-        ...[
-          "VERSION",
-          "ENVIRONMENT",
-          "API_BASE_URL",
-          "PUBLIC_BASE_URL",
-          "SOURCE_LINE_BASE",
-          "KEY_FILE",
-          "KEY_ENV",
-        ],
-        ...["COUNTRY", "SANDBOX_KEY_GRANT", "ANCHORS_FILE", "VERIFY_ONLINE", "ADS", "TIMEOUT_MS"],
-        ...["RETRY_MAX_ATTEMPTS", "RETRY_MAX_DELAY_MS", "TRANSPORT_TYPE", "TRANSPORT_HOST", "TRANSPORT_PORT"],
-        ...[
-          "TRANSPORT_PATH",
-          "TRANSPORT_BEARER_TOKEN_ENV",
-          "TRANSPORT_ALLOWED_HOSTS",
-          "TRANSPORT_ALLOWED_ORIGINS",
-        ],
+        "VERSION",
+        "ENVIRONMENT",
+        "API_BASE_URL",
+        "PUBLIC_BASE_URL",
+        "SOURCE_LINE_BASE",
+        "KEY_FILE",
+        "KEY_ENV",
+        "COUNTRY",
+        "SANDBOX_KEY_GRANT",
+        "ANCHORS_FILE",
+        "VERIFY_ONLINE",
+        "ADS",
+        "TIMEOUT_MS",
+        "RETRY_MAX_ATTEMPTS",
+        "RETRY_MAX_DELAY_MS",
+        "TRANSPORT_TYPE",
+        "TRANSPORT_HOST",
+        "TRANSPORT_PORT",
+        "TRANSPORT_PATH",
+        "TRANSPORT_BEARER_TOKEN_ENV",
+        "TRANSPORT_ALLOWED_HOSTS",
+        "TRANSPORT_ALLOWED_ORIGINS",
       ].map((name) => `MASTERDB_MCP_${name}`),
     );
     expect(Object.keys(configSchema())).toContain("properties");
@@ -136,31 +151,26 @@ describe("the environment over the file (C1)", () => {
     const parsed = parseConfig(
       { ...own, country: "US", key: { file: "a.pem" }, retry: { max_attempts: 2 } },
       {
-        ...{
-          MASTERDB_MCP_COUNTRY: "DE",
-          MASTERDB_MCP_VERIFY_ONLINE: "true",
-          MASTERDB_MCP_RETRY_MAX_DELAY_MS: "7",
-        },
-        ...{
-          MASTERDB_MCP_KEY_ENV: "MASTERDB_MCP_OTHER",
-          MASTERDB_MCP_OTHER: "a key",
-          MASTERDB_MCP_PRIVATE_KEY: "x",
-        },
-        ...{
-          MASTERDB_MCP_TRANSPORT_TYPE: "http",
-          MASTERDB_MCP_TRANSPORT_ALLOWED_HOSTS: "A.example, b.example",
-        },
-        ...{ MASTERDB_MCP_CONFIG: "elsewhere", PATH: "/bin" },
+        MASTERDB_MCP_COUNTRY: "DE",
+        MASTERDB_MCP_VERIFY_ONLINE: "true",
+        MASTERDB_MCP_RETRY_MAX_DELAY_MS: "7",
+        MASTERDB_MCP_KEY_ENV: "MASTERDB_MCP_OTHER",
+        MASTERDB_MCP_OTHER: "a key",
+        MASTERDB_MCP_PRIVATE_KEY: "x",
+        MASTERDB_MCP_TRANSPORT_TYPE: "http",
+        MASTERDB_MCP_TRANSPORT_ALLOWED_HOSTS: "A.example, b.example",
+        MASTERDB_MCP_CONFIG: "elsewhere",
+        PATH: "/bin",
       },
     );
     expect(parsed).toMatchObject({
       ok: true,
       value: {
-        ...{ country: "DE", verifyOnline: true, key: { env: "MASTERDB_MCP_OTHER" } },
-        ...{
-          retry: { maxAttempts: 2, maxDelayMs: 7 },
-          transport: { allowedHosts: ["a.example", "b.example"] },
-        },
+        country: "DE",
+        verifyOnline: true,
+        key: { env: "MASTERDB_MCP_OTHER" },
+        retry: { maxAttempts: 2, maxDelayMs: 7 },
+        transport: { allowedHosts: ["a.example", "b.example"] },
       },
     });
   });

@@ -49,8 +49,10 @@ export async function callEveryTool(call: Call): Promise<readonly string[]> {
 /** Finds a diamond, verifies the rows, fetches the record, verifies it, and has its policy explained. */
 export async function checkDiamond(ask: Call): Promise<void> {
   const found = await ask("search_products", {
-    ...{ q: "diamond", filter: { all: [{ country: "US" }, { price_amount: { lte: 5_000 } }] } },
-    ...{ sort_by: "price_amount:desc", limit: 3 },
+    q: "diamond",
+    filter: { all: [{ country: "US" }, { price_amount: { lte: 5_000 } }] },
+    sort_by: "price_amount:desc",
+    limit: 3,
   });
   const rows = found.body["rows"] as readonly Readonly<Record<string, unknown>>[];
   expect(rows).toHaveLength(3);

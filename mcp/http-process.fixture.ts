@@ -23,8 +23,11 @@ export async function startHttp(
     cwd: root,
     stdio: ["ignore", "ignore", "pipe"],
     env: {
-      ...{ ...process.env, ...settings, TEST_TOKEN: token },
-      ...{ MASTERDB_MCP_TRANSPORT_TYPE: "http", MASTERDB_MCP_TRANSPORT_PORT: "0" },
+      ...process.env,
+      ...settings,
+      TEST_TOKEN: token,
+      MASTERDB_MCP_TRANSPORT_TYPE: "http",
+      MASTERDB_MCP_TRANSPORT_PORT: "0",
       ...(isOpen ? {} : { MASTERDB_MCP_TRANSPORT_BEARER_TOKEN_ENV: "TEST_TOKEN" }),
     },
   });

@@ -66,7 +66,9 @@ function ask(on: ServedHttp, { method = "POST", path, headers = {}, body }: Aske
 const rpc = (method: string, params: object = {}): string =>
   JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
 const initialize = rpc("initialize", {
-  ...{ protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } },
+  protocolVersion: "2025-11-25",
+  capabilities: {},
+  clientInfo: { name: "t", version: "1" },
 });
 
 describe("the head of a request (H1, H2)", () => {

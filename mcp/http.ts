@@ -217,7 +217,9 @@ function webRequest({ request, response }: Exchange, body: string | null): Reque
   if (negotiator.mediaTypes(answerTypes).length === answerTypes.length)
     headers.set("accept", answerTypes.join(", "));
   return new Request(`http://${request.headers.host}${request.url}`, {
-    ...{ method: request.method ?? "GET", headers, signal: left.signal },
+    method: request.method ?? "GET",
+    headers,
+    signal: left.signal,
     ...(body === null ? {} : { body }),
   });
 }

@@ -44,24 +44,21 @@ afterAll(async () => {
 });
 
 const hostedUrl = (): string => `${file.mcp_url}/v1/mcp/public`;
-const stdioArgs = (): readonly string[] => [
-  join(root, "mcp/bin.mjs"),
-  ...["--sandbox", "--home", sandbox.home],
-];
+const stdioArgs = (): readonly string[] => [join(root, "mcp/bin.mjs"), "--sandbox", "--home", sandbox.home];
 const modes = ["legacy", "2026-07-28"] as const;
 
 /** By these scenarios of a revision a server is judged that has tools, resources and prompts. */
 const ofSessions = ["ping", "server-initialize", "server-session-lifecycle", "server-sse-polling"];
 const ofRevision = {
-  "2025-11-25": [...["dns-rebinding-protection", "server-sse-multiple-streams", "tools-list"], ...ofSessions],
+  "2025-11-25": ["dns-rebinding-protection", "server-sse-multiple-streams", "tools-list", ...ofSessions],
   "2026-07-28": [
-    ...[
-      "caching",
-      "dns-rebinding-protection",
-      "http-header-validation",
-      "input-required-result-unsupported-methods",
-    ],
-    ...["server-sse-multiple-streams", "server-stateless", "tools-list"],
+    "caching",
+    "dns-rebinding-protection",
+    "http-header-validation",
+    "input-required-result-unsupported-methods",
+    "server-sse-multiple-streams",
+    "server-stateless",
+    "tools-list",
   ],
 } as const;
 const revisions = ["2025-11-25", "2026-07-28"] as const;

@@ -76,7 +76,9 @@ const sentences = {
   rows: [
     data,
     "A row is a short projection of a record; fetch the record before relying on its details.",
-    ...[proof, served, cite],
+    proof,
+    served,
+    cite,
     "Keep to what ai_policy says of each record, and label every record that sponsored names.",
   ],
   sponsored: [
@@ -90,7 +92,8 @@ const sentences = {
   ads: [
     data,
     "These are sponsored items. Show each with its label, and confirm it with report before it is shown.",
-    ...[proof, served],
+    proof,
+    served,
     "Keep to the ai_policy_bits of each item, which the tool ai_policy explains.",
   ],
   read: [data, "This read is never billed and has no receipt."],

@@ -141,9 +141,14 @@ async function roomIn(stdout: Writable): Promise<void> {
 async function checkSetup(setup: Setup, write: (line: string) => void): Promise<boolean> {
   const { config, key, anchors } = setup;
   const client = createSvcClient({
-    ...{ baseUrl: config.apiBaseUrl, businessUrl: null, verifyUrl: config.publicBaseUrl },
-    ...{ fetch: httpFetch, key, grant: config.grant },
-    ...{ timeoutMs: config.timeoutMs, retry: { ...config.retry, maxAttempts: 1 } },
+    baseUrl: config.apiBaseUrl,
+    businessUrl: null,
+    verifyUrl: config.publicBaseUrl,
+    fetch: httpFetch,
+    key,
+    grant: config.grant,
+    timeoutMs: config.timeoutMs,
+    retry: { ...config.retry, maxAttempts: 1 },
   });
   write(
     `ok      configuration  ${config.environment}, ${config.transport.type}, country ${config.country ?? "not set"}`,

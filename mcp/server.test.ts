@@ -377,10 +377,17 @@ describe("what is offered", () => {
 describe("a sponsored row", () => {
   const hash = `sha256:${"0".repeat(64)}`;
   const row = {
-    ...{ record_id: `svc_${"a".repeat(26)}`, business_uuid: "7c1f2a54-3b8e-4d06-9a51-2f60c4e8b1d3" },
-    ...{ type: "products", published_at: 1_700_000_000, adl_origin: hash, adl_origin_cert: hash },
-    ...{ adl_proj: "products/1", adl_row_sig: `${"A".repeat(86)}==`, adl_key_id: "A".repeat(43) },
-    ...{ ai_policy_version: 0, sponsored: true },
+    record_id: `svc_${"a".repeat(26)}`,
+    business_uuid: "7c1f2a54-3b8e-4d06-9a51-2f60c4e8b1d3",
+    type: "products",
+    published_at: 1_700_000_000,
+    adl_origin: hash,
+    adl_origin_cert: hash,
+    adl_proj: "products/1",
+    adl_row_sig: `${"A".repeat(86)}==`,
+    adl_key_id: "A".repeat(43),
+    ai_policy_version: 0,
+    sponsored: true,
   };
   it.each([true, false])(
     "is named, and its confirmation explained where that is offered (ads: %s)",

@@ -82,13 +82,22 @@ export interface ToolServer {
 export function createToolServer(options: ToolServerOptions): ToolServer {
   const { config, key } = options;
   const client = createSvcClient({
-    ...{ baseUrl: config.apiBaseUrl, businessUrl: null, verifyUrl: config.publicBaseUrl },
-    ...{ fetch: options.fetch, key, grant: config.grant, timeoutMs: config.timeoutMs, retry: config.retry },
+    baseUrl: config.apiBaseUrl,
+    businessUrl: null,
+    verifyUrl: config.publicBaseUrl,
+    fetch: options.fetch,
+    key,
+    grant: config.grant,
+    timeoutMs: config.timeoutMs,
+    retry: config.retry,
     now: options.now,
     ...(options.wait === undefined ? {} : { wait: options.wait }),
   });
   const deps: ToolDeps = {
-    ...{ config, client, keyId: key.keyId, anchors: options.anchors },
+    config,
+    client,
+    keyId: key.keyId,
+    anchors: options.anchors,
     readKeySet: createKeySetCache(client, options.now),
     answers: new AnswerStore(),
   };
@@ -165,7 +174,9 @@ function serverOf({ deps, tools, limited, version }: Parts): Server {
 
 function listedTool({ name, title, description, inputSchema, readOnly }: Tool) {
   return {
-    ...{ name, title, description },
+    name,
+    title,
+    description,
     inputSchema: { ...toolSchema(inputSchema), type: "object" as const },
     annotations: { title, readOnlyHint: readOnly, destructiveHint: false, openWorldHint: true },
   };
@@ -209,7 +220,9 @@ function setResourceHandlers(server: Server, { deps, limited }: Pick<Parts, "dep
 function setPromptHandlers(server: Server): void {
   server.setRequestHandler("prompts/list", () => ({
     prompts: prompts.map(({ name, title, description, arguments: args }) => ({
-      ...{ name, title, description },
+      name,
+      title,
+      description,
       arguments: [...args],
     })),
   }));

@@ -136,7 +136,7 @@ describe("the bearer token", () => {
     expect(await setupOf({ transport }, env)).toMatchObject({ bearerToken: env.TOKEN });
   });
 
-  it.each([...[undefined, "", "x".repeat(15), "x".repeat(513)], `has spaces ${"x".repeat(20)}`])(
+  it.each([undefined, "", "x".repeat(15), "x".repeat(513), `has spaces ${"x".repeat(20)}`])(
     "%j is refused",
     async (TOKEN) => {
       const env = { MASTERDB_MCP_PRIVATE_KEY: jwk, ...(TOKEN === undefined ? {} : { TOKEN }) };

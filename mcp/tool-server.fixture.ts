@@ -56,7 +56,12 @@ export async function testServer(
   const key = await parseSigningKey(await generatePrivateJwk("Ed25519"));
   if (!key.ok) throw new Error(key.detail);
   const server = createToolServer({
-    ...{ config: config.value, key: key.value, anchors: null, version: "1.2.3", fetch, now: Date.now },
+    config: config.value,
+    key: key.value,
+    anchors: null,
+    version: "1.2.3",
+    fetch,
+    now: Date.now,
     wait: async (delayMs) => void waits.push(delayMs),
   });
   return { server, sent, waits };

@@ -169,12 +169,11 @@ describe("verify with verify_online", () => {
 describe("svc mcp over HTTP", () => {
   it("serves on when nobody reads any longer what it writes to stderr", async () => {
     const headers = {
-      ...{
-        ...http.headers,
-        "content-type": "application/json",
-        accept: "application/json, text/event-stream",
-      },
-      ...{ "mcp-protocol-version": "2031-01-01", "mcp-method": "tools/list" },
+      ...http.headers,
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      "mcp-protocol-version": "2031-01-01",
+      "mcp-method": "tools/list",
     };
     const _meta = {
       "io.modelcontextprotocol/protocolVersion": "2031-01-01",

@@ -18,10 +18,15 @@ const rejoin = {
 } as const;
 const proxy = {
   addresses: [parseRange("10.9.0.0/16")].flatMap((range) => (range === null ? [] : [range])),
-  ...{ userHeader: "x-forwarded-user", groupsHeader: "x-forwarded-groups" },
+  userHeader: "x-forwarded-user",
+  groupsHeader: "x-forwarded-groups",
   groups: {
-    ...{ read: ["watchers"], act: ["drivers"], money: ["bookkeepers"], parties: ["registrars"] },
-    ...{ takedowns: ["moderators"], cluster: ["operators"] },
+    read: ["watchers"],
+    act: ["drivers"],
+    money: ["bookkeepers"],
+    parties: ["registrars"],
+    takedowns: ["moderators"],
+    cluster: ["operators"],
   },
 };
 const access = { hosts: ["localhost:80"], token, readToken, isLoopback: true };
@@ -68,7 +73,9 @@ describe("the right to read", () => {
     const taken = lines.filter(([event]) => event === "ops.acted");
     expect(taken).toHaveLength(1);
     expect(taken[0]?.[1]).toMatchObject({
-      ...{ act: "GET /ops/actors/:kind/:id/export", params: { kind: "push", id: "b.p" }, via: "token" },
+      act: "GET /ops/actors/:kind/:id/export",
+      params: { kind: "push", id: "b.p" },
+      via: "token",
       outcome: { outcome: "exported" },
     });
   });
@@ -106,7 +113,8 @@ describe("who acts (G2)", () => {
       for (const authorization of authorizations) {
         const answer = await server.inject({ ...rejoin, headers: { authorization } });
         expect([...codeOf(answer), answer.json().detail]).toEqual([
-          ...[403, "right_missing"],
+          403,
+          "right_missing",
           expect.stringContaining("needs the name of the person"),
         ]);
       }
@@ -137,7 +145,10 @@ describe("who acts (G2)", () => {
       for (const [needed, url] of payloads) {
         const headers = { "x-forwarded-user": "ada", "x-forwarded-groups": group };
         const answer = await server.inject({
-          ...{ method: "POST", url, payload: {}, headers },
+          method: "POST",
+          url,
+          payload: {},
+          headers,
           remoteAddress: "10.9.1.1",
         });
         // What is let in is then found to lack its members.

@@ -6,11 +6,15 @@ import { act, authorization, by, noBlocks, noBrands, openOps } from "./ops.fixtu
 
 const [business, company] = ["10000000-0000-4000-8000-000000000001", "10000000-0000-4000-8000-000000000002"];
 const blocked: BlockState = {
-  ...{ business_uuid: business, legal_name: "Diamonds Ltd" },
+  business_uuid: business,
+  legal_name: "Diamonds Ltd",
   blocked: [{ group: company, companies: [{ uuid: company, legal_name: "Answers Ltd", former: true }] }],
 };
 const joined: GroupState = {
-  ...{ company_uuid: company, legal_name: "Answers Ltd", group: "b", former_groups: [company] },
+  company_uuid: company,
+  legal_name: "Answers Ltd",
+  group: "b",
+  former_groups: [company],
 };
 
 const asked: unknown[] = [];
@@ -27,8 +31,11 @@ const blocks: Blocks = {
   joinGroup: done("join", joined),
 };
 const branded: BrandState = {
-  ...{ business_uuid: business, legal_name: "Diamonds Ltd" },
-  ...{ owned: ["Lindqvist & Rowe"], sold: [], confirmed: ["Lindqvist & Rowe"] },
+  business_uuid: business,
+  legal_name: "Diamonds Ltd",
+  owned: ["Lindqvist & Rowe"],
+  sold: [],
+  confirmed: ["Lindqvist & Rowe"],
 };
 const brands: Brands = {
   ofBusiness: async (uuid) => (uuid === business ? ok(branded) : noBrands.ofBusiness(uuid)),
@@ -100,6 +107,7 @@ it("what is unknown or refused says so", async () => {
     expect(await ask(url, { group: "g", ...act }, noBlocks)).toMatchObject({ json: { code: "not_found" } });
   const setBlocked = () => Promise.reject(new RegisterRefused("group_unknown", "There is none."));
   expect(await ask("/ops/blocks/x/block", { group: "g", ...act }, { ...blocks, setBlocked })).toMatchObject({
-    ...{ status: 400, json: { code: "request_invalid", reason: "group_unknown" } },
+    status: 400,
+    json: { code: "request_invalid", reason: "group_unknown" },
   });
 });

@@ -83,7 +83,9 @@ describe("operators", () => {
     expect(asked).toHaveLength(reads.length);
     for (const url of ["/ops/machines/pusch", "/ops/actors/pusch/b.p"])
       expect((await server.inject(url)).json()).toMatchObject({
-        ...{ status: 404, detail: "There is no such kind of actor.", suggestion: "push" },
+        status: 404,
+        detail: "There is no such kind of actor.",
+        suggestion: "push",
       });
   });
 

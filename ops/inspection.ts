@@ -191,7 +191,10 @@ function readQuery(given: Query): Result<ActorQuery> {
   const { part = null, after = "" } = given;
   const limit = readInteger(given["limit"], { fallback: pageDefault, min: 1, max: pageMax });
   const fault = (detail: string, name: string): Result<ActorQuery> => ({
-    ...{ ok: false, code: "request_invalid", detail, pointer: `/query/${name}` },
+    ok: false,
+    code: "request_invalid",
+    detail,
+    pointer: `/query/${name}`,
   });
   if (limit === null) return fault(limitDetail, "limit");
   if (scope !== "active" && scope !== "known") return fault("`scope` must be active or known.", "scope");

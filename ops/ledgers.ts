@@ -82,7 +82,9 @@ export const campaignOperations: readonly Operation[] = [
   act(`${path}/reverse`, {
     summary:
       "Reverses what a company rendered of a campaign until now: the campaign has it back, and the renders count as reversed",
-    ...{ body: reverseBody, answer: reversed, parameters: campaignPath },
+    body: reverseBody,
+    answer: reversed,
+    parameters: campaignPath,
   }),
 ];
 

@@ -67,15 +67,19 @@ const openAddresses = ["/healthz", "/readyz", "/ops/session"];
 const terms: SurfaceTerms = {
   securitySchemes: {
     readersToken: {
-      ...{ type: "http", scheme: "bearer" },
+      type: "http",
+      scheme: "bearer",
       description: "A token of the operators without a name, which is for reading.",
     },
     operatorsToken: {
-      ...{ type: "http", scheme: "basic" },
+      type: "http",
+      scheme: "basic",
       description: `The name of the person who acts, and the token of the operators. ${rightWords}`,
     },
     operatorsSession: {
-      ...{ type: "apiKey", in: "cookie", name: hostCookieName },
+      type: "apiKey",
+      in: "cookie",
+      name: hostCookieName,
       description: "A browser's session; on loopback the name has no prefix.",
     },
   },
@@ -138,27 +142,31 @@ const reads: readonly Operation[] = [
 const revocations: readonly Operation[] = [
   shown("/ops/keys/:key_id", "key", keyState, [keyId]),
   act("/ops/keys/:key_id/revoke", {
-    ...{ summary: "Revokes a key", body: bodies.key, answer: done("key", keyState), parameters: [keyId] },
+    summary: "Revokes a key",
+    body: bodies.key,
+    answer: done("key", keyState),
+    parameters: [keyId],
   }),
   shown("/ops/mandates/:business_uuid/:mandate_id", "mandate", mandateState, mandateNames),
   act("/ops/mandates/:business_uuid/:mandate_id/revoke", {
-    ...{ summary: "Revokes a mandate", body: bodies.mandate, answer: done("mandate", mandateState) },
+    summary: "Revokes a mandate",
+    body: bodies.mandate,
+    answer: done("mandate", mandateState),
     parameters: mandateNames,
   }),
   shown("/ops/certificates/:uuid", "certificate", certificateState, [uuid]),
   ...Object.entries(certificateEnds).map(([last, { summary }]) =>
     act(`/ops/certificates/:uuid/${last}`, {
-      ...{
-        summary,
-        body: bodies.certificate,
-        answer: certificateEnd,
-        parameters: [uuid],
-      },
+      summary,
+      body: bodies.certificate,
+      answer: certificateEnd,
+      parameters: [uuid],
     }),
   ),
   act("/ops/grants/revoke", {
     summary: "Revokes the key of a sandbox grant, used or not",
-    ...{ body: bodies.grant, answer: done("key", keyState) },
+    body: bodies.grant,
+    answer: done("key", keyState),
   }),
   read("/ops/acts/:uuid", "Acts of operators on a party, with name and reason, 100 a page", actList, {
     parameters: [
@@ -182,8 +190,10 @@ const ledgers: readonly Operation[] = [
     },
   ),
   act("/ops/ledgers/:company_uuid/entries", {
-    ...{ summary: "Pays in, or corrects the account of an AI company", body: bodies.ledgerEntry },
-    ...{ answer: object({ account }), parameters: [company] },
+    summary: "Pays in, or corrects the account of an AI company",
+    body: bodies.ledgerEntry,
+    answer: object({ account }),
+    parameters: [company],
   }),
 ];
 
@@ -200,7 +210,9 @@ const blocks: readonly Operation[] = [
   ...Object.entries({ block: "Blocks a group for a business", unblock: "Unblocks a group" }).map(
     ([last, summary]) =>
       act(`/ops/blocks/:business_uuid/${last}`, {
-        ...{ summary, body: bodies.block, answer: changed("blocks", blockState) },
+        summary,
+        body: bodies.block,
+        answer: changed("blocks", blockState),
         parameters: [businessUuid],
       }),
   ),
@@ -215,14 +227,18 @@ const blocks: readonly Operation[] = [
     unconfirm: "Takes the confirmation of a brand back",
   }).map(([last, summary]) =>
     act(`/ops/brands/:business_uuid/${last}`, {
-      ...{ summary, body: bodies.brand, answer: changed("brands", brandState) },
+      summary,
+      body: bodies.brand,
+      answer: changed("brands", brandState),
       parameters: [businessUuid],
     }),
   ),
   shown("/ops/groups/:company_uuid", "company", groupState, [companyUuid]),
   act("/ops/groups/:company_uuid/join", {
     summary: "Changes the group of an AI company, which keeps its former groups",
-    ...{ body: bodies.joinGroup, answer: changed("company", groupState), parameters: [companyUuid] },
+    body: bodies.joinGroup,
+    answer: changed("company", groupState),
+    parameters: [companyUuid],
   }),
 ];
 
@@ -230,11 +246,15 @@ const opened = { 200: { description: "The session, and what it may do", body: se
 const session: readonly Operation[] = [
   read("/ops/session", "What this request may do, and how that was shown", sessionState),
   {
-    ...{ method: "POST", path: "/ops/session", tags: [] },
+    method: "POST",
+    path: "/ops/session",
+    tags: [],
     doc: { summary: "Opens a browser's session with a token", body: sessionBody, answers: opened },
   },
   {
-    ...{ method: "DELETE", path: "/ops/session", tags: [] },
+    method: "DELETE",
+    path: "/ops/session",
+    tags: [],
     doc: { summary: "Ends the browser's session", answers: opened },
   },
 ];
@@ -332,7 +352,8 @@ const lists: readonly Operation[] = [
 
 const one: readonly Operation[] = [
   read("/ops/actors/:kind/:id", "One actor: state, context, why it waits, owners, effects", actorDetail, {
-    ...{ parameters: ref, problems },
+    parameters: ref,
+    problems,
   }),
   read("/ops/actors/:kind/:id/journal", "Its journal, with the states around each event", journalPage, {
     parameters: [...ref, parameter("query", "before", "`next_before` of the previous page."), limit],

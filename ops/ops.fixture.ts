@@ -26,17 +26,27 @@ import { signedIn } from "./sign-in.fixture.ts";
 import type { PurgeReads } from "./takedowns.ts";
 
 export const report: ActorDetail = {
-  ...{ ref: { kind: "push", id: "bat_1" }, party: null, status: "active", state: "processing", context: {} },
-  ...{ epoch: 1, head: 2, owner: "eu-west1/a", mailbox: 0, timers: [], outbox: [], lastEvents: [] },
-  ...{
-    failure: null,
-    crash: null,
-    states: ["processing"],
-    waits: [],
-    durability: "journal",
-    machine_version: 1,
-  },
-  ...{ stored_version: null, activations: [], refused_writes: [] },
+  ref: { kind: "push", id: "bat_1" },
+  party: null,
+  status: "active",
+  state: "processing",
+  context: {},
+  epoch: 1,
+  head: 2,
+  owner: "eu-west1/a",
+  mailbox: 0,
+  timers: [],
+  outbox: [],
+  lastEvents: [],
+  failure: null,
+  crash: null,
+  states: ["processing"],
+  waits: [],
+  durability: "journal",
+  machine_version: 1,
+  stored_version: null,
+  activations: [],
+  refused_writes: [],
   place: { at: "here", region: "eu-west1", node: "a", detail: null },
 };
 export const token = "an-operators-token-of-32-characters";
@@ -50,19 +60,40 @@ export const since = "2026-11-20T03:00:00.000Z";
 const partyUuid = "10000000-0000-4000-8000-000000000001";
 const named = { legal_name: "Diamonds Ltd", revoked_at: since };
 export const keyFacts: KeyState = {
-  ...{ key_id: "A".repeat(43), party_uuid: partyUuid, role: "integration", ...named },
-  ...{ valid_from: since, valid_until: null, compromised_from: null },
+  key_id: "A".repeat(43),
+  party_uuid: partyUuid,
+  role: "integration",
+  ...named,
+  valid_from: since,
+  valid_until: null,
+  compromised_from: null,
 };
 export const mandateFacts: MandateState = {
-  ...{ mandate_id: "m/1", business_uuid: partyUuid, key_id: keyFacts.key_id, ...named },
-  ...{ valid_from: since, valid_until: since, accepted_at: since },
+  mandate_id: "m/1",
+  business_uuid: partyUuid,
+  key_id: keyFacts.key_id,
+  ...named,
+  valid_from: since,
+  valid_until: since,
+  accepted_at: since,
 };
 export const certificateFacts: CertificateState = {
-  ...{ cert_id: `sha256:${"0".repeat(64)}`, uuid: partyUuid, kind: "business", legal_name: "Diamonds Ltd" },
-  ...{ status: "active", status_effective_from: since, status_reason: null, issued_at: since },
+  cert_id: `sha256:${"0".repeat(64)}`,
+  uuid: partyUuid,
+  kind: "business",
+  legal_name: "Diamonds Ltd",
+  status: "active",
+  status_effective_from: since,
+  status_reason: null,
+  issued_at: since,
 };
 export const keptAct = (change: number): KeptAct => ({
-  ...{ act: "key.revoke", entry: "key/k", by, reason: act.reason, at: since, change },
+  act: "key.revoke",
+  entry: "key/k",
+  by,
+  reason: act.reason,
+  at: since,
+  change,
 });
 
 /** The Host of an injected request. */
@@ -76,8 +107,13 @@ export const noLedgers: OperatorLedgers = {
 };
 
 export const noRevocations: Revocations = {
-  ...{ key: nothing, revokeKey: nothing, mandate: nothing, revokeMandate: nothing },
-  ...{ certificate: nothing, endCertificate: nothing, revokeGrant: nothing },
+  key: nothing,
+  revokeKey: nothing,
+  mandate: nothing,
+  revokeMandate: nothing,
+  certificate: nothing,
+  endCertificate: nothing,
+  revokeGrant: nothing,
   acts: async () => ({ acts: [], next_after: null }),
 };
 
@@ -90,12 +126,15 @@ export const noBlocks: Blocks = {
 
 export const noBrands: Brands = { ofBusiness: nothing, confirm: nothing };
 export const noTakedowns: Takedowns = {
-  ...{ of: nothing, impose: nothing, lift: nothing },
+  of: nothing,
+  impose: nothing,
+  lift: nothing,
   inForce: () => ({ takedowns: [], total: 0 }),
 };
 
 export const noCampaigns: OperatorCampaigns = {
-  ...{ of: nothing, reverse: nothing },
+  of: nothing,
+  reverse: nothing,
   unusual: async () => ({ unusual: [], next_after: null }),
 };
 
@@ -110,7 +149,13 @@ export const noHeldDeletions: HeldDeletions = { ofBusiness: nothing, decide: not
 const never = async () => refuse("unknown", "This actor does not exist.");
 
 const emptyChart = (kind: string): MachineChart => ({
-  ...{ kind, part_of: null, version: 1, durability: "journal", states: [], transitions: [], events: [] },
+  kind,
+  part_of: null,
+  version: 1,
+  durability: "journal",
+  states: [],
+  transitions: [],
+  events: [],
 });
 
 /** The only actor is that of {@link report}. */

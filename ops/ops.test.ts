@@ -31,8 +31,12 @@ describe("operators", () => {
 
   it("are shown the pushes that stall, a hundred at most", async () => {
     const push = {
-      ...{ push_id: "bat_1", business_uuid: "10000000-0000-4000-8000-000000000001", records: 400 },
-      ...{ settled: 200, regions: ["us-east1"], since: "2026-11-20T03:00:00.000Z" },
+      push_id: "bat_1",
+      business_uuid: "10000000-0000-4000-8000-000000000001",
+      records: 400,
+      settled: 200,
+      regions: ["us-east1"],
+      since: "2026-11-20T03:00:00.000Z",
     };
     const server = openOps({ stalledPushes: () => Array.from({ length: 101 }, () => push) });
     const { pushes } = (await server.inject("/ops/stalled-pushes")).json();
@@ -42,9 +46,14 @@ describe("operators", () => {
 
   it("are shown late purges, and the deletions of a business in pages", async () => {
     const late = {
-      ...{ business_uuid: "10000000-0000-4000-8000-000000000001", purges: 2, waits_for: "region" as const },
-      ...{ regions: ["us-east1"], push_id: null, detail: "The index of region us-east1 has not purged yet." },
-      ...{ oldest_deleted_at: "2026-10-20T03:00:00.000Z", limit_at: "2026-11-19T03:00:00.000Z" },
+      business_uuid: "10000000-0000-4000-8000-000000000001",
+      purges: 2,
+      waits_for: "region" as const,
+      regions: ["us-east1"],
+      push_id: null,
+      detail: "The index of region us-east1 has not purged yet.",
+      oldest_deleted_at: "2026-10-20T03:00:00.000Z",
+      limit_at: "2026-11-19T03:00:00.000Z",
     };
     const asked: unknown[] = [];
     const server = openOps({
@@ -60,7 +69,9 @@ describe("operators", () => {
     const answer = (await server.inject("/ops/purges")).json();
     expect([answer.late.length, answer.late[0]]).toEqual([100, late]);
     expect((await server.inject("/ops/purges/u")).json()).toEqual({
-      ...{ business_uuid: "u", purges: [], next_after: 250 },
+      business_uuid: "u",
+      purges: [],
+      next_after: 250,
     });
     expect((await server.inject("/ops/purges/u?after=250")).json()).toMatchObject({ next_after: null });
     expect(asked).toEqual([
@@ -97,7 +108,10 @@ describe("operators", () => {
 
   it("are told 503 while the node is not ready, or cannot tell", async () => {
     const notReady = async () => ({
-      ...{ ready: false, degraded: [], checks: { store: "unreachable" }, plain_text: [] },
+      ready: false,
+      degraded: [],
+      checks: { store: "unreachable" },
+      plain_text: [],
     });
     expect(await openOps({ ready: notReady }).inject("/readyz")).toMatchObject({ statusCode: 503 });
     const broken = async () => Promise.reject(new Error("no store"));
@@ -143,14 +157,12 @@ describe("operators of a cluster", () => {
         : Promise.resolve({ outcome: "checkpoint_invalid", detail: "It is of another log." }),
   };
   const clusterState: ClusterState = {
-    ...{
-      region: "eu-west1",
-      self: null,
-      holds_lease: false,
-      regions: [],
-      transport: null,
-      fence_refusals: [],
-    },
+    region: "eu-west1",
+    self: null,
+    holds_lease: false,
+    regions: [],
+    transport: null,
+    fence_refusals: [],
   };
   const party = "6f1c0a2e-0000-4000-8000-000000000001";
 

@@ -10,8 +10,15 @@ function open() {
   const refused = createRefusedRequests(() => world.nowMs);
   const answer = (more: Partial<AnsweredRequest> = {}): void =>
     refused.observe({
-      ...{ surface: "business", method: "POST", route: "/v1/publish/products", status: 401 },
-      ...{ code: "key_unknown", durationMs: 1, key_id: "k", from: "192.0.2.1", ...more },
+      surface: "business",
+      method: "POST",
+      route: "/v1/publish/products",
+      status: 401,
+      code: "key_unknown",
+      durationMs: 1,
+      key_id: "k",
+      from: "192.0.2.1",
+      ...more,
     });
   return { world, refused, answer };
 }
@@ -35,8 +42,13 @@ describe("refused requests", () => {
     expect(requests).toHaveLength(3);
     expect(requests[0]).toMatchObject({ surface: "retrieval", key_id: null });
     expect(requests).toContainEqual({
-      ...{ surface: "business", code: "key_unknown", key_id: "k", from: "192.0.2.1", count: 2 },
-      ...{ first_at: "2026-11-26T02:00:00.000Z", last_at: "2026-11-26T02:00:01.000Z" },
+      surface: "business",
+      code: "key_unknown",
+      key_id: "k",
+      from: "192.0.2.1",
+      count: 2,
+      first_at: "2026-11-26T02:00:00.000Z",
+      last_at: "2026-11-26T02:00:01.000Z",
     });
     const listed = (query: object) => refused.list({ ...any, ...query }).requests.length;
     expect([listed({ key_id: "k" }), listed({ surface: "retrieval" }), listed({ code: "x" })]).toEqual([
@@ -124,7 +136,9 @@ describe("refused requests", () => {
     const { codes, requests } = mergeRefused([one.refused.list(any), other.refused.list(any)]);
     expect(codes).toMatchObject([{ count: 3 }]);
     expect(requests.find(({ key_id }) => key_id === "k")).toMatchObject({
-      ...{ count: 2, first_at: "2026-11-26T02:00:00.000Z", last_at: "2026-11-26T02:00:01.000Z" },
+      count: 2,
+      first_at: "2026-11-26T02:00:00.000Z",
+      last_at: "2026-11-26T02:00:01.000Z",
     });
   });
 });

@@ -48,7 +48,9 @@ describe("operators who take something out of force", () => {
   };
   const post = (url: string, payload: object, changes: Partial<OpsDeps> = {}, given = authorization) =>
     openOps({ revocations, ...changes }).inject({
-      ...{ method: "POST", url, payload },
+      method: "POST",
+      url,
+      payload,
       headers: { authorization: given },
     });
   const moment = "2026-11-21T03:00:00.000Z";
@@ -63,7 +65,9 @@ describe("operators who take something out of force", () => {
         { status_reason: "fraud", ...(at === 0 ? { effective_from: moment } : {}) },
         "certificate",
         {
-          ...{ uuid: "u", status: ["revoked", "closed", "withdrawn"][at], status_reason: "fraud" },
+          uuid: "u",
+          status: ["revoked", "closed", "withdrawn"][at],
+          status_reason: "fraud",
           keep_keys: false,
           effective_from: at === 0 ? moment : null,
         },
@@ -123,7 +127,9 @@ describe("operators who take something out of force", () => {
     ]);
     const refused = { ...noRevocations, revokeKey: async () => refuse("refused", "In the future.") } as const;
     expect((await post("/ops/keys/k/revoke", act, { revocations: refused })).json()).toMatchObject({
-      ...{ status: 400, code: "request_invalid", detail: "In the future." },
+      status: 400,
+      code: "request_invalid",
+      detail: "In the future.",
     });
     const away = {
       ...noRevocations,
@@ -173,8 +179,14 @@ describe("the audit log", () => {
   it("has each act before it begins, with who, why and from where, and then what became of it (A1, A2)", async () => {
     const [, request_id] = await post("/ops/keys/k/revoke", act);
     const asked = {
-      ...{ request_id, from: "127.0.0.1", via: "token", act: "POST /ops/keys/:key_id/revoke" },
-      ...{ by, ...act, params: { key_id: "k" }, asked: {} },
+      request_id,
+      from: "127.0.0.1",
+      via: "token",
+      act: "POST /ops/keys/:key_id/revoke",
+      by,
+      ...act,
+      params: { key_id: "k" },
+      asked: {},
     };
     const outcome = { changed: true, since, key: keyFacts };
     expect(lines).toEqual([

@@ -209,7 +209,10 @@ function addReads(server: FastifyInstance, deps: OpsDeps): void {
   server.get("/healthz", async () => ({ status: "ok" }));
   server.get("/readyz", async (_request, reply) => {
     const report = await deps.ready().catch((error: unknown) => ({
-      ...{ ready: false, degraded: [], checks: { readiness: String(error) }, plain_text: [] },
+      ready: false,
+      degraded: [],
+      checks: { readiness: String(error) },
+      plain_text: [],
     }));
     return reply.code(report.ready ? 200 : 503).send(report);
   });
@@ -247,7 +250,8 @@ function addManners(server: FastifyInstance, access: OpsAccess, sessions: OpsSes
     }
     const path = request.url.split("?", 1)[0] ?? "";
     const judged = judgeOpsRequest(access, sessions, {
-      ...{ path, host: addressedHost(request.raw) ?? undefined },
+      path,
+      host: addressedHost(request.raw) ?? undefined,
       peer: request.socket.remoteAddress,
       needs: rightFor(request),
       header: (name) => {

@@ -503,7 +503,10 @@ export function changed<N extends string, T>(name: N, subject: Shape<T>) {
 // How the operations of the operators' surface are described: reads, and acts that name their author and reason.
 
 export const parameter = (where: "path" | "query", name: string, description: string): Parameter => ({
-  ...{ name, in: where, description, schema: { type: "string" } },
+  name,
+  in: where,
+  description,
+  schema: { type: "string" },
 });
 
 interface Read {

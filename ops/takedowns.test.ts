@@ -11,19 +11,32 @@ const [business, record] = ["10000000-0000-4000-8000-000000000001", `svc_${"a".r
 const hash = `sha256:${"0".repeat(64)}`;
 const at = "2026-01-01T00:00:00.000Z";
 const state = {
-  ...{ business_uuid: business, legal_name: "Diamonds Ltd", record_id: record },
+  business_uuid: business,
+  legal_name: "Diamonds Ltd",
+  record_id: record,
   takedown: {
-    ...{ business_uuid: business, record_id: record, statement_of_reasons: "Article 6" },
-    ...{ taken_down_at: at, lifted_at: null },
+    business_uuid: business,
+    record_id: record,
+    statement_of_reasons: "Article 6",
+    taken_down_at: at,
+    lifted_at: null,
   },
 };
 const held = {
-  ...{ document_hash: hash, record_id: record, at, received_at: at },
-  ...{ state: "held" as const, decided_at: null },
+  document_hash: hash,
+  record_id: record,
+  at,
+  received_at: at,
+  state: "held" as const,
+  decided_at: null,
 };
 const ordered = {
-  ...{ record_id: record, business_uuid: business, generation: 1 },
-  ...{ ground: "Order 7", ordered_at: at, proof: null },
+  record_id: record,
+  business_uuid: business,
+  generation: 1,
+  ground: "Order 7",
+  ordered_at: at,
+  proof: null,
 };
 
 const asked: unknown[] = [];
@@ -67,18 +80,22 @@ it("operators take something out of serving, undo it, and see what is out of it"
   expect((await ask("/ops/takedowns/x")).status).toBe(404);
   const statement_of_reasons = "Article 6";
   expect(await ask(`/ops/takedowns/${record}/impose`, { statement_of_reasons, ...act })).toMatchObject({
-    ...{ status: 200, json: { changed: true, subject: state } },
+    status: 200,
+    json: { changed: true, subject: state },
     asked: [["impose", { subject: record, statement_of_reasons, act: { by, ...act } }]],
   });
   expect(await ask(`/ops/takedowns/${record}/lift`, act)).toMatchObject({
-    ...{ status: 200, asked: [["lift", { subject: record, act: { by, ...act } }]] },
+    status: 200,
+    asked: [["lift", { subject: record, act: { by, ...act } }]],
   });
   expect((await ask(`/ops/takedowns/${record}/impose`, act)).status).toBe(400);
 });
 
 it("operators decide on deletions that wait, and have purged what the law orders", async () => {
   expect(await ask(`/ops/deletions/${business}?after=${hash}`)).toMatchObject({
-    ...{ status: 200, json: { deletions: [held] }, asked: [["deletions", business, hash]] },
+    status: 200,
+    json: { deletions: [held] },
+    asked: [["deletions", business, hash]],
   });
   for (const [last, released] of [
     ["release", true],
@@ -89,7 +106,8 @@ it("operators decide on deletions that wait, and have purged what the law orders
       asked: [["decide", { business_uuid: business, document_hash: hash, released, act: { by, ...act } }]],
     });
   expect(await ask(`/ops/purge-orders/${record}`, { ground: "Order 7", ...act })).toMatchObject({
-    ...{ status: 200, asked: [["order", { record_id: record, ground: "Order 7", act: { by, ...act } }]] },
+    status: 200,
+    asked: [["order", { record_id: record, ground: "Order 7", act: { by, ...act } }]],
   });
   expect((await ask(`/ops/purge-orders/${record}`, act)).status).toBe(400);
 });

@@ -47,11 +47,15 @@ export const takedownOperations: readonly Operation[] = [
   shown("/ops/takedowns/:subject", "subject", takedownState, [subject]),
   act("/ops/takedowns/:subject/impose", {
     summary: "Takes a record, or everything of a business, out of serving in every region",
-    ...{ body: imposeBody, answer: changed("subject", takedownState), parameters: [subject] },
+    body: imposeBody,
+    answer: changed("subject", takedownState),
+    parameters: [subject],
   }),
   act("/ops/takedowns/:subject/lift", {
     summary: "Undoes a takedown",
-    ...{ body: liftBody, answer: changed("subject", takedownState), parameters: [subject] },
+    body: liftBody,
+    answer: changed("subject", takedownState),
+    parameters: [subject],
   }),
 ];
 
@@ -129,7 +133,8 @@ const orderedPurge = object({
 export const purgeOrderOperations: readonly Operation[] = [
   act("/ops/purge-orders/:record_id", {
     summary: "Deletes a record and purges its bytes at once, because the law orders it",
-    ...{ body: orderBody, answer: changed("subject", orderedPurge) },
+    body: orderBody,
+    answer: changed("subject", orderedPurge),
     parameters: [parameter("path", "record_id", "Id of a record that is or was published.")],
   }),
 ];
@@ -190,7 +195,10 @@ export const heldDeletionOperations: readonly Operation[] = [
   ),
   ...Object.entries(decisions).map(([last, { summary }]) =>
     act(`/ops/deletions/:business_uuid/:document_hash/${last}`, {
-      ...{ summary, body: decisionBody, answer: changed("subject", heldDeletion), parameters: names },
+      summary,
+      body: decisionBody,
+      answer: changed("subject", heldDeletion),
+      parameters: names,
     }),
   ),
 ];

@@ -3,8 +3,14 @@ import { isCampaign, parseCampaign } from "./ad-campaign.ts";
 import { utf8 } from "./bytes.ts";
 
 const campaign = {
-  ...{ schema: "svc/ad_campaign/1", campaign_id: "spring", currency: "EUR", price: "0.25", budget: "500" },
-  ...{ starts_at: "2026-12-01T00:00:00.000Z", ends_at: "2027-01-01T00:00:00.000Z", paused: false },
+  schema: "svc/ad_campaign/1",
+  campaign_id: "spring",
+  currency: "EUR",
+  price: "0.25",
+  budget: "500",
+  starts_at: "2026-12-01T00:00:00.000Z",
+  ends_at: "2027-01-01T00:00:00.000Z",
+  paused: false,
 };
 const parsed = (changes: object) => parseCampaign(utf8(JSON.stringify({ ...campaign, ...changes })));
 
@@ -43,7 +49,8 @@ describe("a campaign", () => {
     ["a member more", { colour: "red" }, "/colour"],
   ])("is refused with %s, and told where", (_what, changes, pointer) => {
     expect(parsed(changes)).toMatchObject({
-      ...{ ok: false, code: "request_invalid" },
+      ok: false,
+      code: "request_invalid",
       detail: expect.stringMatching(`^${pointer}: `),
     });
   });

@@ -30,7 +30,9 @@ export function cctvCases(): readonly CctvCase[] {
   const { flags, groups } = JSON.parse(readFileSync(path, "utf8")) as VectorFile;
   return groups.flatMap(({ key: x, tests }) =>
     tests.map(([number, message, signature, flagged]) => ({
-      ...{ number, jwk: { kty: "OKP", crv: "Ed25519", x } as const, message: utf8(message) },
+      number,
+      jwk: { kty: "OKP", crv: "Ed25519", x } as const,
+      message: utf8(message),
       signature: parseBase64Url(signature) ?? new Uint8Array(),
       isValid: flagged.every((at) => harmless.includes(flags[at] ?? "")),
     })),

@@ -25,7 +25,8 @@ const algorithms: Readonly<Record<KeyAlgorithm, string>> = {
 
 /** The key of RFC 8037, appendix A. */
 const exampleKey: PublicJwk = {
-  ...{ kty: "OKP", crv: "Ed25519" },
+  kty: "OKP",
+  crv: "Ed25519",
   x: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
 };
 
@@ -149,8 +150,14 @@ export function envelopeSpecification(): EnvelopeSpecification {
       key_id: { public_key: exampleKey, key_id: thumbprint(exampleKey) },
     },
     payloads: publishedKinds.map(({ kind, version, payloadType, standing, says, ...each }) => ({
-      ...{ kind, version, payload_type: payloadType, standing, says },
-      ...{ signed_by: each.signedBy, signatures: each.signatures, rules: each.rules },
+      kind,
+      version,
+      payload_type: payloadType,
+      standing,
+      says,
+      signed_by: each.signedBy,
+      signatures: each.signatures,
+      rules: each.rules,
       members: memberNames(kind, version),
       schema: `/v1/payloads/${kind}/${version}`,
     })),

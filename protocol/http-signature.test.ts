@@ -134,7 +134,8 @@ describe("signature headers", () => {
     "are invalid with the Decimal of %s",
     (times) => {
       expect(parsed(withParams(`${times};${nonce};keyid="key";tag="svc-retrieval"`))).toMatchObject({
-        ...{ code: "signature_invalid", detail: "created and expires must be Integers." },
+        code: "signature_invalid",
+        detail: "created and expires must be Integers.",
       });
       // What a text contains, or another signature, is none of it.
       const within = `nonce="${"n".repeat(30)};created=1.0"`;

@@ -95,7 +95,9 @@ describe("a shape", () => {
     ]);
     expect(allFaults(shape, value, 2)).toHaveLength(2);
     expect(requestProblem(shape, value)).toMatchObject({
-      ...{ code: "request_invalid", pointer: "/nam", suggestion: "name" },
+      code: "request_invalid",
+      pointer: "/nam",
+      suggestion: "name",
       allowed: expect.arrayContaining(["name", "colour"]),
       errors: { length: 5 },
     });

@@ -86,7 +86,8 @@ export function allFaults(shape: Shape<unknown>, value: JsonValue, max: number):
 export function object<M extends Members>(members: M, others: Members = {}): Shape<ObjectOf<M>> {
   const shapes = new Map(Object.entries(members));
   const known: KnownMembers = {
-    ...{ shapes, names: [...shapes.keys()] },
+    shapes,
+    names: [...shapes.keys()],
     others: Object.entries(others).map(([pattern, shape]) => ({ pattern: new RegExp(pattern), shape })),
   };
   return {
@@ -310,7 +311,9 @@ export const publicJwk: Shape<PublicJwk> = {
     properties: {
       kty: { type: "string", enum: ["OKP", "EC", "AKP"] },
       crv: { type: "string", enum: ["Ed25519", "P-256"] },
-      ...{ x: coordinate, y: coordinate, pub: coordinate },
+      x: coordinate,
+      y: coordinate,
+      pub: coordinate,
       alg: { type: "string" },
       kid: { type: "string" },
       use: { type: "string", enum: ["sig"] },

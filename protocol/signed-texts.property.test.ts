@@ -117,14 +117,12 @@ describe("a served row", () => {
   const unsigned = fc.tuple(fields, hash, keyId).map(
     ([rest, origin, key]): JsonObject => ({
       ...rest,
-      ...{
-        record_id: "svc_x",
-        type: "products",
-        adl_proj: "products/1",
-        adl_origin: origin,
-        adl_key_id: key,
-        ai_policy_version: 3,
-      },
+      record_id: "svc_x",
+      type: "products",
+      adl_proj: "products/1",
+      adl_origin: origin,
+      adl_key_id: key,
+      ai_policy_version: 3,
     }),
   );
 

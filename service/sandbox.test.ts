@@ -171,7 +171,9 @@ describe("a bearer token", () => {
     const head = await bearerHead(await registered());
     const outcome = await authenticate(region, head);
     const base = [
-      ...[`"@method": ${head.method}`, `"@authority": ${authority}`, `"@path": ${head.path}`],
+      `"@method": ${head.method}`,
+      `"@authority": ${authority}`,
+      `"@path": ${head.path}`,
       ...(head.contentDigest === null ? [] : [`"content-digest": ${head.contentDigest}`]),
       '"@signature-params": ',
     ];

@@ -101,7 +101,9 @@ function world(budget: QueryBudget | null = null, allowance: Allowance | null = 
       seal: '{"policySeal":1}',
     }),
     blockedBusinesses: () => [],
-    ...{ hasBlocked: () => false, takenDown: createTakenDown(), mayHaveFallen: () => state.mayHaveFallen },
+    hasBlocked: () => false,
+    takenDown: createTakenDown(),
+    mayHaveFallen: () => state.mayHaveFallen,
     companyGroups: { membersOf: () => [] },
   } as unknown as Register;
   const records = {
@@ -127,13 +129,28 @@ function world(budget: QueryBudget | null = null, allowance: Allowance | null = 
   return {
     state,
     fetch: createFetch({
-      ...{ records, register, receipts, insight, budget, allowance, standing },
-      ...{ clock: { now: () => 0 }, crypto: nativeCrypto, verifyUrl: "https://verify.test", delayUntil },
+      records,
+      register,
+      receipts,
+      insight,
+      budget,
+      allowance,
+      standing,
+      clock: { now: () => 0 },
+      crypto: nativeCrypto,
+      verifyUrl: "https://verify.test",
+      delayUntil,
     }),
     search: createSearch({
-      ...{ index, register, receipts, insight, budget, allowance },
+      index,
+      register,
+      receipts,
+      insight,
+      budget,
+      allowance,
       sponsored: sponsoredIn(state),
-      ...{ searchTurns: (_, query) => query(), standing },
+      searchTurns: (_, query) => query(),
+      standing,
     }),
   };
 }
@@ -249,9 +266,7 @@ describe("a search with sponsored rows", () => {
 });
 
 describe("what is counted of an answer", () => {
-  const common = {
-    ...{ company: companyUuid, servedAt: "2026-03-01T00:00:00.000Z", collection: "business_files" },
-  };
+  const common = { company: companyUuid, servedAt: "2026-03-01T00:00:00.000Z", collection: "business_files" };
 
   it("is who asked, and whose row or record was served", async () => {
     const { state, fetch, search } = world();

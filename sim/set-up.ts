@@ -62,7 +62,8 @@ export async function setUp(world: World, draw: Random, served: ServedChecker, j
   const portals = businesses.map((business, index) => {
     const given = { watchesHolds: plan.reprices, business, groups, contested, journal };
     return new PortalAgent(world, {
-      ...{ name: `portal-${index}`, ...given },
+      name: `portal-${index}`,
+      ...given,
       random: draw.fork(`portal ${index}`),
     });
   });
@@ -91,7 +92,9 @@ async function openBusinesses(world: World, draw: Random, journal: Journal): Pro
     const uuid = draw.uuid();
     const home = draw.pick(parts.regions);
     const given: Omit<NewBusiness, "uuid"> = {
-      ...{ keys: draw.pick([1, 1, 2]), hasPolicy: draw.chance(0.5), ends: drawEnds(world, index) },
+      keys: draw.pick([1, 1, 2]),
+      hasPolicy: draw.chance(0.5),
+      ends: drawEnds(world, index),
       caps: {
         records_per_hour: draw.pick([12, 1_000_000, 1_000_000]),
         bytes_per_day: draw.pick([20_000, 1e9, 1e9]),

@@ -40,8 +40,12 @@ class Driven {
 
   enter(owner: string, isSettled: boolean): Holder {
     const holder: Holder = {
-      ...{ owner, settled: isSettled, cameMs: this.nowMs, givenBefore: this.given.length },
-      ...{ placedMs: null, ended: null },
+      owner,
+      settled: isSettled,
+      cameMs: this.nowMs,
+      givenBefore: this.given.length,
+      placedMs: null,
+      ended: null,
     };
     this.holders.push(holder);
     this.#note(this.queue.enter(holder, { owner, isSettled, nowMs: this.nowMs }));

@@ -193,8 +193,10 @@ export type FairTurns = (owner: string) => Promise<(() => void) | null>;
 /** Each owner has one turn at a time. */
 export function createFairTurns(limits: Pick<FairQueueLimits, "placesMax" | "waitingMax">): FairTurns {
   const queue = new FairQueue<{ readonly decide: (isPlaced: boolean) => void }>({
-    ...{ ...limits, placesPerOwnerMax: 1 },
-    ...{ waitMs: Number.POSITIVE_INFINITY, unsettledMs: Number.POSITIVE_INFINITY },
+    ...limits,
+    placesPerOwnerMax: 1,
+    waitMs: Number.POSITIVE_INFINITY,
+    unsettledMs: Number.POSITIVE_INFINITY,
   });
   const tell = (decided: ReturnType<typeof queue.leave>): void => {
     for (const { holder, verdict } of decided) holder.decide(verdict === "placed");

@@ -54,11 +54,28 @@ export function parseAddress(text: string): AddressBits | null {
 
 /** What leads to no host of the public Internet (IANA's registries of special-purpose addresses). */
 const specialRanges = [
-  ...["0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12"],
-  ...["192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24"],
-  ...["203.0.113.0/24", "224.0.0.0/3"],
+  "0.0.0.0/8",
+  "10.0.0.0/8",
+  "100.64.0.0/10",
+  "127.0.0.0/8",
+  "169.254.0.0/16",
+  "172.16.0.0/12",
+  "192.0.0.0/24",
+  "192.0.2.0/24",
+  "192.88.99.0/24",
+  "192.168.0.0/16",
+  "198.18.0.0/15",
+  "198.51.100.0/24",
+  "203.0.113.0/24",
+  "224.0.0.0/3",
   // Only 2000::/3 is given out; of it, what embeds an IPv4 address, documentation and benchmarks are none either.
-  ...["::/3", "4000::/2", "8000::/1", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"],
+  "::/3",
+  "4000::/2",
+  "8000::/1",
+  "2001::/23",
+  "2001:db8::/32",
+  "2002::/16",
+  "3fff::/20",
 ].flatMap((text) => parseRange(text) ?? []);
 
 /** Whether an address can be a host of the public Internet; null for what is not an address. */

@@ -35,12 +35,21 @@ export function servedReceipt(given: Given): ReceiptRow {
   const type = n % 3 === 0 ? "fetch" : "search";
   const isSearch = type === "search";
   const event = receiptEventText({
-    ...{ company, type, rows: isSearch ? n % 5 : 1, client_query_id: null },
+    company,
+    type,
+    rows: isSearch ? n % 5 : 1,
+    client_query_id: null,
     collection: isSearch ? (n % 4 === 0 ? "jobs" : "products") : null,
     country: isSearch ? (n % 5 === 0 ? "GB" : "US") : null,
   });
   return {
-    ...{ region, company, event, key_id: keyId, nonce: `n-${n}`, billable: n % 5 > 0, served_at_ms: atMs },
+    region,
+    company,
+    event,
+    key_id: keyId,
+    nonce: `n-${n}`,
+    billable: n % 5 > 0,
+    served_at_ms: atMs,
     batch: `${minuteOf(atMs)}-${incarnation}`,
     retrieval_id: `${positionAt(atMs)}${String(n).padStart(20, "0")}`,
     envelope: `{"n":${n}}`,

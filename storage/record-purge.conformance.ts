@@ -25,8 +25,14 @@ export function recordPurgeTests(store: () => RecordStore, reopen: () => Promise
     await store().purgeVersions([{ record_id: id, generation: 1, hash: first.hash, remains }]);
     await reopen();
     expect(await store().readPublished(first)).toEqual({
-      ...{ record_id: id, generation: 1, hash: first.hash, row: "", sidecar: remains },
-      ...{ seal_id: first.seal_id, leaf_index: first.leaf_index, proof: first.proof },
+      record_id: id,
+      generation: 1,
+      hash: first.hash,
+      row: "",
+      sidecar: remains,
+      seal_id: first.seal_id,
+      leaf_index: first.leaf_index,
+      proof: first.proof,
     });
     const [origin, row] = [await store().readOrigins([first]), await store().readRows([first])];
     expect(origin).toMatchObject([{ bytes: bytes(), sidecar: remains }]);

@@ -132,8 +132,12 @@ function versionTests(store: () => RecordStore, reopen: () => Promise<void>): vo
       { ...first, record_id: fresh("svc") },
     ];
     const origin = ({ record_id, generation, hash: of, ...rest }: RecordVersion) => ({
-      ...{ record_id, generation, hash: of },
-      ...{ bytes: rest.bytes, sidecar: rest.sidecar, published_at_ms: rest.published_at_ms },
+      record_id,
+      generation,
+      hash: of,
+      bytes: rest.bytes,
+      sidecar: rest.sidecar,
+      published_at_ms: rest.published_at_ms,
     });
     expect(await store().readOrigins(asked)).toEqual([other, second, first].map(origin));
     expect(await store().readOrigins([])).toEqual([]);

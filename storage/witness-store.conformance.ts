@@ -11,7 +11,9 @@ export interface OpenWitnessStore {
 }
 
 const head = (size: number, digit = "a"): WitnessedHead => ({
-  ...{ size, root: `sha256:${digit.repeat(64)}`, note: `note of ${size} ${digit}` },
+  size,
+  root: `sha256:${digit.repeat(64)}`,
+  note: `note of ${size} ${digit}`,
 });
 
 export function witnessStoreConformance(name: string, open: () => Promise<OpenWitnessStore>): void {

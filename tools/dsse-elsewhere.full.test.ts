@@ -110,7 +110,8 @@ it("makes envelopes that we accept", async ({ skip }) => {
   const made = await judge?.ask(
     asked.map(({ payload_type, payload }) => ({
       sign: { payload_type, payload: toBase64(utf8(payload)) },
-      ...{ seed, keyid: "k" },
+      seed,
+      keyid: "k",
     })),
   );
   expect(made).toHaveLength(asked.length);

@@ -47,7 +47,9 @@ interface Engines {
 async function openCassandra({ hosts, region, keyspace, user, ca }: Engines): Promise<Opened> {
   const password = process.env["SVC_CASSANDRA_PASSWORD"] ?? "";
   const session = await openCassandraSession({
-    ...{ contactPoints: hosts.split(","), localDc: region, keyspace },
+    contactPoints: hosts.split(","),
+    localDc: region,
+    keyspace,
     ...(user === undefined ? {} : { credentials: { username: user, password } }),
     ...(ca === undefined ? {} : { tls: { ca: readFileSync(ca, "utf8") } }),
   });
@@ -59,7 +61,13 @@ async function main(): Promise<void> {
   const text = { type: "string" } as const;
   const { values } = parseArgs({
     options: {
-      ...{ out: text, home: text, cassandra: text, region: text, keyspace: text, user: text, ca: text },
+      out: text,
+      home: text,
+      cassandra: text,
+      region: text,
+      keyspace: text,
+      user: text,
+      ca: text,
       party: { type: "string", multiple: true },
     },
   });
@@ -72,8 +80,11 @@ async function main(): Promise<void> {
   const opened =
     home === undefined
       ? await openCassandra({
-          ...{ hosts: cassandra ?? "", region: region ?? "", keyspace: keyspace ?? "" },
-          ...{ user, ca },
+          hosts: cassandra ?? "",
+          region: region ?? "",
+          keyspace: keyspace ?? "",
+          user,
+          ca,
         })
       : openHome(home);
   try {

@@ -25,7 +25,8 @@ function planted(was: string, path: string): Promise<Ended> {
 
 async function run(args: readonly string[]): Promise<Ended> {
   const { child, ended } = startProcess(process.execPath, args, {
-    ...{ cwd: root, stdio: ["ignore", "pipe", "pipe"] },
+    cwd: root,
+    stdio: ["ignore", "pipe", "pipe"],
   });
   let said = "";
   for (const stream of [child.stdout, child.stderr])
@@ -40,7 +41,14 @@ describe(`fuzzing with seed ${seed}`, () => {
     "finds %s",
     async (name, { target }) => {
       const { code, said } = await fuzzed([
-        ...["--fault", name, "--seed", String(seed), "--seconds", "200", "--inputs", String(inputs)],
+        "--fault",
+        name,
+        "--seed",
+        String(seed),
+        "--seconds",
+        "200",
+        "--inputs",
+        String(inputs),
       ]);
       expect(said).toContain(`FAIL ${target}: `);
       expect(code).toBe(1);

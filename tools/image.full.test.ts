@@ -45,8 +45,14 @@ describe("compose.yaml", () => {
     });
     expect(done.stderr).toBe("");
     expect(done.stdout.trim().split(" ")).toEqual([
-      ...["eu-a", "eu-b", "eu-cassandra", "eu-elasticsearch"],
-      ...["us-a", "us-b", "us-cassandra", "us-elasticsearch"],
+      "eu-a",
+      "eu-b",
+      "eu-cassandra",
+      "eu-elasticsearch",
+      "us-a",
+      "us-b",
+      "us-cassandra",
+      "us-elasticsearch",
     ]);
   });
 });
@@ -85,7 +91,9 @@ describe.skipIf(lacks.length > 0)("the release", () => {
     });
     expect(said.stdout).toMatch(/^svc: /m);
     const modes: Readonly<Record<string, number>> = {
-      ...{ "etc/svc/keys": 0o700, "etc/svc/clients": 0o700, "etc/svc/secrets.env": 0o600 },
+      "etc/svc/keys": 0o700,
+      "etc/svc/clients": 0o700,
+      "etc/svc/secrets.env": 0o600,
       "etc/systemd/system/svc-node.service": 0o644,
     };
     for (const [path, mode] of Object.entries(modes))

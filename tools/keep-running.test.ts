@@ -17,7 +17,10 @@ function keep(starts: readonly (ReturnType<typeof fakeProcess> | Error)[], resta
     return next;
   };
   const kept = keepRunning(first, {
-    ...{ name: "Node a", start, restartMs, restartMaxMs: 3 * restartMs },
+    name: "Node a",
+    start,
+    restartMs,
+    restartMaxMs: 3 * restartMs,
     tell: (line) => told.push(line),
     stop: stop.signal,
   });

@@ -31,7 +31,9 @@ const run = promisify(execFile);
 /** Null, said loudly, where the programs cannot be built; in CI that is a failure. */
 export async function buildLogJudge(): Promise<LogJudge | null> {
   const built = await buildGoPrograms({
-    ...{ judge: ".", policy: "./policy", fsck: "github.com/transparency-dev/tessera/cmd/fsck" },
+    judge: ".",
+    policy: "./policy",
+    fsck: "github.com/transparency-dev/tessera/cmd/fsck",
   });
   return built && new LogJudge(built.folder, built.paths);
 }
@@ -77,8 +79,15 @@ export class LogJudge {
     const keyFile = join(this.#folder, "key");
     await writeFile(keyFile, key);
     const options = [
-      ...["--storage_url", `${readFrom}/`, "--origin", origin, "--public_key", keyFile],
-      ...["--ui=false", "-v=1", "--logtostderr"],
+      "--storage_url",
+      `${readFrom}/`,
+      "--origin",
+      origin,
+      "--public_key",
+      keyFile,
+      "--ui=false",
+      "-v=1",
+      "--logtostderr",
     ];
     const said = await saidBy(this.#programs.fsck, options, isFaulty);
     if (isFaulty(said) || !said.includes("Completed ranges")) throw new Error(said);

@@ -42,8 +42,10 @@ async function answerQuestion(): Promise<void> {
     "> Find me a diamond of ideal cut for at most 1000 dollars, check that it is genuine, and tell me where you have it from.",
   );
   const found = await call("search_products", {
-    ...{ q: "ideal cut", filter: { all: [{ country: "US" }, { price_amount: { lte: 1000 } }] } },
-    ...{ sort_by: "price_amount:desc,published_at:desc", limit: 3 },
+    q: "ideal cut",
+    filter: { all: [{ country: "US" }, { price_amount: { lte: 1000 } }] },
+    sort_by: "price_amount:desc,published_at:desc",
+    limit: 3,
   });
   const [row] = found.body["rows"] as readonly Members[];
   if (row === undefined) throw new Error("The search found nothing.");

@@ -126,7 +126,9 @@ export async function run(
   // The child writes to a pipe, so it must be told whether its output goes to a terminal.
   const colour = process.stdout.isTTY ? { FORCE_COLOR: "1" } : { NO_COLOR: "1", FORCE_COLOR: undefined };
   const { child, closed } = startProcess(command, args, {
-    ...{ cwd, env: { ...process.env, ...env, ...colour }, stdio: ["ignore", "pipe", "pipe"] },
+    cwd,
+    env: { ...process.env, ...env, ...colour },
+    stdio: ["ignore", "pipe", "pipe"],
   });
   if (isYielding && child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);
   let output = "";

@@ -21,8 +21,14 @@ async function expectProven(options: CrashOptions): Promise<void> {
   const { stones, samples } = options;
   expect(new Set(report.killed)).toEqual(new Set(["node", "program", "both"]));
   expect(report).toMatchObject({
-    ...{ live: stones, firstGeneration: stones, exactBytes: stones, indexed: stones },
-    ...{ samples, found: samples, verified: samples, sentAgain: false },
+    live: stones,
+    firstGeneration: stones,
+    exactBytes: stones,
+    indexed: stones,
+    samples,
+    found: samples,
+    verified: samples,
+    sentAgain: false,
   });
   expect(isProven(report, options)).toBe(true);
 }

@@ -111,7 +111,8 @@ const quietEnv = { ...process.env, SVC_LOG_LEVEL: "error", NO_COLOR: "1" };
 
 function watch(args: readonly string[], env: Place["env"] = {}) {
   const started = startProcess(process.execPath, args, {
-    ...{ env: { ...quietEnv, ...env }, stdio: ["ignore", "pipe", "pipe"] },
+    env: { ...quietEnv, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
   });
   const { child, signal } = started;
   let output = "";

@@ -27,7 +27,11 @@ const read = new Set([...quoted, ...members]);
 /** Pages for operators of the service; CONTRIBUTING.md and bench/ also name settings of tests. */
 const pages = [
   ...listFiles(root, [".md"]).filter((path) => path.startsWith("docs/")),
-  ...["README.md", "ARCHITECTURE.md", "SECURITY.md", "compose.yaml", "Dockerfile"],
+  "README.md",
+  "ARCHITECTURE.md",
+  "SECURITY.md",
+  "compose.yaml",
+  "Dockerfile",
 ];
 
 describe("settings", () => {

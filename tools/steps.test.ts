@@ -46,7 +46,10 @@ describe("a counted step", () => {
 describe("a check", () => {
   it("is one pass or one failure by its exit code, and keeps its output", async () => {
     expect((await checkStep("good", ["-e", ""]).run()).counts).toEqual({
-      ...{ passed: 1, failed: 0, skipped: 0, failures: [] },
+      passed: 1,
+      failed: 0,
+      skipped: 0,
+      failures: [],
     });
     const bad = await checkStep("bad", ["-e", 'console.error("so bad"); process.exit(3)']).run();
     expect(bad.counts).toEqual({ passed: 0, failed: 1, skipped: 0, failures: ["bad"] });
@@ -66,14 +69,19 @@ describe("counts", () => {
     const printed = formatResult({ passed: 1, failed: 40, skipped: 0, failures });
     expect(printed.split("\n")).toHaveLength(31);
     expect(parseCounts(`noise\n${printed}\n`)).toEqual({
-      ...{ passed: 1, failed: 40, skipped: 0, failures: failures.slice(0, 30) },
+      passed: 1,
+      failed: 40,
+      skipped: 0,
+      failures: failures.slice(0, 30),
     });
   });
 
   it("of a run of vitest name its failed tests, and the files that came to none", () => {
     const test = (status: string, fullName: string) => ({ status, fullName });
     const file = (name: string, status: string, ...assertionResults: readonly ReturnType<typeof test>[]) => ({
-      ...{ name: join(root, name), status, assertionResults },
+      name: join(root, name),
+      status,
+      assertionResults,
     });
     const report = { numPassedTests: 1, numFailedTests: 1, numPendingTests: 0, numTodoTests: 0 };
     const testResults = [
@@ -81,7 +89,10 @@ describe("counts", () => {
       file("std/b.test.ts", "failed"),
     ];
     expect(vitestCounts({ ...report, testResults })).toEqual({
-      ...{ passed: 1, failed: 2, skipped: 0, failures: ["std/a.test.ts > a two", "std/b.test.ts"] },
+      passed: 1,
+      failed: 2,
+      skipped: 0,
+      failures: ["std/a.test.ts > a two", "std/b.test.ts"],
     });
   });
 

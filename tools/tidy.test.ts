@@ -148,15 +148,15 @@ describe("the rules about a file", () => {
   it("measure files and functions, but not suites", () => {
     expect(rulesBroken("node/a.ts", "f();\n".repeat(701))).toEqual(["file-size"]);
     expect(rulesBroken("node/a.ts", "f();\n".repeat(700))).toEqual([]);
-    expect(rulesBroken("node/a.ts", `function g() {\n${lines(69)}}`)).toEqual(["function-size"]);
-    expect(rulesBroken("node/a.ts", `function g() {\n${lines(68)}}`)).toEqual([]);
-    expect(rulesBroken("node/a.ts", `class A {\n  #m = () => {\n${lines(70)}  };\n}`)).toEqual([
+    expect(rulesBroken("node/a.ts", `function g() {\n${lines(119)}}`)).toEqual(["function-size"]);
+    expect(rulesBroken("node/a.ts", `function g() {\n${lines(118)}}`)).toEqual([]);
+    expect(rulesBroken("node/a.ts", `class A {\n  #m = () => {\n${lines(120)}  };\n}`)).toEqual([
       "function-size",
     ]);
     expect(
-      rulesBroken("node/a.test.ts", `describe("a", () => {\n  it("b", () => {});\n${lines(80)}});`),
+      rulesBroken("node/a.test.ts", `describe("a", () => {\n  it("b", () => {});\n${lines(120)}});`),
     ).toEqual([]);
-    expect(rulesBroken("node/a.test.ts", `it("a", () => {\n${lines(80)}});`)).toEqual(["function-size"]);
+    expect(rulesBroken("node/a.test.ts", `it("a", () => {\n${lines(120)}});`)).toEqual(["function-size"]);
   });
 
   it.each([
@@ -229,6 +229,19 @@ describe("the rules about a file", () => {
   ])("refuse to claim a type, in tests too: %s", (text) => {
     expect(rulesBroken("service/a.ts", text)).toEqual(["type-claim"]);
     expect(rulesBroken("service/a.test.ts", text)).toEqual(["type-claim"]);
+  });
+
+  it.each(["f({ ...{ a, b } });", "f([...[a, b], c]);", "f(...[a, b]);"])(
+    "refuse a literal that is spread into one, in tests too: %s",
+    (text) => {
+      expect(rulesBroken("service/a.ts", text)).toEqual(["spread"]);
+      expect(rulesBroken("service/a.test.ts", text)).toEqual(["spread"]);
+    },
+  );
+
+  it("let a value be spread, and a literal on a condition", () => {
+    const text = "f({ ...a, ...(b ? { c } : {}) }, ...d, [...e, ...(g ? [h] : [])]);";
+    expect(rulesBroken("service/a.ts", text)).toEqual([]);
   });
 
   it("let a reply be inferred, and a value be never", () => {

@@ -156,12 +156,18 @@ function describeCalls(world: () => TransportWorld): void {
     const { target } = await pair(world(), { ask: () => Promise.reject(failures.shift()) });
     await world().until(
       expect(target.ask(actor, command, 60_000)).rejects.toMatchObject({
-        ...{ name: "Unavailable", reason: "not_here", retryAfterSeconds: 2, effect: "not_applied" },
+        name: "Unavailable",
+        reason: "not_here",
+        retryAfterSeconds: 2,
+        effect: "not_applied",
       }),
     );
     await world().until(
       expect(target.ask(actor, command, 60_000)).rejects.toMatchObject({
-        ...{ name: "Unavailable", reason: "quarantined", retryAfterSeconds: 30, effect: "unknown" },
+        name: "Unavailable",
+        reason: "quarantined",
+        retryAfterSeconds: 30,
+        effect: "unknown",
       }),
     );
   });
@@ -180,7 +186,9 @@ function describeCalls(world: () => TransportWorld): void {
     for (let left = faults.length; left > 0; left -= 1) {
       await world().until(
         expect(target.ask(actor, command, 60_000)).rejects.toMatchObject({
-          ...{ name: "Unavailable", reason: "refused", effect: "unknown" },
+          name: "Unavailable",
+          reason: "refused",
+          effect: "unknown",
         }),
       );
     }
@@ -247,7 +255,8 @@ function describeEnds(world: () => TransportWorld): void {
     expect(await world().until(settled[0] as Promise<unknown>)).toBe("unknown");
     await world().until(
       expect(outward.ask(actor, command, 60_000)).rejects.toMatchObject({
-        ...{ reason: "draining", effect: "not_applied" },
+        reason: "draining",
+        effect: "not_applied",
       }),
     );
     await world().until(receiver.close());
@@ -270,7 +279,8 @@ function describeEnds(world: () => TransportWorld): void {
     await world().until(receiver.close());
     await world().until(
       expect(caller.target(receiver).ask(actor, command, 60_000)).rejects.toMatchObject({
-        ...{ reason: "unreachable", effect: "not_applied" },
+        reason: "unreachable",
+        effect: "not_applied",
       }),
     );
     expect(executed).toBe(0);

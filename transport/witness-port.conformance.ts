@@ -17,7 +17,9 @@ export function witnessPortConformance(name: string, open: () => Promise<OpenWit
   describe(`witness port: ${name}`, () => {
     const log = new SignedLog();
     const ask = (oldSize: number, size: number, of = log) => ({
-      ...{ oldSize, proof: of.proof(oldSize, size), note: of.note(size) },
+      oldSize,
+      proof: of.proof(oldSize, size),
+      note: of.note(size),
     });
     let opened: OpenWitness;
     beforeEach(async () => {

@@ -40,7 +40,9 @@ describe("an ad's item", () => {
     expect(report.checks.flatMap(({ name, state }) => (state === "unsigned" ? [] : name))).toEqual(names);
     expect(report.checks.flatMap(({ name, state }) => (state === "unsigned" ? name : []))).toEqual([
       "unsigned/creative/images/*/url",
-      ...["unsigned/net_price", "unsigned/keyword_matches", "unsigned/render_token"],
+      "unsigned/net_price",
+      "unsigned/keyword_matches",
+      "unsigned/render_token",
       "unsigned/row/ai_policy_bits/action",
     ]);
     expect(faultsOf(utf8(JSON.stringify(item)), fetched)).toEqual([]);
@@ -167,8 +169,14 @@ describe("an ad's item", () => {
     const bytes = utf8(JSON.stringify(adRecord));
     const key = business.passkey.keyId;
     const right = {
-      ...{ ...sidecarFacts(business, bytes), batch_id: null, change: 7, path: "B", record_id: adId },
-      ...{ record_type: "ads", sealed_by_key_id: key, published_at: "2026-03-01T12:00:02.999Z" },
+      ...sidecarFacts(business, bytes),
+      batch_id: null,
+      change: 7,
+      path: "B",
+      record_id: adId,
+      record_type: "ads",
+      sealed_by_key_id: key,
+      published_at: "2026-03-01T12:00:02.999Z",
       scope: { basis: "role", key_id: key, kind: "passkey", mandate_id: null, permissions: ["publish:ads"] },
     };
     const under = (facts: object) =>

@@ -62,8 +62,14 @@ export async function makeAdItem(
     sidecar: manySigner(soleKey(service.sidecar)),
   };
   const signed = await signAdVersion(signers, {
-    ...{ ad: parsed.record, adId, businessUuid: business.uuid, envelope, sealer },
-    ...{ generation: 1, change: 7, source: "manual" },
+    ad: parsed.record,
+    adId,
+    businessUuid: business.uuid,
+    envelope,
+    sealer,
+    generation: 1,
+    change: 7,
+    source: "manual",
     seal: { ...payload, ...parts.stated },
     receivedAtMs: Date.parse("2026-03-01T12:00:01.000Z"),
     publishedAtMs: Date.parse("2026-03-01T12:00:02.250Z"),
@@ -72,7 +78,10 @@ export async function makeAdItem(
   const policy = sealedPolicy(business);
   const keys = publishedKeys(service, business) as JsonObject;
   return adItemOf({
-    ...{ ad: parsed.record, bytes, signed, bitsText: policyBitsText(version, masks) },
+    ad: parsed.record,
+    bytes,
+    signed,
+    bitsText: policyBitsText(version, masks),
     policy: hasPolicy
       ? { version, record: asJson(policyRecord()), seal: policy.seal }
       : { version, record: null, seal: null },
@@ -136,8 +145,11 @@ function sealAd(
 ): { readonly envelope: Envelope; readonly payload: SealV2 } {
   const key = business[sealer];
   const payload: SealV2 = {
-    ...{ v: 2, key_id: key.keyId, cert_id: business.issued.certId },
-    ...{ sealed_at: "2026-03-01T12:00:00.000Z", record_type: "ads" },
+    v: 2,
+    key_id: key.keyId,
+    cert_id: business.issued.certId,
+    sealed_at: "2026-03-01T12:00:00.000Z",
+    record_type: "ads",
     ...facts,
   };
   const make = sealer === "passkey" ? sealWithPasskey : seal;

@@ -58,8 +58,12 @@ export async function memberSubjects(crypto: {
   const { mandate, ...evidence } = evidenceOf(scene);
   const fileOf = (answer: EvidenceTexts["answer"], more: object = {}) =>
     evidenceText({
-      ...{ environment: "production", answer, keySet: JSON.stringify(keySet) },
-      ...{ callerKeyId, requestHash, ...more },
+      environment: "production",
+      answer,
+      keySet: JSON.stringify(keySet),
+      callerKeyId,
+      requestHash,
+      ...more,
     });
   const about = {
     certificate: JSON.stringify(evidence.certificate),
@@ -94,14 +98,17 @@ export async function memberSubjects(crypto: {
       open: /\/images$/,
     }),
     subject("evidence of a search", "search", fileOf({ kind: "search", text: search }), judgeFile, {
-      ...{ within: ["search"], saysLess: presented },
+      within: ["search"],
+      saysLess: presented,
     }),
     subject("evidence of a product", "fetch", fileOf({ kind: "fetched", text: fetched }, about), judgeFile, {
       within: ["fetched"],
       // A statement that is left out makes the custody `unstated`, and one that is repeated says nothing new.
       saysLess: [
         ...presented,
-        ...[/^(?:ai_policy_)?record_base64$/, /^mandate$/, /^key_custody\/statements\/\d+$/],
+        /^(?:ai_policy_)?record_base64$/,
+        /^mandate$/,
+        /^key_custody\/statements\/\d+$/,
       ],
     }),
   ];
@@ -145,8 +152,12 @@ function statedSubjects({ service, business }: World, verify: SignatureVerifier)
 /** What is published of the business, and who presents the answers. */
 function evidenceOf({ service, business }: World) {
   const custody = {
-    ...{ v: 1, business_uuid: business.uuid, key_id: business.system.keyId, custody: "self" },
-    ...{ issued_at: "2026-02-01T00:00:00.000Z", effective_from: "2026-02-01T00:00:00.000Z" },
+    v: 1,
+    business_uuid: business.uuid,
+    key_id: business.system.keyId,
+    custody: "self",
+    issued_at: "2026-02-01T00:00:00.000Z",
+    effective_from: "2026-02-01T00:00:00.000Z",
   };
   const statement = document("key-custody.v1", custody, ...service.issuance.halves);
   return {
@@ -167,11 +178,19 @@ function businessFile({ service, business }: World): string {
   const type = "business_files";
   const facts = sidecarFacts(business, file);
   const sidecar = {
-    ...{ ...facts, path: "B", batch_id: null, record_id: fileId, record_type: type, source: "manual" },
+    ...facts,
+    path: "B",
+    batch_id: null,
+    record_id: fileId,
+    record_type: type,
+    source: "manual",
     sealed_by_key_id: business.passkey.keyId,
     scope: {
-      ...{ basis: "role", kind: "passkey", key_id: business.passkey.keyId },
-      ...{ mandate_id: null, permissions: [`publish:${type}`] },
+      basis: "role",
+      kind: "passkey",
+      key_id: business.passkey.keyId,
+      mandate_id: null,
+      permissions: [`publish:${type}`],
     },
   };
   return fetchBody(service, business, file, {
@@ -186,13 +205,14 @@ function businessFile({ service, business }: World): string {
 function catalogueBody({ business }: World): string {
   const others = [recordBytes({ product_name: "Assam" }), bytes];
   const members = {
-    ...{
-      record_id: recordId,
-      business_product_id: JSON.parse(text(bytes)).business_product_id,
-      type: "products",
-    },
-    ...{ record: null, seal: batchSeal(business, others, 1), live_in: ["eu-west1"] },
-    ...{ last_updated: "2026-03-01T12:00:02.000Z", source: "api" },
+    record_id: recordId,
+    business_product_id: JSON.parse(text(bytes)).business_product_id,
+    type: "products",
+    record: null,
+    seal: batchSeal(business, others, 1),
+    live_in: ["eu-west1"],
+    last_updated: "2026-03-01T12:00:02.000Z",
+    source: "api",
   };
   return JSON.stringify(members).replace('"record":null', () => `"record":${text(bytes)}`);
 }
@@ -204,7 +224,10 @@ async function pool({ service, business }: World): Promise<string> {
   const rows = items.map((item) => item["row"] as unknown as IndexRow);
   const facts = { ...receiptFacts(rows), kind: "ad_pool", collection: null };
   const answer: JsonObject = {
-    ...{ retrieval_id: facts.retrieval_id, country: "DE", subdivision: "DE-BE", ads: items },
+    retrieval_id: facts.retrieval_id,
+    country: "DE",
+    subdivision: "DE-BE",
+    ads: items,
     render_until: formatTimestamp(Date.parse(servedAt) + adRenderMs),
     receipt: document("receipt.v3", facts, soleKey(service.receipt)),
   };

@@ -145,7 +145,10 @@ export function sealedDecision(
   parts: AssertionParts = {},
 ): JsonValue {
   const payload = holdDecisionPayload({
-    ...{ v: 1, business_uuid: business.uuid, push_id: `bat_${"0a".repeat(12)}`, decision: "confirm" },
+    v: 1,
+    business_uuid: business.uuid,
+    push_id: `bat_${"0a".repeat(12)}`,
+    decision: "confirm",
     at: sealedAt,
     ...facts,
   });

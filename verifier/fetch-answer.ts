@@ -410,7 +410,10 @@ export function verifyCatalogueAnswer(trust: Trust, body: Uint8Array, evidence: 
     certificates?.ok !== true || known === null
       ? null
       : verifySeal(trust, {
-          ...{ bytes, seal: sealed, certificates: certificates.value, keys: known },
+          bytes,
+          seal: sealed,
+          certificates: certificates.value,
+          keys: known,
           ...(mandate === undefined ? {} : { mandates: [{ envelope: mandate, revoked_at: null }] }),
         });
   const isOfType = seal?.ok !== true || seal.value.record_type === parsed.value.type;

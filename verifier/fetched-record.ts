@@ -62,13 +62,14 @@ export function parseFetched(body: Uint8Array, exact: ExactBytes = {}): Verdict<
   const sealed = exactly(exact.policyRecord, memberBytes(text, "ai_policy", "record"), "/ai_policy/record");
   if (!sealed.ok) return sealed;
   return ok({
-    ...{ recordId, businessUuid, type, bytes: record.value },
+    recordId,
+    businessUuid,
+    type,
+    bytes: record.value,
     policy: { ...policy.value, bytes: sealed.value },
-    ...{
-      seal: answer["seal"] ?? null,
-      sidecar: answer["sidecar"] ?? null,
-      receipt: answer["receipt"] ?? null,
-    },
+    seal: answer["seal"] ?? null,
+    sidecar: answer["sidecar"] ?? null,
+    receipt: answer["receipt"] ?? null,
     answer: { members: answer, unknown },
   });
 }

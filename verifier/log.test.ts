@@ -228,7 +228,8 @@ describe("a checkpoint under a policy of witnesses", () => {
 
   const verifierOf = (quorum: number, of = vkeys) =>
     createVerifier({
-      ...{ anchors: service.anchors, keySet: keySetAnswer(service) },
+      anchors: service.anchors,
+      keySet: keySetAnswer(service),
       witnesses: { keys: of, quorum },
     });
 

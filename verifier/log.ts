@@ -150,8 +150,10 @@ export function verifyLogConsistency(
     !path.includes(null) &&
     verifyConsistency(
       {
-        ...{ firstSize: earlier.value.size, secondSize: later.value.size },
-        ...{ firstRoot: earlier.value.root, secondRoot: later.value.root },
+        firstSize: earlier.value.size,
+        secondSize: later.value.size,
+        firstRoot: earlier.value.root,
+        secondRoot: later.value.root,
         path: path.filter((each) => each !== null),
       },
       trust.sha256,

@@ -313,13 +313,13 @@ export function servedIn(file: ProofFileMembers): Verdict<{
   const { caller_key_id: callerKeyId, request_hash: requestHash } = file;
   return ok({
     fetched: {
-      ...{ recordId: file.record_id, businessUuid: file.business_uuid, type: file.record_type },
-      ...{
-        bytes: bytesOf(file.record_base64),
-        seal: file.seal,
-        sidecar: file.sidecar,
-        receipt: receipt.value,
-      },
+      recordId: file.record_id,
+      businessUuid: file.business_uuid,
+      type: file.record_type,
+      bytes: bytesOf(file.record_base64),
+      seal: file.seal,
+      sidecar: file.sidecar,
+      receipt: receipt.value,
       answer: null,
       policy: {
         version: policy?.version ?? 0,

@@ -35,7 +35,8 @@ const { service, business } = makeScene();
 const bytes = recordBytes();
 const termsOf = ({ ai_policy_version, ...facts }: JsonObject, v: number): JsonObject => ({
   ...facts,
-  ...{ v, terms_version: ai_policy_version ?? 0 },
+  v,
+  terms_version: ai_policy_version ?? 0,
 });
 
 const keySet = payloadOf((keySetAnswer(service) as JsonObject)["signed"]);
@@ -43,8 +44,10 @@ const seal = payloadOf(passkeySeal(business, bytes));
 const batch = payloadOf((batchSeal(business, [bytes], 0) as JsonObject)["batch_seal"]);
 const sidecar = asJson(sidecarFacts(business, bytes));
 const row = {
-  ...{ record_id: `svc_${"a".repeat(26)}`, adl_origin: `sha256:${"0".repeat(64)}` },
-  ...{ adl_row_sig: `${"A".repeat(86)}==`, ai_policy_version: 1 },
+  record_id: `svc_${"a".repeat(26)}`,
+  adl_origin: `sha256:${"0".repeat(64)}`,
+  adl_row_sig: `${"A".repeat(86)}==`,
+  ai_policy_version: 1,
 };
 const receipt = asJson(receiptFacts([row]));
 const { key_id: _keyId, ...receiptWithoutKey } = receipt;
@@ -64,13 +67,20 @@ const payloads: Readonly<Record<PayloadKind, JsonObject>> = {
   "certificate.v1": payloadOf(business.issued.envelope),
   "business-keys.v1": payloadOf((publishedKeys(service, business) as JsonObject)["signed"]),
   "key-custody.v1": {
-    ...{ v: 1, business_uuid: business.uuid, key_id: business.system.keyId, custody: "self" },
-    ...{ issued_at: "2026-02-01T00:00:00.000Z", effective_from: "2026-02-01T00:00:00.000Z" },
+    v: 1,
+    business_uuid: business.uuid,
+    key_id: business.system.keyId,
+    custody: "self",
+    issued_at: "2026-02-01T00:00:00.000Z",
+    effective_from: "2026-02-01T00:00:00.000Z",
   },
   "mandate.v1": payloadOf(sealedMandate(business)),
   "hold-decision.v1": payloadOf(sealedDecision(business)),
   "key-possession.v1": {
-    ...{ v: 1, party_uuid: business.uuid, key_id: callerKeyId, role: "retrieval" },
+    v: 1,
+    party_uuid: business.uuid,
+    key_id: callerKeyId,
+    role: "retrieval",
     challenge: "c".repeat(22),
   },
   "key-set.v1": keySet,

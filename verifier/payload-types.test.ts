@@ -24,8 +24,12 @@ const { service, business, verifier, certificates, keys } = makeScene();
 const bytes = recordBytes();
 const evidence = { bytes, certificates: certificates(business.issued.envelope), keys: keys() };
 const custody = {
-  ...{ v: 1, business_uuid: business.uuid, key_id: business.system.keyId, custody: "self" },
-  ...{ issued_at: "2026-02-01T00:00:00.000Z", effective_from: "2026-02-01T00:00:00.000Z" },
+  v: 1,
+  business_uuid: business.uuid,
+  key_id: business.system.keyId,
+  custody: "self",
+  issued_at: "2026-02-01T00:00:00.000Z",
+  effective_from: "2026-02-01T00:00:00.000Z",
 };
 const pushedSeal = batchSeal(business, [bytes], 0) as JsonObject;
 

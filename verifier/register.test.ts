@@ -163,8 +163,11 @@ describe("a hold decision", () => {
         const sealed = document(
           "hold-decision.v1",
           {
-            ...{ v: 1, business_uuid: scene.business.uuid, push_id: `bat_${"0a".repeat(12)}` },
-            ...{ decision: "confirm", at: "2026-03-01T00:00:00.000Z" },
+            v: 1,
+            business_uuid: scene.business.uuid,
+            push_id: `bat_${"0a".repeat(12)}`,
+            decision: "confirm",
+            at: "2026-03-01T00:00:00.000Z",
           },
           passkey,
         );

@@ -27,7 +27,10 @@ export function makeScene(environment: Environment = "production"): Scene {
     held(createVerifier({ anchors: service.anchors, keySet: keySetAnswer(service, parts) }));
   const verifier = verifierOf({});
   return {
-    ...{ service, business, verifier, verifierOf },
+    service,
+    business,
+    verifier,
+    verifierOf,
     certificates: (...envelopes) => held(verifier.certificates(business.uuid, envelopes)),
     keys: (listed) => held(verifier.businessKeys(business.uuid, publishedKeys(service, business, listed))),
   };

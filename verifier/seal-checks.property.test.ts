@@ -137,7 +137,10 @@ const facts = { ...sidecarFacts(business, bytes), batch_id: null };
 const sidecars = {
   batch: sidecarEnvelope(service, facts),
   single: sidecarEnvelope(service, {
-    ...{ ...facts, path: "B", source: "manual", sealed_by_key_id: passkey.keyId },
+    ...facts,
+    path: "B",
+    source: "manual",
+    sealed_by_key_id: passkey.keyId,
     scope: { ...facts.scope, basis: "role", key_id: passkey.keyId, kind: "passkey", mandate_id: null },
   }),
 };
@@ -233,12 +236,10 @@ describe("each named check", () => {
 
 it("a sidecar of another seal says nothing of this one, and neither does one of nobody", () => {
   const evidence = {
-    ...{
-      bytes: altered(bytes),
-      seal: seals.batch.own,
-      certificates: certificates(issued.envelope),
-      keys: keys(),
-    },
+    bytes: altered(bytes),
+    seal: seals.batch.own,
+    certificates: certificates(issued.envelope),
+    keys: keys(),
     mandates: [{ envelope: sealedMandate(business), revoked_at: null }],
   };
   const scopeWith = (sidecar: SealEvidence["sidecar"]) => {

@@ -311,13 +311,21 @@ describe("a pushed record", () => {
 
 describe("a refused seal", () => {
   const claimed = {
-    ...{ format: 2, key_id: business.system.keyId, cert_id: business.issued.certId, sealed_at: sealedAt },
-    ...{ record_type: "products", ai_policy_version: 1, terms_version: null, hash: null },
+    format: 2,
+    key_id: business.system.keyId,
+    cert_id: business.issued.certId,
+    sealed_at: sealedAt,
+    record_type: "products",
+    ai_policy_version: 1,
+    terms_version: null,
+    hash: null,
     leaf: { index: 1, tree_size: 5, root: expect.stringMatching(/^sha256:/) },
   };
   const unchecked = {
-    ...{ certificate: "not_checked", ai_policy: "not_checked" },
-    ...{ scope: "not_checked", key_event: "not_checked" },
+    certificate: "not_checked",
+    ai_policy: "not_checked",
+    scope: "not_checked",
+    key_event: "not_checked",
   };
   const stands = { ...unchecked, certificate: "ok", scope: "ok" };
   const policies = { versions: [{ version: 1, live_from: "2026-02-01T00:00:00.000Z" }], isComplete: true };
@@ -347,7 +355,10 @@ describe("a refused seal", () => {
 
   it.each(refusals)("for %s says what it claims and what each check is", (reason, evidence, checks) => {
     expect(verifier.seal({ ...pushed, ...evidence })).toEqual({
-      ...{ ok: false, code: reason, detail: expect.any(String), claimed },
+      ok: false,
+      code: reason,
+      detail: expect.any(String),
+      claimed,
       checks: { ...stands, ...checks },
     });
   });

@@ -155,7 +155,10 @@ function judgeSeal(trust: Trust, evidence: SealEvidence, { seal, opened }: Opene
   const age = key.ok ? ageFault(key.value, { stated, received: evidence.received }) : null;
   const content = sealedDocument(document, bytes, payload.record_type);
   const { checks, fault } = judgeStanding(trust, evidence, {
-    ...{ payload, document, by, sidecar: sidecar?.ok ? sidecar.value : null },
+    payload,
+    document,
+    by,
+    sidecar: sidecar?.ok ? sidecar.value : null,
     content: bound.ok && !content.ok ? parseObject(bytes) : bound.ok ? content : bound,
   });
   const refusal = [bound, key, age, content].find((each) => each?.ok === false) ?? fault;
@@ -302,7 +305,8 @@ function sidecarOf(
   const sealed = kind === "single" ? payload.hash : null;
   const about = hash ?? sealed;
   return verifySidecar(trust, sidecar, {
-    ...{ business_uuid: keys.uuid, seal: payload },
+    business_uuid: keys.uuid,
+    seal: payload,
     ...(about === null ? {} : { hash: about }),
   });
 }

@@ -33,15 +33,21 @@ interface Kind {
 
 const kinds: readonly Kind[] = [
   {
-    ...{ kind: "verify-statement.v1", facts: statementFacts(bytes), instant: "checked_at" },
+    kind: "verify-statement.v1",
+    facts: statementFacts(bytes),
+    instant: "checked_at",
     verify: (by, value) => by.statement(value),
   },
   {
-    ...{ kind: "verify-page.v1", facts: pageFacts(business, bytes), instant: "checked_at" },
+    kind: "verify-page.v1",
+    facts: pageFacts(business, bytes),
+    instant: "checked_at",
     verify: (by, value) => by.page(value),
   },
   {
-    ...{ kind: "key-directory.v1", facts: directoryFacts(companyKey), instant: "issued_at" },
+    kind: "key-directory.v1",
+    facts: directoryFacts(companyKey),
+    instant: "issued_at",
     verify: (by, value) => by.keyDirectory(value),
   },
 ];
@@ -215,7 +221,8 @@ describe("a key directory", () => {
 it("a page of a business file is read with its domains", () => {
   const page = pageFacts(business, bytes);
   const endpoints = {
-    ...{ status: "suspended", items: [{ kind: "checkout", url: "https://shop.example/pay" }] },
+    status: "suspended",
+    items: [{ kind: "checkout", url: "https://shop.example/pay" }],
     domains_confirmed_at: null,
   };
   const domains = [

@@ -236,8 +236,12 @@ export function custodyAnswer(uuid: string, statements: readonly JsonValue[]): J
       if (!custody.ok || !payload.ok) throw new Error("Not a custody statement.");
       const { key_id, custody: state, effective_from, issued_at } = custody.value;
       return {
-        ...{ key_id, custody: state, effective_from, issued_at },
-        ...{ statement_id: hashOf(payload.value), statement },
+        key_id,
+        custody: state,
+        effective_from,
+        issued_at,
+        statement_id: hashOf(payload.value),
+        statement,
       };
     }),
   });

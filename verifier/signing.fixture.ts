@@ -64,8 +64,10 @@ function seededKey(alg: KeyAlgorithm, seed: Uint8Array): TestKey {
   if (alg === "ES256") {
     const point = p256.getPublicKey(seed, false);
     const jwk = {
-      ...{ kty: "EC", crv: "P-256" },
-      ...{ x: toBase64Url(point.slice(1, 33)), y: toBase64Url(point.slice(33)) },
+      kty: "EC",
+      crv: "P-256",
+      x: toBase64Url(point.slice(1, 33)),
+      y: toBase64Url(point.slice(33)),
     };
     return testKey(jwk, (message, encoding) => {
       const raw = p256.sign(message, seed);

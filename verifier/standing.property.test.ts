@@ -31,9 +31,17 @@ const noon = "2026-03-01T12:00:00.000Z";
 const receipts = ["2026-03-01T11:59:59.000Z", "2026-03-01T12:00:01.000Z"] as const;
 /** From long before to long after, with the moments on both sides of each. */
 const moment = fc.constantFrom(
-  ...["2026-01-15T00:00:00.000Z", "2026-02-01T00:00:00.000Z", "2026-02-15T00:00:00.000Z"],
-  ...["2026-03-01T11:59:58.999Z", receipts[0], "2026-03-01T11:59:59.001Z", noon, "2026-03-01T12:00:00.001Z"],
-  ...[receipts[1], "2026-03-01T12:00:01.001Z", "2026-04-01T00:00:00.000Z"],
+  "2026-01-15T00:00:00.000Z",
+  "2026-02-01T00:00:00.000Z",
+  "2026-02-15T00:00:00.000Z",
+  "2026-03-01T11:59:58.999Z",
+  receipts[0],
+  "2026-03-01T11:59:59.001Z",
+  noon,
+  "2026-03-01T12:00:00.001Z",
+  receipts[1],
+  "2026-03-01T12:00:01.001Z",
+  "2026-04-01T00:00:00.000Z",
 );
 const since = fc.option(moment);
 /** What is revoked was in force when the seal came. */
@@ -52,19 +60,23 @@ interface Kind {
 const kinds: Readonly<Record<string, Kind>> = {
   "record of a batch": {
     evidence: { bytes, seal: batchSeal(business, [bytes, recordBytes({ on_sale: true })], 0) },
-    ...{ sealer: "system", hasSidecar: true },
+    sealer: "system",
+    hasSidecar: true,
   },
   "record sealed alone": {
     evidence: { bytes, seal: passkeySeal(business, bytes) },
-    ...{ sealer: "passkey", hasSidecar: true },
+    sealer: "passkey",
+    hasSidecar: true,
   },
   "AI policy": {
     evidence: { document: "ai_policy", bytes: policy.bytes, seal: policy.seal },
-    ...{ sealer: "passkey", hasSidecar: false },
+    sealer: "passkey",
+    hasSidecar: false,
   },
   withdrawal: {
     evidence: { document: "withdrawal", bytes: withdrawal, seal: passkeySeal(business, withdrawal) },
-    ...{ sealer: "passkey", hasSidecar: false },
+    sealer: "passkey",
+    hasSidecar: false,
   },
 };
 
@@ -103,18 +115,19 @@ function historyWith(last: Ending | null): CertificateHistory {
 }
 
 const live = { revoked_at: null, compromised_from: null };
-const stands = {
-  ...{ own: live, owner: live, mandateRevoked: null, received: receipts[1], certificate: null },
-};
-const taken = { revoked_at: null, compromised_from: "2026-02-15T00:00:00.000Z" };
+const stands = { own: live, owner: live, mandateRevoked: null, received: receipts[1], certificate: null };
+const taken = { revoked_at: null, compromised_from: "2026-02-15T00:00:00.000Z" as const };
 const revoked: Ending = { status: "revoked", status_effective_from: "2026-02-15T00:00:00.000Z" };
 
 describe.each(Object.entries(kinds))("a %s", (name, { evidence, sealer, hasSidecar }) => {
   it("stands by the rule whenever it verifies, and otherwise falls with the same reason", () => {
     const seen = new Set<string>();
     const parts = {
-      ...{ own: ended, owner: ended, mandateRevoked: later, received: fc.constantFrom(...receipts) },
-      ...{ certificate: ending },
+      own: ended,
+      owner: ended,
+      mandateRevoked: later,
+      received: fc.constantFrom(...receipts),
+      certificate: ending,
     };
     fc.assert(
       fc.property(fc.record(parts), ({ own, owner, mandateRevoked, received, certificate }) => {
@@ -127,17 +140,23 @@ describe.each(Object.entries(kinds))("a %s", (name, { evidence, sealer, hasSidec
         const published = keys(listed);
         const key = (id: string) => published.keys.find(({ key_id }) => key_id === id) ?? null;
         const seal: AcceptedSeal = {
-          ...{ key_id: sealer === "system" ? system.keyId : passkey.keyId, cert_id: issued.certId },
-          ...{ sealed_at: noon, received_at: received, isStated: hasSidecar },
+          key_id: sealer === "system" ? system.keyId : passkey.keyId,
+          cert_id: issued.certId,
+          sealed_at: noon,
+          received_at: received,
+          isStated: hasSidecar,
           mandate_id: sealer === "system" ? mandate.mandate_id : null,
           ...(name === "withdrawal" ? { mayBeEnded: true } : {}),
         };
         const fault = standingFault(seal, {
-          ...{ key: key(seal.key_id), certificates: history },
+          key: key(seal.key_id),
+          certificates: history,
           mandate: { valid_from: mandate.valid_from, revoked_at: mandateRevoked, sealer: key(passkey.keyId) },
         });
         const verdict = verifier.seal({
-          ...{ ...evidence, certificates: history, keys: published },
+          ...evidence,
+          certificates: history,
+          keys: published,
           ...(hasSidecar ? { sidecar: sidecarOf(sealer, received) } : { received: { at: received } }),
           ...(sealer === "system"
             ? { mandates: [{ envelope: sealedMandate(business), revoked_at: mandateRevoked }] }

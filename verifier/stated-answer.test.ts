@@ -98,7 +98,8 @@ describe("a saved answer", () => {
       [{ valid: true, ...entitled } as const, { valid: true }],
     ] as const)
       expect(states(reportOf(fileOf.statement({ ...good, ...found, entitlement })))).toContainEqual([
-        ...["findings", found.valid ? "ok" : "entitlement_expired"],
+        "findings",
+        found.valid ? "ok" : "entitlement_expired",
       ]);
     const unlogged = fileOf.statement({ ...good, valid: false, log_inclusion: log });
     expect(states(reportOf(unlogged))).toContainEqual(["findings", "inclusion_invalid"]);

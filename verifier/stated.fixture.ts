@@ -47,20 +47,29 @@ export function pageFacts(business: TestBusiness, bytes: Uint8Array): VerifyPage
   const origin = hashOf(bytes);
   const certId = business.issued.certId;
   return {
-    ...{ v: 1, record_id: recordId, adl_origin: origin, record_type: "products", valid: true },
+    v: 1,
+    record_id: recordId,
+    adl_origin: origin,
+    record_type: "products",
+    valid: true,
     status: "current",
     business: {
       business_uuid: uuid,
       name: business.certificate.legal_name,
       certificate_url: `https://verify.test/v1/certificates/${uuid}`,
       certificate: {
-        ...{ cert_id: certId, status: "active", statement: "The business was verified." },
+        cert_id: certId,
+        status: "active",
+        statement: "The business was verified.",
         status_effective_from: business.certificate.status_effective_from,
       },
     },
     version: {
-      ...{ generation: 1, sealed_at: "2026-06-01T08:00:00.000Z", published_at: "2026-06-01T08:00:01.000Z" },
-      ...{ ended_at: null, sealed_under_cert_id: certId },
+      generation: 1,
+      sealed_at: "2026-06-01T08:00:00.000Z",
+      published_at: "2026-06-01T08:00:01.000Z",
+      ended_at: null,
+      sealed_under_cert_id: certId,
     },
     removal: null,
     purge_order: null,
@@ -80,14 +89,17 @@ export function removalFacts(
   const at = "2026-06-02T08:00:00.000Z";
   const document = withdrawalDocument({ record_id: recordId, action: "withdraw", at, ...changes.document });
   const facts = {
-    ...{ v: 2, key_id: business.passkey.keyId, cert_id: business.issued.certId, hash: hashOf(document) },
-    ...{ sealed_at: at, record_type: "products", ai_policy_version: 0, ...changes.sealed },
+    v: 2,
+    key_id: business.passkey.keyId,
+    cert_id: business.issued.certId,
+    hash: hashOf(document),
+    sealed_at: at,
+    record_type: "products",
+    ai_policy_version: 0,
+    ...changes.sealed,
   };
   const envelope = seal(payloadTypes["seal.v2"], canonicalBytes(facts), business.passkey);
-  return {
-    ...{ action: "withdraw", at, received_at: at },
-    ...{ document_base64: toBase64(document), seal: envelope },
-  };
+  return { action: "withdraw", at, received_at: at, document_base64: toBase64(document), seal: envelope };
 }
 
 export function directoryFacts(...keys: readonly TestKey[]): KeyDirectory {
@@ -117,11 +129,14 @@ export function directoryFacts(...keys: readonly TestKey[]): KeyDirectory {
 export function entitlementFacts(...keys: readonly TestKey[]): Entitlement {
   return {
     v: 1,
-    ...{ ai_company_uuid: "10000000-0000-4000-8000-000000000001", legal_name: "Example AI" },
+    ai_company_uuid: "10000000-0000-4000-8000-000000000001",
+    legal_name: "Example AI",
     cert_id: `sha256:${"1".repeat(64)}`,
     key_ids: keys.map(({ keyId }) => keyId),
     terms: { version: 2, sha256: `sha256:${"2".repeat(64)}`, agreed_at: "2026-06-01T08:00:00.000Z" },
-    ...{ billing: "prepaid", valid_from: statedAt, valid_until: "2026-07-02T08:00:00.000Z" },
+    billing: "prepaid",
+    valid_from: statedAt,
+    valid_until: "2026-07-02T08:00:00.000Z",
   };
 }
 

@@ -76,8 +76,15 @@ describe("a fetch answer", () => {
     expect(report.checks.filter((check) => check.state !== "ok")).toEqual([]);
     expect(report).toMatchObject({ valid: true, complete: true });
     expect(report.checks.map((check) => check.name)).toEqual([
-      ...["receipt", "sidecar", "source_line", "certificate", "business_keys"],
-      ...["seal", "ai_policy", "key_custody", "mandate"],
+      "receipt",
+      "sidecar",
+      "source_line",
+      "certificate",
+      "business_keys",
+      "seal",
+      "ai_policy",
+      "key_custody",
+      "mandate",
     ]);
   });
 
@@ -230,8 +237,10 @@ describe("a search answer", () => {
     expect(verifier.searchAnswer(utf8(body), { callerKeyId })).toMatchObject({
       valid: true,
       checks: [
-        ...[{ name: "receipt" }, { name: "rows/0" }],
-        ...[{ name: "unsigned/rows/*/ai_policy_bits" }, { name: "unsigned/rows/*/sponsored" }],
+        { name: "receipt" },
+        { name: "rows/0" },
+        { name: "unsigned/rows/*/ai_policy_bits" },
+        { name: "unsigned/rows/*/sponsored" },
       ],
     });
   });
@@ -272,7 +281,9 @@ describe("an evidence file", () => {
     expect(report.checks.filter(({ state }) => state !== "ok" && state !== "unsigned")).toEqual([]);
     expect(report).toMatchObject({ valid: true, complete: true });
     const search = evidenceText({
-      ...{ environment: "production", keySet: texts.keySet, callerKeyId },
+      environment: "production",
+      keySet: texts.keySet,
+      callerKeyId,
       answer: { kind: "search", text: searchBody(service, business, bytes) },
     });
     expect(verifyEvidence({ anchors }, utf8(search))).toMatchObject({ valid: true });

@@ -24,7 +24,8 @@ const body = fetchBody(service, business, bytes);
 const next = (facts: Partial<Certificate>) =>
   issueCertificate(service, {
     ...business.certificate,
-    ...{ issued_at: "2026-03-04T00:00:00.000Z", previous: business.issued.certId },
+    issued_at: "2026-03-04T00:00:00.000Z",
+    previous: business.issued.certId,
     ...facts,
   });
 /** Ends the business before the record was sealed. */

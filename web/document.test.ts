@@ -29,7 +29,8 @@ it("WD1: a self-contained page allows its own style and nothing else", () => {
 it("a text is never HTML, wherever it stands", () => {
   const hostile = `</title><script>alert("1")</script>&`;
   const html = selfContainedPage({
-    ...{ title: hostile, language: "en" },
+    title: hostile,
+    language: "en",
     content: h("a", { href: hostile, title: hostile }, hostile),
   });
   expect(html).not.toContain("<script");

@@ -48,8 +48,13 @@ export function time(timestamp: string | null, otherwise = "–"): ComponentChil
 }
 
 const moment = new Intl.DateTimeFormat("en-GB", {
-  ...{ day: "2-digit", month: "short", timeZone: "UTC" },
-  ...{ hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 },
+  day: "2-digit",
+  month: "short",
+  timeZone: "UTC",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  fractionalSecondDigits: 3,
 } as Intl.DateTimeFormatOptions);
 
 /** An instant in short, to the millisecond, for tables. */

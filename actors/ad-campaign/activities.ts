@@ -25,7 +25,8 @@ export function adCampaignActivities(ports: AdCampaignPorts): Record<string, Act
     purgeAd: async ({ ad_id, versions }: { ad_id: string; versions: readonly AdVersion[] }) => {
       await ports.records.purgeVersions(
         versions.map((version) => ({
-          ...{ record_id: ad_id, ...version },
+          record_id: ad_id,
+          ...version,
           remains: JSON.stringify({ ad_id, ...version }),
         })),
       );

@@ -18,18 +18,38 @@ beforeEach(() => {
 });
 
 const terms = {
-  ...{ currency: "EUR", gross_price: 10, net_price: 7, budget: 100, starts_at_ms: 0, ends_at_ms: 2 * start },
-  ...{ paused: false, sealed_at_ms: start, seal_id: "terms", sealed: adSeal },
+  currency: "EUR",
+  gross_price: 10,
+  net_price: 7,
+  budget: 100,
+  starts_at_ms: 0,
+  ends_at_ms: 2 * start,
+  paused: false,
+  sealed_at_ms: start,
+  seal_id: "terms",
+  sealed: adSeal,
 };
 const facts = (generation: number): AdFacts => ({
-  ...{ ad_id: "ad_a", business_uuid: business, campaign_id: "spring", generation, hash: `h${generation}` },
-  ...{ countries: ["US"], subdivisions: [], keywords: ["tea"], allow_repeats: false },
-  ...{ sealed: adSeal, published_at_ms: start, state: "live" },
+  ad_id: "ad_a",
+  business_uuid: business,
+  campaign_id: "spring",
+  generation,
+  hash: `h${generation}`,
+  countries: ["US"],
+  subdivisions: [],
+  keywords: ["tea"],
+  allow_repeats: false,
+  sealed: adSeal,
+  published_at_ms: start,
+  state: "live",
 });
 const assign = (version: number) =>
   campaign.send({
     type: "ad.assign",
-    ...{ ad_id: "ad_a", seal_id: `s${version}`, sealed_at_ms: start + version, hash: `h${version}` },
+    ad_id: "ad_a",
+    seal_id: `s${version}`,
+    sealed_at_ms: start + version,
+    hash: `h${version}`,
   });
 const publish = (version: number, generation = version) =>
   campaign.send({ type: "ad.publish", facts: facts(generation), seal_id: `s${version}`, leaf: "leaf" });

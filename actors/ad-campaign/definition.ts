@@ -94,7 +94,12 @@ export const adCampaignActor = defineActor<"ad-campaign", typeof adCampaignMachi
       reply: companies
         .readAll(view)
         .map(({ k2: company, value: { renders, reversed, clicks, last_at_ms, days } }) => ({
-          ...{ company, renders, reversed, clicks, last_at_ms, days },
+          company,
+          renders,
+          reversed,
+          clicks,
+          last_at_ms,
+          days,
         })),
     }),
     "ads.list": (_command, view) => ({
@@ -185,14 +190,12 @@ function assign(
   if (isFull) return { reply: { status: "too_many" } };
   const generation = (known?.versions.length ?? 0) + 1;
   const kept: KeptAd = {
-    ...{
-      seal_id,
-      sealed_at_ms,
-      deleted: false,
-      facts: known?.facts ?? null,
-      change: known?.change ?? 0,
-      published_at_ms: view.nowMs,
-    },
+    seal_id,
+    sealed_at_ms,
+    deleted: false,
+    facts: known?.facts ?? null,
+    change: known?.change ?? 0,
+    published_at_ms: view.nowMs,
     versions: [...(known?.versions ?? []), { generation, hash }],
   };
   return {
@@ -238,7 +241,11 @@ function remove(
     effects: [logSeal(leaf, view)],
     puts: [
       ads.write(ad_id, {
-        ...{ ...known, seal_id: null, sealed_at_ms, change, deleted: state === "deleted" },
+        ...known,
+        seal_id: null,
+        sealed_at_ms,
+        change,
+        deleted: state === "deleted",
         facts: facts && { ...facts, state },
       }),
     ],
@@ -334,8 +341,14 @@ function reportOf({ id, snapshot }: View, now: Money): CampaignReport {
   const { currency, starts_at_ms, ends_at_ms } = now.terms;
   const { renders: count, ads: adCount } = snapshot.context;
   return {
-    ...{ business_uuid, campaign_id, currency, starts_at_ms, ends_at_ms },
-    ...{ state: stateOf(now), renders: count, ads: adCount },
+    business_uuid,
+    campaign_id,
+    currency,
+    starts_at_ms,
+    ends_at_ms,
+    state: stateOf(now),
+    renders: count,
+    ads: adCount,
     company_day_max: companyRendersOfDay(now.terms),
   };
 }
@@ -349,7 +362,13 @@ function entryOf(key: string, view: View): readonly AdEntry[] {
     const resumes_at_ms = resumesAt(now.terms, now, view.nowMs);
     const facts: CampaignFacts = {
       ...(resumes_at_ms === null ? {} : { resumes_at_ms }),
-      ...{ business_uuid: partition, campaign_id, currency, net_price, sealed, starts_at_ms, ends_at_ms },
+      business_uuid: partition,
+      campaign_id,
+      currency,
+      net_price,
+      sealed,
+      starts_at_ms,
+      ends_at_ms,
       state: stateOf(now),
     };
     const { change } = view.snapshot.context;
@@ -397,8 +416,17 @@ interface CompanyRenders extends SpentOfDay {
 const daysMax = 8;
 
 const noRenders: CompanyRenders = {
-  ...{ day: 0, of_day: 0, hour: 0, of_hour: 0, spent: 0, given_back: 0, renders: 0, reversed: 0 },
-  ...{ clicks: 0, last_at_ms: 0, days: [] },
+  day: 0,
+  of_day: 0,
+  hour: 0,
+  of_hour: 0,
+  spent: 0,
+  given_back: 0,
+  renders: 0,
+  reversed: 0,
+  clicks: 0,
+  last_at_ms: 0,
+  days: [],
 };
 
 /** What a day may cost (RB1). */
@@ -432,8 +460,11 @@ function withRender(before: CompanyRenders, amount: number, nowMs: number): Comp
   const hour = Math.floor(nowMs / hourMs);
   return {
     ...addToDay(before, amount, nowMs),
-    ...{ hour, of_hour: amount + (before.hour === hour ? before.of_hour : 0) },
-    ...{ spent: before.spent + amount, renders: before.renders + 1, last_at_ms: nowMs },
+    hour,
+    of_hour: amount + (before.hour === hour ? before.of_hour : 0),
+    spent: before.spent + amount,
+    renders: before.renders + 1,
+    last_at_ms: nowMs,
     days: withStatement(before.days, "renders", nowMs),
   };
 }

@@ -15,8 +15,16 @@ const accept = (changes: object = {}) =>
   campaign.send({
     type: "campaign.accept",
     terms: {
-      ...{ currency: "EUR", gross_price: 40, net_price: 30, budget: 100, starts_at_ms: 0 },
-      ...{ ends_at_ms: start + 60_000, paused: false, sealed_at_ms: start, seal_id: "terms", ...changes },
+      currency: "EUR",
+      gross_price: 40,
+      net_price: 30,
+      budget: 100,
+      starts_at_ms: 0,
+      ends_at_ms: start + 60_000,
+      paused: false,
+      sealed_at_ms: start,
+      seal_id: "terms",
+      ...changes,
       sealed: adSeal,
     },
   });
@@ -26,9 +34,18 @@ beforeEach(() => {
   accept();
   campaign.send({ type: "ad.assign", ad_id: "ad_a", seal_id: "s", sealed_at_ms: start, hash: "h" });
   const facts: AdFacts = {
-    ...{ ad_id: "ad_a", business_uuid: business, campaign_id: "spring", generation: 1, hash: "h" },
-    ...{ countries: ["US"], subdivisions: [], keywords: ["tea"], allow_repeats: false },
-    ...{ sealed: adSeal, published_at_ms: start, state: "live" },
+    ad_id: "ad_a",
+    business_uuid: business,
+    campaign_id: "spring",
+    generation: 1,
+    hash: "h",
+    countries: ["US"],
+    subdivisions: [],
+    keywords: ["tea"],
+    allow_repeats: false,
+    sealed: adSeal,
+    published_at_ms: start,
+    state: "live",
   };
   campaign.send({ type: "ad.publish", facts, seal_id: "s", leaf: "leaf" });
 });
@@ -38,16 +55,14 @@ const render = (
   { pool = "ret_1@eu-west1", served = start, ad_id = "ad_a", is_served = true, company = "c1" } = {},
 ) =>
   campaign.send({
-    ...{
-      type: "render.charge",
-      pool,
-      index,
-      ad_id,
-      company,
-      is_served,
-      format: "card",
-      served_at_ms: served,
-    },
+    type: "render.charge",
+    pool,
+    index,
+    ad_id,
+    company,
+    is_served,
+    format: "card",
+    served_at_ms: served,
   });
 const renders = () => campaign.send({ type: "campaign.read" })?.renders;
 const told = () =>
@@ -97,7 +112,11 @@ describe("a render", () => {
   it("of an ad that was withdrawn, or that the campaign never had, is refused", () => {
     expect(render(0, { ad_id: "ad_b" })).toEqual({ status: "refused", reason: "ad_not_live" });
     campaign.send({
-      ...{ type: "ad.remove", ad_id: "ad_a", state: "withdrawn", sealed_at_ms: start + 1, leaf: "leaf" },
+      type: "ad.remove",
+      ad_id: "ad_a",
+      state: "withdrawn",
+      sealed_at_ms: start + 1,
+      leaf: "leaf",
     });
     expect(render(1)).toEqual({ status: "refused", reason: "ad_not_live" });
     expect(renders()).toBe(0);
@@ -135,8 +154,13 @@ describe("what a day and one company may spend", () => {
     campaign.nowMs = midnight;
     // A day costs at most 400 renders, a company at most 200 of them, 40 an hour, and 1,000 in all.
     accept({
-      ...{ gross_price: 1, net_price: 1, budget: 2_000, seal_id: "long", sealed_at_ms: start + 1 },
-      ...{ starts_at_ms: midnight, ends_at_ms: midnight + days * 24 * hourMs },
+      gross_price: 1,
+      net_price: 1,
+      budget: 2_000,
+      seal_id: "long",
+      sealed_at_ms: start + 1,
+      starts_at_ms: midnight,
+      ends_at_ms: midnight + days * 24 * hourMs,
     });
   });
 
@@ -180,8 +204,13 @@ describe("what a day and one company may spend", () => {
 
   it("is never less than a small campaign needs to run (RB1, RB2)", () => {
     accept({
-      ...{ gross_price: 10, net_price: 8, budget: 2_000, seal_id: "small", sealed_at_ms: start + 2 },
-      ...{ starts_at_ms: midnight, ends_at_ms: midnight + 300 * 24 * hourMs },
+      gross_price: 10,
+      net_price: 8,
+      budget: 2_000,
+      seal_id: "small",
+      sealed_at_ms: start + 2,
+      starts_at_ms: midnight,
+      ends_at_ms: midnight + 300 * 24 * hourMs,
     });
     expect(renderOf("c1", 20)).toEqual(["rendered"]);
     expect(renderOf("c1", 1)).toEqual(["company_limit"]);
@@ -212,8 +241,13 @@ describe("what a day and one company may spend", () => {
     renderOf("c1", 40);
     renderOf("c2", 3);
     accept({
-      ...{ gross_price: 1, net_price: 1, budget: 43, seal_id: "less", sealed_at_ms: start + 3 },
-      ...{ starts_at_ms: midnight, ends_at_ms: midnight + 24 * hourMs },
+      gross_price: 1,
+      net_price: 1,
+      budget: 43,
+      seal_id: "less",
+      sealed_at_ms: start + 3,
+      starts_at_ms: midnight,
+      ends_at_ms: midnight + 24 * hourMs,
     });
     expect(entry().state).toBe("spent");
     const reverse = (company: string) => campaign.send({ type: "renders.reverse", company });
@@ -225,19 +259,32 @@ describe("what a day and one company may spend", () => {
     const day = midnight / (24 * hourMs);
     expect(campaign.send({ type: "renders.list", after: "" })).toEqual([
       {
-        ...{ company: "c1", renders: 40, reversed: 40, clicks: 0, last_at_ms },
+        company: "c1",
+        renders: 40,
+        reversed: 40,
+        clicks: 0,
+        last_at_ms,
         days: [{ day, renders: 40, clicks: 0 }],
       },
       {
-        ...{ company: "c2", renders: 3, reversed: 0, clicks: 0, last_at_ms },
+        company: "c2",
+        renders: 3,
+        reversed: 0,
+        clicks: 0,
+        last_at_ms,
         days: [{ day, renders: 3, clicks: 0 }],
       },
     ]);
     expect(campaign.send({ type: "renders.list", after: "c1" })).toHaveLength(1);
     expect(renders()).toBe(43);
     accept({
-      ...{ gross_price: 1, net_price: 1, budget: 2_000, seal_id: "again", sealed_at_ms: start + 4 },
-      ...{ starts_at_ms: midnight, ends_at_ms: midnight + days * 24 * hourMs },
+      gross_price: 1,
+      net_price: 1,
+      budget: 2_000,
+      seal_id: "again",
+      sealed_at_ms: start + 4,
+      starts_at_ms: midnight,
+      ends_at_ms: midnight + days * 24 * hourMs,
     });
     expect(renderOf("c1", 1)).toEqual(["company_limit"]);
   });

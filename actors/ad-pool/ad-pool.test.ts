@@ -12,7 +12,10 @@ beforeEach(() => {
   pool = driveActor(adPoolActor, "ret_1@eu-west1");
   pool.nowMs = servedAt;
   pool.send({
-    ...{ type: "pool.serve", company: "c", session: "s@eu-west1", served_at_ms: servedAt },
+    type: "pool.serve",
+    company: "c",
+    session: "s@eu-west1",
+    served_at_ms: servedAt,
     items: [{ ad_id: "ad_a", business_uuid: "b", campaign_id: "spring", allow_repeats: false }],
   });
 });

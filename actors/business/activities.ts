@@ -154,7 +154,8 @@ async function restateAll(context: ServingContext): Promise<null> {
   for (let after: string | null = ""; after !== null; ) {
     const page: { readonly next: string | null } = await context.ask(context.actor, {
       type: "serving.restate",
-      ...{ after, limit: restatedMax },
+      after,
+      limit: restatedMax,
     });
     after = page.next;
   }

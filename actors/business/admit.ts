@@ -159,8 +159,11 @@ export function decideHold(question: HoldQuestion): readonly HeldReason[] {
   const shock = new PriceShock();
   for (const [recordId, after] of plan)
     shock.add({
-      ...{ recordId, after, before: before(recordId) },
-      ...{ former: former(recordId), ownId: ownIdOf(recordId) },
+      recordId,
+      after,
+      before: before(recordId),
+      former: former(recordId),
+      ownId: ownIdOf(recordId),
     });
   return shock.reasons(catalogueListings);
 }

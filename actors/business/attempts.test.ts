@@ -17,19 +17,36 @@ type Business = ReturnType<typeof open>;
 
 const admit = (business: Business, index: number, receivedAtMs: number | null) =>
   business.send({
-    ...{ type: "push.admit", push_id: pushId(index), key_id: "k", records: 3, may_hold: false, plan: null },
+    type: "push.admit",
+    push_id: pushId(index),
+    key_id: "k",
+    records: 3,
+    may_hold: false,
+    plan: null,
     ...(receivedAtMs === null ? {} : { received_at_ms: receivedAtMs }),
   });
 
 const finish = (business: Business, index: number, number: number, receivedAtMs: number) =>
   business.send({
-    ...{ type: "push.finished", push_id: pushId(index), chunks: 1 },
+    type: "push.finished",
+    push_id: pushId(index),
+    chunks: 1,
     ended: { received_at_ms: receivedAtMs, number, counts: { accepted: 1, updated: 0, rejected: 2 } },
   });
 
 const refused = (at_ms: number, id: string): RefusedBatch => ({
-  ...{ at_ms, id, category: "seal", code: "seal_invalid", reason: "hash_mismatch", detail: "d" },
-  ...{ type: "products", source: "api", key_id: "k", records: 2, push_id: null, seq: null },
+  at_ms,
+  id,
+  category: "seal",
+  code: "seal_invalid",
+  reason: "hash_mismatch",
+  detail: "d",
+  type: "products",
+  source: "api",
+  key_id: "k",
+  records: 2,
+  push_id: null,
+  seq: null,
 });
 
 const read = (business: Business, from: { at_ms: number; id: string }, to_ms: number, limit = 100) => {

@@ -98,11 +98,13 @@ export function readAttempts(command: Asked<"attempts.read">, view: ActorView): 
   const [admitted, refused] = [pushes.readAll(view), refusals.readAll(view)];
   const entries: (AttemptPlace & { readonly entry: AttemptEntry })[] = [
     ...admitted.map(({ k, k2, value: { number, records, counts = null } }) => ({
-      ...{ at_ms: k, id: k2 },
+      at_ms: k,
+      id: k2,
       entry: { kind: "push", push: { at_ms: k, id: k2, number, records, counts } } as const,
     })),
     ...refused.map(({ k, k2, value }) => ({
-      ...{ at_ms: k, id: k2 },
+      at_ms: k,
+      id: k2,
       entry: { kind: "refused", refused: value } as const,
     })),
   ];

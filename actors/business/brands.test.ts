@@ -37,9 +37,14 @@ function publish(business: Business, index: number, { owned = [], sold = [] }: D
   const number = admitted.status === "admitted" ? admitted.number : 0;
   const claim = { leaf_index: 0, record_id: file(index), hash: push_id, business_product_id: "own" };
   business.send({
-    ...{ type: "chunk.assign", push_id, number, chunk: 0, collection: "business_files" },
+    type: "chunk.assign",
+    push_id,
+    number,
+    chunk: 0,
+    collection: "business_files",
     leaves: [{ ...claim, listings: {}, domains: ["shop.example"], brands: { owned, sold } }],
-    ...{ refused: [], seal: pushSeal },
+    refused: [],
+    seal: pushSeal,
   });
   business.send({ type: "push.finished", push_id, chunks: 1, ended: endedPush });
 }

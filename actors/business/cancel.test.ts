@@ -15,7 +15,10 @@ function open(): Business {
 }
 
 const leaf: LeafClaim = {
-  ...{ leaf_index: 0, record_id: "r", hash: "h", business_product_id: "r" },
+  leaf_index: 0,
+  record_id: "r",
+  hash: "h",
+  business_product_id: "r",
   listings: { US: ["10.00", "USD"] },
 };
 

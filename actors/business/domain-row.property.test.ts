@@ -9,7 +9,10 @@ const [hour, day] = [3_600_000, 86_400_000];
 const schedule = { interval_ms: day, grace_ms: 3 * day };
 
 const look = (at_ms: number, outcome: ProbeKind): ProbedDomain => ({
-  ...{ domain: "shop.example", outcome, detail: "", at_ms },
+  domain: "shop.example",
+  outcome,
+  detail: "",
+  at_ms,
 });
 const live = (looks: readonly ProbedDomain[]): DomainRow =>
   looks.reduce((row, each) => afterProbe(row, each, schedule), { ...newDomain(0), files: 1 });
@@ -79,7 +82,9 @@ describe("a domain after looks", () => {
     const lost = [...looks, look(4 + 3 * day, "absent"), look(5 + 3 * day, "absent")];
     expect(live(lost)).toMatchObject({ status: "suspended", since_ms: 4 + 3 * day, confirmed_at_ms: 3 });
     expect(live([...lost, look(4 * day, "confirmed")])).toMatchObject({
-      ...{ status: "confirmed", since_ms: 4 * day, confirmed_at_ms: 4 * day },
+      status: "confirmed",
+      since_ms: 4 * day,
+      confirmed_at_ms: 4 * day,
     });
   });
 

@@ -42,7 +42,11 @@ function publish(business: Business, index: number, domains: readonly string[] |
   const number = admitted.status === "admitted" ? admitted.number : 0;
   const claim = { leaf_index: 0, record_id: file(index), hash: push_id, business_product_id: "own" };
   business.send({
-    ...{ type: "chunk.assign", push_id, number, chunk: 0, collection: "business_files" },
+    type: "chunk.assign",
+    push_id,
+    number,
+    chunk: 0,
+    collection: "business_files",
     leaves: [{ ...claim, listings: {}, ...(domains === undefined ? {} : { domains }) }],
     refused: [],
     seal: pushSeal,
@@ -53,7 +57,11 @@ function publish(business: Business, index: number, domains: readonly string[] |
 function remove(business: Business, index: number): void {
   const document_hash = `document ${index}`;
   business.send({
-    ...{ type: "record.remove", record_id: file(index), action: "withdraw", at: "", document_hash },
+    type: "record.remove",
+    record_id: file(index),
+    action: "withdraw",
+    at: "",
+    document_hash,
     sealed: sealedRemoval,
   });
 }

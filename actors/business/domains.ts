@@ -173,14 +173,18 @@ export function noteProbes(
   const { facts, puts, deletes } = changeOf(before, rows);
   const entry = registerParty(facts === undefined ? {} : { domains: facts }, view);
   const events = takenOf(view, {
-    ...{ type: "domains.probed", probed: probed.length, timer },
-    ...{ confirmed: become("confirmed"), suspended: become("suspended") },
+    type: "domains.probed",
+    probed: probed.length,
+    timer,
+    confirmed: become("confirmed"),
+    suspended: become("suspended"),
   });
   if (events.length === 0) return { reply: { status: "done" } };
   return {
     reply: { status: "done" },
     events: [...entry.events, ...events],
-    ...{ puts: [...puts, ...entry.puts], deletes },
+    puts: [...puts, ...entry.puts],
+    deletes,
   };
 }
 
@@ -290,9 +294,14 @@ export function afterProbe(
   if (row.probed !== null && row.probed.at_ms >= atMs) return row;
   if (outcome === "confirmed") {
     return {
-      ...{ files: row.files, status: "confirmed", probed, confirmed_at_ms: atMs },
+      files: row.files,
+      status: "confirmed",
+      probed,
+      confirmed_at_ms: atMs,
       since_ms: row.status === "confirmed" ? row.since_ms : atMs,
-      ...{ failing_since_ms: null, absent_since_ms: null, next_at_ms: atMs + schedule.interval_ms },
+      failing_since_ms: null,
+      absent_since_ms: null,
+      next_at_ms: atMs + schedule.interval_ms,
     };
   }
   const failing = row.failing_since_ms ?? atMs;
@@ -305,8 +314,11 @@ export function afterProbe(
   const isRecent = atMs - Math.max(since, failing) < schedule.grace_ms;
   return {
     ...row,
-    ...{ status: isLost ? "suspended" : row.status, since_ms: since, probed },
-    ...{ failing_since_ms: failing, absent_since_ms: absent },
+    status: isLost ? "suspended" : row.status,
+    since_ms: since,
+    probed,
+    failing_since_ms: failing,
+    absent_since_ms: absent,
     next_at_ms: atMs + (isRecent ? retryMs(schedule) : schedule.interval_ms),
   };
 }

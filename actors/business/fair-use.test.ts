@@ -58,7 +58,9 @@ describe("fair use", () => {
     for (let index = 0; index < repeatsPerDay; index += 1)
       expect(publish(business, "same").status).toBe("admitted");
     expect(publish(business, "same")).toEqual({
-      ...{ status: "busy", reason: "records_unchanged", retry_after_seconds: 60 },
+      status: "busy",
+      reason: "records_unchanged",
+      retry_after_seconds: 60,
     });
     expect(publish(business, "other").status).toBe("admitted");
     business.nowMs += 60_000;

@@ -92,7 +92,8 @@ describe("a business blocks groups", () => {
     for (let group = 0; group < blockedGroupsMax; group += 1)
       actor.send({ type: "group.block", group: `g${group}` });
     expect(actor.send({ type: "group.block", group: "more" })).toMatchObject({
-      ...{ status: "refused", code: "too_many_groups" },
+      status: "refused",
+      code: "too_many_groups",
     });
     expect(entryOf(actor).blocked_groups).toHaveLength(blockedGroupsMax);
   });

@@ -17,7 +17,10 @@ function withCatalogue(): Business {
   const leaves = Array.from(
     { length: 20 },
     (_, leaf_index): LeafClaim => ({
-      ...{ leaf_index, record_id: `r${leaf_index}`, hash: "h", business_product_id: `r${leaf_index}` },
+      leaf_index,
+      record_id: `r${leaf_index}`,
+      hash: "h",
+      business_product_id: `r${leaf_index}`,
       listings: priced("10.00"),
     }),
   );

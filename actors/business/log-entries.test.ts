@@ -55,7 +55,11 @@ describe("a business tells the log", () => {
     const admit = { push_id: "p", key_id: "k", records: 1, may_hold: false, plan: null } as const;
     business.send({ type: "push.admit", ...admit });
     business.send({
-      ...{ type: "chunk.assign", push_id: "p", number: 1, chunk: 0, collection: "products" },
+      type: "chunk.assign",
+      push_id: "p",
+      number: 1,
+      chunk: 0,
+      collection: "products",
       leaves: [{ leaf_index: 0, record_id: "r", hash: "h", business_product_id: "own", listings: {} }],
       refused: [],
       seal: pushSeal,

@@ -188,12 +188,15 @@ describe("what a business numbers after its region was lost (N4, H1, H2)", () =>
     const { number } = admit(business, "second", null, false) as { number: number };
     expect(number).toBe(2 ** 32 + 1);
     expect(assignOne(business, "second", number)).toMatchObject({
-      ...{ outcome: "updated", generation: 10_000_001, change: 2 ** 32 + 1 },
+      outcome: "updated",
+      generation: 10_000_001,
+      change: 2 ** 32 + 1,
     });
     business.epoch += 1;
     expect(admit(business, "third", null, false)).toMatchObject({ number: number + 1 });
     expect(assignOne(business, "third", number + 1)).toMatchObject({
-      ...{ generation: 10_000_002, change: 2 ** 32 + 2 },
+      generation: 10_000_002,
+      change: 2 ** 32 + 2,
     });
   });
 
@@ -201,7 +204,9 @@ describe("what a business numbers after its region was lost (N4, H1, H2)", () =>
     const business = published();
     business.epoch = secondEra;
     expect(assignOne(business, "second", 2 ** 32 + 1, "new")).toMatchObject({
-      ...{ outcome: "accepted", generation: 10_000_001, change: 2 ** 32 + 1 },
+      outcome: "accepted",
+      generation: 10_000_001,
+      change: 2 ** 32 + 1,
     });
   });
 

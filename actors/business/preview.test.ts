@@ -22,7 +22,10 @@ const admit = (business: Business, push_id: string) =>
 function assign(business: Business, push_id: string, number: number, ids: readonly string[]) {
   const leaves = ids.map(
     (record_id, leaf_index): LeafClaim => ({
-      ...{ leaf_index, record_id, hash: "h", business_product_id: record_id },
+      leaf_index,
+      record_id,
+      hash: "h",
+      business_product_id: record_id,
       listings: { US: ["10.00", "USD"] },
     }),
   );

@@ -9,15 +9,13 @@ import { purgeRecords } from "./purge.ts";
 
 describe("the work of a purge", () => {
   const purge: Purge = {
-    ...{
-      record_id: "svc_a",
-      collection: "products",
-      generation: 2,
-      document_hash: "d",
-      number: 3,
-      due_ms: 0,
-      deleted_at_ms: 0,
-    },
+    record_id: "svc_a",
+    collection: "products",
+    generation: 2,
+    document_hash: "d",
+    number: 3,
+    due_ms: 0,
+    deleted_at_ms: 0,
   };
 
   function world({ live = false, replies = ["applied", "applied"], waiting = [] as readonly Purge[] } = {}) {
@@ -38,7 +36,10 @@ describe("the work of a purge", () => {
     const waited: (number | undefined)[] = [];
     const told: unknown[] = [];
     const context = {
-      ...{ actor: { kind: "business", id: uuid }, workId: "w", nowMs: () => 5, signal: { aborted: false } },
+      actor: { kind: "business", id: uuid },
+      workId: "w",
+      nowMs: () => 5,
+      signal: { aborted: false },
       ask: async (
         to: { readonly id: string },
         command: Readonly<Record<string, unknown>>,
@@ -83,7 +84,9 @@ describe("the work of a purge", () => {
     await run();
     expect(told).toEqual([
       ...["p1", "p2", "p3"].map((id) => [`${uuid}.${id}`, "svc_a", 3]),
-      ...["rows.purge", "rows.purge", "overwritten"],
+      "rows.purge",
+      "rows.purge",
+      "overwritten",
     ]);
   });
 

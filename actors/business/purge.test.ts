@@ -42,7 +42,11 @@ function publish(business: Business, pushId: string, index: number): number {
     business_product_id: "own",
   };
   business.send({
-    ...{ type: "chunk.assign", push_id: pushId, number, chunk: 0, collection: "products" },
+    type: "chunk.assign",
+    push_id: pushId,
+    number,
+    chunk: 0,
+    collection: "products",
     leaves: [{ ...claim, listings }],
     refused: [],
     seal: pushSeal,
@@ -55,7 +59,11 @@ const finish = (business: Business, push_id: string) =>
 
 const erase = (business: Business, index: number, inMs: number, document_hash = `document ${index}`) =>
   business.send({
-    ...{ type: "record.remove", record_id: recordId(index), action: "delete", at: "", document_hash },
+    type: "record.remove",
+    record_id: recordId(index),
+    action: "delete",
+    at: "",
+    document_hash,
     purge_at_ms: business.nowMs + inMs,
     sealed: sealedRemoval,
   });
@@ -72,9 +80,7 @@ const done = (business: Business, purges: readonly Purge[]) => {
   business.fireTimers();
   const versions = [{ generation: 1, hash: "hash 1" }];
   const purged = purges.map(
-    (each): Purged => ({
-      ...{ ...each, purged_at_ms: business.nowMs, versions, regions: ["here"] },
-    }),
+    (each): Purged => ({ ...each, purged_at_ms: business.nowMs, versions, regions: ["here"] }),
   );
   return business.send({ type: "purges.done", purged });
 };
@@ -159,7 +165,11 @@ describe("the timer of purges", () => {
     const business = open();
     publish(business, "p", 1);
     business.send({
-      ...{ type: "record.remove", record_id: recordId(1), action: "withdraw", at: "", document_hash: "d" },
+      type: "record.remove",
+      record_id: recordId(1),
+      action: "withdraw",
+      at: "",
+      document_hash: "d",
       sealed: sealedRemoval,
     });
     expect(timer(business)).toBeUndefined();
@@ -174,13 +184,17 @@ describe("a purge", () => {
     publish(business, "q", 2);
     business.nowMs += 1_000;
     expect(business.send({ type: "purges.due", after: null })).toMatchObject({
-      ...{ purges: [], waiting: [{ record_id: recordId(1) }], push_id: "p" },
+      purges: [],
+      waiting: [{ record_id: recordId(1) }],
+      push_id: "p",
     });
     done(business, []);
     expect(timer(business)).toBe(60_000);
     finish(business, "p");
     expect(business.send({ type: "purges.due", after: null })).toMatchObject({
-      ...{ purges: [{ deleted_at_ms: business.nowMs - 1_000 }], waiting: [], push_id: null },
+      purges: [{ deleted_at_ms: business.nowMs - 1_000 }],
+      waiting: [],
+      push_id: null,
     });
   });
 
@@ -243,7 +257,11 @@ describe("a purge", () => {
       versions: [{ generation: 1 }],
     });
     expect(business.send({ type: "record.read", record_id: recordId(1) }).head).toMatchObject({
-      ...{ live: false, deletions: [[1, "document 1"]], bpid: null, listings: {}, hash: "hash 1" },
+      live: false,
+      deletions: [[1, "document 1"]],
+      bpid: null,
+      listings: {},
+      hash: "hash 1",
     });
     // Told again, it is what it was.
     business.nowMs += 5_000;
@@ -305,7 +323,11 @@ describe("a deletion that waited for an operator", () => {
     const received_at = formatTimestamp(business.nowMs);
     const about = { record_id: recordId(1), document_hash: "document 1" } as const;
     const held = business.send({
-      ...{ type: "record.remove", ...about, action: "delete", at: "", purge_at_ms: business.nowMs + 1_000 },
+      type: "record.remove",
+      ...about,
+      action: "delete",
+      at: "",
+      purge_at_ms: business.nowMs + 1_000,
       sealed: { ...sealedRemoval, received_at },
     });
     expect(held.status).toBe("held");

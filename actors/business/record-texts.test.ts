@@ -20,7 +20,13 @@ function reject(business: Business, push_id: string, record_id: string, business
   const number = admitted.status === "admitted" ? admitted.number : 0;
   const refused = [{ record_id, business_product_id }];
   business.send({
-    ...{ type: "chunk.assign", push_id, number, chunk: 0, collection: "products", leaves: [], refused },
+    type: "chunk.assign",
+    push_id,
+    number,
+    chunk: 0,
+    collection: "products",
+    leaves: [],
+    refused,
     seal: pushSeal,
   });
   return number;
@@ -30,16 +36,28 @@ const ownIds = (business: Business, ...record_ids: string[]) =>
   business.send({ type: "own_ids.read", record_ids }).own_ids;
 
 const purgeOf = (record_id: string, number: number): Purge => ({
-  ...{ record_id, number, collection: "products", generation: 1, document_hash: "d", due_ms: 0 },
+  record_id,
+  number,
+  collection: "products",
+  generation: 1,
+  document_hash: "d",
+  due_ms: 0,
   deleted_at_ms: 0,
 });
 
 const reasons = (...records: string[]): readonly HeldReason[] => [
   {
-    ...{ code: "price_jump", detail: "One price.", count: 1, of: 20 },
+    code: "price_jump",
+    detail: "One price.",
+    count: 1,
+    of: 20,
     largest: records.map((record_id) => ({
-      ...{ record_id, business_product_id: `own ${record_id}`, country: "US", change: "5.00" },
-      ...{ before: { amount: "1.00", currency: "USD" }, after: { amount: "6.00", currency: "USD" } },
+      record_id,
+      business_product_id: `own ${record_id}`,
+      country: "US",
+      change: "5.00",
+      before: { amount: "1.00", currency: "USD" },
+      after: { amount: "6.00", currency: "USD" },
     })),
   },
 ];
@@ -105,7 +123,8 @@ describe("the pushes that were held because of a record", () => {
     expect([first.push_ids.length, first.more]).toEqual([100, true]);
     const after = first.push_ids.at(-1) ?? "";
     expect(business.send({ type: "purges.forget", purge, after })).toEqual({
-      ...{ push_ids: ["p1100"], more: false },
+      push_ids: ["p1100"],
+      more: false,
     });
   });
 });

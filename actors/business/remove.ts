@@ -213,10 +213,7 @@ export function orderPurge(
   const ordered_at = formatTimestamp(view.nowMs);
   const { collection, generation } = head;
   const out = takeOut(
-    {
-      ...{ record_id, document_hash, action: "delete", purge_at_ms: view.nowMs },
-      received_at: ordered_at,
-    },
+    { record_id, document_hash, action: "delete", purge_at_ms: view.nowMs, received_at: ordered_at },
     head,
     view,
   );

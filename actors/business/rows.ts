@@ -112,8 +112,11 @@ export function headText(head: HeadRow): string {
   const packed = [collection, generation, change, live, number, hash, bpid, listings, sealedAtMs] as const;
   const out = (head.taken_down ? 1 : 0) + (head.unserved ? 2 : 0);
   const rest = [
-    ...[removedBy ?? null, deletions ?? null, former ?? null],
-    ...[out === 0 ? null : out, head.mandate ?? null],
+    removedBy ?? null,
+    deletions ?? null,
+    former ?? null,
+    out === 0 ? null : out,
+    head.mandate ?? null,
   ] as const;
   return JSON.stringify([...packed, ...rest.slice(0, rest.findLastIndex((each) => each !== null) + 1)]);
 }
@@ -124,7 +127,15 @@ export function parseHead(text: string): HeadRow {
   const [collection, generation, change, live, number, hash, bpid, listings, sealed_at_ms] = stored;
   const [, , , , , , , , , removedBy = null, deletions = null, former = null, out = null, mandate] = stored;
   return {
-    ...{ collection, generation, change, live: live === 1, number, hash, bpid, listings, sealed_at_ms },
+    collection,
+    generation,
+    change,
+    live: live === 1,
+    number,
+    hash,
+    bpid,
+    listings,
+    sealed_at_ms,
     ...(removedBy === null ? {} : { removed_by: removedBy }),
     ...(deletions === null ? {} : { deletions }),
     ...(former === null ? {} : { former }),

@@ -26,13 +26,25 @@ function open(): Business {
 
 function publish(business: Business, pushId: string, ...ids: readonly string[]): void {
   const admitted = business.send({
-    ...{ type: "push.admit", push_id: pushId, key_id: "k", records: 1, may_hold: false, plan: null },
+    type: "push.admit",
+    push_id: pushId,
+    key_id: "k",
+    records: 1,
+    may_hold: false,
+    plan: null,
   });
   const number = admitted.status === "admitted" ? admitted.number : 0;
   business.send({
-    ...{ type: "chunk.assign", push_id: pushId, number, chunk: 0, collection: "products" },
+    type: "chunk.assign",
+    push_id: pushId,
+    number,
+    chunk: 0,
+    collection: "products",
     leaves: ids.map((record_id, leaf_index) => ({
-      ...{ leaf_index, record_id, hash: `hash ${number}`, business_product_id: "own" },
+      leaf_index,
+      record_id,
+      hash: `hash ${number}`,
+      business_product_id: "own",
       listings: { US: ["10.00", "USD"] } as const,
     })),
     refused: [],
@@ -47,7 +59,11 @@ const lift = (business: Business, record_id: string | null) =>
   business.send({ type: "takedown.lift", record_id, act });
 const withdraw = (business: Business, record_id: string, document_hash = `of ${record_id}`) =>
   business.send({
-    ...{ type: "record.remove", record_id, action: "withdraw", at: "", document_hash },
+    type: "record.remove",
+    record_id,
+    action: "withdraw",
+    at: "",
+    document_hash,
     sealed: sealedRemoval,
   });
 
@@ -125,7 +141,9 @@ describe("a record that operators take down", () => {
     lift(business, "svc_1");
     const { entries } = business.send({ type: "register.read", keys: ["takedown/svc_1"] });
     expect(JSON.parse(entries[0]?.body ?? "")).toMatchObject({
-      ...{ business_uuid: uuid, record_id: "svc_1", statement_of_reasons: "Article 6" },
+      business_uuid: uuid,
+      record_id: "svc_1",
+      statement_of_reasons: "Article 6",
       lifted_at: expect.any(String) as string,
     });
     const { acts } = business.send({ type: "acts.read", after: 0, limit: 9 });

@@ -29,7 +29,10 @@ function holding(): Business {
   business.send({
     ...({ type: "chunk.assign", push_id: "catalogue", number: 1, chunk: 0, collection: "products" } as const),
     leaves: records.map((record_id, leaf_index) => ({
-      ...{ leaf_index, record_id, hash: "h", business_product_id: record_id },
+      leaf_index,
+      record_id,
+      hash: "h",
+      business_product_id: record_id,
       listings: { US: ["10.00", "USD"] },
     })),
     refused: [],
@@ -73,7 +76,11 @@ describe("a decision on a hold", () => {
     expect(told(business)).toEqual([{ type: "hold.release", confirmed: true, decision }]);
     const [row] = business.rows(holdDecisions.rt);
     expect(row && holdDecisions.decode(row.body, row)).toEqual({
-      ...{ ...sealed, envelope: "{}", confirmed: true, decided_at: decision.decided_at, fault: null },
+      ...sealed,
+      envelope: "{}",
+      confirmed: true,
+      decided_at: decision.decided_at,
+      fault: null,
     });
     expect(business.snapshot.context).toMatchObject({ held: [], pending: ["p"] });
   });
@@ -217,9 +224,7 @@ describe("the held pushes of a business", () => {
     const business = holding();
     for (let at = 0; at < 1_100; at += 1) {
       const push_id = `b${at}`;
-      business.send({
-        ...{ type: "push.admit", push_id, key_id: "k", records: 1, may_hold: false, plan: null },
-      });
+      business.send({ type: "push.admit", push_id, key_id: "k", records: 1, may_hold: false, plan: null });
       business.send({ type: "push.finished", push_id, chunks: 1, ended: endedPush });
     }
     const { holds } = business.send({ type: "holds.read", after: 0, limit: 9 });

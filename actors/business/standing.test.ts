@@ -43,17 +43,28 @@ function open(party: Partial<PartyFacts> = {}): Business {
 }
 
 const sealedOn = (at: number, changes: Partial<PushSeal> = {}): PushSeal => ({
-  ...{ ...pushSeal, cert_id, sealed_at: day(at), received_at: day(at) },
+  ...pushSeal,
+  cert_id,
+  sealed_at: day(at),
+  received_at: day(at),
   ...changes,
 });
 
 /** Publishes records in one chunk of push number `number`; answers what each became, or why nothing did. */
 function publish(business: Business, number: number, records: readonly string[], seal: PushSeal, chunk = 0) {
   const reply = business.send({
-    ...{ type: "chunk.assign", push_id: `push ${number}`, number, chunk, collection: "products", seal },
+    type: "chunk.assign",
+    push_id: `push ${number}`,
+    number,
+    chunk,
+    collection: "products",
+    seal,
     refused: [],
     leaves: records.map((record_id, leaf_index) => ({
-      ...{ leaf_index, record_id, hash: `hash ${number}`, business_product_id: record_id },
+      leaf_index,
+      record_id,
+      hash: `hash ${number}`,
+      business_product_id: record_id,
       listings: { GB: ["1.00", "GBP"] as const },
     })),
   });
@@ -65,7 +76,8 @@ const compromise = (business: Business, key_id: string, compromised_from: string
 
 const revokeCertificate = (business: Business, status_effective_from: string, status = "revoked" as const) =>
   business.send({
-    ...{ type: "certificate.issue", follows: cert_id },
+    type: "certificate.issue",
+    follows: cert_id,
     certificate: certificateFacts({ cert_id: "c2", status, status_effective_from, issued_at: day(9) }),
   });
 
@@ -142,8 +154,14 @@ describe("a push under way (S1)", () => {
   it("is judged by nothing that has to be read while nothing of the business ever ended", () => {
     const { snapshot } = open();
     const command = {
-      ...{ type: "chunk.assign", push_id: "p", number: 1, chunk: 0, collection: "products" },
-      ...{ leaves: [], refused: [], seal: pushSeal },
+      type: "chunk.assign",
+      push_id: "p",
+      number: 1,
+      chunk: 0,
+      collection: "products",
+      leaves: [],
+      refused: [],
+      seal: pushSeal,
     } as const;
     const tables = () => businessActor.rows?.(command, uuid, snapshot).map(({ rt }) => rt);
     expect(tables()).toEqual([17, 40, 16]);
@@ -168,7 +186,8 @@ describe("what was published (S2, S3)", () => {
   it("leaves serving with the mandate that had ended before, as far as it came later", async () => {
     const business = open();
     const envelope = JSON.stringify({
-      ...{ payloadType: payloadTypes["mandate.v1"], payload: toBase64(utf8("{}")) },
+      payloadType: payloadTypes["mandate.v1"],
+      payload: toBase64(utf8("{}")),
       signatures: [{ keyid: "owner", sig: toBase64(new Uint8Array(64)) }],
     });
     const mandate = mandateFacts({ envelope });
@@ -219,8 +238,13 @@ describe("what was published (S2, S3)", () => {
 describe("an AI policy whose seal does not stand (S4)", () => {
   const seal = (key_id: string, version: number, at: number): string => {
     const payload = {
-      ...{ v: 2, key_id, cert_id, hash: `sha256:${"0".repeat(64)}`, sealed_at: day(at) },
-      ...{ record_type: "ai_policy", ai_policy_version: version },
+      v: 2,
+      key_id,
+      cert_id,
+      hash: `sha256:${"0".repeat(64)}`,
+      sealed_at: day(at),
+      record_type: "ai_policy",
+      ai_policy_version: version,
     };
     return JSON.stringify({
       payloadType: payloadTypes["seal.v2"],
@@ -231,12 +255,10 @@ describe("an AI policy whose seal does not stand (S4)", () => {
   const accept = (business: Business, version: number, key_id: string, at: number) => {
     business.nowMs = Date.parse(day(at));
     const policy = policyFacts({
-      ...{
-        version,
-        record_id: `aip_${version}`,
-        record_base64: `${version}`,
-        seal: seal(key_id, version, at),
-      },
+      version,
+      record_id: `aip_${version}`,
+      record_base64: `${version}`,
+      seal: seal(key_id, version, at),
     });
     return business.send({ type: "policy.accept", policy });
   };

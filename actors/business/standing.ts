@@ -126,7 +126,8 @@ function faultUnder(seal: PushSeal, used: SealMandate | null, view: BusinessView
   const mandate = used === null ? undefined : registerOf(view, `${mandatePrefix}${used.mandate_id}`);
   const sealer = used === null ? undefined : registerOf(view, `key/${used.sealed_by}`);
   const facts: StandingFacts = {
-    ...{ key: factsIn("key", key), certificates },
+    key: factsIn("key", key),
+    certificates,
     mandate:
       mandate === undefined || sealer === undefined
         ? null
@@ -195,7 +196,9 @@ export function readStanding({ limit }: Asked<"standing.read">, view: BusinessVi
   const seals = pushSeals.readAll(view).map(({ k2, value }) => ({ number: Number(k2), seal: value }));
   const { policy } = view.snapshot.context;
   return {
-    ...{ seals, more: seals.length === limit, issuances: issuancesNewestFirst(view) },
+    seals,
+    more: seals.length === limit,
+    issuances: issuancesNewestFirst(view),
     policy_version: policy.version,
   };
 }
@@ -206,7 +209,8 @@ export function listLive({ limit }: Asked<"live.list">, view: BusinessView): Liv
   const live = known.filter(({ value }) => value.live);
   return {
     records: live.map(({ k2, value: { number, mandate } }) => ({
-      ...{ record_id: k2, number },
+      record_id: k2,
+      number,
       ...(mandate === undefined ? {} : { mandate }),
     })),
     next: known.length === limit ? (known.at(-1)?.k2 ?? null) : null,

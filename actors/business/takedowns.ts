@@ -84,8 +84,14 @@ function noticeOf(facts: TakedownFacts, at: string, view: BusinessView): Takedow
   const state = lifted_at === null ? "taken_down" : "lifted";
   const change = lastNumber(view, view.snapshot.context.change) + 1;
   return {
-    ...{ v: 1, notice_id: `${record_id ?? business_uuid}.${state}.${change}` },
-    ...{ business_uuid, record_id, state, statement_of_reasons, status_url: "/v1/takedowns", at },
+    v: 1,
+    notice_id: `${record_id ?? business_uuid}.${state}.${change}`,
+    business_uuid,
+    record_id,
+    state,
+    statement_of_reasons,
+    status_url: "/v1/takedowns",
+    at,
   };
 }
 

@@ -186,7 +186,8 @@ describe("caps", () => {
     key.send(charge(1, "p1", 100, 1));
     expect(check(key, "new", 1)).toEqual({
       status: "over",
-      ...{ cap: "records_per_hour", left: 0 },
+      cap: "records_per_hour",
+      left: 0,
       retry_after_seconds: 3_600,
     });
     key.nowMs += 3_599_999;

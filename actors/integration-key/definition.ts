@@ -239,9 +239,7 @@ function chargePush(command: Asked<"push.charge">, view: View): Decided<ChargeRe
   }
   const { attempt, digest, records, bytes } = command;
   const { seq, push_id } = command;
-  const events = takenOf(view, {
-    ...{ type: "push.charged", seq, push_id, records, bytes, at_ms: view.nowMs },
-  });
+  const events = takenOf(view, { type: "push.charged", seq, push_id, records, bytes, at_ms: view.nowMs });
   if (events.length === 0) return { reply: { status: "retired" } };
   const lastSeq = lastSeqOf(view);
   if (command.seq <= lastSeq) return { reply: { status: "seq_not_increasing", last_seq: lastSeq } };

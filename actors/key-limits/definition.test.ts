@@ -21,7 +21,10 @@ describe("leases of a window (L1)", () => {
   it("are of what is left of it, with half of that in advance, and of the next one once it has ended", () => {
     const actor = open();
     expect(lease(actor, window, { need: 40, want: 10 })).toEqual({
-      ...{ granted: 50, free: 50, for_ms: windowMs, retry_ms: 0 },
+      granted: 50,
+      free: 50,
+      for_ms: windowMs,
+      retry_ms: 0,
     });
     actor.nowMs += 20_000;
     const rest = { for_ms: 40_000 };
@@ -67,7 +70,10 @@ describe("leases of a bucket (L1)", () => {
   it("are of what it has room for, and it drains steadily", () => {
     const actor = open();
     expect(lease(actor, bucket, { need: 12 })).toEqual({
-      ...{ granted: 10, free: 0, for_ms: 1_000, retry_ms: 200 },
+      granted: 10,
+      free: 0,
+      for_ms: 1_000,
+      retry_ms: 200,
     });
     actor.nowMs += 199;
     expect(lease(actor, bucket, { need: 1 })).toMatchObject({ granted: 0, retry_ms: 1 });

@@ -35,7 +35,9 @@ export function ledgerActivities(ports: LedgerPorts): Record<string, Activity> {
       const shared = ports.regions().length > 1;
       const reply = await context.ask(regionRef(region), {
         type: "receipts.billable",
-        ...{ work_id: context.workId, company, after },
+        work_id: context.workId,
+        company,
+        after,
         limit: shared ? pageMax.shared : pageMax.alone,
       });
       // A throw is retried: the region's receipts are charged once it answers.
@@ -46,7 +48,13 @@ export function ledgerActivities(ports: LedgerPorts): Record<string, Activity> {
       if (prices === null && answers.length > 0) throw new Error("This node has no prices (SVC_PRICES).");
       return {
         type: "charges.collected",
-        ...{ region, after, up_to, more, settled_ms, shared, at_ms: context.nowMs() },
+        region,
+        after,
+        up_to,
+        more,
+        settled_ms,
+        shared,
+        at_ms: context.nowMs(),
         charges: prices === null ? [] : answers.flatMap((answer) => chargeOf(prices, region, answer)),
       };
     },

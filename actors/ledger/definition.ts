@@ -204,7 +204,12 @@ function book(command: Asked<"charges.collected">, view: View): Decided<DoneRepl
   const forgotten = shared ? forgetNonces(view) : noneForgotten;
   const booked: LedgerEvent = {
     type: "charges.booked",
-    ...{ region, up_to, more, used, count: charged.length, amount: noted.amount },
+    region,
+    up_to,
+    more,
+    used,
+    count: charged.length,
+    amount: noted.amount,
     settled_ms: more ? known.settled_ms : command.settled_ms,
     ...forgotten.event,
   };
@@ -242,9 +247,13 @@ function reportOf(context: LedgerContext): LedgerReport | null {
   const { currency, balance, holders, regions } = context;
   if (currency === null) return null;
   return {
-    ...{ currency, balance, reserved: balance - availableOf(context) },
+    currency,
+    balance,
+    reserved: balance - availableOf(context),
     holders: Object.entries(holders).map(([holder, facts]) => ({
-      ...{ holder, reserved: reservedFor(facts), until_ms: facts.until_ms },
+      holder,
+      reserved: reservedFor(facts),
+      until_ms: facts.until_ms,
     })),
     charged_before: Object.entries(regions).map(([region, { settled_ms }]) => ({
       region,
@@ -413,7 +422,11 @@ function statementOf(
   const entries = tables.entries.readAll(view).filter(isOwn);
   const page = entries.slice(0, entriesPageMax);
   return {
-    ...{ currency, month, opening, charged, entered },
+    currency,
+    month,
+    opening,
+    charged,
+    entered,
     closing: opening + entered - charged,
     is_final: isFinal(month, view.nowMs),
     lines: tables.days

@@ -15,8 +15,12 @@ beforeEach(() => {
 });
 
 const entry = (amount: number, changes: Partial<LedgerEntry> = {}): LedgerEntry => ({
-  ...{ entry_id: `e${amount}`, kind: amount < 0 ? "correction" : "top_up", amount, currency: "EUR" },
-  ...{ by: "ops", reason: "paid" },
+  entry_id: `e${amount}`,
+  kind: amount < 0 ? "correction" : "top_up",
+  amount,
+  currency: "EUR",
+  by: "ops",
+  reason: "paid",
   ...changes,
 });
 const enter = (amount: number, changes: Partial<LedgerEntry> = {}) =>
@@ -31,8 +35,13 @@ let charges = 0;
 const charge = (price: number, changes: Partial<LedgerCharge> = {}): LedgerCharge => {
   charges += 1;
   return {
-    ...{ key_id: "k", nonce: `n${charges}`, kind: "fetch", collection: null, price },
-    ...{ served_at_ms: ledger.nowMs, holder: "eu/a" },
+    key_id: "k",
+    nonce: `n${charges}`,
+    kind: "fetch",
+    collection: null,
+    price,
+    served_at_ms: ledger.nowMs,
+    holder: "eu/a",
     ...changes,
   };
 };
@@ -52,8 +61,14 @@ function collected(
 ): CollectedCharges {
   const { region, after } = asked(changes.region);
   return {
-    ...{ region, after, up_to: positionAt(ledger.nowMs), more: false, settled_ms: ledger.nowMs },
-    ...{ shared: false, at_ms: ledger.nowMs, charges: given },
+    region,
+    after,
+    up_to: positionAt(ledger.nowMs),
+    more: false,
+    settled_ms: ledger.nowMs,
+    shared: false,
+    at_ms: ledger.nowMs,
+    charges: given,
     ...changes,
   };
 }
@@ -256,7 +271,11 @@ describe("a charge", () => {
     collect([charge(10)]);
     enter(-3);
     expect(statement("2026-01")).toMatchObject({
-      ...{ opening: 0, entered: 1_000, charged: 27, closing: 973, is_final: false },
+      opening: 0,
+      entered: 1_000,
+      charged: 27,
+      closing: 973,
+      is_final: false,
       lines: [
         { day: "2026-01-31", kind: "fetch", collection: null, price: 10, count: 2, amount: 20 },
         { day: "2026-01-31", kind: "search", collection: "jobs", price: 7, count: 1, amount: 7 },
@@ -280,7 +299,9 @@ describe("a charge", () => {
     collect([charge(10, { served_at_ms: start })]);
     expect(statement("2026-01")).toMatchObject({ charged: 10, is_final: true });
     expect(statement("2026-02")).toMatchObject({
-      ...{ opening: 990, charged: 10, closing: 980 },
+      opening: 990,
+      charged: 10,
+      closing: 980,
       lines: [{ day: "2026-01-31", count: 1 }],
     });
   });

@@ -109,7 +109,9 @@ async function publishHead(
   const published = await log.readCheckpoint();
   const tree = { size: head.size, read: readTilesOf(log), sha256 };
   const cosigned = await cosign({
-    ...{ note: await sign(text), size: head.size, publishedSize: published?.size ?? 0 },
+    note: await sign(text),
+    size: head.size,
+    publishedSize: published?.size ?? 0,
     proofFrom: (size) => consistencyProof(tree, size),
   });
   if ("missing" in cosigned) return { type: "log.unwitnessed", head, detail: cosigned.missing };
@@ -271,7 +273,9 @@ async function witnessFinding(
 ): Promise<HeadFinding | null> {
   const tree = { size, read: readTilesOf(log), sha256 };
   const answer = await cosign({
-    ...{ note, size, publishedSize: size },
+    note,
+    size,
+    publishedSize: size,
     proofFrom: (from) => consistencyProof(tree, from),
   });
   if (answer.disputed !== undefined)

@@ -202,8 +202,13 @@ function choose({ up_to, known }: Asked<"log.choose">, view: View): Decided<Done
   const chosen = rows.filter(({ k }) => k <= up_to && !knownPlaces.has(k));
   const behind = rows.find(({ k }) => k > up_to);
   const events = takenOf(view, {
-    ...{ type: "log.chosen", count: chosen.length, up_to, known: gone.length },
-    ...{ more: behind !== undefined, at_ms: view.nowMs, oldest_ms: appendedAt(chosen[0] ?? behind) },
+    type: "log.chosen",
+    count: chosen.length,
+    up_to,
+    known: gone.length,
+    more: behind !== undefined,
+    at_ms: view.nowMs,
+    oldest_ms: appendedAt(chosen[0] ?? behind),
   });
   return events.length === 0 ? { reply: done } : { reply: done, deletes: keysOf(gone), events };
 }

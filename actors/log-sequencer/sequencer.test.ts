@@ -51,12 +51,16 @@ beforeEach(() => {
 
 function activitiesOver(log: LogStore) {
   return logSequencerActivities({
-    ...{ log, origin, sha256 },
+    log,
+    origin,
+    sha256,
     sign: async (text) => {
       notes.push(text);
       return `${text}\n— svc-log AAAAAAA=\n`;
     },
-    ...{ keyFault: () => null, policy: "p", report: () => {} },
+    keyFault: () => null,
+    policy: "p",
+    report: () => {},
     cosign: async ({ note }) => (isCosigned ? { note: `${note}— w AAAAAAA=\n` } : { missing: "w is away" }),
   });
 }
@@ -70,7 +74,10 @@ async function work(log: LogStore = store): Promise<void> {
 async function perform(effect: Effect, log: LogStore): Promise<void> {
   if (effect.kind !== "activity") throw new Error("The sequencer tells nobody anything.");
   const context: ActivityContext = {
-    ...{ actor: logRef(), workId: "w", nowMs: () => actor.nowMs, signal: { aborted: false } },
+    actor: logRef(),
+    workId: "w",
+    nowMs: () => actor.nowMs,
+    signal: { aborted: false },
     ask: async (_to, command) => rubbish(actor.send(rubbish(command))),
   };
   const result = await activitiesOver(log)[effect.name]?.(effect.params, context);
@@ -123,7 +130,9 @@ describe("the log's sequencer", () => {
     const { nowMs } = actor;
     const row = (rt: number, at_ms: number) =>
       expect.objectContaining({
-        ...{ rt, k: from + 3, body: JSON.stringify({ from, at_ms }) },
+        rt,
+        k: from + 3,
+        body: JSON.stringify({ from, at_ms }),
         expiresAtMs: at_ms + headTimesKeptMs,
       });
     const newest = () => [17, 18].map((rt) => actor.rows(rt).filter(({ k }) => k > from));
@@ -200,7 +209,8 @@ describe("the log's sequencer", () => {
     const [, checkpoint, next] = await logged();
     expect(checkpoint).toEqual({
       leaf: formatHash(sha256(utf8(notes[0] as string))),
-      ...{ leaf_type: "checkpoint", subject: origin },
+      leaf_type: "checkpoint",
+      subject: origin,
     });
     expect(next).toEqual(entry(1));
   });
@@ -215,7 +225,10 @@ describe("the log's sequencer", () => {
       const result = await activitiesOver(store)[(effect as { name: string }).name]?.(
         (effect as { params: unknown }).params,
         {
-          ...{ actor: logRef(), workId: "w", nowMs: () => 0, signal: { aborted: false } },
+          actor: logRef(),
+          workId: "w",
+          nowMs: () => 0,
+          signal: { aborted: false },
           ask: async (_to, command) => rubbish(actor.send(rubbish(command))),
         },
       );
@@ -300,7 +313,8 @@ describe("the publication of a head", () => {
     await perform(await grow(0), store);
     expect(await store.readCheckpoint()).toBeNull();
     expect(actor.snapshot.context).toMatchObject({
-      ...{ head: { size: 1 }, published: null },
+      head: { size: 1 },
+      published: null,
       unwitnessed: { attempts: 1, sinceMs: actor.nowMs, detail: "w is away" },
     });
     for (let at = 1; at < 4; at += 1) {

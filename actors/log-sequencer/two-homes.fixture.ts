@@ -113,7 +113,10 @@ export class LogHome {
     for (let effect = this.actor.effects.shift(); effect !== undefined; effect = this.actor.effects.shift()) {
       if (effect.kind !== "activity") throw new Error("The sequencer tells nobody anything.");
       const context: ActivityContext = {
-        ...{ actor: logRef(), workId: "w", nowMs: () => this.actor.nowMs, signal: { aborted: false } },
+        actor: logRef(),
+        workId: "w",
+        nowMs: () => this.actor.nowMs,
+        signal: { aborted: false },
         ask: async (_to, command) => rubbish(this.actor.send(rubbish(command))),
       };
       const result = await this.#activities()[effect.name]?.(effect.params, context);
@@ -157,7 +160,11 @@ export class LogHome {
       },
     };
     return logSequencerActivities({
-      ...{ log, origin, sha256, policy: this.policy, keyFault: () => this.keyFault },
+      log,
+      origin,
+      sha256,
+      policy: this.policy,
+      keyFault: () => this.keyFault,
       sign: async (text) => {
         const read = parseCheckpoint(text);
         if (!read.ok) throw new Error(read.detail);

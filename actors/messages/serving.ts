@@ -75,9 +75,14 @@ export function restatedRows(
     const [one] = back;
     if (one === undefined) continue;
     commands.push({
-      ...{ type: "rows.index", work_id: `back/${one.record_id}/${one.change}/${back.length}`, collection },
+      type: "rows.index",
+      work_id: `back/${one.record_id}/${one.change}/${back.length}`,
+      collection,
       references: back.map(({ record_id, generation, hash, change }) => ({
-        ...{ record_id, generation, hash, change },
+        record_id,
+        generation,
+        hash,
+        change,
       })),
     });
   }

@@ -60,7 +60,8 @@ describe("the preparation of a file", () => {
     const outcomes = await prepareOften(new TypeError("x is undefined"), chunkFailuresMax);
     expect(new Set(outcomes.slice(0, -1))).toEqual(new Set(["x is undefined"]));
     expect(outcomes.at(-1)).toEqual({
-      ...{ type: "push.fail", code: "processing_failed" },
+      type: "push.fail",
+      code: "processing_failed",
       detail: "The file could not be prepared: x is undefined",
     });
   });

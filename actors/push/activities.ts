@@ -222,7 +222,9 @@ function outcomeOf(leaf: JudgedLeaf, seen: Set<string>): SettledOutcome {
   const isSecond = seen.has(record_id);
   seen.add(record_id);
   return {
-    ...{ leaf_index, record_id, version: null },
+    leaf_index,
+    record_id,
+    version: null,
     outcome: isSecond ? "rejected" : "held",
     errors: isSecond ? [duplicateInBatch] : [],
   };

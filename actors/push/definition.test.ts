@@ -105,7 +105,8 @@ describe("a queued push", () => {
     expect(status(push).results.length).toBe(100);
     const held = driveActor(pushActor, "bat_0");
     expect(held.send(accept(450, [{ code: "price_jump", detail: "d", count: 1 }]))).toEqual({
-      ...{ status: "accepted", state: "queued" },
+      status: "accepted",
+      state: "queued",
     });
   });
 
@@ -292,8 +293,11 @@ describe("what the state of a push does not allow", () => {
     push.fireTimers();
     const over = status(push);
     expect(over).toMatchObject({
-      ...{ state: "failed", error: { code: "hold_expired" }, hold_expires_at: null },
-      ...{ completed_at: hold_expires_at, counts: { rejected: 10 } },
+      state: "failed",
+      error: { code: "hold_expired" },
+      hold_expires_at: null,
+      completed_at: hold_expires_at,
+      counts: { rejected: 10 },
     });
     expect(activities(push).slice(1)).toEqual([["finishPush", undefined]]);
     for (const confirmed of [true, false])

@@ -82,7 +82,9 @@ export const pushActor = defineActor<"push", typeof pushMachine>({
     }),
     "push.cancelled": ({ by_operator = false }, view) =>
       takeUp(view, {
-        ...{ type: "push.failed", code: cancelled.code, at_ms: view.nowMs },
+        type: "push.failed",
+        code: cancelled.code,
+        at_ms: view.nowMs,
         detail: by_operator ? cancelledByOperator : cancelled.detail,
       }),
     "push.fail": ({ code, detail }, view) =>

@@ -27,7 +27,11 @@ function businessOf(assigned: readonly number[] | "cancelled") {
     asked.push(message.leaves.length);
     if (assigned === "cancelled") return { assigned_at_ms: 0, assignments: [], cancelled: true };
     const assignments = assigned.map((leaf_index) => ({
-      ...{ leaf_index, record_id: `svc_${leaf_index}`, outcome: "accepted", generation: 3, change: 7 },
+      leaf_index,
+      record_id: `svc_${leaf_index}`,
+      outcome: "accepted",
+      generation: 3,
+      change: 7,
     }));
     return { assigned_at_ms: 0, assignments };
   };
@@ -131,7 +135,9 @@ describe("a push with a chunk that was given up", () => {
   const push = () => {
     const opened = driveActor(pushActor, "bat_0");
     opened.send({
-      ...{ type: "push.accept", facts: pushFacts({ records: 450 }), held_reasons: [] },
+      type: "push.accept",
+      facts: pushFacts({ records: 450 }),
+      held_reasons: [],
       accept_by_ms: Number.POSITIVE_INFINITY,
       seal_leaf: "sha256:s",
     });
@@ -140,7 +146,10 @@ describe("a push with a chunk that was given up", () => {
   const settle = (opened: ReturnType<typeof push>, chunk: number, count: number, more = {}) => {
     const outcome = "failed" in more ? "rejected" : "accepted";
     const outcomes = Array.from({ length: count }, (_, index) => ({
-      ...{ leaf_index: chunk * 200 + index, record_id: null, version: null, errors: [] },
+      leaf_index: chunk * 200 + index,
+      record_id: null,
+      version: null,
+      errors: [],
       outcome: outcome as "rejected" | "accepted",
     }));
     opened.send({ type: "chunk.settle", chunk, outcomes, references: [], unindexed: [], ...more });
@@ -155,7 +164,10 @@ describe("a push with a chunk that was given up", () => {
     expect(status(opened)).toMatchObject({ state: "processing", error: null, settled: 400 });
     settle(opened, 2, 50);
     expect(status(opened)).toMatchObject({
-      ...{ state: "failed", error: failed, settled: 450, completed_at: expect.any(String) },
+      state: "failed",
+      error: failed,
+      settled: 450,
+      completed_at: expect.any(String),
       counts: { accepted: 250, rejected: 200, pending: 0 },
     });
     expect(opened.effects.slice(-3)).toMatchObject([

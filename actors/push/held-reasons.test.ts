@@ -6,8 +6,12 @@ import { pushActor } from "./definition.ts";
 import { judgeAsHeld } from "./held.fixture.ts";
 
 const listing = (record_id: string) => ({
-  ...{ record_id, business_product_id: `own ${record_id}`, country: "US", change: "-5.50" },
-  ...{ before: { amount: "461.73", currency: "USD" }, after: { amount: "456.23", currency: "USD" } },
+  record_id,
+  business_product_id: `own ${record_id}`,
+  country: "US",
+  change: "-5.50",
+  before: { amount: "461.73", currency: "USD" },
+  after: { amount: "456.23", currency: "USD" },
 });
 const reasons: readonly HeldReason[] = [
   { code: "price_changes", detail: "Many.", count: 2, of: 20, largest: [listing("a"), listing("b")] },

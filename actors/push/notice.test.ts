@@ -12,8 +12,10 @@ const reasons = [{ code: "price_jump" as const, detail: "d", count: 1 }];
 function open(changes: Partial<PushFacts>, held = false) {
   const push = driveActor(pushActor, "bat_0");
   push.send({
-    ...{ type: "push.accept", facts: pushFacts({ records: 250, ...changes }) },
-    ...{ held_reasons: held ? reasons : [], accept_by_ms: Number.POSITIVE_INFINITY },
+    type: "push.accept",
+    facts: pushFacts({ records: 250, ...changes }),
+    held_reasons: held ? reasons : [],
+    accept_by_ms: Number.POSITIVE_INFINITY,
     seal_leaf: "sha256:s",
   });
   if (held) judgeAsHeld(push, changes.records ?? 250, (leaf) => leaf < 2);
@@ -24,8 +26,11 @@ type Push = ReturnType<typeof open>;
 
 function settle(push: Push, chunk: number, count: number, unindexed: readonly string[] = []) {
   const outcomes = Array.from({ length: count }, (_, index) => ({
-    ...{ leaf_index: chunk * 200 + index, outcome: "accepted" as const, record_id: null },
-    ...{ version: 1, errors: [] },
+    leaf_index: chunk * 200 + index,
+    outcome: "accepted" as const,
+    record_id: null,
+    version: 1,
+    errors: [],
   }));
   push.send({ type: "chunk.settle", chunk, outcomes, references: [], unindexed });
 }

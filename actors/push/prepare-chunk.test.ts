@@ -136,7 +136,10 @@ describe("a chunk that is judged again after its rules changed", () => {
   it("rejects what was rejected before its push was held, although today's rules take it (P2)", async () => {
     const errors = [{ code: "scope_violation", pointer: "/product_name", detail: "d" }];
     const found = (["held", "rejected", "held"] as const).map((outcome, leaf_index) => ({
-      ...{ leaf_index, outcome, record_id: null, version: null },
+      leaf_index,
+      outcome,
+      record_id: null,
+      version: null,
       errors: outcome === "rejected" ? errors : [],
     }));
     expect(await prepare([], undefined, named, noCertifiedNames, { found })).toEqual({

@@ -19,7 +19,10 @@ function leaf(id: string, amount: string, changes: Readonly<Record<string, unkno
   const prices = [{ ...price, amount, currency: "GBP" }];
   const countries = [country];
   return canonicalBytes({
-    ...{ ...sampleRecords.products, business_product_id: id, prices, countries },
+    ...sampleRecords.products,
+    business_product_id: id,
+    prices,
+    countries,
     ...(changes as object),
   });
 }
@@ -34,13 +37,18 @@ async function prepare(leaves: readonly Uint8Array[], live: Readonly<Record<stri
       judged += 1;
       return [];
     },
-    ...{ exemptNames: [], blockedHosts: [], certified: noCertifiedNames },
+    exemptNames: [],
+    blockedHosts: [],
+    certified: noCertifiedNames,
   };
   const ask = async (
     _to: unknown,
     { record_ids: ids = [] }: Message & { record_ids?: readonly string[] },
   ) => ({
-    ...{ held_reasons: null, pending: [], listings: 100, status: "done" },
+    held_reasons: null,
+    pending: [],
+    listings: 100,
+    status: "done",
     records: ids.flatMap((record_id) => {
       const listings = live[record_id.slice("svc_".length)];
       return listings === undefined ? [] : [{ record_id, bpid: null, listings }];
@@ -50,7 +58,10 @@ async function prepare(leaves: readonly Uint8Array[], live: Readonly<Record<stri
     leaves: {
       load: async (_: unknown, first: number, count: number) => leaves.slice(first, first + count),
     },
-    ...{ lists, paces: { queued: () => async () => {} }, planOf: async () => [], holdMs: 1_000 },
+    lists,
+    paces: { queued: () => async () => {} },
+    planOf: async () => [],
+    holdMs: 1_000,
     recordIdOf: (_business: string, _collection: string, id: string) => `svc_${id}`,
   };
   const prepared = await preparePush(
@@ -115,7 +126,9 @@ describe("whether a file is held", () => {
         pushFacts({ source: "bulk", file }),
         part<ActivityContext<"push">>({
           actor: { kind: "push", id: "u.bat_1" },
-          ...{ ask: rubbish(ask), signal: rubbish({ aborted: false }), nowMs: () => atMs },
+          ask: rubbish(ask),
+          signal: rubbish({ aborted: false }),
+          nowMs: () => atMs,
         }),
       );
       return prepared.type === "push.prepared" ? prepared.hold_ms : null;

@@ -86,8 +86,15 @@ function activitiesOf(
 }
 
 const factsOf = (mode: string) => ({
-  ...{ push_id: "bat_0", business_uuid: "u", collection: "products", records: 1, mandates: null },
-  ...{ path: "A", mode, cert_id: "c", own_names: [] },
+  push_id: "bat_0",
+  business_uuid: "u",
+  collection: "products",
+  records: 1,
+  mandates: null,
+  path: "A",
+  mode,
+  cert_id: "c",
+  own_names: [],
 });
 
 describe("a chunk whose rows a region's index does not confirm", () => {

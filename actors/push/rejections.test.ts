@@ -6,7 +6,9 @@ import { pushActor } from "./definition.ts";
 import { judgeAsHeld } from "./held.fixture.ts";
 
 const outcome = (leaf_index: number, code: string | null, names?: string): SettledOutcome => ({
-  ...{ leaf_index, record_id: null, version: code === null ? 1 : null },
+  leaf_index,
+  record_id: null,
+  version: code === null ? 1 : null,
   outcome: code === null ? "accepted" : "rejected",
   errors: code === null ? [] : [{ code, pointer: "", detail: "" }],
   ...(names === undefined ? {} : { names }),
@@ -111,8 +113,11 @@ describe("what is known of a push that is held", () => {
   function held() {
     const push = driveActor(pushActor, "bat_0");
     push.send({
-      ...{ type: "push.accept", facts: pushFacts({ records }), accept_by_ms: Number.POSITIVE_INFINITY },
-      ...{ held_reasons: [{ code: "price_jump", detail: "d", count: 1 }], seal_leaf: "sha256:s" },
+      type: "push.accept",
+      facts: pushFacts({ records }),
+      accept_by_ms: Number.POSITIVE_INFINITY,
+      held_reasons: [{ code: "price_jump", detail: "d", count: 1 }],
+      seal_leaf: "sha256:s",
     });
     return push;
   }
@@ -185,7 +190,9 @@ describe("what is known of a push that is held", () => {
     );
     expect(chunks).toMatchObject([{ chunk: 0, judged: true }]);
     expect(push.send({ type: "chunk.findings", chunk: 0 }).outcomes[3]).toMatchObject({
-      ...{ leaf_index: 3, outcome: "rejected", names: "svc_3" },
+      leaf_index: 3,
+      outcome: "rejected",
+      names: "svc_3",
     });
     // What a chunk rejects besides is added to what was found.
     reject(push, 0, [outcome(2, "superseded"), outcome(3, "refused_before")]);

@@ -180,7 +180,11 @@ function pack(kept: KeptOutcome, place: number): Packed {
 function unpack(packed: Packed, settledAtMs: number | undefined): KeptOutcome {
   const [leaf_index, outcome, record_id, version, errors, names] = packed;
   return {
-    ...{ leaf_index, outcome, record_id, version, errors: errors ?? [] },
+    leaf_index,
+    outcome,
+    record_id,
+    version,
+    errors: errors ?? [],
     ...(typeof names === "string" ? { names } : {}),
     ...(settledAtMs === undefined ? {} : { settled_at_ms: settledAtMs }),
   };

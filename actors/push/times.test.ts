@@ -6,19 +6,26 @@ import { pushActor } from "./definition.ts";
 import { acceptedTimes, chunkTimes, lateIndexes } from "./ports.ts";
 
 const work: ChunkWork = {
-  ...{ begun_ms: 1, judged_ms: 2, numbered_ms: 3, signed_ms: 4, stored_ms: 5 },
+  begun_ms: 1,
+  judged_ms: 2,
+  numbered_ms: 3,
+  signed_ms: 4,
+  stored_ms: 5,
   indexed: { "eu-west1": 6 },
 };
 const accept = {
   type: "push.accept",
-  ...{ facts: pushFacts({ records: 201 }), held_reasons: [] },
+  facts: pushFacts({ records: 201 }),
+  held_reasons: [],
   accept_by_ms: Number.POSITIVE_INFINITY,
   seal_leaf: "sha256:1",
 } as const;
 const settle = (chunk: number, unindexed: readonly string[], times?: ChunkWork) =>
   ({
     type: "chunk.settle",
-    ...{ chunk, references: [], unindexed },
+    chunk,
+    references: [],
+    unindexed,
     outcomes: [{ leaf_index: chunk * 200, outcome: "accepted", record_id: "r", version: 1, errors: [] }],
     ...(times === undefined ? {} : { times }),
   }) as const;

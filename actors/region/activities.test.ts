@@ -142,7 +142,13 @@ describe("rows that were published in another region", () => {
 
 describe("a removal", () => {
   const head = (change: number, live: boolean): RecordHead => ({
-    ...{ record_id: "a", business_uuid: "b", type: "updates", live, generation: 1, change, hash: "h" },
+    record_id: "a",
+    business_uuid: "b",
+    type: "updates",
+    live,
+    generation: 1,
+    change,
+    hash: "h",
   });
 
   it("is confirmed once the region's own store serves no earlier version either", async () => {
@@ -178,8 +184,15 @@ it("receipts of a minute are closed page by page: one root over all, all counted
     const company = `company ${at % 3}`;
     const said = { collection: "products", country: "US", rows: at, client_query_id: null } as const;
     return {
-      ...{ region: "eu", batch: "202611211358-i1", retrieval_id: `ret_${at + 10}`, company, key_id: "k" },
-      ...{ nonce: "n", billable: at % 2 === 0, served_at_ms: at, envelope: `envelope ${at}` },
+      region: "eu",
+      batch: "202611211358-i1",
+      retrieval_id: `ret_${at + 10}`,
+      company,
+      key_id: "k",
+      nonce: "n",
+      billable: at % 2 === 0,
+      served_at_ms: at,
+      envelope: `envelope ${at}`,
       event: receiptEventText({ company, type: "search", ...said }),
     };
   });

@@ -311,7 +311,8 @@ function answerOf(row: ReceiptRow): readonly BillableAnswer[] {
   const { kind, collection } = receiptFacts(row);
   if (kind === "ad_pool") return [];
   const answer = {
-    ...{ kind, collection },
+    kind,
+    collection,
     retrieval_id: row.retrieval_id,
     key_id: row.key_id,
     nonce: row.nonce,

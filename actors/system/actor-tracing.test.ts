@@ -29,7 +29,8 @@ function recorder() {
     start: (name, parent, { attributes = {} } = {}) => {
       const traceparent = fresh();
       return {
-        ...{ traceparent, traceId },
+        traceparent,
+        traceId,
         end: ({ failure } = {}) =>
           void spans.push({ name, parent: idOf(parent), id: idOf(traceparent), attributes, failure }),
       };
@@ -74,7 +75,8 @@ describe("X1: what a command causes is in its trace", () => {
     const { tracer, roads, within } = recorder();
     const work = (_params: unknown, context: { readonly ask: unknown }) => {
       const done = (context.ask as (to: unknown, command: unknown) => Promise<unknown>)(counter("b"), {
-        ...{ type: "add", by: 1 },
+        type: "add",
+        by: 1,
       });
       return done.then(() => ({ type: "work.done", job: "j" }));
     };

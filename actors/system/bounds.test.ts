@@ -231,7 +231,9 @@ describe("A7: everything is bounded", () => {
     const { head } = await store.claim(counter("a"), "node");
     const puts = (count: number) =>
       Array.from({ length: count }, (_, at) => ({
-        ...{ rt: rowTable.event, k: at + 1, k2: "" },
+        rt: rowTable.event,
+        k: at + 1,
+        k2: "",
         body: JSON.stringify({ v: counterActor.schemaVersion, t: at, e: [{ type: "added", by: 1 }] }),
       }));
     const { epoch, op: expectedOp } = head;
@@ -246,7 +248,12 @@ describe("A7: everything is bounded", () => {
       puts: puts(1_000).slice(999),
     });
     expect(await system().inspect(counter("a"))).toMatchObject({
-      ...{ status: "passive", state: null, context: null, failure: null, head: 2, owner: "node" },
+      status: "passive",
+      state: null,
+      context: null,
+      failure: null,
+      head: 2,
+      owner: "node",
     });
   });
 });

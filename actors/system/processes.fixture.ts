@@ -56,7 +56,11 @@ export function newProcess(
   return createActorSystem<ActorProtocols>({
     store: work.counted(openSqliteActorStore(database, { now: () => time.now() })),
     activities: work.counted(activities, (name) => !waiting.includes(name)),
-    ...{ definitions, clock: time, timers: time, owner, log: () => {} },
+    definitions,
+    clock: time,
+    timers: time,
+    owner,
+    log: () => {},
     entropy: {
       newOperationId: () => {
         operations += 1;

@@ -338,7 +338,11 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
   #makeHost(): ActorHost {
     const { store, clock, timers, entropy, owner, log } = this.#options;
     return {
-      ...{ store, clock, timers, entropy, owner },
+      store,
+      clock,
+      timers,
+      entropy,
+      owner,
       limits: this.#limits,
       supervisor: this.#supervisor,
       counters: this.#counters,

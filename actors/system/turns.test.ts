@@ -249,7 +249,8 @@ describe("T1: a decided event that the machine does not take", () => {
     await ask(node, "a", add);
     const head = await store.readHead(counter("a"));
     await expect(ask(node, "a", { type: "disarm" })).rejects.toMatchObject({
-      ...{ reason: "restarting", effect: "not_applied" },
+      reason: "restarting",
+      effect: "not_applied",
       cause: { message: `counter decided ${events.at(-1)?.type}, which its machine does not take in "idle"` },
     });
     expect(await store.readHead(counter("a"))).toEqual(head);

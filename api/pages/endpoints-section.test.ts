@@ -6,7 +6,10 @@ import { english } from "../../web/texts/catalogue.ts";
 import { endpointsSection } from "./public-pages.ts";
 
 const facts = (domain: string, status: DomainStatus, confirmed_at: string | null): DomainFacts => ({
-  ...{ domain, status, since: "2026-01-02T00:00:00.000Z", confirmed_at },
+  domain,
+  status,
+  since: "2026-01-02T00:00:00.000Z",
+  confirmed_at,
 });
 const earlier = "2026-01-03T00:00:00.000Z";
 

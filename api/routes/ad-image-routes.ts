@@ -39,7 +39,9 @@ export function uploadImageRoute(callers: BusinessCallers, upload: UploadImage):
     tags: ["svc-push"],
     doc: uploadDoc,
     handle: businessPush(callers, {
-      ...{ bytesMax: imageBytesMax, reason: "image_too_large", mediaTypeFault: notAnImage },
+      bytesMax: imageBytesMax,
+      reason: "image_too_large",
+      mediaTypeFault: notAnImage,
       answer: ({ authenticated, body, request }) =>
         upload({
           caller: authenticated.caller,
@@ -56,7 +58,8 @@ function notAnImage(request: FastifyRequest): Refused | null {
   const detail = `Content-Type must be ${imageMediaTypes.join(", ")}.`;
   return refused(
     problem("media_type_unsupported", detail, {
-      ...{ pointer: "/headers/content-type", reason: "image_type_unsupported" },
+      pointer: "/headers/content-type",
+      reason: "image_type_unsupported",
     }),
   );
 }
@@ -67,26 +70,38 @@ const readDoc: RouteDoc = {
     "The bytes that the advertiser sent, by the link in the ad's item, which is valid for 15 minutes: fetch it from your server, and compare the hash of what you receive with the one in the item. A link that is expired or forged gets the same 404 as one to an image that is not here.",
   parameters: [
     {
-      ...{ name: "hash", in: "path", description: "SHA-256 of the image, in hexadecimal." },
+      name: "hash",
+      in: "path",
+      description: "SHA-256 of the image, in hexadecimal.",
       schema: { type: "string", pattern: "^[0-9a-f]{64}$" },
     },
     {
-      ...{ name: "expires", in: "query", required: true, description: "Unix seconds." },
+      name: "expires",
+      in: "query",
+      required: true,
+      description: "Unix seconds.",
       schema: { type: "string", pattern: "^[1-9][0-9]{9,11}$" },
     },
     {
-      ...{ name: "token", in: "query", required: true, description: "What makes the link valid." },
+      name: "token",
+      in: "query",
+      required: true,
+      description: "What makes the link valid.",
       schema: { type: "string", pattern: "^[A-Za-z0-9_-]{43}$" },
     },
     {
-      ...{ name: "If-None-Match", in: "header" },
+      name: "If-None-Match",
+      in: "header",
       description: "ETags that the caller holds: 304 when one of them is current.",
       schema: { type: "string" },
     },
   ],
   answers: {
     200: {
-      ...{ description: "The image", body: imageBytes, mediaType, otherMediaTypes },
+      description: "The image",
+      body: imageBytes,
+      mediaType,
+      otherMediaTypes,
       headers: ["Cache-Control", "ETag", "Content-Security-Policy"],
     },
     304: { description: "Not changed", body: null, headers: ["Cache-Control", "ETag"] },
@@ -97,7 +112,10 @@ const readDoc: RouteDoc = {
 /** `GET /v1/ads/images/{hash}`, by a link that expires after 15 minutes. */
 export function readImageRoute(read: ReadImage): Route {
   return {
-    ...{ method: "GET", path: "/v1/ads/images/:hash", tags: [], doc: readDoc },
+    method: "GET",
+    path: "/v1/ads/images/:hash",
+    tags: [],
+    doc: readDoc,
     handle: async (request, reply) => {
       const query = parseQuery(request.raw.url ?? "", ["expires", "token"]);
       if (isRefused(query)) return send(reply, query);

@@ -129,9 +129,16 @@ export function adRoutes(
   accepted: AcceptedCallers,
 ): readonly Route[] {
   const route = (path: string, doc: RouteDoc, answer: (call: SignedCall) => Promise<Outcome>): Route => ({
-    ...{ method: "POST", path, tags: ["svc-retrieval"], doc },
+    method: "POST",
+    path,
+    tags: ["svc-retrieval"],
+    doc,
     handle: signedHandler({
-      ...{ authentication: deps.authentication, accepted, queryNames: [], claimsMeanwhile: true, answer },
+      authentication: deps.authentication,
+      accepted,
+      queryNames: [],
+      claimsMeanwhile: true,
+      answer,
       limits: { bytesMax: adRequestBytesMax, edge: deps.http.edge },
     }),
   });
@@ -187,7 +194,10 @@ export function adPublishingRoutes(callers: BusinessCallers, ads: AdPublishing):
     shape: Shape<T>,
     answer: (body: T, uuid: string) => Promise<Outcome>,
   ): Route => ({
-    ...{ method: "POST", path, tags: ["svc-push"], doc },
+    method: "POST",
+    path,
+    tags: ["svc-push"],
+    doc,
     handle: businessPush(callers, {
       bytesMax: verifyBytesMax,
       answer: async ({ authenticated, body }) => {
@@ -207,7 +217,9 @@ export function adPublishingRoutes(callers: BusinessCallers, ads: AdPublishing):
     ),
     route<AdRemovalRequest>("/v1/ads/remove", removeDoc, adRemovalRequest, (body, uuid) =>
       ads.removeAd({
-        ...{ businessUuid: uuid, recordBase64: body.document_base64, seal: body.seal },
+        businessUuid: uuid,
+        recordBase64: body.document_base64,
+        seal: body.seal,
         campaignId: body.campaign_id,
       }),
     ),

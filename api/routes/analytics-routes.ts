@@ -56,20 +56,28 @@ function parameters(daysMax: number, isRequired: boolean): readonly Parameter[] 
   const required = isRequired ? { required: true } : {};
   return [
     {
-      ...{ name: "from", in: "query", schema: day.schema },
+      name: "from",
+      in: "query",
+      schema: day.schema,
       description: "The first day, in UTC; by default thirty days before `to`.",
     },
     {
-      ...{ name: "to", in: "query", schema: day.schema },
+      name: "to",
+      in: "query",
+      schema: day.schema,
       description: `The day after the last one; by default tomorrow. At most ${daysMax} days after \`from\`.`,
     },
     {
-      ...{ name: "country", in: "query", ...required },
+      name: "country",
+      in: "query",
+      ...required,
       description: `${only} country of the searches.`,
       schema: { type: "string", pattern: "^[A-Z]{2}$" },
     },
     {
-      ...{ name: "type", in: "query", ...required },
+      name: "type",
+      in: "query",
+      ...required,
       description: `${only} type of records.`,
       schema: { enum: collectionNames },
     },

@@ -208,7 +208,8 @@ async function handleFile(
 
 const noPlace = refused(
   problem("unavailable", "Too many files are being sent; send this one again later.", {
-    ...{ reason: "files_in_flight", retry_after_seconds: 2 },
+    reason: "files_in_flight",
+    retry_after_seconds: 2,
   }),
 );
 
@@ -292,9 +293,7 @@ const late = problem("request_timeout", "The body did not arrive in time.");
 const gaveWay = problem(
   "unavailable",
   "Others wait to send a file, and you send several: send this one again later.",
-  {
-    ...{ reason: "files_in_flight", retry_after_seconds: 10 },
-  },
+  { reason: "files_in_flight", retry_after_seconds: 10 },
 );
 const lost = problem("request_timeout", "The connection ended before the body did.");
 

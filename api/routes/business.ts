@@ -180,7 +180,9 @@ const sealedAlone = {
 function sealedRecordRoute(deps: BusinessDeps, collection: CollectionName): Route {
   const { path, title } = collections[collection];
   return {
-    ...{ method: "POST", path: `/v1/publish/${path}/record`, tags: sealedAlone.tags },
+    method: "POST",
+    path: `/v1/publish/${path}/record`,
+    tags: sealedAlone.tags,
     doc: {
       summary: `Publish one of your ${title}, sealed alone`,
       description:
@@ -198,7 +200,9 @@ function sealedRecordRoute(deps: BusinessDeps, collection: CollectionName): Rout
 
 function sealedPolicyRoute(deps: BusinessDeps): Route {
   return {
-    ...{ method: "POST", path: "/v1/ai-policies", tags: sealedAlone.tags },
+    method: "POST",
+    path: "/v1/ai-policies",
+    tags: sealedAlone.tags,
     doc: {
       summary: "Put a sealed AI policy into force",
       description:

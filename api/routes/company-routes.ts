@@ -36,30 +36,41 @@ const receiptsDoc: RouteDoc = {
     "The receipts that this region gave to any key of your company, in the order of serving, for as long as the region keeps them. Ask each region for its own. With `retrieval_id` it is that one receipt, verified, with its proof from the transparency log; one of another company and one that never existed are the same 404. Reading is not billed and has no receipt.",
   parameters: [
     {
-      ...{ name: "from", in: "query", schema: instant.schema },
+      name: "from",
+      in: "query",
+      schema: instant.schema,
       description:
         "The instant from which receipts are listed, itself included; by default from the oldest that is kept.",
     },
     {
-      ...{ name: "to", in: "query", schema: instant.schema },
+      name: "to",
+      in: "query",
+      schema: instant.schema,
       description:
         "The instant up to which receipts are listed, itself not included; by default up to the newest.",
     },
     {
-      ...{ name: "key_id", in: "query", schema: keyId.schema },
+      name: "key_id",
+      in: "query",
+      schema: keyId.schema,
       description: "Only receipts of this key; by default those of all keys of the company.",
     },
     {
-      ...{ name: "cursor", in: "query", schema: receiptCursor.schema },
+      name: "cursor",
+      in: "query",
+      schema: receiptCursor.schema,
       description: "The `next_cursor` of an earlier answer to the same question.",
     },
     {
-      ...{ name: "limit", in: "query" },
+      name: "limit",
+      in: "query",
       description: `The most receipts to answer; ${receiptsPageUsual} by default.`,
       schema: { type: "integer", minimum: 1, maximum: receiptsPageMax },
     },
     {
-      ...{ name: "retrieval_id", in: "query", schema: retrievalId.schema },
+      name: "retrieval_id",
+      in: "query",
+      schema: retrievalId.schema,
       description: "The one receipt to answer and check; no other parameter may be given with it.",
     },
     sandboxKey,
@@ -76,15 +87,21 @@ const usageDoc: RouteDoc = {
     "Counted from the receipts of this region, to the last one; counts stay when receipts are no longer kept. Ask each region for its own. Reading is not billed and has no receipt.",
   parameters: [
     {
-      ...{ name: "from", in: "query", schema: day.schema },
+      name: "from",
+      in: "query",
+      schema: day.schema,
       description: "The first day, in UTC; by default thirty days before `to`.",
     },
     {
-      ...{ name: "to", in: "query", schema: day.schema },
+      name: "to",
+      in: "query",
+      schema: day.schema,
       description: `The day after the last one; by default tomorrow. At most ${usageDaysMax} days after \`from\`.`,
     },
     {
-      ...{ name: "group_by", in: "query", schema: usageGrouping.schema },
+      name: "group_by",
+      in: "query",
+      schema: usageGrouping.schema,
       description: "What counts are told apart by, with commas; by default all of them.",
     },
     sandboxKey,
@@ -96,12 +113,17 @@ const usageDoc: RouteDoc = {
 /** `GET /v1/receipts`, `/v1/usage` and what else an AI company reads of its own. */
 export function companyRoutes(deps: CompanyRoutesDeps, accepted: AcceptedCallers): readonly Route[] {
   const common = {
-    ...{ authentication: deps.authentication, accepted, claimsMeanwhile: false },
+    authentication: deps.authentication,
+    accepted,
+    claimsMeanwhile: false,
     limits: { bytesMax: requestBytesMax, edge: deps.http.edge },
   };
   return [
     {
-      ...{ method: "GET", path: "/v1/receipts", tags: ["svc-retrieval"], doc: receiptsDoc },
+      method: "GET",
+      path: "/v1/receipts",
+      tags: ["svc-retrieval"],
+      doc: receiptsDoc,
       handle: signedHandler({
         ...common,
         queryNames: ["from", "to", "key_id", "cursor", "limit", "retrieval_id"],
@@ -109,7 +131,10 @@ export function companyRoutes(deps: CompanyRoutesDeps, accepted: AcceptedCallers
       }),
     },
     {
-      ...{ method: "GET", path: "/v1/usage", tags: ["svc-retrieval"], doc: usageDoc },
+      method: "GET",
+      path: "/v1/usage",
+      tags: ["svc-retrieval"],
+      doc: usageDoc,
       handle: signedHandler({
         ...common,
         queryNames: ["from", "to", "group_by"],
@@ -152,7 +177,10 @@ const allowanceDoc: RouteDoc = {
 };
 
 const monthParameter: Parameter = {
-  ...{ name: "month", in: "path", required: true, schema: month.schema },
+  name: "month",
+  in: "path",
+  required: true,
+  schema: month.schema,
   description: "A month of the account, UTC.",
 };
 
@@ -174,7 +202,9 @@ const csvDoc: RouteDoc = {
     "RFC 4180, with the columns `item` (`opening`, `top_up`, `correction`, `search`, `fetch`, `closing`), `day`, `collection`, `id`, `price`, `count`, `amount` and `currency`. Charges are negative: all amounts but the last sum to the last, the closing balance.",
   answers: {
     200: {
-      ...{ description: "The statement", body: anyText, mediaType: "text/csv" },
+      description: "The statement",
+      body: anyText,
+      mediaType: "text/csv",
       headers: ["Cache-Control", "Vary", "Content-Disposition"],
     },
   },
@@ -192,7 +222,11 @@ export function allowanceRoutes(deps: AllowanceRoutesDeps, accepted: AcceptedCal
       answer: (call) => answer(call, call.authenticated.caller.party.uuid),
     });
   const read = (path: string, doc: RouteDoc, run: Route["handle"]): Route => ({
-    ...{ method: "GET", path, tags: ["svc-retrieval"], doc, handle: run },
+    method: "GET",
+    path,
+    tags: ["svc-retrieval"],
+    doc,
+    handle: run,
   });
   const statement = (format: "json" | "csv") =>
     handle(({ request }, company) =>

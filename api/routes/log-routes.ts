@@ -32,16 +32,16 @@ const inclusionDoc: RouteDoc = {
       schema: hash.schema,
     },
     {
-      ...{ name: "region", in: "query", description: "Of a receipt: its region." },
+      name: "region",
+      in: "query",
+      description: "Of a receipt: its region.",
       schema: { type: "string", pattern: "^[a-z]+-[a-z]+[0-9]+$" },
     },
     {
-      ...{
-        name: "name",
-        in: "query",
-        description:
-          "Of a receipt: its batch, or only the minute in which it was served, as YYYYMMDDHHMM in UTC.",
-      },
+      name: "name",
+      in: "query",
+      description:
+        "Of a receipt: its batch, or only the minute in which it was served, as YYYYMMDDHHMM in UTC.",
       schema: { type: "string", pattern: "^[0-9]{12}(?:-[A-Za-z0-9_-]{1,64})?$" },
     },
   ],
@@ -55,11 +55,16 @@ const consistencyDoc: RouteDoc = {
   summary: "Proof that the transparency log only grew between two sizes",
   parameters: [
     {
-      ...{ name: "first", in: "query", required: true, description: "The earlier size." },
+      name: "first",
+      in: "query",
+      required: true,
+      description: "The earlier size.",
       schema: { type: "integer", minimum: 1 },
     },
     {
-      ...{ name: "second", in: "query", description: "The later size; by default the latest." },
+      name: "second",
+      in: "query",
+      description: "The later size; by default the latest.",
       schema: { type: "integer", minimum: 1 },
     },
   ],

@@ -19,7 +19,9 @@ import type { Parameter, Route } from "../route.ts";
 const jsonSchemaDocument = described(anyObject, "A JSON Schema document.");
 
 const textFormat: Parameter = {
-  ...{ name: "format", in: "query", description: "`markdown` for a text to read (`text/markdown`)." },
+  name: "format",
+  in: "query",
+  description: "`markdown` for a text to read (`text/markdown`).",
   schema: { enum: ["json", "markdown"] },
 };
 
@@ -27,11 +29,15 @@ const projectionDoc: DocumentDoc = {
   summary: "Projection specification",
   parameters: [
     {
-      ...{ name: "type", in: "path", description: "Record type." },
+      name: "type",
+      in: "path",
+      description: "Record type.",
       schema: { type: "string", pattern: "^[a-z_]{1,32}$" },
     },
     {
-      ...{ name: "version", in: "path", description: "Version." },
+      name: "version",
+      in: "path",
+      description: "Version.",
       schema: { type: "string", pattern: "^[1-9][0-9]{0,5}$" },
     },
   ],
@@ -45,7 +51,9 @@ const recordSchemaDoc: DocumentDoc = {
     "What JSON Schema can say of it: check digits and rules between members are judged by the service alone.",
   parameters: [
     {
-      ...{ name: "type", in: "path", description: "Record type." },
+      name: "type",
+      in: "path",
+      description: "Record type.",
       schema: {
         type: "string",
         enum: [...new Set(recordSchemaNames.map((name) => name.split("/")[0] ?? ""))],
@@ -66,7 +74,9 @@ const payloadSchemaDoc: DocumentDoc = {
   description: "What it cannot say stands in the envelope specification.",
   parameters: [
     {
-      ...{ name: "kind", in: "path", description: "Kind of payload." },
+      name: "kind",
+      in: "path",
+      description: "Kind of payload.",
       schema: { type: "string", enum: [...new Set(publishedKinds.map(({ kind }) => kind))] },
     },
     { name: "version", in: "path", description: "Version of the kind.", schema: { type: "string" } },
@@ -104,7 +114,9 @@ const vocabularyDoc: DocumentDoc = {
   parameters: [
     { name: "name", in: "path", description: "Vocabulary.", schema: { enum: [...vocabularyNames] } },
     {
-      ...{ name: "version", in: "query", description: "The latest version if left out." },
+      name: "version",
+      in: "query",
+      description: "The latest version if left out.",
       schema: { type: "integer", minimum: 1 },
     },
   ],
@@ -126,15 +138,15 @@ const vectorFileDoc: DocumentDoc = {
   summary: "A file of the public test vectors",
   parameters: [
     {
-      ...{ name: "path", in: "path", description: "The path in the index; it may contain slashes." },
+      name: "path",
+      in: "path",
+      description: "The path in the index; it may contain slashes.",
       schema: { type: "string" },
     },
     {
-      ...{
-        name: "sha256",
-        in: "query",
-        description: "Its hash in the index: the answer then never changes.",
-      },
+      name: "sha256",
+      in: "query",
+      description: "Its hash in the index: the answer then never changes.",
       schema: { type: "string", pattern: "^[0-9a-f]{64}$" },
     },
   ],

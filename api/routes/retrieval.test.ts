@@ -216,7 +216,8 @@ describe("a search", () => {
   it("in a content coding is refused, whatever its bytes are", async () => {
     const sent = (coding: string) =>
       send(surfaces.retrievalUrl, company, {
-        ...{ path: "/v1/products/search", body: JSON.stringify(productSearch) },
+        path: "/v1/products/search",
+        body: JSON.stringify(productSearch),
         headers: { "content-encoding": coding },
       });
     const refusal = await sent("gzip");

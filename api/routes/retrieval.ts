@@ -274,12 +274,15 @@ const eventsDoc: RouteDoc = {
     "One event for every search and fetch that this region answered, with the `client_query_id` that it was sent with, about two minutes after the answer and for 30 days. Read on from the `cursor` of the last event that you have processed: none is missed, and one that comes twice has the same `event_id`. With `Accept: application/x-ndjson` every line is an event. Reading is not billed and has no receipt.",
   parameters: [
     {
-      ...{ name: "after", in: "query", schema: eventCursor.schema },
+      name: "after",
+      in: "query",
+      schema: eventCursor.schema,
       description:
         "The cursor of the last event that was processed; without it, the oldest events come first.",
     },
     {
-      ...{ name: "limit", in: "query" },
+      name: "limit",
+      in: "query",
       description: `The most events to answer; ${eventsPageUsual} by default.`,
       schema: { type: "integer", minimum: 1, maximum: eventsPageMax },
     },
@@ -338,7 +341,9 @@ const readDoc: RouteDoc = {
     "The version that is in force now, or the one that you name: every version stays readable, with the hash of its exact text. Those that come into force later are listed too. `agreed` says whether your company agreed to the version of the answer. Reading is not billed and has no receipt.",
   parameters: [
     {
-      ...{ name: "version", in: "query", schema: termsVersion.schema },
+      name: "version",
+      in: "query",
+      schema: termsVersion.schema,
       description: "The number of a version; without it, the one in force now.",
     },
     sandboxKey,
@@ -370,12 +375,17 @@ const agreeDoc: RouteDoc = {
 
 function termsRoutes(deps: TermsRoutesDeps, accepted: AcceptedCallers): readonly Route[] {
   const common = {
-    ...{ authentication: deps.authentication, accepted, claimsMeanwhile: false },
+    authentication: deps.authentication,
+    accepted,
+    claimsMeanwhile: false,
     limits: { bytesMax: requestBytesMax, edge: deps.http.edge },
   };
   return [
     {
-      ...{ method: "GET", path: "/v1/terms", tags: ["svc-retrieval"], doc: readDoc },
+      method: "GET",
+      path: "/v1/terms",
+      tags: ["svc-retrieval"],
+      doc: readDoc,
       handle: signedHandler({
         ...common,
         queryNames: ["version"],
@@ -384,7 +394,10 @@ function termsRoutes(deps: TermsRoutesDeps, accepted: AcceptedCallers): readonly
       }),
     },
     {
-      ...{ method: "POST", path: "/v1/terms/agreements", tags: ["svc-retrieval"], doc: agreeDoc },
+      method: "POST",
+      path: "/v1/terms/agreements",
+      tags: ["svc-retrieval"],
+      doc: agreeDoc,
       handle: signedHandler({
         ...common,
         queryNames: [],

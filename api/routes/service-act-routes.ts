@@ -45,7 +45,9 @@ export function serviceActRoutes(callers: BusinessCallers, reads: ServiceActRead
         parameters: [
           sandboxKey,
           {
-            ...{ name: "after", in: "query", schema: { type: "string" } },
+            name: "after",
+            in: "query",
+            schema: { type: "string" },
             description: "`next_after` of the previous page.",
           },
         ],
@@ -74,11 +76,15 @@ function campaignRoute(callers: BusinessCallers, reads: ServiceActReads): Route 
       parameters: [
         sandboxKey,
         {
-          ...{ name: "campaign_id", in: "path", schema: { type: "string" } },
+          name: "campaign_id",
+          in: "path",
+          schema: { type: "string" },
           description: "Your own name of the campaign.",
         },
         {
-          ...{ name: "after", in: "query", schema: { type: "string" } },
+          name: "after",
+          in: "query",
+          schema: { type: "string" },
           description: "`next_after` of the previous page.",
         },
       ],

@@ -34,8 +34,28 @@ const shapes: Readonly<Record<string, Shape<unknown>>> = {
 
 /** Values of which each is right for some member, and wrong for others. */
 const values: readonly JsonValue[] = [
-  ...[uuid, hash, "business", "service", "custody", "products", "markdown", "countries", "eu-west1"],
-  ...["202601020304", "AAAA", "warn", 1, 7, 0, 1.5, null, {}, { record_base64: "AAAA" }, [], true, ""],
+  uuid,
+  hash,
+  "business",
+  "service",
+  "custody",
+  "products",
+  "markdown",
+  "countries",
+  "eu-west1",
+  "202601020304",
+  "AAAA",
+  "warn",
+  1,
+  7,
+  0,
+  1.5,
+  null,
+  {},
+  { record_base64: "AAAA" },
+  [],
+  true,
+  "",
 ];
 const value = fc.constantFrom(...values);
 const names = [

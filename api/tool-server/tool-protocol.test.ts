@@ -10,7 +10,10 @@ import { createToolProtocol, type ReceivedMessage, type ToolProtocol } from "./t
 
 function protocolWith(verify: Verify): ToolProtocol {
   const deps: PublicToolDeps = {
-    ...{ verify, verification: rubbish({}), published: rubbish({}), log: rubbish({}) },
+    verify,
+    verification: rubbish({}),
+    published: rubbish({}),
+    log: rubbish({}),
   };
   return createToolProtocol(publicTools(deps), "https://verify.example");
 }
@@ -19,7 +22,9 @@ const callText = (given: string): string =>
   `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"verify" , "arguments" :${given}}}`;
 const failures: (readonly [string, boolean])[] = [];
 const receivedAs = (text: string): ReceivedMessage => ({
-  ...{ value: JSON.parse(text) as JsonObject, text, inTurn: async (work) => work() },
+  value: JSON.parse(text) as JsonObject,
+  text,
+  inTurn: async (work) => work(),
   failed: (error, isTransient) => void failures.push([String(error), isTransient]),
 });
 

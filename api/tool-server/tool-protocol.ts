@@ -283,11 +283,15 @@ const version: Parameter = {
 };
 const named: readonly Parameter[] = [
   {
-    ...{ name: "Mcp-Method", in: "header", schema: { type: "string" } },
+    name: "Mcp-Method",
+    in: "header",
+    schema: { type: "string" },
     description: "Revision 2026-07-28: the method of the message.",
   },
   {
-    ...{ name: "Mcp-Name", in: "header", schema: { type: "string" } },
+    name: "Mcp-Name",
+    in: "header",
+    schema: { type: "string" },
     description: "Revision 2026-07-28: the tool that is called.",
   },
 ];

@@ -102,7 +102,10 @@ describe("the number (T3)", () => {
     expect(sessions.use(used, null)).toBe(true);
     const newcomer = opened(sessions, "192.0.2.3");
     expect([used, idle, other, newcomer].map((id) => sessions.use(id, null))).toEqual([
-      ...[true, false, true, true],
+      true,
+      false,
+      true,
+      true,
     ]);
     expect(sessions.open({ credential: null, source: "192.0.2.4" })).toMatchObject({
       problem: { code: "unavailable", reason: "tool_sessions" },

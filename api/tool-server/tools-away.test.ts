@@ -30,7 +30,8 @@ it("a body that never arrives is 408, in the protocol's own form", async () => {
   const answer = await sendRaw(surfaces.toolsUrl, rawHead(`POST ${path}`, headers));
   expect([answer.status, answer.headers["connection"]]).toEqual([408, "close"]);
   expect(JSON.parse(answer.body)).toMatchObject({
-    ...{ jsonrpc: "2.0", id: null },
+    jsonrpc: "2.0",
+    id: null,
     error: { code: -32_000, data: { status: 408, code: "request_timeout" } },
   });
 });

@@ -21,7 +21,14 @@ afterAll(() => world.surfaces[Symbol.asyncDispose]());
 const path = "/v1/mcp/public";
 const revisions = { "2025-11-25": "legacy", "2026-07-28": { pin: "2026-07-28" } } as const;
 const toolNames = [
-  ...["verify", "certificate", "keys", "projection", "spec", "vocabularies", "log_checkpoint", "log_proof"],
+  "verify",
+  "certificate",
+  "keys",
+  "projection",
+  "spec",
+  "vocabularies",
+  "log_checkpoint",
+  "log_proof",
 ];
 
 async function connected(mode: (typeof revisions)[keyof typeof revisions]): Promise<Client> {
@@ -137,7 +144,10 @@ describe.each(Object.entries(revisions))("a client of revision %s", (revision, m
     expect(keys).toMatchObject({ uuid: uuid(), cert_id: json["cert_id"], keys: json["keys"] });
     const { text } = await call(client, "keys", { of: "ai_companies" });
     const directory = assertReadable(world.trust, {
-      ...{ status: 200, headers: new Headers(), text, json: JSON.parse(text) },
+      status: 200,
+      headers: new Headers(),
+      text,
+      json: JSON.parse(text),
     });
     expect(directory.json).toMatchObject({ v: 1, companies: expect.any(Array) });
   });
@@ -145,11 +155,16 @@ describe.each(Object.entries(revisions))("a client of revision %s", (revision, m
   it("has a record verified, with the service's signed statement", async () => {
     const { text, isError, notes } = await call(client, "verify", verifyBody());
     const { json } = assertReadable(world.trust, {
-      ...{ status: 200, headers: new Headers(), text, json: JSON.parse(text) },
+      status: 200,
+      headers: new Headers(),
+      text,
+      json: JSON.parse(text),
     });
     expect(json).toMatchObject({
       valid: true,
-      ...{ seal: { valid: true }, sidecar: { valid: true }, projection: { valid: true } },
+      seal: { valid: true },
+      sidecar: { valid: true },
+      projection: { valid: true },
     });
     expect([isError, notes["request"]]).toEqual([false, `POST ${world.surfaces.verifyUrl}/v1/verify`]);
     const api = await send(world.surfaces.verifyUrl, null, {

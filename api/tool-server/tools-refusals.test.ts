@@ -42,7 +42,9 @@ const end = (headers: Headers): Promise<ReceivedAnswer> =>
   send(surfaces.toolsUrl, null, { path, method: "DELETE", headers });
 
 const request = (method: string, params?: object, id: unknown = 1): object => ({
-  ...{ jsonrpc: "2.0", id, method },
+  jsonrpc: "2.0",
+  id,
+  method,
   ...(params === undefined ? {} : { params }),
 });
 const hello = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } };
@@ -310,7 +312,8 @@ const meta = {
 };
 const newer = (method: string, params: object = {}, headers: Headers = {}): Promise<ReceivedAnswer> =>
   post(request(method, { _meta: meta, ...params }), {
-    ...{ "mcp-protocol-version": "2026-07-28", "mcp-method": method },
+    "mcp-protocol-version": "2026-07-28",
+    "mcp-method": method,
     ...headers,
   });
 

@@ -49,10 +49,14 @@ export function counterSystem(store: ActorStore, limits: Partial<ActorLimits> = 
     store,
     definitions: [
       defineActor<"durable-counter", typeof counterMachine, CounterProtocols>({
-        ...{ ...counterKind, kind: "durable-counter", durability: "journal" },
+        ...counterKind,
+        kind: "durable-counter",
+        durability: "journal",
       }),
       defineActor<"memory-counter", typeof counterMachine, CounterProtocols>({
-        ...{ ...counterKind, kind: "memory-counter", durability: "memory" },
+        ...counterKind,
+        kind: "memory-counter",
+        durability: "memory",
       }),
     ],
     activities: {},

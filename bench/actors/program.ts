@@ -144,8 +144,15 @@ export async function transitions(actors: number, total: number): Promise<number
   const nothing = (): void => {};
   const self = { id: "", sessionId: "", system: { _sendInspectionEvent: nothing }, send: nothing };
   const scope = {
-    ...{ self, system: self.system, id: "", sessionId: "", logger: nothing, defer: nothing },
-    ...{ emit: nothing, stopChild: nothing, actionExecutor: nothing },
+    self,
+    system: self.system,
+    id: "",
+    sessionId: "",
+    logger: nothing,
+    defer: nothing,
+    emit: nothing,
+    stopChild: nothing,
+    actionExecutor: nothing,
   } as unknown as Parameters<AnyStateMachine["transition"]>[2];
   const event: Added = { type: "added", by: 1 };
   const snapshots: AnyMachineSnapshot[] = Array.from({ length: actors }, () =>

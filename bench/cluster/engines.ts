@@ -8,8 +8,10 @@ export type BenchEngines = ReturnType<typeof enginesIn>;
 function enginesIn(env: Readonly<Record<string, string | undefined>>) {
   const list = (name: string): readonly string[] => (env[name] ?? "").split(",");
   return {
-    ...{ regions: list("SVC_TEST_REGIONS"), cassandra: list("SVC_TEST_CASSANDRA") },
-    ...{ elastic: list("SVC_TEST_ELASTIC"), replication: Number(env["SVC_TEST_REPLICATION"] ?? 1) },
+    regions: list("SVC_TEST_REGIONS"),
+    cassandra: list("SVC_TEST_CASSANDRA"),
+    elastic: list("SVC_TEST_ELASTIC"),
+    replication: Number(env["SVC_TEST_REPLICATION"] ?? 1),
   };
 }
 

@@ -26,7 +26,9 @@ export async function measurePushes(regions: Regions): Promise<readonly Measured
   const records = world.size(batchRecords, 1_000);
   return await measureTurns(regions, {
     name: `push of ${count(records)} records until both regions find all`,
-    ...{ rounds: world.size(3, 1), sample: records, copies: 1 },
+    rounds: world.size(3, 1),
+    sample: records,
+    copies: 1,
     prepareOf: async (count) => (publisher) => preparePush(node.businessUrl, publisher, { first: 0, count }),
     note: "The floor writes the versions, heads and catalogue rows that ours stored, and sends its rows to both regions' Elasticsearch, at the same time and with as many requests at once as ours; all of it was made beforehand.",
   });
@@ -39,7 +41,9 @@ export async function measureImports(regions: Regions): Promise<readonly Measure
   const copies = Math.ceil(world.bulkRecords / sample);
   return await measureTurns(regions, {
     name: `a file of ${count(copies * sample)} records until both regions find all`,
-    ...{ rounds: world.size(2, 1), sample, copies },
+    rounds: world.size(2, 1),
+    sample,
+    copies,
     prepareOf: async (count) => {
       const file = await writeBulkFile(world.path("file.txt"), { first: 0, count });
       return (publisher) => prepareImport(node.businessUrl, publisher, file);

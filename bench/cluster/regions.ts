@@ -40,9 +40,13 @@ export async function openRegions(world: World, engines: BenchEngines): Promise<
   const folder = world.path("cluster");
   const plans = planNodes({
     regions: regions.map((each, at) => ({
-      ...{ region: each, cassandra: cassandra[at] ?? "", elastic: elastic[at] ?? "" },
+      region: each,
+      cassandra: cassandra[at] ?? "",
+      elastic: elastic[at] ?? "",
     })),
-    ...{ folder, portBase: await freePorts(portsSpan(regions.length) + 1), replication },
+    folder,
+    portBase: await freePorts(portsSpan(regions.length) + 1),
+    replication,
     secret: randomBytes(32).toString("hex"),
   });
   await using failing = new AsyncDisposableStack();
@@ -54,8 +58,11 @@ export async function openRegions(world: World, engines: BenchEngines): Promise<
     await mkdir(home, { recursive: true, mode: 0o700 });
     const child = opening.use(world.start());
     const { base_url: baseUrl, business_url: businessUrl } = await child.call("serve.ts", "join", {
-      ...{ ...env, SVC_CLUSTER_NAME: name, SVC_CASSANDRA_KEYSPACE: name },
-      ...{ SVC_SAMPLES: "no", SVC_LOG_LEVEL: "warn" },
+      ...env,
+      SVC_CLUSTER_NAME: name,
+      SVC_CASSANDRA_KEYSPACE: name,
+      SVC_SAMPLES: "no",
+      SVC_LOG_LEVEL: "warn",
     });
     const address = env["SVC_NODE_ADDRESS"] ?? "";
     return { region, address, baseUrl, businessUrl, target: targetOf(baseUrl), child };
@@ -64,7 +71,11 @@ export async function openRegions(world: World, engines: BenchEngines): Promise<
   const nodes = [node, await start(2)];
   failing.move();
   return {
-    ...{ world, engines, keysFolder: join(folder, "keys"), node, nodes },
+    world,
+    engines,
+    keysFolder: join(folder, "keys"),
+    node,
+    nodes,
     place: { region, keyspace: name, cassandra: contact, elastic: elastic[0] ?? "" },
     indexPrefix: (of) => `${name}-${of}-`,
     startSecond: () => start(1),

@@ -14,8 +14,10 @@ import { type Mark, markNow, storeCount } from "./tally.fixture.ts";
 
 /** Nobody is limited, and what a push appends to the log is not sequenced meanwhile. */
 const settings = {
-  ...{ SVC_SAMPLES: "no", SVC_LOG_INTERVAL_SECONDS: "86400" },
-  ...{ SVC_KEY_REQUESTS_PER_SECOND: "0", SVC_KEY_QUERY_COST_PER_MINUTE: "0" },
+  SVC_SAMPLES: "no",
+  SVC_LOG_INTERVAL_SECONDS: "86400",
+  SVC_KEY_REQUESTS_PER_SECOND: "0",
+  SVC_KEY_QUERY_COST_PER_MINUTE: "0",
   SVC_CONNECTION_REQUESTS_MAX: "0",
 };
 

@@ -118,7 +118,9 @@ async function count(
 }
 
 const query = {
-  ...{ collection: "products", q: "trail runner 7", query_by: ["product_name"] },
+  collection: "products",
+  q: "trail runner 7",
+  query_by: ["product_name"],
   filter: { all: [{ country: "US" }, { price_amount: { gte: 100 } }] },
   sort_by: "price_amount:asc",
 };

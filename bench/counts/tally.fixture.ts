@@ -48,7 +48,8 @@ export function markNow(): Mark {
   const counted = sharedNames.map((name, at) => [name, Atomics.load(totals, at)]);
   return {
     ...(Object.fromEntries(counted) as Record<SharedName, number>),
-    ...{ heap, statements: Object.fromEntries(ran) },
+    heap,
+    statements: Object.fromEntries(ran),
   };
 }
 

@@ -79,7 +79,9 @@ describe.skipIf(cassandra === "" || !hasElastic)("the floors on engines", () => 
     try {
       const alias = rowsAlias(new IndexNames(options.prefix, "products").generation(1));
       const push: EnginePush = {
-        ...{ place: place(), stored, marks: ["abcd"] },
+        place: place(),
+        stored,
+        marks: ["abcd"],
         indexes: [{ elastic: elasticUrl, alias }],
       };
       await using floor = new Child();
@@ -133,7 +135,11 @@ describe.skipIf(cassandra === "" || !hasElastic)("the floors on engines", () => 
     const lanes = 3;
     const body = { query: { match_all: {} } };
     const plan: EngineFloorPlan = {
-      ...{ place: place(), lanes, signatureBaseLength: 300, receiptLength: 700, envelopeLength: 900 },
+      place: place(),
+      lanes,
+      signatureBaseLength: 300,
+      receiptLength: 700,
+      envelopeLength: 900,
       bodies: [Buffer.from("one"), Buffer.from("two")],
       queries: new Map([
         ["a query", { path: `/${serving}/_search`, body }],

@@ -66,8 +66,12 @@ describe("the bare server of ads", () => {
 
   it("answers twenty items, and keeps the pool, each render with its campaign's sums, and each click", async () => {
     const plan: AdFloorPlan = {
-      ...{ ...lengths, file, itemsLength: 500, keywords: ["shoes", "boots"] },
-      ...{ adsOfKeyword: 30, campaigns: 2 },
+      ...lengths,
+      file,
+      itemsLength: 500,
+      keywords: ["shoes", "boots"],
+      adsOfKeyword: 30,
+      campaigns: 2,
       items: ['{"n":1,"render_token":"t"}', '{"n":2,"render_token":"t"}'],
     };
     {
@@ -102,9 +106,14 @@ describe("the floor of a push", () => {
     const stored = Array.from(
       { length: 450 },
       (_, n): StoredRecord => ({
-        ...{ record_id: `record-${n}`, business_uuid: "business", cert_id: "certificate" },
-        ...{ proof: new Uint8Array(), row: { n }, texts: [`stone ${n}`] },
-        ...{ sidecarPayload: Buffer.from("{}"), sidecarMessage: Buffer.from("sidecar") },
+        record_id: `record-${n}`,
+        business_uuid: "business",
+        cert_id: "certificate",
+        proof: new Uint8Array(),
+        row: { n },
+        texts: [`stone ${n}`],
+        sidecarPayload: Buffer.from("{}"),
+        sidecarMessage: Buffer.from("sidecar"),
       }),
     );
     const records = stored.map(({ row }) => Buffer.from(JSON.stringify(row)).toString("base64"));

@@ -163,8 +163,12 @@ function readStoredRecords(home: string, pushId: string): readonly StoredRecord[
       const sidecarPayload = parseBase64(payload) ?? new Uint8Array();
       const document = indexDocument("products", row);
       return {
-        ...{ record_id: String(record_id), business_uuid: String(business_uuid), cert_id: String(cert_id) },
-        ...{ proof: proof as Uint8Array, row, sidecarPayload },
+        record_id: String(record_id),
+        business_uuid: String(business_uuid),
+        cert_id: String(cert_id),
+        proof: proof as Uint8Array,
+        row,
+        sidecarPayload,
         sidecarMessage: pae(payloadTypes["sidecar.v2"], sidecarPayload),
         texts: collections.products.textFields.map((field) => document.texts[field] ?? null),
       };
@@ -199,7 +203,9 @@ async function signChunk(
     const signature = `{"keyid":"${sidecars.keyId}","sig":"${base64(sidecarSignatures[index])}"}`;
     return {
       ...each,
-      ...{ leafIndex: first + index, bytes, hash: hashes[index] ?? "" },
+      leafIndex: first + index,
+      bytes,
+      hash: hashes[index] ?? "",
       signedRow: `${rows[index]?.slice(0, -1)},"adl_row_sig":"${base64(rowSignatures[index])}"}`,
       sidecar: `${payload},"signatures":[${signature}]}`,
     };

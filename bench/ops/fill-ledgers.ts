@@ -23,8 +23,13 @@ function enter(ref: ActorRef<"ledger">, entry: string, isNew = false): Promise<u
   return running().services.actors.ask(
     ref,
     {
-      ...{ type: "money.enter", entry_id: entry, kind: "top_up", amount: 1_000_000 },
-      ...{ currency: "EUR", by: "bench", reason: "bench" },
+      type: "money.enter",
+      entry_id: entry,
+      kind: "top_up",
+      amount: 1_000_000,
+      currency: "EUR",
+      by: "bench",
+      reason: "bench",
     },
     { isNew },
   );

@@ -36,7 +36,11 @@ export async function judgeIndex(index: RowIndex): Promise<readonly JudgedAnswer
     const some = records.filter((each) => each.collection === collection);
     const grades = new Map(some.map(({ id, record }) => [id, gradeOf(record, query)]));
     const asked = rowQueryOf({
-      ...{ collection, q, filter: { all: [{ country }] }, sort_by: "_text_match:desc", limit: ranksMax },
+      collection,
+      q,
+      filter: { all: [{ country }] },
+      sort_by: "_text_match:desc",
+      limit: ranksMax,
     });
     const found = (await index.search(asked)).map((hit) => hit.record_id);
     const gradesFound = found.map((id) => grades.get(id) ?? 0);
@@ -172,11 +176,22 @@ function seedOf(n: number): Uint8Array {
 
 function putOf({ id, collection, businessUuid, record }: PublishedRecord): RowChange {
   const projected = projectRecord({
-    ...{ collection, record, recordId: id, businessUuid, publishedAt, aiPolicyVersion: 1 },
-    ...{ hash: `sha256:${"0".repeat(64)}`, certId: `sha256:${"1".repeat(64)}`, keyId: "k".repeat(43) },
+    collection,
+    record,
+    recordId: id,
+    businessUuid,
+    publishedAt,
+    aiPolicyVersion: 1,
+    hash: `sha256:${"0".repeat(64)}`,
+    certId: `sha256:${"1".repeat(64)}`,
+    keyId: "k".repeat(43),
   });
   return {
-    ...{ kind: "put", collection, record_id: id, business_uuid: businessUuid, change: 1 },
+    kind: "put",
+    collection,
+    record_id: id,
+    business_uuid: businessUuid,
+    change: 1,
     row: projectedRowText(projected),
   };
 }

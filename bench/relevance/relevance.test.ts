@@ -43,8 +43,12 @@ describe("the judged queries", () => {
 
 describe("the grade of a record", () => {
   const query: JudgedQuery = {
-    ...{ language: "en", collection: "products", country: "GB", kind: "as written" },
-    ...{ q: "rye loaves", means: [["rye"], ["loaf", "loaves"]] },
+    language: "en",
+    collection: "products",
+    country: "GB",
+    kind: "as written",
+    q: "rye loaves",
+    means: [["rye"], ["loaf", "loaves"]],
   };
   const described = { product_name: "A loaf", tags: ["bread"], short_description: "Nice." };
   const record = { countries: ["GB", "US"], ...described };

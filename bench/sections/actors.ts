@@ -58,7 +58,8 @@ export async function contestOfCalls(present: World, other: World, callers: numb
     // Each turn is a new process.
     warmingTurns: 1,
     name: `actors: durable calls over ${actors} actors, ${callers} at once, ${count(calls)} in each turn`,
-    ...{ present: side(present), other: side(other) },
+    present: side(present),
+    other: side(other),
     floor: async () => ({ micros: ((await replay(present, groups)) * 1_000) / calls }),
   };
 }

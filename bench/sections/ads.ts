@@ -53,7 +53,8 @@ export async function measureAds(world: World): Promise<readonly Measured[]> {
 function poolPlans(pools: number): readonly RequestPlan[] {
   return Array.from({ length: pools }, (_, at) =>
     planOf("pool", {
-      ...{ country: "US", keywords: [keywords[at % keywords.length]] },
+      country: "US",
+      keywords: [keywords[at % keywords.length]],
       sort_by: "net_price:desc,random:asc",
     }),
   );
@@ -70,7 +71,10 @@ async function planFloor(world: World, node: OpenNode, campaigns: number): Promi
   const pools = bodies.map((body) => adsIn(Buffer.from(body).toString()));
   if (pools.some((ads) => ads.length !== poolAds)) throw new Error("a pool has fewer than twenty ads");
   const kept = pools[0]?.map(({ ad_id }) => ({
-    ...{ ad_id, business_uuid: uuid, campaign_id: "spring", allow_repeats: false },
+    ad_id,
+    business_uuid: uuid,
+    campaign_id: "spring",
+    allow_repeats: false,
   }));
   return {
     ...lengths,

@@ -54,7 +54,8 @@ export async function measureEvidence(world: World): Promise<readonly Measured[]
   };
   if (!verifyEvidence({ anchors, verify: noting }, file).valid) throw new Error("The evidence is refused.");
   const page = {
-    ...{ browser, run: measure },
+    browser,
+    run: measure,
     modules: ["verifier/verifier.ts", "protocol/keys/signatures.ts", "protocol/bytes.ts"],
     files: {
       "/anchors": JSON.stringify(anchors),

@@ -60,7 +60,9 @@ export const contestOfFetches: OpenContest = async ({ present, other, pairs, ope
   return {
     name: `fetch: distinct records, ${connections} connections, ${each} in each turn`,
     warmingTurns,
-    ...{ present: ours.load(ours.node), other: theirs.load(theirs.node), floor: ours.load(floor) },
+    present: ours.load(ours.node),
+    other: theirs.load(theirs.node),
+    floor: ours.load(floor),
   };
 };
 

@@ -46,7 +46,9 @@ export async function measureLogProof(world: World): Promise<readonly Measured[]
   // A proof has log2(size) hashes.
   const longer = Math.log2(large) / Math.log2(small);
   return [
-    ...[first, second, last],
+    first,
+    second,
+    last,
     figure(
       "growth of an inclusion read from the smallest tree to the largest",
       "times",
@@ -107,7 +109,8 @@ function open(folder: string) {
   const policy = { quorum: 0, witnesses: [] };
   const reads = createLogReads({ log, receipts, sha256, policy, keys: () => [] });
   return {
-    ...{ database, log },
+    database,
+    log,
     inclusion: async (leaf: string) => {
       const outcome = await reads.inclusion({ leaf, region: null, name: null });
       if (outcome.kind !== "answer") throw new Error(`${leaf}: ${JSON.stringify(outcome)}`);

@@ -22,7 +22,10 @@ import { inLanes, msOf } from "../work.ts";
 import { numbersTo, type OpenNode, type World } from "../world.ts";
 
 const search = {
-  ...{ q: "diamond", filter: { all: [{ country: "US" }] }, sort_by: "price_amount:asc", limit: 10 },
+  q: "diamond",
+  filter: { all: [{ country: "US" }] },
+  sort_by: "price_amount:asc",
+  limit: 10,
 } as const;
 const parallel = 8;
 const clientInfo = { name: "bench", version: "1" };
@@ -67,8 +70,12 @@ async function bareSearch(sandbox: Sandbox): Promise<() => Promise<unknown>> {
   const signing = await parseSigningKey(key?.private_jwk);
   if (key === undefined || !signing.ok) throw new Error("The sandbox has no company with a key.");
   const client = createSvcClient({
-    ...{ baseUrl: sandbox.base_url, businessUrl: null, verifyUrl: null, key: signing.value },
-    ...{ grant: key.grant, fetch: (url, init) => fetch(url, init) },
+    baseUrl: sandbox.base_url,
+    businessUrl: null,
+    verifyUrl: null,
+    key: signing.value,
+    grant: key.grant,
+    fetch: (url, init) => fetch(url, init),
   });
   const request = { ...search, collection: "products", session_ref: crypto.randomUUID() };
   return async () => {

@@ -40,7 +40,12 @@ async function firstAnswerMs(home: string): Promise<number> {
   const url = `http://127.0.0.1:${portBase + 4}/healthz`;
   const startedMs = performance.now();
   const started = startProcess(process.execPath, [
-    ...["cli/main.ts", "start", "--home", home, "--port-base", String(portBase)],
+    "cli/main.ts",
+    "start",
+    "--home",
+    home,
+    "--port-base",
+    String(portBase),
   ]);
   try {
     while (performance.now() - startedMs < patienceMs) {

@@ -198,7 +198,8 @@ export const contestOfPushes: OpenContest = async ({ present, other }) => {
     // Each turn is a new process.
     warmingTurns: 1,
     name: `push: a record of a push of ${count(records)} until complete and searchable`,
-    ...{ present: side(present), other: side(other) },
+    present: side(present),
+    other: side(other),
     floor: async () => costOf(await floor(), records),
   };
 };

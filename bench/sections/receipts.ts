@@ -82,7 +82,12 @@ function receiptOf(n: number, size: number): ReceiptRow {
     : ({ type: "fetch", collection: null, country: null, rows: 1 } as const);
   const payload = Buffer.alloc(bytes, `${n} `).toString("base64").slice(0, bytes);
   return {
-    ...{ region, company, key_id: `key-${n % 3}`, nonce: `n${n}`, billable: true, served_at_ms: servedAtMs },
+    region,
+    company,
+    key_id: `key-${n % 3}`,
+    nonce: `n${n}`,
+    billable: true,
+    served_at_ms: servedAtMs,
     batch: `${minuteName(servedAtMs)}-i1`,
     retrieval_id: `${positionAt(servedAtMs)}${String(n).padStart(20, "0")}`,
     envelope: JSON.stringify({ payloadType: "receipt", payload, signatures: [] }),

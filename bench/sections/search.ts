@@ -96,7 +96,9 @@ export const contestOfSearches: OpenContest = async ({ present, other, pairs, op
   const ours = opening.use(await present.openNode(home));
   const theirs = opening.use(await other.openNode(await other.filledHome()));
   const { direct, queries, captured, floor } = await openFloor(present, opening, {
-    ...{ node: ours, home, wanted: (pairs + warmingTurns) * each },
+    node: ours,
+    home,
+    wanted: (pairs + warmingTurns) * each,
   });
   // As many of theirs, so that both are equally warm.
   await captureAnswers(theirs.baseUrl, theirs.caller, captured);
@@ -105,7 +107,8 @@ export const contestOfSearches: OpenContest = async ({ present, other, pairs, op
   return {
     name: `search: distinct queries, ${connections} connections, ${each} in each turn`,
     warmingTurns,
-    ...{ present: loadOf(ours, load)(ours), other: loadOf(theirs, load)(theirs) },
+    present: loadOf(ours, load)(ours),
+    other: loadOf(theirs, load)(theirs),
     floor: async (turn) => {
       const { rate } = await askDirectly(direct, queries.slice(turn * each, (turn + 1) * each));
       return { micros: 1_000_000 / rate + (await bare(turn)).micros };
@@ -146,10 +149,12 @@ async function askDirectly(direct: Child, queries: readonly Query[]): Promise<Si
 /** The two run in sequence: latencies add up, and so do the times per answer at full load. */
 function combine(direct: Side, server: Side): Combined {
   return {
-    ...{ p50Ms: direct.p50Ms + server.p50Ms, p99Ms: direct.p99Ms + server.p99Ms },
+    p50Ms: direct.p50Ms + server.p50Ms,
+    p99Ms: direct.p99Ms + server.p99Ms,
     kindsMs: direct.kindsMs.map((ms, kind) => ms + (server.kindsMs[kind] ?? 0)),
     rate: 1 / (1 / direct.rate + 1 / server.rate),
-    ...{ direct, server },
+    direct,
+    server,
   };
 }
 

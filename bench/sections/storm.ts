@@ -126,7 +126,9 @@ export async function measureStorm(world: World): Promise<readonly Measured[]> {
     const sent = kind === null ? null : await attacker.call("storm/hostile.ts", "stop");
     const tookOf = (wanted: HonestKind) => tookMs.filter((_, at) => requests[at]?.kind === wanted);
     return {
-      ...{ p99Ms: quantile(tookMs, 0.99), stepMs, sent },
+      p99Ms: quantile(tookMs, 0.99),
+      stepMs,
+      sent,
       p99Of: (wanted: HonestKind): number => quantile(tookOf(wanted), 0.99),
     };
   };

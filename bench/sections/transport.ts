@@ -74,8 +74,12 @@ function answerOf(command: unknown) {
 
 async function openTransport(incarnation: string) {
   const transport = await openWsTransport({
-    ...{ host, port: 0, cluster: "bench", secret: new Uint8Array(32).fill(7) },
-    ...{ self: { incarnation, region: "eu-west1", address: "127.0.0.1:1" }, protocol: { min: 1, max: 1 } },
+    host,
+    port: 0,
+    cluster: "bench",
+    secret: new Uint8Array(32).fill(7),
+    self: { incarnation, region: "eu-west1", address: "127.0.0.1:1" },
+    protocol: { min: 1, max: 1 },
     handlers: {
       // A node passes the command to its actors, which know its type.
       ask: async (_to, command) => answerOf(command),

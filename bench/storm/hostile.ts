@@ -43,7 +43,9 @@ export interface HostileSetting {
 /** A search that finds a page of the honest products; no two are alike. */
 export function stonesSearch(index: number): QueryBody {
   return {
-    ...{ collection: "products", q: "diamond", query_by: ["product_name", "short_description"] },
+    collection: "products",
+    q: "diamond",
+    query_by: ["product_name", "short_description"],
     filter: { all: [{ country: "US" }, { price_amount: { gte: 1 + (index % 10_000) / 100 } }] },
     sort_by: "price_amount:asc",
   };

@@ -428,6 +428,15 @@ function standing(key: ShownKey, at: string): string {
 }
 
 export const keyCommands: readonly Command[] = [
-  ...[createRoot, createIssuance, createWorkingKeys, createRecordIdSecret, createSecret],
-  ...[certify, anchors, issue, show, id, serveIssuance],
+  createRoot,
+  createIssuance,
+  createWorkingKeys,
+  createRecordIdSecret,
+  createSecret,
+  certify,
+  anchors,
+  issue,
+  show,
+  id,
+  serveIssuance,
 ];

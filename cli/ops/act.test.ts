@@ -10,9 +10,18 @@ import { type OpsCommands, serveOps } from "./ops-commands.fixture.ts";
 
 const party = "6f1c0a2e-0000-4000-8000-000000000001";
 const node: NodeState = {
-  ...{ incarnation: "f00d", region: "eu-west1", address: "10.0.0.5:7390", state: "active", is_self: false },
-  ...{ reachable: true, detail: null, readiness: null, version: "1.2.3", started_at: null },
-  ...{ lease: null, load: null },
+  incarnation: "f00d",
+  region: "eu-west1",
+  address: "10.0.0.5:7390",
+  state: "active",
+  is_self: false,
+  reachable: true,
+  detail: null,
+  readiness: null,
+  version: "1.2.3",
+  started_at: null,
+  lease: null,
+  load: null,
 };
 
 let ops: OpsCommands;

@@ -15,8 +15,15 @@ import { opsShow, opsWatch } from "./show.ts";
 import { opsTakedown } from "./takedown.ts";
 
 const node: NodeState = {
-  ...{ incarnation: "f00d", region: "eu-west1", address: "10.0.0.5:7390", state: "active", is_self: true },
-  ...{ reachable: true, detail: null, version: "1.2.3", started_at: since },
+  incarnation: "f00d",
+  region: "eu-west1",
+  address: "10.0.0.5:7390",
+  state: "active",
+  is_self: true,
+  reachable: true,
+  detail: null,
+  version: "1.2.3",
+  started_at: since,
   lease: { held: true, age_ms: 90, remaining_ms: 1_910 },
   readiness: { ready: true, degraded: ["disk"], checks: { store: "ok", disk: "It is full." }, disks: [] },
   load: null,
@@ -26,8 +33,17 @@ const older: NodeState = { ...node, ...silent, incarnation: "01d", detail: "it i
 const away: NodeState = { ...older, incarnation: "dead", reachable: false, detail: "no answer" };
 const row: ActorRow = {
   party: { kind: "business", legal_name: "Lindqvist AB" },
-  ...{ kind: "push", id: "b.p", business_uuid: "b", region: "eu-west1", node: "f00d", status: "active" },
-  ...{ states: ["held"], head: 3, mailbox: 0, outbox: 0, waits: "It waits for a decision." },
+  kind: "push",
+  id: "b.p",
+  business_uuid: "b",
+  region: "eu-west1",
+  node: "f00d",
+  status: "active",
+  states: ["held"],
+  head: 3,
+  mailbox: 0,
+  outbox: 0,
+  waits: "It waits for a decision.",
   attention: { reason: "held", since },
 };
 const missing = [{ incarnation: "dead", region: "us-east1", detail: "no answer" }];
@@ -53,7 +69,11 @@ it("list --attention: exits with 1 if anything needs a look or was not read, and
   let missed: AttentionList["missing"] = missing;
   let nodes: readonly NodeAttention[] = [];
   const attention = async () => ({
-    ...{ nodes, actors, total: actors.length, is_complete: isComplete, missing: missed },
+    nodes,
+    actors,
+    total: actors.length,
+    is_complete: isComplete,
+    missing: missed,
   });
   await using ops = await serveOps({ inspection: { ...noInspection, attention } });
   const found = await ops.run(opsActors, ["--attention"]);
@@ -101,7 +121,9 @@ it("list: hands each filter to the surface, and reads page after page up to the 
 
 it("search: says that there may be more, and exits with 1 where nothing was found", async () => {
   const search = async (text: string) => ({
-    ...{ actors: text === "b.p" ? [row] : [], is_complete: text !== "b.p", missing },
+    actors: text === "b.p" ? [row] : [],
+    is_complete: text !== "b.p",
+    missing,
   });
   await using ops = await serveOps({ inspection: { ...noInspection, search } });
   const found = await ops.run(opsSearch, ["b.p"]);
@@ -155,7 +177,8 @@ it.each<readonly [string, Command, readonly string[]]>([
   for (const text of ["{}", "[]", "null", '{"nodes":[1],"kinds":{},"missing":[]}']) {
     await using ops = await serveOps({}, text);
     await expect(ops.run(command, words), text).rejects.toMatchObject({
-      ...{ name: "SvcProblemError", code: "unexpected_answer" },
+      name: "SvcProblemError",
+      code: "unexpected_answer",
     });
   }
 });
@@ -189,6 +212,7 @@ it("watch: an event of another form ends it, and one of a later release is passe
   const later = "event: later\ndata: 5\n\nevent: actor\ndata: {}\n\n";
   await using ops = await serveOps({}, later);
   await expect(ops.run(opsWatch, ["push/x"])).rejects.toMatchObject({
-    ...{ code: "unexpected_answer", detail: expect.stringContaining("is missing") },
+    code: "unexpected_answer",
+    detail: expect.stringContaining("is missing"),
   });
 });

@@ -37,8 +37,14 @@ function nodeRow(node: NodeState): string[] {
   const said = lease?.held === true ? (lease.age_ms === null ? "held" : `${lease.age_ms} ms old`) : "none";
   const busy = load === null ? "" : `${load.busy_percent} %`;
   return [
-    ...[incarnation, address ?? "", region, state, version ?? ""],
-    ...[String(load?.active ?? ""), String(load?.mailboxed ?? ""), busy],
+    incarnation,
+    address ?? "",
+    region,
+    state,
+    version ?? "",
+    String(load?.active ?? ""),
+    String(load?.mailboxed ?? ""),
+    busy,
     readyCell(readiness),
     detail === null ? said : visible(detail),
   ];
@@ -58,8 +64,12 @@ const actors = {
   rowOf: ({ kind, id, party, status, states, node, waits, attention }: ActorRow): string[] => {
     const look = attention === null ? "" : `[${attention.reason}] `;
     return [
-      ...[`${kind}/${visible(id)}`, visible(party?.legal_name ?? ""), status],
-      ...[states.join(" "), node ?? "", visible(`${look}${waits ?? ""}`)],
+      `${kind}/${visible(id)}`,
+      visible(party?.legal_name ?? ""),
+      status,
+      states.join(" "),
+      node ?? "",
+      visible(`${look}${waits ?? ""}`),
     ];
   },
 };
@@ -87,7 +97,10 @@ export const opsPushes = opsList({
   items: (counts) => counts.pushes_under_way,
   header: ["PUSHES", "RECORDS", "BUSINESS", "KEY"],
   rowOf: ({ pushes, records, business_uuid, key_id }) => [
-    ...[String(pushes), String(records), visible(business_uuid), visible(key_id)],
+    String(pushes),
+    String(records),
+    visible(business_uuid),
+    visible(key_id),
   ],
   none: () => "No push is under way.",
 });
@@ -118,7 +131,9 @@ const showCounts = (call: Call): Promise<ExitCode> =>
     items: ({ kinds }) => kinds,
     header: ["KIND", "IN MEMORY", "KNOWN", "STATES"],
     rowOf: ({ kind, active, known, known_is_exact, states }) => [
-      ...[kind, String(active), `${known}${known_is_exact ? "" : " or more"}`],
+      kind,
+      String(active),
+      `${known}${known_is_exact ? "" : " or more"}`,
       states.map(({ state, count }) => `${state} ${count}`).join(", "),
     ],
   });
@@ -164,7 +179,10 @@ async function listAttention(call: Call, limit: number): Promise<ExitCode> {
   printItems(call, nodes, {
     header: ["NODE", "REGION", "REASON", "WHY"],
     rowOf: ({ address, incarnation, region, reason, words }) => [
-      ...[visible(address ?? incarnation ?? "all"), region, reason, visible(words)],
+      visible(address ?? incarnation ?? "all"),
+      region,
+      reason,
+      visible(words),
     ],
   });
   printItems(call, urgent, actors);

@@ -36,7 +36,8 @@ export async function serveOps(
     run: async (command, words, changed = {}) => {
       let written = "";
       const stream = {
-        ...{ isTTY: false, columns: 400 },
+        isTTY: false,
+        columns: 400,
         write: (part: string): void => {
           written += part;
         },
@@ -44,8 +45,13 @@ export async function serveOps(
       const args = parseArguments(command, [...words, "--ops-url", url, "--token-file", "token"]);
       if (args === null) throw new Error("it is the help");
       const code = await runCommand(command, args, {
-        ...{ terminal: createTerminal(stream, stream, { plain: true }), cwd: folder, env: {}, now: () => 0 },
-        ...{ wait: async () => {}, question: async () => null, onStop: () => {} },
+        terminal: createTerminal(stream, stream, { plain: true }),
+        cwd: folder,
+        env: {},
+        now: () => 0,
+        wait: async () => {},
+        question: async () => null,
+        onStop: () => {},
         ...changed,
       });
       return { code, text: written };

@@ -131,7 +131,11 @@ function timeOf(ms: number): string {
 
 function printJournal(terminal: Terminal, { events, pruned_up_to, unreadable }: JournalPage): void {
   const rows = events.map(({ seq, at, commit, epoch, type, from, to }) => [
-    ...[String(seq), at, String(commit), String(epoch), type],
+    String(seq),
+    at,
+    String(commit),
+    String(epoch),
+    type,
     `${from?.join(" ") ?? "?"} → ${to?.join(" ") ?? "?"}`,
   ]);
   printTable(terminal, ["SEQ", "TIME", "COMMIT", "EPOCH", "EVENT", "STATES"], rows);

@@ -46,7 +46,10 @@ const showInForce = (call: Call): Promise<ExitCode> =>
     items: ({ takedowns }) => takedowns,
     header: ["SINCE", "BUSINESS", "RECORD", "STATEMENT OF REASONS"],
     rowOf: ({ taken_down_at, business_uuid, record_id, statement_of_reasons }) => [
-      ...[taken_down_at, business_uuid, record_id ?? "everything", visible(statement_of_reasons)],
+      taken_down_at,
+      business_uuid,
+      record_id ?? "everything",
+      visible(statement_of_reasons),
     ],
     none: () => "Nothing is taken down.",
     note: ({ takedowns, total }) =>

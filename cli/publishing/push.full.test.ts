@@ -156,7 +156,10 @@ it("--check names a product that the file has twice", async () => {
   const checked = await events("push", file, "--check");
   expect(checked.code, checked.output).toBe(1);
   expect(checked.events[0]).toMatchObject({
-    ...{ type: "feed.note", code: "duplicate_in_file", places: [4], value: "twice-0" },
+    type: "feed.note",
+    code: "duplicate_in_file",
+    places: [4],
+    value: "twice-0",
     detail: expect.stringContaining("at 2"),
   });
 });
@@ -246,7 +249,8 @@ it("tells every fault of a file in one check, whatever kind it is", async () => 
   ]);
   await writeFile(file, "a\n", "utf16le");
   expect(await sandbox.svc("push", file, "--encoding", "latin")).toMatchObject({
-    ...{ code: 2, output: expect.stringContaining("windows-1252") },
+    code: 2,
+    output: expect.stringContaining("windows-1252"),
   });
 });
 

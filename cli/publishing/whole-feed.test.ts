@@ -57,13 +57,17 @@ describe("the limit of --whole", () => {
 
 describe("a catalogue that was read too often in this hour", () => {
   const refused = new SvcProblemError({
-    ...{ status: 429, code: "rate_limited", detail: "Read on later.", retryAfterSeconds: 3_600 },
+    status: 429,
+    code: "rate_limited",
+    detail: "Read on later.",
+    retryAfterSeconds: 3_600,
     problem: { reason: "catalogue_reads" },
   });
   const nothing = async () => ({ body: { attempts: [], holds: [], next_cursor: null } });
   const patience = { now: () => 0, wait: async () => {}, patienceMs: 0, onWaiting: () => {} };
   const client = {
-    ...{ attemptsPage: nothing, holdsPage: nothing },
+    attemptsPage: nothing,
+    holdsPage: nothing,
     cataloguePage: async () => {
       throw refused;
     },

@@ -72,7 +72,10 @@ it("makes members of several columns, fills what variants leave empty, and tells
   const items = await itemsOf(csv, { mapping });
   expect(items.slice(0, 3).map(recordOf)).toMatchObject([
     {
-      ...{ business_product_id: "rye loaf/2-S", product_name: "Loaf S", brand: "Salt", on_sale: true },
+      business_product_id: "rye loaf/2-S",
+      product_name: "Loaf S",
+      brand: "Salt",
+      on_sale: true,
       product_url: "https://shop.example/p/rye%20loaf%2F2?size=S",
       prices: [{ amount: "4.20" }],
     },

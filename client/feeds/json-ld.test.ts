@@ -5,28 +5,22 @@ const nowMs = Date.parse("2026-11-22T12:00:00Z");
 
 describe("JSON-LD of schema.org", () => {
   const lamp = {
-    ...{
-      "@context": "https://schema.org",
-      "@type": "Product",
-      sku: "lamp-1",
-      name: "Lamp",
-      description: "<p>A lamp.</p>",
-      gtin13: "4006381333931",
-    },
-    ...{
-      brand: { "@type": "Brand", name: "Glim" },
-      url: "https://shop.example/lamp",
-      category: "Home & Garden > Lighting",
-      image: "https://shop.example/1.jpg",
-    },
+    "@context": "https://schema.org",
+    "@type": "Product",
+    sku: "lamp-1",
+    name: "Lamp",
+    description: "<p>A lamp.</p>",
+    gtin13: "4006381333931",
+    brand: { "@type": "Brand", name: "Glim" },
+    url: "https://shop.example/lamp",
+    category: "Home & Garden > Lighting",
+    image: "https://shop.example/1.jpg",
     offers: {
-      ...{
-        "@type": "Offer",
-        price: 19.9,
-        priceCurrency: "EUR",
-        availability: "InStock",
-        itemCondition: "https://schema.org/UsedCondition",
-      },
+      "@type": "Offer",
+      price: 19.9,
+      priceCurrency: "EUR",
+      availability: "InStock",
+      itemCondition: "https://schema.org/UsedCondition",
       shippingDetails: { shippingDestination: { "@type": "DefinedRegion", addressCountry: "DE" } },
     },
   };
@@ -44,23 +38,17 @@ describe("JSON-LD of schema.org", () => {
     const items = await itemsOf(contents, options);
     expect(items.map(notesOf)).toEqual([["description markup_removed", "image attribute_not_in_schema"]]);
     expect(recordOf(items[0])).toMatchObject({
-      ...{
-        business_product_id: "lamp-1",
-        product_name: "Lamp",
-        short_description: "A lamp.",
-        brand: "Glim",
-        gtin: "4006381333931",
-      },
-      ...{
-        product_url: "https://shop.example/lamp",
-        category: "lighting",
-        availability: "in_stock",
-        countries: ["DE"],
-      },
-      ...{
-        tags: ["used", "Home & Garden", "Lighting"],
-        prices: [{ country: "DE", currency: "EUR", amount: "19.9" }],
-      },
+      business_product_id: "lamp-1",
+      product_name: "Lamp",
+      short_description: "A lamp.",
+      brand: "Glim",
+      gtin: "4006381333931",
+      product_url: "https://shop.example/lamp",
+      category: "lighting",
+      availability: "in_stock",
+      countries: ["DE"],
+      tags: ["used", "Home & Garden", "Lighting"],
+      prices: [{ country: "DE", currency: "EUR", amount: "19.9" }],
     });
   });
 

@@ -47,9 +47,18 @@ function textsOf(value: JsonValue | undefined): readonly string[] {
 
 /** Properties of a product that are attributes of a merchant feed. */
 const attributes: Readonly<Record<string, string>> = {
-  ...{ sku: "id", name: "title", description: "description", brand: "brand", category: "product_type" },
-  ...{ gtin: "gtin", gtin8: "gtin", gtin12: "gtin", gtin13: "gtin", gtin14: "gtin" },
-  ...{ itemCondition: "condition", inLanguage: "content_language" },
+  sku: "id",
+  name: "title",
+  description: "description",
+  brand: "brand",
+  category: "product_type",
+  gtin: "gtin",
+  gtin8: "gtin",
+  gtin12: "gtin",
+  gtin13: "gtin",
+  gtin14: "gtin",
+  itemCondition: "condition",
+  inLanguage: "content_language",
 };
 
 function itemOf(place: number, product: Node): MerchantItem {

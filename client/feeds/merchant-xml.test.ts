@@ -12,7 +12,9 @@ describe("a merchant feed as XML", () => {
     const [twice] = await changed(price, `${price}<g:price>24.99 EUR</g:price>`);
     expect(twice?.bytes).toBeNull();
     expect(twice?.notes[0]).toMatchObject({
-      ...{ attribute: "price", code: "given_twice", value: "59.00 USD" },
+      attribute: "price",
+      code: "given_twice",
+      value: "59.00 USD",
       detail: expect.stringContaining("24.99 EUR"),
     });
     const [same] = await changed(price, price + price);

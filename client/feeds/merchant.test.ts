@@ -100,8 +100,10 @@ describe("a merchant feed as tab-separated text", () => {
     expect(await item({ shipping: "", description: "", brand: "null" }, { v: 1 })).toEqual({
       isRecord: false,
       notes: [
-        ...["brand value_invalid", "shipping value_missing"],
-        ...["language value_missing", "description value_missing"],
+        "brand value_invalid",
+        "shipping value_missing",
+        "language value_missing",
+        "description value_missing",
       ],
     });
     expect(await item({ expiration_date: "2026-11-22T11:59Z" })).toEqual(out("expiration_date expired"));
@@ -130,14 +132,14 @@ describe("a merchant feed as tab-separated text", () => {
 
   it("never replaces what an item says, but not usably, by a default", async () => {
     const defaults = {
-      ...{
-        language: "en",
-        availability: "in_stock",
-        countries: ["DE"],
-        category: "clothing",
-        gtin: "4006381333931",
-      },
-      ...{ brand: "House", product_url: "https://lamps.example/", tags: ["house"] },
+      language: "en",
+      availability: "in_stock",
+      countries: ["DE"],
+      category: "clothing",
+      gtin: "4006381333931",
+      brand: "House",
+      product_url: "https://lamps.example/",
+      tags: ["house"],
     };
     const given: FeedMapping = { v: 1, defaults };
     const out: readonly (readonly [string, string])[] = [
@@ -206,7 +208,9 @@ describe("a merchant feed as tab-separated text", () => {
     expect(await priceOf({ sale_price: "0.00 USD" })).toEqual([false, "20", "sale_price value_invalid"]);
     const sale = (period: string) => ({ sale_price: "15 USD", sale_price_effective_date: period });
     expect(await priceOf(sale("2026-12-01/2026-11-01"))).toEqual([
-      ...[false, "20", "sale_price_effective_date value_invalid"],
+      false,
+      "20",
+      "sale_price_effective_date value_invalid",
     ]);
     expect(await priceOf(sale("2026-11-01/2026-11-22"))).toEqual([true, "15"]);
     expect(await priceOf(sale("2026-11-01/2026-11-21"))).toEqual([false, "20"]);

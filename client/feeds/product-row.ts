@@ -225,8 +225,10 @@ export class RowReader {
       else {
         const amount = this.#amount(column, cell, { currency, decimalComma });
         const reduced = this.#reduced(amount, {
-          ...{ currency, decimalComma },
-          ...{ sale: [sale, lower], before: [before, higher] },
+          currency,
+          decimalComma,
+          sale: [sale, lower],
+          before: [before, higher],
         });
         if (sale + before !== "") this.#onSale = (this.#onSale ?? true) && reduced.isOnSale;
         this.#price(column, cell, { currency, amount: reduced.amount, wanted, isForOthers });

@@ -36,62 +36,50 @@ const magento =
   "sku,store_view_code,attribute_set_code,product_type,categories,product_websites,name,description,short_description,weight,product_online,tax_class_name,visibility,price,special_price,special_price_from_date,special_price_to_date,url_key,qty,allow_backorders,is_in_stock,additional_attributes";
 
 const shirt = {
-  ...{
-    Handle: "shirt",
-    Title: "Shirt",
-    "Body (HTML)": "<p>A shirt.</p>",
-    Vendor: "Loom",
-    Tags: "new, linen",
-    Published: "TRUE",
-    Status: "active",
-  },
-  ...{
-    "Product Category": "Apparel & Accessories > Clothing > Shirts & Tops",
-    "Option1 Value": "S",
-    "Variant SKU": "shirt-s",
-  },
-  ...{
-    "Variant Inventory Tracker": "shopify",
-    "Variant Inventory Qty": "3",
-    "Variant Inventory Policy": "deny",
-  },
-  ...{ "Variant Price": "20.00", "Variant Compare At Price": "30.00", "Variant Barcode": "'4006381333931" },
+  Handle: "shirt",
+  Title: "Shirt",
+  "Body (HTML)": "<p>A shirt.</p>",
+  Vendor: "Loom",
+  Tags: "new, linen",
+  Published: "TRUE",
+  Status: "active",
+  "Product Category": "Apparel & Accessories > Clothing > Shirts & Tops",
+  "Option1 Value": "S",
+  "Variant SKU": "shirt-s",
+  "Variant Inventory Tracker": "shopify",
+  "Variant Inventory Qty": "3",
+  "Variant Inventory Policy": "deny",
+  "Variant Price": "20.00",
+  "Variant Compare At Price": "30.00",
+  "Variant Barcode": "'4006381333931",
 };
 const hoodie = {
-  ...{
-    ID: "7",
-    Type: "simple",
-    SKU: "hoodie",
-    Name: "Hoodie",
-    Published: "1",
-    "In stock?": "1",
-    "Regular price": "45",
-    Categories: "Clothing > Hoodies, Sale",
-  },
-  ...{
-    "Short description": "A <b>warm</b> hoodie.",
-    Tags: "warm",
-    Brands: "Loom",
-    "Sale price": "40",
-    "Date sale price ends": "2026-11-30",
-  },
+  ID: "7",
+  Type: "simple",
+  SKU: "hoodie",
+  Name: "Hoodie",
+  Published: "1",
+  "In stock?": "1",
+  "Regular price": "45",
+  Categories: "Clothing > Hoodies, Sale",
+  "Short description": "A <b>warm</b> hoodie.",
+  Tags: "warm",
+  Brands: "Loom",
+  "Sale price": "40",
+  "Date sale price ends": "2026-11-30",
 };
 const bag = {
-  ...{
-    sku: "24-MB01",
-    product_type: "simple",
-    categories: "Default Category/Gear,Default Category/Gear/Bags",
-    name: "Duffle Bag",
-    description: "<p>A bag.</p>",
-  },
-  ...{
-    product_online: "1",
-    visibility: "Catalog, Search",
-    price: "34.000000",
-    url_key: "duffle-bag",
-    is_in_stock: "1",
-    qty: "100",
-  },
+  sku: "24-MB01",
+  product_type: "simple",
+  categories: "Default Category/Gear,Default Category/Gear/Bags",
+  name: "Duffle Bag",
+  description: "<p>A bag.</p>",
+  product_online: "1",
+  visibility: "Catalog, Search",
+  price: "34.000000",
+  url_key: "duffle-bag",
+  is_in_stock: "1",
+  qty: "100",
 };
 
 describe("an export of products", () => {
@@ -123,46 +111,57 @@ describe("an export of products", () => {
       ["odd", null],
     ]);
     expect(items[2]?.notes.at(-1)).toMatchObject({
-      ...{ attribute: "Variant Inventory Qty", value: "many" },
+      attribute: "Variant Inventory Qty",
+      value: "many",
       detail: expect.stringContaining("Must be one of in_stock"),
     });
     expect(recordOf(items[0])).toEqual({
-      ...{
-        schema: "svc/products/1",
-        business_product_id: "shirt-s",
-        product_name: "Shirt – S",
-        short_description: "A shirt.",
-        brand: "Loom",
-      },
-      ...{
-        gtin: "4006381333931",
-        product_url: "https://shop.example/products/shirt",
-        availability: "in_stock",
-        tags: ["new", "linen"],
-      },
-      ...{
-        category: "clothing",
-        vertical: "apparel",
-        channel: "online",
-        language: "en",
-        on_sale: true,
-        countries: ["AT", "DE"],
-      },
+      schema: "svc/products/1",
+      business_product_id: "shirt-s",
+      product_name: "Shirt – S",
+      short_description: "A shirt.",
+      brand: "Loom",
+      gtin: "4006381333931",
+      product_url: "https://shop.example/products/shirt",
+      availability: "in_stock",
+      tags: ["new", "linen"],
+      category: "clothing",
+      vertical: "apparel",
+      channel: "online",
+      language: "en",
+      on_sale: true,
+      countries: ["AT", "DE"],
       prices: ["AT", "DE"].map((country) => ({ country, currency: "EUR", amount: "20.00" })),
     });
     expect(recordOf(items[1])).toMatchObject({
-      ...{ product_name: "Shirt – M", short_description: "A shirt.", brand: "Loom", category: "clothing" },
-      ...{ availability: "out_of_stock", on_sale: false, prices: [{ amount: "21.00" }, {}] },
+      product_name: "Shirt – M",
+      short_description: "A shirt.",
+      brand: "Loom",
+      category: "clothing",
+      availability: "out_of_stock",
+      on_sale: false,
+      prices: [{ amount: "21.00" }, {}],
     });
   });
 
   it("by Shopify has the columns that it documents since 2024, or those before", async () => {
     const pot = {
-      ...{ Title: "Pot", "URL handle": "pot", Description: "<p>A pot.</p>", Vendor: "Clay" },
-      ...{ "Product category": "Home & Garden > Decor", Tags: "clay", "Published on online store": "TRUE" },
-      ...{ Status: "Active", SKU: "pot-s", Barcode: "4006381333931", "Option1 value": "S" },
-      ...{ Price: "9.00", "Compare-at price": "12.00", "Price / International": "11.00" },
-      ...{ "Inventory tracker": "shopify", "Inventory quantity": "0" },
+      Title: "Pot",
+      "URL handle": "pot",
+      Description: "<p>A pot.</p>",
+      Vendor: "Clay",
+      "Product category": "Home & Garden > Decor",
+      Tags: "clay",
+      "Published on online store": "TRUE",
+      Status: "Active",
+      SKU: "pot-s",
+      Barcode: "4006381333931",
+      "Option1 value": "S",
+      Price: "9.00",
+      "Compare-at price": "12.00",
+      "Price / International": "11.00",
+      "Inventory tracker": "shopify",
+      "Inventory quantity": "0",
       "Continue selling when out of stock": "CONTINUE",
     };
     const variant = { "URL handle": "pot", "Option1 value": "L", SKU: "pot-l", Price: "15.00" };
@@ -185,12 +184,22 @@ describe("an export of products", () => {
       ["odd", null],
     ]);
     expect(recordOf(items[0])).toMatchObject({
-      ...{ product_name: "Pot – S", short_description: "A pot.", brand: "Clay", gtin: "4006381333931" },
-      ...{ product_url: "https://shop.example/products/pot", availability: "backorder", tags: ["clay"] },
-      ...{ category: "home_decor", on_sale: true, prices: [{ amount: "9.00" }, {}] },
+      product_name: "Pot – S",
+      short_description: "A pot.",
+      brand: "Clay",
+      gtin: "4006381333931",
+      product_url: "https://shop.example/products/pot",
+      availability: "backorder",
+      tags: ["clay"],
+      category: "home_decor",
+      on_sale: true,
+      prices: [{ amount: "9.00" }, {}],
     });
     expect(recordOf(items[1])).toMatchObject({
-      ...{ product_name: "Pot – L", short_description: "A pot.", availability: "in_stock", on_sale: false },
+      product_name: "Pot – L",
+      short_description: "A pot.",
+      availability: "in_stock",
+      on_sale: false,
       prices: [{ amount: "15.00" }, {}],
     });
     expect(items.map(notesOf)).toEqual([
@@ -266,16 +275,24 @@ describe("an export of products", () => {
       exportOf(wooCommerce, [
         {
           ...hoodie,
-          ...{ "Regular price": "45,00", "Sale price": "40,5", Tags: "red\\, blue, a|b" },
-          ...{ "Date sale price starts": "2026-11-01 0:00:00", Brands: "Loom\\, Ltd" },
-          ...{ Name: "'-20% hoodie", "Short description": "One.\\nTwo \\\\n." },
+          "Regular price": "45,00",
+          "Sale price": "40,5",
+          Tags: "red\\, blue, a|b",
+          "Date sale price starts": "2026-11-01 0:00:00",
+          Brands: "Loom\\, Ltd",
+          Name: "'-20% hoodie",
+          "Short description": "One.\\nTwo \\\\n.",
         },
       ]),
       { set, nowMs },
     );
     expect(recordOf(item)).toMatchObject({
-      ...{ prices: [{ amount: "40.5" }, {}], on_sale: true, tags: ["red, blue", "a|b"], brand: "Loom, Ltd" },
-      ...{ product_name: "-20% hoodie", short_description: "One.\nTwo \\n." },
+      prices: [{ amount: "40.5" }, {}],
+      on_sale: true,
+      tags: ["red, blue", "a|b"],
+      brand: "Loom, Ltd",
+      product_name: "-20% hoodie",
+      short_description: "One.\nTwo \\n.",
     });
   });
 
@@ -326,7 +343,9 @@ describe("an export of products", () => {
     const [left] = await itemsOf(file, { set: without, nowMs });
     expect(left).toMatchObject({ id: "hoodie", bytes: null });
     expect(left?.notes.at(-1)).toMatchObject({
-      ...{ attribute: "category", code: "category_unknown", value: "Warm things > Hoodies" },
+      attribute: "category",
+      code: "category_unknown",
+      value: "Warm things > Hoodies",
       detail: expect.stringContaining("--set category"),
     });
     const unnamed = exportOf(shopify, [{ ...shirt, "Product Category": "" }]);
@@ -342,7 +361,8 @@ describe("an export of products", () => {
     // A category that the program has for all shops contradicts what is for all.
     const odd = exportOf(shopify, [{ ...shirt, "Product Category": "Nonsense" }]);
     expect((await itemsOf(odd, { set, nowMs }))[0]?.notes.at(-1)).toMatchObject({
-      ...{ code: "category_unknown", value: "Nonsense" },
+      code: "category_unknown",
+      value: "Nonsense",
       detail: expect.not.stringContaining("--set"),
     });
   });

@@ -33,16 +33,19 @@ export function columnTwice(program: ShopExport, header: readonly string[]): str
 export const shopSettings = ["shop", "currency"] as const;
 
 export const shopHeader = [
-  ...[
-    "business_product_id",
-    "product_name",
-    "short_description",
-    "brand",
-    "gtin",
-    "product_url",
-    "availability",
-  ],
-  ...["tags", "category", "vertical", "price", "sale", "before"],
+  "business_product_id",
+  "product_name",
+  "short_description",
+  "brand",
+  "gtin",
+  "product_url",
+  "availability",
+  "tags",
+  "category",
+  "vertical",
+  "price",
+  "sale",
+  "before",
 ];
 
 /** Stands in no tag. */
@@ -116,8 +119,19 @@ export class ShopRows {
     const { id, name, text, brand, gtin, url, availability, price, sale = "", before = "" } = product;
     return {
       cells: [
-        ...[id, name, text, brand, gtin, url, availability],
-        ...[[...new Set(tags)].join(tagSeparator), category, verticalOf(category) ?? "", price, sale, before],
+        id,
+        name,
+        text,
+        brand,
+        gtin,
+        url,
+        availability,
+        [...new Set(tags)].join(tagSeparator),
+        category,
+        verticalOf(category) ?? "",
+        price,
+        sale,
+        before,
       ],
       notes: [
         ...product.faults.map((each) => ({ ...each, attribute: this.#spelled(each.attribute) })),

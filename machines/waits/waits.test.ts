@@ -42,19 +42,21 @@ function leaves(machine: AnyStateMachine): readonly string[] {
 
 const nowMs = Date.parse("2026-11-25T12:00:00.000Z");
 const pushContext = {
-  ...{ facts: { records: 450 }, heldReasons: [], chunksSettled: 1, unindexed: [] },
-  ...{ updatedAtMs: nowMs - 60_000, completedAtMs: null, error: null },
+  facts: { records: 450 },
+  heldReasons: [],
+  chunksSettled: 1,
+  unindexed: [],
+  updatedAtMs: nowMs - 60_000,
+  completedAtMs: null,
+  error: null,
 };
 const push = (state: unknown, context: object = {}, more: Partial<WaitingActor> = {}): WaitingActor => ({
-  ...{
-    kind: "push",
-    id: "b.p",
-    state,
-    context: { ...pushContext, ...context },
-    timers: [],
-    outbox: [],
-    nowMs,
-  },
+  kind: "push",
+  id: "b.p",
+  state,
+  context: { ...pushContext, ...context },
+  timers: [],
+  outbox: [],
   ...more,
 });
 
@@ -140,13 +142,22 @@ describe("why an actor waits", () => {
 
   it("says how far the log is behind, which batch is written, and what is not published yet", () => {
     const context = {
-      ...{ pending: 3, oldestMs: nowMs - 60_000, dueMs: nowMs + 1_000, batch: { count: 2, up_to: 9 } },
-      ...{ publishing: { size: 40 }, unwitnessed: null, held: null },
+      pending: 3,
+      oldestMs: nowMs - 60_000,
+      dueMs: nowMs + 1_000,
+      batch: { count: 2, up_to: 9 },
+      publishing: { size: 40 },
+      unwitnessed: null,
+      held: null,
     };
     const at = (sequencing: string, publication: string, head = "known", more: object = {}) =>
       explainWaits({
-        ...{ kind: "log-sequencer", id: "svc-log", state: { sequencing, publication, head } },
-        ...{ context: { ...context, ...more }, timers: [], outbox: [] },
+        kind: "log-sequencer",
+        id: "svc-log",
+        state: { sequencing, publication, head },
+        context: { ...context, ...more },
+        timers: [],
+        outbox: [],
       });
     const [waiting, publishing] = at("waiting", "publishing");
     expect(waiting).toMatchObject({
@@ -164,7 +175,9 @@ describe("why an actor waits", () => {
     const held = { ...since, reason: "home_lost" };
     const parts = at("stopped", "stopped", "held", { held });
     expect(parts.map(({ attention }) => attention)).toEqual([
-      ...[null, null, { reason: "log_held", sinceMs: since.sinceMs }],
+      null,
+      null,
+      { reason: "log_held", sinceMs: since.sinceMs },
     ]);
   });
 
@@ -172,7 +185,10 @@ describe("why an actor waits", () => {
     const region = { work: { a: null, b: { status: "failed" } }, batchesClosed: 17, lastFailure: "HTTP 429" };
     const dueMs = nowMs + 30_000;
     const [index, receipts] = explainWaits({
-      ...{ kind: "region", id: "eu-west1", state: { index: "serving", receipts: "open" }, context: region },
+      kind: "region",
+      id: "eu-west1",
+      state: { index: "serving", receipts: "open" },
+      context: region,
       timers: [{ id: "xstate.after.receiptBatch.region.receipts.open", dueMs, event: "x" }],
       outbox: [],
     });
@@ -186,13 +202,12 @@ describe("why an actor waits", () => {
     expect(receipts?.words).toContain("17 batches of receipts");
     expect(receipts?.words).toContain("2026-11-25T12:00:30.000Z");
     const [behind] = explainWaits({
-      ...{
-        kind: "region",
-        id: "eu-west1",
-        state: { index: "catching_up", receipts: "open" },
-        context: region,
-      },
-      ...{ timers: [], outbox: [] },
+      kind: "region",
+      id: "eu-west1",
+      state: { index: "catching_up", receipts: "open" },
+      context: region,
+      timers: [],
+      outbox: [],
     });
     expect(behind?.attention?.reason).toBe("index_lag");
     expect(behind?.words).toContain("HTTP 429");

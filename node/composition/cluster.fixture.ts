@@ -286,7 +286,8 @@ class ClusterNode implements TestNode {
     const running = this.#running();
     running.signal("SIGUSR2");
     await untilReady(running, {
-      ...{ name: `Node ${this.name}, to be blind,`, maxMs: stopMaxMs },
+      name: `Node ${this.name}, to be blind,`,
+      maxMs: stopMaxMs,
       isReady: async () => running.logTail().includes(blindness),
     });
   }

@@ -34,10 +34,13 @@ export function logActivities({
   const { sha256 } = nativeCrypto;
   const signing = { anchor: anchors.log, signer: keys.log, now: clock.now, sha256 };
   return logSequencerActivities({
-    ...{ log: logStore, origin: anchors.log.origin, sha256 },
+    log: logStore,
+    origin: anchors.log.origin,
+    sha256,
     sign: (text) => signCheckpoint(signing, text),
     keyFault: () => keyFaultOf(keys, clock),
-    ...{ cosign: logWitnesses.cosign, policy: policyName(logWitnesses) },
+    cosign: logWitnesses.cosign,
+    policy: policyName(logWitnesses),
     report: (reason, detail) =>
       log({ level: "error", event: "log.head_held", actor: logParty, detail: `${reason}: ${detail}` }),
   });

@@ -31,8 +31,16 @@ const dayMs = 86_400_000;
 /** The kinds of actors that a node runs. */
 export function nodeDefinitions(parts: Process & Keys): readonly ActorDefinition[] {
   return [
-    ...[bulkUploadActor, businessActor, integrationKeyActor, keyLimitsActor, ledgerActor],
-    ...[pushActor, regionActor, adCampaignActor, adPoolActor, adSessionActor],
+    bulkUploadActor,
+    businessActor,
+    integrationKeyActor,
+    keyLimitsActor,
+    ledgerActor,
+    pushActor,
+    regionActor,
+    adCampaignActor,
+    adPoolActor,
+    adSessionActor,
     logDefinition(parts),
   ];
 }
@@ -83,7 +91,10 @@ export function createNodeActors(
         regions,
       }),
       ...regionActivities({
-        ...{ index, records, events: services.eventStore, sha256: nativeCrypto.sha256 },
+        index,
+        records,
+        events: services.eventStore,
+        sha256: nativeCrypto.sha256,
         receipts: services.timings.watchBatches(receipts),
         receiptRetentionMs: config.retention.receiptDays * dayMs,
       }),

@@ -77,7 +77,9 @@ describe("a production node", () => {
     changes: { region?: string; nowMs?: number; env?: Record<string, string> } = {},
   ) {
     const env = {
-      ...{ SVC_ENVIRONMENT: "production", SVC_REGION: changes.region ?? region, SVC_KEYS: keys },
+      SVC_ENVIRONMENT: "production",
+      SVC_REGION: changes.region ?? region,
+      SVC_KEYS: keys,
       ...changes.env,
     };
     const config = loadConfig({ home: join(folder, "home") }, env);
@@ -196,10 +198,16 @@ describe("a production node", () => {
     const keys = await copyKeys();
     const { keys: service } = await load(keys);
     await writeKeySet({
-      ...{ issuance: made.path("issuance"), anchors: made.path("anchors.json"), environment: "production" },
-      ...{ previous: join(keys, "key-set.json"), requests: [], certificates: [], ends: new Map() },
+      issuance: made.path("issuance"),
+      anchors: made.path("anchors.json"),
+      environment: "production",
+      previous: join(keys, "key-set.json"),
+      requests: [],
+      certificates: [],
+      ends: new Map(),
       compromised: new Map([[service.statement(at).keyId, at]]),
-      ...{ out: { path: join(keys, "key-set.json"), replace: true }, nowMs: nowMs + 1 },
+      out: { path: join(keys, "key-set.json"), replace: true },
+      nowMs: nowMs + 1,
     });
     expect(await refusal(keys, { nowMs: nowMs + 2 })).toMatch(
       /^statement\.\S+: cannot sign statements: key KEY is compromised from 2026-01-01T00:00:00.000Z on;/,

@@ -62,7 +62,10 @@ export async function loadNodeKeys(config: NodeConfig, store: FileKeyStore, cloc
   const issuance = source.issuance ?? (await remoteIssuance(config, clock, trust));
   return {
     keys: {
-      ...{ environment, region, grant, issuance },
+      environment,
+      region,
+      grant,
+      issuance,
       projection: current.signerAt("projection"),
       receipt: current.signerAt("receipt"),
       sidecar: current.signerAt("sidecar"),
@@ -83,7 +86,9 @@ async function sandboxSource(config: NodeConfig, store: FileKeyStore, clock: Clo
   const { passkeys } = config;
   if (passkeys === null) throw new Error("A sandbox has a portal.");
   const { anchors, issuance, grant } = await ensureSandboxKeys({
-    ...{ store, path, passkeys },
+    store,
+    path,
+    passkeys,
     regions: config.cluster?.regions ?? [config.region],
     nowMs: clock.now(),
   });

@@ -97,13 +97,17 @@ export function allowanceReadings(allowance: Allowance | null): readonly Reading
   const refused = (reason: string, value: number): Reading => ({
     name: "svc_allowance_refusals_total",
     help: "Answers refused because a company's money was spent (exhausted), or its ledger could not be asked (unanswered).",
-    ...{ kind: "counter", value, labels: { reason } },
+    kind: "counter",
+    value,
+    labels: { reason },
   });
   return [
     gauge("svc_allowance_companies", "Companies for which the node holds a slice of money.", companies),
     {
-      ...{ name: "svc_allowance_leases_total", help: "Slices of money that ledgers lent to the node." },
-      ...{ kind: "counter", value: leased },
+      name: "svc_allowance_leases_total",
+      help: "Slices of money that ledgers lent to the node.",
+      kind: "counter",
+      value: leased,
     },
     refused("exhausted", exhausted),
     refused("unanswered", unanswered),

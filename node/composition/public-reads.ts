@@ -27,7 +27,9 @@ export function publicReadsOf(services: NodeServices, verifyUrl: string): Public
     verifyPage: createVerifyPage(common),
     isSandbox: keys.environment === "sandbox",
     log: createLogReads({
-      ...{ log: services.logStore, receipts: services.receipts, sha256: nativeCrypto.sha256 },
+      log: services.logStore,
+      receipts: services.receipts,
+      sha256: nativeCrypto.sha256,
       policy: services.logWitnesses.policy,
       keys: () => logKeysByOrigin(trust()),
     }),

@@ -163,7 +163,8 @@ export function pushPartsOf(
   const turns = createThreadTurns({ ...platformLoop, nowMs: parts.workMs ?? nowMs });
   const { paces } = turns;
   return {
-    ...{ ...turns, pace: paces.inline("") },
+    ...turns,
+    pace: paces.inline(""),
     leaves: createPushLeaves({ ...parts.stores, sha256: nativeCrypto.sha256, paceOf: paces.queued }),
     uploadTokens: createUploadTokens(nativeCrypto, parts.recordIdKey),
     parsed: createParsedLeaves(),

@@ -119,24 +119,30 @@ describe("each check of readiness", () => {
     expect(await readiness(fails)).toMatchObject({ ready: false, checks: { store: "The store is away." } });
     const hangs = store(() => new Promise(() => {}));
     expect(await readiness(hangs)).toMatchObject({
-      ...{ ready: false, degraded: [], checks: { store: "no answer within a second", index: "ok" } },
+      ready: false,
+      degraded: [],
+      checks: { store: "no answer within a second", index: "ok" },
     });
   });
 
   it("tells of a lease that is lost", async () => {
     expect(await readiness({ ...services, lease: () => null })).toMatchObject({
-      ...{ ready: false, degraded: [], checks: { cluster: "no lease: the node joins again", index: "ok" } },
+      ready: false,
+      degraded: [],
+      checks: { cluster: "no lease: the node joins again", index: "ok" },
     });
   });
 
   it("tells of working keys that have ended, and of a register that was never read", async () => {
     const currentKeys: NodeServices["currentKeys"] = rubbish({ assertSigners: gone });
     expect(await readiness({ ...services, currentKeys })).toMatchObject({
-      ...{ ready: false, checks: { keys: "There is no key.", register: "ok" } },
+      ready: false,
+      checks: { keys: "There is no key.", register: "ok" },
     });
     const register = { ...services.register, refreshedAtMs: () => null };
     expect(await readiness({ ...services, register })).toMatchObject({
-      ...{ ready: false, checks: { register: "not read yet", keys: "ok" } },
+      ready: false,
+      checks: { register: "not read yet", keys: "ok" },
     });
   });
 
@@ -156,7 +162,9 @@ describe("each check of readiness", () => {
     expect(await readiness(services, space(2 ** 28))).toMatchObject({ ready: true, checks: { disk: "ok" } });
     const clustered = { ...services, cluster: cluster(Date.now) };
     expect(await readiness(clustered, space(2 ** 28 - 1))).toMatchObject({
-      ...{ ...full, ready: true, degraded: ["disk"] },
+      ...full,
+      ready: true,
+      degraded: ["disk"],
     });
     const unreadable = () => Promise.reject(new Error("EIO"));
     expect(await readiness(services, unreadable)).toMatchObject({ ready: false, checks: { disk: "EIO" } });
@@ -178,7 +186,8 @@ describe("each check of readiness", () => {
   it("tells of an index that answers, and takes no writes", async () => {
     const indexBlock = async () => "svc-products-000001 has read_only_allow_delete";
     expect(await readiness({ ...services, indexBlock })).toMatchObject({
-      ...{ ready: true, degraded: ["index"] },
+      ready: true,
+      degraded: ["index"],
       checks: { index: "it takes no writes: svc-products-000001 has read_only_allow_delete" },
     });
   });

@@ -47,8 +47,13 @@ export function retrievalOf(
   const { environment, region, receipt: signer } = services.keys;
   const receipts = services.timings.watchReceipts(
     createReceipts({
-      ...{ environment, region, signer, store: services.receipts, incarnation: services.lease },
-      ...{ crypto: services.crypto, clock },
+      environment,
+      region,
+      signer,
+      store: services.receipts,
+      incarnation: services.lease,
+      crypto: services.crypto,
+      clock,
     }),
   );
   const ofRegion = { ...services, region: config.region };
@@ -80,7 +85,9 @@ export function retrievalOf(
 
 export function termsOf({ actors, register, clock, config, operatorFiles }: NodeServices): TermsDeps {
   return {
-    ...{ clock, sha256: nativeCrypto.sha256, agreements: createAgreements({ actors, register }) },
+    clock,
+    sha256: nativeCrypto.sha256,
+    agreements: createAgreements({ actors, register }),
     terms: () => operatorFiles.terms() ?? (config.environment === "sandbox" ? sandboxTerms : []),
   };
 }

@@ -93,13 +93,25 @@ export async function openNodeServices(
   const common = {
     ...stores,
     index: platform.index?.(stores.index) ?? stores.index,
-    ...{ config, clock, crypto: nativeCrypto, incarnation, timings, tracing },
+    config,
+    clock,
+    crypto: nativeCrypto,
+    incarnation,
+    timings,
+    tracing,
     timers: platform.timers ?? nodeTimers,
     elapsedMs: platform.elapsedMs ?? (() => Math.floor(performance.now())),
     regions: cluster === null ? () => [config.region] : cluster.regions,
     lease: cluster === null ? () => incarnation : () => leaseOf(cluster),
-    ...{ ...own, ...derivedFrom(recordIdKey), keyStore },
-    ...{ cluster, fence, register, logWitnesses, newestMoment, drain: platform.drain ?? stopProcess },
+    ...own,
+    ...derivedFrom(recordIdKey),
+    keyStore,
+    cluster,
+    fence,
+    register,
+    logWitnesses,
+    newestMoment,
+    drain: platform.drain ?? stopProcess,
     domainProbe: domainProbeOf(config, platform),
     ...pushPartsOf(config, { stores, recordIdKey, actors, clock, workMs: platform.workMs, log }),
     insight: insightOf(stores, config.retention, { clock, incarnation }),
@@ -132,9 +144,13 @@ export async function openNodeServices(
   const allowance = allowanceOf({ ...common, actors });
   const stopBackground = beginBackground({ ...common, actors, abandoned, allowance, log });
   return {
-    ...{ ...common, actors, allowance },
+    ...common,
+    actors,
+    allowance,
     parties: createParties({
-      ...{ ...common, actors, recordIdKey },
+      ...common,
+      actors,
+      recordIdKey,
       settleHome: (party) => settleHome(cluster, party),
       claimKey: (keyId, party) => stores.registerStore.claimKey(keyId, party),
     }),
@@ -249,7 +265,15 @@ async function openStores(
   const { region, cluster, retention, bulkImport, adImageBytesMax } = config;
   const { analyticsDays } = retention;
   return openClustered({
-    ...{ config: cluster, secrets, region, analyticsDays, bulkImport, adImageBytesMax, clock, log, actors },
+    config: cluster,
+    secrets,
+    region,
+    analyticsDays,
+    bulkImport,
+    adImageBytesMax,
+    clock,
+    log,
+    actors,
   });
 }
 

@@ -164,11 +164,20 @@ export function buildSurfaces(
       verifyUrl: urls.verify_url,
     }),
     tools: buildTools({
-      ...{ http: http(urls.mcp_url, ports[3]), mcpUrl: urls.mcp_url, verifyUrl: urls.verify_url },
-      ...{ ...reads, ...toolBoundsOf(services, changes) },
+      http: http(urls.mcp_url, ports[3]),
+      mcpUrl: urls.mcp_url,
+      verifyUrl: urls.verify_url,
+      ...reads,
+      ...toolBoundsOf(services, changes),
     }),
     ops: opsOf(services, authentication, {
-      ...{ logger, access, audit, metrics, refused, edge, live: changes.live },
+      logger,
+      access,
+      audit,
+      metrics,
+      refused,
+      edge,
+      live: changes.live,
     }),
   };
 }
@@ -206,7 +215,9 @@ function opsOf(
     ],
     ready: () => readiness(services),
     ...createInspection(services, {
-      ...{ version: release, definitions: nodeDefinitions(services), refused },
+      version: release,
+      definitions: nodeDefinitions(services),
+      refused,
       audit: createAuditReads(services.config),
       check: () => readinessWithSpaces(services),
     }),
@@ -382,8 +393,10 @@ function edgeReadings(edge: Edge): readonly Reading[] {
     gauge("svc_http_checks_answering", "Checks that anyone may make and that are being answered.", answering),
     ...Object.entries(edge.refusals).map(
       ([kind, value]): Reading => ({
-        ...{ name: `svc_http_refused_${kind}_total`, help: edgeRefusals[kind as EdgeRefusal] },
-        ...{ kind: "counter", value },
+        name: `svc_http_refused_${kind}_total`,
+        help: edgeRefusals[kind as EdgeRefusal],
+        kind: "counter",
+        value,
       }),
     ),
   ];

@@ -33,11 +33,17 @@ async function batchOf(business: TestBusiness, count: number, seq: number) {
 
 const statusOf = (services: NodeServices, business: TestBusiness, pushId: string) =>
   services.actors.ask(pushRef(business.party.uuid, pushId), {
-    ...{ type: "push.status", outcome: null, from_leaf: 0, limit: 1 },
+    type: "push.status",
+    outcome: null,
+    from_leaf: 0,
+    limit: 1,
   } as const);
 
 const unavailable = {
-  ...{ status: 503, code: "unavailable", reason: "background_unavailable", retry_after_seconds: 60 },
+  status: 503,
+  code: "unavailable",
+  reason: "background_unavailable",
+  retry_after_seconds: 60,
 };
 
 describe("while background processing is switched off", () => {
@@ -73,12 +79,18 @@ describe("while background processing is switched off", () => {
     const { pushId, body } = await batchOf(business, 501, 1);
     await publish(node.services, business, body);
     const caller = {
-      ...{ key: business.key, party: business.party, nonce: "n", expiresMs: Date.now() + 60_000 },
-      ...{ requestHash: "", tag: "svc-push" as const },
+      key: business.key,
+      party: business.party,
+      nonce: "n",
+      expiresMs: Date.now() + 60_000,
+      requestHash: "",
+      tag: "svc-push" as const,
     };
     const cancelled = await cancelPush(node.services, { caller, pushId, sourceIp: "127.0.0.1" });
     expect(jsonOf(cancelled)).toMatchObject({
-      ...{ status: 200, state: "failed", error: { code: "cancelled" } },
+      status: 200,
+      state: "failed",
+      error: { code: "cancelled" },
       counts: { rejected: 501, pending: 0 },
     });
     const stagedIs = () => node?.services.records.loadLeaves(pushRef(business.party.uuid, pushId).id, 0, 1);
@@ -96,8 +108,12 @@ describe("while background processing is switched off", () => {
     const business = await openBusiness(node.services, randomUUID());
     const { body } = await batchOf(business, 51, 1);
     const caller = {
-      ...{ key: business.key, party: business.party, nonce: "n", expiresMs: Date.now() + 60_000 },
-      ...{ requestHash: "", tag: "svc-push" as const },
+      key: business.key,
+      party: business.party,
+      nonce: "n",
+      expiresMs: Date.now() + 60_000,
+      requestHash: "",
+      tag: "svc-push" as const,
     };
     const request = { caller, collection: "products", idempotencyKey: "k", contentDigest: "", body };
     const validated = await validateBatch(node.services, { ...request, sourceIp: "127.0.0.1" });

@@ -102,7 +102,9 @@ describe("a node among others", () => {
 
 describe("a production node among others", () => {
   const production: Record<string, string | undefined> = {
-    ...{ ...given, SVC_ENVIRONMENT: "production", SVC_CLUSTER_SECRET: undefined },
+    ...given,
+    SVC_ENVIRONMENT: "production",
+    SVC_CLUSTER_SECRET: undefined,
   };
   const nodeTls = {
     SVC_NODE_TLS_KEY_FILE: "/k",

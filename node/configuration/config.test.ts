@@ -110,17 +110,24 @@ describe("configuration", () => {
       },
     });
     const env = {
-      ...{ SVC_KEY_REQUESTS_PER_SECOND: "1", SVC_KEY_QUERY_COST_PER_MINUTE: "1000000" },
-      ...{ SVC_CONNECTIONS_MAX: "5", SVC_ADDRESS_CONNECTIONS_MAX: "0", SVC_CONNECTION_REQUESTS_MAX: "7" },
-      ...{ SVC_BODY_BYTES_MAX: "1000000000", SVC_CALLER_BODY_BYTES_MAX: "67108864" },
+      SVC_KEY_REQUESTS_PER_SECOND: "1",
+      SVC_KEY_QUERY_COST_PER_MINUTE: "1000000",
+      SVC_CONNECTIONS_MAX: "5",
+      SVC_ADDRESS_CONNECTIONS_MAX: "0",
+      SVC_CONNECTION_REQUESTS_MAX: "7",
+      SVC_BODY_BYTES_MAX: "1000000000",
+      SVC_CALLER_BODY_BYTES_MAX: "67108864",
       SVC_HOSTS: "Svc.internal:80, 10.0.0.7:7300",
     };
     expect(loadConfig({}, env)).toMatchObject({
       keyLimits: { requestsPerSecond: 1, queryCostPerMinute: 1_000_000 },
       http: {
         limits: {
-          ...{ connectionsMax: 5, connectionsPerAddressMax: 0, requestsPerConnectionMax: 7 },
-          ...{ bodyBytesMax: 1_000_000_000, bodyBytesPerCallerMax: 67_108_864 },
+          connectionsMax: 5,
+          connectionsPerAddressMax: 0,
+          requestsPerConnectionMax: 7,
+          bodyBytesMax: 1_000_000_000,
+          bodyBytesPerCallerMax: 67_108_864,
         },
         hosts: ["svc.internal", "10.0.0.7:7300"],
       },

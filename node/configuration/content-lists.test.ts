@@ -52,7 +52,9 @@ describe("the file of content lists", () => {
       blockedHosts: ["bad.example"],
     });
     expect(await loadContentLists(await fileOf('{"protected_names":[],"blocked_hosts":[]}'))).toEqual({
-      ...{ protectedNames: [], exemptNames: [], blockedHosts: [] },
+      protectedNames: [],
+      exemptNames: [],
+      blockedHosts: [],
     });
   });
 

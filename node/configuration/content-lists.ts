@@ -83,7 +83,11 @@ function* parseLists(path: string, bytes: Uint8Array): Generator<void, OperatorL
   let rest = bytes;
   for (const member of members) {
     const split = yield* splitArray(rest, {
-      ...{ member, itemsMax: bytes.length, stringBytesMax: bytes.length, stepBytes, values: true },
+      member,
+      itemsMax: bytes.length,
+      stringBytesMax: bytes.length,
+      stepBytes,
+      values: true,
     });
     if (split.kind !== "split") throw notJson(path, `/${member}`, "the list is not closed, or has no commas");
     if (split.items === null) continue;

@@ -53,7 +53,11 @@ export const limitPresets = Object.freeze({
 });
 
 const limit = (name: keyof typeof limitPresets, least = 1): Setting => ({
-  ...{ name, preset: limitPresets[name], least, most: rateMax, mayBeOff: true },
+  name,
+  preset: limitPresets[name],
+  least,
+  most: rateMax,
+  mayBeOff: true,
 });
 
 /** Throws {@link ConfigError}. */
@@ -74,7 +78,7 @@ export function parseHttpConfig(env: Env): HttpConfig {
     limits: Object.freeze({
       ...preset,
       connectionsMax: parseNumber(
-        { ...{ name: "SVC_CONNECTIONS_MAX", preset: preset.connectionsMax }, ...countBounds },
+        { name: "SVC_CONNECTIONS_MAX", preset: preset.connectionsMax, ...countBounds },
         env,
       ),
       requestsPerConnectionMax: parseNumber(limit("SVC_CONNECTION_REQUESTS_MAX"), env),
@@ -197,8 +201,12 @@ const groupsSetting: Readonly<Record<OpsRight, string>> = {
 
 function mapRights<T>(of: (right: OpsRight) => T): Readonly<Record<OpsRight, T>> {
   return {
-    ...{ read: of("read"), act: of("act"), money: of("money") },
-    ...{ parties: of("parties"), takedowns: of("takedowns"), cluster: of("cluster") },
+    read: of("read"),
+    act: of("act"),
+    money: of("money"),
+    parties: of("parties"),
+    takedowns: of("takedowns"),
+    cluster: of("cluster"),
   };
 }
 
@@ -213,7 +221,8 @@ function parseProxy(env: Env): OpsProxy | null {
   if (!isNamed)
     throw new ConfigError("SVC_OPS_READ_GROUPS", "and SVC_OPS_ACT_GROUPS name no group; nobody could enter");
   return {
-    ...{ addresses, groups },
+    addresses,
+    groups,
     userHeader: parseHeader("SVC_OPS_PROXY_USER_HEADER", env, "x-forwarded-user"),
     groupsHeader: parseHeader("SVC_OPS_PROXY_GROUPS_HEADER", env, "x-forwarded-groups"),
   };

@@ -208,11 +208,10 @@ function readingsOf(
       files.filter((file) => file.fault !== null).length,
     ),
     {
-      ...{
-        name: "svc_operator_file_reloads_total",
-        help: "Files of the operator's that were read again and came into force.",
-      },
-      ...{ kind: "counter", value: files.reduce((sum, file) => sum + file.reloads, 0) },
+      name: "svc_operator_file_reloads_total",
+      help: "Files of the operator's that were read again and came into force.",
+      kind: "counter",
+      value: files.reduce((sum, file) => sum + file.reloads, 0),
     },
     gauge(
       "svc_blocked_urls",

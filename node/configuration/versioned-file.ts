@@ -144,12 +144,11 @@ const later = ["An entitlement of this sandbox says nothing about any deployment
 
 /** A sandbox has terms that say what it is, and a version that a later one has replaced. */
 export const sandboxTerms: readonly TermsText[] = [
+  { version: 1, effective_from: "2026-01-01T00:00:00.000Z", language: "en", text: sandboxText.join("\n") },
   {
-    ...{ version: 1, effective_from: "2026-01-01T00:00:00.000Z", language: "en" },
-    text: sandboxText.join("\n"),
-  },
-  {
-    ...{ version: 2, effective_from: "2026-02-01T00:00:00.000Z", language: "en" },
+    version: 2,
+    effective_from: "2026-02-01T00:00:00.000Z",
+    language: "en",
     text: [...sandboxText, ...later].join("\n"),
   },
 ];

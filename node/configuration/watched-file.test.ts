@@ -15,7 +15,10 @@ it("is not taken over while it changes under its reader (W2)", async () => {
   await writeFile(path, "first");
   let duringLoad = async (): Promise<void> => {};
   const file = await WatchedFile.open<string>({
-    ...{ setting: "SVC_LIST", path, describe: (value) => value, log: () => {} },
+    setting: "SVC_LIST",
+    path,
+    describe: (value) => value,
+    log: () => {},
     load: async () => {
       const text = await readFile(path, "utf8");
       await duringLoad();

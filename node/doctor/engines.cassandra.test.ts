@@ -20,10 +20,14 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
 
   async function found(now: () => number = Date.now): Promise<readonly string[]> {
     const env = {
-      ...{ SVC_STORE: "cassandra", SVC_REGION: testRegions[0] },
-      ...{ SVC_CASSANDRA: (process.env["SVC_TEST_CASSANDRA"] ?? "").split(",")[0] },
-      ...{ SVC_CASSANDRA_KEYSPACE: keyspace.name, SVC_ELASTICSEARCH: "http://127.0.0.1:1" },
-      ...{ SVC_NODE_TLS_KEY_FILE: "/k", SVC_NODE_TLS_CERT_FILE: "/c", SVC_NODE_TLS_CA_FILE: "/ca" },
+      SVC_STORE: "cassandra",
+      SVC_REGION: testRegions[0],
+      SVC_CASSANDRA: (process.env["SVC_TEST_CASSANDRA"] ?? "").split(",")[0],
+      SVC_CASSANDRA_KEYSPACE: keyspace.name,
+      SVC_ELASTICSEARCH: "http://127.0.0.1:1",
+      SVC_NODE_TLS_KEY_FILE: "/k",
+      SVC_NODE_TLS_CERT_FILE: "/c",
+      SVC_NODE_TLS_CA_FILE: "/ca",
     };
     const config = loadConfig({}, env);
     const findings = await engineFindings(config, loadSecrets(config, env), now);

@@ -28,9 +28,14 @@ async function cluster(roles: readonly string[] | null, asksStrangers = true): P
 /** Findings about the index cluster; there is no Cassandra here. */
 async function found(url: string): Promise<readonly string[]> {
   const env = {
-    ...{ SVC_STORE: "cassandra", SVC_CASSANDRA: "127.0.0.1:1", SVC_ELASTICSEARCH: url },
-    ...{ SVC_NODE_TLS_KEY_FILE: "/k", SVC_NODE_TLS_CERT_FILE: "/c", SVC_NODE_TLS_CA_FILE: "/ca" },
-    ...{ SVC_ELASTICSEARCH_USERNAME: "svc_node", SVC_ELASTICSEARCH_PASSWORD: "2f3c8a1e5b7d92046" },
+    SVC_STORE: "cassandra",
+    SVC_CASSANDRA: "127.0.0.1:1",
+    SVC_ELASTICSEARCH: url,
+    SVC_NODE_TLS_KEY_FILE: "/k",
+    SVC_NODE_TLS_CERT_FILE: "/c",
+    SVC_NODE_TLS_CA_FILE: "/ca",
+    SVC_ELASTICSEARCH_USERNAME: "svc_node",
+    SVC_ELASTICSEARCH_PASSWORD: "2f3c8a1e5b7d92046",
   };
   const config = loadConfig({}, env);
   const findings = await engineFindings(config, loadSecrets(config, env), Date.now);
@@ -72,11 +77,14 @@ it("says nothing to an engine that a node would not speak to (D2)", async () => 
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const env = {
-    ...{ SVC_ENVIRONMENT: "production", SVC_STORE: "cassandra", SVC_HOME: "/nowhere" },
-    ...{ SVC_CASSANDRA: "127.0.0.1:1" },
-    ...{ SVC_CASSANDRA_INSECURE: "yes" },
+    SVC_ENVIRONMENT: "production",
+    SVC_STORE: "cassandra",
+    SVC_HOME: "/nowhere",
+    SVC_CASSANDRA: "127.0.0.1:1",
+    SVC_CASSANDRA_INSECURE: "yes",
     SVC_ELASTICSEARCH: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    ...{ SVC_ELASTICSEARCH_USERNAME: "svc_node", SVC_ELASTICSEARCH_PASSWORD: "2f3c8a1e5b7d92046" },
+    SVC_ELASTICSEARCH_USERNAME: "svc_node",
+    SVC_ELASTICSEARCH_PASSWORD: "2f3c8a1e5b7d92046",
   };
   const findings = await examine({ env, now: Date.now, engines: true, node: null });
   expect(findings.map(({ where }) => where)).toContain("SVC_ELASTICSEARCH_INSECURE");

@@ -23,7 +23,9 @@ const at = (name: string): string => join(home, name);
 beforeAll(async () => {
   made = mkdtempSync(join(tmpdir(), "svc-doctor-made-"));
   await makeProductionKeys(join(made, "ceremonies"), {
-    ...{ region: "eu-west1", nowMs: nowMs - dayMs, hasLog: true },
+    region: "eu-west1",
+    nowMs: nowMs - dayMs,
+    hasLog: true,
   });
   makeCertificate("node", "IP:10.0.1.7", 365);
   makeCertificate("ending", "IP:10.0.1.7", 20);
@@ -93,13 +95,18 @@ function safe(): Record<string, string | undefined> {
 const witness = `${verifierKeyOf(noteKey("witness.example/w1", "cosignature", 1), sha256)} https://witness.example`;
 
 const withoutNodeTls: Env = {
-  ...{ SVC_NODE_TLS_KEY_FILE: undefined, SVC_NODE_TLS_CERT_FILE: undefined, SVC_NODE_TLS_CA_FILE: undefined },
+  SVC_NODE_TLS_KEY_FILE: undefined,
+  SVC_NODE_TLS_CERT_FILE: undefined,
+  SVC_NODE_TLS_CA_FILE: undefined,
 };
 
 /** The findings, as «code where». */
 async function found(changes: Env = {}, now = nowMs): Promise<readonly string[]> {
   const findings = await examine({
-    ...{ env: { ...safe(), ...changes }, now: () => now, engines: false, node: null },
+    env: { ...safe(), ...changes },
+    now: () => now,
+    engines: false,
+    node: null,
   });
   for (const { problem, fix } of findings) {
     expect(problem).not.toMatch(/[.;]$/);
@@ -171,7 +178,10 @@ describe("a production configuration that is safe", () => {
       expect(await found({ [setting]: undefined })).toEqual([]);
       for (const none of ["0", "00"]) {
         const findings = await examine({
-          ...{ env: { ...safe(), [setting]: none }, now: () => nowMs, engines: false, node: null },
+          env: { ...safe(), [setting]: none },
+          now: () => nowMs,
+          engines: false,
+          node: null,
         });
         expect(findings).toMatchObject([
           { code: "limit_missing", where: setting, fix: expect.stringContaining(`the limit is ${preset}`) },
@@ -192,8 +202,12 @@ describe("a production configuration that is safe", () => {
 
   it("names every fault, not the first", async () => {
     const all = await found({
-      ...{ SVC_ENVIRONMENT: "sandbox", SVC_REGIONS: "us-east1", SVC_CLUSTER_SECRET: "short" },
-      ...{ SVC_CASSANDRA: "", SVC_NODE_TLS_CERT_FILE: undefined, SVC_RETRIEVAL_URL: "http://api.example" },
+      SVC_ENVIRONMENT: "sandbox",
+      SVC_REGIONS: "us-east1",
+      SVC_CLUSTER_SECRET: "short",
+      SVC_CASSANDRA: "",
+      SVC_NODE_TLS_CERT_FILE: undefined,
+      SVC_RETRIEVAL_URL: "http://api.example",
     });
     expect(all).toEqual(
       expect.arrayContaining([

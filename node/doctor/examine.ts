@@ -61,7 +61,8 @@ async function keyFindings(config: NodeConfig, nowMs: number): Promise<readonly 
   if ((await stat(config.keys).catch(() => null)) === null) {
     return [
       {
-        ...{ code: "keys_refused", where: config.keys },
+        code: "keys_refused",
+        where: config.keys,
         problem: "does not exist",
         fix: "Make the keys as docs/keys.md describes, and name their folder in SVC_KEYS.",
       },
@@ -84,7 +85,8 @@ function logKeyFindings(
   const isHome = cluster === null || cluster.regions[0] === region;
   return [
     {
-      ...{ code: "log_key_missing", where: "log key" },
+      code: "log_key_missing",
+      where: "log key",
       problem: isHome
         ? "is not here, and this is the home region of the transparency log: nothing is logged"
         : "is not here, so this region cannot take the transparency log over",
@@ -112,7 +114,8 @@ function endings({ currentKeys, trust }: NodeKeys, nowMs: number): readonly Find
     (use) => !listed.some((entry) => entry.use === use && windowFault(entry, at) === null),
   );
   return [...working, ...certifying].map((use) => ({
-    ...{ code: "key_ends", where: `${use} key` },
+    code: "key_ends",
+    where: `${use} key`,
     problem: `ends within ${soonMs / 86_400_000} days, and no other follows it`,
     fix: "Issue the next key set with a new one (docs/keys.md).",
   }));
@@ -155,7 +158,8 @@ async function readyFindings(url: URL, now: () => number): Promise<readonly Find
   }
   for (const channel of report.plain_text) {
     findings.push({
-      ...{ code: "plain_text_allowed", where },
+      code: "plain_text_allowed",
+      where,
       problem: `speaks to ${channel} in the clear`,
       fix: "Set up TLS on that channel (docs/production.md), unset its …_INSECURE, and restart the node.",
     });
@@ -181,7 +185,8 @@ async function guardFindings(url: URL): Promise<readonly Finding[]> {
   const foreign = await ask(url, { path: "/ops/actors/business", host: "attacker.example" });
   if (foreign.status !== 421) {
     findings.push({
-      ...{ code: "ops_unguarded", where },
+      code: "ops_unguarded",
+      where,
       problem: `answers ${foreign.status} to a request for another host, as a page in an operator's browser could send it`,
       fix: "Run this release on the node; put nothing in front of the surface that rewrites Host.",
     });
@@ -189,7 +194,8 @@ async function guardFindings(url: URL): Promise<readonly Finding[]> {
   const unsigned = await ask(url, { path: "/ops/cluster/moves", method: "POST" });
   if (unsigned.status !== 401) {
     findings.push({
-      ...{ code: "ops_unguarded", where },
+      code: "ops_unguarded",
+      where,
       problem: `answers ${unsigned.status} to an act without a token`,
       fix: "Run this release on the node; put nothing in front of the surface that adds the token.",
     });
@@ -260,7 +266,8 @@ async function cassandraFindings(
     findings.push(openTo(where, "Set authenticator and authorizer in cassandra.yaml (docs/production.md)."));
   } else if (await lets({ ...stranger, credentials: first })) {
     findings.push({
-      ...{ code: "default_user", where },
+      code: "default_user",
+      where,
       problem: "accepts the first superuser with its initial password",
       fix: "Create your own superuser, then run: ALTER ROLE cassandra WITH PASSWORD = '…' AND SUPERUSER = false AND LOGIN = false.",
     });
@@ -296,7 +303,8 @@ async function clockFindings(session: CassandraSession, now: () => number): Prom
 
 function clockOff(where: string, offMs: number): Finding {
   return {
-    ...{ code: "clock_off", where },
+    code: "clock_off",
+    where,
     problem: `has a clock that is ${Math.round(offMs)} ms from this machine's`,
     fix: "Synchronize both with NTP, and raise an alarm at 100 ms.",
   };
@@ -328,7 +336,8 @@ async function schemaFindings(
   if (stored <= migrations.length) return [];
   return [
     {
-      ...{ code: "schema_newer", where: "SVC_CASSANDRA_KEYSPACE" },
+      code: "schema_newer",
+      where: "SVC_CASSANDRA_KEYSPACE",
       problem: `has schema version ${stored}, but this release knows versions up to ${migrations.length}`,
       fix: "Start a newer release; this one would overwrite what it does not know.",
     },
@@ -370,7 +379,8 @@ function openTo(where: string, fix: string): Finding {
 
 function superuser(where: string, name: string): Finding {
   return {
-    ...{ code: "database_superuser", where },
+    code: "database_superuser",
+    where,
     problem: `is ${name}, a superuser: an attacker who takes over a node would control the whole engine`,
     fix: "Give the nodes the role of docs/hardening.md.",
   };

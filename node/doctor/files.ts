@@ -59,8 +59,13 @@ async function modeFindings(config: NodeConfig) {
     .filter((name) => name.endsWith(".jwk"))
     .map((name) => join(keys, name));
   const secret = [
-    ...[home, keys, ...keyFiles, ops.tokenFile, issuance?.secretFile],
-    ...[cluster?.tls?.keyFile, cluster?.cassandra.tls?.client?.keyFile],
+    home,
+    keys,
+    ...keyFiles,
+    ops.tokenFile,
+    issuance?.secretFile,
+    cluster?.tls?.keyFile,
+    cluster?.cassandra.tls?.client?.keyFile,
   ];
   return [
     ...(await openTo(secret, groupAndWorld, "can be read or changed by others on this machine")),
@@ -83,7 +88,8 @@ async function openTo(
     if (found === null || !hasModes || (found.mode & bits) === 0) continue;
     const mode = (found.mode & ~bits & 0o777).toString(8).padStart(3, "0");
     findings.push({
-      ...{ code: "file_open", where: path ?? "" },
+      code: "file_open",
+      where: path ?? "",
       problem: `${problem} (mode ${(found.mode & 0o777).toString(8)})`,
       fix: `chmod ${mode} ${path}; if somebody has read a secret in it, replace the secret.`,
     });
@@ -102,7 +108,8 @@ async function leftOverFindings({ home, keys }: NodeConfig): Promise<readonly Fi
     ...(await namesIn(keys)).filter((name) => /^grant\b.*\.jwk$/.test(name)).map((name) => join(keys, name)),
   ];
   return left.map((where) => ({
-    ...{ code: "sandbox_left", where },
+    code: "sandbox_left",
+    where,
     problem: "belongs to a sandbox, whose keys are in files that people share",
     fix: "Give the production node its own home and keys; remove this file.",
   }));
@@ -115,7 +122,8 @@ async function tokenFindings({ ops }: NodeConfig): Promise<readonly Finding[]> {
   if (fault === null) return [];
   return [
     {
-      ...{ code: "secret_weak", where: ops.tokenFile },
+      code: "secret_weak",
+      where: ops.tokenFile,
       problem: fault,
       fix: "Remove it, and start the node, which creates a new one.",
     },
@@ -165,21 +173,24 @@ async function judgeCertificate(given: CertificateFile, nowMs: number): Promise<
   const untilMs = Date.parse(certificate.validTo);
   if (untilMs - nowMs < soonMs) {
     findings.push({
-      ...{ code: "certificate_ends", where },
+      code: "certificate_ends",
+      where,
       problem: `names ${file}, which ${untilMs > nowMs ? "ends" : "ended"} on ${certificate.validTo}`,
       fix: "Put a new certificate there, and restart the nodes one after another.",
     });
   }
   if (key !== undefined && !certificate.checkPrivateKey(createPrivateKey(await readFile(key)))) {
     findings.push({
-      ...{ code: "certificate_wrong", where },
+      code: "certificate_wrong",
+      where,
       problem: `names ${file}, which is not for the key in ${key}`,
       fix: "Name a key and a certificate that match.",
     });
   }
   if (host !== undefined && !names(certificate, host)) {
     findings.push({
-      ...{ code: "certificate_wrong", where },
+      code: "certificate_wrong",
+      where,
       problem: `names ${file}, which does not name ${host}, at which other nodes reach this one`,
       fix: "Have a certificate issued with the host of SVC_NODE_ADDRESS as subject alternative name.",
     });

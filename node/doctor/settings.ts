@@ -142,7 +142,8 @@ export function readSettings(env: Env): Settings {
   const findings: Finding[] = [];
   if (env["SVC_ENVIRONMENT"] !== "production") {
     findings.push({
-      ...{ code: "not_production", where: "SVC_ENVIRONMENT" },
+      code: "not_production",
+      where: "SVC_ENVIRONMENT",
       problem: `is ${env["SVC_ENVIRONMENT"] ?? "not set"}, so the node would be a sandbox, which makes its own roots`,
       fix: "Set it to production.",
     });
@@ -195,7 +196,8 @@ function plainTextFindings(_config: NodeConfig, env: Env): readonly Finding[] {
   return plainTextSettings
     .filter((setting) => env[setting] === "yes")
     .map((setting) => ({
-      ...{ code: "plain_text_allowed", where: setting },
+      code: "plain_text_allowed",
+      where: setting,
       problem: "sends passwords and customers' data in the clear, where anybody on the path can read them",
       fix: "Set up TLS on that channel (docs/production.md), and unset it.",
     }));
@@ -205,14 +207,16 @@ function runtimeFindings(_config: NodeConfig, env: Env): readonly Finding[] {
   const findings: Finding[] = [];
   if (env["NODE_TLS_REJECT_UNAUTHORIZED"] === "0") {
     findings.push({
-      ...{ code: "tls_unverified", where: "NODE_TLS_REJECT_UNAUTHORIZED" },
+      code: "tls_unverified",
+      where: "NODE_TLS_REJECT_UNAUTHORIZED",
       problem: "is 0, so any certificate would be accepted",
       fix: "Unset it, and name the authority of each engine in its …_CA_FILE.",
     });
   }
   if (/--inspect/.test(env["NODE_OPTIONS"] ?? "")) {
     findings.push({
-      ...{ code: "debugger_open", where: "NODE_OPTIONS" },
+      code: "debugger_open",
+      where: "NODE_OPTIONS",
       problem: "opens a debugger, and anybody who can reach it controls the node",
       fix: "Remove --inspect from it.",
     });
@@ -229,7 +233,8 @@ function urlFindings({ publicUrls, trustedProxies }: NodeConfig): readonly Findi
     const [where, url] = [surfaceUrls[surface], publicUrls[surface]];
     if (url === undefined && surfacesNeeded.includes(surface)) {
       findings.push({
-        ...{ code: "url_missing", where },
+        code: "url_missing",
+        where,
         problem:
           "is not set, so callers would be told to sign requests for the node's own address, in the clear",
         fix: "Set it to the address at which callers reach the surface, such as https://api.example.",
@@ -237,14 +242,16 @@ function urlFindings({ publicUrls, trustedProxies }: NodeConfig): readonly Findi
     }
     if (url?.startsWith("http:") !== true) continue;
     findings.push({
-      ...{ code: "url_plain", where },
+      code: "url_plain",
+      where,
       problem: `is ${url}: the questions and answers of companies could be read and changed on the way`,
       fix: "Terminate TLS at the load balancer, and name the https address.",
     });
   }
   if (Object.keys(publicUrls).length > 0 && trustedProxies.length === 0) {
     findings.push({
-      ...{ code: "proxies_missing", where: "SVC_TRUSTED_PROXIES" },
+      code: "proxies_missing",
+      where: "SVC_TRUSTED_PROXIES",
       problem: "is not set, so behind a load balancer every caller would have the balancer's address",
       fix: "Name the addresses that the load balancer's connections come from.",
     });
@@ -257,7 +264,8 @@ function limitFindings(_config: NodeConfig, env: Env): readonly Finding[] {
   return Object.entries(limitPresets)
     .filter(([where]) => /^0+$/.test(env[where] ?? ""))
     .map(([where, preset]) => ({
-      ...{ code: "limit_missing", where },
+      code: "limit_missing",
+      where,
       problem: "is 0, which removes the limit, so one caller could use up the node",
       fix: `Unset it, and the limit is ${preset}; or set what one caller may use of one node.`,
     }));
@@ -270,7 +278,8 @@ function unknownFindings(_config: NodeConfig, env: Env): readonly Finding[] {
     .map((where) => {
       const near = nearestName(where, settingNames);
       return {
-        ...{ code: "setting_unknown", where },
+        code: "setting_unknown",
+        where,
         problem: "is not a setting of a node and has no effect",
         fix: `Unset it${near === null ? "" : `, or correct its name: ${near} is one`}.`,
       };
@@ -281,7 +290,8 @@ function listFindings({ contentLists }: NodeConfig): readonly Finding[] {
   if (contentLists !== null) return [];
   return [
     {
-      ...{ code: "lists_missing", where: "SVC_CONTENT_LISTS" },
+      code: "lists_missing",
+      where: "SVC_CONTENT_LISTS",
       problem:
         "is not set, so records may link to any host, and may use the name of any brand that no certificate has",
       fix: "Name the file of protected names and blocked hosts, the same on every node.",
@@ -293,10 +303,8 @@ function witnessFindings({ log: { witnesses, quorum } }: NodeConfig): readonly F
   if (quorum > 0) return [];
   return [
     {
-      ...{
-        code: "log_unwitnessed",
-        where: witnesses.length === 0 ? "SVC_LOG_WITNESSES" : "SVC_LOG_WITNESS_QUORUM",
-      },
+      code: "log_unwitnessed",
+      where: witnesses.length === 0 ? "SVC_LOG_WITNESSES" : "SVC_LOG_WITNESS_QUORUM",
       problem: `lets the log's checkpoints be published with 0 of ${witnesses.length} cosignatures, so nobody but its readers holds the log to one tree`,
       fix: "Name witnesses that others run, and how many of them have to cosign (docs/log.md).",
       warning: true,
@@ -308,7 +316,8 @@ function opsFindings({ ops }: NodeConfig): readonly Finding[] {
   if (isLoopback(ops.host) || ops.hosts.length > 0) return [];
   return [
     {
-      ...{ code: "ops_hosts_missing", where: "SVC_OPS_HOSTS" },
+      code: "ops_hosts_missing",
+      where: "SVC_OPS_HOSTS",
       problem: `is not set while the operations surface listens on ${ops.host}, which other machines reach`,
       fix: "Leave the surface on 127.0.0.1, or name the values of Host that it accepts.",
     },
@@ -319,7 +328,8 @@ function sandboxFindings(_config: NodeConfig, env: Env): readonly Finding[] {
   if (env["SVC_SAMPLES"] === undefined) return [];
   return [
     {
-      ...{ code: "sandbox_left", where: "SVC_SAMPLES" },
+      code: "sandbox_left",
+      where: "SVC_SAMPLES",
       problem: "is a setting of sandboxes",
       fix: "Unset it, and check which other settings were copied from a sandbox.",
     },
@@ -336,7 +346,8 @@ function userFindings({ cluster }: NodeConfig): readonly Finding[] {
     if (name === null) {
       return [
         {
-          ...{ code: "no_password", where },
+          code: "no_password",
+          where,
           problem: "is not set, so the engine would accept anybody without a password",
           fix: "Create a role for the nodes (docs/hardening.md), and set user name and password.",
         },
@@ -345,7 +356,8 @@ function userFindings({ cluster }: NodeConfig): readonly Finding[] {
     if (name !== first) return [];
     return [
       {
-        ...{ code: "default_user", where },
+        code: "default_user",
+        where,
         problem: `is ${first}, the engine's first superuser, whose password attackers try first`,
         fix: "Create a role for the nodes (docs/hardening.md), and disable that user.",
       },
@@ -364,7 +376,8 @@ function secretFindings({ cluster }: NodeConfig, env: Env): readonly Finding[] {
     if (text === undefined) continue;
     if (text.length >= passwordLengthMin && !users.includes(text) && new Set(text).size > 8) continue;
     findings.push({
-      ...{ code: "secret_weak", where },
+      code: "secret_weak",
+      where,
       problem: `has fewer than ${passwordLengthMin} characters, has few different ones, or is a user's name`,
       fix: "Make one with `openssl rand -hex 32`.",
     });
@@ -373,7 +386,8 @@ function secretFindings({ cluster }: NodeConfig, env: Env): readonly Finding[] {
   const shared = given.filter((name) => given.some((other) => other !== name && env[other] === env[name]));
   if (shared.length > 0) {
     findings.push({
-      ...{ code: "secret_shared", where: shared.join(", ") },
+      code: "secret_shared",
+      where: shared.join(", "),
       problem: "are the same secret: anybody who learns it in one place has all of them",
       fix: "Give each its own secret.",
     });

@@ -24,7 +24,10 @@ export async function startDnsServer(): Promise<DnsServer> {
   await new Promise<void>((resolve) => socket.bind(0, "127.0.0.1", resolve));
   const server = {
     address: `127.0.0.1:${(socket.address() as AddressInfo).port}`,
-    ...{ txt: new Map(), a: new Map(), failing: new Set<string>(), asked: [] as string[] },
+    txt: new Map(),
+    a: new Map(),
+    failing: new Set<string>(),
+    asked: [] as string[],
     silent: { txt: new Set<string>(), a: new Set<string>() },
     [Symbol.asyncDispose]: () => new Promise<void>((resolve) => socket.close(() => resolve())),
   } satisfies DnsServer;

@@ -75,7 +75,8 @@ describe("a domain's servers", () => {
   it("P1: need a certificate that is valid for the domain", async () => {
     servers.file("other.example", text);
     expect(await ask({}, "other.example")).toMatchObject({
-      ...{ kind: "absent", detail: expect.stringContaining("ERR_TLS_CERT_ALTNAME_INVALID") },
+      kind: "absent",
+      detail: expect.stringContaining("ERR_TLS_CERT_ALTNAME_INVALID"),
     });
     const { local } = (await startOther()).options;
     expect(await ask({ local: { ...local, port: servers.options.local.port } })).toMatchObject({
@@ -94,7 +95,8 @@ describe("a domain's servers", () => {
     for (const address of ["127.0.0.1", "10.1.2.3", "169.254.169.254", "192.168.0.1", "0.0.0.0"]) {
       servers.dns.a.set(domain, [address]);
       expect(await createDomainProbe(real).probe(domain, text)).toMatchObject({
-        ...{ kind: "absent", detail: expect.stringContaining("no public address") },
+        kind: "absent",
+        detail: expect.stringContaining("no public address"),
       });
     }
     expect(servers.fetched).toEqual([]);

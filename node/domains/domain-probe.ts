@@ -124,7 +124,9 @@ function get(sight: Sight, domain: string): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const sent = request(url, {
     // A connection of its own: which one is used must not depend on what was resolved before.
-    ...{ agent: false, signal: sight.signal, lookup: lookupOf(sight) },
+    agent: false,
+    signal: sight.signal,
+    lookup: lookupOf(sight),
     headers: { accept: "text/plain", "user-agent": "svc-domain-probe" },
     ...(local === undefined ? {} : { port: local.port, ca: local.ca }),
   });

@@ -36,7 +36,10 @@ export async function startDomainServers(hosts: readonly string[]): Promise<Doma
   const local = { port: (web.address() as AddressInfo).port, ca: cert };
   const serve = (domain: string) => void dns.a.set(domain, ["127.0.0.1"]);
   const servers: DomainServers = {
-    ...{ dns, answer: null, fetched: [], options: { resolvers: [dns.address], local } },
+    dns,
+    answer: null,
+    fetched: [],
+    options: { resolvers: [dns.address], local },
     txt: (domain, texts) => void dns.txt.set(challengeName(domain), texts),
     file: (domain, text) => {
       serve(domain);

@@ -14,8 +14,10 @@ import { type DomainServers, startDomainServers } from "./domain-servers.fixture
 
 const domain = "harrier.example";
 const settings = {
-  ...{ SVC_SAMPLES: "no", SVC_DOMAIN_CHECKS: "yes" },
-  ...{ SVC_DOMAIN_INTERVAL_SECONDS: "1", SVC_DOMAIN_GRACE_SECONDS: "1" },
+  SVC_SAMPLES: "no",
+  SVC_DOMAIN_CHECKS: "yes",
+  SVC_DOMAIN_INTERVAL_SECONDS: "1",
+  SVC_DOMAIN_GRACE_SECONDS: "1",
 };
 
 let servers: DomainServers;
@@ -51,7 +53,8 @@ async function ownDomains(): Promise<DomainsAnswer["domains"]> {
 
 const until = (status: string) =>
   vi.waitFor(async () => expect(await ownDomains()).toMatchObject([{ domain, status }]), {
-    ...{ timeout: 20_000, interval: 100 },
+    timeout: 20_000,
+    interval: 100,
   });
 
 const fetched = (): Promise<ReceivedAnswer> =>
@@ -80,13 +83,17 @@ describe("the domain of a business's endpoints", () => {
   it("is unconfirmed until its owner publishes the challenge, which the business can read", async () => {
     expect(await ownDomains()).toMatchObject([
       {
-        ...{ domain, status: "unconfirmed", confirmed_at: null, challenge },
+        domain,
+        status: "unconfirmed",
+        confirmed_at: null,
+        challenge,
         txt_name: "_svc-challenge.harrier.example",
         file_url: "https://harrier.example/.well-known/svc-domain.txt",
       },
     ]);
     expect(await endpoints()).toMatchObject({
-      ...{ status: "unconfirmed", domains_confirmed_at: null },
+      status: "unconfirmed",
+      domains_confirmed_at: null,
       domains: [{ domain, status: "unconfirmed", confirmed_at: null }],
     });
     const html = await verifyPage({ accept: "text/html" });

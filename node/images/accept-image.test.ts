@@ -217,7 +217,9 @@ describe("an image of an ad", () => {
     const lines = 48 * (1 + 64 * 3);
     const holding = (bytes: number): Uint8Array =>
       concatBytes(
-        ...[png.slice(0, 8), chunk("IHDR", head), chunk("IDAT", deflateSync(new Uint8Array(bytes)))],
+        png.slice(0, 8),
+        chunk("IHDR", head),
+        chunk("IDAT", deflateSync(new Uint8Array(bytes))),
         chunk("IEND", new Uint8Array()),
       );
     expect(await outcome(holding(lines + 1))).toBe("image_invalid");
@@ -228,8 +230,10 @@ describe("an image of an ad", () => {
     const lines = interlacedBytes(37, 21, depth);
     const head = new Uint8Array([0, 0, 0, 37, 0, 0, 0, 21, depth, 0, 0, 0, 1]);
     const made = concatBytes(
-      ...[of("image/png").slice(0, 8), chunk("IHDR", head)],
-      ...[chunk("IDAT", deflateSync(new Uint8Array(lines))), chunk("IEND", new Uint8Array())],
+      of("image/png").slice(0, 8),
+      chunk("IHDR", head),
+      chunk("IDAT", deflateSync(new Uint8Array(lines))),
+      chunk("IEND", new Uint8Array()),
     );
     expect(await outcome(made)).toBe("taken");
   });

@@ -151,7 +151,12 @@ export function forgetImages(
   const note = (level: LogEntry["level"], event: string, detail: string): void =>
     platform.log({ level, event, actor: "", detail });
   return forgetFromTimeToTime({
-    ...{ images, book: register.ads, records, clock, timers: platform.timers, everyMs },
+    images,
+    book: register.ads,
+    records,
+    clock,
+    timers: platform.timers,
+    everyMs,
     forgotten: (count) => note("info", "image.forgotten", `${count} images of ads were named by no live ad`),
     failed: (error) => note("warn", "image.forgetting_failed", String(error)),
   });

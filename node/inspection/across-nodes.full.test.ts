@@ -18,7 +18,9 @@ describe("any node answers for any actor", () => {
     for (const node of there.nodes) {
       const at = node === owner ? "here" : "node";
       expect(await there.read(node, `/ops/actors/ledger/${party}`)).toMatchObject({
-        ...{ status: "active", context: { n: 7 }, place: { at, ...place } },
+        status: "active",
+        context: { n: 7 },
+        place: { at, ...place },
       });
       const list = await there.read(node, "/ops/actors?kind=ledger");
       expect(list.actors).toMatchObject([
@@ -186,12 +188,17 @@ describe("each node says of itself whether it is ready", () => {
       [former, "gone"],
     ]);
     expect(seen.at(-1)).toMatchObject({
-      ...{ incarnation: former, reachable: false, readiness: null },
+      incarnation: former,
+      reachable: false,
+      readiness: null,
       detail: expect.stringContaining("did not leave in order"),
     });
     const [self, ...others] = (await there.read(cut, "/ops/nodes")).nodes;
     expect(self).toMatchObject({
-      ...{ is_self: true, state: "joining", lease: { held: false }, reachable: true },
+      is_self: true,
+      state: "joining",
+      lease: { held: false },
+      reachable: true,
       readiness: { checks: cut.checks },
     });
     expect(others.map(({ is_self }: Json) => is_self)).not.toContain(true);
@@ -206,12 +213,16 @@ describe("a node that dies while it is watched", () => {
     const dead = owner.routed.node.incarnation;
     const watched = await watch(asked, `/ops/live/actors/ledger/${party}`);
     expect(await watched.until(({ place }) => place.node === dead)).toMatchObject({
-      ...{ status: "active", context: { n: 5 }, place: { at: "node", detail: null } },
+      status: "active",
+      context: { n: 5 },
+      place: { at: "node", detail: null },
     });
     owner.routed.node.kill();
     // What its memory had is gone; what it committed is there, and the page says why it is not live.
     expect(await watched.until(({ place }) => place.detail !== null)).toMatchObject({
-      ...{ status: "passive", context: { n: 5 }, place: { at: "node", node: dead } },
+      status: "passive",
+      context: { n: 5 },
+      place: { at: "node", node: dead },
     });
     const counts = await there.read(asked, "/ops/counts");
     expect(counts.missing).toMatchObject([{ incarnation: dead }]);
@@ -223,7 +234,9 @@ describe("a node that dies while it is watched", () => {
     ) as OpsNode;
     expect(await there.tell(successor, party, { type: "add", by: 1 })).toBe(6);
     expect(await watched.until(({ head }) => head === 2)).toMatchObject({
-      ...{ status: "active", context: { n: 6 }, owner: `east/${moved.place.node}` },
+      status: "active",
+      context: { n: 6 },
+      owner: `east/${moved.place.node}`,
     });
     expect((await there.read(asked, "/ops/counts")).missing).toEqual([]);
     await watched.end();

@@ -4,7 +4,12 @@ import type { Member } from "../../storage/cluster-store.ts";
 import { createDepartedNodes } from "./inspection.ts";
 
 const member = (incarnation: string, address: string, state: Member["state"] = "active"): Member => ({
-  ...{ incarnation, address, state, protocol_min: 1, protocol_max: 1, joined_at_ms: 0 },
+  incarnation,
+  address,
+  state,
+  protocol_min: 1,
+  protocol_max: 1,
+  joined_at_ms: 0,
 });
 const [east, west] = ["eu-west1", "us-east1"] as const;
 

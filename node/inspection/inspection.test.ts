@@ -92,8 +92,13 @@ describe("a node shows its operators", () => {
     const { codes, requests } = (await read(`/ops/refusals?key_id=${key_id}`)).json;
     expect(requests).toEqual([
       {
-        ...{ surface: "business", code: expect.any(String), key_id, from: "127.0.0.1", count: 1 },
-        ...{ first_at: expect.any(String), last_at: expect.any(String) },
+        surface: "business",
+        code: expect.any(String),
+        key_id,
+        from: "127.0.0.1",
+        count: 1,
+        first_at: expect.any(String),
+        last_at: expect.any(String),
       },
     ]);
     const [{ surface, code }] = requests;

@@ -80,7 +80,9 @@ export function createInspection(
 ): { readonly inspection: Inspection; readonly acting: ActorActing } {
   const { actorStore: store, records, clock, pause, elapsedMs } = services;
   const own = createOwnNode(services, {
-    ...{ version, refused, audit },
+    version,
+    refused,
+    audit,
     readiness: createOwnReadiness({ check, elapsedMs }),
   });
   const asker = createNodeAsker(services, own);
@@ -141,8 +143,15 @@ function goneState({ incarnation, region, address, sinceMs }: DepartedNode): Nod
   const since = new Date(sinceMs).toISOString();
   const detail = `it has not been among the nodes of its region since ${since}, and did not leave in order: it was killed, stands still, or does not reach its store; ask itself`;
   return {
-    ...{ incarnation, region, address, state: "gone", is_self: false, reachable: false, detail },
-    ...{ readiness: null, ...nothingSaid },
+    incarnation,
+    region,
+    address,
+    state: "gone",
+    is_self: false,
+    reachable: false,
+    detail,
+    readiness: null,
+    ...nothingSaid,
   };
 }
 
@@ -161,7 +170,11 @@ async function readCounts({ services, definitions, asker, known }: Parts): Promi
       const stored =
         durability === "journal" ? await known.count(kind, active) : { count: active, isExact: true };
       return {
-        ...{ kind, active, known: stored.count, known_is_exact: stored.isExact, nodes },
+        kind,
+        active,
+        known: stored.count,
+        known_is_exact: stored.isExact,
+        nodes,
         states: [...states]
           .map(([state, count]) => ({ state, count }))
           .sort((a, b) => compareTexts(a.state, b.state)),
@@ -295,7 +308,10 @@ function isLong({ status, state, failure, head }: ActorReport): boolean {
 }
 
 const longJournal: DetailParts["waits"][number] = {
-  ...{ code: "journal", until: null, next: null, attention: null },
+  code: "journal",
+  until: null,
+  next: null,
+  attention: null,
   words: "It is not in memory, and its journal is so long that its state is still being made from it.",
 };
 /** Who looks at an actor does not wait longer for its state; the walk goes on, and the next look finds it. */
@@ -457,7 +473,9 @@ export function createOwnReadiness({ check, elapsedMs }: ReadinessDeps): () => P
     const { report, spaces } = await check();
     const { ready, degraded, checks } = report;
     const disks = spaces.map(({ place, freeBytes, sizeBytes }) => ({
-      ...{ place, free_bytes: freeBytes, size_bytes: sizeBytes },
+      place,
+      free_bytes: freeBytes,
+      size_bytes: sizeBytes,
     }));
     return { ready, degraded, checks, disks };
   };

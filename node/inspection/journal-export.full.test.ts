@@ -63,7 +63,11 @@ describe("the journal of an actor over the operators' surface", () => {
     const start = parseJournal(text);
     const { uuid } = business.party;
     expect(start.actors.map(({ kind }) => kind).sort()).toEqual([
-      ...["business", "integration-key", "push", "push", "push"],
+      "business",
+      "integration-key",
+      "push",
+      "push",
+      "push",
     ]);
     expect(start.actors.every(({ id }) => id === uuid || id.startsWith(`${uuid}.`))).toBe(true);
     expect(text).not.toContain('\\"d\\":');

@@ -30,7 +30,9 @@ export function createJournalExport(
     if ((await actors.readHead(ref)) === null) return refuse("unknown", "This actor does not exist.");
     if (isBusy)
       throw new Unavailable("another journal is being exported", {
-        ...{ reason: "export", effect: "not_applied", retryAfterSeconds: 5 },
+        reason: "export",
+        effect: "not_applied",
+        retryAfterSeconds: 5,
       });
     isBusy = true;
     try {

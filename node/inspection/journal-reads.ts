@@ -76,7 +76,9 @@ async function readPage(
 ): Promise<Past<JournalPage>> {
   let walked: WalkedEvent[] = [];
   const walk = await deps.walkJournal(ref, {
-    ...{ store: deps.store, pause: deps.pause, driver },
+    store: deps.store,
+    pause: deps.pause,
+    driver,
     before: before === Number.MAX_SAFE_INTEGER ? null : before - limit,
     again: () => {
       walked = [];
@@ -92,8 +94,13 @@ async function readPage(
   const events = walked.map(toEvent);
   const first = events[0]?.seq ?? 0;
   return ok({
-    ...{ kind: ref.kind, id: ref.id, head: walk.head.head, last_seq: walk.endSeq },
-    ...{ pruned_up_to: walk.prunedUpTo, events, unreadable: walk.unreadable },
+    kind: ref.kind,
+    id: ref.id,
+    head: walk.head.head,
+    last_seq: walk.endSeq,
+    pruned_up_to: walk.prunedUpTo,
+    events,
+    unreadable: walk.unreadable,
     next_before: first > walk.prunedUpTo + 1 ? first : null,
   });
 }
@@ -113,7 +120,10 @@ function toEvent({
 
 async function readNewest(deps: Deps, driver: MachineDriver, ref: ActorRef): Promise<Past<NewestState>> {
   const walk = await deps.walkJournal(ref, {
-    ...{ store: deps.store, pause: deps.pause, driver, before: null },
+    store: deps.store,
+    pause: deps.pause,
+    driver,
+    before: null,
     again: () => {},
     visit: () => true,
   });

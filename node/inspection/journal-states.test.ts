@@ -19,7 +19,9 @@ async function write(id: string, { events, by }: { readonly events: number; read
   const ref = counter(id);
   const { head } = await store.claim(ref, "node");
   const puts = Array.from({ length: events }, (_, at) => ({
-    ...{ rt: rowTable.event, k: at + 1, k2: "" },
+    rt: rowTable.event,
+    k: at + 1,
+    k2: "",
     body: JSON.stringify({ v: counterActor.schemaVersion, t: at, e: [{ type: "added", by }] }),
   }));
   const { epoch, head: expectedHead, op: expectedOp } = head;
@@ -32,7 +34,10 @@ async function write(id: string, { events, by }: { readonly events: number; read
 async function look(id: string, seq: number | null) {
   let [visits, n] = [0, -1];
   await walkJournal(counter(id), {
-    ...{ store, driver: new MachineDriver(counterActor), pause: async () => {}, before: seq },
+    store,
+    driver: new MachineDriver(counterActor),
+    pause: async () => {},
+    before: seq,
     visit: (event) => {
       visits += 1;
       n = event.after?.context.n;

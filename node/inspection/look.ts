@@ -25,10 +25,18 @@ export function rowOf(
   const { ref, status, state, head, mailbox, outbox } = glance;
   const waits = waitsOf(glance);
   return {
-    ...{ kind: ref.kind, id: ref.id, business_uuid: partyOf(ref), region, node, status },
+    kind: ref.kind,
+    id: ref.id,
+    business_uuid: partyOf(ref),
+    region,
+    node,
+    status,
     // The node that answers an operator knows who it is.
     party: null,
-    ...{ states: leavesOf(state), head, mailbox, outbox: outbox.length },
+    states: leavesOf(state),
+    head,
+    mailbox,
+    outbox: outbox.length,
     waits: waits.length === 0 ? null : waits.map(({ words }) => words).join(" "),
     attention: attentionOf(waits),
   };

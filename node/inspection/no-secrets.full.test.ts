@@ -251,7 +251,10 @@ function actsOf({ uuid, companyUuid, keyId, pushId, grant }: Planted): typeof pl
       ]),
     ),
     "POST /ops/ledgers/:company_uuid/entries": post(`/ops/ledgers/${companyUuid}/entries`, {
-      ...{ entry_id: "payment-1", kind: "top_up", amount: "250", currency: "EUR" },
+      entry_id: "payment-1",
+      kind: "top_up",
+      amount: "250",
+      currency: "EUR",
     }),
     "POST /ops/blocks/:business_uuid/block": post(`/ops/blocks/${uuid}/block`),
     "POST /ops/blocks/:business_uuid/unblock": post(`/ops/blocks/${uuid}/unblock`),
@@ -314,7 +317,10 @@ async function answerTo(method: string, { path, body, isStream }: Asked): Promis
   };
   const stop = new AbortController();
   const answer = await fetch(`${node.running.urls.ops_url}${path}`, {
-    ...{ method, headers, signal: stop.signal, redirect: "manual" },
+    method,
+    headers,
+    signal: stop.signal,
+    redirect: "manual",
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   const head = `${answer.status} ${JSON.stringify([...answer.headers])}\n`;

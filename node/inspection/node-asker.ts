@@ -207,6 +207,8 @@ function given({ value, fault, isOlder }: NodeAnswer<ActResult>): ActResult {
 
 function away(detail: string, effect: Unavailable["effect"]): Unavailable {
   return new Unavailable(`the actor's node does not answer: ${detail}`, {
-    ...{ reason: "node", retryAfterSeconds: 2, effect },
+    reason: "node",
+    retryAfterSeconds: 2,
+    effect,
   });
 }

@@ -3,8 +3,17 @@ import type { NodeState } from "../../ops/inspection-shapes.ts";
 import { nodesAttention } from "./inspection.ts";
 
 const node: NodeState = {
-  ...{ incarnation: "f00d", region: "eu-west1", address: "10.0.0.5:7390", state: "active", is_self: true },
-  ...{ reachable: true, detail: null, version: "1.2.3", started_at: null, lease: null, load: null },
+  incarnation: "f00d",
+  region: "eu-west1",
+  address: "10.0.0.5:7390",
+  state: "active",
+  is_self: true,
+  reachable: true,
+  detail: null,
+  version: "1.2.3",
+  started_at: null,
+  lease: null,
+  load: null,
   readiness: { ready: true, degraded: [], checks: { store: "ok" }, disks: [] },
 };
 const away = { ...node, reachable: false, detail: "no answer", readiness: null };
@@ -15,7 +24,8 @@ it("names a region of which no node answers once and first, then nodes that do n
     { ...node, incarnation: "well" },
     { ...node, incarnation: "full", readiness: { ready: false, degraded: [], checks: full, disks: [] } },
     {
-      ...{ ...node, incarnation: "off" },
+      ...node,
+      incarnation: "off",
       readiness: { ready: true, degraded: ["clock"], checks: { clock: "9000 ms off" }, disks: [] },
     },
     { ...away, incarnation: "dead" },

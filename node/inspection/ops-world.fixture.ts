@@ -55,7 +55,9 @@ const noAudit = async () => ({ readable: false, entries: [] });
 const nobodyRegistered = {
   records: { stagedPushes: async () => ({ pushes: [], cursor: null }), readHead: async () => null },
   register: {
-    ...{ party: () => null, mandates: async () => [], ads: { live: () => [] } },
+    party: () => null,
+    mandates: async () => [],
+    ads: { live: () => [] },
     certifiedNames: { named: () => [] },
   },
   recordIdOf: () => "",
@@ -67,12 +69,20 @@ async function openNode(world: RoutedWorld, store: MemoryActorStore): Promise<Op
   const clock = { now: () => world.epochMs + world.time.now() };
   let operations = 0;
   const fence = new FenceWitness({
-    ...{ ledger: new MemoryFenceLedger(), region, clock, timers, log: () => {} },
+    ledger: new MemoryFenceLedger(),
+    region,
+    clock,
+    timers,
+    log: () => {},
     monotonic: { nowMs: () => world.time.now() },
   });
   const system = createActorSystem({
     store: fence.watch(store, incarnation),
-    ...{ definitions: [definition], activities: {}, clock, timers, owner: `${region}/${incarnation}` },
+    definitions: [definition],
+    activities: {},
+    clock,
+    timers,
+    owner: `${region}/${incarnation}`,
     entropy: {
       newOperationId: () => {
         operations += 1;
@@ -92,13 +102,22 @@ async function openNode(world: RoutedWorld, store: MemoryActorStore): Promise<Op
     refuse: () => {},
   };
   const cluster = {
-    ...{ region, regionNames: world.regions, membership, placement, router: routed.router },
+    region,
+    regionNames: world.regions,
+    membership,
+    placement,
+    router: routed.router,
     answerOperators: (answer: RoutedNode["operators"]) => {
       routed.operators = answer;
     },
   };
   const services = {
-    ...{ actors: system, actorStore: store, clock, incarnation, cluster, config: { region } },
+    actors: system,
+    actorStore: store,
+    clock,
+    incarnation,
+    cluster,
+    config: { region },
     ...nobodyRegistered,
     fence,
     pause: async () => {},
@@ -109,7 +128,10 @@ async function openNode(world: RoutedWorld, store: MemoryActorStore): Promise<Op
   };
   const refused = createRefusedRequests(() => clock.now());
   const made = createInspection(rubbish(services), {
-    ...{ version: "1.2.3", definitions: [definition], refused, audit: noAudit },
+    version: "1.2.3",
+    definitions: [definition],
+    refused,
+    audit: noAudit,
     check: async () => ({
       report: { ready: !("store" in node.checks), degraded: [], checks: { store: "ok", ...node.checks } },
       spaces: [{ place: "home", freeBytes: 2 ** 30, sizeBytes: 2 ** 40 }],
@@ -126,7 +148,12 @@ async function openNode(world: RoutedWorld, store: MemoryActorStore): Promise<Op
   hosts.push(new URL(base).host);
   const refuse: OpsNode["refuse"] = (request) =>
     refused.observe({
-      ...{ surface: "business", method: "POST", route: "/", status: 401, code: "key_unknown", durationMs: 1 },
+      surface: "business",
+      method: "POST",
+      route: "/",
+      status: 401,
+      code: "key_unknown",
+      durationMs: 1,
       ...request,
     });
   return Object.assign(node, { server, base, refuse });
@@ -139,7 +166,9 @@ export async function openOpsWorld(): Promise<OpsWorld> {
   for (let count = 0; count < 3; count += 1) nodes.push(await openNode(world, store));
   await world.time.advance(1_000);
   return {
-    ...{ world, store, nodes },
+    world,
+    store,
+    nodes,
     partyElsewhere: async () => {
       const [asked, ...others] = nodes;
       for (const party of await world.parties(12, "east")) {

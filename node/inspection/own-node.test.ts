@@ -11,7 +11,10 @@ function manyActors(count: number) {
       const ref = { kind: "push", id: `b.p${String(at).padStart(4, "0")}` };
       const rest = { mailbox: 0, head: 1, timers: [], outbox: [], failure: null };
       yield {
-        ...{ ref, status: at === 7 ? "quarantined" : "active", state: "complete", ...rest },
+        ref,
+        status: at === 7 ? "quarantined" : "active",
+        state: "complete",
+        ...rest,
         // What explains a wait reads the context.
         get context() {
           told.explained += 1;
@@ -22,7 +25,9 @@ function manyActors(count: number) {
   };
   const own = createOwnNode(
     rubbish({
-      ...{ actors: { glances }, clock: { now: () => 1_000 }, config: { region: "r" } },
+      actors: { glances },
+      clock: { now: () => 1_000 },
+      config: { region: "r" },
       elapsedMs: () => 1_000,
     }),
     unseen,

@@ -181,7 +181,9 @@ async function answer(own: OwnNode, question: Message): Promise<unknown> {
       return own.acting.drain((members as Parameters<NodeQuestions["operators.drain"]>[0]).expected);
     default:
       throw new Unavailable(`this node does not know the question ${type}`, {
-        ...{ reason: "refused", effect: "not_applied", retryAfterSeconds: 1 },
+        reason: "refused",
+        effect: "not_applied",
+        retryAfterSeconds: 1,
       });
   }
 }
@@ -294,7 +296,8 @@ export function createSurvey({ glances, where, elapsedMs }: SurveyDeps): Survey 
   // There are no more groups than the machines have states.
   const groups = new Map<string, Group>();
   let kept: { readonly counts: OwnCounts; readonly urgent: readonly ActorRow[]; readonly untilMs: number } = {
-    ...{ counts: { kinds: [], attention: [], pushes: [] }, urgent: [] },
+    counts: { kinds: [], attention: [], pushes: [] },
+    urgent: [],
     untilMs: Number.NEGATIVE_INFINITY,
   };
   const find = (glance: ActorGlance): Finding => {

@@ -11,18 +11,19 @@ import { createPassiveAttention, type PassiveDeps } from "./search.ts";
 const nowMs = 1_000_000;
 const long = nowMs - 60_000;
 const row = (id: string, status: ActorRow["status"], reason: "held" | "stalled" | null): ActorRow => ({
-  ...{
-    kind: "push",
-    id,
-    business_uuid: "b",
-    party: null,
-    region: "r",
-    node: null,
-    status,
-    states: ["held"],
-    head: 1,
-  },
-  ...{ mailbox: 0, outbox: 0, waits: null, attention: reason === null ? null : { reason, since: null } },
+  kind: "push",
+  id,
+  business_uuid: "b",
+  party: null,
+  region: "r",
+  node: null,
+  status,
+  states: ["held"],
+  head: 1,
+  mailbox: 0,
+  outbox: 0,
+  waits: null,
+  attention: reason === null ? null : { reason, since: null },
 });
 
 /** A store that has these staged pushes and uploads, and what is read of it. */
@@ -55,8 +56,11 @@ function storeOf(staged: readonly (readonly [string, number])[], uploads: readon
 describe("pushes in no memory that need a look", () => {
   it("PA1: are those with staged bytes and of uploads; what is under way or in memory is left out", async () => {
     const staged = [
-      ...[["b.active", long] as const, ["b.fine", long] as const, ["b.held", long] as const],
-      ...[["b.new-held", nowMs - 1_000] as const, ["b.stalled", long] as const],
+      ["b.active", long] as const,
+      ["b.fine", long] as const,
+      ["b.held", long] as const,
+      ["b.new-held", nowMs - 1_000] as const,
+      ["b.stalled", long] as const,
     ];
     const { deps, read } = storeOf(staged, ["b.upload"]);
     const { rows, isComplete } = await createPassiveAttention(deps)();
@@ -137,9 +141,9 @@ describe("a held push that left memory", () => {
       const list = (await answer.json()) as { readonly actors: readonly ActorRow[] };
       return list.actors.find((each) => each.kind === "push" && each.id === id);
     };
-    await expect.poll(find, { timeout: 60_000, interval: 500 }).toMatchObject({
-      ...{ status: "passive", node: null, states: ["held"], attention: { reason: "held" } },
-    });
+    await expect
+      .poll(find, { timeout: 60_000, interval: 500 })
+      .toMatchObject({ status: "passive", node: null, states: ["held"], attention: { reason: "held" } });
     // Looking did not wake it.
     expect((await actors.inspect({ kind: "push", id }))?.status).toBe("passive");
   });

@@ -4,9 +4,16 @@ import { redact, redactReport, waitsOf } from "./look.ts";
 
 const mark = "3q2-7wQfAAAAAAAAAAAAAA";
 const report: ActorReport = {
-  ...{ ref: { kind: "ad-pool", id: "ret_1@eu-west1" }, status: "active", state: "served" },
+  ref: { kind: "ad-pool", id: "ret_1@eu-west1" },
+  status: "active",
+  state: "served",
   context: { company: "c", session: `${mark}@eu-west1`, served_at_ms: 0, items: [] },
-  ...{ epoch: 1, head: 2, owner: "eu-west1/a", mailbox: 0, timers: [], failure: "x".repeat(1_000) },
+  epoch: 1,
+  head: 2,
+  owner: "eu-west1/a",
+  mailbox: 0,
+  timers: [],
+  failure: "x".repeat(1_000),
   outbox: [
     { seq: 1, to: `ad-session/${mark}@eu-west1`, attempts: 4, lastError: "y".repeat(1_000), sinceMs: 0 },
     { seq: 2, to: "ad-campaign/b.spring", attempts: 0, lastError: null, sinceMs: 0 },
@@ -34,7 +41,8 @@ describe("what operators are shown of an actor", () => {
     expect(redactReport(looked)).toMatchObject({
       failure: cause,
       context: {
-        ...{ lastFailure: cause, held: { detail: cause } },
+        lastFailure: cause,
+        held: { detail: cause },
         words: `(${cause.length} characters, not shown)`,
       },
     });

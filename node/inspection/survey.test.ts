@@ -18,7 +18,8 @@ function pushes(count: number, walkMs = 0) {
     return {
       change: (state, status = "active") => Object.assign(now, { revision: now.revision + 1, state, status }),
       glance: rubbish({
-        ...{ ref: { kind: "push", id: `b.p${at}` }, ...rest },
+        ref: { kind: "push", id: `b.p${at}` },
+        ...rest,
         get revision() {
           return now.revision;
         },
@@ -116,7 +117,11 @@ it("a row that needs a look says where its actor is now, and how much waits for 
   let elapsedMs = 0;
   const rest = { head: 1, timers: [], outbox: [], failure: "it fell", revision: 0 };
   const glance: ActorGlance = rubbish({
-    ...{ ref: { kind: "push", id: "b.p" }, status: "backing_off", state: null, context: null, ...rest },
+    ref: { kind: "push", id: "b.p" },
+    status: "backing_off",
+    state: null,
+    context: null,
+    ...rest,
     get mailbox() {
       return mailbox;
     },

@@ -29,11 +29,18 @@ describe("while a cluster is upgraded", () => {
     const detail = expect.stringContaining("earlier release");
     const seen = (await there.read(asked, "/ops/nodes")).nodes;
     expect(seen.find((each: Json) => each.incarnation === incarnation)).toMatchObject({
-      ...{ state: "active", reachable: true, version: null, readiness: null, load: null, detail },
+      state: "active",
+      reachable: true,
+      version: null,
+      readiness: null,
+      load: null,
+      detail,
     });
     expect((await there.read(asked, "/ops/counts")).missing).toMatchObject([{ incarnation, detail }]);
     expect(await there.read(asked, actor)).toMatchObject({
-      ...{ status: "passive", context: { n: 5 }, place: { at: "node", node: incarnation, detail } },
+      status: "passive",
+      context: { n: 5 },
+      place: { at: "node", node: incarnation, detail },
     });
   });
 

@@ -81,23 +81,25 @@ export function keepInsight(parts: {
       flush: () => outage.watch("the counts", () => insight.flush()),
       forget: (limit) => insight.forget(limit),
     },
-    ...{ clock, timers: nodeTimers },
+    clock,
+    timers: nodeTimers,
     failed: (error) => note("warn", "insight.not_forgotten", String(error)),
   });
 }
 
 export function insightReadings({ waiting, lost, excessive }: InsightFigures): readonly Reading[] {
   return [
+    { name: "svc_insight_waiting", kind: "gauge", value: waiting, help: "Counts that are not written yet." },
     {
-      ...{ name: "svc_insight_waiting", kind: "gauge", value: waiting },
-      help: "Counts that are not written yet.",
-    },
-    {
-      ...{ name: "svc_insight_lost_total", kind: "counter", value: lost },
+      name: "svc_insight_lost_total",
+      kind: "counter",
+      value: lost,
       help: "What was not counted because the node already held too many counts.",
     },
     {
-      ...{ name: "svc_insight_excessive_searches_total", kind: "counter", value: excessive },
+      name: "svc_insight_excessive_searches_total",
+      kind: "counter",
+      value: excessive,
       help: "Searches of sessions that search more often in a day than any conversation would.",
     },
   ];

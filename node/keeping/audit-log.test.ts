@@ -73,7 +73,8 @@ describe("reading it", () => {
     const { entries } = await read(null, 9);
     expect(entries.map(({ event }) => event)).toEqual(["second", "first"]);
     expect(await createAuditReads({ auditTo: "stdout", home })({ before: null, limit: 9 })).toEqual({
-      ...{ readable: false, entries: [] },
+      readable: false,
+      entries: [],
     });
   });
 

@@ -9,8 +9,12 @@ const fixture = fileURLToPath(new URL("./heap-growth.fixture.ts", import.meta.ur
  * makes objects in the old generation at once: when it is there follows the time that others leave it.
  */
 const steady = [
-  ...["--expose-gc", "--single-threaded", "--no-incremental-marking"],
-  ...["--no-opt", "--no-maglev", "--initial-old-space-size=64"],
+  "--expose-gc",
+  "--single-threaded",
+  "--no-incremental-marking",
+  "--no-opt",
+  "--no-maglev",
+  "--initial-old-space-size=64",
 ];
 
 test("a heap that is filled quickly stays smaller than V8 lets it become by itself", async () => {

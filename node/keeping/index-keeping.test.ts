@@ -33,7 +33,10 @@ function open(lost: readonly CollectionName[], more: Partial<KeptIndex> = {}) {
     log: (entry) => void log.push(entry),
   });
   return {
-    ...{ keeping, world, log, scheduled },
+    keeping,
+    world,
+    log,
+    scheduled,
     events: () => log.map(({ event }) => event),
     /** Waits until the node has looked, and waits for its next look. */
     looked: () => expect.poll(() => scheduled.length).toBe(1),

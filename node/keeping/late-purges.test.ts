@@ -6,11 +6,20 @@ const dayMs = 86_400_000;
 const nowMs = Date.parse("2026-06-01T00:00:00.000Z");
 
 const purge = (deletedDaysAgo: number): Purge => ({
-  ...{ record_id: "svc_a", collection: "products", generation: 1, document_hash: "d", number: 1 },
-  ...{ due_ms: nowMs - dayMs, deleted_at_ms: nowMs - deletedDaysAgo * dayMs },
+  record_id: "svc_a",
+  collection: "products",
+  generation: 1,
+  document_hash: "d",
+  number: 1,
+  due_ms: nowMs - dayMs,
+  deleted_at_ms: nowMs - deletedDaysAgo * dayMs,
 });
 const late = (business_uuid: string, days: readonly number[], region = "us-east1"): LatePurges => ({
-  ...{ business_uuid, purges: days.map(purge), waits_for: "region", regions: [region], push_id: null },
+  business_uuid,
+  purges: days.map(purge),
+  waits_for: "region",
+  regions: [region],
+  push_id: null,
   detail: `The index of region ${region} has not purged yet.`,
 });
 

@@ -68,7 +68,12 @@ function shownOf({
   if (purges.length === 0) return null;
   const deletedMs = Math.min(...purges.map(({ deleted_at_ms }) => deleted_at_ms));
   return {
-    ...{ business_uuid, purges: purges.length, waits_for, regions, push_id, detail },
+    business_uuid,
+    purges: purges.length,
+    waits_for,
+    regions,
+    push_id,
+    detail,
     oldest_deleted_at: formatTimestamp(deletedMs),
     limit_at: formatTimestamp(deletedMs + limitMs),
   };

@@ -2,7 +2,12 @@ import { expect, it } from "vitest";
 import { createStalledPushes } from "./late-purges.ts";
 
 const push = (push_id: string, since: string) => ({
-  ...{ push_id, business_uuid: "u", records: 400, settled: 200, regions: ["us-east1"], since },
+  push_id,
+  business_uuid: "u",
+  records: 400,
+  settled: 200,
+  regions: ["us-east1"],
+  since,
 });
 
 it("stalled pushes are listed, the oldest first, until they go on or are not reported any more", () => {

@@ -66,8 +66,12 @@ async function serve(pair: string): Promise<IssuanceProcess> {
   for (const file of ["anchors.json", "key-set.json"])
     await copyFile(made.path(file), join(made.path(pair), file));
   return startIssuance({
-    ...{ keys: made.path(pair), clients: folder, audit: join(folder, "audit.log"), environment },
-    ...{ listen: { socket: join(folder, "issuance.sock") }, clock: { now: Date.now } },
+    keys: made.path(pair),
+    clients: folder,
+    audit: join(folder, "audit.log"),
+    environment,
+    listen: { socket: join(folder, "issuance.sock") },
+    clock: { now: Date.now },
   });
 }
 
@@ -80,9 +84,16 @@ async function copyKeys(): Promise<void> {
 /** Issues the next set as the successor of the previous one, and lets the node adopt it. */
 async function nextSet(changes: Partial<IssueRequest>): Promise<void> {
   await writeKeySet({
-    ...{ issuance: made.path("issuance"), anchors: made.path("anchors.json"), environment },
-    ...{ previous: made.path("key-set.json"), requests: [], certificates: [] },
-    ...{ ends: new Map(), compromised: new Map(), out: out("key-set.json"), nowMs: Date.now() },
+    issuance: made.path("issuance"),
+    anchors: made.path("anchors.json"),
+    environment,
+    previous: made.path("key-set.json"),
+    requests: [],
+    certificates: [],
+    ends: new Map(),
+    compromised: new Map(),
+    out: out("key-set.json"),
+    nowMs: Date.now(),
     ...changes,
   });
   await copyKeys();
@@ -112,7 +123,11 @@ const nowKeys = () => {
 
 async function makeWorking(name: string): Promise<void> {
   await createWorking({
-    ...{ role: "serving", region, keys: made.node, public: out(name), nowMs: Date.now() },
+    role: "serving",
+    region,
+    keys: made.node,
+    public: out(name),
+    nowMs: Date.now(),
     window: windowOf(Date.now(), 365 * dayMs),
   });
 }
@@ -120,8 +135,12 @@ async function makeWorking(name: string): Promise<void> {
 async function certify(root: string, name: string, until: string | null = null): Promise<string> {
   const file = `${root}-certifies-${name}`;
   await certifyRequests({
-    ...{ root: made.path(root), requests: made.path(`${name}.json`), environment, until },
-    ...{ out: out(file), nowMs: Date.now() },
+    root: made.path(root),
+    requests: made.path(`${name}.json`),
+    environment,
+    until,
+    out: out(file),
+    nowMs: Date.now(),
   });
   return made.path(file);
 }
@@ -135,14 +154,13 @@ describe("what a production node signed", () => {
       .map((line) => JSON.parse(line));
     expect(log).toHaveLength(4);
     expect(log[0]).toMatchObject({
-      ...{
-        asked_by: "clients",
-        outcome: "signed",
-        kind: "certificate",
-        subject: parties.businessUuid,
-        says: "active",
-      },
-      ...{ payload_hash: parties.certId, key_ids: issuance.keyIds },
+      asked_by: "clients",
+      outcome: "signed",
+      kind: "certificate",
+      subject: parties.businessUuid,
+      says: "active",
+      payload_hash: parties.certId,
+      key_ids: issuance.keyIds,
     });
   });
 
@@ -177,7 +195,9 @@ describe("what a production node signed", () => {
 
   it("stays verifiable when the issuance pair rotates, ends and is compromised", async () => {
     await createPair({
-      ...{ use: "issuance", keys: made.path("issuance-2"), public: out("issuance-2.json") },
+      use: "issuance",
+      keys: made.path("issuance-2"),
+      public: out("issuance-2.json"),
       window: windowOf(Date.now(), 1_000 * dayMs),
     });
     await nextSet({ certificates: [await certify("root", "issuance-2")] });
@@ -200,7 +220,9 @@ describe("what a production node signed", () => {
 
   it("stays verifiable under the old and the new anchors after a succession of roots", async () => {
     await createPair({
-      ...{ use: "root", keys: made.path("root-2"), public: out("root-2.json") },
+      use: "root",
+      keys: made.path("root-2"),
+      public: out("root-2.json"),
       window: windowOf(Date.now(), 7_000 * dayMs),
     });
     const certificates = [
@@ -211,7 +233,10 @@ describe("what a production node signed", () => {
     await nextSet({ issuance: made.path("issuance-2"), certificates });
     const pin = (roots: readonly string[], file: string) =>
       writeAnchors({
-        ...{ roots: roots.map(made.path), environment, passkeys: testPasskeys, logOrigin: "svc.test/log" },
+        roots: roots.map(made.path),
+        environment,
+        passkeys: testPasskeys,
+        logOrigin: "svc.test/log",
         out: out(file),
       });
     await pin(["root-2.json"], "anchors-2.json");
@@ -222,7 +247,8 @@ describe("what a production node signed", () => {
     // The first root is lost; what it certified before remains valid, and the second vouches from here on.
     const { key_id: lost } = JSON.parse(await readFile(made.path("root.json"), "utf8")).keys[0].keys[0];
     await nextSet({
-      ...{ issuance: made.path("issuance-2"), anchors: made.path("anchors-2.json") },
+      issuance: made.path("issuance-2"),
+      anchors: made.path("anchors-2.json"),
       compromised: new Map([[lost, formatTimestamp(Date.now())]]),
     });
     for (const anchors of ["anchors.json", "anchors-2.json", "anchors-both.json"])

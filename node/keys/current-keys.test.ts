@@ -35,9 +35,15 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 async function issue(changes: Partial<IssueRequest> = {}): Promise<void> {
   issued += 1;
   await writeKeySet({
-    ...{ issuance: made.path("issuance"), anchors: made.path("anchors.json"), environment: "production" },
-    ...{ previous: made.path("key-set.json"), requests: [], certificates: [], ends: new Map() },
-    ...{ compromised: new Map(), nowMs: nowMs + 1_000 * issued },
+    issuance: made.path("issuance"),
+    anchors: made.path("anchors.json"),
+    environment: "production",
+    previous: made.path("key-set.json"),
+    requests: [],
+    certificates: [],
+    ends: new Map(),
+    compromised: new Map(),
+    nowMs: nowMs + 1_000 * issued,
     out: { path: made.path("key-set.json"), replace: true },
     ...changes,
   });
@@ -52,8 +58,12 @@ async function idsIn(file: string): Promise<Readonly<Record<string, string>>> {
 
 async function makeNext(fromMs: number): Promise<void> {
   await createWorking({
-    ...{ role: "serving", region, keys: made.node, window: windowOf(nowMs + fromMs, 365 * dayMs) },
-    ...{ public: { path: made.path("next.json"), replace: true }, nowMs: nowMs + 500 },
+    role: "serving",
+    region,
+    keys: made.node,
+    window: windowOf(nowMs + fromMs, 365 * dayMs),
+    public: { path: made.path("next.json"), replace: true },
+    nowMs: nowMs + 500,
   });
 }
 

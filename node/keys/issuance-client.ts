@@ -62,7 +62,10 @@ function post(
   const fail = (error: Error): void => reject(away(`it cannot be reached (${error.message})`));
   const asked = request({
     ...("socket" in address ? { socketPath: address.socket } : address),
-    ...{ method: "POST", path: issuePath, agent: false, signal: AbortSignal.timeout(timeoutMs) },
+    method: "POST",
+    path: issuePath,
+    agent: false,
+    signal: AbortSignal.timeout(timeoutMs),
     headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
   });
   asked.once("error", fail);

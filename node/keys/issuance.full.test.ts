@@ -92,8 +92,11 @@ function issuanceAt(address: string, changes: Partial<Parameters<typeof createRe
   const { issuance } = parseKeyConfig({ SVC_ISSUANCE: address, SVC_ISSUANCE_SECRET_FILE: "x" }, "production");
   if (issuance === null) throw new Error("no address");
   return createRemoteIssuance({
-    ...{ address: issuance.address, secret, trust: () => trust },
-    ...{ environment: "production", clock: { now: Date.now } },
+    address: issuance.address,
+    secret,
+    trust: () => trust,
+    environment: "production",
+    clock: { now: Date.now },
     ...changes,
   });
 }
@@ -103,16 +106,25 @@ const certificate = (changes: Partial<Certificate> = {}): Uint8Array => {
   return certificatePayload({
     v: 1,
     subject: { kind: "business", uuid },
-    ...{ legal_name: "Nordlicht GmbH", country: "DE", verified_since: now },
-    ...{ status: "active", status_effective_from: now, issued_at: now, previous: null },
+    legal_name: "Nordlicht GmbH",
+    country: "DE",
+    verified_since: now,
+    status: "active",
+    status_effective_from: now,
+    issued_at: now,
+    previous: null,
     ...changes,
   });
 };
 
 const custody = (issuedAt = formatTimestamp(Date.now())): Uint8Array =>
   keyCustodyPayload({
-    ...{ v: 1, business_uuid: uuid, key_id: "k".repeat(43), custody: "self" },
-    ...{ issued_at: issuedAt, effective_from: issuedAt },
+    v: 1,
+    business_uuid: uuid,
+    key_id: "k".repeat(43),
+    custody: "self",
+    issued_at: issuedAt,
+    effective_from: issuedAt,
   });
 
 async function auditLines(): Promise<readonly Record<string, unknown>[]> {
@@ -147,8 +159,12 @@ const documentOf = (payloadType: string, payload: Uint8Array): string =>
   JSON.stringify({ payload_type: payloadType, payload: toBase64(payload) });
 
 const options = (changes: Partial<IssuanceProcessOptions> = {}): IssuanceProcessOptions => ({
-  ...{ keys: made.path("issuance"), clients: join(folder, "clients"), audit: join(folder, "never.log") },
-  ...{ listen: { host: "127.0.0.1", port: 0 }, environment: "production", clock: { now: Date.now } },
+  keys: made.path("issuance"),
+  clients: join(folder, "clients"),
+  audit: join(folder, "never.log"),
+  listen: { host: "127.0.0.1", port: 0 },
+  environment: "production",
+  clock: { now: Date.now },
   ...changes,
 });
 
@@ -186,8 +202,13 @@ describe("the issuance process", () => {
     const text = await readFile(join(folder, "audit.log"), "utf8");
     const line = JSON.parse(text.trim().split("\n").at(-1) ?? "");
     expect(line).toMatchObject({
-      ...{ asked_by: "node-a", outcome: "signed", kind: "certificate", subject: uuid, says: "active" },
-      ...{ payload_type: payloadTypes["certificate.v1"], payload_hash: hashOf(payload, nativeCrypto.sha256) },
+      asked_by: "node-a",
+      outcome: "signed",
+      kind: "certificate",
+      subject: uuid,
+      says: "active",
+      payload_type: payloadTypes["certificate.v1"],
+      payload_hash: hashOf(payload, nativeCrypto.sha256),
     });
     expect(line.key_ids).toHaveLength(2);
     await rm(join(folder, "audit.log"));

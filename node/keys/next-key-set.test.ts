@@ -34,7 +34,12 @@ beforeAll(async () => {
   for (const use of ["root", "issuance"] as const)
     await createPair({ use, keys: made.path(`${use}-2`), public: out(`${use}-2.json`), window });
   await createWorking({
-    ...{ role: "log", region: "eu-west1", keys: made.node, public: out("log.json"), window, nowMs },
+    role: "log",
+    region: "eu-west1",
+    keys: made.node,
+    public: out("log.json"),
+    window,
+    nowMs,
   });
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
@@ -47,9 +52,16 @@ async function next(changes: Partial<IssueRequest> = {}) {
   sets += 1;
   const file = `set-${sets}.json`;
   const trust = await writeKeySet({
-    ...{ issuance: made.path("issuance"), anchors: made.path("anchors.json"), environment },
-    ...{ previous: made.path("key-set.json"), requests: [], certificates: [] },
-    ...{ ends: new Map(), compromised: new Map(), out: out(file), nowMs: nowMs + 1_000 * sets },
+    issuance: made.path("issuance"),
+    anchors: made.path("anchors.json"),
+    environment,
+    previous: made.path("key-set.json"),
+    requests: [],
+    certificates: [],
+    ends: new Map(),
+    compromised: new Map(),
+    out: out(file),
+    nowMs: nowMs + 1_000 * sets,
     ...changes,
   });
   return { trust, path: made.path(file), of: (use: string) => keyOf([...trust.keys.values()], use) };
@@ -69,8 +81,12 @@ async function idOf(use: string, file = "working.json"): Promise<string> {
 async function certified(root: string, name: string, ms = 0): Promise<string> {
   const file = `${root}-${name}-${ms}`;
   await certifyRequests({
-    ...{ root: made.path(root), requests: made.path(`${name}.json`), environment, until: null },
-    ...{ out: out(file), nowMs: nowMs + ms },
+    root: made.path(root),
+    requests: made.path(`${name}.json`),
+    environment,
+    until: null,
+    out: out(file),
+    nowMs: nowMs + ms,
   });
   return made.path(file);
 }
@@ -79,7 +95,15 @@ describe("the next key set", () => {
   it("has every key of the one before, and what is asked for", async () => {
     const { trust } = await next({ requests: [made.path("log.json")] });
     expect([...trust.keys.values()].map(({ use }) => use).sort()).toEqual([
-      ...["issuance", "issuance", "log", "projection", "receipt", "root", "root", "sidecar", "statement"],
+      "issuance",
+      "issuance",
+      "log",
+      "projection",
+      "receipt",
+      "root",
+      "root",
+      "sidecar",
+      "statement",
     ]);
   });
 
@@ -107,7 +131,8 @@ describe("the next key set", () => {
     const keyId = await idOf("issuance", "issuance.json");
     const second = await next({ certificates: [await certified("root", "issuance-2")] });
     const { trust } = await next({
-      ...{ issuance: made.path("issuance-2"), previous: second.path },
+      issuance: made.path("issuance-2"),
+      previous: second.path,
       compromised: new Map([[keyId, at(dayMs)]]),
     });
     const marked = [...trust.keys.values()].filter((key) => key.compromised_from === at(dayMs));
@@ -117,7 +142,8 @@ describe("the next key set", () => {
   it("certifies again what a compromised issuance pair certified since, with the same window", async () => {
     const second = await next({ certificates: [await certified("root", "issuance-2")] });
     const { trust, of } = await next({
-      ...{ issuance: made.path("issuance-2"), previous: second.path },
+      issuance: made.path("issuance-2"),
+      previous: second.path,
       compromised: new Map([[await idOf("issuance", "issuance.json"), at(0)]]),
     });
     expect(of("projection")).toMatchObject({ valid_from: at(0), valid_until: at(365 * dayMs) });

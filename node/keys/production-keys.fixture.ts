@@ -54,7 +54,11 @@ export async function makeProductionKeys(
   });
   for (const use of ["root", "issuance"]) {
     await certifyRequests({
-      ...{ root: path("root"), requests: path(`${use}.json`), environment, until: null, nowMs },
+      root: path("root"),
+      requests: path(`${use}.json`),
+      environment,
+      until: null,
+      nowMs,
       out: out(`${use}-certificates.json`),
     });
   }
@@ -74,16 +78,25 @@ export async function makeProductionKeys(
     });
   await createRecordId(node);
   await writeAnchors({
-    ...{ roots: [path("root.json")], environment, passkeys: testPasskeys },
-    ...{ logOrigin: "svc.test/log", out: out(anchorsFile) },
+    roots: [path("root.json")],
+    environment,
+    passkeys: testPasskeys,
+    logOrigin: "svc.test/log",
+    out: out(anchorsFile),
   });
   await writeKeySet({
-    ...{ issuance: path("issuance"), anchors: path(anchorsFile), environment, previous: null },
+    issuance: path("issuance"),
+    anchors: path(anchorsFile),
+    environment,
+    previous: null,
     requests: ["working", ...otherRegions, ...(given.hasLog ? ["log"] : [])].map((name) =>
       path(`${name}.json`),
     ),
     certificates: [path("root-certificates.json"), path("issuance-certificates.json")],
-    ...{ ends: new Map(), compromised: new Map(), out: out(keySetFile), nowMs },
+    ends: new Map(),
+    compromised: new Map(),
+    out: out(keySetFile),
+    nowMs,
   });
   for (const file of [anchorsFile, keySetFile]) await copyFile(path(file), join(node, file));
   return { folder, node, path };

@@ -88,7 +88,11 @@ async function issueFirst(
   );
   const { nowMs } = place;
   const issued = await issueKeySet({
-    ...{ anchors, issuance, certificates, requests, nowMs },
+    anchors,
+    issuance,
+    certificates,
+    requests,
+    nowMs,
     previous: null,
     ends: new Map(),
     compromised: new Map(),

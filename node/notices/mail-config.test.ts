@@ -2,15 +2,21 @@ import { describe, expect, it } from "vitest";
 import { parseMail } from "./mail-config.ts";
 
 const whole = {
-  ...{ SVC_SMTP_URL: "smtps://svc@mail.example", SVC_NOTICE_FROM: "notices@svc.example" },
-  ...{ SVC_NOTICE_RECIPIENTS: "/r.json", SVC_SMTP_PASSWORD_FILE: "/p" },
+  SVC_SMTP_URL: "smtps://svc@mail.example",
+  SVC_NOTICE_FROM: "notices@svc.example",
+  SVC_NOTICE_RECIPIENTS: "/r.json",
+  SVC_SMTP_PASSWORD_FILE: "/p",
 };
 
 describe("the settings of mail", () => {
   it("are read, with the usual ports", () => {
     expect(parseMail({})).toBeNull();
     expect(parseMail(whole)).toMatchObject({
-      ...{ host: "mail.example", port: 465, isSecure: true, isPlain: false, user: "svc" },
+      host: "mail.example",
+      port: 465,
+      isSecure: true,
+      isPlain: false,
+      user: "svc",
     });
     const local = { ...whole, SVC_SMTP_URL: "smtp://127.0.0.1:2525", SVC_SMTP_PASSWORD_FILE: undefined };
     expect(parseMail(local)).toMatchObject({ port: 2525, isSecure: false, isPlain: true, user: null });

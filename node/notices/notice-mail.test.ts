@@ -13,10 +13,17 @@ import { type NoticeMail, openNoticeMail } from "./notices.ts";
 
 const business = "00000000-0000-4000-8000-000000000001";
 const notice: PushNotice = {
-  ...{ v: 1, notice_id: `bat_${"0".repeat(24)}.complete`, business_uuid: business, error: null },
-  ...{ push_id: `bat_${"0".repeat(24)}`, state: "complete", records: 60, held_reasons: [] },
-  ...{ counts: { accepted: 59, updated: 0, rejected: 1, held: 0 } },
-  ...{ status_url: "/v1/pushes/p", at: new Date().toISOString() },
+  v: 1,
+  notice_id: `bat_${"0".repeat(24)}.complete`,
+  business_uuid: business,
+  error: null,
+  push_id: `bat_${"0".repeat(24)}`,
+  state: "complete",
+  records: 60,
+  held_reasons: [],
+  counts: { accepted: 59, updated: 0, rejected: 1, held: 0 },
+  status_url: "/v1/pushes/p",
+  at: new Date().toISOString(),
 };
 
 interface Received {
@@ -54,7 +61,11 @@ async function listen(changes: SMTPServerOptions = {}): Promise<number> {
   const { key, cert } = makeCertificate("mail", ["127.0.0.1"]);
   await writeFile(join(home, "ca.pem"), cert);
   server = new SMTPServer({
-    ...{ key, cert, logger: false, size: 1_048_576, closeTimeout: 100 },
+    key,
+    cert,
+    logger: false,
+    size: 1_048_576,
+    closeTimeout: 100,
     onAuth: ({ username, password }, _session, done) =>
       username === "svc" && password === "correct horse"
         ? done(null, { user: "svc" })
@@ -88,9 +99,12 @@ function open(
   changes: Partial<MailConfig> = {},
 ): NoticeMail {
   const config = parseMail({
-    ...{ SVC_SMTP_URL: url, SVC_NOTICE_FROM: "notices@svc.example" },
-    ...{ SVC_NOTICE_RECIPIENTS: join(home, "recipients.json"), SVC_SMTP_CA_FILE: join(home, "ca.pem") },
-    ...{ SVC_SMTP_PASSWORD_FILE: join(home, "password"), ...env },
+    SVC_SMTP_URL: url,
+    SVC_NOTICE_FROM: "notices@svc.example",
+    SVC_NOTICE_RECIPIENTS: join(home, "recipients.json"),
+    SVC_SMTP_CA_FILE: join(home, "ca.pem"),
+    SVC_SMTP_PASSWORD_FILE: join(home, "password"),
+    ...env,
   });
   if (config === null) throw new Error("Nothing is mailed.");
   mail = openNoticeMail({
@@ -108,7 +122,9 @@ describe("a notice", () => {
     await open(`smtps://svc@127.0.0.1:${port}`).deliver(notice);
     expect(received).toMatchObject([
       {
-        ...{ from: "notices@svc.example", secure: true, user: "svc" },
+        from: "notices@svc.example",
+        secure: true,
+        user: "svc",
         to: ["owner@shop.example", "admin@shop.example"],
       },
     ]);
@@ -132,7 +148,10 @@ describe("a notice", () => {
       [null, "lifted"],
     ] as const)
       await mailed.deliver({
-        ...{ ...facts, record_id: subject, state, statement_of_reasons: reason },
+        ...facts,
+        record_id: subject,
+        state,
+        statement_of_reasons: reason,
         notice_id: `${subject ?? business}.${state}.7`,
       });
     const [down = "", up = ""] = received.map(({ text }) => text);

@@ -53,7 +53,10 @@ async function finished(business: TestBusiness, pushId: string): Promise<void> {
 /** Collects the Message-IDs of what it takes. */
 async function listen(port: number, taken: string[]): Promise<number> {
   server = new SMTPServer({
-    ...{ authOptional: true, disabledCommands: ["STARTTLS"], logger: false, closeTimeout: 100 },
+    authOptional: true,
+    disabledCommands: ["STARTTLS"],
+    logger: false,
+    closeTimeout: 100,
     onData: (stream, _session, done) => {
       let text = "";
       stream.on("data", (part: Buffer) => {
@@ -97,7 +100,8 @@ it("that no mail server takes are mailed once it is there, after a restart as we
   const port = await listen(0, taken);
   await stop();
   const env: Record<string, string> = {
-    ...{ SVC_SMTP_URL: `smtp://127.0.0.1:${port}`, SVC_NOTICE_FROM: "notices@svc.example" },
+    SVC_SMTP_URL: `smtp://127.0.0.1:${port}`,
+    SVC_NOTICE_FROM: "notices@svc.example",
     SVC_NOTICE_RECIPIENTS: join("/tmp", `svc-recipients-${process.pid}-${port}.json`),
   };
   node = await openPublishingNode(env);

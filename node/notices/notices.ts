@@ -116,10 +116,18 @@ function transportOf(config: MailConfig) {
   const { host, port, isSecure, isPlain, user, passwordFile, caFile } = config;
   const pass = passwordFile === null ? null : readSecretText("SVC_SMTP_PASSWORD_FILE", passwordFile);
   return createTransport({
-    ...{ pool: true, maxConnections: connectionsMax, host, port, secure: isSecure },
-    ...{ requireTLS: !isSecure && !isPlain, ignoreTLS: isPlain },
-    ...{ connectionTimeout: connectMs, greetingTimeout: connectMs, socketTimeout: silentMs },
-    ...{ disableFileAccess: true, disableUrlAccess: true },
+    pool: true,
+    maxConnections: connectionsMax,
+    host,
+    port,
+    secure: isSecure,
+    requireTLS: !isSecure && !isPlain,
+    ignoreTLS: isPlain,
+    connectionTimeout: connectMs,
+    greetingTimeout: connectMs,
+    socketTimeout: silentMs,
+    disableFileAccess: true,
+    disableUrlAccess: true,
     tls: {
       minVersion: "TLSv1.2",
       ...(caFile === null ? {} : { ca: readFileSync(caFile) }),
@@ -168,7 +176,8 @@ function wordsOf(notice: Notice): Words {
     const { push_id, error } = notice;
     const reason = error === null ? null : `${error.code}: ${error.detail}`;
     return {
-      ...{ subject: `Push ${push_id} is ${state}`, reason },
+      subject: `Push ${push_id} is ${state}`,
+      reason,
       about: `Push ${push_id} of business ${business_uuid}`,
     };
   }
@@ -176,7 +185,8 @@ function wordsOf(notice: Notice): Words {
   const what = record_id === null ? "Your business" : `Record ${record_id}`;
   return {
     subject: state === "lifted" ? `${what} is served again` : `${what} was taken out of serving`,
-    ...{ about: `Business ${business_uuid}`, reason },
+    about: `Business ${business_uuid}`,
+    reason,
   };
 }
 
@@ -194,7 +204,9 @@ function isOfMessage(error: unknown): boolean {
 
 function unavailable(detail: string): Unavailable {
   return new Unavailable(`The notice was not mailed: ${detail}`, {
-    ...{ reason: "smtp", effect: "unknown", retryAfterSeconds: 60 },
+    reason: "smtp",
+    effect: "unknown",
+    retryAfterSeconds: 60,
   });
 }
 

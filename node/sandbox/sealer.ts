@@ -87,7 +87,9 @@ export function sealAlone(
   { record, context, atMs }: SealedFacts,
 ): Promise<Envelope> {
   const payload = sealPayload({
-    ...{ v: 2, key_id: passkey.keyId, cert_id: context.cert_id ?? "" },
+    v: 2,
+    key_id: passkey.keyId,
+    cert_id: context.cert_id ?? "",
     hash: hashOf(record, nativeCrypto.sha256),
     sealed_at: formatTimestamp(atMs),
     record_type: "ads",

@@ -80,7 +80,9 @@ async function publishOne(
       tried += 1;
       const seal = await sealAlone(sealer, { record, context, atMs: parseTimestamp(instant) ?? 0 });
       const outcome = await deps.publishAd({
-        ...{ businessUuid: business.uuid, recordBase64: toBase64(record), seal },
+        businessUuid: business.uuid,
+        recordBase64: toBase64(record),
+        seal,
       });
       if (outcome.kind === "answer" || outcome.problem["reason"] !== "sealed_at_skew") return outcome;
     }
@@ -144,8 +146,14 @@ function campaignDocument(
   { calendar, currency }: { readonly calendar: Calendar; readonly currency: string },
 ): JsonObject {
   return {
-    ...{ schema: "svc/ad_campaign/1", campaign_id: sampleCampaignId, currency, price, budget },
-    ...{ starts_at: calendar(0, "00:00"), ends_at: calendar(3_650), paused: false },
+    schema: "svc/ad_campaign/1",
+    campaign_id: sampleCampaignId,
+    currency,
+    price,
+    budget,
+    starts_at: calendar(0, "00:00"),
+    ends_at: calendar(3_650),
+    paused: false,
   };
 }
 
@@ -166,8 +174,17 @@ function adDocument(
   const images =
     picture === null ? [] : [{ ...picture, media_type: "image/png", alt: "A plain picture of the sandbox." }];
   return {
-    ...{ schema: "svc/ads/1", language: "en", business_ad_id: id, campaign_id: sampleCampaignId },
-    ...{ countries, keywords, headline, body, call_to_action: "Have a look" },
-    ...{ display_domain: new URL(url).host, destination_url: url, images },
+    schema: "svc/ads/1",
+    language: "en",
+    business_ad_id: id,
+    campaign_id: sampleCampaignId,
+    countries,
+    keywords,
+    headline,
+    body,
+    call_to_action: "Have a look",
+    display_domain: new URL(url).host,
+    destination_url: url,
+    images,
   };
 }

@@ -111,7 +111,10 @@ describe("a new sandbox", () => {
       await world.services.register.refresh();
       const ask = (country: string, keyword: string) =>
         world.services.register.ads.find({
-          ...{ country, subdivision: null, keywords: [keyword], nowMs: world.services.clock.now() },
+          country,
+          subdivision: null,
+          keywords: [keyword],
+          nowMs: world.services.clock.now(),
         });
       return ["US diamonds", "CA diamonds", "GB baking", "CA books"].map((each) => {
         const [country = "", keyword = ""] = each.split(" ");

@@ -24,17 +24,21 @@ describe("the samples that are refused", () => {
       }),
     );
     expect(fates).toEqual([
-      ...[
-        "live 1/1",
-        "live 1/1",
-        "unknown 0/0",
-        "unknown 0/0",
-        "live 1/1",
-        "live 1/1",
-        "live 1/1",
-        "live 1/1",
-      ],
-      ...["live 1/1", "revoked 1/1", "revoked 1/1", "live 0/0", "live 0/1", "live 0/1", "live 0/0"],
+      "live 1/1",
+      "live 1/1",
+      "unknown 0/0",
+      "unknown 0/0",
+      "live 1/1",
+      "live 1/1",
+      "live 1/1",
+      "live 1/1",
+      "live 1/1",
+      "revoked 1/1",
+      "revoked 1/1",
+      "live 0/0",
+      "live 0/1",
+      "live 0/1",
+      "live 0/0",
     ]);
     const statuses = await Promise.all(
       [...trialBusinesses, ...trialCompanies].map(

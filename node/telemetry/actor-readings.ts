@@ -20,12 +20,16 @@ export function actorReadings(loads: ActorLoads, regions: readonly string[]): re
       {
         name: "svc_index_unconfirmed_chunks",
         help: "Chunks of pushes of this node that a region's index has not confirmed.",
-        ...{ kind: "gauge", value: waits.get(region)?.waiting ?? 0, labels: { region } },
+        kind: "gauge",
+        value: waits.get(region)?.waiting ?? 0,
+        labels: { region },
       },
       {
         name: "svc_index_lag_seconds",
         help: "How long the oldest of these chunks has waited for the region's index; 0 if none does.",
-        ...{ kind: "gauge", value: (waits.get(region)?.oldestMs ?? 0) / 1_000, labels: { region } },
+        kind: "gauge",
+        value: (waits.get(region)?.oldestMs ?? 0) / 1_000,
+        labels: { region },
       },
     ]),
   ];

@@ -37,12 +37,18 @@ function asOne<T>(value: T): readonly T[] {
 export function diskReadings(spaces: readonly DiskSpace[]): readonly Reading[] {
   return spaces.flatMap(({ place, freeBytes, sizeBytes }): readonly Reading[] => [
     {
-      ...{ name: "svc_disk_free_bytes", help: "Bytes that the node can still write, by place." },
-      ...{ kind: "gauge", value: freeBytes, labels: { place } },
+      name: "svc_disk_free_bytes",
+      help: "Bytes that the node can still write, by place.",
+      kind: "gauge",
+      value: freeBytes,
+      labels: { place },
     },
     {
-      ...{ name: "svc_disk_size_bytes", help: "Size of the file system, by place." },
-      ...{ kind: "gauge", value: sizeBytes, labels: { place } },
+      name: "svc_disk_size_bytes",
+      help: "Size of the file system, by place.",
+      kind: "gauge",
+      value: sizeBytes,
+      labels: { place },
     },
   ]);
 }
@@ -60,7 +66,8 @@ export async function backupReadings(home: string, nowMs: number): Promise<reado
     {
       name: "svc_backup_age_seconds",
       help: "Since the newest backup that was noted in the home, or since the home was made while there is none.",
-      ...{ kind: "gauge", value: Math.max(0, nowMs - sinceMs) / 1_000 },
+      kind: "gauge",
+      value: Math.max(0, nowMs - sinceMs) / 1_000,
     },
   ];
 }

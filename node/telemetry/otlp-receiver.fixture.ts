@@ -79,7 +79,9 @@ function read({ resourceSpans }: WrittenTraces): readonly ReceivedSpan[] {
   return resourceSpans.flatMap(({ resource, scopeSpans }) =>
     scopeSpans.flatMap(({ spans }) =>
       spans.map((span) => ({
-        ...{ name: span.name, traceId: span.traceId, spanId: span.spanId },
+        name: span.name,
+        traceId: span.traceId,
+        spanId: span.spanId,
         parentId: span.parentSpanId || null,
         attributes: valuesOf(span.attributes),
         node: valuesOf(resource.attributes),

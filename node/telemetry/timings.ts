@@ -154,7 +154,9 @@ function threadMs(): number {
 
 export function longestStepReading(step: LongestStep): Reading {
   return {
-    ...{ name: "svc_longest_step_seconds", kind: "gauge", value: step.longestMs() / 1_000 },
+    name: "svc_longest_step_seconds",
+    kind: "gauge",
+    value: step.longestMs() / 1_000,
     help: "The most processor time that the deciding thread took without a break in the last minute or two.",
   };
 }

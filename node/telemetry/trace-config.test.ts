@@ -6,7 +6,8 @@ describe("the settings of traces", () => {
   it("record nothing unless a collector is named, and a tenth of all requests then", () => {
     expect(parseTracing({})).toEqual({ endpoint: null, ratio: 0.1 });
     expect(parseTracing({ SVC_OTLP_ENDPOINT: "http://127.0.0.1:4318" })).toEqual({
-      ...{ endpoint: "http://127.0.0.1:4318/v1/traces", ratio: 0.1 },
+      endpoint: "http://127.0.0.1:4318/v1/traces",
+      ratio: 0.1,
     });
     const own = { SVC_OTLP_ENDPOINT: "https://otel.example/otlp/v1/traces", SVC_TRACE_RATIO: "0.05" };
     expect(parseTracing(own)).toMatchObject({ endpoint: own.SVC_OTLP_ENDPOINT, ratio: 0.05 });

@@ -131,18 +131,19 @@ export function traceReadings(tracing: Pick<Tracing, "figures"> | null): readonl
   const dropped = (reason: string, value: number): Reading => ({
     name: "svc_trace_spans_dropped_total",
     help: "Spans that were not sent: the queue was full, or the collector did not take them.",
-    ...{ kind: "counter", value, labels: { reason } },
+    kind: "counter",
+    value,
+    labels: { reason },
   });
   return [
-    {
-      ...{ name: "svc_trace_spans_total", help: "Spans that the collector took." },
-      ...{ kind: "counter", value: sent },
-    },
+    { name: "svc_trace_spans_total", help: "Spans that the collector took.", kind: "counter", value: sent },
     dropped("queue_full", overflowed),
     dropped("not_taken", refused),
     {
-      ...{ name: "svc_trace_spans_waiting", help: "Spans that wait for the collector." },
-      ...{ kind: "gauge", value: waiting },
+      name: "svc_trace_spans_waiting",
+      help: "Spans that wait for the collector.",
+      kind: "gauge",
+      value: waiting,
     },
   ];
 }

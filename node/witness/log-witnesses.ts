@@ -52,10 +52,14 @@ export async function openLogWitnesses(
   const cosign = createCollector({
     policy: { witnesses: witnesses.map(reachWitness), quorum },
     stopped: stop.signal,
-    ...{ crypto: nativeCrypto, now: parts.clock.now, schedule: nodeTimers.schedule },
+    crypto: nativeCrypto,
+    now: parts.clock.now,
+    schedule: nodeTimers.schedule,
   });
   return {
-    ...{ cosign, witnesses, policy: { witnesses: witnesses.map(({ key }) => key), quorum } },
+    cosign,
+    witnesses,
+    policy: { witnesses: witnesses.map(({ key }) => key), quorum },
     stop: () => stop.abort(),
     [Symbol.asyncDispose]: async () =>
       void (await Promise.all(own.map((witness) => witness[Symbol.asyncDispose]()))),
@@ -69,7 +73,9 @@ function startOwn(
   { anchors, trust, clock, log }: LogWitnessesParts,
 ): Promise<WitnessProcess> {
   return startWitness({
-    ...{ home: join(home, "witnesses", String(at + 1)), name, clock },
+    home: join(home, "witnesses", String(at + 1)),
+    name,
+    clock,
     listen: { host: "127.0.0.1", port: 0 },
     // A sandbox changes its keys while it runs.
     logs: (): readonly WitnessedLog[] => [{ origin: anchors.log.origin, keys: logKeys(trust()) }],

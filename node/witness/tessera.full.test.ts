@@ -75,8 +75,11 @@ const sizeOf = (note: Note): number => {
 describe("a log of Tessera", () => {
   it.skipIf(built === null)("is cosigned as it grows, and held up when it begins again", async () => {
     const witness = await startWitness({
-      ...{ home: join(folder, "witness"), name: "witness.test/w1", listen: { host: "127.0.0.1", port: 0 } },
-      ...{ clock: { now: Date.now }, report: () => {} },
+      home: join(folder, "witness"),
+      name: "witness.test/w1",
+      listen: { host: "127.0.0.1", port: 0 },
+      clock: { now: Date.now },
+      report: () => {},
       logs: () => [{ origin, keys: [logKey] }],
     });
     onTestFinished(async () => {

@@ -34,8 +34,12 @@ const reach = (url: string, mayBePrivate = true) => reachWitness({ key, url, may
 witnessPortConformance("HTTP", async () => {
   const home = mkdtempSync(join(tmpdir(), "svc-witness-client-"));
   const started = await startWitness({
-    ...{ home, name: key.name, listen: { host: "127.0.0.1", port: 0 }, clock: { now: Date.now } },
-    ...{ logs: () => [{ origin: log.origin, keys: [log.key] }], report: () => {} },
+    home,
+    name: key.name,
+    listen: { host: "127.0.0.1", port: 0 },
+    clock: { now: Date.now },
+    logs: () => [{ origin: log.origin, keys: [log.key] }],
+    report: () => {},
   });
   onTestFinished(async () => {
     await started[Symbol.asyncDispose]();

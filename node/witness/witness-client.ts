@@ -55,7 +55,8 @@ function post(target: URL, mayBePrivate: boolean, asked: AddCheckpoint): Witness
     return { reply, cancel: () => {} };
   }
   const options = {
-    ...{ method: "POST", agent: isPlain ? plainAgent : tlsAgent },
+    method: "POST",
+    agent: isPlain ? plainAgent : tlsAgent,
     headers: { "content-type": "text/plain; charset=utf-8", "content-length": body.length },
     ...(mayBePrivate ? {} : { lookup: lookUpPublic }),
   };

@@ -30,8 +30,12 @@ let reports: string[];
 
 async function start(changes: Partial<WitnessOptions> = {}): Promise<WitnessProcess> {
   const started = await startWitness({
-    ...{ home, name: "witness.test/w1", logs, listen: { host: "127.0.0.1", port: 0 } },
-    ...{ clock: { now: () => nowMs }, report: (event, detail) => reports.push(`${event} ${detail}`) },
+    home,
+    name: "witness.test/w1",
+    logs,
+    listen: { host: "127.0.0.1", port: 0 },
+    clock: { now: () => nowMs },
+    report: (event, detail) => reports.push(`${event} ${detail}`),
     ...changes,
   });
   onTestFinished(() => Promise.resolve(started[Symbol.asyncDispose]()).catch(() => {}));

@@ -23,8 +23,13 @@ import { keyChoices } from "./views/key.ts";
 
 const keyId = keyFacts.key_id;
 const refusedOf = (key_id: string | null): RefusedRequests["requests"][number] => ({
-  ...{ surface: "business", code: "key_unknown", key_id, from: "192.0.2.9", count: 12_345 },
-  ...{ first_at: since, last_at: since },
+  surface: "business",
+  code: "key_unknown",
+  key_id,
+  from: "192.0.2.9",
+  count: 12_345,
+  first_at: since,
+  last_at: since,
 });
 
 /** The acts and refused requests of which the pages are made, and what was asked for. */
@@ -46,7 +51,10 @@ function openKeys(changes: Partial<Revocations> = {}) {
   const inspection: Inspection = {
     ...noInspection,
     counts: async () => ({
-      ...{ at: since, kinds: [], attention: [], missing: [] },
+      at: since,
+      kinds: [],
+      attention: [],
+      missing: [],
       pushes_under_way: [{ business_uuid: keyFacts.party_uuid, key_id: keyId, pushes: 1_204, records: 9 }],
     }),
     refused: async (query) => {
@@ -54,7 +62,8 @@ function openKeys(changes: Partial<Revocations> = {}) {
       return {
         codes: [{ surface: "business", code: "key_unknown", count: 7, first_at: since, last_at: since }],
         requests: [refusedOf(keyId), refusedOf(null)],
-        ...{ forgotten: 3, missing: [] },
+        forgotten: 3,
+        missing: [],
       };
     },
   };
@@ -87,7 +96,8 @@ describe("the page of a key", () => {
 
   it("OP1: says that there is no such key, and that its party does not answer now", async () => {
     expect(await openKeys().page("/ui/keys/nobody")).toMatchObject({
-      ...{ statusCode: 404, text: expect.stringContaining(english.operations.key.notThere) },
+      statusCode: 404,
+      text: expect.stringContaining(english.operations.key.notThere),
     });
     const away = openKeys({
       key: async () => {
@@ -99,7 +109,8 @@ describe("the page of a key", () => {
       },
     });
     expect(await away.page(`/ui/keys/${keyId}`)).toMatchObject({
-      ...{ statusCode: 503, text: expect.stringContaining(english.operations.notNow.title) },
+      statusCode: 503,
+      text: expect.stringContaining(english.operations.notNow.title),
     });
   });
 

@@ -63,7 +63,15 @@ describe("the operators' pages", () => {
 
   it("draw the machines of what an actor keeps, with the states that some of it is in", () => {
     const drawn = (path: string) => ({
-      ...{ path, name: path, isLeaf: true, isInitial: false, takes: [], x: 0, y: 0, width: 1, height: 1 },
+      path,
+      name: path,
+      isLeaf: true,
+      isInitial: false,
+      takes: [],
+      x: 0,
+      y: 0,
+      width: 1,
+      height: 1,
     });
     const layout = { width: 9, height: 9, lines: [], anywhere: null, everywhere: [] };
     const props = {
@@ -153,8 +161,19 @@ describe("the operators' pages", () => {
   it("say whose an actor is, and lead from an empty list to what is not in memory", async () => {
     const party = { kind: "ai_company", legal_name: "Parallax Answers" } as const;
     const row: ActorRow = {
-      ...{ kind: "business", id: "u", business_uuid: "u", party, region: "eu-west1", node: null },
-      ...{ status: "passive", states: [], head: 1, mailbox: 0, outbox: 0, waits: null, attention: null },
+      kind: "business",
+      id: "u",
+      business_uuid: "u",
+      party,
+      region: "eu-west1",
+      node: null,
+      status: "passive",
+      states: [],
+      head: 1,
+      mailbox: 0,
+      outbox: 0,
+      waits: null,
+      attention: null,
     };
     const there = openOps({
       inspection: {
@@ -205,14 +224,21 @@ describe("the operators' pages", () => {
 });
 
 const node: NodeState = {
-  ...{ incarnation: "f00d", region: "eu-west1", address: "10.0.0.1:7406", state: "active", is_self: true },
-  ...{ reachable: true, detail: null, version: "1.2.3", started_at: null, lease: null, load: null },
+  incarnation: "f00d",
+  region: "eu-west1",
+  address: "10.0.0.1:7406",
+  state: "active",
+  is_self: true,
+  reachable: true,
+  detail: null,
+  version: "1.2.3",
+  started_at: null,
+  lease: null,
+  load: null,
   readiness: {
-    ...{
-      ready: true,
-      degraded: ["disk"],
-      disks: [{ place: "home", free_bytes: 2 ** 27, size_bytes: 2 ** 40 }],
-    },
+    ready: true,
+    degraded: ["disk"],
+    disks: [{ place: "home", free_bytes: 2 ** 27, size_bytes: 2 ** 40 }],
     checks: { store: "ok", keys: "ok", disk: "home has 128 MiB left; a node needs 256 MiB" },
   },
 };
@@ -220,18 +246,27 @@ const nodes = [
   node,
   { ...node, incarnation: "beef", region: "us-east1", state: "leaving" as const, is_self: false },
   {
-    ...{ ...node, incarnation: "dead", is_self: false, reachable: false, readiness: null },
+    ...node,
+    incarnation: "dead",
+    is_self: false,
+    reachable: false,
+    readiness: null,
     detail: "The connection failed.",
   },
 ];
 const standing = { version: 1, successor: null, status: "active" as const };
 const state: ClusterState = {
-  ...{ region: "eu-west1", self: null, holds_lease: true, transport: null },
+  region: "eu-west1",
+  self: null,
+  holds_lease: true,
+  transport: null,
   fence_refusals: [{ region: "eu-west1", incarnation: "0ld", refusals: 1_234, last_at_ms: 0 }],
   regions: [
     { region: "eu-west1", version: 1, members: [], standing: { ...standing, region: "eu-west1" } },
     {
-      ...{ region: "us-east1", version: 1, members: [] },
+      region: "us-east1",
+      version: 1,
+      members: [],
       standing: { region: "us-east1", status: "dead", successor: "eu-west1", version: 2 },
     },
   ],
@@ -270,7 +305,8 @@ function openCluster() {
 describe("the page of the nodes", () => {
   it("shows nodes and regions, with a form for each act on them that asks for a reason", async () => {
     const { body, statusCode } = await openCluster().server.inject({
-      ...{ url: "/ui/nodes", headers: { host: "localhost:80" } },
+      url: "/ui/nodes",
+      headers: { host: "localhost:80" },
     });
     expect(statusCode).toBe(200);
     for (const shown of ["f00d", "beef", "us-east1", "declared dead", "eu-west1/0ld", "1,234"])
@@ -350,7 +386,9 @@ describe("the page of the nodes", () => {
     expect(request.subject).toBe(subject);
     const send = (headers: object) =>
       there.inject({
-        ...{ method: "POST", url: request.address, payload: { ...request.members, ...act } },
+        method: "POST",
+        url: request.address,
+        payload: { ...request.members, ...act },
         headers: { ...headers },
       });
     expect((await send({})).statusCode).toBe(401);

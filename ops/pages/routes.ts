@@ -78,7 +78,12 @@ export function addPages(server: FastifyInstance, deps: PagesDeps): void {
   const failed = (detail: unknown) => logger.warn({ err: detail }, "a part of the pages could not be made");
   const entry = new URL("./browser/main.ts", import.meta.url);
   const made: Made = {
-    ...{ inspection, cluster, revocations, takedowns, campaigns, failed },
+    inspection,
+    cluster,
+    revocations,
+    takedowns,
+    campaigns,
+    failed,
     layouts: createLayouts(failed),
     assets: createAssets({ entry, base: `${uiBase}assets/`, failed }),
   };
@@ -178,7 +183,9 @@ async function listPage(reply: FastifyReply, made: Made, given: Query): Promise<
   const page = await inspection.list({
     ...chosen,
     node: chosen.scope === "known" ? null : chosen.node,
-    ...{ part: null, after: given["after"] ?? "", limit: listLimit },
+    part: null,
+    after: given["after"] ?? "",
+    limit: listLimit,
   });
   const content = actorList({ query: chosen, page, machines: kindsIn(inspection) }, texts);
   return show(reply, made, { title: texts.actors.title, current: "actors", content });
@@ -214,7 +221,11 @@ async function actorPage(
     inTime(inspection.past.journal(ref, newest), journalMs),
   ]);
   const content = island("actor", Actor, {
-    ...{ language, detail, layout, parts, isLate: journal === null },
+    language,
+    detail,
+    layout,
+    parts,
+    isLate: journal === null,
     journal: journal?.ok === true ? journal.value : null,
   });
   const { party } = detail;
@@ -261,7 +272,10 @@ async function keyPage(reply: FastifyReply, made: Made, keyId: string): Promise<
     inspection.refused({ surface: null, code: null, key_id: keyId }),
   ]);
   const content = island("key", Key, {
-    ...{ language, shown: { key: found.value }, acts: { uuid, ...acts }, refused },
+    language,
+    shown: { key: found.value },
+    acts: { uuid, ...acts },
+    refused,
   });
   return show(reply, made, { title: texts.key.title(keyId), current: null, content });
 }

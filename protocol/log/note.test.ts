@@ -97,9 +97,7 @@ describe("a note", () => {
   test("with a time of zero is no cosignature", () => {
     const zero = cosignature(
       witnessKey,
-      {
-        ...{ seconds: 0, signature: ed25519.sign(cosignatureMessage(text, 0), secret) },
-      },
+      { seconds: 0, signature: ed25519.sign(cosignatureMessage(text, 0), secret) },
       sha256,
     );
     expect(verifyNote(tools, { text, signatures: [zero] }, witnessKey)).toBeNull();

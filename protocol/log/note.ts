@@ -310,8 +310,11 @@ export function parseAddCheckpoint(text: string): Verdict<ReadAddCheckpoint> {
   const checkpoint = parseCheckpoint(read.value.text);
   if (!checkpoint.ok) return checkpoint;
   return ok({
-    ...{ oldSize, proof: proof.filter((hash) => hash !== null), note },
-    ...{ read: read.value, checkpoint: checkpoint.value },
+    oldSize,
+    proof: proof.filter((hash) => hash !== null),
+    note,
+    read: read.value,
+    checkpoint: checkpoint.value,
   });
 }
 

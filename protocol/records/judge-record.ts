@@ -345,7 +345,7 @@ const compileNames = madeOnce((ownNames: readonly string[]) => createNameIndex(o
 const grammar = createPhraseGrammar(lexicons);
 
 /** @internal for tests: codes of the languages in which directives are found. */
-export const directiveLanguages: readonly string[] = [...lexicons.map(({ code }) => code), ...["zh", "ja"]];
+export const directiveLanguages: readonly string[] = [...lexicons.map(({ code }) => code), "zh", "ja"];
 
 /** Every directive in a text of ASCII characters has one of these words, unless it is broken (S3). */
 export const directiveOpenings = grammar.openings;

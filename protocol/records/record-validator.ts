@@ -138,7 +138,9 @@ function codeCheck({ list }: Typed<"code">): Check {
     } else if (!codes.has(value)) {
       const suggestion = meantCode(value, list, (...names) => faults.nearest(...names));
       faults.addQuoting({
-        ...{ code: "vocabulary_unknown", pointer, detail: `Must be in the vocabulary ${list.name}.` },
+        code: "vocabulary_unknown",
+        pointer,
+        detail: `Must be in the vocabulary ${list.name}.`,
         ...(suggestion === null ? {} : { suggestion }),
         quote: value,
       });
@@ -221,10 +223,33 @@ const doubtful = /[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\ufff9-\ufffb
 const notAscii = /\P{ASCII}/u;
 
 const joining = [
-  ...["Arabic", "Syriac", "Mandaic", "Nko", "Adlam", "Hanifi_Rohingya", "Mongolian"],
-  ...["Devanagari", "Bengali", "Gurmukhi", "Gujarati", "Oriya", "Tamil", "Telugu", "Kannada", "Malayalam"],
-  ...["Sinhala", "Tibetan", "Myanmar", "Khmer", "Javanese", "Balinese", "Sundanese", "Newa", "Chakma"],
-  ...["Meetei_Mayek", "Grantha"],
+  "Arabic",
+  "Syriac",
+  "Mandaic",
+  "Nko",
+  "Adlam",
+  "Hanifi_Rohingya",
+  "Mongolian",
+  "Devanagari",
+  "Bengali",
+  "Gurmukhi",
+  "Gujarati",
+  "Oriya",
+  "Tamil",
+  "Telugu",
+  "Kannada",
+  "Malayalam",
+  "Sinhala",
+  "Tibetan",
+  "Myanmar",
+  "Khmer",
+  "Javanese",
+  "Balinese",
+  "Sundanese",
+  "Newa",
+  "Chakma",
+  "Meetei_Mayek",
+  "Grantha",
 ];
 const unspaced = ["Khmer", "Lao", "Myanmar", "Thai"];
 /** Matches a letter, mark or digit of one of the scripts. */

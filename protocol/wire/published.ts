@@ -42,7 +42,14 @@ export const projectionAnswer = named(
       object({
         member: anyText,
         rule: oneOf([
-          ...["fact", "seal", "copy", "copy_each", "number", "is_present", "is_not_empty", "constant"],
+          "fact",
+          "seal",
+          "copy",
+          "copy_each",
+          "number",
+          "is_present",
+          "is_not_empty",
+          "constant",
           "by_country",
         ]),
         from: optional(anyText),

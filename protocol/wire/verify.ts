@@ -178,10 +178,7 @@ const logSection = described(
   either(
     object({ status: literal("proven"), ...logPlace }),
     object({ status: literal("not_in_log"), checkpoint: nothing }),
-    object({
-      ...{ status: literal("invalid"), reason: oneOf(reasonCodes), detail: anyText },
-      checkpoint: nothing,
-    }),
+    object({ status: literal("invalid"), reason: oneOf(reasonCodes), detail: anyText, checkpoint: nothing }),
   ),
   "Whether the transparency log contains the seal that was given. Seals are sequenced within the hour, so a fresh one is `not_in_log`, and stands. `invalid`: what the log has of it does not verify.",
 );

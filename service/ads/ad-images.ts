@@ -224,9 +224,26 @@ const textBytesMax = 65_536;
  * thousand times their length, and what no decoder needs.
  */
 const pngChunks: Readonly<Record<string, number>> = {
-  ...{ IHDR: 13, PLTE: 768, IDAT: Number.POSITIVE_INFINITY, IEND: 0, tRNS: 768 },
-  ...{ cHRM: 32, cICP: 4, cLLI: 8, gAMA: 4, iCCP: 32_768, mDCV: 24, sBIT: 4, sRGB: 1 },
-  ...{ bKGD: 6, hIST: 512, pHYs: 9, tIME: 7, eXIf: textBytesMax, tEXt: textBytesMax, iTXt: textBytesMax },
+  IHDR: 13,
+  PLTE: 768,
+  IDAT: Number.POSITIVE_INFINITY,
+  IEND: 0,
+  tRNS: 768,
+  cHRM: 32,
+  cICP: 4,
+  cLLI: 8,
+  gAMA: 4,
+  iCCP: 32_768,
+  mDCV: 24,
+  sBIT: 4,
+  sRGB: 1,
+  bKGD: 6,
+  hIST: 512,
+  pHYs: 9,
+  tIME: 7,
+  eXIf: textBytesMax,
+  tEXt: textBytesMax,
+  iTXt: textBytesMax,
 };
 /** All others are there once at most (PNG table 5.3). */
 const repeatedChunks = ["IDAT", "tEXt", "iTXt"];
@@ -267,8 +284,13 @@ const animationFlag = 0x02;
  * at most one of each, and pixels are `VP8 ` or `VP8L`.
  */
 const webpChunks: Readonly<Record<string, number>> = {
-  ...{ "VP8 ": Number.POSITIVE_INFINITY, VP8L: Number.POSITIVE_INFINITY, ALPH: Number.POSITIVE_INFINITY },
-  ...{ VP8X: 10, ICCP: colourProfileBytesMax, EXIF: textBytesMax, "XMP ": textBytesMax },
+  "VP8 ": Number.POSITIVE_INFINITY,
+  VP8L: Number.POSITIVE_INFINITY,
+  ALPH: Number.POSITIVE_INFINITY,
+  VP8X: 10,
+  ICCP: colourProfileBytesMax,
+  EXIF: textBytesMax,
+  "XMP ": textBytesMax,
 };
 
 /** One RIFF file of chunks with a type, a length and the data, padded to an even length (WebP container). */
@@ -299,8 +321,20 @@ const marker = { fill: 0xff, end: 0xd9, scan: 0xda } as const;
  * applications JFIF (APP0), Exif and XMP (APP1), colour profiles (APP2) and what Adobe's programs write (APP12 to APP14).
  */
 const jpegSegments = [
-  ...[0xc0, 0xc1, 0xc2, 0xc4, marker.scan, 0xdb, 0xdd, 0xfe],
-  ...[0xe0, 0xe1, 0xe2, 0xec, 0xed, 0xee],
+  0xc0,
+  0xc1,
+  0xc2,
+  0xc4,
+  marker.scan,
+  0xdb,
+  0xdd,
+  0xfe,
+  0xe0,
+  0xe1,
+  0xe2,
+  0xec,
+  0xed,
+  0xee,
 ];
 /** A progressive image has about ten, each of which a decoder passes over all pixels for. */
 const scansMax = 32;

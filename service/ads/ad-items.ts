@@ -200,7 +200,9 @@ async function load(
     const { opening, closing } = openRow(row);
     versions.set(`${record_id}/${generation}`, {
       opening: `{"ad_id":"${record_id}","creative":{${creativeOf(record)},"images":`,
-      ...{ images, rowFacts: rowFactsOf(row), rowOpening: utf8(`","row":${opening}`) },
+      images,
+      rowFacts: rowFactsOf(row),
+      rowOpening: utf8(`","row":${opening}`),
       last: null,
       rowClosing: utf8(`${closing},"record_base64":"${toBase64(bytes)}","sidecar":${sidecar}`),
     });
@@ -225,8 +227,11 @@ function rowFactsOf(row: string): AdRowFacts {
   const sealedBy = sealerOf(adl_origin_seal);
   if (sealedBy === null) throw new Error("The row of an ad has its seal.");
   return {
-    ...{ origin: adl_origin, projection: adl_proj, signature: adl_row_sig },
-    ...{ sealedBy, aiPolicyVersion: ai_policy_version },
+    origin: adl_origin,
+    projection: adl_proj,
+    signature: adl_row_sig,
+    sealedBy,
+    aiPolicyVersion: ai_policy_version,
   };
 }
 

@@ -10,13 +10,28 @@ const retrievalId = "ret_0190000000000123456789abcdef0123";
 /** Two hundred ads at ten prices. */
 const found: readonly FoundAd[] = Array.from({ length: 200 }, (_, at) => {
   const ad: AdFacts = {
-    ...{ ad_id: `ad_${String((at * 37) % 200).padStart(3, "0")}`, business_uuid: "b", campaign_id: "c" },
-    ...{ generation: 1, hash: "", countries: ["US"], subdivisions: [], keywords: ["shoes"] },
-    ...{ allow_repeats: false, sealed: adSeal, published_at_ms: (at % 3) * 1_000, state: "live" },
+    ad_id: `ad_${String((at * 37) % 200).padStart(3, "0")}`,
+    business_uuid: "b",
+    campaign_id: "c",
+    generation: 1,
+    hash: "",
+    countries: ["US"],
+    subdivisions: [],
+    keywords: ["shoes"],
+    allow_repeats: false,
+    sealed: adSeal,
+    published_at_ms: (at % 3) * 1_000,
+    state: "live",
   };
   const campaign: CampaignFacts = {
-    ...{ business_uuid: "b", campaign_id: "c", currency: "EUR", net_price: (at * 7) % 10 },
-    ...{ starts_at_ms: 0, ends_at_ms: 1, state: "running", sealed: adSeal },
+    business_uuid: "b",
+    campaign_id: "c",
+    currency: "EUR",
+    net_price: (at * 7) % 10,
+    starts_at_ms: 0,
+    ends_at_ms: 1,
+    state: "running",
+    sealed: adSeal,
   };
   return { ad, campaign, matches: (at % 2) + 1 };
 });
@@ -95,7 +110,9 @@ describe("the sort of a pool", () => {
     expect(refused).toMatchObject({
       kind: "problem",
       problem: {
-        ...{ code, pointer: "/sort_by", detail: expect.stringContaining(said) },
+        code,
+        pointer: "/sort_by",
+        detail: expect.stringContaining(said),
         allowed: ["net_price", "published_at", "keyword_matches", "random"],
       },
     });

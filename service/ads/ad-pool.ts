@@ -189,7 +189,10 @@ async function answerOf(
     deps.tokens.tokenOf(company, { event: "render", retrievalId, region, index, expiresAtMs, ad }),
   );
   const served: Served = {
-    ...{ retrieval, caller, collection: null, clientQueryId: null },
+    retrieval,
+    caller,
+    collection: null,
+    clientQueryId: null,
     kind: "ad_pool",
     country: request.country,
     rows: items.map(({ found, row }) => receiptRow(found.ad.ad_id, row)),
@@ -228,10 +231,14 @@ async function keepPool(
 ): Promise<void> {
   const serve = {
     type: "pool.serve",
-    ...{ company: pool.company, session: pool.session, served_at_ms: pool.servedAtMs },
+    company: pool.company,
+    session: pool.session,
+    served_at_ms: pool.servedAtMs,
     items: pool.items.map(({ found: { ad } }) => ({
-      ...{ ad_id: ad.ad_id, business_uuid: ad.business_uuid },
-      ...{ campaign_id: ad.campaign_id, allow_repeats: ad.allow_repeats },
+      ad_id: ad.ad_id,
+      business_uuid: ad.business_uuid,
+      campaign_id: ad.campaign_id,
+      allow_repeats: ad.allow_repeats,
     })),
   } as const;
   await actors.ask(poolRef(pool.retrievalId, region), serve, { isNew: true });

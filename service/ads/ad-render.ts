@@ -137,7 +137,11 @@ async function charge(
   const isTakenDown = [ad_id, record_id].some((id) => deps.register.takenDown.has(ad.business_uuid, id));
   const reply = await deps.actors.ask(campaignRef(ad.business_uuid, ad.campaign_id), {
     type: "render.charge",
-    ...{ pool: poolRef(retrievalId, region).id, index, ad_id: ad.ad_id, company, format },
+    pool: poolRef(retrievalId, region).id,
+    index,
+    ad_id: ad.ad_id,
+    company,
+    format,
     is_served: deps.items.isServed(ad.business_uuid) && isStanding && !isTakenDown,
     served_at_ms: servedAtMs,
   });
@@ -148,7 +152,8 @@ async function charge(
   const expiresAtMs = rendered_at_ms + adClickMs;
   const click: AdToken = { event: "click", retrievalId, region, index, ad, expiresAtMs };
   const answer: RenderAnswer = {
-    ...{ ...shown, rendered_at: formatTimestamp(rendered_at_ms) },
+    ...shown,
+    rendered_at: formatTimestamp(rendered_at_ms),
     label: await deps.items.labelOf(ad.business_uuid),
     click_token: deps.tokens.tokenOf(company, click),
     click_until: formatTimestamp(expiresAtMs),

@@ -7,9 +7,13 @@ const secret = utf8("the secret that all nodes share");
 const tokens = createAdTokens(nativeCrypto, secret);
 const company = "10000000-0000-4000-8000-000000000001";
 const token: AdToken = {
-  ...{ event: "render", retrievalId: `ret_${"0a".repeat(16)}`, region: "eu-west1", index: 7 },
+  event: "render",
+  retrievalId: `ret_${"0a".repeat(16)}`,
+  region: "eu-west1",
+  index: 7,
   ad: {
-    ...{ ad_id: `ad_${"a".repeat(26)}`, campaign_id: "spring" },
+    ad_id: `ad_${"a".repeat(26)}`,
+    campaign_id: "spring",
     business_uuid: "20000000-0000-4000-8000-000000000002",
   },
   expiresAtMs: Date.UTC(2026, 10, 25),

@@ -3,7 +3,10 @@ import type { StoredImage } from "../../storage/image-store.ts";
 import { ImageCache } from "./image-read.ts";
 
 const image = (bytes: number): StoredImage => ({
-  ...{ mediaType: "image/png", bytes: new Uint8Array(bytes), width: 1, height: 1 },
+  mediaType: "image/png",
+  bytes: new Uint8Array(bytes),
+  width: 1,
+  height: 1,
 });
 
 it("C1: keeps so many bytes, and drops what was not used for the longest time", () => {

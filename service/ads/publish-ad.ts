@@ -119,15 +119,15 @@ async function acceptCampaign(
   const reply = await deps.actors.ask(campaignRef(businessUuid, record.campaign_id), {
     type: "campaign.accept",
     terms: {
-      ...{
-        currency,
-        gross_price: price,
-        net_price: Number((BigInt(price) * BigInt(sharePercent)) / 100n),
-        budget,
-      },
+      currency,
+      gross_price: price,
+      net_price: Number((BigInt(price) * BigInt(sharePercent)) / 100n),
+      budget,
       starts_at_ms: parseTimestamp(record.starts_at) ?? 0,
       ends_at_ms: parseTimestamp(record.ends_at) ?? 0,
-      ...{ paused: record.paused, sealed_at_ms: parseTimestamp(seal.sealed_at) ?? 0, seal_id: sealId },
+      paused: record.paused,
+      sealed_at_ms: parseTimestamp(seal.sealed_at) ?? 0,
+      seal_id: sealId,
       sealed: adSealOf(seal, deps.clock.now(), false),
     },
   });
@@ -143,7 +143,10 @@ async function acceptCampaign(
 export function shownCampaign(report: CampaignReport): CampaignAnswer {
   const { campaign_id, state, renders, ads } = report;
   return {
-    ...{ campaign_id, state, renders, ads },
+    campaign_id,
+    state,
+    renders,
+    ads,
     starts_at: formatTimestamp(report.starts_at_ms),
     ends_at: formatTimestamp(report.ends_at_ms),
   };
@@ -158,14 +161,16 @@ async function imageFault({ imageStore }: PublishAdServices, ad: ParsedAd): Prom
     if (stored === null || !(await imageStore.renew(sha256)))
       return refused(
         problem("campaign_refused", "The image was not uploaded: send it to /v1/ads/images first.", {
-          ...{ reason: "image_unknown", errors: [{ code: "image_unknown", pointer, detail: sha256 }] },
+          reason: "image_unknown",
+          errors: [{ code: "image_unknown", pointer, detail: sha256 }],
         }),
       );
     if (stored.mediaType === media_type && stored.width === width && stored.height === height) continue;
     const detail = `The image is ${stored.mediaType} of ${stored.width} by ${stored.height} pixels.`;
     return refused(
       problem("campaign_refused", detail, {
-        ...{ reason: "image_mismatch", errors: [{ code: "image_mismatch", pointer, detail }] },
+        reason: "image_mismatch",
+        errors: [{ code: "image_mismatch", pointer, detail }],
       }),
     );
   }
@@ -183,27 +188,33 @@ async function acceptCreative(
   const campaign = campaignRef(businessUuid, ad.campaign_id);
   const ad_id = deps.recordIdOf(businessUuid, "ads", `${ad.campaign_id}/${ad.business_ad_id}`);
   const { hash } = seal;
-  const assigned = await deps.actors.ask(campaign, {
-    type: "ad.assign",
-    ...{ ad_id, seal_id, sealed_at_ms, hash },
-  });
+  const assigned = await deps.actors.ask(campaign, { type: "ad.assign", ad_id, seal_id, sealed_at_ms, hash });
   if (assigned.status !== "assigned") return notAssigned(assigned.status);
   await sealed.keepSeal();
   const { generation, published_at_ms } = assigned;
   await storeVersion(deps, { businessUuid, sealed, ad, ad_id, generation, published_at_ms });
   const facts: AdFacts = {
-    ...{ ad_id, business_uuid: businessUuid, campaign_id: ad.campaign_id, generation, hash },
+    ad_id,
+    business_uuid: businessUuid,
+    campaign_id: ad.campaign_id,
+    generation,
+    hash,
     countries: ad.countries,
     subdivisions: ad.subdivisions ?? [],
     keywords: [...new Set(ad.keywords.map(foldKeyword))],
     allow_repeats: ad.allow_repeats ?? false,
-    ...{ sealed: adSealOf(seal, published_at_ms, true), published_at_ms, state: "live" },
+    sealed: adSealOf(seal, published_at_ms, true),
+    published_at_ms,
+    state: "live",
   };
   const leaf = sealLeafOf(sealed.envelope, deps.crypto.sha256);
   const published = await deps.actors.ask(campaign, { type: "ad.publish", facts, seal_id, leaf });
   if (published.status !== "done") return notDone(published);
   const answer: AdAnswer = {
-    ...{ ad_id, campaign_id: ad.campaign_id, version: generation, state: "live" },
+    ad_id,
+    campaign_id: ad.campaign_id,
+    version: generation,
+    state: "live",
     published_at: formatTimestamp(published_at_ms),
   };
   return answerJson(200, answer);
@@ -231,14 +242,32 @@ async function storeVersion(
   const at = formatTimestamp(published_at_ms);
   const signers = { projection: deps.keys.projection(at), sidecar: deps.keys.sidecar(at) };
   const { row, sidecar } = await signAdVersion(signers, {
-    ...{ ad, adId: ad_id, businessUuid, envelope, seal, generation, change: generation },
-    ...{ sealer: key.role === "hosted" ? "hosted" : "passkey", source: "api" },
-    ...{ receivedAtMs: published_at_ms, publishedAtMs: published_at_ms },
+    ad,
+    adId: ad_id,
+    businessUuid,
+    envelope,
+    seal,
+    generation,
+    change: generation,
+    sealer: key.role === "hosted" ? "hosted" : "passkey",
+    source: "api",
+    receivedAtMs: published_at_ms,
+    publishedAtMs: published_at_ms,
   });
   const stored = {
-    ...{ record_id: ad_id, business_uuid: businessUuid, type: "ads", generation, hash: seal.hash, bytes },
-    ...{ seal_id: sealId, leaf_index: null, proof: new Uint8Array(), sidecar, row },
-    ...{ cert_id: seal.cert_id, published_at_ms },
+    record_id: ad_id,
+    business_uuid: businessUuid,
+    type: "ads",
+    generation,
+    hash: seal.hash,
+    bytes,
+    seal_id: sealId,
+    leaf_index: null,
+    proof: new Uint8Array(),
+    sidecar,
+    row,
+    cert_id: seal.cert_id,
+    published_at_ms,
   };
   // Without a head: an ad is in no catalogue and no index, and nobody can fetch it.
   await deps.records.putVersions([stored], []);
@@ -263,7 +292,10 @@ export async function removeAd(
   const leaf = sealLeafOf(sealed.envelope, deps.crypto.sha256);
   const reply = await deps.actors.ask(campaignRef(businessUuid, campaign_id), {
     type: "ad.remove",
-    ...{ ad_id, state, sealed_at_ms: parseTimestamp(sealed.seal.sealed_at) ?? 0, leaf },
+    ad_id,
+    state,
+    sealed_at_ms: parseTimestamp(sealed.seal.sealed_at) ?? 0,
+    leaf,
   });
   if (reply.status !== "done") return notDone(reply);
   await sealed.keepSeal();
@@ -295,23 +327,34 @@ async function sponsorProduct(
   const ad_id = deps.recordIdOf(businessUuid, "ads", adProductLocalId(product));
   const { hash } = seal;
   const sealed_at_ms = parseTimestamp(seal.sealed_at) ?? 0;
-  const assigned = await deps.actors.ask(campaign, {
-    type: "ad.assign",
-    ...{ ad_id, seal_id, sealed_at_ms, hash },
-  });
+  const assigned = await deps.actors.ask(campaign, { type: "ad.assign", ad_id, seal_id, sealed_at_ms, hash });
   if (assigned.status !== "assigned") return notAssigned(assigned.status);
   await sealed.keepSeal();
   const { generation, published_at_ms } = assigned;
   const facts: AdFacts = {
-    ...{ ad_id, business_uuid: businessUuid, campaign_id, generation, hash, product: record_id },
-    ...{ countries, subdivisions: [], keywords: [], allow_repeats, published_at_ms, state: "live" },
+    ad_id,
+    business_uuid: businessUuid,
+    campaign_id,
+    generation,
+    hash,
+    product: record_id,
+    countries,
+    subdivisions: [],
+    keywords: [],
+    allow_repeats,
+    published_at_ms,
+    state: "live",
     sealed: adSealOf(seal, published_at_ms, false),
   };
   const leaf = sealLeafOf(sealed.envelope, deps.crypto.sha256);
   const published = await deps.actors.ask(campaign, { type: "ad.publish", facts, seal_id, leaf });
   if (published.status !== "done") return notDone(published);
   const answer: AdAnswer = {
-    ...{ ad_id, campaign_id, record_id, version: generation, state: "live" },
+    ad_id,
+    campaign_id,
+    record_id,
+    version: generation,
+    state: "live",
     published_at: formatTimestamp(published_at_ms),
   };
   return answerJson(200, answer);
@@ -440,7 +483,8 @@ async function judgeNew(
   if (facts.certificate === null) return null;
   const nowMs = deps.clock.now();
   const verdict = verifySeal(deps.trust(), {
-    ...{ bytes, document },
+    bytes,
+    document,
     seal: envelope as unknown as JsonValue,
     certificates: await readIssuances(deps.actors, uuid, facts.certificate, seal.cert_id),
     keys: { ...keysOf(uuid, [key]), cert_id: facts.certificate.cert_id },

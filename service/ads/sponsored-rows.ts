@@ -111,9 +111,13 @@ async function keepServed(
 ): Promise<void> {
   const serve = {
     type: "pool.serve",
-    ...{ ...served, served_at_ms: servedAtMs },
+    ...served,
+    served_at_ms: servedAtMs,
     items: rows.map(({ ad: { ad_id, business_uuid, campaign_id, allow_repeats } }) => ({
-      ...{ ad_id, business_uuid, campaign_id, allow_repeats },
+      ad_id,
+      business_uuid,
+      campaign_id,
+      allow_repeats,
     })),
   } as const;
   await actors.ask(poolRef(retrievalId, region), serve, { isNew: true });

@@ -87,8 +87,13 @@ it("UR2: a page has a hundred campaigns, each with all of its companies, today a
   const first = await readUnusualRenders(deps, "");
   expect([new Set(asked).size, asked.length, first.next_after]).toEqual([100, 200, "b.c099"]);
   expect(first.unusual[0]).toEqual({
-    ...{ business_uuid: "b", campaign_id: "c000", company_uuid: "c149" },
-    ...{ day: "2024-10-03", of: "renders", count: 40, usual: 1 },
+    business_uuid: "b",
+    campaign_id: "c000",
+    company_uuid: "c149",
+    day: "2024-10-03",
+    of: "renders",
+    count: 40,
+    usual: 1,
   });
   const second = await readUnusualRenders(deps, "b.c099");
   expect([second.unusual.length, second.next_after]).toEqual([30, null]);

@@ -53,7 +53,8 @@ export function createRegionalRate(
   const { perSecond, burst } = rate;
   const limit = createLeasedLimit({
     ...commonOf(deps, "request_rate"),
-    ...{ rule: { kind: "bucket", units: burst, per_second: perSecond }, costMax: 1 },
+    rule: { kind: "bucket", units: burst, per_second: perSecond },
+    costMax: 1,
   });
   const refusalOf = (retryMs: number | null): Refused | null =>
     retryMs === null ? null : tooManyRequests(rate, secondsOf(retryMs));
@@ -72,7 +73,8 @@ export function createRegionalBudget(deps: RegionalLimitDeps, perMinute: number)
   if (perMinute < queryCostMax) throw new Error("The most expensive request must fit into the budget.");
   const limit = createLeasedLimit({
     ...commonOf(deps, "query_cost"),
-    ...{ rule: { kind: "window", units: perMinute, window_ms: minuteMs }, costMax: queryCostMax },
+    rule: { kind: "window", units: perMinute, window_ms: minuteMs },
+    costMax: queryCostMax,
   });
   return {
     policy: budgetPolicy(perMinute),
@@ -240,9 +242,20 @@ export function sliceOf({ rule, costMax }: Pick<LeasedLimitOptions, "rule" | "co
 
 function newState(): KeyState {
   return {
-    ...{ left: 0, leftUntilMs: 0, debt: 0, recent: 0, waiting: 0, free: 0 },
-    ...{ knownUntilMs: 0, fullUntilMs: 0, heardAtMs: 0, asking: null, questions: 0 },
-    ...{ awayUntilMs: null, shareSpent: 0, shareBeganMs: 0 },
+    left: 0,
+    leftUntilMs: 0,
+    debt: 0,
+    recent: 0,
+    waiting: 0,
+    free: 0,
+    knownUntilMs: 0,
+    fullUntilMs: 0,
+    heardAtMs: 0,
+    asking: null,
+    questions: 0,
+    awayUntilMs: null,
+    shareSpent: 0,
+    shareBeganMs: 0,
   };
 }
 

@@ -231,13 +231,21 @@ async function answer(
 ): Promise<Outcome> {
   const grant = await issueGrant(
     {
-      ...{ v: 1, environment: "sandbox", party, role, public_key: key.jwk, mandate_id: null },
+      v: 1,
+      environment: "sandbox",
+      party,
+      role,
+      public_key: key.jwk,
+      mandate_id: null,
       ...(owner === null ? {} : { owner: { public_key: owner.jwk } }),
     },
     grantKey,
   );
   const body: GrantAnswer = {
-    ...{ key_id: key.keyId, role, party, registered: isRegistered },
+    key_id: key.keyId,
+    role,
+    party,
+    registered: isRegistered,
     owner_key_id: owner?.keyId ?? null,
     passkeys: { rp_ids: [...passkeys.rp_ids], origins: [...passkeys.origins] },
     grant,

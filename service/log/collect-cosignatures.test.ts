@@ -32,7 +32,9 @@ function witness(
   const asked: AddCheckpoint[] = [];
   const cancelled = new Set<AddCheckpoint>();
   return {
-    ...{ key, asked, cancelled },
+    key,
+    asked,
+    cancelled,
     addCheckpoint: (request) => {
       asked.push(request);
       const reply = Promise.resolve().then(() => answer(request, asked.length));
@@ -270,7 +272,9 @@ describe("the collector", () => {
   it("takes a proof that cannot be read for that witness's fault alone", async () => {
     const collector = createCollector({
       policy: { witnesses: [follows(keys[0], 5), follows(keys[1])], quorum: 1 },
-      ...{ crypto: { verify, sha256 }, now: () => nowSeconds * 1_000, schedule: () => () => {} },
+      crypto: { verify, sha256 },
+      now: () => nowSeconds * 1_000,
+      schedule: () => () => {},
     });
     const broken = { proofFrom: () => Promise.reject(new Error("no tile")) };
     const collected = await collector({ note: log.note(9), size: 9, publishedSize: 0, ...broken });

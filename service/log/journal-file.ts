@@ -132,7 +132,9 @@ async function readActor(store: ActorStore, ref: ActorRef, budget: Budget): Prom
       };
   }
   throw new Unavailable(`${ref.kind}/${ref.id} commits faster than it can be read`, {
-    ...{ reason: "busy_actor", effect: "not_applied", retryAfterSeconds: 10 },
+    reason: "busy_actor",
+    effect: "not_applied",
+    retryAfterSeconds: 10,
   });
 }
 

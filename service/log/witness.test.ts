@@ -13,14 +13,18 @@ import { createWitness } from "./witness.ts";
 const log = new SignedLog();
 const key = noteKey("witness.test/w1", "cosignature", 3);
 const headOf = (size: number): WitnessedHead => ({
-  ...{ size, root: formatHash(log.root(size)), note: log.note(size) },
+  size,
+  root: formatHash(log.root(size)),
+  note: log.note(size),
 });
 
 function witnessOver(store: Partial<WitnessStore>) {
   const steps: string[] = [];
   const time = { ms: 5_000 };
   const witness = createWitness({
-    ...{ key, logs: () => [{ origin: log.origin, keys: [log.key] }], crypto: part({ sha256, verify }) },
+    key,
+    logs: () => [{ origin: log.origin, keys: [log.key] }],
+    crypto: part({ sha256, verify }),
     store: {
       read: async () => headOf(9),
       advance: async () => {

@@ -19,7 +19,9 @@ const prices: PriceList = {
   currency: "EUR",
   versions: [
     {
-      ...{ version: 1, effective_from: "2026-01-01T00:00:00.000Z", fetch: 7 },
+      version: 1,
+      effective_from: "2026-01-01T00:00:00.000Z",
+      fetch: 7,
       search: { products: 3, business_files: 3, events: 3, jobs: 3, updates: 3 },
     },
   ],
@@ -94,8 +96,13 @@ function world() {
       const charges = rows.slice(0, page);
       const collected = {
         type: "charges.collected",
-        ...{ region, after, more, charges, shared: false },
-        ...{ at_ms: ledger.nowMs, settled_ms: ledger.nowMs },
+        region,
+        after,
+        more,
+        charges,
+        shared: false,
+        at_ms: ledger.nowMs,
+        settled_ms: ledger.nowMs,
         up_to: more ? (charges.at(-1)?.id ?? "") : settled,
       } as const;
       // The result of an activity may come twice.

@@ -11,7 +11,9 @@ const prices: PriceList = {
   currency: "EUR",
   versions: [
     {
-      ...{ version: 1, effective_from: "2026-01-01T00:00:00.000Z", fetch: 10 },
+      version: 1,
+      effective_from: "2026-01-01T00:00:00.000Z",
+      fetch: 10,
       search: { products: 2, business_files: 2, events: 2, jobs: 0, updates: 2 },
     },
   ],
@@ -51,7 +53,12 @@ beforeEach(() => {
 const topUp = (amount: number, entry_id = `e${amount}`) =>
   ledger.send({
     type: "money.enter",
-    ...{ entry_id, kind: "top_up", amount, currency: "EUR", by: "b", reason: "r" },
+    entry_id,
+    kind: "top_up",
+    amount,
+    currency: "EUR",
+    by: "b",
+    reason: "r",
   });
 const reserved = () => ledger.send({ type: "ledger.read" })?.reserved;
 const pay = async (what: Parameters<Allowance["pay"]>[1] = fetched) => allowance.pay(company, what);

@@ -168,8 +168,17 @@ function sliceOf(deps: AllowanceDeps, slices: Map<string, Slice>, company: strin
   if (known?.holder === holder) return known;
   if (known === undefined && slices.size >= companiesMax) return null;
   const slice: Slice = {
-    ...{ holder, left: 0, lastLent: 0, lentAt: 0, endsAt: 0, usedAt: 0, emptyUntil: 0, emptyOf: 0 },
-    ...{ request: null, asking: null, ended: 0 },
+    holder,
+    left: 0,
+    lastLent: 0,
+    lentAt: 0,
+    endsAt: 0,
+    usedAt: 0,
+    emptyUntil: 0,
+    emptyOf: 0,
+    request: null,
+    asking: null,
+    ended: 0,
   };
   slices.set(company, slice);
   return slice;

@@ -36,7 +36,11 @@ describe("an entry", () => {
 describe("a statement", () => {
   it("has the entries of all its pages, and sums to its closing", async () => {
     const pages = [0, 1, 2].map((page) => ({
-      ...{ opening: 5_000_000, charged: 1_000_000, entered: 999, closing: 999, lines: [] },
+      opening: 5_000_000,
+      charged: 1_000_000,
+      entered: 999,
+      closing: 999,
+      lines: [],
       entries: Array.from({ length: 200 }, (_, n) =>
         part<EnteredEntry>({ ...entry, entry_id: `e${page}-${n}`, amount: 1_000_000, at_ms: 1 }),
       ),

@@ -53,8 +53,11 @@ function shownPrices({ search, ...prices }: PriceVersion) {
     version: prices.version,
     effective_from: prices.effective_from,
     search: {
-      ...{ products: decimal(products), business_files: decimal(business_files), events: decimal(events) },
-      ...{ jobs: decimal(jobs), updates: decimal(updates) },
+      products: decimal(products),
+      business_files: decimal(business_files),
+      events: decimal(events),
+      jobs: decimal(jobs),
+      updates: decimal(updates),
     },
     fetch: decimal(prices.fetch),
   };
@@ -132,8 +135,13 @@ export function createOperatorLedgers(
       const statement = await readStatement(actors, company, month);
       if (statement === null) return ok(null);
       const entries = statement.entries.map(({ entry_id, kind, currency, by, reason, ...entry }) => ({
-        ...{ entry_id, kind, currency, by, reason },
-        ...{ amount: decimal(entry.amount), at: formatTimestamp(entry.at_ms) },
+        entry_id,
+        kind,
+        currency,
+        by,
+        reason,
+        amount: decimal(entry.amount),
+        at: formatTimestamp(entry.at_ms),
       }));
       return ok({ ...shownStatement(statement), entries });
     },
@@ -195,9 +203,12 @@ export async function answerStatement(
   if (format === "json") return answerJson(200, shownStatement(statement), headers);
   const disposition = `attachment; filename="statement-${month}.csv"`;
   return {
-    ...{ kind: "answer", status: 200, body: csvOf(statement) },
+    kind: "answer",
+    status: 200,
+    body: csvOf(statement),
     headers: {
-      ...{ "content-type": "text/csv; charset=utf-8; header=present", "content-disposition": disposition },
+      "content-type": "text/csv; charset=utf-8; header=present",
+      "content-disposition": disposition,
       ...headers,
     },
   };
@@ -215,16 +226,26 @@ const noAccount = refused(problem("not_found", "There is no account: nothing was
 function shownStatement(statement: MonthStatement): StatementAnswer {
   const { currency, month, is_final } = statement;
   return {
-    ...{ currency, month, is_final },
+    currency,
+    month,
+    is_final,
     opening: decimal(statement.opening),
     entered: decimal(statement.entered),
     charged: decimal(statement.charged),
     closing: decimal(statement.closing),
     lines: statement.lines.map(({ day, kind, collection, price, count, amount }) => ({
-      ...{ day, kind, collection, count, price: decimal(price), amount: decimal(amount) },
+      day,
+      kind,
+      collection,
+      count,
+      price: decimal(price),
+      amount: decimal(amount),
     })),
     entries: statement.entries.map(({ entry_id, kind, amount, at_ms }) => ({
-      ...{ entry_id, kind, amount: decimal(amount), at: formatTimestamp(at_ms) },
+      entry_id,
+      kind,
+      amount: decimal(amount),
+      at: formatTimestamp(at_ms),
     })),
   };
 }
@@ -239,10 +260,24 @@ function csvOf(statement: MonthStatement): string {
     ["item", "day", "collection", "id", "price", "count", "amount", "currency"],
     ["opening", `${month}-01`, "", "", "", "", decimal(opening), currency],
     ...statement.entries.map(({ entry_id, kind, amount, at_ms }) => [
-      ...[kind, formatTimestamp(at_ms).slice(0, 10), "", entry_id, "", "", decimal(amount), currency],
+      kind,
+      formatTimestamp(at_ms).slice(0, 10),
+      "",
+      entry_id,
+      "",
+      "",
+      decimal(amount),
+      currency,
     ]),
     ...statement.lines.map(({ day, kind, collection, price, count, amount }) => [
-      ...[kind, day, collection ?? "", "", decimal(price), count, decimal(-amount), currency],
+      kind,
+      day,
+      collection ?? "",
+      "",
+      decimal(price),
+      count,
+      decimal(-amount),
+      currency,
     ]),
     ["closing", "", "", "", "", "", decimal(closing), currency],
   ];

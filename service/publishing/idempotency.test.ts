@@ -193,7 +193,10 @@ describe("several nodes", () => {
 
 describe("an answer", () => {
   const final: ReadonlySet<string> = new Set([
-    ...["request_invalid", "record_too_large", "media_type_unsupported", "type_not_publishable"],
+    "request_invalid",
+    "record_too_large",
+    "media_type_unsupported",
+    "type_not_publishable",
   ]);
 
   it("that refuses by what the service knows now is not kept, and leaves the key free (I1)", async () => {

@@ -88,7 +88,19 @@ describe("the body of a batch, read in steps", () => {
 
   it("ends for any bytes whatever, and loses none of them", () => {
     const alphabet = fc.constantFrom(
-      ...['"', "\\", "{", "}", "[", "]", ",", ":", " ", "records", '"records":[', "a", "\u00e9"],
+      '"',
+      "\\",
+      "{",
+      "}",
+      "[",
+      "]",
+      ",",
+      ":",
+      " ",
+      "records",
+      '"records":[',
+      "a",
+      "\u00e9",
     );
     fc.assert(
       fc.property(fc.array(alphabet, { maxLength: 60 }), (parts) => {

@@ -93,7 +93,13 @@ function stateOf(
   { deleted_at, ground, dueMs, purged, nowMs }: StateFacts,
 ): PurgeState {
   return {
-    ...{ record_id, collection, generation, document_hash, number, ground, deleted_at },
+    record_id,
+    collection,
+    generation,
+    document_hash,
+    number,
+    ground,
+    deleted_at,
     due_at: formatTimestamp(dueMs),
     limit_at: formatTimestamp(Date.parse(deleted_at) + limitMs),
     state: purged !== null ? "purged" : dueMs <= nowMs ? "due" : "owed",
@@ -148,7 +154,11 @@ export async function orderPurge(
   return ok({
     changed: reply.changed === true,
     subject: {
-      ...{ record_id, business_uuid: head.business_uuid, generation, ground: newest.ground, ordered_at },
+      record_id,
+      business_uuid: head.business_uuid,
+      generation,
+      ground: newest.ground,
+      ordered_at,
       proof: purged === null ? null : proofOf(purged),
     },
   });
@@ -207,8 +217,12 @@ async function pageOf({ actors }: Actors, uuid: string, after: string): Promise<
 function shown({ record_id, document_hash, at, sealed, decided }: HeldDeletion): Shown {
   const state = decided === null ? "held" : decided.released ? "released" : "rejected";
   return {
-    ...{ record_id, document_hash, at, received_at: sealed.received_at },
-    ...{ state, decided_at: decided?.at ?? null },
+    record_id,
+    document_hash,
+    at,
+    received_at: sealed.received_at,
+    state,
+    decided_at: decided?.at ?? null,
   };
 }
 

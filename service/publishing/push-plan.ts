@@ -307,7 +307,9 @@ export class CatalogueComparison {
     );
     const { businessUuid, pushId: push_id, root } = this.#push;
     return this.#deps.actors.ask(businessRef(businessUuid), {
-      ...{ type: "push.preview", push_id, may_hold: true },
+      type: "push.preview",
+      push_id,
+      may_hold: true,
       plan: { pending: this.#pending, earlier: ofThese, listings: piece },
       ...(root === undefined ? {} : { root }),
     });

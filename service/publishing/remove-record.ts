@@ -301,7 +301,13 @@ async function openRemoval(
   const text = parseUtf8(bytes);
   if (text === null || key === null) throw new Error("A sealed document is UTF-8 and has a sealer.");
   return {
-    ...{ document: document.value, bytes, text, hash, seal, envelope, key },
+    document: document.value,
+    bytes,
+    text,
+    hash,
+    seal,
+    envelope,
+    key,
     sealText: JSON.stringify(envelope),
   };
 }

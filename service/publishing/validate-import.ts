@@ -154,7 +154,11 @@ function validation(
   found: Pick<FileValidation, "known" | "held" | "held_reasons" | "counts" | "results" | "next_cursor">,
 ): FileValidation {
   return {
-    ...{ validate_only: true, batch_id: pushId, seq: seal.seq, mode: "queued", records: seal.tree_size },
+    validate_only: true,
+    batch_id: pushId,
+    seq: seal.seq,
+    mode: "queued",
+    records: seal.tree_size,
     ...found,
   };
 }

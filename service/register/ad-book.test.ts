@@ -7,14 +7,29 @@ import { createAdBook } from "./ad-book.ts";
 
 const business_uuid = "00000000-0000-4000-8000-00000000000b";
 const ad = (changes: Partial<AdFacts> = {}): AdFacts => ({
-  ...{ ad_id: "ad_a", business_uuid, campaign_id: "spring", generation: 1, hash: "h" },
-  ...{ countries: ["US", "GB"], subdivisions: [], keywords: ["tea", "mugs"], allow_repeats: false },
-  ...{ sealed: adSeal, published_at_ms: 1, state: "live" },
+  ad_id: "ad_a",
+  business_uuid,
+  campaign_id: "spring",
+  generation: 1,
+  hash: "h",
+  countries: ["US", "GB"],
+  subdivisions: [],
+  keywords: ["tea", "mugs"],
+  allow_repeats: false,
+  sealed: adSeal,
+  published_at_ms: 1,
+  state: "live",
   ...changes,
 });
 const campaign: CampaignFacts = {
-  ...{ business_uuid, campaign_id: "spring", currency: "EUR", net_price: 7 },
-  ...{ starts_at_ms: 0, ends_at_ms: 100, state: "running", sealed: adSeal },
+  business_uuid,
+  campaign_id: "spring",
+  currency: "EUR",
+  net_price: 7,
+  starts_at_ms: 0,
+  ends_at_ms: 100,
+  state: "running",
+  sealed: adSeal,
 };
 
 function openBook() {

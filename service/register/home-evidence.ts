@@ -122,10 +122,7 @@ function standingOf({
   status_reason,
   issued_at,
 }: InForce): CertificateStanding {
-  return {
-    ...{ status, status_effective_from, issued_at },
-    ...(status_reason === null ? {} : { status_reason }),
-  };
+  return { status, status_effective_from, issued_at, ...(status_reason === null ? {} : { status_reason }) };
 }
 
 /** The AI policy version in force, without earlier ones: publishing accepts no other. */

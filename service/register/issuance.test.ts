@@ -15,8 +15,13 @@ const certificate = (changes: Partial<Certificate> = {}) => ({
   payload: certificatePayload({
     v: 1,
     subject: { kind: "business", uuid },
-    ...{ legal_name: "Nordlicht GmbH", country: "DE", verified_since: now },
-    ...{ status: "active", status_effective_from: now, issued_at: now, previous: null },
+    legal_name: "Nordlicht GmbH",
+    country: "DE",
+    verified_since: now,
+    status: "active",
+    status_effective_from: now,
+    issued_at: now,
+    previous: null,
     ...changes,
   }),
 });
@@ -24,8 +29,12 @@ const certificate = (changes: Partial<Certificate> = {}) => ({
 const custody = (changes: object = {}) => ({
   payloadType: payloadTypes["key-custody.v1"],
   payload: keyCustodyPayload({
-    ...{ v: 1, business_uuid: uuid, key_id: "k".repeat(43), custody: "hosted" },
-    ...{ issued_at: now, effective_from: now },
+    v: 1,
+    business_uuid: uuid,
+    key_id: "k".repeat(43),
+    custody: "hosted",
+    issued_at: now,
+    effective_from: now,
     ...changes,
   } as Parameters<typeof keyCustodyPayload>[0]),
 });

@@ -218,8 +218,11 @@ describe("the register", () => {
     const day = (at: number) => `2026-01-0${at}T00:00:00.000Z`;
     const bits = { use: 1, action: 1, blocked: 0 };
     const policy = (version: number, changes: object = {}) =>
-      entry("policy", ...[businessUuid, `${businessUuid}/${version}`], {
-        ...{ business_uuid: businessUuid, version, bits, live_from: day(version) },
+      entry("policy", businessUuid, `${businessUuid}/${version}`, {
+        business_uuid: businessUuid,
+        version,
+        bits,
+        live_from: day(version),
         ...changes,
       });
     const fallen = { fallen_at: day(5) };
@@ -256,7 +259,9 @@ describe("the register", () => {
     await store.put(
       [1, 2].map((version) =>
         entry("policy", businessUuid, `${businessUuid}/${version}`, {
-          ...{ business_uuid: businessUuid, version, bits },
+          business_uuid: businessUuid,
+          version,
+          bits,
           live_from: `2026-01-0${version}T00:00:00.000Z`,
         }),
       ),
@@ -329,8 +334,11 @@ describe("the register", () => {
       change,
     });
     const entries = [
-      ...[chosen(companyUuid, 1), chosen(companyUuid, 3, true), chosen(companyUuid, 2, false)],
-      ...[chosen(businessUuid, 2, false), chosen(businessUuid, 1, true)],
+      chosen(companyUuid, 1),
+      chosen(companyUuid, 3, true),
+      chosen(companyUuid, 2, false),
+      chosen(businessUuid, 2, false),
+      chosen(businessUuid, 1, true),
     ];
     const feed = { next: async () => ({ entries: entries.splice(0, 1), more: entries.length > 0 }) };
     const store = { ...openStore(), follow: () => feed };

@@ -278,8 +278,16 @@ async function endCertificate(
     return ok({ changed: false, since: from, subject: certificateState(before) });
   const { legal_name, country, verified_since, subject } = certificate;
   const cert_id = await deps.parties.issueCertificate({
-    ...{ uuid, kind: subject.kind, legal_name, country, verified_since },
-    ...{ status, status_effective_from: from, status_reason, act, follows: facts.cert_id },
+    uuid,
+    kind: subject.kind,
+    legal_name,
+    country,
+    verified_since,
+    status,
+    status_effective_from: from,
+    status_reason,
+    act,
+    follows: facts.cert_id,
   });
   const issued = await entryOf<CertificateFacts>(deps, uuid, `certificate/${cert_id}`);
   if (issued === null)

@@ -42,8 +42,12 @@ const v4 = fc.record({
   shared: fc.integer({ min: 0, max: 32 }),
 });
 const v6 = fc.record({
-  ...{ address: groups, other: groups, how, otherHow: how },
-  ...{ prefix: fc.integer({ min: 0, max: 128 }), shared: fc.integer({ min: 0, max: 128 }) },
+  address: groups,
+  other: groups,
+  how,
+  otherHow: how,
+  prefix: fc.integer({ min: 0, max: 128 }),
+  shared: fc.integer({ min: 0, max: 128 }),
 });
 
 /** The first `bits` bits of one, the rest of the other. */
@@ -102,24 +106,22 @@ it("lets the same IPv6 addresses in as Node's own list, however they are written
 
 it("takes for an address what Node does, but for one with a zone", () => {
   const word = fc.constantFrom(
-    ...[
-      "0",
-      "00",
-      "1",
-      "255",
-      "256",
-      "ffff",
-      "FFFF",
-      "fffff",
-      ".",
-      ":",
-      "::",
-      "::ffff:",
-      "1.2.3.4",
-      "%eth0",
-      " ",
-      "x",
-    ],
+    "0",
+    "00",
+    "1",
+    "255",
+    "256",
+    "ffff",
+    "FFFF",
+    "fffff",
+    ".",
+    ":",
+    "::",
+    "::ffff:",
+    "1.2.3.4",
+    "%eth0",
+    " ",
+    "x",
   );
   const text = fc.array(word, { maxLength: 17 }).map((words) => words.join(""));
   const valid = fc.oneof(

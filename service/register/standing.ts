@@ -75,7 +75,8 @@ export function acceptedFault(
     keys.keys.find(({ key_id }) => key_id === id) ?? null;
   const mandate = mandates.find(({ mandate_id }) => mandate_id === seal.mandate_id);
   return standingFault(seal, {
-    ...{ key: key(seal.key_id), certificates },
+    key: key(seal.key_id),
+    certificates,
     mandate: mandate === undefined ? null : { ...mandate, sealer: key(signerOf(mandate)) },
   });
 }

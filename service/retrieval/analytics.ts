@@ -65,7 +65,9 @@ export async function dailyAnalytics(deps: AnalyticsDeps, request: AnalyticsRequ
   const figures = groupedBy(read.counts, ({ day, country, collection }) =>
     [day, country, collection].join(" "),
   ).map(([{ day, country, collection }, counts]) => ({
-    ...{ day, country: country === "" ? null : country, type: collection },
+    day,
+    country: country === "" ? null : country,
+    type: collection,
     ...sumOf(counts),
   }));
   const answer: DailyAnalytics = { ...read.window, totals: sumOf(read.counts), figures };
@@ -118,7 +120,10 @@ export async function readDemand(deps: AnalyticsDeps, { caller, query }: Analyti
     }
   }
   const answer: Demand = {
-    ...{ from, to, country, type },
+    from,
+    to,
+    country,
+    type,
     threshold: { companies: demandCompaniesMin, searches: demandSearchesMin },
     subjects: [...subjects]
       .map(([subject, sum]) => ({ subject, ...sum }))

@@ -44,7 +44,9 @@ export async function readCompanyEvents(
     return answerJson(200, { events, next_cursor: events.at(-1)?.cursor ?? cursor }, headers);
   const body = events.map((event) => `${JSON.stringify(event)}\n`).join("");
   return {
-    ...{ kind: "answer", status: 200, body },
+    kind: "answer",
+    status: 200,
+    body,
     headers: { "content-type": "application/x-ndjson", ...headers },
   };
 }

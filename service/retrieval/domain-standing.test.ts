@@ -5,7 +5,10 @@ import { sampleRecords } from "../../protocol/records/records.fixture.ts";
 import { allConfirmedAt, domainsIn, domainsShown, endpointsStatus } from "./fetched-record.ts";
 
 const facts = (domain: string, status: DomainStatus, confirmed_at: string | null): DomainFacts => ({
-  ...{ domain, status, since: "2026-01-02T00:00:00.000Z", confirmed_at },
+  domain,
+  status,
+  since: "2026-01-02T00:00:00.000Z",
+  confirmed_at,
 });
 const earlier = "2026-01-03T00:00:00.000Z";
 const later = "2026-01-04T00:00:00.000Z";

@@ -243,7 +243,9 @@ async function openRecord(
   const isFile = served.version.type === "business_files";
   const domains = isFile ? domainsIn(served.version.bytes) : [];
   const record = openFetchedRecord(served, {
-    ...{ policy, verifyUrl, logLeaf: logLeafOf(deps, kept, served.seal) },
+    policy,
+    verifyUrl,
+    logLeaf: logLeafOf(deps, kept, served.seal),
     endpoints: isFile ? await standing(deps, uuid, domains) : null,
   });
   kept.put(recordId, { change, policyVersion, domains, record });

@@ -92,7 +92,9 @@ describe("insight", () => {
     const { insight, puts, state } = world();
     const searched = (n: number): void =>
       insight.searched({
-        ...{ company: "c1", servedAt: new Date(state.nowMs).toISOString(), collection: "products" as const },
+        company: "c1",
+        servedAt: new Date(state.nowMs).toISOString(),
+        collection: "products" as const,
         country: "US",
         businesses: Array.from({ length: 50 }, (_, row) => `b${n * 50 + row}`),
         asked: { session: null, subjects: [] },
@@ -152,7 +154,9 @@ describe("insight", () => {
     const { insight, puts } = world();
     const searched = (company: string, index: number, subjects: readonly string[], session: string | null) =>
       insight.searched({
-        ...{ company, servedAt: new Date(startMs).toISOString(), collection: "products" as const },
+        company,
+        servedAt: new Date(startMs).toISOString(),
+        collection: "products" as const,
         country: String.fromCharCode(65 + (index % 26), 65 + (Math.floor(index / 26) % 26)),
         businesses: [],
         asked: { session: session === null ? null : insight.markOf(company, session), subjects },
@@ -174,7 +178,8 @@ describe("insight", () => {
     expect([of("flood"), of("one"), of("personal"), of("honest")]).toEqual([
       subjectsPerCompanyMax,
       sessionSubjectsMax,
-      ...[0, 1],
+      0,
+      1,
     ]);
     expect(insight.figures()).toMatchObject({ lost: 12_000 - subjectsPerCompanyMax, excessive: 200 });
   });

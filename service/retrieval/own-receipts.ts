@@ -126,8 +126,15 @@ function receiptText(row: ReceiptRow): string {
   const { kind, collection, country, rows } = receiptFacts(row);
   const { retrieval_id, served_at_ms, key_id, region, billable } = row;
   const members: Omit<OwnReceipt, "receipt"> = {
-    ...{ retrieval_id, served_at: formatTimestamp(served_at_ms), key_id, region },
-    ...{ kind, collection: collection as OwnReceipt["collection"], country, rows, billable },
+    retrieval_id,
+    served_at: formatTimestamp(served_at_ms),
+    key_id,
+    region,
+    kind,
+    collection: collection as OwnReceipt["collection"],
+    country,
+    rows,
+    billable,
   };
   return `${JSON.stringify(members).slice(0, -1)},"receipt":${row.envelope}}`;
 }

@@ -22,19 +22,32 @@ interface Sealed {
 /** A sidecar of a version that was sealed and received on a day. */
 function sidecarOf({ at, key = keyId, mandate = "m" }: Sealed): string {
   const payload = {
-    ...{
-      action: "publish",
-      ai_policy_version: 0,
-      batch_id: `bat_${"a".repeat(24)}`,
-      business_uuid: businessUuid,
-    },
-    ...{ cert_id: certId, change: 1, generation: 1, path: "A", published_at: day(at), received_at: day(at) },
-    ...{ record_id: `svc_${"a".repeat(26)}`, record_type: "products", record_version: 1 },
+    action: "publish",
+    ai_policy_version: 0,
+    batch_id: `bat_${"a".repeat(24)}`,
+    business_uuid: businessUuid,
+    cert_id: certId,
+    change: 1,
+    generation: 1,
+    path: "A",
+    published_at: day(at),
+    received_at: day(at),
+    record_id: `svc_${"a".repeat(26)}`,
+    record_type: "products",
+    record_version: 1,
     scope: {
-      ...{ basis: "mandate", key_id: key, kind: "system", mandate_id: mandate },
+      basis: "mandate",
+      key_id: key,
+      kind: "system",
+      mandate_id: mandate,
       permissions: ["publish:products"],
     },
-    ...{ seal_ok: true, sealed_at: day(at), sealed_by_key_id: key, sha256: hash("1"), source: "api", v: 2 },
+    seal_ok: true,
+    sealed_at: day(at),
+    sealed_by_key_id: key,
+    sha256: hash("1"),
+    source: "api",
+    v: 2,
   };
   return JSON.stringify({
     payloadType: payloadTypes["sidecar.v2"],
@@ -67,7 +80,11 @@ const ended = (window: Partial<KeyWindow>, id = keyId): KeyFacts => {
   return { ...facts, valid_from: day(1), valid_until: null, ...window };
 };
 const active: CertificateFacts = {
-  ...{ cert_id: certId, uuid: businessUuid, status_reason: null, issued_at: day(1), envelope: "" },
+  cert_id: certId,
+  uuid: businessUuid,
+  status_reason: null,
+  issued_at: day(1),
+  envelope: "",
   status: "active",
   status_effective_from: day(1),
 };
@@ -84,7 +101,8 @@ function standing({ keys = [compromised(4)], certificates = [active], mandates =
   const judged = createRecordStanding({
     register: part({
       mayHaveFallen: (uuid) => uuid === businessUuid,
-      ...{ keys: () => counted(keys), certificates: () => counted(certificates) },
+      keys: () => counted(keys),
+      certificates: () => counted(certificates),
       mandates: () => counted(mandates),
     }),
     records: part({
@@ -117,7 +135,9 @@ describe("a version", () => {
 
   it("falls with a certificate that was revoked from before its seal", async () => {
     const revoked: CertificateFacts = {
-      ...{ ...active, cert_id: hash("d"), issued_at: day(9) },
+      ...active,
+      cert_id: hash("d"),
+      issued_at: day(9),
       status: "revoked",
       status_effective_from: day(4),
     };
@@ -127,7 +147,8 @@ describe("a version", () => {
 
   it("falls with a mandate whose sealer was in other hands before it began", async () => {
     const envelope = JSON.stringify({
-      ...{ payloadType: payloadTypes["mandate.v1"], payload: toBase64(utf8("{}")) },
+      payloadType: payloadTypes["mandate.v1"],
+      payload: toBase64(utf8("{}")),
       signatures: [{ keyid: "owner", sig: toBase64(new Uint8Array(64)) }],
     });
     const mandate = { mandate_id: "m", valid_from: day(2), revoked_at: null, envelope } as MandateFacts;

@@ -134,7 +134,12 @@ async function prepare(deps: SearchServices, found: Found): Promise<Prepared> {
   }
   const [receipt] = await Promise.all([
     deps.receipts.sign({
-      ...{ retrieval, caller, kind: "search", collection, country, clientQueryId },
+      retrieval,
+      caller,
+      kind: "search",
+      collection,
+      country,
+      clientQueryId,
       rows: receiptRows,
     }),
     // Before the receipt is kept, so that an answer which fails here is not charged.
@@ -146,7 +151,11 @@ async function prepare(deps: SearchServices, found: Found): Promise<Prepared> {
     receipt,
     answered: () =>
       deps.insight.searched({
-        ...{ company: caller.party.uuid, servedAt: retrieval.servedAt, collection, country, asked },
+        company: caller.party.uuid,
+        servedAt: retrieval.servedAt,
+        collection,
+        country,
+        asked,
         businesses: hits.map((hit) => hit.business_uuid),
       }),
   };

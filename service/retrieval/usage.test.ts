@@ -7,8 +7,14 @@ import { readUsage } from "./own-receipts.ts";
 /** Counts of as many keys. */
 const countsOf = (keys: number): readonly UsageCount[] =>
   Array.from({ length: keys }, (_, n) => ({
-    ...{ day: "2026-03-04", key_id: `k${n}`, kind: "fetch", collection: null, country: null },
-    ...{ requests: 2, billable: 1, rows: 2 },
+    day: "2026-03-04",
+    key_id: `k${n}`,
+    kind: "fetch",
+    collection: null,
+    country: null,
+    requests: 2,
+    billable: 1,
+    rows: 2,
   }));
 
 async function usageOf(counts: readonly UsageCount[], group_by: string | null) {
@@ -31,7 +37,9 @@ describe("usage", () => {
     expect(whole.total).toEqual({ requests: 40_000, billable: 20_000, rows: 40_000 });
     const beyond = countsOf(usageLinesMax + 1);
     expect(await usageOf(beyond, null)).toMatchObject({
-      ...{ status: 400, code: "request_invalid", pointer: "/query/group_by" },
+      status: 400,
+      code: "request_invalid",
+      pointer: "/query/group_by",
       detail: expect.stringContaining("ask for fewer days, or group by less"),
     });
     expect(await usageOf(beyond, "day")).toMatchObject({ usage: [{ day: "2026-03-04", requests: 40_002 }] });

@@ -37,7 +37,9 @@ function directoryOf(
   });
   const signing = part<ServiceKeys>({
     statement: () => ({
-      ...{ keyId: "k", publicJwk: { kty: "OKP", crv: "Ed25519", x: "" }, signMany: async () => [] },
+      keyId: "k",
+      publicJwk: { kty: "OKP", crv: "Ed25519", x: "" },
+      signMany: async () => [],
       sign: async () => {
         told.signatures += 1;
         return new Uint8Array(64);
@@ -46,7 +48,11 @@ function directoryOf(
   });
   const read = createKeyDirectory(
     part<Parameters<typeof createKeyDirectory>[0]>({
-      ...{ register, keys: signing, crypto: nativeCrypto, verifyUrl: "https://verify.test", pace },
+      register,
+      keys: signing,
+      crypto: nativeCrypto,
+      verifyUrl: "https://verify.test",
+      pace,
       clock: { now: () => told.nowMs },
     }),
   );
@@ -84,9 +90,15 @@ it("D3: a large directory is built again after five seconds, however much change
 it("D4: a directory is made in steps of a company, and is what it would be if it were made at once", async () => {
   const at = "2026-01-01T00:00:00.000Z";
   const payload = certificatePayload({
-    ...{ v: 1, legal_name: "Caf\u00e9 $& Ltd", country: "GB", verified_since: at, status: "active" },
-    ...{ subject: { kind: "ai_company", uuid: businessUuid }, previous: null },
-    ...{ status_effective_from: at, issued_at: at },
+    v: 1,
+    legal_name: "Caf\u00e9 $& Ltd",
+    country: "GB",
+    verified_since: at,
+    status: "active",
+    subject: { kind: "ai_company", uuid: businessUuid },
+    previous: null,
+    status_effective_from: at,
+    issued_at: at,
   });
   const signed = makeEnvelope(payloadTypes["certificate.v1"], payload, [
     { keyid: "k", sig: new Uint8Array(64) },

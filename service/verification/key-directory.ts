@@ -123,9 +123,13 @@ function listedKey(key: KeyFacts): ListedKey | null {
   if (alg === "ML-DSA-65") return null;
   const ends = [key.valid_until, key.revoked_at, key.compromised_from].filter((each) => each !== null);
   return {
-    ...{ key_id: key.key_id, alg, public_key: key.public_key, source: key.source ?? "portal" },
+    key_id: key.key_id,
+    alg,
+    public_key: key.public_key,
+    source: key.source ?? "portal",
     // Timestamps have a fixed width, so their texts sort in the order of their instants.
-    ...{ valid_from: key.valid_from, valid_until: ends.sort()[0] ?? null },
+    valid_from: key.valid_from,
+    valid_until: ends.sort()[0] ?? null,
   };
 }
 

@@ -117,7 +117,9 @@ function vocabularyIndex(make: MakeDocument): VocabularyIndex {
       const versions = vocabularyVersions(name);
       const [{ version, standard }] = versions;
       return {
-        ...{ name, version, standard },
+        name,
+        version,
+        standard,
         versions: versions.map((each) => ({
           version: each.version,
           sha256: makeVocabulary(make, each).hash,

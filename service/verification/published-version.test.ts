@@ -39,7 +39,9 @@ function recordsOf(given: readonly Given[], live = true): RecordStore {
       ...id,
       row: "{}",
       sidecar: sidecarText({ generation: id.generation, change: given[id.generation - 1]?.change ?? 0 }),
-      ...{ seal_id: "bat_", leaf_index: 0, proof: new Uint8Array() },
+      seal_id: "bat_",
+      leaf_index: 0,
+      proof: new Uint8Array(),
     }),
   });
 }

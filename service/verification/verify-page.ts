@@ -341,9 +341,12 @@ function removalOf({ removal, removalFault }: JudgedVersion): Findings["removal"
   const opened = parseWithdrawal(bytes);
   if (!opened.ok) throw new Error(`The stored document of ${removal.record_id} cannot be read.`);
   return {
-    ...{ action, at: opened.value.at, received_at },
+    action,
+    at: opened.value.at,
+    received_at,
     ...(applied_at === undefined ? {} : { applied_at }),
-    ...{ document_base64: toBase64(bytes), seal: JSON.parse(seal) as Envelope },
+    document_base64: toBase64(bytes),
+    seal: JSON.parse(seal) as Envelope,
     ...(removalFault === null ? {} : { reason: removalFault.code }),
   };
 }

@@ -107,7 +107,8 @@ export async function judgeSeal(
  */
 function sealOfNobody({ trust }: RequestServices, { bytes, seal }: VerifyInput): SealRefusal {
   const verdict = verifySeal(trust, {
-    ...{ bytes, seal },
+    bytes,
+    seal,
     certificates: { issuances: [] },
     keys: { v: 1, uuid: "", cert_id: "", issued_at: "", keys: [] },
   });

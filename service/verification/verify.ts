@@ -281,7 +281,8 @@ function sectionOf(report: Report, item: JsonObject): AdSection {
     state === "unsigned"
       ? []
       : {
-          ...{ name: name as AdSection["checks"][number]["name"], state },
+          name: name as AdSection["checks"][number]["name"],
+          state,
           ...(reason === undefined ? {} : { reason }),
           ...(detail === undefined ? {} : { detail }),
         },
@@ -313,7 +314,12 @@ async function judgeNow({ trust, standings }: RequestServices, { item, at }: AdI
     return { refusal: null, warnings: [unknownBusiness] };
   const { certificates, keys, policies } = standing;
   const seal = verifySeal(trust, {
-    ...{ document: "ad", bytes, certificates, keys, policies, judgedAt: at },
+    document: "ad",
+    bytes,
+    certificates,
+    keys,
+    policies,
+    judgedAt: at,
     seal: row["adl_origin_seal"] as JsonValue,
     sidecar: sidecar as JsonValue,
   });

@@ -30,7 +30,12 @@ export class History {
     this.#clock += 1;
     const asked: Asked = {
       actor: `${to.kind}/${to.id}`,
-      ...{ command, by, begin: this.#clock, end: Number.POSITIVE_INFINITY, status: "open", reply: undefined },
+      command,
+      by,
+      begin: this.#clock,
+      end: Number.POSITIVE_INFINITY,
+      status: "open",
+      reply: undefined,
     };
     const known = this.#byActor.get(asked.actor);
     if (known === undefined) this.#byActor.set(asked.actor, [asked]);

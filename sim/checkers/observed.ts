@@ -337,8 +337,11 @@ class Accounts {
     const known = this.#accounts.get(company);
     if (known !== undefined) return known;
     const account: Account = {
-      ...{ entered: 0, balance: 0 },
-      ...{ holders: new Map(), available: [], received: new Map() },
+      entered: 0,
+      balance: 0,
+      holders: new Map(),
+      available: [],
+      received: new Map(),
     };
     this.#accounts.set(company, account);
     return account;

@@ -307,7 +307,9 @@ const judging: readonly Mutant[] = [
     lists: (given) => {
       const { version = 0 } = given;
       return {
-        ...{ protectedNames: [], exemptNames: [], certified: given.certified },
+        protectedNames: [],
+        exemptNames: [],
+        certified: given.certified,
         get version() {
           if (given.version !== version) changed();
           return version;
@@ -322,7 +324,10 @@ const judging: readonly Mutant[] = [
     lists: (given) => {
       const { blockedHosts } = given;
       return {
-        ...{ protectedNames: [], exemptNames: [], certified: given.certified, blockedHosts },
+        protectedNames: [],
+        exemptNames: [],
+        certified: given.certified,
+        blockedHosts,
         get version() {
           if (given.blockedHosts !== blockedHosts) changed();
           return given.version ?? 0;

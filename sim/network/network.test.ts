@@ -35,7 +35,9 @@ async function openWorld(options: WorldOptions): Promise<TransportWorld> {
     const targetAt = (address: string, incarnation: string): RemoteTarget =>
       network.targetAt(self, { address, incarnation });
     return {
-      ...{ address: self.name, incarnation: self.name, targetAt },
+      address: self.name,
+      incarnation: self.name,
+      targetAt,
       target: (of) => targetAt(of.address, of.incarnation),
       close: async () => network.close(self),
     };

@@ -22,8 +22,15 @@ export interface PartitionHead {
 }
 
 const neverClaimed: PartitionHead = {
-  ...{ epoch: 0, owner: "", head: 0, op: "", snapshotSeq: 0, snapshot: null, schemaVersion: 0 },
-  ...{ home: "", wakeAtMs: null },
+  epoch: 0,
+  owner: "",
+  head: 0,
+  op: "",
+  snapshotSeq: 0,
+  snapshot: null,
+  schemaVersion: 0,
+  home: "",
+  wakeAtMs: null,
 };
 
 export interface Mutation {

@@ -186,7 +186,8 @@ class SimActorStore implements ActorStore {
     const isLogging = commit !== null && partition.kind === "log-sequencer";
     return model.statements.run(life, "cas", execute, {
       name: `${partition.kind}/${partition.id}`,
-      ...{ isHearing, isLogging },
+      isHearing,
+      isLogging,
     });
   }
 

@@ -115,7 +115,8 @@ class SimReceiptStore implements ReceiptStore {
   ): Promise<void> {
     const { model, life, region } = this.#client;
     const counted = {
-      ...{ region: closed.region, batch: closed.batch },
+      region: closed.region,
+      batch: closed.batch,
       ids: new Set(receipts.map((row) => row.retrieval_id)),
       counts,
     };

@@ -41,7 +41,8 @@ async function compare<S>(sequence: Sequence<S>, model: S, engine: S): Promise<v
 describe.skipIf(!hasCassandra)(`the model of the stores shows what Cassandra shows (seed ${seed})`, () => {
   const client: StoreClient = {
     model: calmStoreModel(Random.of(seed), () => Date.now()),
-    ...{ life: null, region: "eu-west1" },
+    life: null,
+    region: "eu-west1",
   };
   const now = (): number => Date.now();
   let keyspace: TestKeyspace;

@@ -102,7 +102,11 @@ function drawCommit(holder: Holder, random: Random, step: number): ActorCommit {
   ].filter(({ rt, k, k2 }) => random.chance(0.3) && !isPut(rt, k, k2));
   const isWrong = random.chance(0.1);
   return {
-    ...{ ref, epoch, puts, deletes, op: operationId(step + 1, 7) },
+    ref,
+    epoch,
+    puts,
+    deletes,
+    op: operationId(step + 1, 7),
     expectedHead: holder.head + (isWrong ? 1 : 0),
     expectedOp: holder.op,
     wakeAtMs: random.chance(0.3) ? farMs : null,
@@ -194,17 +198,19 @@ export async function* recordSteps(store: RecordStore, random: Random, nameOf: (
 }
 
 const recordWeights = {
-  ...{ version: 6, head: 6, seal: 2, stage: 2, drop: 1 },
-  ...{
-    readHead: 3,
-    readServed: 4,
-    readRows: 2,
-    listVersions: 1,
-    newestWith: 1,
-    readPublished: 1,
-    readStaged: 2,
-    catalogue: 1,
-  },
+  version: 6,
+  head: 6,
+  seal: 2,
+  stage: 2,
+  drop: 1,
+  readHead: 3,
+  readServed: 4,
+  readRows: 2,
+  listVersions: 1,
+  newestWith: 1,
+  readPublished: 1,
+  readStaged: 2,
+  catalogue: 1,
 } as const;
 
 async function catalogueOf(store: RecordStore, party: string): Promise<unknown> {

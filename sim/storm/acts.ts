@@ -36,7 +36,10 @@ export interface Publisher {
 }
 
 const nobody: ServeWitness = {
-  ...{ begun: () => {}, refused: () => {}, nonceAccepted: () => {}, servedRecords: () => {} },
+  begun: () => {},
+  refused: () => {},
+  nonceAccepted: () => {},
+  servedRecords: () => {},
   bug: (_node, _request, error) => {
     throw error;
   },
@@ -61,8 +64,12 @@ function signed({ world, random }: Stage, party: SimCompany | Publisher, sent: S
   const signer = "business" in party ? party.business.keys[0] : party.key;
   if (signer === undefined) throw new Error("a business of a storm has a key");
   return signRequest(crypto, {
-    ...{ ...sent, signer, role: "business" in party ? "integration" : "retrieval" },
-    ...{ nonce: random.hex(24), created: Math.floor(kernel.now() / 1_000), lifetimeSeconds: 120 },
+    ...sent,
+    signer,
+    role: "business" in party ? "integration" : "retrieval",
+    nonce: random.hex(24),
+    created: Math.floor(kernel.now() / 1_000),
+    lifetimeSeconds: 120,
   });
 }
 
@@ -73,7 +80,11 @@ function searchOf(stage: Stage, company: SimCompany, q: string | null): SimReque
   const body = { ...text, filter: { all: [{ country: "US" }] }, sort_by: "published_at:desc", limit: 10 };
   const path = "/v1/products/search";
   return signed(stage, company, {
-    ...{ ...retrieval, route: "search", path, subject: "", body: utf8(JSON.stringify(body)) },
+    ...retrieval,
+    route: "search",
+    path,
+    subject: "",
+    body: utf8(JSON.stringify(body)),
   });
 }
 
@@ -130,8 +141,12 @@ export function batch(
     const { policyVersion } = business;
     const sealed = sealBatch(world.parts, { business, key, seq, products, policyVersion, idempotencyKey });
     const request = signed(stage, publisher, {
-      ...{ route, path: "/v1/publish/products", tag: "svc-push", subject: sealed.pushId },
-      ...{ body: sealed.body, idempotencyKey },
+      route,
+      path: "/v1/publish/products",
+      tag: "svc-push",
+      subject: sealed.pushId,
+      body: sealed.body,
+      idempotencyKey,
     });
     const turn = Promise.withResolvers<"ended" | "in work">();
     const owner = storm.ownerOf("bodyShares", business.uuid);
@@ -190,8 +205,12 @@ export function file(stage: Stage, publisher: Publisher, plan: FilePlan): Act {
   return async () => {
     storm.work(costs.request);
     const asked = signed(stage, publisher, {
-      ...{ route: "upload", path: "/v1/bulk-uploads", tag: "svc-push", subject: "" },
-      ...{ body: utf8('{"record_type":"products"}'), idempotencyKey: random.hex(16) },
+      route: "upload",
+      path: "/v1/bulk-uploads",
+      tag: "svc-push",
+      subject: "",
+      body: utf8('{"record_type":"products"}'),
+      idempotencyKey: random.hex(16),
     });
     const outcome = await serve(node, asked, nobody);
     if (outcome?.kind !== "answer" || typeof outcome.body !== "string")

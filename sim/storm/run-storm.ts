@@ -124,7 +124,12 @@ async function honestly(
 ): Promise<Pick<StormResult, "tookMs" | "refusals">> {
   const { kernel } = stage.storm;
   const tookMs: Record<HonestKind, number[]> = {
-    ...{ search: [], fetch: [], publish: [], check: [], file: [], image: [] },
+    search: [],
+    fetch: [],
+    publish: [],
+    check: [],
+    file: [],
+    image: [],
   };
   const refusals: string[] = [];
   const done: Promise<void>[] = [];

@@ -79,7 +79,12 @@ export function openStormNode(without: Mechanism | null): StormNode {
     ...(without === "bodyShares" ? { openBody: withoutGivingWay(limited) } : {}),
   };
   return {
-    ...{ kernel, edge, work, dear, decoding: createDecodingTurns(), busyMs: () => busyMs },
+    kernel,
+    edge,
+    work,
+    dear,
+    decoding: createDecodingTurns(),
+    busyMs: () => busyMs,
     thread: {
       kernel,
       turns: turnsOf(loop, without, (owner) => work(dear.has(owner) ? costs.dearRecord : costs.record)),

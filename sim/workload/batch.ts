@@ -83,7 +83,10 @@ export function sealBatch(
   const seal = makeEnvelope(type, payload, [{ keyid: key.keyId, sig: key.signNow(pae(type, payload)) }]);
   const items = records.map((record) => `"${toBase64(record)}"`).join(",");
   return {
-    ...{ business, key, seq, idempotencyKey: given.idempotencyKey },
+    business,
+    key,
+    seq,
+    idempotencyKey: given.idempotencyKey,
     pushId: pushIdOf(business.uuid, payload, crypto.sha256),
     body: utf8(`{"batch_seal":${JSON.stringify(seal)},"records":[${items}]}`),
     leaves: products.map((choice, index) => ({

@@ -268,7 +268,9 @@ export class BusinessAgent {
 
   #lifeParts(): LifeParts {
     return {
-      ...{ world: this.#world, journal: this.#journal, random: this.#random },
+      world: this.#world,
+      journal: this.#journal,
+      random: this.#random,
       send: (route, batch) =>
         this.#client.send(this.#sign(route, batch, this.#nextName(route)), this.#plan.region),
       pause: (ms) => this.#client.pause(ms),
@@ -316,11 +318,18 @@ export class BusinessAgent {
     } as const;
     const heard = await importBatch(
       {
-        ...{ world: this.#world, client: this.#client, random: this.#random, region: this.#plan.region },
+        world: this.#world,
+        client: this.#client,
+        random: this.#random,
+        region: this.#plan.region,
         sign: (route, body) =>
           this.#signAny({
-            ...{ route, tag: "svc-push", path: path[route], body },
-            ...{ idempotencyKey: this.#nextName(route), subject: batch.pushId },
+            route,
+            tag: "svc-push",
+            path: path[route],
+            body,
+            idempotencyKey: this.#nextName(route),
+            subject: batch.pushId,
           }),
       },
       batch,
@@ -351,8 +360,12 @@ export class BusinessAgent {
     const given = { business: this.#business, key: this.#key, recordId, action } as const;
     await removeRecord({ world: this.#world, journal: this.#journal }, given, async (body) => {
       const request = this.#signAny({
-        ...{ route: action, tag: "svc-push", body, idempotencyKey: this.#nextName("removal") },
-        ...{ path: `/v1/publish/products/${action}`, subject: recordId },
+        route: action,
+        tag: "svc-push",
+        body,
+        idempotencyKey: this.#nextName("removal"),
+        path: `/v1/publish/products/${action}`,
+        subject: recordId,
       });
       const heard = await this.#client.send(request, this.#plan.region);
       if (heard !== null && !passing.has(heard.code)) return heard;
@@ -363,7 +376,9 @@ export class BusinessAgent {
 
   #sign(route: keyof typeof paths, batch: SentBatch, idempotencyKey: string | null): SimRequest {
     return this.#signAny({
-      ...{ route, idempotencyKey, subject: batch.pushId },
+      route,
+      idempotencyKey,
+      subject: batch.pushId,
       tag: route === "push" ? read.tag : "svc-push",
       path: paths[route].replace("*", batch.pushId),
       body: route === "publish" || route === "validate" ? batch.body : null,
@@ -376,8 +391,11 @@ export class BusinessAgent {
     const { kernel, crypto } = this.#world.parts;
     return signRequest(crypto, {
       ...given,
-      ...{ signer: this.#key, role: "integration", nonce: this.#random.hex(24) },
-      ...{ created: Math.floor(kernel.now() / 1_000), lifetimeSeconds: 120 },
+      signer: this.#key,
+      role: "integration",
+      nonce: this.#random.hex(24),
+      created: Math.floor(kernel.now() / 1_000),
+      lifetimeSeconds: 120,
     });
   }
 

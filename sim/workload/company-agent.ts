@@ -225,7 +225,11 @@ export class CompanyAgent {
   #sign(route: "search" | "fetch", path: string, body: Uint8Array | null, subject: string): SimRequest {
     const { crypto, kernel } = this.#world.parts;
     return signRequest(crypto, {
-      ...{ route, path, body, subject, idempotencyKey: null },
+      route,
+      path,
+      body,
+      subject,
+      idempotencyKey: null,
       signer: this.#company.key,
       role: "retrieval",
       tag: "svc-retrieval",

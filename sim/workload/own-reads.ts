@@ -87,8 +87,14 @@ export async function removeRecord(
   const { document, body } = sealRemoval(parts, { ...given, policyVersion });
   const { business, recordId, action, key } = given;
   const removal: Removal = {
-    ...{ business, recordId, action, document, keyId: key.keyId, sent: momentOf(world) },
-    ...{ acknowledgedAt: null, isRemoved: false },
+    business,
+    recordId,
+    action,
+    document,
+    keyId: key.keyId,
+    sent: momentOf(world),
+    acknowledgedAt: null,
+    isRemoved: false,
   };
   journal.removals.push(removal);
   for (let attempt = 0; attempt < removalsMax; attempt += 1) {
@@ -121,8 +127,13 @@ function sealRemoval(
   const bytes = utf8(JSON.stringify({ record_id, action, at }));
   const document = hashOf(bytes, crypto.sha256);
   const payload = sealPayload({
-    ...{ v: 2, key_id: key.keyId, cert_id: business.certId, hash: document, sealed_at: at },
-    ...{ record_type: "products", ai_policy_version: given.policyVersion },
+    v: 2,
+    key_id: key.keyId,
+    cert_id: business.certId,
+    hash: document,
+    sealed_at: at,
+    record_type: "products",
+    ai_policy_version: given.policyVersion,
   });
   const type = payloadTypes["seal.v2"];
   const seal = makeEnvelope(type, payload, [{ keyid: key.keyId, sig: key.signNow(pae(type, payload)) }]);

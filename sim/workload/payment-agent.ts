@@ -47,7 +47,11 @@ export class PaymentAgent {
     const { money, regions } = this.#world.parts;
     if (money === null) return;
     const entry: LedgerEntry = {
-      ...{ entry_id: `${this.#name}-${this.#payments}`, kind: "top_up", currency, by: "ops", reason: "paid" },
+      entry_id: `${this.#name}-${this.#payments}`,
+      kind: "top_up",
+      currency,
+      by: "ops",
+      reason: "paid",
       amount: random.between(1, answersMax * Math.max(money.price.fetch, money.price.search)),
     };
     this.entries.push(entry);

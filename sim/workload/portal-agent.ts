@@ -195,8 +195,11 @@ export class PortalAgent {
     const isStolen = successor !== null && this.#random.chance(0.5);
     const compromised_from = isStolen ? formatTimestamp(kernel.now() - this.#random.between(0, 8_000)) : null;
     const revocation = {
-      ...{ askedAt: kernel.events, doneAt: Number.POSITIVE_INFINITY, doneMs: Number.POSITIVE_INFINITY },
-      ...{ revokedAt: revoked_at, compromisedFrom: compromised_from },
+      askedAt: kernel.events,
+      doneAt: Number.POSITIVE_INFINITY,
+      doneMs: Number.POSITIVE_INFINITY,
+      revokedAt: revoked_at,
+      compromisedFrom: compromised_from,
     };
     this.#journal.revocations.set(key.keyId, revocation);
     const reply = await this.#ask({ type: "key.revoke", key_id: key.keyId, revoked_at, compromised_from });
@@ -226,7 +229,10 @@ export class PortalAgent {
 
   #changeKeys(): Promise<void> {
     return changeKeys({
-      ...{ world: this.#world, journal: this.#journal, business: this.#business, random: this.#random },
+      world: this.#world,
+      journal: this.#journal,
+      business: this.#business,
+      random: this.#random,
       insist: (ask) => this.#insist(ask),
     });
   }

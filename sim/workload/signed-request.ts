@@ -67,17 +67,29 @@ export function signRequest(crypto: SimCrypto, given: RequestParts): SimRequest 
   const method = body === null ? "GET" : "POST";
   const parts = { method, authority, path: given.path, query: null, contentDigest: digest };
   const params = serializeParams(coveredComponents(parts), {
-    ...{ created, nonce, tag: given.tag },
+    created,
+    nonce,
+    tag: given.tag,
     expires: created + given.lifetimeSeconds,
     keyid: given.signer.keyId,
   });
   const headers = signatureHeaders(params, given.signer.signNow(utf8(signatureBase(parts, params))));
   return {
-    ...{ route: given.route, role: given.role, tag: given.tag, keyId: given.signer.keyId, nonce },
-    ...{ idempotencyKey: given.idempotencyKey, subject: given.subject, contentDigest: digest ?? "" },
+    route: given.route,
+    role: given.role,
+    tag: given.tag,
+    keyId: given.signer.keyId,
+    nonce,
+    idempotencyKey: given.idempotencyKey,
+    subject: given.subject,
+    contentDigest: digest ?? "",
     body: body ?? new Uint8Array(),
     head: {
-      ...{ method, host: authority, path: given.path, query: null, hasBody: body !== null },
+      method,
+      host: authority,
+      path: given.path,
+      query: null,
+      hasBody: body !== null,
       signatureInput: headers["signature-input"],
       signature: headers.signature,
       contentDigest: digest,

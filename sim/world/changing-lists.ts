@@ -22,7 +22,9 @@ export function changingLists(
   const isChanged = (): boolean => kernel.now() >= listsChangeAtMs(kernel);
   const [first, later] = [[blockedAtFirst], [blockedLater]];
   return {
-    ...{ protectedNames: [], exemptNames: [], certified },
+    protectedNames: [],
+    exemptNames: [],
+    certified,
     get version() {
       return isChanged() ? 1 : 0;
     },

@@ -45,7 +45,12 @@ export function openClusterPlace(options: PlaceOptions): Place {
   const placement = createPlacement({ store, monotonic, membership });
   const self = { name: slot.name, life };
   const router = createActorRouter({
-    ...{ placement, membership, monotonic, timers, local: actors, mayCross },
+    placement,
+    membership,
+    monotonic,
+    timers,
+    local: actors,
+    mayCross,
     targetOf: (member) => parts.network.repeating(self, parts.network.targetAt(self, member)),
   });
   const openRegion = (): void => {
@@ -72,7 +77,8 @@ export function openClusterPlace(options: PlaceOptions): Place {
     });
   };
   return {
-    ...{ join, handlers: router.handlers },
+    join,
+    handlers: router.handlers,
     route: (ref) => router.route(ref),
     isHere: (ref) => livesHere(placement, ref),
     lease: () => (membership.holdsLease() ? (membership.self()?.incarnation ?? null) : null),

@@ -48,7 +48,9 @@ export function drawMoney(draw: Random): Money | null {
       currency,
       versions: [
         {
-          ...{ version: 1, effective_from: "2026-01-01T00:00:00.000Z", fetch },
+          version: 1,
+          effective_from: "2026-01-01T00:00:00.000Z",
+          fetch,
           search: { products, business_files: search, events: search, jobs: search, updates: search },
         },
       ],

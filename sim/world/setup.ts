@@ -133,7 +133,9 @@ async function openParty(
   const names = { legal_name: legalName, country: "GB" };
   await node.parties.open({ uuid, kind, ...names, group: uuid, blocked_groups: [] });
   return node.parties.issueCertificate({
-    ...{ uuid, kind, ...names },
+    uuid,
+    kind,
+    ...names,
     verified_since: since,
     status: "active",
     status_effective_from: since,

@@ -128,8 +128,12 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
   const lease = parts.variation.lease(place.lease, incarnation);
   const allowance = allowanceOf({ parts, slot, clock, actors: system, lease });
   const receipts = createReceipts({
-    ...{ environment: "production", region: slot.region, store: stores.receipts },
-    ...{ crypto, clock, incarnation: lease },
+    environment: "production",
+    region: slot.region,
+    store: stores.receipts,
+    crypto,
+    clock,
+    incarnation: lease,
     signer: () => parts.keys.receipts.get(slot.region) ?? parts.keys.projection,
   });
   const delayUntil = (atMs: number): Promise<void> =>
@@ -138,11 +142,23 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
     schedule: (delayMs: number, run: () => void) => life.after(delayMs, `${slot.name} renews`, run),
   };
   const publishing: SimNode["publishing"] = {
-    ...{ actors, records, crypto, clock, timers, leaves, parsed, recordIdOf, lists },
+    actors,
+    records,
+    crypto,
+    clock,
+    timers,
+    leaves,
+    parsed,
+    recordIdOf,
+    lists,
     trust: () => parts.keys.trust,
     acceptWithinMs: acceptWithinMs(parts.night),
-    ...{ holdMs: parts.holdMs, purgeAfterMs, asTable: () => null, regions: () => parts.regions },
-    ...{ pace: pacesOf(thread).inline(""), paces: pacesOf(thread) },
+    holdMs: parts.holdMs,
+    purgeAfterMs,
+    asTable: () => null,
+    regions: () => parts.regions,
+    pace: pacesOf(thread).inline(""),
+    paces: pacesOf(thread),
   };
   const { region } = slot;
   const sponsored = sponsoredOf({ register, actors, crypto, clock, region, sessionKey: recordIdKey });
@@ -152,36 +168,69 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
   const retrieval = { register, receipts, insight, allowance, clock, standing, budget: limits.budget };
   const opening = opener(process, stores, { place, system, allowance });
   return {
-    ...{ slot, name: slot.name, incarnation, life, actors, system, register, insight, ...opening },
+    slot,
+    name: slot.name,
+    incarnation,
+    life,
+    actors,
+    system,
+    register,
+    insight,
+    ...opening,
     parties: createParties({
-      ...{ actors, clock, crypto, timers, recordIdKey, keys: parts.keys.service(slot.region) },
+      actors,
+      clock,
+      crypto,
+      timers,
+      recordIdKey,
+      keys: parts.keys.service(slot.region),
       trust: () => parts.keys.trust,
       settleHome: place.settleHome,
       claimKey: (keyId, party) => stores.registerStore.claimKey(keyId, party),
     }),
     authentication: {
-      ...{ environment: "production", region: slot.region, register, actors, crypto, clock },
+      environment: "production",
+      region: slot.region,
+      register,
+      actors,
+      crypto,
+      clock,
       registerGrantedKey: () => Promise.reject(new Error("there are no grants in production")),
       requestRate: limits.requestRate,
-      ...{ grantSigner: null, keyRegion: null, limitFields: null },
+      grantSigner: null,
+      keyRegion: null,
+      limitFields: null,
     },
     publishing,
     bulk: {
       ...publishing,
-      ...{ staging: stores.staging, businessUrl, validations: createValidations() },
+      staging: stores.staging,
+      businessUrl,
+      validations: createValidations(),
       uploadTokens: createUploadTokens(crypto, recordIdKey),
     },
     // Pages so short that a list has several of them.
     reads: {
-      ...{ actors, records, crypto, clock, timers, recordIdOf, regions: () => parts.regions },
-      ...{ cursorKey: recordIdKey, pageMax: 5, standing },
+      actors,
+      records,
+      crypto,
+      clock,
+      timers,
+      recordIdOf,
+      regions: () => parts.regions,
+      cursorKey: recordIdKey,
+      pageMax: 5,
+      standing,
       rate: createCatalogueRate({ elapsedMs: () => kernel.now() }),
     },
     ...retrievalOf(thread, {
       search: createSearch({ ...retrieval, index, sponsored, searchTurns }),
       fetch: createFetch({ ...retrieval, records, crypto, verifyUrl, delayUntil }),
     }),
-    ...{ handlers: place.handlers, lease: place.lease, wakeUp: place.wakeUp, current: place.incarnation },
+    handlers: place.handlers,
+    lease: place.lease,
+    wakeUp: place.wakeUp,
+    current: place.incarnation,
   };
 }
 
@@ -223,7 +272,12 @@ function openStores({ parts, slot, incarnation, life, clock }: Process): NodeSto
   if (rows === undefined) throw new Error(`region ${slot.region} has no index`);
   const register = createRegister({ store: registerStore, clock });
   return {
-    ...{ client, registerStore, records, register, staging, log: variation.log(openSimLogStore(client)) },
+    client,
+    registerStore,
+    records,
+    register,
+    staging,
+    log: variation.log(openSimLogStore(client)),
     lists: variation.lists(changingLists(kernel, register.certifiedNames)),
     receipts: variation.receipts(openSimReceiptStore(client)),
     events: variation.events(openSimEventStore(client, clock.now)),
@@ -231,12 +285,17 @@ function openStores({ parts, slot, incarnation, life, clock }: Process): NodeSto
       openSimRowIndex({ kernel, life, region: slot.region, rows, weather: parts.indexWeather }),
     ),
     leaves: createPushLeaves({
-      ...{ records, staging, sha256: parts.crypto.sha256 },
+      records,
+      staging,
+      sha256: parts.crypto.sha256,
       paceOf: pacesOf(parts.thread).queued,
     }),
     parsed: poisonedLeaves(createParsedLeaves()),
     insight: createInsight({
-      ...{ store: variation.insight(openSimInsightStore(client)), crypto: parts.crypto, clock, incarnation },
+      store: variation.insight(openSimInsightStore(client)),
+      crypto: parts.crypto,
+      clock,
+      incarnation,
       retentionDays: 400,
     }),
   };
@@ -256,40 +315,59 @@ function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: s
   const activities: Record<string, Activity> = {
     ...bulkUploadActivities({ staging }),
     ...logSequencerActivities({
-      ...{ log: stores.log, origin: keys.trust.anchors.log.origin, sha256: crypto.sha256 },
+      log: stores.log,
+      origin: keys.trust.anchors.log.origin,
+      sha256: crypto.sha256,
       sign: (text) =>
         signCheckpoint(
           {
-            ...{ anchor: keys.trust.anchors.log, signer: keys.service(slot.region).log },
-            ...{ now: clock.now, sha256: crypto.sha256 },
+            anchor: keys.trust.anchors.log,
+            signer: keys.service(slot.region).log,
+            now: clock.now,
+            sha256: crypto.sha256,
           },
           text,
         ),
       cosign: parts.witnesses.cosignFor(life),
-      ...{ keyFault: () => null, policy: "simulated" },
+      keyFault: () => null,
+      policy: "simulated",
       report: (reason, detail) => parts.kernel.tell(`the log is held: ${reason}: ${detail}`),
     }),
     ...businessActivities({
-      ...{ register: registerStore, records, regions },
+      register: registerStore,
+      records,
+      regions,
       registerChanged: () => register.refresh(),
       domains: { probe: null, schedule: { interval_ms: 86_400_000, grace_ms: 259_200_000 } },
     }),
     ...pushActivities({
-      ...{ records, crypto, leaves, parsed, region: slot.region, regions },
+      records,
+      crypto,
+      leaves,
+      parsed,
+      region: slot.region,
+      regions,
       planOf: (uuid, pushId) =>
         loadPlan(
           { records, lists, recordIdOf: parts.recordIdOf, pace: pacesOf(parts.thread).queued(uuid) },
           uuid,
           pushId,
         ),
-      ...{ paces: pacesOf(parts.thread), holdMs: parts.holdMs },
-      ...{ projection: () => keys.projection, sidecar: () => keys.sidecar },
-      ...{ recordIdOf: poisoned(parts.recordIdOf), lists },
+      paces: pacesOf(parts.thread),
+      holdMs: parts.holdMs,
+      projection: () => keys.projection,
+      sidecar: () => keys.sidecar,
+      recordIdOf: poisoned(parts.recordIdOf),
+      lists,
       notices: { record: noted(parts), mail: { deliver: async () => {} } },
     }),
     // Production's default: longer than any world lasts, so no receipt may be missing at its end.
     ...regionActivities({
-      ...{ index, records, receipts, events, sha256: crypto.sha256 },
+      index,
+      records,
+      receipts,
+      events,
+      sha256: crypto.sha256,
       receiptRetentionMs: 400 * 86_400_000,
     }),
   };
@@ -340,7 +418,9 @@ function opener(
     isReady = true;
     stopSweeping = sweepAbandoned(sweep);
     stopFlushing = flushRegularly({
-      ...{ insight, clock: process.clock, failed: () => parts.mark("insight.not_written") },
+      insight,
+      clock: process.clock,
+      failed: () => parts.mark("insight.not_written"),
       timers: { schedule: (delayMs, run) => life.after(delayMs, `${slot.name} counts`, run) },
     });
     follow(life, register, slot.name);

@@ -56,7 +56,12 @@ const same = <T>(given: T): T => given;
 export const asItIs: Variation = {
   name: "as it is",
   definitions: [
-    ...[bulkUploadActor, businessActor, integrationKeyActor, keyLimitsActor, pushActor, regionActor],
+    bulkUploadActor,
+    businessActor,
+    integrationKeyActor,
+    keyLimitsActor,
+    pushActor,
+    regionActor,
     ledgerActor,
     logSequencerActor({ origin: "svc.test/log", intervals: logIntervals }),
   ],

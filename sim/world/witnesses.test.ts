@@ -26,7 +26,10 @@ function reach(fault: FaultKind | null): ReachedWitness {
   faults.active = true;
   if (fault !== null) faults.chosen.set(fault, { rate: 1, random, strikes: 0 });
   const witness = createWitness({
-    ...{ key, crypto: nativeCrypto, store: memoryWitnessStore(), clock: kernel },
+    key,
+    crypto: nativeCrypto,
+    store: memoryWitnessStore(),
+    clock: kernel,
     signer: rubbish({ sign: async (message: Uint8Array) => key.sign(message) }),
     logs: () => [{ origin: log.origin, keys: [log.key] }],
   });

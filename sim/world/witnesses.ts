@@ -46,14 +46,16 @@ export function createSimWitnesses(random: Random, parts: SimWitnessesParts): Si
   const policy = { witnesses: witnesses.map(({ key }) => key), quorum: random.between(1, names.length) };
   const delays = random.fork("delays");
   return {
-    ...{ policy, crypto },
+    policy,
+    crypto,
     cosignFor: (life) =>
       createCollector({
         policy: {
           witnesses: witnesses.map((each) => reachSimWitness({ kernel, faults, delays, life }, each)),
           quorum: policy.quorum,
         },
-        ...{ crypto, now: () => kernel.now() },
+        crypto,
+        now: () => kernel.now(),
         schedule: (delayMs, run) => life.after(delayMs, "cosignatures are due", run),
       }),
   };
@@ -112,7 +114,10 @@ function witnessOf(
   if (made === null || logKey === null) throw new Error("Keys of notes are Ed25519 keys.");
   const key = { ...made, kind: "cosignature" as const };
   const witness = createWitness({
-    ...{ key, signer, crypto, store: memoryWitnessStore() },
+    key,
+    signer,
+    crypto,
+    store: memoryWitnessStore(),
     logs: () => [{ origin: log.origin, keys: [logKey] }],
     clock: { now: () => kernel.now() },
     forked: () => observed.violate("log-grows", "a witness was shown two trees of one size"),

@@ -96,7 +96,15 @@ export class World {
     const night = mayReadOld ? null : drawNight(nightDraws(random));
     const keys = worldKeys(crypto, regions, kernel);
     this.parts = {
-      ...{ kernel, faults, regions, slots, crypto, recordIdKey, variation, isEmbedded, before },
+      kernel,
+      faults,
+      regions,
+      slots,
+      crypto,
+      recordIdKey,
+      variation,
+      isEmbedded,
+      before,
       thread: thread ?? null,
       network: new Network(kernel, faults, random.fork("network"), {
         find: (address) => this.running.get(address) ?? null,
@@ -117,7 +125,8 @@ export class World {
       }),
       indexes: this.#indexes,
       indexWeather: createIndexFaults(faults, random.fork("index weather")),
-      ...{ membership, hasRealMembership },
+      membership,
+      hasRealMembership,
       cluster: new MemoryCluster(regions, () => kernel.now()),
       nodes: new Map(),
       homes: new Map([[logParty, regions[0] ?? ""]]),
@@ -130,7 +139,8 @@ export class World {
       night,
       // Leases of money last for minutes: worlds in which a node looks for something ten times a second are too dear.
       money: night !== null || start !== null ? null : drawMoney(moneyDraws(random)),
-      ...{ history: new History(), notices: [] },
+      history: new History(),
+      notices: [],
       mark: (name) => observed.mark(name),
       log: (incarnation, entry) => this.#log(incarnation, entry),
     };
@@ -302,8 +312,15 @@ function recordIdsOf(before: Before, crypto: SimCrypto, key: Uint8Array): WorldP
 /** So that a stranger can verify the log with what a node publishes. */
 function logKeyEntry({ keyId, publicJwk }: SimSigner): KeyEntry {
   return {
-    ...{ key_id: keyId, use: "log", region: null, alg: "Ed25519", public_key: publicJwk, pair: null },
-    ...{ valid_from: "", valid_until: null, compromised_from: null },
+    key_id: keyId,
+    use: "log",
+    region: null,
+    alg: "Ed25519",
+    public_key: publicJwk,
+    pair: null,
+    valid_from: "",
+    valid_until: null,
+    compromised_from: null,
   };
 }
 
@@ -315,20 +332,30 @@ function worldKeys(crypto: SimCrypto, regions: readonly string[], clock: Clock):
   const pair: readonly [SimSigner, SimSigner] = [crypto.newSigner(), crypto.newSigner()];
   const receipts = new Map(regions.map((region) => [region, crypto.newSigner()]));
   return {
-    ...{ projection, sidecar, receipts, log },
+    projection,
+    sidecar,
+    receipts,
+    log,
     trust: {
       verify: crypto.verify,
       sha256: crypto.sha256,
       anchors: {
-        ...{ v: 1, environment: "production", roots: [], passkeys: portal },
+        v: 1,
+        environment: "production",
+        roots: [],
+        passkeys: portal,
         log: { origin: "svc.test/log", key_name: "svc-log" },
       },
       keySet: { v: 1, issued_at: "", keys: [], certificates: [] },
       keys: new Map([[log.keyId, logKeyEntry(log)]]),
     },
     service: (region): ServiceKeys => ({
-      ...{ environment: "production", region },
-      ...{ projection: () => projection, sidecar: () => sidecar, statement: () => statement, log: () => log },
+      environment: "production",
+      region,
+      projection: () => projection,
+      sidecar: () => sidecar,
+      statement: () => statement,
+      log: () => log,
       receipt: () => receipts.get(region) ?? projection,
       issuance: createIssuance(pair, { environment: "production", clock }),
       grant: null,

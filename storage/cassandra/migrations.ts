@@ -154,9 +154,16 @@ export type Migrations = readonly (readonly string[])[];
 
 export const migrations: Migrations = [
   [
-    ...[...actorTables, ...clusterTables, ...fenceTables],
-    ...[...recordTables, ...receiptListingTables, ...insightTables, ...eventTables],
-    ...[...stagingTables, ...logTables, ...imageTables],
+    ...actorTables,
+    ...clusterTables,
+    ...fenceTables,
+    ...recordTables,
+    ...receiptListingTables,
+    ...insightTables,
+    ...eventTables,
+    ...stagingTables,
+    ...logTables,
+    ...imageTables,
   ],
 ];
 

@@ -263,7 +263,9 @@ function pointerOfRow(row: CqlRow): Pointer {
   const billable = row["billable"] === true ? 1 : 0;
   const day = usageDay(numberOf(row["served_at"]));
   return {
-    ...{ batch: textOf(row["name"]), retrievalId: textOf(row["retrieval_id"]), keyId },
+    batch: textOf(row["name"]),
+    retrievalId: textOf(row["retrieval_id"]),
+    keyId,
     isMarked: row["listed"] === true,
     count: { day, key_id: keyId, kind, collection, country, requests: 1, billable, rows },
   };

@@ -5,9 +5,16 @@ import type { CassandraSession } from "./session.ts";
 
 const servedAtMs = Date.parse("2026-03-04T05:06:07.123Z");
 const row: ReceiptRow = {
-  ...{ region: "eu-west1", batch: "202603040506-i1", company: "c", key_id: "k", nonce: "n" },
+  region: "eu-west1",
+  batch: "202603040506-i1",
+  company: "c",
+  key_id: "k",
+  nonce: "n",
   retrieval_id: `ret_${servedAtMs.toString(16).padStart(12, "0")}${"0".repeat(20)}`,
-  ...{ billable: true, served_at_ms: servedAtMs, envelope: "{}", event: "{}" },
+  billable: true,
+  served_at_ms: servedAtMs,
+  envelope: "{}",
+  event: "{}",
 };
 
 it.each([
@@ -19,7 +26,8 @@ it.each([
   let nowMs = servedAtMs;
   const changes: string[] = [];
   const session: CassandraSession = {
-    ...{ keyspace: "test", localDc: "eu-west1" },
+    keyspace: "test",
+    localDc: "eu-west1",
     execute: async (cql) => {
       if (cql.startsWith("SELECT")) nowMs += tookMs;
       else changes.push(cql);

@@ -36,7 +36,12 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
     served_at_ms: servedAtMs,
     envelope: "{}",
     event: receiptEventText({
-      ...{ company: "c", type: "fetch", collection: null, country: null, rows: 1, client_query_id: null },
+      company: "c",
+      type: "fetch",
+      collection: null,
+      country: null,
+      rows: 1,
+      client_query_id: null,
     }),
   });
   /** Counts what is sent, and fails the statements that `fails` selects. */
@@ -115,7 +120,11 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
   });
 
   const closeOf = (region: string, name: string) => ({
-    ...{ region, batch: name, root: "x", tree_size: 1, closed_at_ms: 1 },
+    region,
+    batch: name,
+    root: "x",
+    tree_size: 1,
+    closed_at_ms: 1,
   });
 
   it("names a batch until its receipts are gone, also where forgetting was interrupted (F1)", async () => {

@@ -146,7 +146,10 @@ function listedReceipts(
   time: { readonly now: () => number; readonly stamps: WriteTimestamps },
 ): ListedReceipts {
   const at = (region: string, { batch, retrievalId }: Place) => [
-    ...[region, batch, bucketOf(retrievalId, shards), retrievalId],
+    region,
+    batch,
+    bucketOf(retrievalId, shards),
+    retrievalId,
   ];
   const lanes = new Semaphore(receiptsAtOnce);
   return {

@@ -316,7 +316,9 @@ async function readPublished(session: CassandraSession, id: VersionId): Promise<
   const [row] = rows;
   if (row === undefined) return null;
   return {
-    ...{ record_id, generation, hash },
+    record_id,
+    generation,
+    hash,
     row: textOf(row["row"]),
     sidecar: textOf(row["sidecar"]),
     seal_id: textOf(row["seal_id"]),

@@ -99,7 +99,11 @@ describe("what is deleted in a generation", () => {
     const underWay = Array.from({ length: 200 }, () => ({ completed: false }));
     const away = indexUnavailable("timeout", "no answer");
     const { said, waited, asked, purge } = engineWith([[{ leases: [52] }]], undefined, [
-      ...[away, ...underWay, away, away, merged],
+      away,
+      ...underWay,
+      away,
+      away,
+      merged,
     ]);
     await purge();
     expect([asked.length, waited.length, said.at(-1)]).toEqual([0, 203, "flush"]);

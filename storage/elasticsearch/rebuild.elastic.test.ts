@@ -281,7 +281,8 @@ describe.skipIf(!hasElastic)("building an index anew", () => {
       let second: Promise<unknown> = Promise.resolve();
       const { promise: firstEnded, resolve: endFirst } = Promise.withResolvers<void>();
       const first = rebuildIndex(index, {
-        ...{ collection, nowMs },
+        collection,
+        nowMs,
         source: truth.source(async (read) => {
           if (read < 3) return;
           const lost = await generationsOf(index);
@@ -295,7 +296,10 @@ describe.skipIf(!hasElastic)("building an index anew", () => {
           };
           const names = index.namesOf(collection);
           await makeGeneration(index.engine, {
-            ...{ names, layout: layoutOf(collection), settings: { replicas: 0 }, role: "serving" },
+            names,
+            layout: layoutOf(collection),
+            settings: { replicas: 0 },
+            role: "serving",
             number: names.number(lost.serving ?? "") ?? 0,
           });
           second = rebuildIndex(other, { collection, source: late(), nowMs });

@@ -16,7 +16,8 @@ const aliases = {
 };
 /** Nothing needs what was deleted in it. */
 const copyWithout = {
-  ...{ seq_no: { max_seq_no: 1 }, merges: { current: 0 } },
+  seq_no: { max_seq_no: 1 },
+  merges: { current: 0 },
   retention_leases: { leases: [{ retaining_seq_no: 2 }] },
 };
 const whole = { _shards: { failed: 0 } };
@@ -233,7 +234,10 @@ describe("the index in Elasticsearch", () => {
     };
     const cluster = await openStubCluster(slow);
     const index = new ElasticRowIndex({
-      ...{ nodes: [cluster.url], prefix: "svc-stub-", writeTimeoutMs: 2_000, wait: async () => {} },
+      nodes: [cluster.url],
+      prefix: "svc-stub-",
+      writeTimeoutMs: 2_000,
+      wait: async () => {},
     });
     await Promise.all(Array.from({ length: 100 }, () => index.purge(["products"])));
     // The first asked before the others: they share one that began after them.

@@ -41,8 +41,14 @@ describe("the SQLite store", () => {
     const found = async () => (await store.readRows(ref, [{ rt: 16, keys: ["a"] }])).map(({ k }) => k);
     const put = (k: number, head: number, epoch = 1) =>
       store.commit({
-        ...{ ref, epoch, expectedHead: head, expectedOp: head === 0 ? "" : `${head}`, op: `${head + 1}` },
-        ...{ puts: [{ rt: 16, k, k2: "a", body: "" }], deletes: [], wakeAtMs: null },
+        ref,
+        epoch,
+        expectedHead: head,
+        expectedOp: head === 0 ? "" : `${head}`,
+        op: `${head + 1}`,
+        puts: [{ rt: 16, k, k2: "a", body: "" }],
+        deletes: [],
+        wakeAtMs: null,
       });
     await store.claim(ref, "a");
     await put(0, 0);

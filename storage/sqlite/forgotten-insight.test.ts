@@ -33,8 +33,15 @@ async function foundOf(texts: readonly string[]): Promise<readonly string[]> {
 it("subjects and counts of forgotten days are written over in the file", async () => {
   const store = openSqliteInsightStore(database);
   const count = (name: string, day: string): InsightCount => ({
-    ...{ name, day, country: "US", collection: "products", company: "company", writer: "w.0" },
-    ...{ searches: 1, rows: 1, fetches: 0 },
+    name,
+    day,
+    country: "US",
+    collection: "products",
+    company: "company",
+    writer: "w.0",
+    searches: 1,
+    rows: 1,
+    fetches: 0,
   });
   const old = many.map((n) => `old-subject-${n}`);
   const fresh = many.map((n) => `new-subject-${n}`);

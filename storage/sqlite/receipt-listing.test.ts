@@ -16,7 +16,13 @@ async function listAll(store: ReceiptStore, keyId: string | null = null, limit =
   let pages = 0;
   for (let after: string | null = null; ; ) {
     const page = await store.listReceipts({
-      ...{ region, company, keyId, fromMs: 0, toMs: startMs + 1e9, after, limit },
+      region,
+      company,
+      keyId,
+      fromMs: 0,
+      toMs: startMs + 1e9,
+      after,
+      limit,
     });
     pages += 1;
     found.push(...page.receipts);
@@ -112,7 +118,13 @@ describe("the receipts of one key", () => {
     const last = row(40_200, "rare");
     await store.append(last);
     const page = await store.listReceipts({
-      ...{ region, company, keyId: "rare", fromMs: 0, toMs: startMs + 1e9, after: null, limit: 5 },
+      region,
+      company,
+      keyId: "rare",
+      fromMs: 0,
+      toMs: startMs + 1e9,
+      after: null,
+      limit: 5,
     });
     expect(page).toEqual({ receipts: [], next: row(19_999, "busy").retrieval_id });
     expect(await listAll(store, "rare")).toEqual({ found: [last], pages: 3 });
@@ -122,17 +134,23 @@ describe("the receipts of one key", () => {
 /** A receipt without an event, as releases before the event stream stored it. */
 function _envelopeOnly(n: number): string {
   const payload = {
-    ...{ v: 3, ai_company_uuid: company, collection: "products", country: "US", kind: "search", region },
-    ...{ key_id: "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k", request_hash: `sha256:${"a".repeat(64)}` },
-    ...{ retrieval_id: `ret_${n}`, served_at: "2026-11-21T23:58:00.000Z", rows: [] },
+    v: 3,
+    ai_company_uuid: company,
+    collection: "products",
+    country: "US",
+    kind: "search",
+    region,
+    key_id: "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k",
+    request_hash: `sha256:${"a".repeat(64)}`,
+    retrieval_id: `ret_${n}`,
+    served_at: "2026-11-21T23:58:00.000Z",
+    rows: [],
   };
   const sorted = Object.fromEntries(Object.entries(payload).sort(([a], [b]) => (a < b ? -1 : 1)));
   const signature = { keyid: "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k", sig: `${"A".repeat(86)}==` };
   return JSON.stringify({
-    ...{
-      payloadType: "application/vnd.svc.receipt.v3+json",
-      payload: Buffer.from(JSON.stringify(sorted)).toString("base64"),
-    },
+    payloadType: "application/vnd.svc.receipt.v3+json",
+    payload: Buffer.from(JSON.stringify(sorted)).toString("base64"),
     signatures: [signature],
   });
 }

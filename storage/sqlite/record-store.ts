@@ -224,7 +224,9 @@ class SqliteRecordStore implements RecordStore {
     const found = this.#sql.readPublished.get(record_id, generation, hash);
     if (found === undefined) return null;
     return {
-      ...{ record_id, generation, hash },
+      record_id,
+      generation,
+      hash,
       row: textOf(found["row"]),
       sidecar: textOf(found["sidecar"]),
       seal_id: textOf(found["seal_id"]),
@@ -524,7 +526,9 @@ function sealOf(row: Row): StoredSeal {
 
 function originOf({ record_id, generation, hash }: VersionId, row: Row): VersionOrigin {
   return {
-    ...{ record_id, generation, hash },
+    record_id,
+    generation,
+    hash,
     bytes: bytesOf(row["bytes"]),
     sidecar: textOf(row["sidecar"]),
     published_at_ms: numberOf(row["published_at"]),

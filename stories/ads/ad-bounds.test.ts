@@ -57,7 +57,10 @@ it("spends a small part of it, and takes nothing from others; its advertiser see
   // The campaign is told of a click by the pool, a moment later.
   const told = async () =>
     expect((await readOver(node, advertiser.business, path)).json).toEqual({
-      ...{ campaign_id: "spring", state: "running", renders: 25, next_after: null },
+      campaign_id: "spring",
+      state: "running",
+      renders: 25,
+      next_after: null,
       companies: [
         { company_uuid: thief, renders: 20, reversed: 0, clicks: 0, last_rendered_at },
         { company_uuid: honest, renders: 5, reversed: 0, clicks: 1, last_rendered_at },

@@ -216,7 +216,9 @@ describe("a render", () => {
     const nonce = freshNonce();
     const replayed = () =>
       send(node.running.urls.base_url, company, {
-        ...{ path: "/v1/ads/render", nonce, created: Math.floor(node.running.services.clock.now() / 1000) },
+        path: "/v1/ads/render",
+        nonce,
+        created: Math.floor(node.running.services.clock.now() / 1000),
         body: JSON.stringify({ render_token: item?.render_token, format: "card" }),
       });
     expect((await replayed()).status).toBe(200);
@@ -235,7 +237,9 @@ describe("a render", () => {
     const statuses: number[] = [];
     for (const { render_token } of await served()) {
       const { status } = await send(node.running.urls.base_url, company, {
-        ...{ path: "/v1/ads/render", nonce, created: Math.floor(clock.now() / 1000) },
+        path: "/v1/ads/render",
+        nonce,
+        created: Math.floor(clock.now() / 1000),
         body: JSON.stringify({ render_token, format: "card" }),
       });
       statuses.push(status);
@@ -283,14 +287,22 @@ describe("an advertiser whose certificate is not active any more", () => {
     const { party, key } = ended.business;
     const { uuid, kind, legal_name, country } = party;
     await parties.issueCertificate({
-      ...{ uuid, kind, legal_name, country, verified_since: key.valid_from, status: "withdrawn" },
-      ...{ status_effective_from: formatTimestamp(clock.now()), status_reason: "approval_reversed" },
+      uuid,
+      kind,
+      legal_name,
+      country,
+      verified_since: key.valid_from,
+      status: "withdrawn",
+      status_effective_from: formatTimestamp(clock.now()),
+      status_reason: "approval_reversed",
     });
     await registerInForce(node.running.services);
     expect(await served()).toEqual([]);
     const render = { render_token: item?.render_token, format: "card" };
     expect(codeOf(await state(node, company, "render", render))).toEqual([
-      ...[409, "ad_unavailable", "ad_not_live"],
+      409,
+      "ad_unavailable",
+      "ad_not_live",
     ]);
     const report = await actors.ask(campaignRef(uuid, "spring"), { type: "campaign.read" });
     expect(report?.renders).toBe(0);
@@ -335,7 +347,9 @@ describe("an ad that operators take down", () => {
       const created = Math.floor(node.running.services.clock.now() / 1000);
       const own = await readOver(node, taken.business, "/v1/takedowns", { created });
       expect(own.json["takedowns"]).toContainEqual({
-        ...{ record_id: subject === ad_id ? ad_id : null, statement_of_reasons: statement, lifted_at: null },
+        record_id: subject === ad_id ? ad_id : null,
+        statement_of_reasons: statement,
+        lifted_at: null,
         taken_down_at: expect.any(String) as string,
       });
       await takedown(subject, "--lift");
@@ -360,8 +374,14 @@ describe("an item", () => {
     const { party, key } = advertiser.business;
     const { uuid, kind, legal_name, country } = party;
     await parties.issueCertificate({
-      ...{ uuid, kind, legal_name, country, verified_since: key.valid_from, status: "active" },
-      ...{ status_effective_from: formatTimestamp(clock.now()), status_reason: null },
+      uuid,
+      kind,
+      legal_name,
+      country,
+      verified_since: key.valid_from,
+      status: "active",
+      status_effective_from: formatTimestamp(clock.now()),
+      status_reason: null,
     });
     await registerInForce(node.running.services);
     movedMs += 61_000;
@@ -378,8 +398,14 @@ describe("an item", () => {
     const { uuid, kind, legal_name, country } = party;
     expect((await openPool(node, company, { keywords: ["mules"] })).ads).toHaveLength(1);
     await parties.issueCertificate({
-      ...{ uuid, kind, legal_name, country, verified_since: key.valid_from, status: "active" },
-      ...{ status_effective_from: formatTimestamp(clock.now()), status_reason: null },
+      uuid,
+      kind,
+      legal_name,
+      country,
+      verified_since: key.valid_from,
+      status: "active",
+      status_effective_from: formatTimestamp(clock.now()),
+      status_reason: null,
     });
     await registerInForce(node.running.services);
     const certId = (await register.certificates(uuid))[0]?.cert_id ?? "";

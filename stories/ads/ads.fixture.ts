@@ -42,14 +42,20 @@ export async function newAdvertiser(
   };
   const post: Advertiser["post"] = (path, body) =>
     sendBy(node.running.urls.business_url, caller, {
-      ...{ path, body: JSON.stringify(body), tag: "svc-push", created: Math.floor(now() / 1000) },
+      path,
+      body: JSON.stringify(body),
+      tag: "svc-push",
+      created: Math.floor(now() / 1000),
     });
   const publish: Advertiser["publish"] = async (record) => {
     const bytes = utf8(JSON.stringify(record));
     return post("/v1/ads/records", { record_base64: toBase64(bytes), seal: await sealed(bytes) });
   };
   return {
-    ...{ business, uuid, post, publish },
+    business,
+    uuid,
+    post,
+    publish,
     campaign: (changes) => publish({ ...campaignRecord(now()), ...changes }),
     ad: (id, changes) => publish({ ...adRecord(id), ...changes }),
     remove: async (adId, action, campaignId = "spring") => {
@@ -60,7 +66,10 @@ export async function newAdvertiser(
     image: async () => {
       const bytes = await imageOf("image/png");
       const answer = await send(node.running.urls.business_url, caller, {
-        ...{ path: "/v1/ads/images", body: bytes, tag: "svc-push", created: Math.floor(now() / 1000) },
+        path: "/v1/ads/images",
+        body: bytes,
+        tag: "svc-push",
+        created: Math.floor(now() / 1000),
         headers: { "content-type": "image/png" },
       });
       const { sha256, media_type, width, height } = answer.json;
@@ -71,8 +80,12 @@ export async function newAdvertiser(
 
 export function campaignRecord(now: number) {
   return {
-    ...{ schema: "svc/ad_campaign/1", campaign_id: "spring", currency: "EUR" },
-    ...{ price: grossPrice, budget: budgetText, paused: false },
+    schema: "svc/ad_campaign/1",
+    campaign_id: "spring",
+    currency: "EUR",
+    price: grossPrice,
+    budget: budgetText,
+    paused: false,
     starts_at: formatTimestamp(now - dayMs),
     ends_at: formatTimestamp(now + 30 * dayMs),
   };
@@ -80,10 +93,17 @@ export function campaignRecord(now: number) {
 
 export function adRecord(id: string) {
   return {
-    ...{ schema: "svc/ads/1", language: "en", business_ad_id: id, campaign_id: "spring" },
-    ...{ countries: ["US", "GB"], keywords: ["Trail running", "running shoes"] },
-    ...{ headline: `Shoes for ${id}`, body: "Light and waterproof.", images: [] },
-    ...{ display_domain: "shoes.example", destination_url: `https://shoes.example/${id}` },
+    schema: "svc/ads/1",
+    language: "en",
+    business_ad_id: id,
+    campaign_id: "spring",
+    countries: ["US", "GB"],
+    keywords: ["Trail running", "running shoes"],
+    headline: `Shoes for ${id}`,
+    body: "Light and waterproof.",
+    images: [],
+    display_domain: "shoes.example",
+    destination_url: `https://shoes.example/${id}`,
   };
 }
 
@@ -115,7 +135,9 @@ export function state(
   headers: Readonly<Record<string, string>> = {},
 ): Promise<ReceivedAnswer> {
   return send(node.running.urls.base_url, caller, {
-    ...{ path: `/v1/ads/${event}`, body: JSON.stringify(body), headers },
+    path: `/v1/ads/${event}`,
+    body: JSON.stringify(body),
+    headers,
     created: Math.floor(node.running.services.clock.now() / 1000),
   });
 }

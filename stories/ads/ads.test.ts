@@ -130,7 +130,9 @@ describe("a pool", () => {
     newest = await published(second, "newest");
     movedMs += 5_000;
     pictured = await published(first, "pictured", {
-      ...{ keywords: ["boots"], images: [await first.image()], call_to_action: "See it" },
+      keywords: ["boots"],
+      images: [await first.image()],
+      call_to_action: "See it",
     });
     await vi.waitFor(async () => expect((await pool({ keywords: ["boots"] })).ads).toHaveLength(1), patience);
   });
@@ -189,7 +191,9 @@ describe("a pool", () => {
     const { payload } = json["receipt"] as { payload: string };
     const receipt = JSON.parse(new TextDecoder().decode(parseBase64(payload) ?? new Uint8Array()));
     expect(receipt).toMatchObject({
-      ...{ kind: "ad_pool", country: "US", retrieval_id: json["retrieval_id"] },
+      kind: "ad_pool",
+      country: "US",
+      retrieval_id: json["retrieval_id"],
       rows: [{ record_id: oldest }, { record_id: newest }],
     });
   });

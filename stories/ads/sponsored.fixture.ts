@@ -39,7 +39,9 @@ export function searcherOf(
     const request = { q: "quartzite", sort_by, filter: { all }, ...members };
     const created = Math.floor(node.running.services.clock.now() / 1000);
     const answer = await send(node.running.urls.base_url, caller, {
-      ...{ path, body: JSON.stringify(request), created },
+      path,
+      body: JSON.stringify(request),
+      created,
     });
     answered.push(answer.text);
     return {

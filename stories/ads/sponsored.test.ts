@@ -47,9 +47,7 @@ async function publishProducts({ business }: Advertiser, ids: readonly string[])
   expect(outcome).toMatchObject({ results: ids.map(() => ({ outcome: "accepted" })) });
 }
 const priced = (id: string) => ({
-  prices: ["US", "CA"].map((country) => ({
-    ...{ country, currency: "USD", amount: `${id.charCodeAt(0)}.00` },
-  })),
+  prices: ["US", "CA"].map((country) => ({ country, currency: "USD", amount: `${id.charCodeAt(0)}.00` })),
 });
 const idOf = ({ uuid }: Advertiser, id: string) => node.running.services.recordIdOf(uuid, "products", id);
 const sponsor = async (advertiser: Advertiser, id: string, changes: object = {}) => {
@@ -245,7 +243,9 @@ describe("a render of a sponsored row", () => {
     expect(codeOf(await render(`ret_${"0".repeat(32)}`, idOf(first, "b")))).toEqual(unknown);
     expect(codeOf(await render(retrievalId, idOf(first, "z")))).toEqual([404, "not_found", "/record_id"]);
     expect(codeOf(await render(retrievalId, idOf(first, "a")))).toEqual([
-      ...[409, "ad_unavailable", "not_sponsored"],
+      409,
+      "ad_unavailable",
+      "not_sponsored",
     ]);
     const none = await search(company, { sponsored: false });
     expect(codeOf(await render(none.retrievalId, idOf(first, "a")))[2]).toBe("not_sponsored");
@@ -253,10 +253,14 @@ describe("a render of a sponsored row", () => {
     expect(codeOf(await render(none.retrievalId, idOf(first, "a"), other))).toEqual(unknown);
     const events = await search(company, { path: "/v1/events/search", q: undefined });
     expect(codeOf(await render(events.retrievalId, idOf(first, "b")))).toEqual([
-      ...[400, "request_invalid", "/retrieval_id"],
+      400,
+      "request_invalid",
+      "/retrieval_id",
     ]);
     expect(codeOf(await render("ret_1", idOf(first, "b")))).toEqual([
-      ...[400, "request_invalid", "/retrieval_id"],
+      400,
+      "request_invalid",
+      "/retrieval_id",
     ]);
     const both = {
       retrieval_id: retrievalId,
@@ -305,7 +309,10 @@ describe("a render of a sponsored row", () => {
       searches.flatMap((each) => ["x", "y"].map((id) => render(each.retrievalId, idOf(third, id)))),
     );
     expect(outcomes.map((each) => codeOf(each)[2] ?? "rendered").sort()).toEqual([
-      ...["budget_spent", "budget_spent", "rendered", "rendered"],
+      "budget_spent",
+      "budget_spent",
+      "rendered",
+      "rendered",
     ]);
     await untilMarked("bce");
     expect(namesOf(await found({ sponsored: true }))).toBe("bce");
@@ -329,8 +336,14 @@ describe("a business whose certificate ended", () => {
     const { party, key } = second.business;
     const { uuid, kind, legal_name, country } = party;
     await parties.issueCertificate({
-      ...{ uuid, kind, legal_name, country, verified_since: key.valid_from, status: "closed" },
-      ...{ status_effective_from: formatTimestamp(clock.now()), status_reason: null },
+      uuid,
+      kind,
+      legal_name,
+      country,
+      verified_since: key.valid_from,
+      status: "closed",
+      status_effective_from: formatTimestamp(clock.now()),
+      status_reason: null,
     });
     await untilMarked("bc");
     expect(namesOf(await found({ sponsored: true }))).toBe("bc");
@@ -348,9 +361,7 @@ describe("a product that was sealed with a key in other hands", () => {
     const again = await search(company);
     const { key_id, valid_from } = first.business.key;
     const revoked_at = formatTimestamp(services.clock.now());
-    await services.parties.revokeKey({
-      ...{ uuid: first.uuid, key_id, revoked_at, compromised_from: valid_from },
-    });
+    await services.parties.revokeKey({ uuid: first.uuid, key_id, revoked_at, compromised_from: valid_from });
     await registerInForce(services);
     expect(codeOf(await render(again.retrievalId, row))).toEqual([409, "ad_unavailable", "ad_not_live"]);
     expect(await rendersOf(first)).toBe(before);

@@ -39,8 +39,13 @@ export async function takedownExamples({
   const ground = { ground: "Judgment 3 O 5/26", ...act };
   await askOps(`/ops/purge-orders/${purged}`, "/ops/purge-orders/:record_id", ground);
   const certId = await services.parties.issueCertificate({
-    ...{ uuid, kind: "business", legal_name: business.party.legal_name, country: business.party.country },
-    ...{ verified_since: formatTimestamp(0), status: "revoked", status_reason: "key_stolen" },
+    uuid,
+    kind: "business",
+    legal_name: business.party.legal_name,
+    country: business.party.country,
+    verified_since: formatTimestamp(0),
+    status: "revoked",
+    status_reason: "key_stolen",
     status_effective_from: formatTimestamp(Date.now()),
   });
   const deletions = "/ops/deletions/:business_uuid";

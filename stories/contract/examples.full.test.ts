@@ -203,7 +203,9 @@ async function bulk(): Promise<void> {
   const caller = { key: sender.signingKey, grant: "" };
   const post = (path: string, body: object) =>
     ask(urls.business_url, caller, {
-      ...{ path, body: JSON.stringify(body), tag: "svc-push" },
+      path,
+      body: JSON.stringify(body),
+      tag: "svc-push",
       headers: { "idempotency-key": `example-${path}` },
     });
   const upload = (await post("/v1/bulk-uploads", { record_type: "products" })).json as unknown as BulkUpload;
@@ -279,9 +281,7 @@ async function grants(): Promise<string> {
   const { json } = await ask(
     node.running.urls.base_url,
     { key, grant: "" },
-    {
-      ...{ path: "/v1/sandbox/grants", body: JSON.stringify(question) },
-    },
+    { path: "/v1/sandbox/grants", body: JSON.stringify(question) },
   );
   return String(json["grant"]);
 }
@@ -302,7 +302,8 @@ async function verification({ row, fetched }: Awaited<ReturnType<typeof retrieva
   await read(`/v1/verify/${row?.["record_id"]}?origin=${row?.["adl_origin"]}`, "/v1/verify/:record_id");
   const body = JSON.stringify({
     record_base64: toBase64(utf8(exactMember(fetched.text, "record") ?? "")),
-    ...{ seal: fetched.json["seal"], sidecar: fetched.json["sidecar"] },
+    seal: fetched.json["seal"],
+    sidecar: fetched.json["sidecar"],
   });
   await ask(base, null, { path: "/v1/verify", body });
   await toolCalls(node.running.urls.mcp_url, ask);

@@ -94,7 +94,8 @@ const fullProduct: fc.Arbitrary<JsonObject> = fc
     const named = productCountries.slice(0, nations);
     return {
       ...sampleRecords.products,
-      ...{ product_name: `x${text(199)}`, short_description: `x${text(499)}` },
+      product_name: `x${text(199)}`,
+      short_description: `x${text(499)}`,
       tags: Array.from({ length: tags }, (_, index) => `${index}${text(40)}`),
       countries: named,
       prices: named.map((country) => ({ country, currency: "USD", amount })),

@@ -210,7 +210,9 @@ export async function openEffects(): Promise<EffectsWorld> {
       const body = JSON.parse(new TextDecoder().decode(publishBody(sealed.batch_seal, batch)));
       return codeOf(
         await send(surfaces.businessUrl, pusher, {
-          ...{ path: "/v1/publish/products", body: JSON.stringify(change(body)), tag: "svc-push" },
+          path: "/v1/publish/products",
+          body: JSON.stringify(change(body)),
+          tag: "svc-push",
           headers: { "idempotency-key": freshNonce(), ...headers },
         }),
       );

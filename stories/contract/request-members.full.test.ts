@@ -52,24 +52,26 @@ afterAll(() => world.surfaces[Symbol.asyncDispose]());
 
 async function opsDocument(): Promise<unknown> {
   const deps = {
-    ...{ logger: pino({ level: "silent" }), incarnation: "t", metrics: createMetrics(), readings: () => [] },
-    ...{
-      access: { hosts: ["localhost:80"], token: "", isLoopback: true },
-      ready: async () => ({ ready: true, degraded: [], checks: {}, plain_text: [] }),
-      stalledPushes: () => [],
-    },
+    logger: pino({ level: "silent" }),
+    incarnation: "t",
+    metrics: createMetrics(),
+    readings: () => [],
+    access: { hosts: ["localhost:80"], token: "", isLoopback: true },
+    ready: async () => ({ ready: true, degraded: [], checks: {}, plain_text: [] }),
+    stalledPushes: () => [],
   };
   const absent = {
-    ...{ purges: rubbish({}), revocations: rubbish({}), ledgers: rubbish({}), campaigns: rubbish({}) },
-    ...{
-      blocks: rubbish({}),
-      brands: rubbish({}),
-      takedowns: rubbish({}),
-      heldDeletions: rubbish({}),
-      cluster: rubbish({}),
-      inspection: rubbish({ past: {} }),
-      acting: rubbish({}),
-    },
+    purges: rubbish({}),
+    revocations: rubbish({}),
+    ledgers: rubbish({}),
+    campaigns: rubbish({}),
+    blocks: rubbish({}),
+    brands: rubbish({}),
+    takedowns: rubbish({}),
+    heldDeletions: rubbish({}),
+    cluster: rubbish({}),
+    inspection: rubbish({ past: {} }),
+    acting: rubbish({}),
   } as const;
   return (await buildOps({ ...deps, ...absent, audit: { record: () => {} } }).inject("/openapi.json")).json();
 }
@@ -135,7 +137,9 @@ const verifies =
   async () => {
     const whole = {
       record_base64: toBase64(utf8(exactMember(world.fetched.text, "record") ?? "")),
-      ...{ seal: world.fetched.json["seal"], sidecar: world.fetched.json["sidecar"], row: world.row },
+      seal: world.fetched.json["seal"],
+      sidecar: world.fetched.json["sidecar"],
+      row: world.row,
     };
     const ask = async (body: object): Promise<unknown> => {
       const { checked_at, statement, ...findings } = (
@@ -247,7 +251,10 @@ function publishing(): Readonly<Record<string, Proof>> {
       const ask = async (key: string | null) =>
         codeOf(
           await send(world.surfaces.businessUrl, world.pusher, {
-            ...{ path: route, body: "{", tag: "svc-push", headers: { "idempotency-key": key } },
+            path: route,
+            body: "{",
+            tag: "svc-push",
+            headers: { "idempotency-key": key },
           }),
         );
       // The type and form of a batch are refused only once there is a key.
@@ -386,14 +393,23 @@ describe("every member of every request", () => {
 });
 
 const publicAddresses = (): readonly string[] => [
-  ...[certificate(), `${certificate()}/keys`, `${certificate()}/key-custody`, "/.well-known/keys"],
-  ...["/.well-known/svc-keys", "/v1/projections/products/1", "/v1/schemas/products/1"],
-  ...["/v1/ai-policy-key", "/v1/log/checkpoint", "/v1/log/witnesses", "/v1/log/policy"],
-  ...["/v1/vocabularies", "/v1/vocabularies/languages", "/v1/payloads/seal/2", "/v1/test-vectors"],
-  ...[
-    "/v1/envelope-specification",
-    "/v1/test-vectors/seal.json",
-    `/v1/verify/${recordId()}`,
-    "/openapi.json",
-  ],
+  certificate(),
+  `${certificate()}/keys`,
+  `${certificate()}/key-custody`,
+  "/.well-known/keys",
+  "/.well-known/svc-keys",
+  "/v1/projections/products/1",
+  "/v1/schemas/products/1",
+  "/v1/ai-policy-key",
+  "/v1/log/checkpoint",
+  "/v1/log/witnesses",
+  "/v1/log/policy",
+  "/v1/vocabularies",
+  "/v1/vocabularies/languages",
+  "/v1/payloads/seal/2",
+  "/v1/test-vectors",
+  "/v1/envelope-specification",
+  "/v1/test-vectors/seal.json",
+  `/v1/verify/${recordId()}`,
+  "/openapi.json",
 ];

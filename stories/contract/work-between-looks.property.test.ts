@@ -111,7 +111,9 @@ describe(`work between two looks at the time, seed ${seed}`, () => {
   const sent = (base: string, path: string, body: Uint8Array): Promise<ReceivedAnswer> => {
     const caller = callerOf(base);
     return send(base, caller, {
-      ...{ path, body, tag: caller === company ? "svc-retrieval" : "svc-push" },
+      path,
+      body,
+      tag: caller === company ? "svc-retrieval" : "svc-push",
       headers: {
         "idempotency-key": freshNonce(),
         ...(caller === company ? {} : { "svc-sandbox-key": null }),

@@ -91,7 +91,8 @@ async function accepted(sent: Promise<ReceivedAnswer>): Promise<ReceivedAnswer> 
 const [firstCountry = ""] = countries.codes;
 const wholeSearch: JsonObject = {
   filter: { all: [{ country: firstCountry }] },
-  ...{ sort_by: "published_at:desc", limit: searchRowsMax },
+  sort_by: "published_at:desc",
+  limit: searchRowsMax,
 };
 
 beforeAll(async () => {

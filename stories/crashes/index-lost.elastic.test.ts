@@ -89,7 +89,8 @@ async function expectMissing(): Promise<void> {
   expect(refused).toMatchObject({ status: 503, json: { code: "unavailable", reason: "index" } });
   expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
   expect(await readiness(surfaces.services)).toMatchObject({
-    ...{ ready: true, degraded: ["index"] },
+    ready: true,
+    degraded: ["index"],
     checks: { index: expect.stringMatching(/^incomplete: .*built from the records/) },
   });
 }
@@ -107,7 +108,9 @@ describe.skipIf(!hasElastic)("an index", { timeout: 180_000 }, () => {
     await expectMissing();
     keeping = indexes.map((kept) =>
       keepElasticIndex(kept, {
-        ...{ records: surfaces.services.records, now: Date.now, timers },
+        records: surfaces.services.records,
+        now: Date.now,
+        timers,
         log: ({ event, detail }) => void events.push(`${event} ${detail}`),
       }),
     );

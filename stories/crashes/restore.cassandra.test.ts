@@ -80,8 +80,11 @@ async function play(title: string, kind: string, machine: Machine): Promise<void
     cwd: folder,
     env: {
       ...host.inherited,
-      ...{ BACKUP: join(folder, "backup"), TAG: tag, KEYSPACE: cluster.keyspace },
-      ...{ CASSANDRA_DATA: join(machine.folder, "data"), SVC_KEYS: keysFor(title) },
+      BACKUP: join(folder, "backup"),
+      TAG: tag,
+      KEYSPACE: cluster.keyspace,
+      CASSANDRA_DATA: join(machine.folder, "data"),
+      SVC_KEYS: keysFor(title),
     },
   });
 }
@@ -108,8 +111,12 @@ function restoredMachine(): Machine {
 function clientAt(of: TestCluster): SvcClient {
   const { urls } = of.node(`${region}-a`);
   return createSvcClient({
-    ...{ fetch: contractFetch, key: company.key, grant: company.grant },
-    ...{ baseUrl: urls.retrieval, businessUrl: null, verifyUrl: urls.verification },
+    fetch: contractFetch,
+    key: company.key,
+    grant: company.grant,
+    baseUrl: urls.retrieval,
+    businessUrl: null,
+    verifyUrl: urls.verification,
   });
 }
 
@@ -192,7 +199,8 @@ describe("a backup by docs/production.md", { timeout: 400_000 }, () => {
       faults: () => engines,
     };
     restored = await openCluster({
-      ...{ engines: there, nodes: { [region]: 1 } },
+      engines: there,
+      nodes: { [region]: 1 },
       restored: { name: cluster.name, keys },
     });
   });
@@ -221,7 +229,10 @@ describe("a backup by docs/production.md", { timeout: 400_000 }, () => {
     const passkeys = parsePasskeys({}, "sandbox");
     if (passkeys === null) throw new Error("a sandbox has a portal");
     const { anchors } = await ensureSandboxKeys({
-      ...{ store: now.keyStore, path: join(keys, keySetFile), regions: [region], nowMs: Date.now() },
+      store: now.keyStore,
+      path: join(keys, keySetFile),
+      regions: [region],
+      nowMs: Date.now(),
       passkeys,
     });
     const fresh = await evidenceFrom(now, recordIdOf(evidence));

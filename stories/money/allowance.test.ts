@@ -14,7 +14,11 @@ beforeAll(async () => {
 afterAll(() => billed.close());
 
 const entry = (amount: string, entry_id: string, changes: object = {}) => ({
-  ...{ entry_id, kind: "top_up", amount, currency: "EUR", reason: "invoice" },
+  entry_id,
+  kind: "top_up",
+  amount,
+  currency: "EUR",
+  reason: "invoice",
   ...changes,
 });
 const enter = async (amount: string, entry_id: string, changes: object = {}) =>
@@ -22,7 +26,8 @@ const enter = async (amount: string, entry_id: string, changes: object = {}) =>
 
 const search = (brand = billed.found.brand) =>
   billed.asker.search({
-    ...{ collection: "products", sort_by: "published_at:desc" },
+    collection: "products",
+    sort_by: "published_at:desc",
     filter: { all: [{ country: "US" }, { brand }] },
   });
 const fetchIt = (recordId = billed.found.recordId) => billed.asker.fetchRecord(recordId);
@@ -103,9 +108,7 @@ describe("an AI company", () => {
       const name = `${kind} ${collection} at ${price}`;
       charged.set(name, (charged.get(name) ?? 0) + count);
     }
-    expect(Object.fromEntries(charged)).toMatchObject({
-      ...{ "fetch null at 1": 3, "search products at 0.1": 3 },
-    });
+    expect(Object.fromEntries(charged)).toMatchObject({ "fetch null at 1": 3, "search products at 0.1": 3 });
     expect(body.entries.map(({ entry_id, amount }) => [entry_id, amount])).toEqual([
       ["payment-1", "2.5"],
       ["payment-2", "1"],

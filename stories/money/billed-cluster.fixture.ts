@@ -43,7 +43,9 @@ export async function openBilledCluster(
     const cluster = await openCluster({ engines, nodes, env });
     const parties = await register(cluster, join(folder, "guest"), settings);
     return {
-      ...{ cluster, anchors, parties },
+      cluster,
+      anchors,
+      parties,
       [Symbol.asyncDispose]: async () => {
         await cluster[Symbol.asyncDispose]();
         await close();
@@ -62,7 +64,10 @@ async function prepare(
 ): Promise<{ readonly settings: Settings; readonly issuance: IssuanceProcess; readonly anchors: Anchors }> {
   const file = (name: string): string => join(folder, name);
   const made = await makeProductionKeys(file("ceremony"), {
-    ...{ region, otherRegions, nowMs: Date.now(), hasLog: true },
+    region,
+    otherRegions,
+    nowMs: Date.now(),
+    hasLog: true,
   });
   for (const name of ["anchors.json", "key-set.json"])
     for (const to of [made.node, made.path("issuance")]) await copyFile(made.path(name), join(to, name));
@@ -73,15 +78,25 @@ async function prepare(
   const anchors = parseAnchors(JSON.parse(await readFile(made.path("anchors.json"), "utf8")));
   if (!anchors.ok) throw new Error(anchors.detail);
   const issuance = await startIssuance({
-    ...{ keys: made.path("issuance"), clients: folder, audit: file("audit.log") },
-    ...{ environment: "production", listen: { socket: file("issuance.sock") }, clock: { now: Date.now } },
+    keys: made.path("issuance"),
+    clients: folder,
+    audit: file("audit.log"),
+    environment: "production",
+    listen: { socket: file("issuance.sock") },
+    clock: { now: Date.now },
   });
   const settings = {
-    ...{ SVC_ENVIRONMENT: "production", SVC_KEYS: made.node, SVC_PRICES: file("prices.json") },
-    ...{ SVC_ISSUANCE: `unix:${file("issuance.sock")}`, SVC_ISSUANCE_SECRET_FILE: file("clients.secret") },
-    ...{ SVC_NODE_TLS_KEY_FILE: file("key.pem"), SVC_NODE_TLS_CERT_FILE: file("cert.pem") },
-    ...{ SVC_NODE_TLS_CA_FILE: file("ca.pem"), SVC_DOMAIN_CHECKS: "no" },
-    ...{ SVC_CASSANDRA_INSECURE: "yes", SVC_ELASTICSEARCH_INSECURE: "yes" },
+    SVC_ENVIRONMENT: "production",
+    SVC_KEYS: made.node,
+    SVC_PRICES: file("prices.json"),
+    SVC_ISSUANCE: `unix:${file("issuance.sock")}`,
+    SVC_ISSUANCE_SECRET_FILE: file("clients.secret"),
+    SVC_NODE_TLS_KEY_FILE: file("key.pem"),
+    SVC_NODE_TLS_CERT_FILE: file("cert.pem"),
+    SVC_NODE_TLS_CA_FILE: file("ca.pem"),
+    SVC_DOMAIN_CHECKS: "no",
+    SVC_CASSANDRA_INSECURE: "yes",
+    SVC_ELASTICSEARCH_INSECURE: "yes",
   };
   return { settings, issuance, anchors: anchors.value };
 }
@@ -97,10 +112,16 @@ async function register(
   const at = engines.regions.indexOf(region);
   const listen = `127.0.0.1:${await freePorts(1)}`;
   const guest = await startProductionNode(home, region, {
-    ...{ ...settings, SVC_STORE: "cassandra", SVC_CLUSTER_NAME: name, SVC_REGIONS: regions.join(",") },
-    ...{ SVC_CASSANDRA: `${engines.cassandra[at]}:9042`, SVC_CASSANDRA_KEYSPACE: keyspace },
+    ...settings,
+    SVC_STORE: "cassandra",
+    SVC_CLUSTER_NAME: name,
+    SVC_REGIONS: regions.join(","),
+    SVC_CASSANDRA: `${engines.cassandra[at]}:9042`,
+    SVC_CASSANDRA_KEYSPACE: keyspace,
     SVC_CASSANDRA_REPLICATION: regions.map((each) => `${each}:${engines.replication}`).join(","),
-    ...{ SVC_ELASTICSEARCH: engines.elastic[at] ?? "", SVC_NODE_LISTEN: listen, SVC_NODE_ADDRESS: listen },
+    SVC_ELASTICSEARCH: engines.elastic[at] ?? "",
+    SVC_NODE_LISTEN: listen,
+    SVC_NODE_ADDRESS: listen,
   });
   try {
     return await registerParties(guest);

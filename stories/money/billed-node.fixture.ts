@@ -27,7 +27,9 @@ export const prices = {
   currency: "EUR",
   versions: [
     {
-      ...{ version: 1, effective_from: "2026-01-01T00:00:00.000Z", fetch: "1" },
+      version: 1,
+      effective_from: "2026-01-01T00:00:00.000Z",
+      fetch: "1",
       search: { products: "0.1", business_files: "0", events: "0.1", jobs: "0.1", updates: "0.1" },
     },
   ],
@@ -71,23 +73,30 @@ export async function openBilledNode(): Promise<BilledNode> {
   await writeFile(join(folder, "prices.json"), JSON.stringify(prices));
   const socket = join(folder, "issuance.sock");
   const issuance = await startIssuance({
-    ...{ keys: made.path("issuance"), clients: folder, audit: join(folder, "audit.log") },
-    ...{ environment: "production", listen: { socket }, clock: { now: Date.now } },
+    keys: made.path("issuance"),
+    clients: folder,
+    audit: join(folder, "audit.log"),
+    environment: "production",
+    listen: { socket },
+    clock: { now: Date.now },
   });
   const home = join(folder, "home");
   const settings = {
-    ...{ SVC_KEYS: made.node, SVC_ISSUANCE: `unix:${socket}` },
-    ...{
-      SVC_ISSUANCE_SECRET_FILE: join(folder, "clients.secret"),
-      SVC_PRICES: join(folder, "prices.json"),
-    },
+    SVC_KEYS: made.node,
+    SVC_ISSUANCE: `unix:${socket}`,
+    SVC_ISSUANCE_SECRET_FILE: join(folder, "clients.secret"),
+    SVC_PRICES: join(folder, "prices.json"),
   };
   let movedMs = 0;
   const platform = { clock: { now: () => Date.now() + movedMs } };
   const running = await startProductionNode(home, billedRegion, settings, platform);
   const parties = await registerParties(running);
   const billed: BilledNode = {
-    ...{ home, settings, parties, running, found: await publishOne(running, parties) },
+    home,
+    settings,
+    parties,
+    running,
+    found: await publishOne(running, parties),
     asker: clientOf(running, parties.company),
     start: async () => {
       billed.running = await startProductionNode(home, billedRegion, settings, platform);

@@ -62,7 +62,8 @@ const attemptsMax = 20;
 export async function openIncidentNode(options: IncidentOptions = {}): Promise<IncidentNode> {
   const home = options.home ?? (await mkdtemp(join(tmpdir(), "svc-incident-")));
   const node: IncidentNode = {
-    ...{ running: await start(home, options), home },
+    running: await start(home, options),
+    home,
     follow: (title, kind, env = {}) =>
       follow(title, kind, { OPS: node.running.urls.ops_url, SVC_HOME: home, ...env }),
     [Symbol.asyncDispose]: async () => {

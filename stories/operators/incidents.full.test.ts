@@ -248,15 +248,21 @@ describe(titles.log, () => {
     let keys: Parameters<typeof startWitness>[0]["logs"] = () => [];
     const open = () =>
       startWitness({
-        ...{ home: witnessHome, name: "witness.test/one", listen: { host: "127.0.0.1", port } },
-        ...{ clock: { now: Date.now }, report: () => {}, logs: () => keys() },
+        home: witnessHome,
+        name: "witness.test/one",
+        listen: { host: "127.0.0.1", port },
+        clock: { now: Date.now },
+        report: () => {},
+        logs: () => keys(),
       });
     const first = await open();
     const { verifierKey, url } = first;
     await first[Symbol.asyncDispose]();
     await using node = await openIncidentNode({
       settings: {
-        ...{ SVC_LOG_INTERVAL_SECONDS: "0", SVC_LOG_WITNESS_PRIVATE: "yes", SVC_LOG_WITNESS_QUORUM: "1" },
+        SVC_LOG_INTERVAL_SECONDS: "0",
+        SVC_LOG_WITNESS_PRIVATE: "yes",
+        SVC_LOG_WITNESS_QUORUM: "1",
         SVC_LOG_WITNESSES: `${verifierKey} ${url}`,
       },
     });

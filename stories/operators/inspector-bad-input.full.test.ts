@@ -66,8 +66,14 @@ async function write(ref: ActorRef, { events, version, snapshot }: Written): Pro
     });
     const next = `${ref.id}-${commit}`;
     const outcome = await store.commit({
-      ...{ ref, epoch: head.epoch, expectedHead: head.head + commit, expectedOp: op, op: next, puts },
-      ...{ deletes: [], wakeAtMs: null },
+      ref,
+      epoch: head.epoch,
+      expectedHead: head.head + commit,
+      expectedOp: op,
+      op: next,
+      puts,
+      deletes: [],
+      wakeAtMs: null,
       ...(snapshot === undefined ? {} : { snapshot: { seq: 0, body: snapshot, schemaVersion: version } }),
     });
     expect(outcome).toEqual({ status: "applied" });
@@ -144,21 +150,20 @@ inBrowser(
     const { resolve: arrive, promise: arrived } = Promise.withResolvers<void>();
     const event = { seq: 3, at: "2026-01-01T00:00:00.000Z", commit: 2, epoch: 1, type: "push.accepted" };
     const journal: JournalPage = {
-      ...{
-        ...report.ref,
-        head: report.head,
-        last_seq: 3,
-        pruned_up_to: 2,
-        next_before: null,
-        unreadable: null,
-      },
+      ...report.ref,
+      head: report.head,
+      last_seq: 3,
+      pruned_up_to: 2,
+      next_before: null,
+      unreadable: null,
       events: [{ ...event, event: {}, from: null, to: null }],
     };
     const hosts: string[] = [];
     const server = openOps({
       access: { hosts, token: "t".repeat(40), isLoopback: true },
       inspection: {
-        ...{ ...noInspection, machines: () => machines },
+        ...noInspection,
+        machines: () => machines,
         past: { ...noInspection.past, journal: () => arrived.then(() => ok(journal)) },
       },
     });

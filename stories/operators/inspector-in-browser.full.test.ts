@@ -179,7 +179,8 @@ inBrowser(
     expect(await key.page.locator(".title").innerText()).toContain("in force");
     const authorization = signedIn((await readFile(join(home, "ops-token"), "utf8")).trim());
     const revoked = await fetch(urlOf(`/ops/keys/${id}/revoke`), {
-      ...{ method: "POST", headers: { authorization, "content-type": "application/json" } },
+      method: "POST",
+      headers: { authorization, "content-type": "application/json" },
       body: JSON.stringify({ reason: "it was in a public repository" }),
     });
     expect(revoked.status).toBe(200);

@@ -44,7 +44,9 @@ export const operations: Readonly<Record<string, Proof>> = {
       ...["kind", "state", "region", "node", "part", "scope", "after", "limit"].map(
         (name) => `actors query ${name}`,
       ),
-      ...["search query q", "search query limit", "machines/{kind} path kind"],
+      "search query q",
+      "search query limit",
+      "machines/{kind} path kind",
       ...["surface", "code", "key_id"].map((name) => `refusals query ${name}`),
       ...["", "/journal"].flatMap((last) =>
         ["kind", "id"].map((name) => `actors/{kind}/{id}${last} path ${name}`),

@@ -72,11 +72,24 @@ export async function registerParties(node: RunningNode): Promise<ProductionPart
   const since = formatTimestamp(Date.now());
   const deps = { parties, now: Date.now, since, endedAt: since };
   const business: SampleBusiness = {
-    ...{ name: "test", uuid: randomUUID(), legalName: "Diamonds Ltd", country: "GB", note: "" },
-    ...{ integrationKeys: [], sealer: "passkey", policies: [], blocks: [], records: () => [] },
+    name: "test",
+    uuid: randomUUID(),
+    legalName: "Diamonds Ltd",
+    country: "GB",
+    note: "",
+    integrationKeys: [],
+    sealer: "passkey",
+    policies: [],
+    blocks: [],
+    records: () => [],
   };
   const company: SampleCompany = {
-    ...{ name: "asker", uuid: randomUUID(), legalName: "Asker Inc", country: "US", note: "", keys: [] },
+    name: "asker",
+    uuid: randomUUID(),
+    legalName: "Asker Inc",
+    country: "US",
+    note: "",
+    keys: [],
   };
   const sealer = createSoftwarePasskey(generatePrivateJwk("ES256"), anchors.passkeys);
   const [integration, asker] = [newKey(), newKey()];
@@ -85,7 +98,8 @@ export async function registerParties(node: RunningNode): Promise<ProductionPart
   await registerInForce(node.services);
   const certId = (await certificateInForce(parties, business.uuid))?.certId ?? "";
   return {
-    ...{ businessUuid: business.uuid, certId },
+    businessUuid: business.uuid,
+    certId,
     integration: await signingKeyOf(integration),
     owner: sealer,
     company: await signingKeyOf(asker),
@@ -154,7 +168,8 @@ export async function publishAndAsk(node: RunningNode, parties: ProductionPartie
     sort_by: "published_at:desc",
   });
   const searched = evidenceText({
-    ...{ environment: "production", answer: { kind: "search", text: search.text } },
+    environment: "production",
+    answer: { kind: "search", text: search.text },
     keySet: (await asker.verificationRead("/.well-known/keys")).text,
     callerKeyId: caller.keyId,
   });

@@ -25,7 +25,12 @@ export async function runRevoke(
   const out = { write: (text: string) => (printed += text) };
   const terminal = createTerminal(out, { write: (text) => (said += text) }, { plain: true });
   const context: CommandContext = {
-    ...{ terminal, cwd: "/", env: {}, now: Date.now, wait: (ms) => delay(ms), onStop: () => {} },
+    terminal,
+    cwd: "/",
+    env: {},
+    now: Date.now,
+    wait: (ms) => delay(ms),
+    onStop: () => {},
     question: async () => reply,
   };
   try {

@@ -77,7 +77,8 @@ describe("an operator revokes a key", () => {
     const again = await svc([...words, "--yes", "--json"]);
     const { changed, since, key } = JSON.parse(again.printed) as Record<string, unknown>;
     expect({ changed, since, key }).toMatchObject({
-      ...{ changed: false, since: /since (\S+)\./.exec(run.printed)?.[1] },
+      changed: false,
+      since: /since (\S+)\./.exec(run.printed)?.[1],
       key: { key_id, party_uuid: business.party.uuid, compromised_from: from, revoked_at: since },
     });
     // An earlier moment adds to what was known, a later one does not.
@@ -118,13 +119,11 @@ describe("an operator revokes a key", () => {
     const party = { uuid: "00000000-0000-4000-8000-0000000000c1", kind: "ai_company" } as const;
     const grant = await issueGrant(
       {
-        ...{
-          v: 1,
-          environment: "sandbox",
-          role: "retrieval",
-          public_key: signer.publicJwk,
-          mandate_id: null,
-        },
+        v: 1,
+        environment: "sandbox",
+        role: "retrieval",
+        public_key: signer.publicJwk,
+        mandate_id: null,
         party: { ...party, legal_name: "Answers Ltd", country: "GB" },
       },
       keys.grant ?? fail(),
@@ -185,7 +184,8 @@ describe("an operator ends a certificate", () => {
       const { uuid } = business.party;
       const run = await end(uuid, "--status", status, "--status-reason", "approval_reversed");
       expect(JSON.parse(run.printed)).toMatchObject({
-        ...{ changed: true, certificate: { uuid, status, status_reason: "approval_reversed" } },
+        changed: true,
+        certificate: { uuid, status, status_reason: "approval_reversed" },
       });
       expect(await publishOne(business)).toBe("business_not_verified");
       const untilMs = Date.now() + patienceMs;
@@ -205,7 +205,8 @@ describe("an operator ends a certificate", () => {
     expect(JSON.parse(run.printed)).toMatchObject({ changed: true, since: from });
     expect(JSON.parse((await end(uuid, ...revoked)).printed)).toMatchObject({ changed: false, since: from });
     expect(await end(uuid, "--status", "closed", "--status-reason", "ended")).toMatchObject({
-      ...{ code: 3, said: expect.stringContaining("The certificate is already revoked") },
+      code: 3,
+      said: expect.stringContaining("The certificate is already revoked"),
     });
   });
 
@@ -253,7 +254,11 @@ describe("an operator revokes a sandbox grant", () => {
   const grantFor = async (uuid: string) => {
     const key = await newSigningKey();
     const grant: SandboxGrant = {
-      ...{ v: 1, environment: "sandbox", role: "integration", public_key: key.publicJwk, mandate_id: null },
+      v: 1,
+      environment: "sandbox",
+      role: "integration",
+      public_key: key.publicJwk,
+      mandate_id: null,
       party: { uuid, kind: "business", legal_name: "Granted Ltd", country: "GB" },
     };
     return { key, grant: await issueGrant(grant, node.running.services.keys.grant ?? fail()) };
@@ -364,8 +369,12 @@ it("the audit log of the home has every act and refusal, by whom and what became
   await svc(["key", business.key.key_id, ...answered, "--yes"]);
   const [asked, acted] = (await auditLines()).slice(-2);
   const act = {
-    ...{ audit: true, region: "local-node1", act: "POST /ops/keys/:key_id/revoke", from: "127.0.0.1" },
-    ...{ by: "Ada at the desk", reason: "Found in a public repository." },
+    audit: true,
+    region: "local-node1",
+    act: "POST /ops/keys/:key_id/revoke",
+    from: "127.0.0.1",
+    by: "Ada at the desk",
+    reason: "Found in a public repository.",
     params: { key_id: business.key.key_id },
   };
   expect([asked, acted]).toMatchObject([

@@ -102,7 +102,9 @@ describe("an operator takes down", () => {
     expect(own.json).toEqual({
       takedowns: [
         {
-          ...{ record_id: id, statement_of_reasons: "Article 6 of the terms", lifted_at: null },
+          record_id: id,
+          statement_of_reasons: "Article 6 of the terms",
+          lifted_at: null,
           taken_down_at: expect.any(String) as string,
         },
       ],
@@ -208,7 +210,9 @@ describe("an operator takes down", () => {
       const subject = what === "a record" ? id : uuid;
       const takedown = (words: readonly string[]) =>
         runRevoke([subject, ...words, ...answered, "--yes"], {
-          ...{ home: node.running.config.home, reply: null, command: opsTakedown },
+          home: node.running.config.home,
+          reply: null,
+          command: opsTakedown,
         });
       const path = `/v1/verify/${id}?origin=${hashOf(product("one"))}`;
       const page = async (more = "") =>
@@ -259,7 +263,9 @@ describe("an operator takes down", () => {
     const { uuid } = business.party;
     const takedown = (words: readonly string[]) =>
       runRevoke([...words, ...answered, "--yes"], {
-        ...{ home: node.running.config.home, reply: null, command: opsTakedown },
+        home: node.running.config.home,
+        reply: null,
+        command: opsTakedown,
       });
     expect((await takedown([uuid, "--impose", ...statement])).code).toBe(0);
     seq += 1;

@@ -110,8 +110,11 @@ describe("a push that is recorded", () => {
     expect(request).toMatchObject({
       parentId: callersSpan,
       attributes: {
-        ...{ "svc.request_id": requestId, "svc.surface": "business", "http.route": "/v1/publish/products" },
-        ...{ "http.request.method": "POST", "http.response.status_code": 200 },
+        "svc.request_id": requestId,
+        "svc.surface": "business",
+        "http.route": "/v1/publish/products",
+        "http.request.method": "POST",
+        "http.response.status_code": 200,
       },
       node: {
         "service.name": "svc",
@@ -209,7 +212,8 @@ describe("what is not recorded", () => {
     });
     const refused = () => collector.spans.find(({ name }) => name === "POST /v1/search");
     await expect.poll(refused, { timeout: 30_000 }).toMatchObject({
-      ...{ parentId: null, failure: null },
+      parentId: null,
+      failure: null,
       attributes: { "http.response.status_code": 401, "svc.problem.code": expect.any(String) },
     });
   });

@@ -60,12 +60,15 @@ const change = (option: string, name: string): Promise<Run> =>
   svc(blocks, blocker.party.uuid, option, name, ...answered);
 
 const zirconium = {
-  ...{ q: "zirconium", query_by: ["product_name"], sort_by: "published_at:desc" },
+  q: "zirconium",
+  query_by: ["product_name"],
+  sort_by: "published_at:desc",
   filter: { all: [{ country: "US" }] },
 };
 const search = (caller: TestCaller, more: object = {}): Promise<ReceivedAnswer> =>
   send(node.running.urls.base_url, caller, {
-    ...{ path: "/v1/products/search", body: JSON.stringify({ ...zirconium, ...more }) },
+    path: "/v1/products/search",
+    body: JSON.stringify({ ...zirconium, ...more }),
   });
 const fetchOne = (caller: TestCaller, id: string): Promise<ReceivedAnswer> =>
   send(node.running.urls.base_url, caller, { path: `/v1/records/${id}` });

@@ -171,7 +171,11 @@ describe("an import", () => {
     );
     expect(json["attempts"]).toMatchObject(
       ["hash_mismatch", "hash_mismatch", "inclusion_invalid", "inclusion_invalid"].map((reason) => ({
-        ...{ source: "bulk", category: "seal", status: "rejected", leaf_index: null, seq },
+        source: "bulk",
+        category: "seal",
+        status: "rejected",
+        leaf_index: null,
+        seq,
         errors: [{ code: "seal_invalid", reason }],
       })),
     );

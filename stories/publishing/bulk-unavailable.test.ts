@@ -52,7 +52,8 @@ describe("a file", () => {
     expect(refused.headers.get("retry-after")).toBe("60");
     for (const name of names) await rename(join(away, name), join(folder(), name));
     expect(await requestImport(urls(), business, body, { path })).toMatchObject({
-      ...{ status: 200, json: { counts: { accepted: 2 } } },
+      status: 200,
+      json: { counts: { accepted: 2 } },
     });
   });
 

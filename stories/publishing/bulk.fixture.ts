@@ -109,8 +109,13 @@ export async function stageRecords(
   const sent = await sendFile(upload, fileOf(records));
   if (sent.status !== 201) throw new Error(JSON.stringify(sent.json));
   const facts = {
-    ...{ businessUuid: business.party.uuid, certId: business.certId, aiPolicyVersion: 0 },
-    ...{ recordType: "products", seq: 1, sealedAtMs: Date.now(), ...changes },
+    businessUuid: business.party.uuid,
+    certId: business.certId,
+    aiPolicyVersion: 0,
+    recordType: "products",
+    seq: 1,
+    sealedAtMs: Date.now(),
+    ...changes,
   };
   const leaves = records.map((each) => leafHash(each, nativeCrypto.sha256));
   const { batch_seal, push_id } = await sealLeaves(leaves, facts, business.signingKey);

@@ -110,7 +110,8 @@ describe("a company that the service certified, with nothing configured", () => 
   it("may be named as the brand of what a business sells that says so in its own served file", async () => {
     const offer = { ...naming, brand: "Northwind Traders" };
     const file = await publishFile(seller, {
-      ...{ business_name: "Saltmarsh", business_product_id: soldIn },
+      business_name: "Saltmarsh",
+      business_product_id: soldIn,
       brands_sold: [{ name: "Northwind Traders" }],
     });
     expect(file).toEqual(["accepted"]);

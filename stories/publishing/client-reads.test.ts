@@ -46,7 +46,10 @@ describe("the client", () => {
     expect(page).toMatchObject({ status: 200, body: { next_cursor: null } });
     expect(page.body.holds).toMatchObject([
       {
-        ...{ push_id, seq: 2, records: 1, hold_expires_at: expect.stringMatching(/Z$/) },
+        push_id,
+        seq: 2,
+        records: 1,
+        hold_expires_at: expect.stringMatching(/Z$/),
         held_reasons: [{ largest: [{ business_product_id: "item-3", after: { amount: "99.00" } }] }],
       },
       { push_id: second.pushId, seq: 3 },
@@ -61,7 +64,8 @@ describe("the client", () => {
     expect(rejected).toMatchObject({ state: "failed", error: { code: "hold_rejected" } });
     expect(await listed(client)).toEqual([]);
     await expect(client.decideHold(push_id, await rejection(held))).rejects.toMatchObject({
-      ...{ status: 409, code: "push_not_held" },
+      status: 409,
+      code: "push_not_held",
     });
   });
 
@@ -94,16 +98,23 @@ describe("the client", () => {
     const client = clientOf(business);
     const today = formatTimestamp(Date.now()).slice(0, 10);
     await expect(client.demand({ country: "US", type: "products" })).rejects.toMatchObject({
-      ...{ status: 404, code: "not_found" },
+      status: 404,
+      code: "not_found",
     });
     await publishOver(node, business, (await batchBody(business, [priced("one", "5.00")], { seq: 1 })).body);
     const { key, grant } = await newCaller(services.keys.grant, "retrieval", randomUUID());
     const company: SvcClient = createSvcClient({
-      ...{ fetch, key, grant, baseUrl: urls.base_url, businessUrl: null, verifyUrl: null },
+      fetch,
+      key,
+      grant,
+      baseUrl: urls.base_url,
+      businessUrl: null,
+      verifyUrl: null,
     });
     const { record_id } = await client.record("one");
     const { body: found } = await company.search({
-      ...{ collection: "products", ...productSearch },
+      collection: "products",
+      ...productSearch,
       client_query_id: "mine",
     });
     expect(found.rows.length).toBeGreaterThan(0);
@@ -117,7 +128,9 @@ describe("the client", () => {
     expect(await client.dailyAnalytics({ to: today })).toMatchObject({ to: today, figures: [] });
     expect(await client.whoIsAsking()).toMatchObject({ companies: [{ fetches: 1 }] });
     expect(await client.demand({ country: "US", type: "products" })).toMatchObject({
-      ...{ country: "US", type: "products", subjects: [] },
+      country: "US",
+      type: "products",
+      subjects: [],
     });
     // The minute is closed, as the region does it a while later.
     const { receipts, eventStore: events, config } = services;

@@ -37,7 +37,10 @@ it("the same records are refused until the next day once they were published oft
   const refused = await publish(node.services, business, body);
   expect(refused).toMatchObject({ headers: { "retry-after": "600" } });
   expect(jsonOf(refused)).toMatchObject({
-    ...{ status: 429, code: "rate_limited", reason: "records_unchanged", retry_after_seconds: 600 },
+    status: 429,
+    code: "rate_limited",
+    reason: "records_unchanged",
+    retry_after_seconds: 600,
   });
   const validated = await publish(node.services, business, body, { isOnlyValidated: true });
   expect(jsonOf(validated)).toEqual(jsonOf(refused));

@@ -93,7 +93,10 @@ async function beginBatch(publisher: TestCaller, localAddress: string): Promise<
   const line = await dial(localAddress);
   line.socket.write(
     rawHead(`POST ${path}`, {
-      ...{ host, ...headers, "svc-sandbox-key": publisher.grant, "idempotency-key": freshNonce() },
+      host,
+      ...headers,
+      "svc-sandbox-key": publisher.grant,
+      "idempotency-key": freshNonce(),
       "content-length": String(publishBytesMax),
     }),
   );
@@ -107,7 +110,9 @@ async function beginBatch(publisher: TestCaller, localAddress: string): Promise<
 
 async function beginFile(publisher: TestCaller, localAddress: string): Promise<Line> {
   const asked = await send(urls.business_url, publisher, {
-    ...{ path: "/v1/bulk-uploads", body: JSON.stringify({ record_type: "products" }), tag: "svc-push" },
+    path: "/v1/bulk-uploads",
+    body: JSON.stringify({ record_type: "products" }),
+    tag: "svc-push",
     headers: { "idempotency-key": freshNonce() },
   });
   expect(asked.status, asked.text).toBe(201);
@@ -116,7 +121,8 @@ async function beginFile(publisher: TestCaller, localAddress: string): Promise<L
   const line = await dial(localAddress);
   line.socket.write(
     rawHead(`POST ${pathname}`, {
-      ...{ host, "content-type": `multipart/form-data; boundary=${boundary}` },
+      host,
+      "content-type": `multipart/form-data; boundary=${boundary}`,
       "content-length": String(bulkFileBytesMax),
     }),
   );

@@ -29,7 +29,10 @@ export async function newPerson(
   const passkey = createSoftwarePasskey(generatePrivateJwk("ES256"), anchors.passkeys);
   const { keyId, publicJwk: jwk, cose } = passkey;
   const facts = sandboxKeyFacts({
-    ...{ keyId, jwk, partyUuid: business.party.uuid, role: "integration" },
+    keyId,
+    jwk,
+    partyUuid: business.party.uuid,
+    role: "integration",
     validFrom: formatTimestamp(Date.now() - hourMs),
   });
   await parties.registerKey({ ...facts, role: "sealing", person_role, cose });
@@ -127,5 +130,8 @@ export const revokeKeyOf = (
   compromised_from: string | null = null,
 ): Promise<boolean> =>
   node.running.services.parties.revokeKey({
-    ...{ uuid: business.party.uuid, key_id, revoked_at: formatTimestamp(Date.now()), compromised_from },
+    uuid: business.party.uuid,
+    key_id,
+    revoked_at: formatTimestamp(Date.now()),
+    compromised_from,
   });

@@ -53,8 +53,11 @@ describe("a held push", () => {
     const held = await heldPush(node);
     const { business, pushId } = held;
     const shock = {
-      ...{ business_product_id: "item-3", country: "US", change: "89" },
-      ...{ before: { amount: "10.00", currency: "USD" }, after: { amount: "99.00", currency: "USD" } },
+      business_product_id: "item-3",
+      country: "US",
+      change: "89",
+      before: { amount: "10.00", currency: "USD" },
+      after: { amount: "99.00", currency: "USD" },
     };
     const reasons = [{ code: "price_jump", count: 1, of: 25, largest: [shock] }];
     const status = await statusOf(held);
@@ -65,7 +68,10 @@ describe("a held push", () => {
     expect(json).toEqual({
       holds: [
         {
-          ...{ push_id: pushId, seq: 2, key_id: business.key.key_id, records: 1 },
+          push_id: pushId,
+          seq: 2,
+          key_id: business.key.key_id,
+          records: 1,
           received_at: status["received_at"],
           hold_expires_at: status["hold_expires_at"],
           held_reasons: status["held_reasons"],
@@ -129,7 +135,8 @@ describe("a confirmation", () => {
     const answer = await sendDecision(node, successor, held.pushId, await confirmation(held, admin));
     expect(answer).toMatchObject({ status: 200, json: { held: false, records: 60 } });
     expect(await awaitPush(node, held.business, held.pushId)).toMatchObject({
-      ...{ state: "complete", counts: { accepted: 35, updated: 25 } },
+      state: "complete",
+      counts: { accepted: 35, updated: 25 },
     });
   });
 
@@ -167,7 +174,8 @@ describe("a confirmation", () => {
     const keys = made.value.businessKeys(uuid, await read(`/v1/certificates/${uuid}/keys`));
     if (!keys.ok) throw new Error(keys.detail);
     expect(made.value.holdDecision(keys.value, document)).toMatchObject({
-      ...{ ok: true, value: { decision: "confirm", push_id: held.pushId, business_uuid: uuid } },
+      ok: true,
+      value: { decision: "confirm", push_id: held.pushId, business_uuid: uuid },
     });
   });
 });
@@ -265,7 +273,8 @@ describe("a decision is refused, and the push stays held,", () => {
       "for another business",
       async (held) =>
         sealDecision(held.business, held.owner, {
-          ...{ push_id: held.pushId, decision: "confirm" },
+          push_id: held.pushId,
+          decision: "confirm",
           business_uuid: "00000000-0000-4000-8000-00000000ffff",
         }),
       { status: 422, code: "seal_invalid", reason: "out_of_scope" },
@@ -274,7 +283,8 @@ describe("a decision is refused, and the push stays held,", () => {
       "sealed six minutes ago",
       async (held) =>
         sealDecision(held.business, held.owner, {
-          ...{ push_id: held.pushId, decision: "confirm" },
+          push_id: held.pushId,
+          decision: "confirm",
           at: formatTimestamp(Date.now() - 360_000),
         }),
       { status: 422, code: "seal_invalid", reason: "sealed_at_skew" },
@@ -284,7 +294,10 @@ describe("a decision is refused, and the push stays held,", () => {
       async (held) => {
         const { payload: _payload, ...document } = await rejection(held);
         const changed = holdDecisionPayload({
-          ...{ v: 1, business_uuid: held.business.party.uuid, push_id: held.pushId, decision: "confirm" },
+          v: 1,
+          business_uuid: held.business.party.uuid,
+          push_id: held.pushId,
+          decision: "confirm",
           at: formatTimestamp(Date.now()),
         });
         return { ...document, payload: Buffer.from(changed).toString("base64") };

@@ -80,7 +80,9 @@ describe("what changed while a push was held ends it when it is confirmed:", () 
     changed: { readonly status: "active" | "withdrawn"; readonly legal_name: string },
   ) =>
     node.running.services.parties.issueCertificate({
-      ...{ uuid: business.party.uuid, kind: "business", country: "GB" },
+      uuid: business.party.uuid,
+      kind: "business",
+      country: "GB",
       verified_since: "2026-01-01T00:00:00.000Z",
       status_effective_from: formatTimestamp(Date.now()),
       status_reason: changed.status === "active" ? null : "approval_reversed",
@@ -169,11 +171,16 @@ describe("a hold", () => {
     const isOver = async () => (await stateOf(held)) === "failed" && (await stagedOf(held)).length === 0;
     await restartAfter(31, isOver);
     expect(await statusOf(held)).toMatchObject({
-      ...{ state: "failed", held: false, error: { code: "hold_expired" }, completed_at: expiresAt },
-      ...{ counts: { rejected: 1, held: 0 }, results: [{ outcome: "rejected" }] },
+      state: "failed",
+      held: false,
+      error: { code: "hold_expired" },
+      completed_at: expiresAt,
+      counts: { rejected: 1, held: 0 },
+      results: [{ outcome: "rejected" }],
     });
     expect(await decide(held, await confirmation(held))).toMatchObject({
-      ...{ status: 409, json: { code: "push_not_held", reason: "hold_expired" } },
+      status: 409,
+      json: { code: "push_not_held", reason: "hold_expired" },
     });
     expect((await readOver(node, held.business, "/v1/holds")).json["holds"]).toEqual([]);
     expect(outcomesOf(await publishOver(node, held.business, held.body))).toMatchObject([
@@ -215,7 +222,8 @@ describe("a hold", () => {
     const listings = [[recordIdOf(business, "item-5"), { US: ["77.00", "USD"] }]] as const;
     const admitted = await tellBusiness(node, business, {
       ...({ type: "push.admit", push_id: pushId, key_id: business.key.key_id, records: 1 } as const),
-      ...{ may_hold: true, plan: { pending: [], earlier: [], listings } },
+      may_hold: true,
+      plan: { pending: [], earlier: [], listings },
     });
     expect(admitted).toMatchObject({ held: true });
     const late = { ...held, pushId, body };

@@ -118,14 +118,12 @@ const price = (amount: string) => ({
 
 async function attemptsOf(business: TestBusiness): Promise<unknown> {
   const caller = {
-    ...{
-      key: business.key,
-      party: business.party,
-      nonce: "",
-      expiresMs: 0,
-      requestHash: "",
-      tag: "svc-search",
-    },
+    key: business.key,
+    party: business.party,
+    nonce: "",
+    expiresMs: 0,
+    requestHash: "",
+    tag: "svc-search",
   } as const;
   const all = { from: null, to: null, status: null, cursor: null };
   const deps = { ...node.services, cursorKey: new Uint8Array(32) };
@@ -187,7 +185,7 @@ describe("after the purge of a record that was also rejected and held", () => {
     const decision = { key_id: business.key.key_id, at: formatTimestamp(Date.now()), envelope: "{}" };
     const { facts } = reportOf(await status());
     const sealed = { ...facts, mandate_ids: [] };
-    const settled = { ...{ push_id: pushId, confirmed: false, held: sealed, decision }, fallen: null };
+    const settled = { push_id: pushId, confirmed: false, held: sealed, decision, fallen: null };
     expect(
       await node.services.actors.ask(businessRef(business.party.uuid), { type: "hold.settle", ...settled }),
     ).toEqual({ status: "done" });
@@ -260,7 +258,10 @@ describe("a purge", () => {
     await purgedBy(business, document);
     const after = await ask();
     expect(after).toMatchObject({
-      ...{ generation: 1, isPurged: true, isServed: false, endedAtMs: before?.endedAtMs },
+      generation: 1,
+      isPurged: true,
+      isServed: false,
+      endedAtMs: before?.endedAtMs,
       sidecar: { business_uuid: business.party.uuid, change: 1, sealed_at: before?.sidecar.sealed_at },
     });
     expect(before).toMatchObject({ isPurged: false });

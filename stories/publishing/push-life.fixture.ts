@@ -143,8 +143,12 @@ class Story {
     const { body: context } = await patiently(() => importing.sealContext());
     const leaves = records.map((each) => leafHash(each, nativeCrypto.sha256));
     const facts = {
-      ...{ businessUuid: this.uuid, certId: context.cert_id, aiPolicyVersion: context.ai_policy_version },
-      ...{ recordType: "products", seq, sealedAtMs: Date.now() },
+      businessUuid: this.uuid,
+      certId: context.cert_id,
+      aiPolicyVersion: context.ai_policy_version,
+      recordType: "products",
+      seq,
+      sealedAtMs: Date.now(),
     };
     const { batch_seal: batchSeal, push_id } = await sealLeaves(leaves, facts, this.#key);
     const request = { uploadId: upload.upload_id, batchSeal, idempotencyKey: `import-${runId}` };
@@ -167,7 +171,8 @@ class Story {
     const business = this.business(at.decide);
     await expect
       .poll(async () => isSettled((await business.status(pushId)).state), {
-        ...{ timeout: publishMaxMs, interval: 500 },
+        timeout: publishMaxMs,
+        interval: 500,
       })
       .toBe(true);
     return await business.status(pushId);
@@ -183,8 +188,11 @@ class Story {
   /** The rows that a search for a word finds in a region. */
   async found(region: Addresses, word: string) {
     const asked = {
-      ...{ collection: "products", q: word, query_by: ["product_name"] },
-      ...{ filter: { all: [{ country: "US" }] }, sort_by: "published_at:desc" },
+      collection: "products",
+      q: word,
+      query_by: ["product_name"],
+      filter: { all: [{ country: "US" }] },
+      sort_by: "published_at:desc",
     };
     return (await patiently(() => this.reader(region).search(asked))).body.rows;
   }

@@ -18,7 +18,8 @@ describe("on the embedded default, a catalogue's life", () => {
     const { home } = node.running.config;
     const sandbox = JSON.parse(await readFile(join(home, "sandbox.json"), "utf8")) as Sandbox;
     place = {
-      ...{ sandbox, regions: [sandbox] },
+      sandbox,
+      regions: [sandbox],
       at: { upload: sandbox, import: sandbox, decide: sandbox, remove: sandbox },
       disturb: async () => {},
       settleFiles: async () => {},

@@ -129,14 +129,23 @@ export function removeBy(
   sent += 1;
   const body = utf8(removalText(sealed));
   const caller: Caller = {
-    ...{ key, party, nonce: `removal-${sent}`, expiresMs: Date.now() + 60_000 },
-    ...{ requestHash: "sha256:", tag: "svc-push" },
+    key,
+    party,
+    nonce: `removal-${sent}`,
+    expiresMs: Date.now() + 60_000,
+    requestHash: "sha256:",
+    tag: "svc-push",
   };
   return removeRecord(
     { ...services, purgeAfterMs },
     {
-      ...{ caller, collection: "products", action, body, sourceIp: "127.0.0.1" },
-      ...{ contentDigest: contentDigest(body), idempotencyKey: `removal ${sent}` },
+      caller,
+      collection: "products",
+      action,
+      body,
+      sourceIp: "127.0.0.1",
+      contentDigest: contentDigest(body),
+      idempotencyKey: `removal ${sent}`,
     },
   );
 }

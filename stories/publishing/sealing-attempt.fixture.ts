@@ -141,7 +141,9 @@ function membersOf(business: PastBusiness, plan: SealPlan, records: readonly Uin
       ? { root: `sha256:${tree.root.toHex()}`, tree_size: records.length, seq: 1 }
       : { hash: hashOf(record) };
   return {
-    ...{ v: 2, key_id: keyOf(business, plan).keyId, ...own },
+    v: 2,
+    key_id: keyOf(business, plan).keyId,
+    ...own,
     cert_id: business.certIds[plan.certificate] ?? hashOf(new TextEncoder().encode("none")),
     sealed_at: formatTimestamp(business.atMs + plan.sealedMs),
     record_type: plan.path === "policy" ? "ai_policy" : "products",
@@ -246,10 +248,16 @@ async function sendBatch(
     caller: {
       key: JSON.parse(entry ?? "null") as KeyFacts,
       party: facts.party as NonNullable<typeof facts.party>,
-      ...{ nonce: "n", expiresMs: deps.clock.now(), requestHash: "sha256:", tag: "svc-push" },
+      nonce: "n",
+      expiresMs: deps.clock.now(),
+      requestHash: "sha256:",
+      tag: "svc-push",
     },
-    ...{ collection: "products", idempotencyKey: `i-${ids}`, contentDigest: contentDigest(body) },
-    ...{ body, sourceIp: "127.0.0.1" },
+    collection: "products",
+    idempotencyKey: `i-${ids}`,
+    contentDigest: contentDigest(body),
+    body,
+    sourceIp: "127.0.0.1",
   });
   const answer = jsonOf(outcome);
   if (answer["code"] === "seal_invalid") return refusedFor(String(answer["reason"]));

@@ -74,7 +74,9 @@ export async function findingOfSent(
     const expectedHash = sent.sealedHashes[index];
     return codeOf(
       verifySeal(trust, {
-        ...{ ...known, bytes, seal: { batch_seal: envelope, ...place } },
+        ...known,
+        bytes,
+        seal: { batch_seal: envelope, ...place },
         ...(expectedHash === undefined ? {} : { expectedHash }),
         ...(mandate === undefined ? {} : { mandates: [mandate] }),
       }),
@@ -119,7 +121,8 @@ export async function findingOfPublished(
       const served = await records.readServed(id);
       if (served === null) return "not served";
       const evidence: SealEvidence = {
-        ...{ ...known, bytes: served.version.bytes },
+        ...known,
+        bytes: served.version.bytes,
         seal: JSON.parse(sealText(served.version, served.seal)) as JsonValue,
         sidecar: JSON.parse(served.version.sidecar) as JsonValue,
         ...(mandate === undefined ? {} : { mandates: [mandate] }),

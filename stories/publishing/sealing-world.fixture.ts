@@ -147,7 +147,10 @@ export async function makePast(world: SealingWorld, past: Past): Promise<PastBus
   const atMs = world.startedMs + 10 * dayMs;
   const key = makeKey(past.key.kind === "passkey" ? "ES256" : "Ed25519");
   const business = {
-    ...{ uuid, atMs, key, kind: past.key.kind },
+    uuid,
+    atMs,
+    key,
+    kind: past.key.kind,
     caller: past.key.kind === "system" ? key : makeKey("Ed25519"),
     other: makeKey("Ed25519"),
     owner: makeKey("ES256"),
@@ -187,7 +190,8 @@ function registering({ services }: SealingWorld, past: Past, business: Growing):
     atMs: Math.min(revokedMs, 0),
     run: () =>
       parties.revokeKey({
-        ...{ uuid, key_id: key.keyId },
+        uuid,
+        key_id: key.keyId,
         revoked_at: formatTimestamp(atMs + revokedMs),
         compromised_from: compromisedMs === null ? null : formatTimestamp(atMs + compromisedMs),
       }),
@@ -277,7 +281,10 @@ export function mandateOf(
   plan: Pick<MandatePlan, "fromMs" | "untilMs" | "countries">,
 ): Mandate {
   return {
-    ...{ v: 1, mandate_id: mandateId, business_uuid: uuid, key_id: caller.keyId },
+    v: 1,
+    mandate_id: mandateId,
+    business_uuid: uuid,
+    key_id: caller.keyId,
     scope: {
       record_types: ["products"],
       countries: plan.countries,
@@ -305,12 +312,16 @@ function keyFacts(
 ): KeyFacts {
   const cose = kind === "passkey" ? coseKeyOf(key.jwk) : null;
   return {
-    ...{ key_id: key.keyId, party_uuid, role: roleOf[kind], alg: key.alg },
+    key_id: key.keyId,
+    party_uuid,
+    role: roleOf[kind],
+    alg: key.alg,
     public_key: { ...key.jwk },
     cose: cose && toBase64(cose),
     ...(kind === "passkey" ? { person_role: plan.role ?? "owner" } : {}),
     valid_from: formatTimestamp(plan.atMs + plan.fromMs),
     valid_until: plan.untilMs === null ? null : formatTimestamp(plan.atMs + plan.untilMs),
-    ...{ revoked_at: null, compromised_from: null },
+    revoked_at: null,
+    compromised_from: null,
   };
 }

@@ -41,8 +41,12 @@ function pastOf(path: SealPlan["path"], { key, mandate, past }: Changes = {}): P
     certificates: [{ status: "active", atMs: -2.5 * dayMs, effectiveMs: -2.5 * dayMs }],
     policiesMs: [],
     mandate: {
-      ...{ sealer: "passkey", sealerCompromisedMs: null, revokedMs: null, countries: ["US", "CA"] },
-      ...{ fromMs: -2 * dayMs, untilMs: 30 * dayMs },
+      sealer: "passkey",
+      sealerCompromisedMs: null,
+      revokedMs: null,
+      countries: ["US", "CA"],
+      fromMs: -2 * dayMs,
+      untilMs: 30 * dayMs,
       ...mandate,
     },
     ...past,
@@ -51,8 +55,14 @@ function pastOf(path: SealPlan["path"], { key, mandate, past }: Changes = {}): P
 
 function planOf(path: SealPlan["path"], changes: Partial<SealPlan> = {}): SealPlan {
   return {
-    ...{ path, environment: "production", sealedMs: 0, certificate: 0, version: 0, faults: [] },
-    ...{ byOther: false, mandate: { fromMs: -minuteMs, untilMs: dayMs } },
+    path,
+    environment: "production",
+    sealedMs: 0,
+    certificate: 0,
+    version: 0,
+    faults: [],
+    byOther: false,
+    mandate: { fromMs: -minuteMs, untilMs: dayMs },
     ...changes,
   };
 }
@@ -134,7 +144,9 @@ describe("the role of a person", () => {
     await expect(parties.registerKey(other)).rejects.toThrow("role_not_allowed");
     expect(await findingOfPublished(world, business, { ...planOf("policy"), recordIds: [] })).toEqual([]);
     const published = publishedKeys({
-      ...{ uuid: business.uuid, certId: "", issuedAt: "" },
+      uuid: business.uuid,
+      certId: "",
+      issuedAt: "",
       keys: await register.keys(business.uuid),
     });
     expect(JSON.stringify(published)).not.toMatch(/person|developer|owner/);
@@ -157,14 +169,16 @@ describe("an AI policy", () => {
       system: await answerTo("policy", { key: { kind: "system" } }),
     };
     expect(refusals).toEqual({
-      ...{ record_type: "record_type_mismatch", key_id: "key_mismatch", certificate: "certificate_unknown" },
-      ...{ window: "key_not_valid", revoked: "key_not_valid", compromised: "key_compromised" },
-      ...{
-        early: "sealed_at_skew",
-        late: "sealed_at_skew",
-        developer: "role_not_allowed",
-        system: "key_unknown",
-      },
+      record_type: "record_type_mismatch",
+      key_id: "key_mismatch",
+      certificate: "certificate_unknown",
+      window: "key_not_valid",
+      revoked: "key_not_valid",
+      compromised: "key_compromised",
+      early: "sealed_at_skew",
+      late: "sealed_at_skew",
+      developer: "role_not_allowed",
+      system: "key_unknown",
     });
     const closed = { status: "closed", atMs: -minuteMs, effectiveMs: -minuteMs } as const;
     const certificates = [...pastOf("policy").certificates, closed];
@@ -251,9 +265,15 @@ describe("a record sealed alone", () => {
       system: await answerTo("B", { key: { kind: "system" } }),
     };
     expect(refusals).toEqual({
-      ...{ window: "key_not_valid", before: "key_not_valid", ended: "key_not_valid" },
-      ...{ early: "sealed_at_skew", late: "sealed_at_skew", policy: "ai_policy_version_mismatch" },
-      ...{ dressed: "signature_invalid", certificate: "certificate_unknown", system: "key_unknown" },
+      window: "key_not_valid",
+      before: "key_not_valid",
+      ended: "key_not_valid",
+      early: "sealed_at_skew",
+      late: "sealed_at_skew",
+      policy: "ai_policy_version_mismatch",
+      dressed: "signature_invalid",
+      certificate: "certificate_unknown",
+      system: "key_unknown",
     });
     const closed = { status: "closed", atMs: -minuteMs, effectiveMs: -minuteMs } as const;
     const certificates = [...pastOf("B").certificates, closed];

@@ -112,9 +112,15 @@ describe("a file that is only validated", () => {
     expect(answer).toMatchObject({
       status: 200,
       json: {
-        ...{ validate_only: true, batch_id: pushId, known: false, mode: "queued", held: false },
+        validate_only: true,
+        batch_id: pushId,
+        known: false,
+        mode: "queued",
+        held: false,
         counts: { accepted: 201, updated: 3, rejected: 3, held: 0, pending: 0 },
-        ...{ records: mixed.length, next_cursor: null, seq },
+        records: mixed.length,
+        next_cursor: null,
+        seq,
       },
     });
     expect(resultsOf(answer)[2]).toMatchObject({ outcome: "updated", version: 2 });
@@ -123,7 +129,11 @@ describe("a file that is only validated", () => {
     expect(await requestImport(urls(), business, body)).toMatchObject({ status: 202 });
     expect(await awaitPush(node, business, pushId)).toMatchObject({ state: "complete" });
     const forecast = resultsOf(answer).map(({ leaf_index, outcome, record_id, version, errors }) => ({
-      ...{ leaf_index, outcome, record_id, version, errors },
+      leaf_index,
+      outcome,
+      record_id,
+      version,
+      errors,
     }));
     expect(await allResults(business, pushId)).toMatchObject(forecast);
   });
@@ -166,7 +176,8 @@ describe("a file that is only validated", () => {
     const count = raised.length;
     const { body, pushId } = await batchBody(business, raised, { seq });
     expect(await publishOver(node, business, body)).toMatchObject({
-      ...{ status: 503, json: { reason: "background_unavailable" } },
+      status: 503,
+      json: { reason: "background_unavailable" },
     });
     // From 10.00 it would be a jump.
     const file = [product("item-0", priced("20.00")), ...others];
@@ -187,7 +198,9 @@ describe("a file that is only validated", () => {
     const { body } = await staged(business, lines);
     const first = await validate(business, body);
     expect(first.json).toMatchObject({
-      ...{ counts: { accepted: 6, rejected: 10_044 }, next_cursor: "leaf-10000", records: 10_050 },
+      counts: { accepted: 6, rejected: 10_044 },
+      next_cursor: "leaf-10000",
+      records: 10_050,
     });
     expect(resultsOf(first)).toHaveLength(10_000);
     // All faults of the first lines, and one of each further line.
@@ -201,7 +214,7 @@ describe("a file that is only validated", () => {
     const accepted = await validate(business, body, "&outcome=accepted");
     expect(accepted.json["next_cursor"]).toBe(null);
     expect(resultsOf(accepted).map(({ leaf_index }) => leaf_index)).toEqual([
-      ...[0, 2_000, 4_000, 6_000, 8_000, 10_000],
+      0, 2_000, 4_000, 6_000, 8_000, 10_000,
     ]);
   });
 

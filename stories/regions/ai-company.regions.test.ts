@@ -19,17 +19,19 @@ let company: AiCompany;
 beforeAll(async () => {
   billed = await openBilledCluster(enginesUnderTest(), { [regions[0]]: 2, [regions[1]]: 1 });
   const doors = billed.cluster.nodes.map(({ region, urls }) => ({
-    ...{ region, baseUrl: urls.retrieval, businessUrl: urls.business, verifyUrl: urls.verification },
+    region,
+    baseUrl: urls.retrieval,
+    businessUrl: urls.business,
+    verifyUrl: urls.verification,
   }));
   company = openAiCompany({
-    ...{
-      anchors: billed.anchors,
-      key: billed.parties.company,
-      doors: () => doors,
-      brand,
-      subject: subjects.many,
-    },
-    ...{ random, payIn },
+    anchors: billed.anchors,
+    key: billed.parties.company,
+    doors: () => doors,
+    brand,
+    subject: subjects.many,
+    random,
+    payIn,
   });
 }, 240_000);
 afterAll(() => billed?.[Symbol.asyncDispose]());

@@ -23,8 +23,13 @@ export function balancedFetch(settings: Readonly<Record<string, string>>): Fetch
     const { promise, resolve, reject } = Promise.withResolvers<Awaited<ReturnType<Fetch>>>();
     const sent = request(
       {
-        ...{ host: settings["SVC_HOST"], port: portBase + surface, path: `${pathname}${search}` },
-        ...{ method, signal, agent: false, headers: { ...headers, host } },
+        host: settings["SVC_HOST"],
+        port: portBase + surface,
+        path: `${pathname}${search}`,
+        method,
+        signal,
+        agent: false,
+        headers: { ...headers, host },
       },
       async (answer) => {
         const chunks: Buffer[] = [];

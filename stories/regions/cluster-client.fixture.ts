@@ -126,8 +126,13 @@ async function attemptAt(
   const nonce = request.nonce ?? newNonce();
   const startedMs = performance.now();
   const note = (outcome: Attempt["outcome"], status: number, code: string): Attempt => ({
-    ...{ node: node.name, nonce, startedMs, endedMs: performance.now() },
-    ...{ outcome, status, code },
+    node: node.name,
+    nonce,
+    startedMs,
+    endedMs: performance.now(),
+    outcome,
+    status,
+    code,
   });
   try {
     const signal = AbortSignal.timeout(options.attemptMs ?? attemptMsDefault);

@@ -147,7 +147,8 @@ async function publish(node: string, seq: number): Promise<void> {
   const about = { ...facts, recordType: "products", seq, sealedAtMs: Date.now() } as const;
   const batch = await sealBatch(records, about, parties.integration);
   const { body } = await clientAt(node, parties.integration).publishProducts({
-    ...{ body: publishBody(batch.batch_seal, records), idempotencyKey: `key-${seq}` },
+    body: publishBody(batch.batch_seal, records),
+    idempotencyKey: `key-${seq}`,
   });
   const recordId = body.results[0]?.record_id;
   if (recordId === null || recordId === undefined) throw new Error(JSON.stringify(body));
@@ -160,7 +161,8 @@ function search(
   retry?: { readonly maxAttempts: number; readonly maxDelayMs: number },
 ) {
   return clientAt(node, parties.company, retry).search({
-    ...{ collection: "products", sort_by: "published_at:desc" },
+    collection: "products",
+    sort_by: "published_at:desc",
     filter: { all: [{ country: "US" }, { brand: `Brand ${seq}` }] },
   });
 }
@@ -188,7 +190,9 @@ async function register(certificate: string): Promise<void> {
   const { SVC_OPS_LISTEN: _, ...settings } = nodes.get("node-1") ?? {};
   await using node = await startProductionNode(join(cluster.folder, "desk"), home, {
     ...settings,
-    ...{ SVC_HOST: host, SVC_NODE_LISTEN: `${host}:7390`, SVC_NODE_ADDRESS: `${host}:7390` },
+    SVC_HOST: host,
+    SVC_NODE_LISTEN: `${host}:7390`,
+    SVC_NODE_ADDRESS: `${host}:7390`,
     SVC_NODE_TLS_KEY_FILE: join(cluster.folder, "desk", "tls.key"),
     SVC_NODE_TLS_CERT_FILE: join(cluster.folder, "desk", "tls.pem"),
   });
@@ -238,7 +242,10 @@ describe("docs/production.md", { timeout: testMaxMs }, () => {
   it("gives the second region the data, keys and the first one's attention, before it has a node", async () => {
     const ring = await cluster.runOnCassandra(home, page.next(two, "ring"));
     expect(ring.match(/^Datacenter: \S+$|^UN /gm)).toEqual([
-      ...[`Datacenter: ${home}`, "UN ", `Datacenter: ${other}`, "UN "],
+      `Datacenter: ${home}`,
+      "UN ",
+      `Datacenter: ${other}`,
+      "UN ",
     ]);
     await cluster.runOnCassandra(home, page.next(two, "extend"));
     expect(await replication()).toEqual({ [home]: engines.replication, [other]: engines.replication });

@@ -166,7 +166,9 @@ export class FollowedCluster implements AsyncDisposable {
       elastic: new URL(this.#engines.elastic[at] ?? "").host,
     };
     const options = (engine: keyof typeof targets) => ({
-      ...{ ...identity, target: targets[engine], login: logins[engine] },
+      ...identity,
+      target: targets[engine],
+      login: logins[engine],
     });
     const cassandra = await openCassandraGate(options("cassandra"));
     const elastic = await openElasticGate(options("elastic"));
@@ -197,9 +199,11 @@ export class FollowedCluster implements AsyncDisposable {
       .replace(/^svc /, `exec "${process.execPath}" "${join(root, "cli", "main.ts")}" `);
     const started = startEngineProcess(
       {
-        ...{ command: "bash", args: ["-c", command] },
+        command: "bash",
+        args: ["-c", command],
         env: { ...inherited, HOME: this.folder, NO_COLOR: "1", ...this.#settings },
-        ...{ cwd: this.folder, logFile: join(this.folder, `${name}.log`) },
+        cwd: this.folder,
+        logFile: join(this.folder, `${name}.log`),
       },
       this.#guard,
     );
@@ -228,7 +232,10 @@ export class FollowedCluster implements AsyncDisposable {
 
   async #shell(script: string, env: Readonly<Record<string, string | undefined>>): Promise<string> {
     const { stdout } = await promisify(execFile)("bash", ["-c", script], {
-      ...{ cwd: this.folder, env, timeout: blockMaxMs, maxBuffer: 1 << 22 },
+      cwd: this.folder,
+      env,
+      timeout: blockMaxMs,
+      maxBuffer: 1 << 22,
     }).catch((error: Error & { readonly stdout?: string }) => {
       const logs = [...this.#nodes].map(([name, node]) => `${name}:\n${node.logTail()}`).join("\n");
       throw new Error(`${error.message}\n${error.stdout ?? ""}\n${logs}`);

@@ -21,7 +21,8 @@ beforeAll(async () => {
     engines: enginesUnderTest(),
     nodes: { [home]: 1, [other]: 1 },
     env: {
-      ...{ SVC_KEY_REGION_BINDING: "home", SVC_RETRIEVAL_URL: `https://${sharedHost}` },
+      SVC_KEY_REGION_BINDING: "home",
+      SVC_RETRIEVAL_URL: `https://${sharedHost}`,
       SVC_LOG_INTERVAL_SECONDS: "0",
     },
   });

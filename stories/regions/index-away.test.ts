@@ -78,7 +78,11 @@ const statusOf = async (pushId: string) => {
 
 const found = async (): Promise<number> => {
   const hits = await node.services.index.search({
-    ...{ collection: "products", country: "US", clauses: [], limit: 50, excludeBusinesses: [] },
+    collection: "products",
+    country: "US",
+    clauses: [],
+    limit: 50,
+    excludeBusinesses: [],
     sort: [{ field: "published_at", direction: "asc" }],
   });
   return hits.length;

@@ -125,7 +125,9 @@ describe("a setting is named, and the fix, where", () => {
       "a file cannot be read",
       {
         SVC_CLUSTER_SECRET: undefined,
-        ...{ SVC_NODE_TLS_KEY_FILE: "/no", SVC_NODE_TLS_CERT_FILE: "/no", SVC_NODE_TLS_CA_FILE: "/no" },
+        SVC_NODE_TLS_KEY_FILE: "/no",
+        SVC_NODE_TLS_CERT_FILE: "/no",
+        SVC_NODE_TLS_CA_FILE: "/no",
       },
       /^SVC_NODE_TLS_KEY_FILE: \/no cannot be read.*PEM/,
     ],

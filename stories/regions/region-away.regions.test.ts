@@ -87,7 +87,8 @@ it("a purge waits for a region that is away, says so to operators, and ends when
   const [first] = pushed.json["results"] as readonly { readonly record_id: string }[];
   const recordId = first?.record_id ?? "";
   const { json: context } = await business.client.expectAnswer(200, "business", {
-    ...{ path: "/v1/seal-context", tag: "svc-business-read" },
+    path: "/v1/seal-context",
+    tag: "svc-business-read",
   });
   await there.kill();
 
@@ -102,7 +103,8 @@ it("a purge waits for a region that is away, says so to operators, and ends when
     200,
     "business",
     {
-      ...{ path: "/v1/publish/products/delete", tag: "svc-push" },
+      path: "/v1/publish/products/delete",
+      tag: "svc-push",
       body: JSON.stringify({ document_base64: toBase64(document), seal }),
       headers: { "idempotency-key": `delete ${recordId}` },
     },

@@ -61,7 +61,8 @@ it("the nodes of a cluster show what the alerts and the dashboard ask for", asyn
   const shown = new Map<string, ShownMetric>();
   for (const node of cluster.nodes) {
     await createClient(company, [node]).request("retrieval", {
-      ...{ path: "/v1/records/svc_aaaaaaaaaaaaaaaaaaaaaaaaaa", tag: "svc-retrieval" },
+      path: "/v1/records/svc_aaaaaaaaaaaaaaaaaaaaaaaaaa",
+      tag: "svc-retrieval",
     });
     await fetch(`${node.urls.retrieval}/v1/search`, { method: "POST" });
     await fetch(`${node.urls.business}/v1/publish/products`, { method: "POST" });

@@ -68,8 +68,11 @@ async function makeLater(program: string): Promise<void> {
   const step = `(migrations as string[][]).push(["${table}"]);\n`;
   await appendFile(join(program, "storage/cassandra/migrations.ts"), step);
   for (const file of [
-    ...["actors/messages/company.ts", "actors/messages/crossing.ts"],
-    ...["actors/business/definition.ts", "actors/business/register.ts", "service/register/parties.ts"],
+    "actors/messages/company.ts",
+    "actors/messages/crossing.ts",
+    "actors/business/definition.ts",
+    "actors/business/register.ts",
+    "service/register/parties.ts",
   ])
     await change(join(program, file), '"group.join"', '"group.enter"');
 }

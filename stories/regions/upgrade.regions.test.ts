@@ -76,9 +76,7 @@ describe.skipIf(!isHere)(`an upgrade from ${earlierVersion} under load`, () => {
       await upgrade(first);
       // The company's actor runs on a node that does not know the command yet, and so does nothing.
       await until(async () => (await join(first, company)).status !== 404);
-      expect(await join(first, company)).toEqual({
-        ...{ status: 503, reason: "upgrading", changed: undefined },
-      });
+      expect(await join(first, company)).toEqual({ status: 503, reason: "upgrading", changed: undefined });
       await upgrade(second);
       for (const node of others) await upgrade(node);
       await until(async () => (await join(first, company)).status === 200);

@@ -89,16 +89,16 @@ const timeoutMs = 15_000;
 
 export function openAiCompany(options: CompanyOptions): AiCompany {
   const books: OwnBooks = {
-    ...{
-      signed: new Set(),
-      refused: new Set(),
-      asked: new Map(),
-      answered: new Map(),
-      lost: 0,
-      exhausted: 0,
-      paidIn: [],
-    },
-    ...{ rendered: new Map(), clicked: new Set(), verified: 0 },
+    signed: new Set(),
+    refused: new Set(),
+    asked: new Map(),
+    answered: new Map(),
+    lost: 0,
+    exhausted: 0,
+    paidIn: [],
+    rendered: new Map(),
+    clicked: new Set(),
+    verified: 0,
   };
   const client = (door: Door): SvcClient => clientOf(options, books, door);
   const asking = { options, books, client, pay: paying(options, books) };
@@ -109,7 +109,12 @@ export function openAiCompany(options: CompanyOptions): AiCompany {
     return trusted;
   };
   const company: AiCompany = {
-    ...{ options, books, client, verifier, patiently, pay: asking.pay },
+    options,
+    books,
+    client,
+    verifier,
+    patiently,
+    pay: asking.pay,
     round: async () => {
       await searchAndFetch(company);
       const { ads } = await company.openPool(options.subject);
@@ -214,7 +219,8 @@ async function searchAndFetch(company: AiCompany): Promise<void> {
   const verifier = await company.verifier();
   const found = await patiently((client) =>
     client.search({
-      ...{ collection: "products", sort_by: "published_at:desc" },
+      collection: "products",
+      sort_by: "published_at:desc",
       filter: { all: [{ country: "US" }, { brand: options.brand }] },
     }),
   );

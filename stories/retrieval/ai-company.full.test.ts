@@ -32,7 +32,12 @@ beforeAll(async () => {
   );
   if (!anchors.ok) throw new Error(anchors.detail);
   company = openAiCompany({
-    ...{ anchors: anchors.value, key: billed.parties.company, doors, brand, random, payIn },
+    anchors: anchors.value,
+    key: billed.parties.company,
+    doors,
+    brand,
+    random,
+    payIn,
     subject: subjects.many,
     now: () => billed.now(),
   });
@@ -59,13 +64,12 @@ function surfaceUrls(): readonly string[] {
 /** The node as a process of its own, always on the same home and ports. */
 async function start(): Promise<void> {
   const env = {
-    ...{ ...process.env, ...billed.settings },
-    ...{
-      SVC_ENVIRONMENT: "production",
-      SVC_REGION: billedRegion,
-      SVC_LOG_TO: "file",
-      SVC_DOMAIN_CHECKS: "no",
-    },
+    ...process.env,
+    ...billed.settings,
+    SVC_ENVIRONMENT: "production",
+    SVC_REGION: billedRegion,
+    SVC_LOG_TO: "file",
+    SVC_DOMAIN_CHECKS: "no",
   };
   const args = ["cli/main.ts", "start", "--home", billed.home, "--port-base", String(portBase)];
   const started = spawn(process.execPath, args, { cwd: root, env, stdio: ["ignore", "pipe", "inherit"] });

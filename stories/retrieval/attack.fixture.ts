@@ -130,7 +130,8 @@ export async function giveMandate(
   await parties.acceptMandate(await by.seal(payloadTypes["mandate.v1"], payload));
   for (const other of changes.beside === true ? [] : others.filter(({ revoked_at }) => revoked_at === null))
     await parties.revokeMandate({
-      ...{ uuid: business.party.uuid, mandate_id: other.mandate_id },
+      uuid: business.party.uuid,
+      mandate_id: other.mandate_id,
       revoked_at: formatTimestamp(nowMs),
     });
   return mandate_id;

@@ -123,16 +123,18 @@ export async function enterPayment(
 function tell({ books }: AiCompany, { receipts, billable, charged, reserved }: Settled): void {
   const { signed, answered, refused, lost, exhausted, paidIn, rendered, clicked, verified } = books;
   console.log({
-    ...{
-      signed: signed.size,
-      answered: answered.size,
-      refused: refused.size,
-      lost,
-      exhausted,
-      verified,
-      clicked: clicked.size,
-    },
-    ...{ receipts: receipts.length, billable, charged, reserved, paidIn: paidIn.join("+") },
+    signed: signed.size,
+    answered: answered.size,
+    refused: refused.size,
+    lost,
+    exhausted,
+    verified,
+    clicked: clicked.size,
+    receipts: receipts.length,
+    billable,
+    charged,
+    reserved,
+    paidIn: paidIn.join("+"),
     rendered: Object.fromEntries([...rendered].map(([campaign, { size }]) => [campaign, size])),
   });
 }

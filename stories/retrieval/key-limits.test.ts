@@ -182,7 +182,8 @@ it("the request rate of a key bounds its validations, which have no other bound 
   const next = await batchBody(business, [product("c")], { seq: 2 });
   const path = "/v1/publish/products?validate_only=true";
   expect(await publishOver(node, business, next.body, { path })).toMatchObject({
-    ...{ status: 429, json: { code: "rate_limited", reason: "records_per_hour" } },
+    status: 429,
+    json: { code: "rate_limited", reason: "records_per_hour" },
   });
 });
 

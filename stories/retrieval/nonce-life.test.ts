@@ -25,7 +25,9 @@ afterAll(async () => {
 const fetchWith = (nonce: string, created: number, lifetimeSeconds = 60) =>
   send(node.running.urls.base_url, caller, {
     path: `/v1/records/svc_${"a".repeat(26)}`,
-    ...{ nonce, created, lifetimeSeconds },
+    nonce,
+    created,
+    lifetimeSeconds,
   });
 
 it("a nonce is free once its signature has expired, and not before", async () => {

@@ -59,7 +59,10 @@ export class LimitWorld {
   open(): LeasedLimit {
     const { rule, costMax, nodes } = this.#options;
     return createLeasedLimit({
-      ...{ rule, costMax, nodes: () => nodes, keysMax: 10 },
+      rule,
+      costMax,
+      nodes: () => nodes,
+      keysMax: 10,
       elapsedMs: () => this.nowMs,
       lease: (_keyId, request) => this.#lease(request),
     });

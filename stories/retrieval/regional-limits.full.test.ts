@@ -111,7 +111,11 @@ describe("a budget that several nodes lease", () => {
   it("says truly when a refused request would pass, at whichever node (E3)", async () => {
     await fc.assert(
       fc.asyncProperty(
-        ...[cases, delays(false), requests(queryCostMax), fc.nat(nodes - 1), fc.nat(nodes - 1)],
+        cases,
+        delays(false),
+        requests(queryCostMax),
+        fc.nat(nodes - 1),
+        fc.nat(nodes - 1),
         async (units, delays, drawn, node, other) => {
           const world = await run({ rule: window(units), costMax: queryCostMax, delays }, drawn);
           await expectTrueRefusal(world, { node, other, cost: queryCostMax });
@@ -192,7 +196,11 @@ describe("a rate that several nodes lease", () => {
   it("says truly when a refused request would pass, at whichever node (E3)", async () => {
     await fc.assert(
       fc.asyncProperty(
-        ...[cases, delays(false), requests(1), fc.nat(nodes - 1), fc.nat(nodes - 1)],
+        cases,
+        delays(false),
+        requests(1),
+        fc.nat(nodes - 1),
+        fc.nat(nodes - 1),
         async (rule, delays, drawn, node, other) => {
           const world = await run({ rule, costMax: 1, delays }, drawn);
           await expectTrueRefusal(world, { node, other, cost: 1 });

@@ -67,7 +67,10 @@ describe("a node", () => {
 describe("a refusal", () => {
   it("is not for what was spent without a lease long ago (E3)", async () => {
     const world = new LimitWorld({
-      ...{ rule: { kind: "bucket", units: 1, per_second: 1 }, costMax: 1, nodes: 2, delayMs: () => 0 },
+      rule: { kind: "bucket", units: 1, per_second: 1 },
+      costMax: 1,
+      nodes: 2,
+      delayMs: () => 0,
     });
     passedAtOnce(world, 0, 4);
     passedAtOnce(world, 1);

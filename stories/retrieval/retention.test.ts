@@ -41,7 +41,11 @@ function receipt(atMs: number, n: number): ReceiptRow {
     served_at_ms: atMs,
     envelope: `"asked-by-${n}"${"x".repeat(14_000)}"answered-to-${n}"`,
     event: receiptEventText({
-      ...{ company: "c", type: "fetch", collection: null, country: null, rows: 1 },
+      company: "c",
+      type: "fetch",
+      collection: null,
+      country: null,
+      rows: 1,
       client_query_id: `asked-as-${n}`,
     }),
   };

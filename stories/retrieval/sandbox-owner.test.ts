@@ -93,7 +93,10 @@ describe("the owner of a new business", () => {
     expect(await statusOf()).toBe("live");
     await registerInForce(node.services);
     expect(await node.services.register.key(owner.keyId)).toMatchObject({
-      ...{ role: "sealing", person_role: "owner", cose: owner.cose, party_uuid: business.uuid },
+      role: "sealing",
+      person_role: "owner",
+      cose: owner.cose,
+      party_uuid: business.uuid,
     });
   });
 });
@@ -158,7 +161,7 @@ describe("an owner is refused", () => {
     });
 
   const at = (pointer: string, reason?: string) => ({
-    ...{ status: 400 },
+    status: 400,
     json: { code: "request_invalid", pointer, ...(reason === undefined ? {} : { reason }) },
   });
 
@@ -205,7 +208,9 @@ describe("an owner is refused", () => {
     const forged = async (owner: Sealer, challenge: string) => {
       const { possession, public_key } = await right(business)(owner, challenge);
       const { signatures } = await proofBy(newPasskey(), {
-        ...{ party_uuid: business.uuid, key_id: owner.keyId, challenge },
+        party_uuid: business.uuid,
+        key_id: owner.keyId,
+        challenge,
       });
       return {
         public_key,

@@ -68,7 +68,8 @@ async function verifiedWith(changes: Partial<LogStore>, keyEvents: "warn" | "req
   });
   const verify = createVerify({
     ...services,
-    ...{ logStore: log, standings: createStandings({ register, trust }) },
+    logStore: log,
+    standings: createStandings({ register, trust }),
   });
   const seal = rubbish(sealed());
   const outcome = await verify({ record_base64: toBase64(record), seal, key_events: keyEvents });

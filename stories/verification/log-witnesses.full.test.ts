@@ -31,8 +31,11 @@ let unanswered = 0;
 
 function startOne(name: string): Promise<WitnessProcess> {
   return startWitness({
-    ...{ home: join(home, name), name: `witness.test/${name}`, listen: { host: "127.0.0.1", port: 0 } },
-    ...{ clock: { now: Date.now }, report: () => {} },
+    home: join(home, name),
+    name: `witness.test/${name}`,
+    listen: { host: "127.0.0.1", port: 0 },
+    clock: { now: Date.now },
+    report: () => {},
     logs: () => [
       { origin, keys: [other.key, ...(node === undefined ? [] : logKeys(node.services.trust()))] },
     ],
@@ -162,7 +165,8 @@ it("serves the newest one as soon as enough have cosigned it, with their lines",
   const parsed = parseNote(note);
   if (!parsed.ok) throw new Error(parsed.detail);
   expect(parsed.value.signatures.map(({ name }) => name)).toEqual([
-    ...["svc-log", "sandbox.svc/log"],
+    "svc-log",
+    "sandbox.svc/log",
     "witness.test/true",
     "witness.test/moody",
   ]);
@@ -173,7 +177,8 @@ it("serves the newest one as soon as enough have cosigned it, with their lines",
   );
   const judge = (keys: readonly string[]) => {
     const made = createVerifier({
-      ...{ anchors: node.services.anchors, keySet },
+      anchors: node.services.anchors,
+      keySet,
       witnesses: { keys, quorum: keys.length },
     });
     return made.ok && made.value.checkpoint(note);
@@ -215,7 +220,9 @@ it("publishes the same checkpoint again under a changed policy, as soon as its w
   if (!parsed.ok) throw new Error(parsed.detail);
   expect(parsed.value.text).toBe(before.slice(0, before.indexOf("\n\n") + 1));
   expect(parsed.value.signatures.map(({ name }) => name)).toEqual([
-    ...["svc-log", "sandbox.svc/log", "witness.test/moody"],
+    "svc-log",
+    "sandbox.svc/log",
+    "witness.test/moody",
   ]);
   expect((await sequencer()).published?.size).toBe(size);
 });

@@ -195,10 +195,22 @@ describe("the transparency log", () => {
     const envelopes = ['{"a":1}', '{"b":2}', '{"c":3}'];
     for (const [index, envelope] of envelopes.entries())
       await services.receipts.append({
-        ...{ region, batch, envelope, retrieval_id: `ret_${index}`, key_id: "k", nonce: `n${index}` },
-        ...{ billable: false, served_at_ms: 0, company: "c" },
+        region,
+        batch,
+        envelope,
+        retrieval_id: `ret_${index}`,
+        key_id: "k",
+        nonce: `n${index}`,
+        billable: false,
+        served_at_ms: 0,
+        company: "c",
         event: receiptEventText({
-          ...{ company: "c", type: "fetch", collection: null, country: null, rows: 1, client_query_id: null },
+          company: "c",
+          type: "fetch",
+          collection: null,
+          country: null,
+          rows: 1,
+          client_query_id: null,
         }),
       });
     const root = formatHash(

@@ -43,11 +43,18 @@ export async function serveRecord(node: StartedNode): Promise<ServedRecord> {
   expect(published.status).toBe(200);
   const recordId = (published.json["results"] as { record_id: string }[])[0]?.record_id ?? "";
   const client = createSvcClient({
-    ...{ fetch, key: key.value, grant: chosen.grant },
-    ...{ baseUrl: urls.base_url, businessUrl: null, verifyUrl: urls.verify_url },
+    fetch,
+    key: key.value,
+    grant: chosen.grant,
+    baseUrl: urls.base_url,
+    businessUrl: null,
+    verifyUrl: urls.verify_url,
   });
   const caller: ProofsCaller = {
-    ...{ environment: "sandbox", keyId: key.value.keyId, now: Date.now, patienceMs: 60_000 },
+    environment: "sandbox",
+    keyId: key.value.keyId,
+    now: Date.now,
+    patienceMs: 60_000,
     wait: async () => {
       await closeReceipts(node);
       await new Promise((resolve) => setTimeout(resolve, 200));

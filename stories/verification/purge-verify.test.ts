@@ -50,8 +50,12 @@ beforeAll(async () => {
   const key = await parseSigningKey(chosen?.private_jwk);
   if (chosen === undefined || !key.ok) throw new Error("The sandbox has no AI company with a key.");
   client = createSvcClient({
-    ...{ fetch, key: key.value, grant: chosen.grant },
-    ...{ baseUrl: urls.base_url, businessUrl: null, verifyUrl: urls.verify_url },
+    fetch,
+    key: key.value,
+    grant: chosen.grant,
+    baseUrl: urls.base_url,
+    businessUrl: null,
+    verifyUrl: urls.verify_url,
   });
   const business = await newBusiness(node);
   businessUuid = business.party.uuid;
@@ -77,7 +81,11 @@ describe("the operators", () => {
 
   it("read the proof of the purge, and that none is late", async () => {
     const proof = {
-      ...{ ground: null, record_id: recordId, collection: "products", generation: 1, state: "purged" },
+      ground: null,
+      record_id: recordId,
+      collection: "products",
+      generation: 1,
+      state: "purged",
       proof: {
         versions: [{ generation: 1, hash: hashOf(held.recordBytes) }],
         regions: [node.running.config.region],
@@ -99,7 +107,10 @@ describe("the operators", () => {
     const { latePurges } = node.running.services;
     const purge = { record_id: recordId, collection: "products", generation: 1, document_hash: "d" } as const;
     latePurges.note({
-      ...{ business_uuid: businessUuid, waits_for: "region", regions: ["us-east1"], push_id: null },
+      business_uuid: businessUuid,
+      waits_for: "region",
+      regions: ["us-east1"],
+      push_id: null,
       purges: [{ ...purge, number: 1, due_ms: Date.now(), deleted_at_ms: Date.now() - 2_500_000_000 }],
       detail: "The index of region us-east1 has not purged yet.",
     });
@@ -140,7 +151,9 @@ it("a purge that the law orders leaves a signed statement, for everybody who has
   await vi.waitUntil(async () => (await statementOf())?.["purged_at"] != null, { timeout: 20_000 });
   const shown = await page();
   expect(shown).toMatchObject({
-    ...{ status: "purged", removal: null, valid: true },
+    status: "purged",
+    removal: null,
+    valid: true,
     purge_order: { ground, versions: [{ generation: 1, hash: origin }] },
   });
   const list = `${urls.ops_url}/ops/purges/${business.party.uuid}`;
@@ -157,7 +170,9 @@ it("a purge that the law orders leaves a signed statement, for everybody who has
     },
   ]);
   const { printed } = await runRevoke([business.party.uuid], {
-    ...{ home: config.home, reply: null, command: purges },
+    home: config.home,
+    reply: null,
+    command: purges,
   });
   expect(printed).toMatch(new RegExp(`${record_id} +purged .*${ground}`));
   const signed = readPage(services.trust(), rubbish(shown));
@@ -165,10 +180,8 @@ it("a purge that the law orders leaves a signed statement, for everybody who has
   expect((await services.records.readHead(record_id))?.live).toBe(false);
   // The first order stands, with its ground.
   expect(await order(record_id, { ground: "another" })).toMatchObject({
-    ...{
-      status: 200,
-      json: { changed: false, subject: { ground, proof: { versions: [{ generation: 1 }] } } },
-    },
+    status: 200,
+    json: { changed: false, subject: { ground, proof: { versions: [{ generation: 1 }] } } },
   });
   expect(await (await contractFetch(`${urls.verify_url}${path}&format=html`)).text()).toContain(ground);
 });
@@ -180,7 +193,8 @@ it("a log has what it needs of the document after the purge: exact bytes, seal, 
   expect(places).toMatchObject([{ document_hash: hashOf(document.document) }]);
   const [place] = places;
   const { removal } = await actors.ask(home, {
-    ...{ type: "removal.read", document_hash: place?.document_hash ?? "" },
+    type: "removal.read",
+    document_hash: place?.document_hash ?? "",
   });
   if (removal === null) throw new Error("The document was not kept.");
   expect(removal).toMatchObject({ number: place?.number, collection: "products", action: "delete" });
@@ -210,7 +224,9 @@ describe("after a purge", () => {
     const address = `${node.running.urls.verify_url}/v1/verify/${recordId}?format=html&origin=${hashOf(held.recordBytes)}`;
     expect(await (await fetch(address)).text()).toContain("only their hash is kept");
     expect((await verifyPage()).body).toMatchObject({
-      ...{ status: "purged", valid: true, record_id: recordId },
+      status: "purged",
+      valid: true,
+      record_id: recordId,
       version: { generation: 1 },
       removal: { action: "delete", document_base64: toBase64(document.document), seal: document.seal },
     });

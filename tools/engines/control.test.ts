@@ -37,8 +37,15 @@ describe("faults on request", () => {
     await remote.pauseElastic(0);
     await remote.resumeElastic(0);
     expect(done).toEqual([
-      ...["kill c 0", "start c 0", "pause c 1", "resume c 1", "compact c 1"],
-      ...["kill e 2", "start e 2", "pause e 0", "resume e 0"],
+      "kill c 0",
+      "start c 0",
+      "pause c 1",
+      "resume c 1",
+      "compact c 1",
+      "kill e 2",
+      "start e 2",
+      "pause e 0",
+      "resume e 0",
     ]);
   });
 

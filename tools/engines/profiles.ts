@@ -422,7 +422,10 @@ export async function nodetoolCommand(
     "-cp",
     [join(folder, "conf"), join(runnable.folder, "*")].join(delimiter),
     "org.apache.cassandra.tools.NodeTool",
-    ...["-h", address, "-p", String(jmxPort)],
+    "-h",
+    address,
+    "-p",
+    String(jmxPort),
   ];
 }
 

@@ -36,15 +36,19 @@ import { type Cells, describedOf, type Shop, shops } from "./feed-shops.ts";
 import { type FuzzTarget, must } from "./target.ts";
 
 const defaults = {
-  ...{ language: "en", vertical: "books_media", category: "books", channel: "online", on_sale: false },
-  ...{ brand: "Default", short_description: "Default.", product_url: "https://default.example/" },
-  ...{
-    availability: "preorder",
-    gtin: "9780306406157",
-    tags: ["default"],
-    product_name: "Default name",
-    countries: ["US"],
-  },
+  language: "en",
+  vertical: "books_media",
+  category: "books",
+  channel: "online",
+  on_sale: false,
+  brand: "Default",
+  short_description: "Default.",
+  product_url: "https://default.example/",
+  availability: "preorder",
+  gtin: "9780306406157",
+  tags: ["default"],
+  product_name: "Default name",
+  countries: ["US"],
 };
 const nowMs = Date.parse("2026-11-22T12:00:00Z");
 
@@ -142,7 +146,8 @@ function written(format: string, products: readonly Facts[], place: Place, choic
   if (format === "json" || format === "ndjson") {
     // No spreadsheet has been at them.
     const exact = products.map(({ id, url, amount }) => ({
-      ...{ business_product_id: id, product_url: url },
+      business_product_id: id,
+      product_url: url,
       prices: [{ ...place, amount: amount === "3" ? 3 : amount }],
     }));
     const records = cells.map((each, at) => ({ ...recordOf(each, place), ...exact[at] }));

@@ -33,8 +33,13 @@ const decoy = "7.77";
 
 const shopify: Shop = {
   members: {
-    ...{ Title: "product_name", Description: "short_description", Vendor: "brand", Barcode: "gtin" },
-    ...{ "URL handle": "product_url", "Inventory quantity": "availability", Tags: "tags" },
+    Title: "product_name",
+    Description: "short_description",
+    Vendor: "brand",
+    Barcode: "gtin",
+    "URL handle": "product_url",
+    "Inventory quantity": "availability",
+    Tags: "tags",
   },
   known: (all) => {
     const known: Facts[] = [];
@@ -59,7 +64,10 @@ const shopify: Shop = {
     if (choices.once(3))
       rows.push(
         nothing({
-          ...{ ...first, SKU: "hidden", "URL handle": "hidden", Price: decoy },
+          ...first,
+          SKU: "hidden",
+          "URL handle": "hidden",
+          Price: decoy,
           ...choices.of([{ Status: "Draft" }, { "Published on online store": "FALSE" }]),
         }),
       );
@@ -98,8 +106,13 @@ function shopifyCells(facts: Facts, isVariant: boolean, choices: Choices): Cells
 
 const wooCommerce: Shop = {
   members: {
-    ...{ Name: "product_name", "Short description": "short_description", Brands: "brand", Tags: "tags" },
-    ...{ "GTIN, UPC, EAN, or ISBN": "gtin", "In stock?": "availability", ID: "product_url" },
+    Name: "product_name",
+    "Short description": "short_description",
+    Brands: "brand",
+    Tags: "tags",
+    "GTIN, UPC, EAN, or ISBN": "gtin",
+    "In stock?": "availability",
+    ID: "product_url",
   },
   known: (all) =>
     all.map((facts, at) => ({
@@ -172,12 +185,20 @@ function wooCells(facts: Facts, id: string, choices: Choices): Cells {
 
 const magento: Shop = {
   members: {
-    ...{ name: "product_name", short_description: "short_description", is_in_stock: "availability" },
-    ...{ url_key: "product_url", additional_attributes: "brand", gtin: "gtin", tags: "tags" },
+    name: "product_name",
+    short_description: "short_description",
+    is_in_stock: "availability",
+    url_key: "product_url",
+    additional_attributes: "brand",
+    gtin: "gtin",
+    tags: "tags",
   },
   known: (all) =>
     all.map((facts) => ({
-      ...{ ...facts, url: `https://shop.example/${key(facts)}.html`, tags: [], gtin: null },
+      ...facts,
+      url: `https://shop.example/${key(facts)}.html`,
+      tags: [],
+      gtin: null,
       condition: "new",
     })),
   rows: (all, choices) =>
@@ -192,7 +213,10 @@ const magento: Shop = {
       };
       const part = { ...cells, sku: "part", visibility: "Not Visible Individually" };
       const whole = {
-        ...{ ...cells, sku: "whole", product_type: "configurable", price: choices.of(["", decoy]) },
+        ...cells,
+        sku: "whole",
+        product_type: "configurable",
+        price: choices.of(["", decoy]),
         configurable_variations: `sku=part,size=S|sku=${facts.id},size=M`,
       };
       const others = [view, part, whole, { ...part, visibility: "Search", product_online: "2" }];
@@ -262,7 +286,10 @@ export function describedOf(
     { ...amount, priceValidUntil: choices.of(["2026-12-01", "2026-11-01", "2026-02-30"]) },
   ];
   const offer = {
-    ...{ "@type": "Offer", availability, url: link, itemCondition: condition },
+    "@type": "Offer",
+    availability,
+    url: link,
+    itemCondition: condition,
     shippingDetails: { shippingDestination: { addressCountry: country } },
     ...(choices.once(3) ? choices.of(forms) : amount),
   };

@@ -52,7 +52,8 @@ const rules = { countries: [["US", "CA"]], lists, ownNames: [], brands: noBrands
 
 /** The form of a seal is all that is read of it here. */
 const envelope = JSON.stringify({
-  ...{ payloadType: "application/vnd.svc.batch-seal.v2+json", payload: "e30=" },
+  payloadType: "application/vnd.svc.batch-seal.v2+json",
+  payload: "e30=",
   signatures: [{ keyid: "k".repeat(43), sig: "AAAA" }],
 });
 
@@ -66,7 +67,9 @@ interface Kind {
 
 /** A record of which every text repeats the part, as long as its type lets it be: one that may be published, unless its words may not. */
 const fullKind = (collection: CollectionName): Kind => ({
-  ...{ name: `full ${collection}`, around: ["", ""], bytesMax: 200 },
+  name: `full ${collection}`,
+  around: ["", ""],
+  bytesMax: 200,
   run: (body, pace) => {
     const phrase = parseUtf8(body)?.replaceAll(/[\p{Cc}]/gu, " ") || "a";
     const record = fullRecord(collection, "full", { phrase, share: 1 });
@@ -76,30 +79,42 @@ const fullKind = (collection: CollectionName): Kind => ({
 
 /** A body that is a JSON document of a shape. */
 const shapeKind = (name: string, shape: Shape<object>, bytesMax: number): Kind => ({
-  ...{ name, around: ["{", '"":0}'], bytesMax },
+  name,
+  around: ["{", '"":0}'],
+  bytesMax,
   run: (body) => parseJsonBody(shape, body),
 });
 
 const kinds: readonly Kind[] = [
   {
-    ...{ name: "product", around: ['{"schema":"svc/products/1",', '"":0}'], bytesMax: recordBytesMax },
+    name: "product",
+    around: ['{"schema":"svc/products/1",', '"":0}'],
+    bytesMax: recordBytesMax,
     run: (body) => judgeRecord(body, { ...rules, collection: "products" }),
   },
   {
-    ...{ name: "ad", around: ['{"schema":"svc/ads/1",', '"":0}'], bytesMax: recordBytesMax },
+    name: "ad",
+    around: ['{"schema":"svc/ads/1",', '"":0}'],
+    bytesMax: recordBytesMax,
     run: (body) => judgeAd(body, rules),
   },
   {
     // As many as there may be.
-    ...{ name: "prices", around: ['{"schema":"svc/products/1","prices":[', "{}]}"], bytesMax: 8_000 },
+    name: "prices",
+    around: ['{"schema":"svc/products/1","prices":[', "{}]}"],
+    bytesMax: 8_000,
     run: (body) => judgeRecord(body, { ...rules, collection: "products" }),
   },
   {
-    ...{ name: "text", around: ['{"short_description":"', '"}'], bytesMax: recordBytesMax },
+    name: "text",
+    around: ['{"short_description":"', '"}'],
+    bytesMax: recordBytesMax,
     run: (body) => judgeRecord(body, { ...rules, collection: "products" }),
   },
   {
-    ...{ name: "batch", around: [`{"batch_seal":${envelope},"records":[`, '"e30="]}'], bytesMax: manyBytes },
+    name: "batch",
+    around: [`{"batch_seal":${envelope},"records":[`, '"e30="]}'],
+    bytesMax: manyBytes,
     run: async (body, pace) => {
       const parsed = await parsePublishBody(body, pace);
       if (isRefused(parsed)) return;
@@ -110,7 +125,9 @@ const kinds: readonly Kind[] = [
     },
   },
   {
-    ...{ name: "file", around: ["", "e30="], bytesMax: Math.min(bulkFileBytesMax, manyBytes) },
+    name: "file",
+    around: ["", "e30="],
+    bytesMax: Math.min(bulkFileBytesMax, manyBytes),
     run: async (body, pace) => {
       const lines = new RecordLines();
       for (let from = 0; from < body.length; from += pieceBytes)
@@ -121,7 +138,9 @@ const kinds: readonly Kind[] = [
     },
   },
   {
-    ...{ name: "verify", around: ['{"record_base64":"e30=","seal":{', '"":0}}'], bytesMax: verifyBytesMax },
+    name: "verify",
+    around: ['{"record_base64":"e30=","seal":{', '"":0}}'],
+    bytesMax: verifyBytesMax,
     run: (body) => parseJsonBody(verifyRequest, body),
   },
   {
@@ -144,11 +163,15 @@ const kinds: readonly Kind[] = [
   shapeKind("hold", holdBody, requestBytesMax),
   shapeKind("grant", grantQuestion, grantBytesMax),
   {
-    ...{ name: "campaign", around: ['{"schema":"svc/ad_campaign/1",', '"":0}'], bytesMax: recordBytesMax },
+    name: "campaign",
+    around: ['{"schema":"svc/ad_campaign/1",', '"":0}'],
+    bytesMax: recordBytesMax,
     run: parseCampaign,
   },
   {
-    ...{ name: "ad product", around: ['{"schema":"svc/ad_product/1",', '"":0}'], bytesMax: recordBytesMax },
+    name: "ad product",
+    around: ['{"schema":"svc/ad_product/1",', '"":0}'],
+    bytesMax: recordBytesMax,
     run: parseAdProduct,
   },
 ];

@@ -75,8 +75,10 @@ export class TreeCopy {
   #run(who: string, args: readonly string[], telling: RegExp): Noticed {
     const { promise, resolve } = Promise.withResolvers<string | null>();
     const child = spawn(process.execPath, args, {
-      ...{ cwd: this.#folder, env: { ...process.env, SVC_TEST_SEED: "1", NO_COLOR: "1" } },
-      ...{ detached: true, stdio: ["ignore", "pipe", "pipe"] as const },
+      cwd: this.#folder,
+      env: { ...process.env, SVC_TEST_SEED: "1", NO_COLOR: "1" },
+      detached: true,
+      stdio: ["ignore", "pipe", "pipe"] as const,
     });
     // A worker in an infinite loop does not notice that its parent is gone, so the whole group is killed.
     const timer = setTimeout(() => process.kill(-(child.pid ?? 0), "SIGKILL"), this.#limitMs);

@@ -230,10 +230,21 @@ async function packTree(
   // By name, because the root itself would get the owner of a layer.
   const names = (await readdir(tree)).sort();
   const packed = await run("tar", [
-    ...["--create", "--file", archive, "--directory", tree],
-    ...["--sort=name", `--mtime=@${epoch}`, `--owner=${owner}`, `--group=${owner}`, "--numeric-owner"],
-    ...["--mode=u+rwX,go+rX,go-w", "--format=posix", "--pax-option=delete=atime,delete=ctime"],
-    ...["--", ...names],
+    "--create",
+    "--file",
+    archive,
+    "--directory",
+    tree,
+    "--sort=name",
+    `--mtime=@${epoch}`,
+    `--owner=${owner}`,
+    `--group=${owner}`,
+    "--numeric-owner",
+    "--mode=u+rwX,go+rX,go-w",
+    "--format=posix",
+    "--pax-option=delete=atime,delete=ctime",
+    "--",
+    ...names,
   ]);
   if (packed.code !== 0) throw new Error(`tar ended with ${packed.code}:\n${packed.output}`);
 }
@@ -268,7 +279,8 @@ async function writeLayout(
     config: { mediaType: "application/vnd.oci.image.config.v1+json", ...config },
     layers: layers.map(({ digest, size }) => ({
       mediaType: "application/vnd.oci.image.layer.v1.tar+gzip",
-      ...{ digest, size },
+      digest,
+      size,
     })),
     annotations,
   });
@@ -298,12 +310,16 @@ function configOf({
   readonly created: string;
 }): object {
   return {
-    ...{ created, architecture: facts.arch, os: "linux" },
+    created,
+    architecture: facts.arch,
+    os: "linux",
     config: {
       User: "1000:1000",
       Env: [
         "PATH=/srv/svc/node_modules/.bin:/usr/bin:/bin",
-        ...["SVC_HOME=/data/home", "SVC_KEYS=/data/keys", "SVC_LOG_TO=stdout"],
+        "SVC_HOME=/data/home",
+        "SVC_KEYS=/data/keys",
+        "SVC_LOG_TO=stdout",
       ],
       Entrypoint: ["/srv/svc/node_modules/.bin/node", "cli/main.ts"],
       Cmd: ["start"],

@@ -71,7 +71,10 @@ const ofNodes: readonly AlertCase[] = [
   level("SvcNodeDown", "2m", "up", { above: 0, below: 1 }),
   level("SvcNodeNotReady", "2m", "svc_ready", { above: 0, below: 1 }),
   level("SvcCheckFails", "6m", "svc_ready_check", {
-    ...{ above: 0, below: 1, about: { ...node, check: "index" }, labels: `check="index"` },
+    above: 0,
+    below: 1,
+    about: { ...node, check: "index" },
+    labels: `check="index"`,
   }),
   {
     alert: "SvcPlainText",
@@ -150,7 +153,8 @@ const ofActors: readonly AlertCase[] = [
   level("SvcPushesStalled", "11m", "svc_pushes_stalled", { above: 1, below: 0, about: { instance: "a" } }),
   level("SvcOutboxOld", "6m", "svc_actors_outbox_oldest_seconds", { above: 901, below: 899, ...kind }),
   level("SvcOutboxLong", "11m", "svc_actors_outbox", {
-    ...{ above: 10_001, below: 9_999 },
+    above: 10_001,
+    below: 9_999,
     ...kind,
     about: nowhere,
   }),
@@ -170,7 +174,10 @@ const ofActors: readonly AlertCase[] = [
     calm: [grows("svc_actors_commit_failures_total", 5)],
   },
   level("SvcIndexLags", "6m", "svc_index_lag_seconds", {
-    ...{ above: 121, below: 119, about: { region: "us-east1" }, labels: `region="us-east1"` },
+    above: 121,
+    below: 119,
+    about: { region: "us-east1" },
+    labels: `region="us-east1"`,
   }),
   {
     alert: "SvcIndexMissing",
@@ -181,7 +188,9 @@ const ofActors: readonly AlertCase[] = [
   },
   level("SvcPurgesLate", "61m", "svc_purges_late", { above: 1, below: 0, about: nowhere }),
   level("SvcPurgeLimitNear", "1m", "svc_purge_oldest_seconds", {
-    ...{ above: 2_548_801, below: 2_548_799, about: nowhere },
+    above: 2_548_801,
+    below: 2_548_799,
+    about: nowhere,
   }),
 ];
 

@@ -34,7 +34,11 @@ function serviceRow(
   return {
     of: inService(subject),
     may: [
-      ...["protocol", "collections", "verifier", "actors/messages", "service/*.ts"],
+      "protocol",
+      "collections",
+      "verifier",
+      "actors/messages",
+      "service/*.ts",
       ...ports,
       ...may.map(inService),
     ],
@@ -117,9 +121,17 @@ export const importTable: readonly ImportRow[] = [
     of: "ops",
     // What every surface answers in the same way, including answers that the platform would otherwise generate.
     may: [
-      ...["protocol", "collections", "service", "web"],
-      ...["api/edge.ts", "api/one-at-a-time.ts", "api/open-api.ts", "api/platform-answers.ts"],
-      ...["api/body.ts", "api/request-parts.ts", "api/examples.json"],
+      "protocol",
+      "collections",
+      "service",
+      "web",
+      "api/edge.ts",
+      "api/one-at-a-time.ts",
+      "api/open-api.ts",
+      "api/platform-answers.ts",
+      "api/body.ts",
+      "api/request-parts.ts",
+      "api/examples.json",
     ],
     mayTypes: ["crypto/port.ts", "api/route.ts"],
     packages: ["*", "node:*"],

@@ -18,7 +18,9 @@ const words: readonly (readonly [pattern: RegExp, plain: string])[] = [
 function faultsIn(path: string, text: string, lineAt: (offset: number) => number): readonly Fault[] {
   return words.flatMap(([pattern, plain]) =>
     [...text.matchAll(new RegExp(pattern, `${pattern.flags}g`))].map((match) => ({
-      ...{ rule: "words", path, line: lineAt(match.index) },
+      rule: "words",
+      path,
+      line: lineAt(match.index),
       detail: `«${match[0]}»: ${plain}`,
     })),
   );

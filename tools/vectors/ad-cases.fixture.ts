@@ -21,8 +21,14 @@ const unsigned = Object.fromEntries(
   ),
 );
 const whole: Checks = {
-  ...{ row: "ok", origin_hash: "ok", seal: "ok", projection: "ok", creative: "ok" },
-  ...{ images: "ok", ai_policy_bits: "ok", ...unsigned },
+  row: "ok",
+  origin_hash: "ok",
+  seal: "ok",
+  projection: "ok",
+  creative: "ok",
+  images: "ok",
+  ai_policy_bits: "ok",
+  ...unsigned,
 };
 const images = Object.fromEntries(pictures.map((bytes) => [hashOf(bytes), base64(bytes)]));
 const unknownHash = `sha256:${"0".repeat(64)}`;
@@ -147,17 +153,18 @@ function signedCases(item: JsonObject): readonly VectorCase[] {
       "Other bytes than the row's, which are shown.",
       { item: swapped },
       {
-        ...{ ...whole, origin_hash: "hash_mismatch", seal: "hash_mismatch" },
-        ...{ projection: "hash_mismatch", creative: "not_checked" },
+        ...whole,
+        origin_hash: "hash_mismatch",
+        seal: "hash_mismatch",
+        projection: "hash_mismatch",
+        creative: "not_checked",
       },
     ),
     adCase(
       "of another ad",
       "The item names another ad than its row.",
       { item: changed(item, ["ad_id"], `ad_${"d".repeat(26)}`) },
-      {
-        ...{ ...whole, row: "hash_mismatch" },
-      },
+      { ...whole, row: "hash_mismatch" },
     ),
     adCase(
       "row's headline",
@@ -185,17 +192,13 @@ function signedCases(item: JsonObject): readonly VectorCase[] {
       "bits",
       "The bits block less than was sealed.",
       { item: changed(item, ["row", "ai_policy_bits", "blocked"], 0) },
-      {
-        ...{ ...whole, ai_policy_bits: "ai_policy_bits_mismatch" },
-      },
+      { ...whole, ai_policy_bits: "ai_policy_bits_mismatch" },
     ),
     adCase(
       "policy version",
       "The item names another AI policy version.",
       { item: changed(item, ["ai_policy", "version"], 2) },
-      {
-        ...{ ...whole, ai_policy_bits: "ai_policy_version_mismatch" },
-      },
+      { ...whole, ai_policy_bits: "ai_policy_version_mismatch" },
     ),
   ];
 }
@@ -308,9 +311,7 @@ async function historyCases(
     adCase(
       "history forged",
       "A bit of the earlier issuance's signature is flipped.",
-      await of({
-        ...{ certificate: renewed.envelope, history: [withFlippedSignature(first)] },
-      }),
+      await of({ certificate: renewed.envelope, history: [withFlippedSignature(first)] }),
       { ...refused, seal: "signature_invalid" },
     ),
   ];
@@ -323,17 +324,17 @@ export async function poolCases(world: World): Promise<readonly VectorCase[]> {
   const rows = [item["row"] as unknown as IndexRow];
   const facts = { ...receiptFacts(rows), kind: "ad_pool", collection: null };
   const pool: JsonObject = {
-    ...{ retrieval_id: facts.retrieval_id, country: "DE", subdivision: null, ads: [item] },
+    retrieval_id: facts.retrieval_id,
+    country: "DE",
+    subdivision: null,
+    ads: [item],
     render_until: formatTimestamp(Date.parse(servedAt) + adRenderMs),
     receipt: document("receipt.v3", facts, soleKey(service.receipt)),
   };
   const inItem = Object.entries({ ...whole, images: "not_checked" } as Checks).map(
     ([name, outcome]) => [`ads/0/${name}`, outcome] as const,
   );
-  const fine: Checks = {
-    ...{ receipt: "ok", ...Object.fromEntries(inItem) },
-    "unsigned/subdivision": "unsigned",
-  };
+  const fine: Checks = { receipt: "ok", ...Object.fromEntries(inItem), "unsigned/subdivision": "unsigned" };
   const one = (name: string, says: string, changes: object, checks: Checks = {}) =>
     casesOf("pool_answer").good(
       name,

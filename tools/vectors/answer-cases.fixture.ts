@@ -30,13 +30,21 @@ export function utf8(text: string): Uint8Array {
 export type Checks = Readonly<Record<string, Outcome>>;
 
 export const whole: Checks = {
-  ...{ receipt: "ok", sidecar: "ok", source_line: "ok", certificate: "ok" },
-  ...{ business_keys: "ok", seal: "ok", ai_policy: "ok", key_custody: "ok", mandate: "ok" },
+  receipt: "ok",
+  sidecar: "ok",
+  source_line: "ok",
+  certificate: "ok",
+  business_keys: "ok",
+  seal: "ok",
+  ai_policy: "ok",
+  key_custody: "ok",
+  mandate: "ok",
   "unsigned/provenance/certificate_url": "unsigned",
   "unsigned/provenance/source_line": "unsigned",
 };
 export const wholeSearch: Checks = {
-  ...{ receipt: "ok", "rows/0": "ok" },
+  receipt: "ok",
+  "rows/0": "ok",
   "unsigned/rows/*/ai_policy_bits": "unsigned",
   "unsigned/rows/*/sponsored": "unsigned",
 };
@@ -44,8 +52,12 @@ export const wholeSearch: Checks = {
 /** What is at hand beside a fetched record. */
 export function evidenceOf({ production: { service, business } }: World) {
   const custody = {
-    ...{ v: 1, business_uuid: business.uuid, key_id: business.system.keyId, custody: "self" },
-    ...{ issued_at: "2026-02-01T00:00:00.000Z", effective_from: "2026-02-01T00:00:00.000Z" },
+    v: 1,
+    business_uuid: business.uuid,
+    key_id: business.system.keyId,
+    custody: "self",
+    issued_at: "2026-02-01T00:00:00.000Z",
+    effective_from: "2026-02-01T00:00:00.000Z",
   };
   const statement = document("key-custody.v1", custody, ...service.issuance.halves);
   return {
@@ -73,8 +85,11 @@ export function fetchCases(world: World): readonly VectorCase[] {
     fetchBody(service, business, bytes, { sidecar: sidecarEnvelope(service, { ...facts, ...sidecar }) });
   const shown = (changes: Parameters<typeof fetchBody>[3]) => fetchBody(service, business, bytes, changes);
   const ended = issueCertificate(service, {
-    ...{ ...business.certificate, status: "revoked", status_effective_from: "2026-02-01T00:00:00.000Z" },
-    ...{ issued_at: "2026-04-01T00:00:00.000Z", previous: business.issued.certId },
+    ...business.certificate,
+    status: "revoked",
+    status_effective_from: "2026-02-01T00:00:00.000Z",
+    issued_at: "2026-04-01T00:00:00.000Z",
+    previous: business.issued.certId,
   });
   const malformed: Checks = { answer: "payload_malformed" };
   const unknown: Checks = {
@@ -235,7 +250,9 @@ export function fetchCases(world: World): readonly VectorCase[] {
       text,
       {
         ...whole,
-        ...{ certificate: "payload_malformed", seal: "not_checked", ai_policy: "not_checked" },
+        certificate: "payload_malformed",
+        seal: "not_checked",
+        ai_policy: "not_checked",
         key_custody: "not_checked",
       },
       { certificate: { ...(evidence.certificate as JsonObject), status: "closed" } },

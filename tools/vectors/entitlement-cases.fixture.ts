@@ -46,7 +46,8 @@ function instantCases(world: World): readonly VectorCase[] {
     ),
     good("of this company and key", "It names the company and the key that are asked for.", {
       ...of(),
-      ...{ key_id: first, ai_company_uuid: facts.ai_company_uuid },
+      key_id: first,
+      ai_company_uuid: facts.ai_company_uuid,
     }),
     bad("entitlement_invalid", "of another key", "It does not name the key that is asked for.", {
       ...of(),
@@ -120,10 +121,12 @@ function signatureCases(world: World): readonly VectorCase[] {
       stated({ sandbox: true }),
     ),
     under("sandbox").good("in the sandbox", "The sandbox issued it, under its own anchors.", {
-      ...{ answer: theirs({ sandbox: true }), at: statedAt },
+      answer: theirs({ sandbox: true }),
+      at: statedAt,
     }),
     under("sandbox").bad("entitlement_invalid", "unmarked in the sandbox", "The mark is missing.", {
-      ...{ answer: theirs({}), at: statedAt },
+      answer: theirs({}),
+      at: statedAt,
     }),
     good("in its answer", "The whole answer, which says the same beside it.", {
       answer: answerWith(kind, facts, { keys: [signer], shown: shownOf(facts) }),

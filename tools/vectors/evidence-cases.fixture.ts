@@ -16,20 +16,22 @@ export function evidenceCases(world: World): readonly VectorCase[] {
   const keySet = keySetAnswer(service);
   const text = (value: JsonValue) => JSON.stringify(value);
   const texts = {
-    ...{ environment: "production" as const, keySet: text(keySet), certificate: text(certificate) },
-    ...{
-      businessKeys: text(business_keys),
-      keyCustody: text(key_custody),
-      mandate: text(mandate),
-      callerKeyId,
-    },
+    environment: "production" as const,
+    keySet: text(keySet),
+    certificate: text(certificate),
+    businessKeys: text(business_keys),
+    keyCustody: text(key_custody),
+    mandate: text(mandate),
+    callerKeyId,
   } as const;
   const fetched = evidenceText({
     ...texts,
     answer: { kind: "fetched", text: fetchBody(service, business, bytes) },
   });
   const searched = evidenceText({
-    ...{ environment: "production", keySet: text(keySet), callerKeyId },
+    environment: "production",
+    keySet: text(keySet),
+    callerKeyId,
     answer: { kind: "search", text: searchBody(service, business, bytes) },
   });
   const parsed = JSON.parse(fetched) as JsonObject;
@@ -71,10 +73,12 @@ export function evidenceCases(world: World): readonly VectorCase[] {
       { key_set: "ok", answer: "hash_mismatch" },
     ),
     one("rubbish beside it", "The bytes beside the answer are no JSON.", other({ record_base64: "AAAA" }), {
-      ...{ key_set: "ok", answer: "hash_mismatch" },
+      key_set: "ok",
+      answer: "hash_mismatch",
     }),
     one("nothing beside it", "The bytes beside the answer are none.", other({ record_base64: "" }), {
-      ...{ key_set: "ok", answer: "hash_mismatch" },
+      key_set: "ok",
+      answer: "hash_mismatch",
     }),
     one(
       "shows another AI policy",
@@ -118,7 +122,9 @@ export function evidenceCases(world: World): readonly VectorCase[] {
       other({ certificate: { ...(certificate as JsonObject), statement: "It is genuine." } }),
       {
         ...fine,
-        ...{ certificate: "payload_malformed", seal: "not_checked", ai_policy: "not_checked" },
+        certificate: "payload_malformed",
+        seal: "not_checked",
+        ai_policy: "not_checked",
         key_custody: "not_checked",
       },
     ),

@@ -121,8 +121,11 @@ const checks: Partial<Record<CheckName, (verifier: Verifier, input: Input) => Ex
   receipt: (verifier, input) => {
     const { caller_key_id, request_hash, retrieval_id, rows, whole } = input;
     const subject = {
-      ...{ callerKeyId: caller_key_id, requestHash: request_hash, retrievalId: retrieval_id },
-      ...{ rows, isWhole: whole },
+      callerKeyId: caller_key_id,
+      requestHash: request_hash,
+      retrievalId: retrieval_id,
+      rows,
+      isWhole: whole,
     };
     return expectedOf(verifier.receipt(value(input, "envelope"), given(subject)));
   },
@@ -159,7 +162,8 @@ const checks: Partial<Record<CheckName, (verifier: Verifier, input: Input) => Ex
   },
   entitlement: (verifier, input) => {
     const subject = given<{ keyId?: string; aiCompanyUuid?: string }>({
-      ...{ keyId: input["key_id"], aiCompanyUuid: input["ai_company_uuid"] },
+      keyId: input["key_id"],
+      aiCompanyUuid: input["ai_company_uuid"],
     });
     const at = text(input, "at");
     return expectedOf(verifier.entitlement(value(input, "answer"), { at, ...subject }));
@@ -190,8 +194,13 @@ const checks: Partial<Record<CheckName, (verifier: Verifier, input: Input) => Ex
 function answerEvidence(input: Input): Parameters<Verifier["fetchAnswer"]>[1] {
   const { caller_key_id, request_hash, certificate, business_keys, key_custody, mandate } = input;
   return given({
-    ...{ callerKeyId: caller_key_id, requestHash: request_hash, certificate, verifyUrl: input["verify_url"] },
-    ...{ businessKeys: business_keys, keyCustody: key_custody, mandate },
+    callerKeyId: caller_key_id,
+    requestHash: request_hash,
+    certificate,
+    verifyUrl: input["verify_url"],
+    businessKeys: business_keys,
+    keyCustody: key_custody,
+    mandate,
   });
 }
 
@@ -283,8 +292,10 @@ function sealEvidenceOf(verifier: Verifier, input: JsonObject): Verdict<SealEvid
   if (!keys.ok) return keys;
   const { document, mandates, sidecar, received, policies, key_event: event } = given;
   return ok({
-    ...{ bytes: bytesOf(input, "bytes_base64"), seal: given.seal },
-    ...{ certificates: certificates.value, keys: keys.value },
+    bytes: bytesOf(input, "bytes_base64"),
+    seal: given.seal,
+    certificates: certificates.value,
+    keys: keys.value,
     ...(document === undefined ? {} : { document }),
     ...(given.expected_hash === undefined ? {} : { expectedHash: given.expected_hash }),
     ...(mandates === undefined ? {} : { mandates }),

@@ -64,7 +64,7 @@ function smallSet(world: World) {
     anchors,
     key_set: signedKeySet(service, { links, ...parts }),
   });
-  return { ...{ service, root, issuance, projection, links, changed, input }, ...casesOf("key_set", null) };
+  return { service, root, issuance, projection, links, changed, input, ...casesOf("key_set", null) };
 }
 
 function signatureCases(world: World): readonly VectorCase[] {
@@ -241,14 +241,10 @@ function successionCases(world: World): readonly VectorCase[] {
   const { input, good, bad, root, links } = smallSet(world);
   const next = makeServiceKey("root");
   const crossed: readonly Link[] = [
-    ...[
-      { certified: root, issuer: root },
-      { certified: next, issuer: next },
-    ],
-    ...[
-      { certified: next, issuer: root },
-      { certified: root, issuer: next },
-    ],
+    { certified: root, issuer: root },
+    { certified: next, issuer: next },
+    { certified: next, issuer: root },
+    { certified: root, issuer: next },
     ...links.slice(1).map((link) => (link.issuer === root ? { ...link, issuer: next } : link)),
   ];
   const uncrossed = crossed.filter((link) => link.certified !== next || link.issuer !== root);

@@ -129,7 +129,11 @@ function receiptBatchCases(noteOf: NoteOf): readonly VectorCase[] {
   const { good, bad } = casesOf("receipt_inclusion");
   const { region, batch: name, root } = batch;
   const lower = (index: number) => ({
-    ...{ region, name, root, leaf_index: index, tree_size: 3 },
+    region,
+    name,
+    root,
+    leaf_index: index,
+    tree_size: 3,
     proof: batchTree.path(index).map(formatHash),
   });
   const upper = inclusionOf(noteOf, 11);
@@ -162,13 +166,15 @@ function receiptBatchCases(noteOf: NoteOf): readonly VectorCase[] {
 function consistencyCases(noteOf: NoteOf): readonly VectorCase[] {
   const { good, bad } = casesOf("log_consistency");
   const of = (first: number, second: number) => ({
-    ...{ first: noteOf(first), second: noteOf(second) },
+    first: noteOf(first),
+    second: noteOf(second),
     proof: consistencyPath(hashes.slice(0, second), first, sha256).map(formatHash),
   });
   const forked = hashes.with(2, sha256(utf8("another")));
   const swapped = hashes.with(0, hashes[1] as Uint8Array).with(1, hashes[0] as Uint8Array);
   const fork = (leaves: readonly Uint8Array[]) => ({
-    ...{ first: noteOf(5), second: noteOf(all.length, { leaves }) },
+    first: noteOf(5),
+    second: noteOf(all.length, { leaves }),
     proof: consistencyPath(leaves, 5, sha256).map(formatHash),
   });
   const whole = of(5, 12);

@@ -29,32 +29,56 @@ const witnesses = [1, 2].map((seed) => noteKey(`witness.test/w${seed}`, "cosigna
 const batchName = "202603051000-x";
 
 const fine: Readonly<Record<string, Outcome>> = {
-  ...{ key_set: "ok", receipt: "ok", sidecar: "ok", certificate: "ok", business_keys: "ok", seal: "ok" },
-  ...{ ai_policy: "ok", key_custody: "ok", checkpoint: "ok", seal_in_log: "ok", key_in_log: "ok" },
-  ...{ certificate_in_log: "ok", ai_policy_in_log: "ok", receipt_in_log: "ok" },
+  key_set: "ok",
+  receipt: "ok",
+  sidecar: "ok",
+  certificate: "ok",
+  business_keys: "ok",
+  seal: "ok",
+  ai_policy: "ok",
+  key_custody: "ok",
+  checkpoint: "ok",
+  seal_in_log: "ok",
+  key_in_log: "ok",
+  certificate_in_log: "ok",
+  ai_policy_in_log: "ok",
+  receipt_in_log: "ok",
 };
 
 /** What was served of the record, and what is published of its business. */
 function servedOf({ production: { service, business } }: World) {
   const answer = JSON.parse(fetchBody(service, business, bytes)) as JsonObject;
   const custody = {
-    ...{ v: 1, business_uuid: business.uuid, key_id: business.system.keyId, custody: "self" },
-    ...{ issued_at: "2026-02-01T00:00:00.000Z", effective_from: "2026-02-01T00:00:00.000Z" },
+    v: 1,
+    business_uuid: business.uuid,
+    key_id: business.system.keyId,
+    custody: "self",
+    issued_at: "2026-02-01T00:00:00.000Z",
+    effective_from: "2026-02-01T00:00:00.000Z",
   };
   const policy = sealedPolicy(business);
   const { signed: businessKeys } = publishedKeys(service, business) as { signed: JsonValue };
   const { signed: keySet } = keySetOf(
     service,
-    ...[service.receipt, service.sidecar, service.statement, service.log],
+    service.receipt,
+    service.sidecar,
+    service.statement,
+    service.log,
   ) as { signed: JsonValue };
   return {
     format: "svc-evidence/2",
     environment: "production",
-    ...{ record_id: recordId, business_uuid: business.uuid, record_type: "products" },
-    ...{ record_base64: base64(bytes), seal: answer["seal"] ?? null, sidecar: answer["sidecar"] ?? null },
+    record_id: recordId,
+    business_uuid: business.uuid,
+    record_type: "products",
+    record_base64: base64(bytes),
+    seal: answer["seal"] ?? null,
+    sidecar: answer["sidecar"] ?? null,
     receipt: JSON.stringify(answer["receipt"]),
     ai_policy: { version: 1, record_base64: base64(policy.bytes), seal: policy.seal },
-    ...{ key_set: keySet, business_keys: businessKeys, certificates: [business.issued.envelope] },
+    key_set: keySet,
+    business_keys: businessKeys,
+    certificates: [business.issued.envelope],
     key_custody: [document("key-custody.v1", custody, ...service.issuance.halves)],
     caller_key_id: callerKeyId,
   } as const;
@@ -89,9 +113,13 @@ function proofFile(world: World): ProofFileMembers {
     log: {
       checkpoint: cosigned(noteMaker(world)(leaves.length, { leaves })),
       witnesses: witnesses.map((key) => verifierKeyOf(key, sha256)),
-      ...{ seal: place(4), key_event: place(2), certificate: place(0), ai_policy: place(3) },
+      seal: place(4),
+      key_event: place(2),
+      certificate: place(0),
+      ai_policy: place(3),
       receipt: {
-        ...{ ...place(5), name: batchName },
+        ...place(5),
+        name: batchName,
         path: steps.map(({ hash, side }) => ({ hash: formatHash(hash), side })),
       },
     },
@@ -125,9 +153,7 @@ export function proofCases(world: World): readonly VectorCase[] {
       `proofs: ${name}`,
       says,
       { file_base64: base64(utf8(of)) },
-      {
-        ...{ valid: false, checks: { file: "payload_malformed" } },
-      },
+      { valid: false, checks: { file: "payload_malformed" } },
     );
   const changed = (changes: Partial<typeof log>) => proofText({ ...file, log: { ...log, ...changes } });
   const dressed = withSignatures(file.sidecar, (each) =>
@@ -138,6 +164,7 @@ export function proofCases(world: World): readonly VectorCase[] {
   const turned = log.receipt.path.map(
     ({ hash, side }) => ({ hash, side: side === "left" ? "right" : "left" }) as const,
   );
+  const further = { ...file, extra: 1 };
   return [
     one("whole", "A record with everything that proves it, the log included.", text),
     one("seal elsewhere", "The path is of another leaf.", changed({ seal: elsewhere }), {
@@ -185,10 +212,6 @@ export function proofCases(world: World): readonly VectorCase[] {
     malformed("no newline", "The newline at its end is missing.", text.trimEnd()),
     malformed("two newlines", "There is a newline too many.", `${text}\n`),
     malformed("spaces", "The file was formatted.", `${JSON.stringify(file, null, 1)}\n`),
-    malformed(
-      "further member",
-      "A member that the format does not have.",
-      proofText({ ...file, ...{ extra: 1 } }),
-    ),
+    malformed("further member", "A member that the format does not have.", proofText(further)),
   ];
 }

@@ -85,8 +85,12 @@ export function custodyCases(world: World): readonly VectorCase[] {
   const one = casesOf("key_custody");
   const at = casesOf("custody_at");
   const statement = {
-    ...{ v: 1, business_uuid: business.uuid, key_id: business.hosted.keyId, custody: "hosted" },
-    ...{ issued_at: "2026-03-01T00:00:00.000Z", effective_from: "2026-02-01T00:00:00.000Z" },
+    v: 1,
+    business_uuid: business.uuid,
+    key_id: business.hosted.keyId,
+    custody: "hosted",
+    issued_at: "2026-03-01T00:00:00.000Z",
+    effective_from: "2026-02-01T00:00:00.000Z",
   };
   const signed = (changes: object = {}, signers = service.issuance.halves) =>
     document("key-custody.v1", { ...statement, ...changes }, ...signers);
@@ -95,7 +99,9 @@ export function custodyCases(world: World): readonly VectorCase[] {
   const later = signed({ custody: "self", issued_at: "2026-03-02T00:00:00.000Z" });
   const asked = (statements: readonly JsonValue[], instant: string, key_id = statement.key_id) => ({
     answer: { uuid: business.uuid, statements: statements.map((each) => ({ statement: each })) },
-    ...{ business_uuid: business.uuid, key_id, at: instant },
+    business_uuid: business.uuid,
+    key_id,
+    at: instant,
   });
   return [
     one.good("hosted", "Both halves of the issuance key signed it.", of()),
@@ -161,7 +167,8 @@ export function mandateCases(world: World): readonly VectorCase[] {
   const { service, business } = world.production;
   const { good, bad } = casesOf("mandate");
   const of = (facts: object, keys = business.listed) => ({
-    ...{ uuid: business.uuid, business_keys: publishedKeys(service, business, keys) },
+    uuid: business.uuid,
+    business_keys: publishedKeys(service, business, keys),
     envelope: sealedMandate(business, facts),
   });
   const { scope, valid_from: from } = business.mandate;
@@ -169,7 +176,8 @@ export function mandateCases(world: World): readonly VectorCase[] {
   const wide = sealedMandate(business, { scope: { ...scope, countries: ["DE", "FR", "US"] } });
   const sandboxed = world.sandbox;
   const byHosted = (scene: World["production"]) => ({
-    ...{ uuid: scene.business.uuid, business_keys: publishedKeys(scene.service, scene.business) },
+    uuid: scene.business.uuid,
+    business_keys: publishedKeys(scene.service, scene.business),
     envelope: document("mandate.v1", scene.business.mandate, scene.business.hosted),
   });
   return [
@@ -233,7 +241,8 @@ export function decisionCases(world: World): readonly VectorCase[] {
   const { service, business } = world.production;
   const { good, bad } = casesOf("hold_decision");
   const of = (facts: object, keys = business.listed, parts: Parameters<typeof sealedDecision>[2] = {}) => ({
-    ...{ uuid: business.uuid, business_keys: publishedKeys(service, business, keys) },
+    uuid: business.uuid,
+    business_keys: publishedKeys(service, business, keys),
     envelope: sealedDecision(business, facts, parts),
   });
   const at = "2026-03-01T00:00:00.000Z";
@@ -288,7 +297,9 @@ export function possessionCases(world: World): readonly VectorCase[] {
   const plain = (changes: object = {}, key = business.system) =>
     asJson(seal(type, keyPossessionPayload({ ...facts(business.system, "integration"), ...changes }), key));
   const keyOf = (key: TestKey, role: string) => ({
-    ...{ party_uuid: business.uuid, key_id: key.keyId, role },
+    party_uuid: business.uuid,
+    key_id: key.keyId,
+    role,
     public_key: key.jwk,
   });
   const system = { key: keyOf(business.system, "integration"), challenge };

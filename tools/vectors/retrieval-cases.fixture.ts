@@ -120,8 +120,11 @@ export function receiptCases(world: World): readonly VectorCase[] {
   const second = of({ v: 2, rows: termsRows }, undefined, "receipt.v2");
   const first = of({ v: 1, rows: termsRows, key_id: undefined }, undefined, "receipt.v1");
   const whole = {
-    ...{ caller_key_id: facts.key_id, request_hash: facts.request_hash, retrieval_id: facts.retrieval_id },
-    ...{ rows: [stored], whole: true },
+    caller_key_id: facts.key_id,
+    request_hash: facts.request_hash,
+    retrieval_id: facts.retrieval_id,
+    rows: [stored],
+    whole: true,
   };
   const against = (change: object) => ({ ...of(), rows: [{ ...stored, ...change }] });
   return [

@@ -197,12 +197,11 @@ export function policyBitsCases(world: World): readonly VectorCase[] {
   const { good, bad } = casesOf("ai_policy_bits");
   const record = policyRecord();
   const sealedOf = (policy: ReturnType<typeof sealedPolicy>) => ({
-    ...{ uuid: business.uuid, certificates: [business.issued.envelope] },
-    ...{
-      business_keys: publishedKeys(service, business),
-      bytes_base64: base64(policy.bytes),
-      seal: policy.seal,
-    },
+    uuid: business.uuid,
+    certificates: [business.issued.envelope],
+    business_keys: publishedKeys(service, business),
+    bytes_base64: base64(policy.bytes),
+    seal: policy.seal,
   });
   const sealed = sealedOf(sealedPolicy(business, record));
   const unsold = sealedOf(

@@ -271,8 +271,11 @@ function removalCases(world: World): readonly VectorCase[] {
   const text = (value: string) => new TextEncoder().encode(value);
   const ended = (facts: object) =>
     issueCertificate(service, {
-      ...{ ...business.certificate, issued_at: "2026-02-01T00:00:00.000Z", previous: business.issued.certId },
-      ...{ status_effective_from: "2026-02-01T00:00:00.000Z", ...facts },
+      ...business.certificate,
+      issued_at: "2026-02-01T00:00:00.000Z",
+      previous: business.issued.certId,
+      status_effective_from: "2026-02-01T00:00:00.000Z",
+      ...facts,
     });
   const under = (next: ReturnType<typeof ended>) => ({
     ...removal(content, { cert_id: next.certId }),

@@ -20,17 +20,22 @@ export const batch = [
 export function makings(world: World) {
   const { service, business } = world.production;
   const common = {
-    ...{ uuid: business.uuid, certificates: [business.issued.envelope] },
+    uuid: business.uuid,
+    certificates: [business.issued.envelope],
     business_keys: publishedKeys(service, business),
   };
   const of = (content: Uint8Array, seal: unknown, changes: object = {}) => ({
-    ...{ bytes_base64: base64(content), seal },
+    bytes_base64: base64(content),
+    seal,
     ...common,
     ...changes,
   });
   const mandates = [{ envelope: sealedMandate(business), revoked_at: null }];
   return {
-    ...{ service, business, of, mandates },
+    service,
+    business,
+    of,
+    mandates,
     keys: (...listed: Parameters<typeof publishedKeys>[2] & {}) => ({
       business_keys: publishedKeys(service, business, listed),
     }),

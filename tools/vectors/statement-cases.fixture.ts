@@ -123,7 +123,8 @@ function commonCases(world: World, { check, kind, facts, shown, instant }: Kind)
 }
 
 const aboutEntitlement = {
-  ...{ seal: null, log_inclusion: null },
+  seal: null,
+  log_inclusion: null,
   entitlement: {
     valid: false,
     reason: "entitlement_expired",

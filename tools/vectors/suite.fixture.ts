@@ -71,7 +71,8 @@ export function suiteTexts(suite: Suite): ReadonlyMap<string, string> {
   const texts = new Map([[trustPath, textOf(suite.trust)]]);
   for (const [path, file] of suite.files) texts.set(path, textOf(file));
   const files = [...texts].map(([path, text]) => ({
-    ...{ path, sha256: createHash("sha256").update(text).digest("hex") },
+    path,
+    sha256: createHash("sha256").update(text).digest("hex"),
     cases: suite.files.get(path)?.cases.length ?? 0,
   }));
   return texts.set("index.json", textOf({ v: 1, files }));

@@ -67,7 +67,9 @@ export function variations(
   return [
     ...cctvCases().map(({ number, jwk, message, signature }) =>
       named("signature", `CCTV ${number}`, {
-        ...{ key: jwk, message_base64: base64(message), signature_base64: base64(signature) },
+        key: jwk,
+        message_base64: base64(message),
+        signature_base64: base64(signature),
       }),
     ),
     ...made(amounts.signatures, (at) => signatureVariation(draw, cases, at)),
@@ -135,42 +137,39 @@ function otherValue(draw: Draw, value: JsonValue | undefined): JsonValue {
       Array(101).fill(value[0] ?? "x"),
     ]);
   return draw.of<JsonValue>([
-    ...[
-      null,
-      true,
-      false,
-      0,
-      1,
-      2,
-      3,
-      -1,
-      1.5,
-      1e300,
-      2 ** 31 - 1,
-      2 ** 31,
-      2 ** 53 - 1,
-      2 ** 53,
-      100_000,
-      100_001,
-    ],
-    ...[
-      "",
-      "x",
-      "x".repeat(129),
-      "é".repeat(256),
-      "😀".repeat(129),
-      "products",
-      "product",
-      "ai_policy",
-      "ads",
-    ],
-    ...[
-      "2026-02-29T00:00:00.000Z",
-      "2026-03-01T24:00:00.000Z",
-      "2026-03-01T23:59:60.000Z",
-      "0000-01-01T00:00:00.000Z",
-    ],
-    ...["2026-03-01T12:00:00Z", "9999-12-31T23:59:59.999Z", `${"A".repeat(42)}B`, `sha256:${"0".repeat(64)}`],
+    null,
+    true,
+    false,
+    0,
+    1,
+    2,
+    3,
+    -1,
+    1.5,
+    1e300,
+    2 ** 31 - 1,
+    2 ** 31,
+    2 ** 53 - 1,
+    2 ** 53,
+    100_000,
+    100_001,
+    "",
+    "x",
+    "x".repeat(129),
+    "é".repeat(256),
+    "😀".repeat(129),
+    "products",
+    "product",
+    "ai_policy",
+    "ads",
+    "2026-02-29T00:00:00.000Z",
+    "2026-03-01T24:00:00.000Z",
+    "2026-03-01T23:59:60.000Z",
+    "0000-01-01T00:00:00.000Z",
+    "2026-03-01T12:00:00Z",
+    "9999-12-31T23:59:59.999Z",
+    `${"A".repeat(42)}B`,
+    `sha256:${"0".repeat(64)}`,
     [],
     {},
     [[]],
@@ -262,7 +261,9 @@ function signedAgain(draw: Draw, world: World, envelope: JsonObject): JsonValue 
 function keysOf({ production, sandbox, strangers }: World): ReadonlyMap<string, TestKey> {
   const keys = [production, sandbox].flatMap(({ service, business }) => [
     ...service.links.flatMap(({ certified }) => certified.halves),
-    ...[business.passkey, business.hosted, business.system],
+    business.passkey,
+    business.hosted,
+    business.system,
   ]);
   return new Map([...keys, ...Object.values(strangers)].map((key) => [key.keyId, key]));
 }
@@ -315,8 +316,12 @@ function noteVariation(draw: Draw, world: World, at: number): Variation {
   const witness = noteKey("witness.test/w1", "cosignature", 1);
   const possible = [
     by("svc-log"),
-    ...[by(origin), by("svc-log2"), by(origin, `${text}x\n`), by("svc-log", `${text}x\n`)],
-    ...[cosign(witness, text, draw.of([0, 1, 2 ** 53 - 1, 1_800_000_000])), cosign(witness, text, 1)],
+    by(origin),
+    by("svc-log2"),
+    by(origin, `${text}x\n`),
+    by("svc-log", `${text}x\n`),
+    cosign(witness, text, draw.of([0, 1, 2 ** 53 - 1, 1_800_000_000])),
+    cosign(witness, text, 1),
   ];
   const signatures = [...(draw.once(6) ? [] : [by("svc-log")]), ...possible.filter(() => draw.once(4))];
   const whole = formatNote({ text, signatures });

@@ -33,7 +33,9 @@ export function makeWorld(): World {
     const production = makeScene();
     const sandbox = makeScene("sandbox");
     return {
-      ...{ production, sandbox, other: makeService() },
+      production,
+      sandbox,
+      other: makeService(),
       strangers: { ed25519: makeKey("Ed25519"), p256: makeKey("ES256") },
       trust: trustOf(production.service, sandbox.service),
     };
@@ -103,8 +105,12 @@ function trustOf(service: TestService, sandbox: TestService): Readonly<Record<st
 /** Writes down cases of one check. */
 export function casesOf(check: CheckName, trust: string | null = "production") {
   const one = (name: string, says: string, input: object, expected: Expected): VectorCase => ({
-    ...{ name: `${check}: ${name}`, says, check, trust },
-    ...{ input: asJson(input) as JsonObject, expected },
+    name: `${check}: ${name}`,
+    says,
+    check,
+    trust,
+    input: asJson(input) as JsonObject,
+    expected,
   });
   return {
     good: (name: string, says: string, input: object, found: Partial<Expected> = {}) =>

@@ -31,7 +31,8 @@ async function openWorld({ callsMax }: WorldOptions): Promise<TransportWorld> {
       proxies.push(proxy);
       const { address } = proxy;
       return {
-        ...{ address, incarnation },
+        address,
+        incarnation,
         target: (of) => node.target(of.address, of.incarnation),
         targetAt: (at, expected) => node.target(at, expected),
         close: () => node.close(),

@@ -6,12 +6,10 @@ import { openFrame, sealFrame } from "./messages.ts";
 
 const secret = createSecretKey(new Uint8Array(32).fill(1));
 const credentials = (incarnation: string, more: Partial<Credentials> = {}): Credentials => ({
-  ...{
-    cluster: "c",
-    secret,
-    self: { incarnation, region: `region of ${incarnation}`, address: `${incarnation}:1` },
-    protocol: { min: 1, max: 1 },
-  },
+  cluster: "c",
+  secret,
+  self: { incarnation, region: `region of ${incarnation}`, address: `${incarnation}:1` },
+  protocol: { min: 1, max: 1 },
   ...more,
 });
 

@@ -81,7 +81,13 @@ export function createCaller(
     if (receiver === null || range === null || !isNonce(receiverNonce)) return { refused: "malformed" };
     const [callerRange, callerNonce, receiverRange] = [protocol, nonce, range];
     const transcript: Transcript = {
-      ...{ cluster, caller: self, callerRange, callerNonce, receiver, receiverRange, receiverNonce },
+      cluster,
+      caller: self,
+      callerRange,
+      callerNonce,
+      receiver,
+      receiverRange,
+      receiverNonce,
     };
     if (receiver.incarnation !== expected) return { refused: "incarnation" };
     const version = commonVersion(protocol, range);
@@ -159,11 +165,22 @@ type Label = "caller proof" | "receiver proof" | "caller frames" | "receiver fra
 function mac(secret: KeyObject, label: Label, of: Transcript): Buffer {
   // A JSON list of texts and numbers: no two transcripts have the same bytes.
   const words = [
-    ...["svc_transport", handshakeVersion, label, of.cluster],
-    ...[of.caller.incarnation, of.caller.region, of.caller.address],
-    ...[of.callerRange.min, of.callerRange.max, of.callerNonce],
-    ...[of.receiver.incarnation, of.receiver.region, of.receiver.address],
-    ...[of.receiverRange.min, of.receiverRange.max, of.receiverNonce],
+    "svc_transport",
+    handshakeVersion,
+    label,
+    of.cluster,
+    of.caller.incarnation,
+    of.caller.region,
+    of.caller.address,
+    of.callerRange.min,
+    of.callerRange.max,
+    of.callerNonce,
+    of.receiver.incarnation,
+    of.receiver.region,
+    of.receiver.address,
+    of.receiverRange.min,
+    of.receiverRange.max,
+    of.receiverNonce,
   ];
   return createHmac("sha256", secret).update(JSON.stringify(words)).digest();
 }

@@ -50,12 +50,17 @@ export class Listener {
       tls === null
         ? createServer({ maxHeaderSize: headBytesMax })
         : createTlsServer({
-            ...{ ...tls, requestCert: true, rejectUnauthorized: true },
-            ...{ maxHeaderSize: headBytesMax, handshakeTimeout: limits.handshakeMs },
+            ...tls,
+            requestCert: true,
+            rejectUnauthorized: true,
+            maxHeaderSize: headBytesMax,
+            handshakeTimeout: limits.handshakeMs,
           });
     this.#strangers = new Strangers({
-      ...{ max: limits.strangersMax, perAddressMax: limits.strangersPerAddressMax },
-      ...{ timeMs: limits.handshakeMs, refused: options.refused },
+      max: limits.strangersMax,
+      perAddressMax: limits.strangersPerAddressMax,
+      timeMs: limits.handshakeMs,
+      refused: options.refused,
     });
     // One more than the limits allow, so that a new stranger gets far enough to replace another.
     this.#server.maxConnections = limits.strangersMax + limits.connectionsMax + 1;

@@ -19,12 +19,14 @@ describe("messages", () => {
   it("come out as they went in", () => {
     expect(
       parseCall(JSON.parse(askText(7, to, { type: "t" }, { timeoutMs: 99.5, traceparent: null }))),
-    ).toEqual({
-      ...{ kind: "ask", id: 7, to, command: { type: "t" }, timeoutMs: 100, traceparent: null },
-    });
+    ).toEqual({ kind: "ask", id: 7, to, command: { type: "t" }, timeoutMs: 100, traceparent: null });
     const messages = [{ seq: 2, message: { type: "t" } }];
     expect(parseCall(JSON.parse(deliverText(8, to, "a/b", messages)))).toEqual({
-      ...{ kind: "deliver", id: 8, to, from: "a/b", messages },
+      kind: "deliver",
+      id: 8,
+      to,
+      from: "a/b",
+      messages,
     });
     expect(parseAnswer(JSON.parse(answerText(7, { a: 1 })))).toEqual({
       id: 7,
@@ -33,7 +35,8 @@ describe("messages", () => {
     });
     const failure = remoteFailure("store", { retryAfterSeconds: 3, effect: "not_applied" });
     expect(parseAnswer(JSON.parse(failureText(7, failure)))).toMatchObject({
-      ...{ id: 7, failure: { reason: "store", retryAfterSeconds: 3, effect: "not_applied" } },
+      id: 7,
+      failure: { reason: "store", retryAfterSeconds: 3, effect: "not_applied" },
     });
     expect(parseCall(JSON.parse(aliveText))).toBeNull();
     expect(parseAnswer(JSON.parse(aliveText))).toBeNull();
@@ -46,7 +49,8 @@ describe("messages", () => {
     expect(parseCall(JSON.parse(text(traceparent)))).toMatchObject({ kind: "ask", traceparent });
     for (const odd of ["", "01-00-00-01", traceparent.slice(1), 7, {}, null])
       expect(parseCall({ ...(JSON.parse(text(null)) as object), traceparent: odd })).toMatchObject({
-        ...{ kind: "ask", traceparent: null },
+        kind: "ask",
+        traceparent: null,
       });
     const messages = [{ seq: 2, message: { type: "t" }, traceparent }];
     expect(parseCall(JSON.parse(deliverText(8, to, "a/b", messages)))).toMatchObject({ messages });
@@ -66,7 +70,8 @@ describe("messages", () => {
     expect(parseCall({ k: "later" })).toBeNull();
     expect(parseAnswer({ k: "later", id: 9 })).toBeNull();
     expect(parseAnswer(JSON.parse(refusalText(9, "unsupported")))).toMatchObject({
-      ...{ id: 9, failure: { reason: "refused", effect: "not_applied" } },
+      id: 9,
+      failure: { reason: "refused", effect: "not_applied" },
     });
   });
 

@@ -82,7 +82,11 @@ export function answerText(id: number, value: unknown): string {
 export function failureText(id: number, failure: RemoteFailure): string {
   const { reason, effect, retryAfterSeconds, message } = failure;
   return JSON.stringify({
-    ...{ k: "failure", id, reason, effect, retry_after_seconds: retryAfterSeconds },
+    k: "failure",
+    id,
+    reason,
+    effect,
+    retry_after_seconds: retryAfterSeconds,
     detail: message.slice(0, detailCharsMax),
   });
 }
@@ -91,7 +95,11 @@ export function failureText(id: number, failure: RemoteFailure): string {
 export function refusalText(id: number, reason: "unsupported" | "malformed"): string {
   const about = reason === "unsupported" ? "not a message of this protocol" : "a member is wrong";
   return JSON.stringify({
-    ...{ k: "failure", id, reason, effect: "not_applied", retry_after_seconds: 1 },
+    k: "failure",
+    id,
+    reason,
+    effect: "not_applied",
+    retry_after_seconds: 1,
     detail: about,
   });
 }

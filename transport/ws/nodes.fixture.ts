@@ -57,8 +57,13 @@ export async function openNode(
 ): Promise<TestNode> {
   const logged: TransportLogEntry[] = [];
   const transport = await openWsTransport({
-    ...{ host: "127.0.0.1", port: 0, cluster: "test", secret: options.tls ? null : testSecret },
-    ...{ self: identityOf(incarnation), protocol: { min: 1, max: 1 }, handlers: echo },
+    host: "127.0.0.1",
+    port: 0,
+    cluster: "test",
+    secret: options.tls ? null : testSecret,
+    self: identityOf(incarnation),
+    protocol: { min: 1, max: 1 },
+    handlers: echo,
     log: (entry) => logged.push(entry),
     ...options,
     // A busy machine must not influence these tests.

@@ -75,7 +75,10 @@ export class Peer implements RemoteTarget {
     const { address, incarnation } = this.#options;
     const channel = this.#channel;
     return {
-      ...{ address, incarnation, openCalls: this.#calls.size, protocol: channel?.protocol ?? null },
+      address,
+      incarnation,
+      openCalls: this.#calls.size,
+      protocol: channel?.protocol ?? null,
       state: channel !== null ? "connected" : this.#giveUp !== null ? "connecting" : "idle",
       queuedChars: channel?.queuedChars ?? this.#waitingChars,
     };
@@ -117,7 +120,8 @@ export class Peer implements RemoteTarget {
     if (isTooLong(text, limits.messageBytesMax))
       return remoteFailure("refused", {
         // It will be as long the next time.
-        ...{ retryAfterSeconds: 0, effect: "not_applied" },
+        retryAfterSeconds: 0,
+        effect: "not_applied",
         detail: `a message of more than ${limits.messageBytesMax} bytes`,
       });
     const queuedChars = this.#channel?.queuedChars ?? this.#waitingChars;

@@ -57,7 +57,8 @@ describe("a node refuses", () => {
     const { node, asked } = await openNoting();
     const stranger = await openNode("a", other);
     await expect(stranger.target(node.address, "b").ask(actor, command, 5_000)).rejects.toMatchObject({
-      ...{ reason: "unreachable", effect: "not_applied" },
+      reason: "unreachable",
+      effect: "not_applied",
     });
     await eventually(() => Object.keys(node.stats().refused).length > 0 || node.stats().strangers === 0);
     expect(asked).toEqual([]);
@@ -218,7 +219,8 @@ describe("a node refuses", () => {
     const { node, asked } = await openNoting({ addressOf });
     const impostor = await openNode("c");
     await expect(impostor.target(node.address, "b").ask(actor, command, 5_000)).rejects.toMatchObject({
-      ...{ reason: "unreachable", effect: "not_applied" },
+      reason: "unreachable",
+      effect: "not_applied",
     });
     await eventually(() => (node.stats().refused["address"] ?? 0) > 0);
     expect(asked).toEqual([]);

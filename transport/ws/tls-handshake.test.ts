@@ -5,7 +5,8 @@ import type { HandshakeRefusal, Introduction, NodeIdentity } from "./hello.ts";
 import { createTlsCaller, createTlsReceiver } from "./wire.ts";
 
 const introduction = (incarnation: string, more: Partial<Introduction> = {}): Introduction => ({
-  ...{ cluster: "c", protocol: { min: 1, max: 1 } },
+  cluster: "c",
+  protocol: { min: 1, max: 1 },
   self: { incarnation, region: `region of ${incarnation}`, address: `${incarnation}:1` },
   ...more,
 });
@@ -35,15 +36,13 @@ describe("the handshake over TLS", () => {
       receiver: { peer: a.self, protocol: 1, keys: null },
     });
     expect(JSON.parse(createTlsCaller(a, "b").opening ?? "")).toEqual({
-      ...{
-        svc_transport: 1,
-        over: "tls",
-        cluster: "c",
-        ...a.self,
-        protocol_min: 1,
-        protocol_max: 1,
-        to: "b",
-      },
+      svc_transport: 1,
+      over: "tls",
+      cluster: "c",
+      ...a.self,
+      protocol_min: 1,
+      protocol_max: 1,
+      to: "b",
     });
   });
 
@@ -53,7 +52,8 @@ describe("the handshake over TLS", () => {
       why: "cluster",
     });
     expect(talk(introduction("a"), introduction("b"), { expected: "z" })).toEqual({
-      ...{ by: "receiver", why: "incarnation" },
+      by: "receiver",
+      why: "incarnation",
     });
     const later = { protocol: { min: 2, max: 3 } };
     expect(talk(introduction("a", later), introduction("b"))).toEqual({ by: "receiver", why: "protocol" });
@@ -68,9 +68,7 @@ describe("the handshake over TLS", () => {
         introduction("a", { protocol: { min: 1, max: 5 } }),
         introduction("b", { protocol: { min: 2, max: 3 } }),
       ),
-    ).toMatchObject({
-      ...{ caller: { protocol: 3 }, receiver: { protocol: 3 } },
-    });
+    ).toMatchObject({ caller: { protocol: 3 }, receiver: { protocol: 3 } });
   });
 
   it("asks who the caller is before it welcomes it (I3)", () => {
@@ -87,9 +85,7 @@ describe("the handshake over TLS", () => {
     const keyed = { ...introduction("a"), secret: createSecretKey(new Uint8Array(32).fill(1)) };
     expect(
       createTlsReceiver(introduction("b"), anybody).take(createCaller(keyed, "b").opening ?? ""),
-    ).toEqual({
-      ...{ refused: "malformed" },
-    });
+    ).toEqual({ refused: "malformed" });
     const asksForKeys = createReceiver({ ...keyed, ...introduction("b") });
     expect(asksForKeys.take(createTlsCaller(introduction("a"), "b").opening ?? "")).toEqual({
       refused: "malformed",

@@ -35,7 +35,8 @@ describe("mutual TLS", () => {
     for (const more of others) {
       const caller = await openNode("a", more);
       await expect(caller.target(node.address, "b").ask(actor, command, 5_000)).rejects.toMatchObject({
-        ...{ reason: "unreachable", effect: "not_applied" },
+        reason: "unreachable",
+        effect: "not_applied",
       });
     }
     await eventually(() => (node.stats().refused["tls"] ?? 0) >= 2);

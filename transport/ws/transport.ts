@@ -138,7 +138,9 @@ class Transport implements WsTransport {
     const { host, port } = this.#options;
     this.#listener = await Listener.open({
       ...this.#security,
-      ...{ host, port, limits: this.#limits },
+      host,
+      port,
+      limits: this.#limits,
       admit: (socket, established) => this.#admit(socket, established),
       admitted: () => this.#callers.size,
       addressOf: this.#options.addressOf ?? (() => null),
@@ -191,7 +193,11 @@ class Transport implements WsTransport {
     const { log } = this.#options;
     const peer = new Peer({
       ...this.#security,
-      ...{ address, incarnation, limits: this.#limits, log, nowMs: this.#nowMs },
+      address,
+      incarnation,
+      limits: this.#limits,
+      log,
+      nowMs: this.#nowMs,
     });
     if (this.#isClosed) void peer.close();
     else this.#peers.set(key, peer);
@@ -201,7 +207,9 @@ class Transport implements WsTransport {
   #admit(socket: WebSocket, established: Established): void {
     const { handlers, log } = this.#options;
     const caller = new Caller({
-      ...{ handlers, log, limits: this.#limits },
+      handlers,
+      log,
+      limits: this.#limits,
       onDuplicate: () => {
         this.#duplicates += 1;
       },

@@ -109,8 +109,12 @@ export function createTlsCaller(
   expected: string,
 ): HandshakeParty<Met> {
   const hello = {
-    ...{ svc_transport: handshakeVersion, over: "tls", cluster },
-    ...{ ...self, ...rangeMembers(protocol), to: expected },
+    svc_transport: handshakeVersion,
+    over: "tls",
+    cluster,
+    ...self,
+    ...rangeMembers(protocol),
+    to: expected,
   };
   return {
     opening: JSON.stringify(hello),

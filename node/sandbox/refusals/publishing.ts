@@ -36,7 +36,10 @@ async function askForUploads(trial: Trial): Promise<Refused> {
   for (let left = openUploadsMax; ; left -= 1) {
     const refused = refusedBy(
       await trial.send({
-        ...{ url: `${trial.sandbox.business_url}/v1/bulk-uploads`, method: "POST", caller, tag: "svc-push" },
+        url: `${trial.sandbox.business_url}/v1/bulk-uploads`,
+        method: "POST",
+        caller,
+        tag: "svc-push",
         body: JSON.stringify({ record_type: "products" }),
         headers: { "idempotency-key": freshText() },
       }),
@@ -85,7 +88,9 @@ const repetition: Attempts = {
     const base = { method: "POST", caller: publisher, tag: "svc-push" } as const;
     const post = (path: string, body: object) =>
       trial.send({
-        ...{ ...base, url: `${trial.sandbox.business_url}${path}`, body: JSON.stringify(body) },
+        ...base,
+        url: `${trial.sandbox.business_url}${path}`,
+        body: JSON.stringify(body),
         headers: { "idempotency-key": freshText() },
       });
     const { upload_id } = (await post("/v1/bulk-uploads", { record_type: "products" })).json;

@@ -86,7 +86,10 @@ describe("what the trials do not refuse", () => {
       ...companies.flatMap((each) => each.keys.map((key) => ({ key, isBusiness: false }))),
     ].filter(({ key }) => key.note.startsWith(words));
     expect(keys.map(({ key, isBusiness }) => `${key.alg} ${isBusiness}`)).toEqual([
-      ...["Ed25519 true", "ES256 true", "Ed25519 false", "ES256 false"],
+      "Ed25519 true",
+      "ES256 true",
+      "Ed25519 false",
+      "ES256 false",
     ]);
     for (const { key, isBusiness } of keys) {
       const parsed = await parseSigningKey(key.private_jwk);

@@ -80,7 +80,9 @@ function widePng(): Uint8Array {
   const line = deflateSync(new Uint8Array(imageSideMax + 2));
   return concatBytes(
     new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
-    ...[chunk("IHDR", head), chunk("IDAT", line), chunk("IEND", new Uint8Array())],
+    chunk("IHDR", head),
+    chunk("IDAT", line),
+    chunk("IEND", new Uint8Array()),
   );
 }
 

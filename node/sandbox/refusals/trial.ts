@@ -209,7 +209,11 @@ async function send(request: SentRequest): Promise<Answer> {
   const signed =
     caller &&
     (await signRequest({
-      ...{ method, url, body, key: caller.key, tag },
+      method,
+      url,
+      body,
+      key: caller.key,
+      tag,
       created: request.created ?? Math.floor(Date.now() / 1_000),
       nonce: request.nonce ?? freshText(),
     }));

@@ -55,7 +55,7 @@ export async function layOut(chart: MachineChart, elk: ElkLayout): Promise<Chart
   const collect = ({ id, children = [], x = 0, y = 0, width = 0, height = 0 }: ElkNode): void => {
     const state = chart.states.find((each) => each.path === id);
     if (state !== undefined && id !== "")
-      states.push({ ...{ path: id, name: state.key, x, y, width, height }, ...facesOf(chart, state) });
+      states.push({ path: id, name: state.key, x, y, width, height, ...facesOf(chart, state) });
     for (const child of children) collect(child);
   };
   collect(drawn);

@@ -96,7 +96,8 @@ export function ActForm({ choices, help, page, onDone, texts: acts }: ActFormPro
       },
       (error: Error) =>
         setStage({
-          ...{ is: "refused", detail: error.message },
+          is: "refused",
+          detail: error.message,
           needsSignIn: error instanceof AnswerError && error.status === 401,
         }),
     );
@@ -152,7 +153,9 @@ export function firstValues({ fields }: ActChoice): Values {
 function send({ address, members }: ActRequest, { reason }: Given) {
   const body = JSON.stringify({ ...members, reason: reason.trim() });
   return readJson<ActAnswer>(address, {
-    ...{ method: "POST", headers: { "content-type": "application/json" }, body },
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body,
   });
 }
 

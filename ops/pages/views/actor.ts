@@ -199,7 +199,9 @@ type Judged = Pick<ActorDetail, "ref" | "status" | "states" | "outbox">;
 export function actorChoices(detail: Judged, { names }: Texts["operations"]["acts"]): readonly ActChoice[] {
   const { ref, status, states } = detail;
   return possibleActs(detail).map((act) => ({
-    ...{ key: act, words: names[act], fields: [] },
+    key: act,
+    words: names[act],
+    fields: [],
     request: () => ({
       address: apiOf(ref, `/${act}`),
       members: { expected: { status, states } },
@@ -240,7 +242,11 @@ function Chart({ kind, layout, lit, texts }: ChartProps): ComponentChild {
   return h(
     "svg",
     {
-      ...{ class: "chart", viewBox: `0 0 ${width} ${height}`, width, height, role: "img" },
+      class: "chart",
+      viewBox: `0 0 ${width} ${height}`,
+      width,
+      height,
+      role: "img",
       "aria-label": texts.chartOf(kind, lit.join(", ") || "–"),
     },
     states.map((state) => drawState(state, isLit(state.path))),

@@ -9,6 +9,11 @@ import { SignIn } from "./sign-in.ts";
 import { Takedowns } from "./takedowns.ts";
 
 export const islands = {
-  ...{ actor: Actor, key: Key, nodes: Nodes, overview: Overview, refusals: Refusals },
-  ...{ "sign-in": SignIn, takedowns: Takedowns },
+  actor: Actor,
+  key: Key,
+  nodes: Nodes,
+  overview: Overview,
+  refusals: Refusals,
+  "sign-in": SignIn,
+  takedowns: Takedowns,
 };

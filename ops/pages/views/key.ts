@@ -57,8 +57,11 @@ export function Key({ language, ...first }: KeyProps): ComponentChild {
         "acts",
         texts.acts.title,
         h(ActForm, {
-          ...{ choices: keyChoices(key, texts.key), help: texts.key.acts.help, page: keyPath(id) },
-          ...{ texts: texts.acts, onDone: () => setDone(done + 1) },
+          choices: keyChoices(key, texts.key),
+          help: texts.key.acts.help,
+          page: keyPath(id),
+          texts: texts.acts,
+          onDone: () => setDone(done + 1),
         }),
       ),
     ),
@@ -137,16 +140,20 @@ export function keyChoices(
 ): readonly ActChoice[] {
   const address = `/ops/keys/${encodeURIComponent(id)}/revoke`;
   const revoke: ActChoice = {
-    ...{ key: "revoke", words: names.revoke, fields: [] },
+    key: "revoke",
+    words: names.revoke,
+    fields: [],
     request: () => ({ address, members: {}, subject: id }),
   };
   return [
     ...(revoked_at === null ? [revoke] : []),
     {
-      ...{ key: "compromise", words: names.compromise },
+      key: "compromise",
+      words: names.compromise,
       fields: [{ name: "since", label: since, options: null }],
       request: ({ since: at = "" }) => ({
-        ...{ address, members: { compromised_from: at.trim() } },
+        address,
+        members: { compromised_from: at.trim() },
         subject: `${id}, ${at.trim()}`,
       }),
     },

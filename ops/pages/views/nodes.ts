@@ -128,8 +128,10 @@ function ClusterActs({ language, ...known }: ClusterActsProps): ComponentChild {
   const texts = textsOf(language).operations;
   const { clusterActs } = texts;
   return h(ActForm, {
-    ...{ choices: clusterChoices(known, texts), help: clusterActs.help },
-    ...{ page: nodesPath, texts: texts.acts },
+    choices: clusterChoices(known, texts),
+    help: clusterActs.help,
+    page: nodesPath,
+    texts: texts.acts,
   });
 }
 
@@ -141,21 +143,27 @@ export function clusterChoices(
   const { clusterActs } = texts;
   const { names, labels } = clusterActs;
   const ofRegions = (name: string, label: string): ActField => ({
-    ...{ name, label, options: regions.map((each) => [each, each] as const) },
+    name,
+    label,
+    options: regions.map((each) => [each, each] as const),
   });
   const region = ofRegions("region", labels.region);
   /** What nobody chose is not what is first in a list: nothing gives it back. */
   const toChoose = (name: string, label: string): ActField => ({
-    ...{ name, label },
+    name,
+    label,
     options: [["", clusterActs.choose], ...regions.map((each) => [each, each] as const)],
   });
   const onRegion = (key: "putIn" | "rejoin", address: string): ActChoice => ({
-    ...{ key, words: names[key], fields: [region] },
+    key,
+    words: names[key],
+    fields: [region],
     request: ({ region: name = "" }) => ({ address, members: { region: name }, subject: name }),
   });
   const inCluster: readonly ActChoice[] = [
     {
-      ...{ key: "move", words: names.move },
+      key: "move",
+      words: names.move,
       fields: [{ name: "party", label: labels.party, options: null }, ofRegions("to", labels.to)],
       request: ({ party = "", to = "" }) => ({
         address: "/ops/cluster/moves",
@@ -164,12 +172,14 @@ export function clusterChoices(
       }),
     },
     {
-      ...{ key: "declareDead", words: names.declareDead },
+      key: "declareDead",
+      words: names.declareDead,
       fields: [
         toChoose("region", labels.region),
         toChoose("successor", labels.successor),
         {
-          ...{ name: "force", label: labels.force },
+          name: "force",
+          label: labels.force,
           options: [
             ["no", clusterActs.forces.no],
             ["yes", clusterActs.forces.yes],
@@ -186,10 +196,12 @@ export function clusterChoices(
     onRegion("putIn", "/ops/cluster/put-in"),
     onRegion("rejoin", "/ops/cluster/rejoin"),
     {
-      ...{ key: "rebuild", words: names.rebuild },
+      key: "rebuild",
+      words: names.rebuild,
       fields: [
         {
-          ...{ name: "collection", label: labels.collection },
+          name: "collection",
+          label: labels.collection,
           options: collectionNames.map((each) => [each, each] as const),
         },
       ],
@@ -209,10 +221,12 @@ function drainOf(
   { clusterActs: { names, labels }, node: { states } }: Texts["operations"],
 ): ActChoice {
   return {
-    ...{ key: "drain", words: names.drain },
+    key: "drain",
+    words: names.drain,
     fields: [
       {
-        ...{ name: "node", label: labels.node },
+        name: "node",
+        label: labels.node,
         options: nodes
           .filter(({ state }) => state !== "gone")
           .map(({ incarnation, region: at, state }) => [
@@ -242,7 +256,8 @@ export function nodesTable(nodes: readonly NodeState[], texts: Texts["operations
     { name: node.lease, kind: "nowrap" as const },
     { name: texts.readiness.column },
     ...[node.load, node.active, node.mailboxed, node.outbox, node.memory].map((name) => ({
-      ...{ name, kind: "number" as const },
+      name,
+      kind: "number" as const,
     })),
   ];
   const rows = nodes.map((each) => ({ key: each.incarnation, cells: nodeCells(each, texts) }));

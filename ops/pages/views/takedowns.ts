@@ -29,8 +29,10 @@ export function Takedowns({ language, list: first }: TakedownsProps): ComponentC
       "acts",
       takedowns.acts,
       h(ActForm, {
-        ...{ choices: takedownChoices(takedowns), help: takedowns.actsHelp },
-        ...{ page: takedownsPath, texts: texts.acts },
+        choices: takedownChoices(takedowns),
+        help: takedowns.actsHelp,
+        page: takedownsPath,
+        texts: texts.acts,
       }),
     ),
   );
@@ -69,7 +71,8 @@ export function takedownChoices({
   const addressOf = (named: string, last: string) => `/ops/takedowns/${encodeURIComponent(named)}/${last}`;
   return [
     {
-      ...{ key: "impose", words: impose },
+      key: "impose",
+      words: impose,
       fields: [field, { name: "statement", label: statement, options: null }],
       request: ({ subject: named = "", statement: statement_of_reasons = "" }) => ({
         address: addressOf(named.trim(), "impose"),
@@ -78,9 +81,13 @@ export function takedownChoices({
       }),
     },
     {
-      ...{ key: "lift", words: lift, fields: [field] },
+      key: "lift",
+      words: lift,
+      fields: [field],
       request: ({ subject: named = "" }) => ({
-        ...{ address: addressOf(named.trim(), "lift"), members: {}, subject: named.trim() },
+        address: addressOf(named.trim(), "lift"),
+        members: {},
+        subject: named.trim(),
       }),
     },
   ];

@@ -123,7 +123,9 @@ const objectShift = 16;
 export function createPhraseGrammar(languages: readonly Language[]): PhraseGrammar {
   const lexicon: Lexicon = {
     languages: languages.length,
-    ...{ meanings: new Map(), pairs: new Set(), marks: new Map() },
+    meanings: new Map(),
+    pairs: new Set(),
+    marks: new Map(),
   };
   const openings = createWordFilter();
   for (const [language, { words }] of languages.entries()) {
@@ -186,23 +188,22 @@ const notAscii = /[\u0080-\uffff]/;
 /** Vowel signs, long marks, nukta and the like, which texts may leave out; the letter extender of Arabic. */
 const optionalMarks = /[\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed\u093c\u09bc]/g;
 const variants: Readonly<Record<string, string>> = {
-  ...{
-    أ: "ا",
-    إ: "ا",
-    آ: "ا",
-    ٱ: "ا",
-    ى: "ي",
-    ی: "ي",
-    ئ: "ي",
-    ؤ: "و",
-    ک: "ك",
-    ہ: "ه",
-    ۂ: "ه",
-    ة: "ه",
-    ۃ: "ه",
-    ے: "ي",
-  },
-  ...{ "\u0901": "\u0902", "\u0981": "\u0982" },
+  أ: "ا",
+  إ: "ا",
+  آ: "ا",
+  ٱ: "ا",
+  ى: "ي",
+  ی: "ي",
+  ئ: "ي",
+  ؤ: "و",
+  ک: "ك",
+  ہ: "ه",
+  ۂ: "ه",
+  ة: "ه",
+  ۃ: "ه",
+  ے: "ي",
+  "\u0901": "\u0902",
+  "\u0981": "\u0982",
 };
 
 /** The form in which words of the lexicons and of texts are compared (P1). */

@@ -11,6 +11,8 @@ const entries = Object.entries(countries).flatMap(([country, listed]) =>
 
 /** The 5,070 subdivisions of ISO 3166-2, on all its levels, with a name in a local spelling. Version 1 was a pattern only. */
 export const subdivisions = codeList({
-  ...{ name: "subdivisions", version: 2, standard: "ISO 3166-2" },
+  name: "subdivisions",
+  version: 2,
+  standard: "ISO 3166-2",
   entries: Object.fromEntries(entries),
 });

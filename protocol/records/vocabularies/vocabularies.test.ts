@@ -89,7 +89,9 @@ describe("the subdivisions", () => {
       expect(subdivisions.codes.has(code), code).toBe(true);
     const names = new Map(subdivisions.entries.map(({ code, name }) => [code, name]));
     expect([names.get("US-CA"), names.get("AD-02"), names.get("ZW-MW")]).toEqual([
-      ...["California", "Canillo", "Mashonaland West"],
+      "California",
+      "Canillo",
+      "Mashonaland West",
     ]);
   });
 

@@ -18,7 +18,12 @@ describe("the work of a purge", () => {
     deleted_at_ms: 0,
   };
 
-  function world({ live = false, replies = ["applied", "applied"], waiting = [] as readonly Purge[] } = {}) {
+  function world({
+    live = false,
+    replies = ["applied", "applied"],
+    waiting = [] as readonly Purge[],
+    early = [] as readonly string[],
+  } = {}) {
     const late: (LatePurges | string)[] = [];
     const purged: PurgedVersion[] = [];
     const records = part<RecordStore>({
@@ -49,8 +54,13 @@ describe("the work of a purge", () => {
         if (type === "purges.due")
           return { purges: [purge], waiting, push_id: waiting.length > 0 ? "p" : null, next: null };
         if (type === "purges.forget")
-          return after === "" ? { push_ids: ["p1", "p2"], more: true } : { push_ids: ["p3"], more: false };
-        if (type === "push.forget") return void told.push([to.id, record_id, number]);
+          return after === ""
+            ? { push_ids: ["p1", "p2"], held: ["p2"], more: true }
+            : { push_ids: ["p3"], held: [], more: false };
+        if (type === "push.forget") {
+          told.push([to.id, record_id, number]);
+          return { status: early.includes(to.id) ? "early" : "done" };
+        }
         told.push(type);
         waited.push(options?.timeoutMs);
         return { status: left.shift() };
@@ -88,6 +98,11 @@ describe("the work of a purge", () => {
       "rows.purge",
       "overwritten",
     ]);
+  });
+
+  it("proves nothing before a push that is to be held has its reasons; one that was dropped is not waited for (Z6)", async () => {
+    await expect(world({ early: [`${uuid}.p2`] }).run()).rejects.toThrow("p2 is to be held because of svc_a");
+    await world({ early: [`${uuid}.p1`, `${uuid}.p3`] }).run();
   });
 
   it("proves nothing before every region has confirmed (Z3)", async () => {

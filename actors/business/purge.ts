@@ -145,6 +145,8 @@ export function finishPurges(
 //   Z4. An answer of a region may be lost, and its engine may take long, as it may have to write its files again. So a region is
 //       asked again under the same name, like by everybody else: what is under way there is awaited, and not repeated.
 //   Z5. What actors know of the content is forgotten before unused space is overwritten, which is last: their rows share the file.
+//   Z6. Nothing is reported as purged before every push that is to be held because of the record has its reasons, and has lost what
+//       they say of it: the work is repeated until the push is accepted, or dropped as abandoned.
 
 /** Versions read at a time. */
 const pageSize = 100;
@@ -241,8 +243,12 @@ async function purgeDue(
 async function forgetTexts(purge: Purge, { actor, ask }: ActivityContext<"business">): Promise<void> {
   const { record_id, number } = purge;
   for (let after = ""; ; ) {
-    const { push_ids, more } = await ask(actor, { type: "purges.forget", purge, after });
-    for (const id of push_ids) await ask(pushRef(actor.id, id), { type: "push.forget", record_id, number });
+    const { push_ids, held, more } = await ask(actor, { type: "purges.forget", purge, after });
+    for (const id of push_ids) {
+      const { status } = await ask(pushRef(actor.id, id), { type: "push.forget", record_id, number });
+      if (status === "early" && held.includes(id))
+        throw new Error(`Push ${id} is to be held because of ${record_id}, and is not accepted yet.`);
+    }
     if (!more) return;
     after = push_ids.at(-1) ?? after;
   }

@@ -106,7 +106,7 @@ describe("the pushes that were held because of a record", () => {
     const later = hold(business, "r", "svc_a");
     const purge = purgeOf("svc_a", later - 1);
     const reply = business.send({ type: "purges.forget", purge, after: "" });
-    expect(reply).toEqual({ push_ids: ["p", "r"], more: false });
+    expect(reply).toEqual({ push_ids: ["p", "r"], held: ["p", "r"], more: false });
     expect(again(business, "p")).toContain("own svc_b");
     expect(again(business, "p")).not.toContain("own svc_a");
     expect(again(business, "q")).toContain("own svc_ab");
@@ -124,6 +124,7 @@ describe("the pushes that were held because of a record", () => {
     const after = first.push_ids.at(-1) ?? "";
     expect(business.send({ type: "purges.forget", purge, after })).toEqual({
       push_ids: ["p1100"],
+      held: ["p1100"],
       more: false,
     });
   });

@@ -97,12 +97,14 @@ export function selectForget(
 /** See T3. It may be repeated: pushes stay listed, and what is forgotten stays so. */
 export function forgetRecord(
   { purge }: Asked<"purges.forget">,
-  view: ActorView,
+  view: BusinessView,
 ): Decision<ForgetReply, BusinessEvent> {
   const prefix = `${purge.record_id}/`;
   const found = heldBecause.readAll(view).filter(({ k2 }) => k2.startsWith(prefix));
+  const push_ids = found.map(({ k2 }) => k2.slice(prefix.length));
+  const held = push_ids.filter((id) => view.snapshot.context.held.includes(id));
   return {
-    reply: { push_ids: found.map(({ k2 }) => k2.slice(prefix.length)), more: found.length === pushesMax },
+    reply: { push_ids, held, more: found.length === pushesMax },
     puts: [...bareHead(purge, view), ...barePending(purge, view)],
     deletes: [names.key(purge.record_id)],
   };

@@ -162,7 +162,7 @@ export interface PushProtocol {
     readonly record_id: string;
     /** The place of the deletion among the pushes and removals of the business. */
     readonly number: number;
-  }): DoneReply;
+  }): ForgottenReply;
   "push.fail"(command: { readonly code: string; readonly detail: string }): DoneReply;
   "hold.release"(command: HoldRelease): DoneReply;
   /** Read-only: the report of a push, with one page of its outcomes. */
@@ -217,6 +217,9 @@ export interface PushReport {
 }
 
 /** The rows of a settled chunk whose indexes must be notified again; empty once all have confirmed. */
+/** `early`: the push has no reasons yet, and those that the business decided on may still reach it with what they name. */
+export type ForgottenReply = DoneReply | { readonly status: "early" };
+
 export interface ReferencesReply extends DoneReply {
   readonly references: readonly RowReference[];
 }

@@ -180,6 +180,8 @@ export interface Purged extends Purge {
 
 export interface ForgetReply {
   readonly push_ids: readonly string[];
+  /** Those of them that wait for a decision. */
+  readonly held: readonly string[];
   readonly more: boolean;
 }
 

@@ -19,6 +19,7 @@ import type { RowSelection } from "../../storage/actor-store.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
 import type {
   AcceptReply,
+  ForgottenReply,
   PublishOutcome,
   PushCommand,
   PushFacts,
@@ -106,7 +107,7 @@ export const pushActor = defineActor<"push", typeof pushMachine>({
       view.snapshot.matches("held") ? { wait: true } : { reply: reportPush(view, firstPage) },
   },
   // Any key of a business may ask about any push_id.
-  absent: { "push.status": { reply: null }, "push.forget": { reply: { status: "done" } } },
+  absent: { "push.status": { reply: null }, "push.forget": { reply: { status: "early" } } },
   effects: {
     useFile: (_params, view: PushView) => useFile(factsOf(view)),
     prepare: (_params, view: PushView) => [
@@ -278,9 +279,12 @@ function prepared(command: Asked<"push.prepared">, view: PushView): Decided<Done
 }
 
 /** See U7. A hold that came after the deletion is about what was published since. */
-function forget({ record_id, number }: Asked<"push.forget">, view: PushView): Decided<DoneReply> {
+function forget({ record_id, number }: Asked<"push.forget">, view: PushView): Decided<ForgottenReply> {
+  const { snapshot } = view;
+  const isLater = (snapshot.context.facts?.number ?? 0) > number;
+  const isEarly = snapshot.matches("received") || snapshot.matches({ working: { step: "preparing" } });
+  if (isEarly && !isLater) return { reply: { status: "early" } };
   const [kept] = heldReasons.readAll(view);
-  const isLater = (view.snapshot.context.facts?.number ?? 0) > number;
   if (kept === undefined || isLater) return { reply: { status: "done" } };
   return { reply: { status: "done" }, puts: heldReasonRows(withoutRecord(kept.value, record_id)) };
 }

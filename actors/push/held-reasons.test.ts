@@ -74,8 +74,27 @@ describe("the reasons of a hold (U7)", () => {
   });
 });
 
-describe("a push that was never accepted", () => {
-  it("has nothing to forget, and does not exist afterwards", () => {
-    expect(pushActor.absent?.({ type: "push.forget" })).toEqual({ reply: { status: "done" } });
+describe("a push that does not have its reasons yet", () => {
+  it("does not exist afterwards if it was not accepted", () => {
+    expect(pushActor.absent?.({ type: "push.forget" })).toEqual({ reply: { status: "early" } });
+  });
+
+  it("says so while its file is prepared, unless it came after the deletion", () => {
+    const push = driveActor(pushActor, "bat_0");
+    const file = { upload_id: "upl_1", name: "n", root: "sha256:" };
+    const facts = pushFacts({ records: 2, number: 4, file });
+    push.send({
+      type: "push.accept",
+      facts,
+      accept_by_ms: Number.POSITIVE_INFINITY,
+      held_reasons: [],
+      seal_leaf: "sha256:s",
+    });
+    expect(forget(push, 5)).toEqual({ status: "early" });
+    expect(forget(push, 3)).toEqual({ status: "done" });
+    push.send({ type: "push.prepared", held_reasons: reasons });
+    expect(forget(push, 5)).toEqual({ status: "done" });
+    judgeAsHeld(push, 2);
+    expect(JSON.stringify(said(push))).not.toContain("own a");
   });
 });

@@ -148,7 +148,8 @@ export class RowReader {
   }
 
   #unusable(column: string, written: string, detail: string, isOptional = false): null {
-    const effect = isOptional ? "attribute_left_out" : "item_left_out";
+    // What no text is has no line end: the rest of another row may be in it.
+    const effect = isOptional && !/[\r\n]/.test(written) ? "attribute_left_out" : "item_left_out";
     this.#notes.push(note(effect, "value_invalid", { attribute: column, value: written, detail }));
     return null;
   }

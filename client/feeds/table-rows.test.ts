@@ -43,6 +43,7 @@ describe("a table", () => {
     ["of a row that the file ends in", '1,x,"A,b\nz,y",B'],
     ["of a row whose last fields are left out", '1,x,"A,b\n22,z",y'],
     ["of short rows", '1,x,"A\n22,y\n3,z",c'],
+    ["of a row with a padded field", '1,"x,  A ,b\n2,",B,c'],
   ])("is refused for a field %s", async (_name, rows) => {
     const reading = itemsOf(`business_product_id,short_description,brand,tags\n${rows}\n`);
     await expect(reading).rejects.toMatchObject({ place: 2, message: expect.stringContaining("not closed") });
@@ -101,6 +102,13 @@ describe("a table", () => {
     const details = items.flatMap(({ notes }) => notes.map(({ effect, detail }) => `${effect}: ${detail}`));
     const said = expect.stringMatching(/^item_left_out: A ; that ends the entity &/);
     if (read === null) expect(details).toEqual([said]);
+  });
+
+  it("leaves out a row whose code would be several lines: it may be the first of one and the rest of another", async () => {
+    const header = "business_product_id,gtin,brand,tags\n";
+    const [joined, ...others] = await itemsOf(`${header}1,"0, p, 3, x, A\ny,",B,c\n2,0,B,c\n`);
+    expect(joined?.notes).toMatchObject([{ effect: "item_left_out", attribute: "gtin" }]);
+    expect(others.map(recordOf)).toMatchObject([{ brand: "B" }]);
   });
 
   it("is refused with tabs for a field with a line end and a tab", async () => {

@@ -111,13 +111,13 @@ function unclosed(field: string): string {
  * begins that which it ends, or one of its lines looks like a row of the table.
  */
 function joinedField(fields: readonly string[], columns: number, separator: Separator): string | null {
-  // The commas of a text have spaces after them; those of a table only where its other fields have them too.
+  // The commas of a text have a space after them; those of a table only where its other fields have it too, or in a padded field.
   const isSpaced = fields.some((field, at) => at > 0 && /^ /.test(field));
   const count = (line: string): number =>
     line
       .slice(0, line.length - separatorsAtEnd(line, separator))
       .split(separator)
-      .filter((rest, at) => at > 0 && (isSpaced || !/^\s/.test(rest))).length;
+      .filter((rest, at) => at > 0 && (isSpaced || !/^\s(?!\s)/.test(rest))).length;
   const isLikeRow = (line: string): boolean =>
     count(line) > 0 && shapeOf(line.split(separator, 1)[0] ?? "") === shapeOf(fields[0] ?? "");
   for (const [before, field] of fields.entries()) {

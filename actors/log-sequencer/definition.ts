@@ -13,7 +13,6 @@ import {
   type HeadStanding,
   type LogSequencerProtocol,
   type PendingEntry,
-  type TreeHead,
 } from "../messages/log-sequencer.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
 import {
@@ -23,7 +22,7 @@ import {
   takenOf,
   type ViewOf,
 } from "../system/definition.ts";
-import { defineJsonTable, type RowTable } from "../system/row-table.ts";
+import { defineJsonTable } from "../system/row-table.ts";
 
 /** How long leaves may wait until they are sequenced, in milliseconds. */
 export interface LogIntervals {
@@ -71,8 +70,6 @@ export function logSequencerActor({
       if (command.type === "log.pending") return [pendingPage(command, goneUpTo)];
       if (command.type === "log.choose") return [waitingLeaves.selectPage(batchMax + 1, after)];
       if (command.type === "log.written") return [waitingLeaves.selectPage((batch?.count ?? 0) + 1, after)];
-      if (command.type === "log.judge" && command.finding.kind === "adopted")
-        return [selectBeyond(command.finding.head)];
       return [];
     },
     decide: {
@@ -144,7 +141,6 @@ function judge({ era, finding, published }: Asked<"log.judge">, view: View): Dec
     return { reply: done, events: [{ type: "log.head_kept", era, published, at_ms }] };
   return {
     reply: done,
-    deletes: keysOf(view.rowsOf(writtenHeads.rt)),
     events: [{ type: "log.head_adopted", era, head: finding.head, published, at_ms }],
   };
 }
@@ -215,7 +211,7 @@ function choose({ up_to, known }: Asked<"log.choose">, view: View): Decided<Done
 
 /** Commits the tree head over tiles that are durable (LS2). */
 function written({ head }: Asked<"log.written">, view: View): Decided<DoneReply> {
-  const { batch, head: last } = view.snapshot.context;
+  const { batch } = view.snapshot.context;
   const rows = view.rowsOf(waitingLeaves.rt);
   const oldest_ms = appendedAt(rows[batch?.count ?? 0]);
   const events = takenOf(view, { type: "log.written", head, at_ms: view.nowMs, oldest_ms });
@@ -223,58 +219,16 @@ function written({ head }: Asked<"log.written">, view: View): Decided<DoneReply>
   return {
     reply: done,
     deletes: keysOf(rows.slice(0, batch.count)),
-    puts: [headRow(writtenHeads, head, { from: last.size, at_ms: view.nowMs })],
     events,
   };
 }
 
 function published({ head, leaf, policy }: Asked<"log.published">, view: View): Decided<DoneReply> {
   const events = takenOf(view, { type: "log.published", head, leaf, policy, at_ms: view.nowMs });
-  if (events.length === 0) return { reply: done };
-  const from = view.snapshot.context.published?.size ?? 0;
-  return {
-    reply: done,
-    // The same head is published again under another policy of witnesses: it was published before.
-    puts: from === head.size ? [] : [headRow(publishedHeads, head, { from, at_ms: view.nowMs })],
-    events,
-  };
+  return events.length === 0 ? { reply: done } : { reply: done, events };
 }
 
 /** When this leaf was appended; null for none. */
 function appendedAt(row: PartitionRow | undefined): number | null {
   return row === undefined ? null : waitingLeaves.decode(row.body, row).at_ms;
-}
-
-// When each head of the log was written and published, for operators: which head covered a leaf first follows from its index.
-//   HT1. Nothing is decided by them, and they are forgotten after a while.
-//   HT2. A head that a lost home wrote and never published is no head of this log: its row goes when another one is adopted.
-//   HT3. A row names the head before it, so nobody takes it for the first that covers a leaf where earlier rows are gone.
-
-/** A week: the log has at most a head for each batch of receipts and each interval of leaves. */
-export const headTimesKeptMs = 7 * 86_400_000;
-/** Heads that a lost home may have written without publishing one; it publishes while it writes the next. */
-const unpublishedMax = 1_000;
-
-/** The key is the size of the tree. */
-export interface HeadTime {
-  /** The size of the head before it, 0 for the first (HT3). */
-  readonly from: number;
-  readonly at_ms: number;
-}
-
-export const writtenHeads = defineJsonTable<HeadTime>("when heads were written", 17);
-export const publishedHeads = defineJsonTable<HeadTime>("when heads were published", 18);
-
-/** The row of a head that is written or published now. */
-export function headRow(
-  table: RowTable<HeadTime>,
-  { size }: TreeHead,
-  { from, at_ms }: HeadTime,
-): PartitionRow {
-  return table.write("h", { from, at_ms }, { k: size, expiresAtMs: at_ms + headTimesKeptMs });
-}
-
-/** Selects what was written beyond this head (HT2). */
-function selectBeyond({ size }: TreeHead): RowSelection {
-  return writtenHeads.selectPage(unpublishedMax, { k: size, k2: "~" });
 }

@@ -18,7 +18,7 @@ import { appendedMax, batchMax } from "../messages/log-sequencer.ts";
 import { logRef } from "../messages/refs.ts";
 import type { ActivityContext, Effect } from "../system/definition.ts";
 import { logSequencerActivities, readTilesOf } from "./activities.ts";
-import { headTimesKeptMs, logSequencerActor } from "./definition.ts";
+import { logSequencerActor } from "./definition.ts";
 
 const origin = "svc.test/log";
 const intervals = { leafMs: 3_600_000, receiptsMs: 1_000 };
@@ -122,30 +122,6 @@ describe("the log's sequencer", () => {
     expect(seals).toEqual(entries(0, 5));
     expect(actor.snapshot.context.pending).toBe(0);
     expect(actor.rows(16)).toEqual([]);
-  });
-
-  it("HT1: remembers for a week when each head was written, and when it was published", async () => {
-    await sequence([entry(8)]);
-    const from = actor.snapshot.context.head.size;
-    const { nowMs } = actor;
-    const row = (rt: number, at_ms: number) =>
-      expect.objectContaining({
-        rt,
-        k: from + 3,
-        body: JSON.stringify({ from, at_ms }),
-        expiresAtMs: at_ms + headTimesKeptMs,
-      });
-    const newest = () => [17, 18].map((rt) => actor.rows(rt).filter(({ k }) => k > from));
-    isCosigned = false;
-    for (const added of entries(0, 2)) actor.send({ type: "log.append", entries: [added] });
-    actor.fireTimers();
-    await work();
-    expect(newest()).toEqual([[row(17, nowMs)], []]);
-    isCosigned = true;
-    actor.nowMs += 5_000;
-    actor.fireTimers();
-    await work();
-    expect(newest()).toEqual([[row(17, nowMs)], [row(18, nowMs + 5_000)]]);
   });
 
   it("Q2: takes the first of a leaf that waits more than once, in one append, in several, and behind a full batch", async () => {

@@ -92,22 +92,6 @@ export interface ResultDetails {
   readonly settled_at_ms: number | null;
 }
 
-/** When a chunk made each of its steps, in Unix milliseconds. */
-export interface ChunkWork {
-  readonly begun_ms: number;
-  /** All faults of all its records are known. */
-  readonly judged_ms: number;
-  /** The business gave its records their generations. */
-  readonly numbered_ms: number;
-  readonly signed_ms: number;
-  /** Null if nothing of it is published. */
-  readonly stored_ms: number | null;
-  /** The regions whose index confirmed it before it was settled. */
-  readonly indexed: Readonly<Record<string, number>>;
-  /** The trace in which it was processed; absent where none is recorded. */
-  readonly trace_id?: string;
-}
-
 export interface PushProtocol {
   "push.accept"(command: {
     readonly facts: PushFacts;
@@ -116,8 +100,6 @@ export interface PushProtocol {
     readonly hold_ms?: number;
     /** `sha256:<hex>` of the canonical seal, for the log. */
     readonly seal_leaf: string;
-    /** When it was charged and numbered, if that was within this request. */
-    readonly times?: { readonly charged_ms?: number; readonly numbered_ms?: number };
     /** Unix milliseconds. After this instant the push is refused, because its staged bytes may be gone. */
     readonly accept_by_ms: number;
   }): AcceptReply;
@@ -135,8 +117,6 @@ export interface PushProtocol {
     readonly unindexed: readonly string[];
     /** Why the chunk was given up, if it was: the push then ends as failed. */
     readonly failed?: { readonly code: string; readonly detail: string };
-    /** Absent for a chunk that was given up. */
-    readonly times?: ChunkWork;
   }): DoneReply;
   /** All leaves of a chunk of a push that is to be held: each is `held`, or rejected with its reasons. Repeating it replaces them. */
   "chunk.judge"(command: { readonly chunk: number; readonly outcomes: readonly SettledOutcome[] }): DoneReply;

@@ -30,7 +30,7 @@ import { bulkUploadRef, logRef } from "../messages/refs.ts";
 import { noticeEffects, type PushNotice } from "../messages/serving.ts";
 import { type Decision, defineActor, type Effect, takenOf, tell } from "../system/definition.ts";
 import type { FinishedPush } from "./activities.ts";
-import { acceptedRow, chunkRow, lateIndexes, type StalledPush } from "./ports.ts";
+import type { StalledPush } from "./ports.ts";
 import {
   chunksOfPage,
   findings,
@@ -220,9 +220,7 @@ function takeUp(view: PushView, event: PushEvent): Decided<DoneReply> {
 }
 
 function noteIndexed({ chunk, region }: Asked<"chunk.indexed">, view: PushView): Decided<DoneReply> {
-  const decided = takeUp(view, { type: "chunk.indexed", chunk, region, at_ms: view.nowMs });
-  if (decided.events?.length === 0) return decided;
-  return { ...decided, puts: [lateIndexes.write(region, view.nowMs, { k: chunk })] };
+  return takeUp(view, { type: "chunk.indexed", chunk, region, at_ms: view.nowMs });
 }
 
 /** Whether nothing more of the push will be published. */
@@ -262,7 +260,7 @@ function accept(command: Asked<"push.accept">, view: PushView): Decided<AcceptRe
         at_ms: view.nowMs,
       },
     ],
-    puts: [...heldReasonRows(command.held_reasons), acceptedRow(command)],
+    puts: heldReasonRows(command.held_reasons),
     effects: [logSeal(command.facts, command.seal_leaf)],
   };
 }
@@ -306,7 +304,6 @@ function settleChunk(command: Asked<"chunk.settle">, view: PushView): Decided<Do
     ...decided,
     puts: [
       outcomes.write("o", stamped(settled, view.nowMs), { k: command.chunk }),
-      chunkRow(command, view.nowMs),
       ...(command.unindexed.length > 0 ? [told] : []),
     ],
     ...(found === undefined ? {} : { deletes: [findings.key("j", command.chunk)] }),

@@ -23,7 +23,7 @@ describe("a chunk whose leaves are not all there", () => {
     const ports = part<PushPorts>({ leaves: part({ load }) });
     const ask: Ask = async (to) => rubbish(asked.push(to));
     const work = { facts: pushFacts({ records: 203 }), chunk: 1 };
-    const prepared = assignChunk(ports, work, { actor, ask, nowMs: () => 0 });
+    const prepared = assignChunk(ports, work, { actor, ask });
     await expect(prepared).rejects.toThrow("A leaf of chunk 2 of bat_0 is not staged.");
     expect(asked).toEqual([]);
   });
@@ -91,7 +91,7 @@ async function prepare(
     return rubbish({ assigned_at_ms: 0, assignments });
   };
   const work = { facts: of, chunk: 0, judged: found.length > 0 };
-  const assigned = await assignChunk(ports, work, { actor, ask, nowMs: () => 0 });
+  const assigned = await assignChunk(ports, work, { actor, ask });
   const prepared = await signChunk(ports, of, assigned);
   return {
     asked,

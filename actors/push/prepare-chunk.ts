@@ -59,9 +59,6 @@ export type Judging = Pick<PushPorts, "leaves" | "lists" | "parsed" | "recordIdO
 /** A chunk whose records were judged, and whose leaves have their generations from the business. */
 export interface AssignedChunk extends AssignReply {
   readonly chunk: number;
-  /** When its records were read for it, and when all were judged; Unix milliseconds. */
-  readonly begunAtMs: number;
-  readonly judgedAtMs: number;
   readonly judged: readonly JudgedLeaf[];
 }
 
@@ -110,12 +107,10 @@ export function sealOf({ key_id, cert_id, sealed_at, received_at, mandates }: Pu
 export async function assignChunk(
   ports: PushPorts,
   { facts, chunk, judged: wasJudged = false }: ChunkWorkload,
-  { actor, ask, nowMs }: Pick<ActivityContext<"push">, "actor" | "ask" | "nowMs">,
+  { actor, ask }: Pick<ActivityContext<"push">, "actor" | "ask">,
 ): Promise<AssignedChunk> {
-  const begunAtMs = nowMs();
   const found = wasJudged ? (await ask(actor, { type: "chunk.findings", chunk })).outcomes : [];
   const judged = await judgeChunk(ports, { facts, chunk }, found);
-  const judgedAtMs = nowMs();
   const leaves = judged.flatMap(({ claim }) => (claim === null ? [] : [claim]));
   const { push_id, number, collection } = facts;
   const place = { push_id, number, chunk, collection };
@@ -123,7 +118,7 @@ export async function assignChunk(
   const command = { type: "chunk.assign", ...place, leaves, refused, seal: sealOf(facts) } as const;
   const assigned = await ask(businessRef(facts.business_uuid), command);
   assertPublished(assigned);
-  return { chunk, judged, begunAtMs, judgedAtMs, ...assigned };
+  return { chunk, judged, ...assigned };
 }
 
 /** The leaves of a chunk, in their order; one that is rejected in `found` is not judged again (P2). */

@@ -7,7 +7,7 @@ import { noCertifiedNames } from "../../protocol/records/name-index.ts";
 import { sampleRecords } from "../../protocol/records/records.fixture.ts";
 import { part, rubbish } from "../../protocol/rubbish.fixture.ts";
 import type { PackedMessages } from "../../protocol/signed-version.ts";
-import type { Span, Tracer } from "../../std/tracing.ts";
+import type { Tracer } from "../../std/tracing.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
 import type { ActivityContext } from "../system/definition.ts";
 import { pushActivities } from "./activities.ts";
@@ -153,49 +153,4 @@ describe("a chunk of a push whose seal does not stand any more", () => {
       expect(stored).toEqual([]);
     },
   );
-});
-
-describe("the times of a chunk (W2)", () => {
-  it("are those of each step in their order, of the regions that confirmed it, and of its generations as they were given", async () => {
-    const { run } = activitiesOf([]);
-    const settled = await run("processChunk", { facts: factsOf("queued"), chunk: 0 });
-    expect(settled).toMatchObject({
-      times: {
-        begun_ms: 1,
-        judged_ms: 2,
-        numbered_ms: 0,
-        signed_ms: 3,
-        stored_ms: 4,
-        indexed: { "eu-west1": 5 },
-      },
-    });
-    expect(settled).not.toHaveProperty("times.trace_id");
-  });
-
-  it("have no storing where nothing of it is published", async () => {
-    const { run } = activitiesOf(
-      [],
-      [canonicalBytes({ ...sampleRecords.products, prices: [] })],
-      undefined,
-      [],
-    );
-    expect(await run("processChunk", { facts: factsOf("queued"), chunk: 0 })).toMatchObject({
-      unindexed: [],
-      times: { stored_ms: null, indexed: {} },
-    });
-  });
-
-  it("name the trace in which it was processed", async () => {
-    const traceparent = `00-${"a".repeat(32)}-${"b".repeat(16)}-01`;
-    const span: Span = { traceparent, traceId: "a".repeat(32), end: () => {} };
-    const tracer: Tracer = {
-      current: () => traceparent,
-      start: () => span,
-      within: (_trace, work) => work(),
-    };
-    const { run } = activitiesOf([], [record], tracer);
-    expect(await run("processChunk", { facts: factsOf("queued"), chunk: 0 })).toMatchObject({
-      times: { trace_id: "a".repeat(32) },
-    });
-  });
 });

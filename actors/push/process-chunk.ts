@@ -24,7 +24,6 @@ import { FileUnfit } from "../../storage/staging-area.ts";
 import type { LeafAssignment } from "../messages/business.ts";
 import type { CommandOf } from "../messages/protocol.ts";
 import type {
-  ChunkWork,
   PublishOutcome,
   PushCommand,
   PushFacts,
@@ -35,7 +34,7 @@ import type {
 import { businessRef, pushRef, regionRef } from "../messages/refs.ts";
 import type { RegionProtocol } from "../messages/region.ts";
 import type { ActivityContext, Ask } from "../system/definition.ts";
-import { currentTrace, type PushPorts } from "./ports.ts";
+import type { PushPorts } from "./ports.ts";
 import {
   type AssignedChunk,
   assertPublished,
@@ -62,8 +61,6 @@ export interface PublishedChunk {
   readonly outcomes: readonly SettledOutcome[];
   readonly references: readonly RowReference[];
   readonly unindexed: readonly string[];
-  /** Absent for a chunk that was given up. */
-  readonly times?: ChunkWork;
 }
 
 export interface ProcessDeps {
@@ -140,10 +137,8 @@ async function publishChunk(
   const { chunk } = assigned;
   const { tracer } = ports;
   const prepared = await inSpan(tracer, "sign versions", () => signChunk(ports, facts, assigned));
-  const signedAtMs = context.nowMs();
   await rejectFirst(prepared, chunk, context);
   const changes = await inSpan(tracer, "store versions", () => storeVersions(ports, facts, prepared));
-  const storedAtMs = changes.length > 0 ? context.nowMs() : null;
   const references = prepared.published.map(({ leaf, assignment }) => ({
     record_id: assignment.record_id,
     generation: assignment.generation,
@@ -152,31 +147,18 @@ async function publishChunk(
   }));
   const regions = changes.length > 0 ? ports.regions() : [];
   const waitMs = facts.mode === "inline" ? inlineIndexWaitMs : undefined;
-  const indexed: Record<string, number> = {};
   const told = await Promise.all(
-    regions.map(async (region) => {
+    regions.map((region) => {
       const work_id = indexWork(context, chunk);
       const command: TellRows =
         region === ports.region
           ? { type: "rows.apply", work_id, changes }
           : { type: "rows.index", work_id, collection: facts.collection, references };
-      const isIndexed = await tell(region, command, { context, waitMs });
-      if (isIndexed) indexed[region] = context.nowMs();
-      return isIndexed;
+      return tell(region, command, { context, waitMs });
     }),
   );
   const unindexed = regions.filter((_, index) => told[index] !== true);
-  const work = { indexed, signed_ms: signedAtMs, stored_ms: storedAtMs };
-  return { outcomes: prepared.outcomes, references, unindexed, times: timesOf(assigned, work, ports) };
-}
-
-function timesOf(
-  { begunAtMs, judgedAtMs, assigned_at_ms }: AssignedChunk,
-  work: Pick<ChunkWork, "indexed" | "signed_ms" | "stored_ms">,
-  { tracer }: Pick<PushPorts, "tracer">,
-): ChunkWork {
-  const begun = { begun_ms: begunAtMs, judged_ms: judgedAtMs, numbered_ms: assigned_at_ms };
-  return { ...begun, ...work, ...currentTrace(tracer) };
+  return { outcomes: prepared.outcomes, references, unindexed };
 }
 
 /** See C5. The settlement of a chunk of which nothing is published says the same and is just as early. */

@@ -113,18 +113,17 @@ export async function acceptBatch(
   const charged = await deps.actors.ask(own, { type: "push.charge", ...charge });
   if (charged.status !== "accepted" && charged.status !== "known") return notCharged(staged, charged, charge);
   // One that was charged before is not charged now.
-  const chargedAtMs = charged.status === "accepted" ? deps.clock.now() : undefined;
-  return admitAndAccept(deps, request, gate, { ...offered, staged, chargedAtMs });
+  return admitAndAccept(deps, request, gate, { ...offered, staged });
 }
 
 async function admitAndAccept(
   deps: PublishServices,
   request: AcceptRequest,
   { facts, mandates: allowing }: Gate,
-  offered: OfferedBatch & { readonly staged: StagedBatch; readonly chargedAtMs: number | undefined },
+  offered: OfferedBatch & { readonly staged: StagedBatch },
 ): Promise<{ readonly report: PushReport | null } | Refused> {
   const { party, key } = request.caller;
-  const { sealed, source, staged, records, chargedAtMs: charged_ms } = offered;
+  const { sealed, source, staged, records } = offered;
   const push = pushRef(party.uuid, sealed.pushId);
   const ownNames = decideOwnNames(deps.lists, party.uuid, facts);
   const mandates = keptOf(sealedUnder(allowing, sealed.seal));
@@ -154,11 +153,6 @@ async function admitAndAccept(
     return notAdmitted(staged, admitted);
   }
   const { number, held_reasons, received_at_ms: receivedAtMs = offeredAtMs } = admitted;
-  const isNumberedNow = receivedAtMs === offeredAtMs;
-  const times = {
-    ...(charged_ms === undefined ? {} : { charged_ms }),
-    ...(isNumberedNow ? { numbered_ms: deps.clock.now() } : {}),
-  };
   const inlineMax = inlineMaxOf(deps.background);
   const accepted = batchFacts(request, {
     sealed,
@@ -176,7 +170,6 @@ async function admitAndAccept(
       ...within,
       facts: accepted,
       held_reasons,
-      times,
       sealLeaf: sealed.sealLeaf,
     }),
   };
@@ -355,7 +348,6 @@ export async function acceptPush(
     Staged & {
       readonly sealLeaf: string;
       readonly holdMs?: number | undefined;
-      readonly times?: Accept["times"];
     },
 ): Promise<PushReport | null> {
   const {
@@ -365,12 +357,10 @@ export async function acceptPush(
     stagingAtMs,
     acceptWithinMs = acceptWithinMsDefault,
     holdMs,
-    times,
   } = accept;
   const accept_by_ms = stagingAtMs + acceptWithinMs;
   const hold = held_reasons.length === 0 || holdMs === undefined ? {} : { hold_ms: holdMs };
-  const more = { seal_leaf, accept_by_ms, ...(times === undefined ? {} : { times }) };
-  const command: Accept = { type: "push.accept", facts, held_reasons, ...hold, ...more };
+  const command: Accept = { type: "push.accept", facts, held_reasons, ...hold, seal_leaf, accept_by_ms };
   const reply = await actors.ask(push, command);
   if (reply.status === "late")
     throw new StoreError("not_applied", "the push was staged too long ago and must be sent again");

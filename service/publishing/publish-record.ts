@@ -217,7 +217,6 @@ async function accept(
     held_reasons: [],
     sealLeaf: sealLeafOf(request.seal, deps.crypto.sha256),
     stagingAtMs,
-    times: { numbered_ms: deps.clock.now() },
   });
   return null;
 }

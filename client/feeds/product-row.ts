@@ -132,6 +132,12 @@ export class RowReader {
   }
 
   #text(column: string, written: string, isMultiline: boolean): string | null {
+    if (!isMultiline && /[\r\n]/.test(written.trim()))
+      return this.#unusable(
+        column,
+        written,
+        "Has several lines: write it in one, if no quote before it is open.",
+      );
     const read = readText(written, { isMultiline });
     if (read.fault !== null) return this.#unusable(column, written, read.fault);
     if (read.hadMarkup) this.#notes.push(markupRemoved(column, written));
@@ -148,7 +154,7 @@ export class RowReader {
   }
 
   #unusable(column: string, written: string, detail: string, isOptional = false): null {
-    // What no text is has no line end: the rest of another row may be in it.
+    // Of several lines, it may have the rest of another row in it.
     const effect = isOptional && !/[\r\n]/.test(written) ? "attribute_left_out" : "item_left_out";
     this.#notes.push(note(effect, "value_invalid", { attribute: column, value: written, detail }));
     return null;

@@ -79,9 +79,13 @@ describe("a table", () => {
       "a piece of a row",
     ],
     ["has more fields than the header", "1,x,A,b,c\n2,y,B,c\n", [null, "B"], "Quote a field"],
+    [
+      "has the empty fields of the row that its last field has swallowed",
+      '1,x,A,"b\n2",,,\n',
+      [null],
+      "Quote",
+    ],
     ["lacks empty fields", "1,x,A\n2,y,B,c\n", ["A", "B"], null],
-    ["has a list in its last line", '1,x,A,"Sizes:\nS,M,L"\n', ["A"], null],
-    ["has a list in its last line, which is the file's", '1,x,A,"Sizes:\nS,M,L"', ["A"], null],
   ])("leaves out a row that %s", async (_name, rows, read, said) => {
     const items = await itemsOf(`business_product_id,short_description,brand,tags\n${rows}`);
     expect(items.map((item) => (recordOf(item) as { brand?: string } | null)?.brand ?? null)).toEqual(read);
@@ -102,6 +106,22 @@ describe("a table", () => {
     const details = items.flatMap(({ notes }) => notes.map(({ effect, detail }) => `${effect}: ${detail}`));
     const said = expect.stringMatching(/^item_left_out: A ; that ends the entity &/);
     if (read === null) expect(details).toEqual([said]);
+  });
+
+  it.each(["\n", ""])("keeps a text whose last line is a list, in the last column: %j", async (end) => {
+    const header = "business_product_id,tags,brand,short_description\n";
+    expect(await brands(`${header}1,x,A,"Sizes:\nS,M,L"${end}`)).toEqual(["A"]);
+  });
+
+  it("leaves out a row whose name, brand or tag has several lines, as the one that it swallowed begins", async () => {
+    const header = "business_product_id,product_name,brand,tags\n";
+    for (const row of ['1,a,A,"b\n2"', '1,a,"A\r\nB",b', '1,"a\nc",A,b']) {
+      const [joined, ...others] = await itemsOf(`${header}${row}\n3,"c\n","C","d"\n`);
+      expect(joined?.notes).toMatchObject([
+        { effect: "item_left_out", detail: expect.stringContaining("several lines") },
+      ]);
+      expect(others.map(recordOf)).toMatchObject([{ product_name: "c", brand: "C", tags: ["d"] }]);
+    }
   });
 
   it("leaves out a row whose code would be several lines: it may be the first of one and the rest of another", async () => {

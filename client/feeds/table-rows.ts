@@ -189,7 +189,6 @@ function sizeFault(
   const divided = separator === ";" ? fields.slice(0, -1).find(endsWithinEntity) : undefined;
   if (divided !== undefined)
     return `A ; that ends the entity ${divided.slice(divided.lastIndexOf("&"))} separates fields: quote a field that has the separator in it.`;
-  const isShort = fields.length < columns;
   // The comma of a text that is not quoted may stand for the field that is missing, and the space after it be all there is left.
   const isBlank = isCut && /^\s+$/.test(fields.at(-1) ?? "");
   const mayBeShort = isBlank || fields.length - loose < columns;
@@ -197,8 +196,8 @@ function sizeFault(
   if (mayBeShort && isCut) return `${size} The line has no end, so the file may not be whole.`;
   if (isPiece) return `${size} It seems to be a piece of a row: quote a field that has a line end in it.`;
   const hasMore = fields.slice(columns).some((field) => field.trim() !== "");
-  // A field over several lines in a row that lacks some may have swallowed them.
-  const isJoined = isShort && fields.some((field) => /[\r\n]/.test(field));
+  // A field over several lines may have swallowed those that the row lacks, or the row before that to which those behind it belong.
+  const isJoined = fields.length !== columns && fields.some((field) => /[\r\n]/.test(field));
   const isLoose = loose > 0 && fields.length > columns;
   return hasMore || isJoined || isLoose ? `${size} Quote a field that has the separator in it.` : null;
 }

@@ -10,20 +10,13 @@ import { type Spent, spend } from "./work.ts";
 /** The modules of which a child runs functions, by their paths below bench/. Fixtures add themselves. */
 export interface Modules {
   readonly "actors/program.ts": typeof import("./actors/program.ts");
-  readonly "floor/ads.ts": typeof import("./floor/ads.ts");
   readonly "floor/engines.ts": typeof import("./floor/engines.ts");
   readonly "floor/fenced-commits.ts": typeof import("./floor/fenced-commits.ts");
   readonly "floor/push.ts": typeof import("./floor/push.ts");
   readonly "floor/search.ts": typeof import("./floor/search.ts");
   readonly "floor/serve.ts": typeof import("./floor/serve.ts");
   readonly "floor/synced-file.ts": typeof import("./floor/synced-file.ts");
-  readonly "node-surfaces.ts": typeof import("./node-surfaces.ts");
-  readonly "ops/fill-ledgers.ts": typeof import("./ops/fill-ledgers.ts");
   readonly "sections/log-append.ts": typeof import("./sections/log-append.ts");
-  readonly "sections/log-proof.ts": typeof import("./sections/log-proof.ts");
-  readonly "sections/receipts.ts": typeof import("./sections/receipts.ts");
-  readonly "sections/sim.ts": typeof import("./sections/sim.ts");
-  readonly "sections/transport.ts": typeof import("./sections/transport.ts");
   readonly "serve.ts": typeof import("./serve.ts");
   readonly "storm/hostile.ts": typeof import("./storm/hostile.ts");
   readonly "storm/steps.ts": typeof import("./storm/steps.ts");

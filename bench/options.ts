@@ -6,23 +6,14 @@ import { bulkRecordsMax } from "../protocol/limits.ts";
 import { type OpenContest, pairsMin } from "./against.ts";
 import type { Measured } from "./figures.ts";
 import { contestOfCalls, measureActors } from "./sections/actors.ts";
-import { measureAds } from "./sections/ads.ts";
-import { measureLargeBusiness, measureValidate } from "./sections/businesses.ts";
 import { measureCluster, measureClusterImport } from "./sections/cluster.ts";
-import { measureEvidence } from "./sections/evidence.ts";
-import { contestOfFetches, measureAllowance, measureFetch } from "./sections/fetch.ts";
+import { contestOfFetches, measureFetch } from "./sections/fetch.ts";
+import { measureLargeBusiness } from "./sections/large-business.ts";
 import { measureLogAppend } from "./sections/log-append.ts";
-import { measureLogProof } from "./sections/log-proof.ts";
-import { measureMcp, measureMcpHosted } from "./sections/mcp.ts";
 import { measureMillion, measureStart } from "./sections/million.ts";
-import { measureOps } from "./sections/ops.ts";
 import { contestOfPushes, measureImport, measurePush } from "./sections/push.ts";
-import { measureReceipts } from "./sections/receipts.ts";
-import { measureRelevance } from "./sections/relevance.ts";
 import { contestOfSearches, measureMeanwhile, measureSearch } from "./sections/search.ts";
-import { measureSim } from "./sections/sim.ts";
 import { measureStorm } from "./sections/storm.ts";
-import { measureTransport } from "./sections/transport.ts";
 import type { World } from "./world.ts";
 
 // What the benchmark measures, by the names of `--only`, in the order of a full run; and what can be compared with another commit.
@@ -32,26 +23,14 @@ export const sections = {
   search: measureSearch,
   push: measurePush,
   actors: measureActors,
-  transport: measureTransport,
   cluster: measureCluster,
-  sim: measureSim,
   start: measureStart,
   import: measureImport,
-  validate: measureValidate,
   meanwhile: measureMeanwhile,
   million: measureMillion,
   "large-business": measureLargeBusiness,
   "cluster-import": measureClusterImport,
   "log-append": measureLogAppend,
-  "log-proof": measureLogProof,
-  evidence: measureEvidence,
-  relevance: measureRelevance,
-  receipts: measureReceipts,
-  ads: measureAds,
-  allowance: measureAllowance,
-  "mcp-hosted": measureMcpHosted,
-  mcp: measureMcp,
-  ops: measureOps,
   storm: measureStorm,
 } as const satisfies Readonly<Record<string, (world: World) => Promise<readonly Measured[]>>>;
 type SectionName = keyof typeof sections;

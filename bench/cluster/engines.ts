@@ -17,20 +17,18 @@ function enginesIn(env: Readonly<Record<string, string | undefined>>) {
 
 /** Returns null, and says what is not measured, where this machine cannot run them. */
 export async function openEngines(
-  profileName: Parameters<typeof startProfile>[0],
-  what: string,
   say: (what: string) => void,
 ): Promise<(BenchEngines & AsyncDisposable) | null> {
   if ((process.env["SVC_TEST_CASSANDRA"] ?? "") !== "")
     return { ...enginesIn(process.env), [Symbol.asyncDispose]: async () => {} };
   try {
-    say(`starting engines: ${profileName}`);
-    const profile = await startProfile(profileName, { progress: say });
+    say("starting engines: regions");
+    const profile = await startProfile("regions", { progress: say });
     return { ...enginesIn(profile.env), [Symbol.asyncDispose]: () => profile.stop() };
   } catch (error) {
     if (!(error instanceof EngineUnavailable)) throw error;
     const line = "!".repeat(100);
-    console.error(`${line}\nNOT MEASURED: ${what}. ${error.message}.\n${line}`);
+    console.error(`${line}\nNOT MEASURED: regions of nodes on real engines. ${error.message}.\n${line}`);
     return null;
   }
 }

@@ -4,7 +4,7 @@
 import { describe, expect, it } from "vitest";
 import { hasElastic, openFresh } from "../../storage/elasticsearch/elastic.fixture.ts";
 import { MemoryRowIndex } from "../../storage/memory/row-index.ts";
-import { judgeIndex, meanOf, ndcgGoal } from "./judge-index.ts";
+import { judgeIndex, meanOf, ndcgGoal } from "./judge-index.fixture.ts";
 
 describe.skipIf(!hasElastic)("Elasticsearch", () => {
   it("answers the judged queries as the embedded store does", async () => {

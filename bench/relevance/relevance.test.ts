@@ -15,7 +15,7 @@ import {
   ndcg,
   ndcgGoal,
   sampleRecords,
-} from "./judge-index.ts";
+} from "./judge-index.fixture.ts";
 
 describe("the judged queries", () => {
   it("are at least a hundred, all different, in every language of the samples and over every collection", () => {

@@ -28,8 +28,7 @@ async function measureParts(
   world: World,
   parts: readonly ((regions: Regions) => Promise<readonly Measured[]>)[],
 ): Promise<readonly Measured[]> {
-  const say = (what: string): void => world.say(what);
-  await using engines = await openEngines("regions", "regions of nodes on real engines", say);
+  await using engines = await openEngines((what) => world.say(what));
   if (engines === null) return [];
   await using regions = await openRegions(world, engines);
   const figures: Measured[] = [];

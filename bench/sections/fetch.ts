@@ -1,16 +1,15 @@
-// Fetches of distinct records against a bare server that does the work that no implementation could skip; and what the allowance
-// check adds to a fetch: the same node answers with and without it, in pairs.
+// Fetches of distinct records against a bare server that does the work that no implementation could skip.
 
 import type { OpenContest } from "../against.ts";
 import { fetchPlan } from "../catalogue.ts";
-import { compareBy, figure, type Measured, middleHalf, sidesText, takeRounds } from "../figures.ts";
+import { compareBy, figure, type Measured, sidesText, takeRounds } from "../figures.ts";
 import { merchantOf } from "../parties.ts";
-import { captureAnswers, cpuText, loadOf, makeRequests, timeLoad } from "../requests.ts";
+import { captureAnswers, cpuText, loadOf } from "../requests.ts";
 import { numbersTo, type OpenNode, recordIds, type World } from "../world.ts";
 
 const connections = 64;
 const capturedAnswers = 500;
-/** Products that are asked for where two nodes are compared, or an allowance. */
+/** Products that are asked for where two nodes are compared. */
 const fewProducts = 20_000;
 
 export async function measureFetch(world: World): Promise<readonly Measured[]> {
@@ -65,33 +64,3 @@ export const contestOfFetches: OpenContest = async ({ present, other, pairs, ope
     floor: ours.load(floor),
   };
 };
-
-export async function measureAllowance(world: World): Promise<readonly Measured[]> {
-  await using node = await world.openNode(await world.filledHome(fewProducts));
-  const { child, sandbox, baseUrl, caller } = node;
-  const company = sandbox.ai_companies[0]?.ai_company_uuid ?? "";
-  const ports = await child.call("node-surfaces.ts", "openAllowance", company);
-  const pairs = world.size(60, 4);
-  const each = world.size(500, 200);
-  const plans = await fetchPlans(node, numbersTo(fewProducts));
-  let next = 0;
-  const side = (port: number) => async () => {
-    const some = numbersTo(each).flatMap((at) => plans[(next + at) % plans.length] ?? []);
-    next += each;
-    const server = { child, target: { host: "127.0.0.1", port } };
-    return await timeLoad(server, await makeRequests(baseUrl, caller, some), connections);
-  };
-  const warming = world.size(3, 1);
-  const rounds = await takeRounds(pairs, { ours: side(ports.paid), floor: side(ports.free) }, warming);
-  const paid = await child.call("node-surfaces.ts", "paidAnswers", company);
-  const asked = (pairs + warming) * each;
-  if (paid !== asked) throw new Error(`${paid} of ${asked} fetches were paid for`);
-  const main = compareBy(rounds, ({ mainMicros }) => mainMicros);
-  const note =
-    `Elapsed time of a fetch while ${connections} are under way; the floor is the same node without the check. ${pairs} pairs of ${each} fetches; ` +
-    `the middle half of the ratios is ${middleHalf(rounds, ({ micros }) => micros)}. Processor time of the main thread ` +
-    `${main.ours.toFixed(0)} µs against ${main.floor.toFixed(0)} µs, ratio ${main.ratio.toFixed(3)}.`;
-  const elapsed = compareBy(rounds, ({ micros }) => micros);
-  const name = `fetch with an allowance, ${connections} connections`;
-  return [figure(name, "µs", elapsed, { atMost: 1.05 }, note)];
-}

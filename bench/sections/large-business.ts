@@ -1,5 +1,4 @@
-// What a business sees beside the time of a push: validating a batch against publishing one of the same size; and pushes of a
-// business with a million live records against those of businesses with a thousand, in one node that has both.
+// Pushes of a business with a million live records against those of businesses with a thousand, in one node that has both.
 
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -13,53 +12,10 @@ import {
   preparePush,
   productRanges,
   publish,
-  untilComplete,
 } from "../publishing.ts";
 import { targetOf } from "../requests.ts";
 import { msOf } from "../work.ts";
 import type { OpenNode, World } from "../world.ts";
-
-const validating = "/v1/publish/products?validate_only=true";
-
-export async function measureValidate(world: World): Promise<readonly Measured[]> {
-  await using node = await world.openNode(await world.seededHome());
-  const next = productRanges(0);
-  const prepare = (records: number, path?: string) =>
-    preparePush(node.businessUrl, merchantOf(node.sandbox), next(records), path);
-  const target = targetOf(node.businessUrl);
-  const validate = async (records: number): Promise<number> => {
-    const answer = await sendOne(target, (await prepare(records, validating)).request);
-    const { counts, known } = JSON.parse(answer.body) as {
-      readonly counts?: { readonly accepted: number };
-      readonly known?: boolean;
-    };
-    if (answer.status !== 200 || counts?.accepted !== records || known !== false)
-      throw refused("validation", answer);
-    return answer.tookMs;
-  };
-  /** The time until the answer; the next batch is not begun before this one is complete. */
-  const publish = async (records: number): Promise<number> => {
-    const prepared = await prepare(records);
-    const answer = await sendOne(target, prepared.request);
-    if (answer.status !== (records > inlineRecords ? 202 : 200)) throw refused("push", answer);
-    await untilComplete(node, prepared);
-    return answer.tookMs;
-  };
-  const measure = async (records: number, rounds: number, warming: number, more: string) => {
-    const sides = { ours: () => validate(records), floor: () => publish(records) };
-    const compared = compare(await takeRounds(rounds, sides, warming));
-    const name = `${count(records)} records validated, until answered, against published`;
-    const note = `The column of the floor is publishing. Batches of new records in turn, one at a time in one node. ${more}`;
-    return figure(name, "ms", compared, { atMost: 1 }, note);
-  };
-  const few = "Published, they are stored and searchable when the answer leaves.";
-  const many =
-    "Published, they are staged when the answer leaves, and judged afterwards; validated, all have been judged.";
-  return [
-    await measure(inlineRecords, world.size(40, 2), 1, few),
-    await measure(world.size(batchRecords, 1_000), world.size(7, 1), 0, many),
-  ];
-}
 
 const smallCatalogue = 1_000;
 

@@ -40,7 +40,7 @@ export function rightFor({
 }
 
 /** Who acts and why: the name is that of the person who signed in, whatever the body says. */
-export function actOf({ admission, body }: FastifyRequest): Act {
+export function actOf({ admission, body }: Pick<FastifyRequest, "admission" | "body">): Act {
   const by = admission?.user ?? null;
   if (by === null) throw new Error("The guard let an act pass that nobody signed in for.");
   return { by, reason: (body as { readonly reason: string }).reason };

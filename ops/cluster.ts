@@ -2,11 +2,22 @@
 // rebuilds. The operations surface listens on loopback or on a private operator network, and everything on it is for
 // operators only.
 
-import type { FastifyInstance, FastifyReply } from "fastify";
-import { anyText, described, integer, listOf, type Of, object, oneOf, optional } from "../protocol/shape.ts";
+import type { FastifyReply } from "fastify";
+import {
+  anyText,
+  described,
+  integer,
+  listOf,
+  type Of,
+  object,
+  oneOf,
+  optional,
+  type Shape,
+} from "../protocol/shape.ts";
 import { actOf, sendProblem } from "./acts.ts";
 import { actorStatuses } from "./inspection-shapes.ts";
-import { type Act, actMembers, type Body, bodies, type ClusterState } from "./shapes.ts";
+import { type OpsRoute, parameter, read, route } from "./route.ts";
+import { type Act, actMembers, bodies, type ClusterState, clusterState } from "./shapes.ts";
 
 export interface ClusterOps {
   /** The views, member states and connections, as this node knows them. */
@@ -37,44 +48,70 @@ export interface RefusedOrder {
   readonly detail: string;
 }
 
-const successes: readonly string[] = ["moved", "there", "declared", "put_in", "rejoined", "begun", "taken"];
-/** Adds the routes below `/ops/cluster`. */
-export function addClusterRoutes(server: FastifyInstance, cluster: ClusterOps): void {
-  server.get("/ops/cluster", async () => cluster.state());
-  server.post<{ Body: Body<"moves"> }>(
-    "/ops/cluster/moves",
-    { schema: { body: bodies.moves.schema } },
-    async ({ body }, reply) => tell(reply, await cluster.move(body.party, body.to)),
+const successes = ["moved", "there", "declared", "put_in", "rejoined", "begun", "taken"];
+const commandOutcome = object({ outcome: described(oneOf(successes), "What was done.") });
+
+function command<P extends string, B>(
+  path: P,
+  summary: string,
+  body: Shape<B>,
+  order: (body: B) => Promise<string | RefusedOrder>,
+): OpsRoute {
+  const answers = { 200: { description: summary, body: commandOutcome } };
+  return route("POST", path, { summary, body, answers }, async (request, reply) =>
+    tell(reply, await order(request.body)),
   );
-  server.post<{ Body: Body<"declareDead"> }>(
-    "/ops/cluster/declare-dead",
-    { schema: { body: bodies.declareDead.schema } },
-    async ({ body: { region, successor, force = false } }, reply) => {
-      const detail = `${region} cannot take over from itself: name the region that does.`;
-      if (successor === region) return tell(reply, { outcome: "own_successor", detail });
-      return tell(reply, await cluster.declareDead({ region, successor, force }));
-    },
-  );
-  server.post<{ Body: Body<"putIn"> }>(
-    "/ops/cluster/put-in",
-    { schema: { body: bodies.putIn.schema } },
-    async ({ body }, reply) => tell(reply, await cluster.putIn(body.region)),
-  );
-  server.post<{ Body: Body<"rejoin"> }>(
-    "/ops/cluster/rejoin",
-    { schema: { body: bodies.rejoin.schema } },
-    async ({ body }, reply) => tell(reply, await cluster.rejoin(body.region)),
-  );
-  server.post<{ Body: Body<"logCheckpoint"> }>(
-    "/ops/cluster/log-checkpoint",
-    { schema: { body: bodies.logCheckpoint.schema } },
-    async ({ body }, reply) => tell(reply, await cluster.supplyCheckpoint(body.checkpoint)),
-  );
-  server.post<{ Body: Body<"rebuild"> }>(
-    "/ops/cluster/rebuild",
-    { schema: { body: bodies.rebuild.schema } },
-    async ({ body }, reply) => tell(reply, await cluster.rebuild(body.collection)),
-  );
+}
+
+/** The routes below `/ops/cluster`. */
+export function clusterRoutes(cluster: ClusterOps): readonly OpsRoute[] {
+  return [
+    read(
+      "/ops/cluster",
+      {
+        summary: "Members, standings and connections as this node knows them, and what the fence refused",
+        answer: clusterState,
+      },
+      async () => cluster.state(),
+    ),
+    command(
+      "/ops/cluster/moves",
+      "Moves a party's home from this region to another",
+      bodies.moves,
+      ({ party, to }) => cluster.move(party, to),
+    ),
+    command(
+      "/ops/cluster/declare-dead",
+      "Declares a lost region dead",
+      bodies.declareDead,
+      async ({ region, successor, force = false }) => {
+        const detail = `${region} cannot take over from itself: name the region that does.`;
+        if (successor === region) return { outcome: "own_successor", detail };
+        return cluster.declareDead({ region, successor, force });
+      },
+    ),
+    command(
+      "/ops/cluster/put-in",
+      "Adds a lost region's data centre to the keyspace again",
+      bodies.putIn,
+      ({ region }) => cluster.putIn(region),
+    ),
+    command("/ops/cluster/rejoin", "Readmits a rebuilt region", bodies.rejoin, ({ region }) =>
+      cluster.rejoin(region),
+    ),
+    command(
+      "/ops/cluster/log-checkpoint",
+      "Hands over the newest checkpoint of the transparency log after the loss of its home",
+      bodies.logCheckpoint,
+      ({ checkpoint }) => cluster.supplyCheckpoint(checkpoint),
+    ),
+    command(
+      "/ops/cluster/rebuild",
+      "Rebuilds this region's index of a collection",
+      bodies.rebuild,
+      ({ collection }) => cluster.rebuild(collection),
+    ),
+  ];
 }
 
 function tell(reply: FastifyReply, answer: string | RefusedOrder): FastifyReply {
@@ -101,11 +138,10 @@ const expected = described(
 );
 export type ExpectedState = Of<typeof expected>;
 
-export const actorActBody = object({ expected, ...actMembers });
-type ActorActBody = Of<typeof actorActBody>;
+const actorActBody = object({ expected, ...actMembers });
 
 /** The acts on an actor, each with what it does. */
-export const actorActs = {
+const actorActs = {
   retry: "Tries again at once what waits for a retry: effects, or the restart after a crash",
   passivate: "Lets the actor leave memory once it has finished what it accepted",
   release: "Lifts a quarantine: the actor starts with its next message",
@@ -114,16 +150,15 @@ export const actorActs = {
 export type ActorAct = keyof typeof actorActs;
 export const actorActNames = Object.keys(actorActs) as readonly ActorAct[];
 
-export const actorActOutcome = object({
+const actorActOutcome = object({
   outcome: oneOf(["retried", "leaving", "released", "cancelled", "draining"]),
 });
 export type ActorActOutcome = Of<typeof actorActOutcome>["outcome"];
 
-export const drainBody = object({
+const drainBody = object({
   expected: object({ state: oneOf(["standalone", "joining", "active", "leaving"]) }),
   ...actMembers,
 });
-type DrainBody = Of<typeof drainBody>;
 
 export type ActRefusal =
   | { readonly refused: "unknown" }
@@ -140,27 +175,43 @@ export interface ActorActing {
     order: { readonly expected: ExpectedState; readonly said: Act },
   ): Promise<ActResult>;
   /** Has a node hand its actors over and stop. */
-  drain(incarnation: string, expected: DrainBody["expected"]): Promise<ActResult>;
+  drain(incarnation: string, expected: Of<typeof drainBody>["expected"]): Promise<ActResult>;
 }
 
-/** Adds the routes. */
-export function addActorActs(server: FastifyInstance, acting: ActorActing): void {
-  for (const act of actorActNames)
-    server.post<{ Params: { kind: string; id: string }; Body: ActorActBody }>(
-      `/ops/actors/:kind/:id/${act}`,
-      { schema: { body: actorActBody.schema } },
-      async (request, reply) => {
-        const { kind, id } = request.params;
-        const order = { expected: request.body.expected, said: actOf(request) };
-        return tellResult(reply, await acting.act({ kind, id }, act, order));
+export const actorNames = [
+  parameter("path", "kind", "Kind of actor, such as push."),
+  parameter("path", "id", "Id of the actor, percent-encoded where necessary."),
+];
+
+export function actorActRoutes(acting: ActorActing): readonly OpsRoute[] {
+  const answers = { 200: { description: "What was done", body: actorActOutcome } };
+  const problems = ["not_found", "state_changed"] as const;
+  return [
+    ...actorActNames.map((act) =>
+      route(
+        "POST",
+        `/ops/actors/:kind/:id/${act}`,
+        { summary: actorActs[act], parameters: actorNames, body: actorActBody, answers, problems },
+        async (request, reply) => {
+          const order = { expected: request.body.expected, said: actOf(request) };
+          return tellResult(reply, await acting.act(request.params, act, order));
+        },
+      ),
+    ),
+    route(
+      "POST",
+      "/ops/nodes/:incarnation/drain",
+      {
+        summary: "Has a node hand its actors over and stop",
+        parameters: [parameter("path", "incarnation", "Incarnation of the node, as /ops/nodes lists it.")],
+        body: drainBody,
+        answers,
+        problems,
       },
-    );
-  server.post<{ Params: { incarnation: string }; Body: DrainBody }>(
-    "/ops/nodes/:incarnation/drain",
-    { schema: { body: drainBody.schema } },
-    async ({ params, body }, reply) =>
-      tellResult(reply, await acting.drain(params.incarnation, body.expected)),
-  );
+      async ({ params, body }, reply) =>
+        tellResult(reply, await acting.drain(params.incarnation, body.expected)),
+    ),
+  ];
 }
 
 function tellResult(reply: FastifyReply, result: ActResult): FastifyReply {

@@ -1,25 +1,38 @@
 // What operators read of nodes and actors: lists, searches, one actor with why it waits, and its journal. Everything here is a read; nothing wakes or changes an actor.
 
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyReply } from "fastify";
 import { parseTimestamp } from "../protocol/identifiers.ts";
 import type { JsonObject } from "../protocol/json/canonical-json.ts";
 import type { ProblemExtras } from "../protocol/problem.ts";
 import type { Result } from "../protocol/result.ts";
-import { nearestName } from "../protocol/shape.ts";
+import { anyText, nearestName } from "../protocol/shape.ts";
 import { sendProblem } from "./acts.ts";
-import type {
-  ActorCounts,
-  ActorDetail,
-  ActorPage,
-  AttentionList,
-  AuditPage,
-  JournalPage,
-  MachineChart,
-  NodeState,
-  RefusedRequests,
-  SearchResult,
+import { actorNames } from "./cluster.ts";
+import {
+  type ActorCounts,
+  type ActorDetail,
+  type ActorPage,
+  type AttentionList,
+  type AuditPage,
+  actorCounts,
+  actorDetail,
+  actorPage,
+  attentionList,
+  auditPage,
+  type JournalPage,
+  journalPage,
+  type MachineChart,
+  machineChart,
+  machineList,
+  type NodeState,
+  nodeList,
+  type RefusedRequests,
+  refusedRequests,
+  type SearchResult,
+  searchResult,
 } from "./inspection-shapes.ts";
 import type { RefusedQuery } from "./refused-requests.ts";
+import { afterPage, type OpsRoute, parameter, read } from "./route.ts";
 
 interface Ref {
   readonly kind: string;
@@ -75,71 +88,188 @@ const searchLengthMax = 256;
 
 type Query = Readonly<Record<string, string | undefined>>;
 
-/** The schema of a query that has these members, each a text. */
-function query(...names: readonly string[]) {
-  const properties = Object.fromEntries(names.map((name) => [name, { type: "string" }]));
-  return { querystring: { type: "object", properties, additionalProperties: false } };
+const limitParameter = parameter("query", "limit", "1 to 200; 50 if it is left out.");
+const problems = ["not_found"] as const;
+
+export function inspectionRoutes(inspection: Inspection): readonly OpsRoute[] {
+  return [...listRoutes(inspection), ...actorRoutes(inspection)];
 }
 
-/** Adds the routes. */
-export function addInspectionRoutes(server: FastifyInstance, inspection: Inspection): void {
-  server.get("/ops/nodes", async () => ({ nodes: await inspection.nodes() }));
-  server.get("/ops/counts", async () => inspection.counts());
-  server.get("/ops/attention", async () => inspection.attention());
-  server.get("/ops/machines", async () => ({ machines: inspection.machines() }));
-  server.get<{ Params: Ref }>("/ops/machines/:kind", async ({ params }, reply) => {
-    const found = inspection.machines().find(({ kind }) => kind === params.kind);
-    return found ?? sendProblem(reply, "not_found", noKind, near(params.kind, kindsOf(inspection)));
-  });
-  server.get<{ Querystring: Query }>(
-    "/ops/actors",
-    { schema: query("scope", "kind", "state", "region", "node", "part", "after", "limit") },
-    async (request, reply) => {
-      const read = readQuery(request.query);
-      if (!read.ok) return refuseQuery(reply, read);
-      const { kind } = read.value;
-      const kinds = kindsOf(inspection);
-      if (kind === null || kinds.includes(kind)) return inspection.list(read.value);
-      return sendProblem(reply, "request_invalid", noKind, { pointer: "/query/kind", ...near(kind, kinds) });
-    },
-  );
-  server.get<{ Querystring: Query }>(
-    "/ops/search",
-    { schema: query("q", "limit") },
-    async (request, reply) => {
-      const { q = "", limit } = request.query;
-      const size = readInteger(limit, { fallback: pageDefault, min: 1, max: pageMax });
-      if (size === null) return refuseLimit(reply);
-      if (q.length >= searchLengthMin && q.length <= searchLengthMax) return inspection.search(q, size);
-      const detail = `\`q\` must have ${searchLengthMin} to ${searchLengthMax} characters.`;
-      return sendProblem(reply, "request_invalid", detail, { pointer: "/query/q" });
-    },
-  );
-  server.get<{ Querystring: Partial<RefusedQuery> }>(
-    "/ops/refusals",
-    { schema: query("surface", "code", "key_id") },
-    async ({ query: { surface = null, code = null, key_id = null } }) =>
-      inspection.refused({ surface, code, key_id }),
-  );
-  server.get<{ Querystring: { before?: string } }>(
-    "/ops/audit",
-    { schema: query("before") },
-    async ({ query: { before = null } }, reply) =>
-      before === null || parseTimestamp(before) !== null
-        ? inspection.audit(before)
-        : sendProblem(reply, "request_invalid", "`before` is the `next_before` of the previous page.", {
-            pointer: "/query/before",
-          }),
-  );
-  server.get<{ Params: Ref }>("/ops/actors/:kind/:id", async ({ params }, reply) => {
-    const detail = await inspection.detail(params);
-    if (detail !== null) return detail;
-    const kinds = kindsOf(inspection);
-    if (kinds.includes(params.kind)) return sendProblem(reply, "not_found", "This actor does not exist.");
-    return sendProblem(reply, "not_found", noKind, near(params.kind, kinds));
-  });
-  addPast(server, inspection.past);
-  addExport(server, inspection.past);
+function listRoutes(inspection: Inspection): readonly OpsRoute[] {
+  return [
+    read("/ops/nodes", { summary: "All nodes: release, load and lease", answer: nodeList }, async () => ({
+      nodes: await inspection.nodes(),
+    })),
+    read(
+      "/ops/counts",
+      { summary: "How many actors there are, by kind, state and node", answer: actorCounts },
+      async () => inspection.counts(),
+    ),
+    read(
+      "/ops/attention",
+      { summary: "The actors that need a look, the most urgent first", answer: attentionList },
+      async () => inspection.attention(),
+    ),
+    read(
+      "/ops/machines",
+      { summary: "The machines of all kinds of actors, as they run", answer: machineList },
+      async () => ({ machines: inspection.machines() }),
+    ),
+    read(
+      "/ops/machines/:kind",
+      {
+        summary: "The machine of a kind, as it runs",
+        answer: machineChart,
+        parameters: actorNames.slice(0, 1),
+        problems,
+      },
+      async ({ params }, reply) => {
+        const found = inspection.machines().find(({ kind }) => kind === params.kind);
+        return found ?? sendProblem(reply, "not_found", noKind, near(params.kind, kindsOf(inspection)));
+      },
+    ),
+    read(
+      "/ops/actors",
+      {
+        summary: "Actors in memory on all nodes, or those of a kind that the store knows",
+        answer: actorPage,
+        parameters: [
+          parameter("query", "scope", "active (in memory, which is the default) or known."),
+          parameter("query", "kind", "Only this kind; required for known ones."),
+          parameter("query", "state", "Only in this state, or one within it, such as working."),
+          parameter("query", "region", "Only of this region."),
+          parameter("query", "node", "Only of the node with this incarnation."),
+          parameter("query", "part", "Only ids that contain this."),
+          afterPage,
+          limitParameter,
+        ],
+      },
+      async (request, reply) => {
+        const asked = readQuery(request.query);
+        if (!asked.ok) return refuseQuery(reply, asked);
+        const { kind } = asked.value;
+        const kinds = kindsOf(inspection);
+        if (kind === null || kinds.includes(kind)) return inspection.list(asked.value);
+        return sendProblem(reply, "request_invalid", noKind, {
+          pointer: "/query/kind",
+          ...near(kind, kinds),
+        });
+      },
+    ),
+    read(
+      "/ops/search",
+      {
+        summary: "Actors by id, by a part of it, by the business they belong to, or by state",
+        answer: searchResult,
+        parameters: [
+          parameter("query", "q", "2 to 256 characters; `kind/…` searches one kind only."),
+          limitParameter,
+        ],
+      },
+      async (request, reply) => {
+        const { q = "", limit } = request.query;
+        const size = readInteger(limit, { fallback: pageDefault, min: 1, max: pageMax });
+        if (size === null) return refuseLimit(reply);
+        if (q.length >= searchLengthMin && q.length <= searchLengthMax) return inspection.search(q, size);
+        const detail = `\`q\` must have ${searchLengthMin} to ${searchLengthMax} characters.`;
+        return sendProblem(reply, "request_invalid", detail, { pointer: "/query/q" });
+      },
+    ),
+    read(
+      "/ops/audit",
+      {
+        summary: "The audit logs of all nodes: what operators did or were refused, newest first",
+        answer: auditPage,
+        parameters: [beforePage],
+        problems: ["request_invalid"],
+      },
+      async ({ query: { before = null } }, reply) =>
+        before === null || parseTimestamp(before) !== null
+          ? inspection.audit(before)
+          : sendProblem(reply, "request_invalid", "`before` is the `next_before` of the previous page.", {
+              pointer: "/query/before",
+            }),
+    ),
+    read(
+      "/ops/refusals",
+      {
+        summary: "Requests that were refused, by surface, code, key and address",
+        answer: refusedRequests,
+        parameters: [
+          parameter("query", "surface", "Only `requests` of this surface, such as business."),
+          parameter("query", "code", "Only `requests` with this code, such as key_unknown."),
+          parameter("query", "key_id", "Only `requests` that named this key."),
+        ],
+      },
+      async ({ query: { surface = null, code = null, key_id = null } }) =>
+        inspection.refused({ surface, code, key_id }),
+    ),
+  ];
+}
+
+const beforePage = parameter("query", "before", "`next_before` of the previous page.");
+const exportMediaType = "application/x-ndjson";
+
+function actorRoutes(inspection: Inspection): readonly OpsRoute[] {
+  const { past } = inspection;
+  return [
+    read(
+      "/ops/actors/:kind/:id",
+      {
+        summary: "One actor: state, context, why it waits, owners, effects",
+        answer: actorDetail,
+        parameters: actorNames,
+        problems,
+      },
+      async ({ params }, reply) => {
+        const detail = await inspection.detail(params);
+        if (detail !== null) return detail;
+        const kinds = kindsOf(inspection);
+        if (kinds.includes(params.kind)) return sendProblem(reply, "not_found", "This actor does not exist.");
+        return sendProblem(reply, "not_found", noKind, near(params.kind, kinds));
+      },
+    ),
+    read(
+      "/ops/actors/:kind/:id/journal",
+      {
+        summary: "Its journal, with the states around each event",
+        answer: journalPage,
+        parameters: [...actorNames, beforePage, limitParameter],
+        problems,
+      },
+      async ({ params, query }, reply) => {
+        const newest = { fallback: Number.MAX_SAFE_INTEGER, min: 0, max: Number.MAX_SAFE_INTEGER };
+        const before = readInteger(query["before"], newest);
+        const limit = readInteger(query["limit"], { fallback: pageDefault, min: 1, max: pageMax });
+        if (limit === null) return refuseLimit(reply);
+        if (before !== null) return tell(reply, await past.journal(params, { before, limit }));
+        const detail = "`before` must be the number of an event.";
+        return sendProblem(reply, "request_invalid", detail, { pointer: "/query/before" });
+      },
+    ),
+    // A journal holds what businesses published, so it takes the right to act, and who takes it is in the audit log.
+    read(
+      "/ops/actors/:kind/:id/export",
+      {
+        summary:
+          "The journals of its business, with its keys and pushes, as the start of a simulation: needs the right to act",
+        answer: anyText,
+        parameters: actorNames,
+        problems,
+        mediaType: exportMediaType,
+      },
+      async ({ params }, reply) => {
+        const found = await past.exported(params);
+        if (!found.ok) return tell(reply, found);
+        const { name, text } = found.value;
+        reply.request.outcome = { outcome: "exported" };
+        return reply
+          .header("content-disposition", `attachment; filename="${name}"`)
+          .header("content-type", exportMediaType)
+          .send(Buffer.from(text));
+      },
+    ),
+  ];
 }
 
 const noKind = "There is no such kind of actor.";
@@ -151,39 +281,6 @@ function kindsOf(inspection: Inspection): readonly string[] {
 function near(kind: string, kinds: readonly string[]): Pick<ProblemExtras, "allowed" | "suggestion"> {
   const suggestion = nearestName(kind, kinds);
   return { allowed: kinds, ...(suggestion === null ? {} : { suggestion }) };
-}
-
-function addPast(server: FastifyInstance, past: Inspection["past"]): void {
-  server.get<{ Params: Ref; Querystring: Query }>(
-    "/ops/actors/:kind/:id/journal",
-    { schema: query("before", "limit") },
-    async (request, reply) => {
-      const before = readSeq(request.query["before"], Number.MAX_SAFE_INTEGER);
-      const limit = readInteger(request.query["limit"], { fallback: pageDefault, min: 1, max: pageMax });
-      if (limit === null) return refuseLimit(reply);
-      if (before === null) {
-        const detail = "`before` must be the number of an event.";
-        return sendProblem(reply, "request_invalid", detail, { pointer: "/query/before" });
-      }
-      return tell(reply, await past.journal(request.params, { before, limit }));
-    },
-  );
-}
-
-export const exportMediaType = "application/x-ndjson";
-
-/** A journal holds what businesses published, so it takes the right to act, and who takes it is in the audit log. */
-function addExport(server: FastifyInstance, { exported }: Inspection["past"]): void {
-  server.get<{ Params: Ref }>("/ops/actors/:kind/:id/export", async ({ params }, reply) => {
-    const found = await exported(params);
-    if (!found.ok) return tell(reply, found);
-    const { name, text } = found.value;
-    reply.request.outcome = { outcome: "exported" };
-    return reply
-      .header("content-disposition", `attachment; filename="${name}"`)
-      .header("content-type", exportMediaType)
-      .send(Buffer.from(text));
-  });
 }
 
 function readQuery(given: Query): Result<ActorQuery> {
@@ -221,11 +318,6 @@ function tell<T>(reply: FastifyReply, found: Result<T>): FastifyReply {
   return code === "unknown"
     ? sendProblem(reply, "not_found", detail)
     : sendProblem(reply, "request_invalid", detail, { reason: code });
-}
-
-/** The number of an event; `fallback` where none is given, null for a text that is none. */
-function readSeq(text: string | undefined, fallback: number): number | null {
-  return readInteger(text, { fallback, min: 0, max: Number.MAX_SAFE_INTEGER });
 }
 
 function readInteger(

@@ -1,48 +1,66 @@
 // The accounts of AI companies: what operators look up, and what they pay in or correct. Each entry says who made it and why, and
 // is made once under its id.
 
-import type { FastifyInstance, FastifyReply } from "fastify";
-import type { Operation } from "../api/route.ts";
-import { described, integer, type Of, object, uuid } from "../protocol/shape.ts";
+import type { FastifyReply } from "fastify";
+import { described, integer, object, uuid } from "../protocol/shape.ts";
 import { campaignRenders, unusualRenders } from "../protocol/wire/ad-requests.ts";
-import type { CampaignName, OperatorCampaigns } from "../service/ads/campaign-renders.ts";
+import type { OperatorCampaigns } from "../service/ads/campaign-renders.ts";
 import type { OperatorLedgers } from "../service/money/ledgers.ts";
 import { actOf, sendProblem } from "./acts.ts";
-import { act, actMembers, type Body, bodies, parameter, read, shown } from "./shapes.ts";
+import { act, afterPage, type OpsRoute, parameter, read } from "./route.ts";
+import { account, actMembers, bodies, operatorStatement, under } from "./shapes.ts";
 
-interface CompanyParams {
-  readonly company_uuid: string;
-}
+const company = parameter("path", "company_uuid", "UUID of an AI company.");
 
-/** Adds the routes. */
-export function addLedgerRoutes(server: FastifyInstance, ledgers: OperatorLedgers): void {
-  server.get<{ Params: CompanyParams }>("/ops/ledgers/:company_uuid", async ({ params }, reply) => {
-    const account = await ledgers.account(params.company_uuid);
-    return account === null ? unknown(reply) : reply.send({ account });
-  });
-  server.get<{ Params: CompanyParams & { month: string } }>(
-    "/ops/ledgers/:company_uuid/statements/:month",
-    async ({ params: { company_uuid, month } }, reply) => {
-      const found = await ledgers.statement(company_uuid, month);
-      if (!found.ok) return sendProblem(reply, "request_invalid", found.detail, { pointer: "/path/month" });
-      return found.value === null ? unknown(reply) : reply.send({ statement: found.value });
-    },
-  );
-  server.post<{ Params: CompanyParams; Body: Body<"ledgerEntry"> }>(
-    "/ops/ledgers/:company_uuid/entries",
-    { schema: { body: bodies.ledgerEntry.schema } },
-    async (request, reply) => {
-      const { params, body } = request;
-      const entered = await ledgers.enter(params.company_uuid, { ...body, ...actOf(request) });
-      if (!entered.ok)
-        return entered.code === "unknown"
-          ? sendProblem(reply, "not_found", entered.detail)
-          : sendProblem(reply, "request_invalid", entered.detail, { reason: entered.code });
-      const account = entered.value;
-      reply.request.outcome = { account };
-      return reply.send({ account });
-    },
-  );
+export function ledgerRoutes(ledgers: OperatorLedgers): readonly OpsRoute[] {
+  return [
+    read(
+      "/ops/ledgers/:company_uuid",
+      {
+        summary: "The account as it is now",
+        answer: under("account", account),
+        parameters: [company],
+        problems: ["not_found"],
+      },
+      async ({ params }, reply) => {
+        const found = await ledgers.account(params.company_uuid);
+        return found === null ? unknown(reply) : { account: found };
+      },
+    ),
+    read(
+      "/ops/ledgers/:company_uuid/statements/:month",
+      {
+        summary: "Statement of a month, with who made each entry and why",
+        answer: under("statement", operatorStatement),
+        parameters: [company, parameter("path", "month", "A month such as 2026-11.")],
+        problems: ["not_found"],
+      },
+      async ({ params: { company_uuid, month } }, reply) => {
+        const found = await ledgers.statement(company_uuid, month);
+        if (!found.ok) return sendProblem(reply, "request_invalid", found.detail, { pointer: "/path/month" });
+        return found.value === null ? unknown(reply) : { statement: found.value };
+      },
+    ),
+    act(
+      "/ops/ledgers/:company_uuid/entries",
+      {
+        summary: "Pays in, or corrects the account of an AI company",
+        body: bodies.ledgerEntry,
+        answer: under("account", account),
+        parameters: [company],
+      },
+      async (request, reply) => {
+        const { params, body } = request;
+        const entered = await ledgers.enter(params.company_uuid, { ...body, ...actOf(request) });
+        if (!entered.ok)
+          return entered.code === "unknown"
+            ? sendProblem(reply, "not_found", entered.detail)
+            : sendProblem(reply, "request_invalid", entered.detail, { reason: entered.code });
+        reply.request.outcome = { account: entered.value };
+        return { account: entered.value };
+      },
+    ),
+  ];
 }
 
 function unknown(reply: FastifyReply): FastifyReply {
@@ -59,64 +77,52 @@ const reversed = object({
   ),
 });
 
-const campaignPath = [
+const campaignNames = [
   parameter("path", "business_uuid", "UUID of the advertiser."),
   parameter("path", "campaign_id", "The advertiser's own name of the campaign."),
 ];
-const listPath = "/ops/campaigns";
-const path = `${listPath}/:business_uuid/:campaign_id`;
+const afterCampaign = { ...afterPage, schema: { type: "string", maxLength: 256 } };
 
-export const campaignOperations: readonly Operation[] = [
-  read(
-    listPath,
-    "Companies whose renders or clicks of a campaign are unusual, 100 campaigns a page",
-    unusualRenders,
-    {
-      parameters: [parameter("query", "after", "`next_after` of the previous page.")],
-    },
-  ),
-  shown(path, "campaign", campaignRenders, [
-    ...campaignPath,
-    parameter("query", "after", "`next_after` of the previous page."),
-  ]),
-  act(`${path}/reverse`, {
-    summary:
-      "Reverses what a company rendered of a campaign until now: the campaign has it back, and the renders count as reversed",
-    body: reverseBody,
-    answer: reversed,
-    parameters: campaignPath,
-  }),
-];
-
-const afterQuery = {
-  type: "object",
-  properties: { after: { type: "string", maxLength: 256 } },
-  additionalProperties: false,
-} as const;
-const paged = { schema: { querystring: afterQuery } };
-
-/** Adds the routes. */
-export function addCampaignRoutes(server: FastifyInstance, campaigns: OperatorCampaigns): void {
-  server.get<{ Querystring: { after?: string } }>(listPath, paged, async (request) =>
-    campaigns.unusual(request.query.after ?? ""),
-  );
-  server.get<{ Params: CampaignName; Querystring: { after?: string } }>(
-    path,
-    paged,
-    async (request, reply) => {
-      const found = await campaigns.of(request.params, request.query.after ?? "");
-      return found.ok ? { campaign: found.value } : sendProblem(reply, "not_found", found.detail);
-    },
-  );
-  server.post<{ Params: CampaignName; Body: Of<typeof reverseBody> }>(
-    `${path}/reverse`,
-    { schema: { body: reverseBody.schema } },
-    async (request, reply) => {
-      const { company_uuid } = request.body;
-      const done = await campaigns.reverse({ ...request.params, company_uuid });
-      if (!done.ok) return sendProblem(reply, "not_found", done.detail);
-      request.outcome = { company_uuid, ...done.value };
-      return done.value;
-    },
-  );
+export function campaignRoutes(campaigns: OperatorCampaigns): readonly OpsRoute[] {
+  return [
+    read(
+      "/ops/campaigns",
+      {
+        summary: "Companies whose renders or clicks of a campaign are unusual, 100 campaigns a page",
+        answer: unusualRenders,
+        parameters: [afterCampaign],
+      },
+      async ({ query: { after = "" } }) => campaigns.unusual(after),
+    ),
+    read(
+      "/ops/campaigns/:business_uuid/:campaign_id",
+      {
+        summary: "The campaign as it is now",
+        answer: under("campaign", campaignRenders),
+        parameters: [...campaignNames, afterCampaign],
+        problems: ["not_found"],
+      },
+      async ({ params, query: { after = "" } }, reply) => {
+        const found = await campaigns.of(params, after);
+        return found.ok ? { campaign: found.value } : sendProblem(reply, "not_found", found.detail);
+      },
+    ),
+    act(
+      "/ops/campaigns/:business_uuid/:campaign_id/reverse",
+      {
+        summary:
+          "Reverses what a company rendered of a campaign until now: the campaign has it back, and the renders count as reversed",
+        body: reverseBody,
+        answer: reversed,
+        parameters: campaignNames,
+      },
+      async (request, reply) => {
+        const { company_uuid } = request.body;
+        const done = await campaigns.reverse({ ...request.params, company_uuid });
+        if (!done.ok) return sendProblem(reply, "not_found", done.detail);
+        request.outcome = { company_uuid, ...done.value };
+        return done.value;
+      },
+    ),
+  ];
 }

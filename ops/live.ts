@@ -6,9 +6,12 @@
 //   LV4. A failure is sent as an event, and the next view follows when there is one.
 
 import type { ServerResponse } from "node:http";
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyReply } from "fastify";
+import { anyText } from "../protocol/shape.ts";
 import { sendProblem } from "./acts.ts";
+import { actorNames } from "./cluster.ts";
 import type { Inspection } from "./inspection.ts";
+import { type OpsRoute, read } from "./route.ts";
 
 export interface LiveTiming {
   readonly everyMs: number;
@@ -124,31 +127,36 @@ function taken(watcher: Watcher): void {
   if (waiting !== null) send(watcher, waiting);
 }
 
-/** Adds the routes. */
-export function addLiveRoutes(server: FastifyInstance, inspection: Inspection, timing?: LiveTiming): void {
-  const views = new LiveViews(timing);
-  server.addHook("preClose", (done) => {
-    views.close();
-    done();
-  });
-  server.get("/ops/live/counts", async (_request, reply) =>
-    begin(reply, views, "counts", async () => {
-      const { at, ...compared } = await inspection.counts();
-      return { event: "counts", data: { at, ...compared }, compared };
-    }),
-  );
-  server.get<{ Params: { kind: string; id: string } }>(
-    "/ops/live/actors/:kind/:id",
-    async ({ params }, reply) => {
-      const ref = { kind: params.kind, id: params.id };
-      if ((await inspection.detail(ref)) === null)
-        return sendProblem(reply, "not_found", "This actor does not exist.");
-      return begin(reply, views, `actor ${ref.kind}/${ref.id}`, async () => {
-        const detail = await inspection.detail(ref);
-        return { event: detail === null ? "gone" : "actor", data: detail, compared: detail };
-      });
-    },
-  );
+export function liveRoutes(inspection: Inspection, views: LiveViews): readonly OpsRoute[] {
+  const stream = { answer: anyText, mediaType: "text/event-stream", problems: ["not_found"] as const };
+  return [
+    read(
+      "/ops/live/counts",
+      { ...stream, summary: "Server-Sent Events: `counts`, as /ops/counts, whenever they change" },
+      async (_request, reply) =>
+        begin(reply, views, "counts", async () => {
+          const { at, ...compared } = await inspection.counts();
+          return { event: "counts", data: { at, ...compared }, compared };
+        }),
+    ),
+    read(
+      "/ops/live/actors/:kind/:id",
+      {
+        ...stream,
+        summary:
+          "Server-Sent Events: `actor`, as /ops/actors/{kind}/{id}, whenever it changes; `gone`; `fault` while it cannot be read",
+        parameters: actorNames,
+      },
+      async ({ params: ref }, reply) => {
+        if ((await inspection.detail(ref)) === null)
+          return sendProblem(reply, "not_found", "This actor does not exist.");
+        return begin(reply, views, `actor ${ref.kind}/${ref.id}`, async () => {
+          const detail = await inspection.detail(ref);
+          return { event: detail === null ? "gone" : "actor", data: detail, compared: detail };
+        });
+      },
+    ),
+  ];
 }
 
 function begin(reply: FastifyReply, views: LiveViews, name: string, read: ReadView): FastifyReply {

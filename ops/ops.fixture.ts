@@ -17,11 +17,13 @@ import type {
 } from "../service/register/revocations.ts";
 import type { Takedowns } from "../service/register/takedowns.ts";
 import type { ActorActing } from "./cluster.ts";
+import { createOpsSessions } from "./guard.ts";
 import type { Inspection } from "./inspection.ts";
 import type { ActorDetail, MachineChart } from "./inspection-shapes.ts";
+import { LiveViews } from "./live.ts";
 import { createMetrics } from "./metrics.ts";
 import { openApiOf } from "./open-api.ts";
-import { buildOps, type OpsDeps } from "./server.ts";
+import { buildOps, type OpsDeps, opsRoutes } from "./server.ts";
 import { signedIn } from "./sign-in.fixture.ts";
 import type { PurgeReads } from "./takedowns.ts";
 
@@ -178,19 +180,21 @@ export const noActing: ActorActing = {
 };
 
 /** To compile a document costs more than most tests of the surface. */
-const contractOnce = (isClustered: boolean): (() => Contract) => {
-  let made: Contract | null = null;
-  return () => {
-    made ??= contractOf(openApiOf(isClustered) as unknown as OpenApiDocument);
-    return made;
-  };
-};
-const contractAlone = contractOnce(false);
-const contractClustered = contractOnce(true);
+const contracts = new Map<boolean, Contract>();
+
+function contractFor(deps: OpsDeps): Contract {
+  const isClustered = deps.cluster !== null;
+  const sessions = createOpsSessions({ nowMs: Date.now, isSecure: false });
+  const made =
+    contracts.get(isClustered) ??
+    contractOf(openApiOf(opsRoutes(deps, sessions, new LiveViews())) as unknown as OpenApiDocument);
+  contracts.set(isClustered, made);
+  return made;
+}
 
 /** The surface; its answers are checked against its own document. */
 export function openOps(changes: Partial<OpsDeps> = {}): FastifyInstance {
-  const server = buildOps({
+  const deps: OpsDeps = {
     logger: pino({ level: "silent" }),
     incarnation: "t",
     access: { hosts, token, isLoopback: true },
@@ -211,8 +215,9 @@ export function openOps(changes: Partial<OpsDeps> = {}): FastifyInstance {
     audit: { record: () => {} },
     cluster: null,
     ...changes,
-  });
-  const contract = (changes.cluster ?? null) === null ? contractAlone() : contractClustered();
+  };
+  const server = buildOps(deps);
+  const contract = contractFor(deps);
   server.addHook("onSend", async (request, reply, payload) => {
     // Pages are for people, and are no part of the document.
     if (request.url === "/" || request.url.startsWith("/ui/")) return payload;

@@ -1,90 +1,110 @@
 // What operators revoke: keys, mandates, certificates, sandbox grants; and what they look up beforehand.
 
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyReply } from "fastify";
 import type { Result } from "../protocol/result.ts";
 import type { Done, EndedStatus, Revocations } from "../service/register/revocations.ts";
 import { actOf, sendProblem } from "./acts.ts";
-import { type Body, bodies } from "./shapes.ts";
+import { act, afterPage, type OpsRoute, parameter, read, shown } from "./route.ts";
+import { actList, bodies, certificateEnd, certificateState, done, keyState, mandateState } from "./shapes.ts";
 
 /** How a certificate ends, by the last segment of the address. */
-export const certificateEnds: Readonly<
-  Record<string, { readonly status: EndedStatus; readonly summary: string }>
-> = {
-  revoke: { status: "revoked", summary: "Revokes a certificate: nothing sealed from then on stands" },
-  close: { status: "closed", summary: "Ends the certificate of a business that closed" },
-  withdraw: { status: "withdrawn", summary: "Withdraws a certificate; what was sealed before stands" },
-};
+const certificateEnds: Readonly<Record<string, { readonly status: EndedStatus; readonly summary: string }>> =
+  {
+    revoke: { status: "revoked", summary: "Revokes a certificate: nothing sealed from then on stands" },
+    close: { status: "closed", summary: "Ends the certificate of a business that closed" },
+    withdraw: { status: "withdrawn", summary: "Withdraws a certificate; what was sealed before stands" },
+  };
 
-/** Adds the routes. */
-export function addRevocationRoutes(server: FastifyInstance, revocations: Revocations): void {
-  server.get<{ Params: { key_id: string } }>("/ops/keys/:key_id", async ({ params }, reply) =>
-    show(reply, "key", await revocations.key(params.key_id)),
-  );
-  server.post<{ Params: { key_id: string }; Body: Body<"key"> }>(
-    "/ops/keys/:key_id/revoke",
-    { schema: { body: bodies.key.schema } },
-    async (request, reply) => {
-      const compromised_from = request.body.compromised_from ?? null;
-      const asked = { key_id: request.params.key_id, compromised_from, act: actOf(request) };
-      return tell(reply, "key", await revocations.revokeKey(asked));
-    },
-  );
-  server.get<{ Params: { business_uuid: string; mandate_id: string } }>(
-    "/ops/mandates/:business_uuid/:mandate_id",
-    async ({ params }, reply) =>
-      show(reply, "mandate", await revocations.mandate(params.business_uuid, params.mandate_id)),
-  );
-  server.post<{ Params: { business_uuid: string; mandate_id: string }; Body: Body<"mandate"> }>(
-    "/ops/mandates/:business_uuid/:mandate_id/revoke",
-    { schema: { body: bodies.mandate.schema } },
-    async (request, reply) =>
-      tell(reply, "mandate", await revocations.revokeMandate({ ...request.params, act: actOf(request) })),
-  );
-  server.post<{ Body: Body<"grant"> }>(
-    "/ops/grants/revoke",
-    { schema: { body: bodies.grant.schema } },
-    async (request, reply) =>
-      tell(reply, "key", await revocations.revokeGrant({ grant: request.body.grant, act: actOf(request) })),
-  );
-  addCertificateRoutes(server, revocations);
-  server.get<{ Params: { uuid: string }; Querystring: { after?: string; entry?: string } }>(
-    "/ops/acts/:uuid",
-    { schema: { querystring: actsQuery } },
-    async ({ params: { uuid }, query: { after = "0", entry = null } }) => ({
-      uuid,
-      ...(await revocations.acts(uuid, { after: Number(after), entry })),
-    }),
-  );
-}
+const keyNames = [parameter("path", "key_id", "Id of a registered key.")];
+const uuid = parameter("path", "uuid", "UUID of a business or an AI company.");
+const mandateNames = [
+  parameter("path", "business_uuid", "UUID of the business that gave the mandate."),
+  parameter("path", "mandate_id", "Id of the mandate, percent-encoded where necessary."),
+];
 
-const actsQuery = {
-  type: "object",
-  properties: { after: { type: "string", pattern: "^[0-9]{1,15}$" }, entry: { type: "string" } },
-  additionalProperties: false,
-} as const;
-
-function addCertificateRoutes(server: FastifyInstance, revocations: Revocations): void {
-  server.get<{ Params: { uuid: string } }>("/ops/certificates/:uuid", async ({ params }, reply) =>
-    show(reply, "certificate", await revocations.certificate(params.uuid)),
-  );
-  for (const [last, { status }] of Object.entries(certificateEnds)) {
-    server.post<{ Params: { uuid: string }; Body: Body<"certificate"> }>(
-      `/ops/certificates/:uuid/${last}`,
-      { schema: { body: bodies.certificate.schema } },
-      async (request, reply) => {
-        const { status_reason, effective_from = null, keep_keys = false } = request.body;
-        const { uuid } = request.params;
-        const asked = { uuid, status, effective_from, status_reason, keep_keys, act: actOf(request) };
-        const outcome = await revocations.endCertificate(asked);
-        const keys = outcome.ok ? { keys_ended: outcome.value.keys_ended } : {};
-        return tell(reply, "certificate", outcome, keys);
+export function revocationRoutes(revocations: Revocations): readonly OpsRoute[] {
+  return [
+    shown("/ops/keys/:key_id", "key", { subject: keyState, parameters: keyNames }, ({ key_id }) =>
+      revocations.key(key_id),
+    ),
+    act(
+      "/ops/keys/:key_id/revoke",
+      {
+        summary: "Revokes a key",
+        body: bodies.key,
+        answer: done("key", keyState),
+        parameters: keyNames,
       },
-    );
-  }
-}
-
-function show<T>(reply: FastifyReply, name: string, found: Result<T, "unknown">): FastifyReply {
-  return found.ok ? reply.send({ [name]: found.value }) : sendProblem(reply, "not_found", found.detail);
+      async (request, reply) => {
+        const compromised_from = request.body.compromised_from ?? null;
+        const asked = { ...request.params, compromised_from, act: actOf(request) };
+        return tell(reply, "key", await revocations.revokeKey(asked));
+      },
+    ),
+    shown(
+      "/ops/mandates/:business_uuid/:mandate_id",
+      "mandate",
+      { subject: mandateState, parameters: mandateNames },
+      ({ business_uuid, mandate_id }) => revocations.mandate(business_uuid, mandate_id),
+    ),
+    act(
+      "/ops/mandates/:business_uuid/:mandate_id/revoke",
+      {
+        summary: "Revokes a mandate",
+        body: bodies.mandate,
+        answer: done("mandate", mandateState),
+        parameters: mandateNames,
+      },
+      async (request, reply) =>
+        tell(reply, "mandate", await revocations.revokeMandate({ ...request.params, act: actOf(request) })),
+    ),
+    shown(
+      "/ops/certificates/:uuid",
+      "certificate",
+      { subject: certificateState, parameters: [uuid] },
+      (params) => revocations.certificate(params.uuid),
+    ),
+    ...Object.entries(certificateEnds).map(([last, { status, summary }]) =>
+      act(
+        `/ops/certificates/:uuid/${last}`,
+        { summary, body: bodies.certificate, answer: certificateEnd, parameters: [uuid] },
+        async (request, reply) => {
+          const { status_reason, effective_from = null, keep_keys = false } = request.body;
+          const { params } = request;
+          const asked = { ...params, status, effective_from, status_reason, keep_keys, act: actOf(request) };
+          const outcome = await revocations.endCertificate(asked);
+          const keys = outcome.ok ? { keys_ended: outcome.value.keys_ended } : {};
+          return tell(reply, "certificate", outcome, keys);
+        },
+      ),
+    ),
+    act(
+      "/ops/grants/revoke",
+      {
+        summary: "Revokes the key of a sandbox grant, used or not",
+        body: bodies.grant,
+        answer: done("key", keyState),
+      },
+      async (request, reply) =>
+        tell(reply, "key", await revocations.revokeGrant({ grant: request.body.grant, act: actOf(request) })),
+    ),
+    read(
+      "/ops/acts/:uuid",
+      {
+        summary: "Acts of operators on a party, with name and reason, 100 a page",
+        answer: actList,
+        parameters: [
+          uuid,
+          { ...afterPage, schema: { type: "string", pattern: "^[0-9]{1,15}$" } },
+          parameter("query", "entry", "Only acts on this entry of the register, such as `key/…`."),
+        ],
+      },
+      async ({ params, query: { after = "0", entry = null } }) => ({
+        ...params,
+        ...(await revocations.acts(params.uuid, { after: Number(after), entry })),
+      }),
+    ),
+  ];
 }
 
 function tell<T>(

@@ -12,6 +12,7 @@ import fastify, {
 import { leaveBodyUnread } from "../api/body.ts";
 import { createEdge } from "../api/edge.ts";
 import { serveOneAtATime } from "../api/one-at-a-time.ts";
+import { openApiDocument } from "../api/open-api.ts";
 import {
   answerClientError,
   headBytesMax,
@@ -20,6 +21,7 @@ import {
   takeOver,
 } from "../api/platform-answers.ts";
 import { addressedHost, pathPattern } from "../api/request-parts.ts";
+import { anyText } from "../protocol/shape.ts";
 import type { OperatorCampaigns } from "../service/ads/campaign-renders.ts";
 import { failureAnswer } from "../service/failure.ts";
 import type { OperatorLedgers } from "../service/money/ledgers.ts";
@@ -28,7 +30,7 @@ import type { Blocks, Brands } from "../service/register/blocks.ts";
 import type { Revocations } from "../service/register/revocations.ts";
 import type { Takedowns } from "../service/register/takedowns.ts";
 import { type AuditLog, addAudit, rightFor, sendProblem } from "./acts.ts";
-import { type ActorActing, addActorActs, addClusterRoutes, type ClusterOps } from "./cluster.ts";
+import { type ActorActing, actorActRoutes, type ClusterOps, clusterRoutes } from "./cluster.ts";
 import {
   challenge,
   createOpsSessions,
@@ -38,23 +40,24 @@ import {
   type OpsSessions,
   sessionPath,
 } from "./guard.ts";
-import { addInspectionRoutes, type Inspection } from "./inspection.ts";
-import { addCampaignRoutes, addLedgerRoutes } from "./ledgers.ts";
-import { addLiveRoutes, type LiveTiming } from "./live.ts";
+import { type Inspection, inspectionRoutes } from "./inspection.ts";
+import { campaignRoutes, ledgerRoutes } from "./ledgers.ts";
+import { type LiveTiming, LiveViews, liveRoutes } from "./live.ts";
 import type { Metrics, Reading } from "./metrics.ts";
 import { openApiOf } from "./open-api.ts";
 import { addPages } from "./pages/routes.ts";
 import { signInPath, uiBase } from "./pages/views/frame.ts";
-import { addRevocationRoutes } from "./revocations.ts";
-import { addSessionRoutes, judgeOpenings } from "./session-routes.ts";
-import type { ReadyReport, StalledPush } from "./shapes.ts";
+import { revocationRoutes } from "./revocations.ts";
+import { addRoutes, type OpsRoute, read } from "./route.ts";
+import { judgeOpenings, sessionRoutes } from "./session-routes.ts";
+import { health, type ReadyReport, readyReport, type StalledPush, stalledPushes } from "./shapes.ts";
 import {
-  addBlockRoutes,
-  addBrandRoutes,
-  addHeldDeletionRoutes,
-  addPurgeRoutes,
-  addTakedownRoutes,
+  blockRoutes,
+  brandRoutes,
+  heldDeletionRoutes,
   type PurgeReads,
+  purgeRoutes,
+  takedownRoutes,
 } from "./takedowns.ts";
 
 export interface OpsDeps {
@@ -143,24 +146,41 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
     if (request.is404) answerUnmatched(methods, request, reply);
     else done();
   });
-  addReads(server, deps);
-  addInspectionRoutes(server, deps.inspection);
-  addActorActs(server, deps.acting);
-  addLiveRoutes(server, deps.inspection, deps.live);
-  addSessionRoutes(server, { access, sessions });
-  addPurgeRoutes(server, deps.purges);
-  addRevocationRoutes(server, deps.revocations);
-  addLedgerRoutes(server, deps.ledgers);
-  addBlockRoutes(server, deps.blocks);
-  addBrandRoutes(server, deps.brands);
-  addTakedownRoutes(server, deps.takedowns);
-  addCampaignRoutes(server, deps.campaigns);
-  addHeldDeletionRoutes(server, deps.heldDeletions);
-  if (deps.cluster !== null) addClusterRoutes(server, deps.cluster);
+  const views = new LiveViews(deps.live);
+  server.addHook("preClose", (done) => {
+    views.close();
+    done();
+  });
+  addRoutes(server, opsRoutes(deps, sessions, views));
   addPages(server, deps);
-  server.get("/openapi.json", async () => openApiOf(deps.cluster !== null));
   server.setErrorHandler<FastifyError>(answerFailure);
   return server;
+}
+
+/** All of them; those of a cluster are only where there is one. */
+export function opsRoutes(deps: OpsDeps, sessions: OpsSessions, views: LiveViews): readonly OpsRoute[] {
+  const routes = [
+    ...nodeRoutes(deps),
+    ...purgeRoutes(deps.purges),
+    ...inspectionRoutes(deps.inspection),
+    ...liveRoutes(deps.inspection, views),
+    ...actorActRoutes(deps.acting),
+    ...sessionRoutes(deps.access, sessions),
+    ...revocationRoutes(deps.revocations),
+    ...ledgerRoutes(deps.ledgers),
+    ...blockRoutes(deps.blocks),
+    ...brandRoutes(deps.brands),
+    ...takedownRoutes(deps.takedowns),
+    ...campaignRoutes(deps.campaigns),
+    ...heldDeletionRoutes(deps.heldDeletions),
+    ...(deps.cluster === null ? [] : clusterRoutes(deps.cluster)),
+  ];
+  const document: OpsRoute = read(
+    "/openapi.json",
+    { summary: "This document", answer: openApiDocument },
+    async () => openApiOf([...routes, document]),
+  );
+  return [...routes, document];
 }
 
 function answerFailure(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
@@ -205,22 +225,43 @@ function answerUnmatched(
   return sendProblem(reply, "method_not_allowed", `${request.method} is not allowed here.`, { allowed });
 }
 
-function addReads(server: FastifyInstance, deps: OpsDeps): void {
-  server.get("/healthz", async () => ({ status: "ok" }));
-  server.get("/readyz", async (_request, reply) => {
-    const report = await deps.ready().catch((error: unknown) => ({
-      ready: false,
-      degraded: [],
-      checks: { readiness: String(error) },
-      plain_text: [],
-    }));
-    return reply.code(report.ready ? 200 : 503).send(report);
-  });
-  server.get("/metrics", async (_request, reply) => {
-    const text = await deps.metrics.text(await deps.readings());
-    return reply.header("content-type", deps.metrics.contentType).send(text);
-  });
-  server.get("/ops/stalled-pushes", async () => ({ pushes: deps.stalledPushes().slice(0, listLimit) }));
+function nodeRoutes(deps: OpsDeps): readonly OpsRoute[] {
+  return [
+    read("/healthz", { summary: "The process answers", answer: health }, async () => ({ status: "ok" })),
+    read(
+      "/readyz",
+      {
+        summary: "The node can serve; `degraded` names what is unavailable meanwhile",
+        answer: readyReport,
+        answers: { 503: { description: "The node cannot serve, with the reasons", body: readyReport } },
+      },
+      async (_request, reply) => {
+        const report = await deps.ready().catch((error: unknown) => ({
+          ready: false,
+          degraded: [],
+          checks: { readiness: String(error) },
+          plain_text: [],
+        }));
+        return reply.code(report.ready ? 200 : 503).send(report);
+      },
+    ),
+    read(
+      "/metrics",
+      { summary: "Prometheus text format", answer: anyText, mediaType: "text/plain" },
+      async (_request, reply) => {
+        const text = await deps.metrics.text(await deps.readings());
+        return reply.header("content-type", deps.metrics.contentType).send(text);
+      },
+    ),
+    read(
+      "/ops/stalled-pushes",
+      {
+        summary: "Pushes on this node that made no step for ten minutes, 100 at most",
+        answer: stalledPushes,
+      },
+      async () => ({ pushes: deps.stalledPushes().slice(0, listLimit) }),
+    ),
+  ];
 }
 
 function requestIds(incarnation: string): () => string {

@@ -22,11 +22,12 @@ import {
   sessionPath,
   withReading,
 } from "./guard.ts";
+import { type OpsRoute, read, route } from "./route.ts";
 import { plainText } from "./shapes.ts";
 
 const tokenLengthMax = 1_024;
 
-export const sessionBody = object({
+const sessionBody = object({
   token: described(text(tokenLengthMax), "The operators' token, or the one for reading. It is kept nowhere."),
   rights: optional(
     described(
@@ -43,7 +44,7 @@ export const sessionBody = object({
 });
 type SessionBody = Of<typeof sessionBody>;
 
-export const sessionState = object({
+const sessionState = object({
   rights: described(
     listOf(oneOf(opsRightNames)),
     "What this request may do; empty for nothing but what anybody may.",
@@ -68,38 +69,48 @@ export function judgeOpenings(server: FastifyInstance, access: OpsAccess): void 
   });
 }
 
-/** Adds the routes. */
-export function addSessionRoutes(
-  server: FastifyInstance,
-  { access, sessions }: { readonly access: OpsAccess; readonly sessions: OpsSessions },
-): void {
-  server.get(sessionPath, async ({ admission, headers }) => {
-    const { rights = [], via = "nothing", user = null } = admission ?? {};
-    const found = via === "session" ? sessions.find(headers.cookie) : null;
-    return { rights, via, user, ends_at: found === null ? null : new Date(found.endsAtMs).toISOString() };
-  });
-  server.post<{ Body: SessionBody }>(
-    sessionPath,
-    { schema: { body: sessionBody.schema } },
-    async (request, reply) => {
-      const { token, rights: asked, by = null } = request.body;
-      const given = rightsOfToken(access, token);
-      if (given.length === 0) {
-        reply.header("www-authenticate", challenge);
-        return sendProblem(reply, "token_invalid", "This is not a token of the operators.");
-      }
-      if (asked?.some((right) => !given.includes(right)))
-        return sendProblem(reply, "right_missing", "The token gives the right to read alone.");
-      const rights = asked === undefined ? given : withReading(asked);
-      const { session, cookie } = sessions.open({ rights, user: by });
-      request.outcome = { rights };
-      const ends_at = new Date(session.endsAtMs).toISOString();
-      return reply.header("set-cookie", cookie).send({ rights, via: "session", user: by, ends_at });
-    },
-  );
-  server.delete(sessionPath, async ({ headers }, reply) =>
-    reply
-      .header("set-cookie", sessions.end(headers.cookie))
-      .send({ rights: [], via: "nothing", user: null, ends_at: null }),
-  );
+const opened = { 200: { description: "The session, and what it may do", body: sessionState } };
+
+export function sessionRoutes(access: OpsAccess, sessions: OpsSessions): readonly OpsRoute[] {
+  return [
+    read(
+      sessionPath,
+      { summary: "What this request may do, and how that was shown", answer: sessionState },
+      async ({ admission, headers }) => {
+        const { rights = [], via = "nothing", user = null } = admission ?? {};
+        const found = via === "session" ? sessions.find(headers.cookie) : null;
+        const ends_at = found === null ? null : new Date(found.endsAtMs).toISOString();
+        return { rights, via, user, ends_at };
+      },
+    ),
+    route(
+      "POST",
+      sessionPath,
+      { summary: "Opens a browser's session with a token", body: sessionBody, answers: opened },
+      async (request, reply) => {
+        const { token, rights: asked, by = null } = request.body;
+        const given = rightsOfToken(access, token);
+        if (given.length === 0) {
+          reply.header("www-authenticate", challenge);
+          return sendProblem(reply, "token_invalid", "This is not a token of the operators.");
+        }
+        if (asked?.some((right) => !given.includes(right)))
+          return sendProblem(reply, "right_missing", "The token gives the right to read alone.");
+        const rights = asked === undefined ? given : withReading(asked);
+        const { session, cookie } = sessions.open({ rights, user: by });
+        request.outcome = { rights };
+        const ends_at = new Date(session.endsAtMs).toISOString();
+        return reply.header("set-cookie", cookie).send({ rights, via: "session", user: by, ends_at });
+      },
+    ),
+    route(
+      "DELETE",
+      sessionPath,
+      { summary: "Ends the browser's session", answers: opened },
+      async ({ headers }, reply) =>
+        reply
+          .header("set-cookie", sessions.end(headers.cookie))
+          .send({ rights: [], via: "nothing", user: null, ends_at: null }),
+    ),
+  ];
 }

@@ -1,10 +1,8 @@
 // The shapes of what operators send and receive.
 
-import type { Operation, Parameter, RouteDoc } from "../api/route.ts";
 import { collectionNames } from "../protocol/identifiers.ts";
 import { certificateStatuses } from "../protocol/keys/certificate.ts";
 import { grantLengthMax } from "../protocol/limits.ts";
-import type { ProblemCode } from "../protocol/problem.ts";
 import {
   anyObject,
   anyText,
@@ -161,9 +159,6 @@ export const bodies = {
     ...actMembers,
   }),
 };
-/** The body of an address. */
-export type Body<K extends keyof typeof bodies> = Of<(typeof bodies)[K]>;
-
 export const health = object({ status: literal("ok") });
 
 export const readyMembers = {
@@ -265,13 +260,6 @@ export const actList = object({
 });
 
 export type PartyActs = Of<typeof actList>;
-
-const commandOutcome = object({
-  outcome: described(
-    oneOf(["moved", "there", "declared", "put_in", "rejoined", "begun", "taken"]),
-    "What was done.",
-  ),
-});
 
 const member = object({
   incarnation: anyText,
@@ -498,62 +486,4 @@ export function under<N extends string, T>(name: N, subject: Shape<T>) {
 export function changed<N extends string, T>(name: N, subject: Shape<T>) {
   const outcome = object({ changed: described(flag, "False where it was so before."), [name]: subject });
   return outcome as Shape<unknown> as Shape<{ readonly changed: boolean } & Readonly<Record<N, T>>>;
-}
-
-// How the operations of the operators' surface are described: reads, and acts that name their author and reason.
-
-export const parameter = (where: "path" | "query", name: string, description: string): Parameter => ({
-  name,
-  in: where,
-  description,
-  schema: { type: "string" },
-});
-
-interface Read {
-  readonly parameters?: readonly Parameter[];
-  readonly problems?: readonly ProblemCode[];
-  readonly mediaType?: string;
-  /** The status codes besides 200. */
-  readonly answers?: RouteDoc["answers"];
-}
-
-export function read(path: string, summary: string, body: Shape<unknown>, more: Read = {}): Operation {
-  const { parameters = [], problems = [], answers = {}, mediaType } = more;
-  const answer = { description: summary, body, ...(mediaType === undefined ? {} : { mediaType }) };
-  const doc = { summary, parameters, problems, answers: { 200: answer, ...answers } };
-  return { method: "GET", path, tags: [], doc };
-}
-
-export function shown(
-  path: string,
-  name: string,
-  subject: Shape<unknown>,
-  parameters: readonly Parameter[],
-): Operation {
-  return read(path, `The ${name} as it is now`, under(name, subject), {
-    parameters,
-    problems: ["not_found"],
-  });
-}
-
-export function command(path: string, summary: string, body: Shape<unknown>): Operation {
-  const answers = { 200: { description: summary, body: commandOutcome } };
-  return { method: "POST", path, tags: [], doc: { summary, body, answers } };
-}
-
-interface ActDoc {
-  readonly summary: string;
-  readonly body: Shape<unknown>;
-  readonly answer: Shape<unknown>;
-  readonly parameters?: readonly Parameter[];
-}
-
-export function act(path: string, { summary, body, answer, parameters = [] }: ActDoc): Operation {
-  const answers = { 200: { description: `${summary}; what it is now`, body: answer } };
-  return {
-    method: "POST",
-    path,
-    tags: [],
-    doc: { summary, parameters, body, answers, problems: ["not_found"] },
-  };
 }

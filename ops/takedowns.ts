@@ -1,28 +1,27 @@
 // What operators take out of serving: one record, or everything of a business; and what they look up beforehand.
 
-import type { FastifyInstance, FastifyReply } from "fastify";
-import type { Operation } from "../api/route.ts";
 import type { Result } from "../protocol/result.ts";
-import { anyText, described, integer, type Of, object, timestamp, uuid } from "../protocol/shape.ts";
+import { anyText, described, integer, object, timestamp, uuid } from "../protocol/shape.ts";
 import { heldDeletion, heldDeletionsAnswer } from "../protocol/wire/removal.ts";
 import type { HeldDeletions, OrderedPurge, PurgePage } from "../service/publishing/purges.ts";
 import type { Blocks, Brands } from "../service/register/blocks.ts";
 import type { Takedowns } from "../service/register/takedowns.ts";
 import { actOf, sendProblem } from "./acts.ts";
+import { act, afterPage, type OpsRoute, parameter, read, shown, tellChanged } from "./route.ts";
 import {
   type Act,
-  act,
   actMembers,
-  type Body,
+  blockState,
   bodies,
+  brandState,
   changed,
+  groupState,
   type LatePurge,
-  parameter,
+  latePurges,
   plainText,
+  purgePage,
   purgeProof,
-  read,
   reasonLengthMax,
-  shown,
   takedownList,
   takedownState,
 } from "./shapes.ts";
@@ -34,64 +33,48 @@ const imposeBody = object({
   ),
   ...actMembers,
 });
-const liftBody = object(actMembers);
 
-const subject = parameter(
-  "path",
-  "subject",
-  "A record_id, or the UUID of a business for everything that it publishes.",
-);
-
-export const takedownOperations: readonly Operation[] = [
-  read("/ops/takedowns", "What is taken down, 100 at most", takedownList),
-  shown("/ops/takedowns/:subject", "subject", takedownState, [subject]),
-  act("/ops/takedowns/:subject/impose", {
-    summary: "Takes a record, or everything of a business, out of serving in every region",
-    body: imposeBody,
-    answer: changed("subject", takedownState),
-    parameters: [subject],
-  }),
-  act("/ops/takedowns/:subject/lift", {
-    summary: "Undoes a takedown",
-    body: liftBody,
-    answer: changed("subject", takedownState),
-    parameters: [subject],
-  }),
+const subjects = [
+  parameter("path", "subject", "A record_id, or the UUID of a business for everything that it publishes."),
 ];
 
-interface Named {
-  readonly subject: string;
-}
-
-/** Adds the routes. */
-export function addTakedownRoutes(server: FastifyInstance, takedowns: Takedowns): void {
-  server.get("/ops/takedowns", async () => takedowns.inForce());
-  server.get<{ Params: Named }>("/ops/takedowns/:subject", async ({ params }, reply) => {
-    const found = await takedowns.of(params.subject);
-    return found.ok ? { subject: found.value } : sendProblem(reply, "not_found", found.detail);
-  });
-  server.post<{ Params: Named; Body: Of<typeof imposeBody> }>(
-    "/ops/takedowns/:subject/impose",
-    { schema: { body: imposeBody.schema } },
-    async (request, reply) => {
-      const { statement_of_reasons } = request.body;
-      const asked = { ...request.params, statement_of_reasons, act: actOf(request) };
-      const outcome = await takedowns.impose(asked);
-      if (!outcome.ok) return sendProblem(reply, "not_found", outcome.detail);
-      request.outcome = { changed: outcome.value.changed };
-      return outcome.value;
-    },
-  );
-  server.post<{ Params: Named; Body: Of<typeof liftBody> }>(
-    "/ops/takedowns/:subject/lift",
-    { schema: { body: liftBody.schema } },
-    async (request, reply) => {
-      const outcome = await takedowns.lift({ ...request.params, act: actOf(request) });
-      if (!outcome.ok) return sendProblem(reply, "not_found", outcome.detail);
-      request.outcome = { changed: outcome.value.changed };
-      return outcome.value;
-    },
-  );
+export function takedownRoutes(takedowns: Takedowns): readonly OpsRoute[] {
+  return [
+    read("/ops/takedowns", { summary: "What is taken down, 100 at most", answer: takedownList }, async () =>
+      takedowns.inForce(),
+    ),
+    shown(
+      "/ops/takedowns/:subject",
+      "subject",
+      { subject: takedownState, parameters: subjects },
+      ({ subject }) => takedowns.of(subject),
+    ),
+    act(
+      "/ops/takedowns/:subject/impose",
+      {
+        summary: "Takes a record, or everything of a business, out of serving in every region",
+        body: imposeBody,
+        answer: changed("subject", takedownState),
+        parameters: subjects,
+      },
+      async (request, reply) => {
+        const { statement_of_reasons } = request.body;
+        const asked = { ...request.params, statement_of_reasons, act: actOf(request) };
+        return tellChanged(reply, await takedowns.impose(asked));
+      },
+    ),
+    act(
+      "/ops/takedowns/:subject/lift",
+      {
+        summary: "Undoes a takedown",
+        body: object(actMembers),
+        answer: changed("subject", takedownState),
+        parameters: subjects,
+      },
+      async (request, reply) =>
+        tellChanged(reply, await takedowns.lift({ ...request.params, act: actOf(request) })),
+    ),
+  ];
 }
 
 // What operators read of purges: which are late on this node and why, and every deletion of a business with its proof; and the purge
@@ -130,52 +113,50 @@ const orderedPurge = object({
   proof: purgeProof,
 });
 
-export const purgeOrderOperations: readonly Operation[] = [
-  act("/ops/purge-orders/:record_id", {
-    summary: "Deletes a record and purges its bytes at once, because the law orders it",
-    body: orderBody,
-    answer: changed("subject", orderedPurge),
-    parameters: [parameter("path", "record_id", "Id of a record that is or was published.")],
-  }),
-];
-
 const lateMax = 100;
-const purgesQuery = {
-  type: "object",
-  properties: { after: { type: "string", pattern: "^[0-9]{1,15}$" } },
-  additionalProperties: false,
-} as const;
+const businessUuid = parameter("path", "business_uuid", "UUID of the business.");
 
-/** Adds the routes. */
-export function addPurgeRoutes(server: FastifyInstance, purges: PurgeReads): void {
-  server.get("/ops/purges", async () => ({ late: purges.late().slice(0, lateMax) }));
-  server.get<{ Params: { business_uuid: string }; Querystring: { after?: string } }>(
-    "/ops/purges/:business_uuid",
-    { schema: { querystring: purgesQuery } },
-    async ({ params: { business_uuid }, query }) => ({
-      business_uuid,
-      ...(await purges.ofBusiness(business_uuid, Number(query.after ?? 0))),
-    }),
-  );
-  server.post<{ Params: { record_id: string }; Body: Of<typeof orderBody> }>(
-    "/ops/purge-orders/:record_id",
-    { schema: { body: orderBody.schema } },
-    async (request, reply) => {
-      const { ground } = request.body;
-      const outcome = await purges.order({ ...request.params, ground, act: actOf(request) });
-      if (!outcome.ok) return sendProblem(reply, "not_found", outcome.detail);
-      request.outcome = { changed: outcome.value.changed };
-      return outcome.value;
-    },
-  );
+export function purgeRoutes(purges: PurgeReads): readonly OpsRoute[] {
+  return [
+    read(
+      "/ops/purges",
+      {
+        summary:
+          "Businesses whose purges are due and not done on this node, with what they wait for, 100 at most",
+        answer: latePurges,
+      },
+      async () => ({ late: purges.late().slice(0, lateMax) }),
+    ),
+    read(
+      "/ops/purges/:business_uuid",
+      {
+        summary:
+          "Deletions and ordered purges of a business in their order, with the proofs of their purges; a page is made of 100 removals, and withdrawals are left out",
+        answer: purgePage,
+        parameters: [businessUuid, { ...afterPage, schema: { type: "string", pattern: "^[0-9]{1,15}$" } }],
+      },
+      async ({ params, query: { after = "0" } }) => ({
+        ...params,
+        ...(await purges.ofBusiness(params.business_uuid, Number(after))),
+      }),
+    ),
+    act(
+      "/ops/purge-orders/:record_id",
+      {
+        summary: "Deletes a record and purges its bytes at once, because the law orders it",
+        body: orderBody,
+        answer: changed("subject", orderedPurge),
+        parameters: [parameter("path", "record_id", "Id of a record that is or was published.")],
+      },
+      async (request, reply) => {
+        const { ground } = request.body;
+        return tellChanged(reply, await purges.order({ ...request.params, ground, act: actOf(request) }));
+      },
+    ),
+  ];
 }
 
 // Deletions that wait for an operator, because they were received after a certificate had been revoked for compromise.
-
-const decisionBody = object(actMembers);
-
-const businessUuid = parameter("path", "business_uuid", "UUID of the business.");
-const names = [businessUuid, parameter("path", "document_hash", "Hash of the sealed document.")];
 
 /** What is done with a deletion, by the last segment of the address. */
 const decisions = {
@@ -183,133 +164,126 @@ const decisions = {
   reject: { released: false, summary: "Rejects a held deletion for good; the record stays as it is" },
 } as const;
 
-export const heldDeletionOperations: readonly Operation[] = [
-  read(
-    "/ops/deletions/:business_uuid",
-    "Deletions of a business that wait or waited for an operator, 100 a page",
-    heldDeletionsAnswer,
-    {
-      parameters: [businessUuid, parameter("query", "after", "`next_after` of the previous page.")],
-      problems: ["not_found"],
-    },
-  ),
-  ...Object.entries(decisions).map(([last, { summary }]) =>
-    act(`/ops/deletions/:business_uuid/:document_hash/${last}`, {
-      summary,
-      body: decisionBody,
-      answer: changed("subject", heldDeletion),
-      parameters: names,
-    }),
-  ),
-];
-
-const pageQuery = {
-  type: "object",
-  properties: { after: { type: "string", pattern: "^sha256:[0-9a-f]{64}$" } },
-  additionalProperties: false,
-} as const;
-
-/** Adds the routes. */
-export function addHeldDeletionRoutes(server: FastifyInstance, deletions: HeldDeletions): void {
-  server.get<{ Params: { business_uuid: string }; Querystring: { after?: string } }>(
-    "/ops/deletions/:business_uuid",
-    { schema: { querystring: pageQuery } },
-    async ({ params, query }, reply) => {
-      const found = await deletions.ofBusiness(params.business_uuid, query.after ?? "");
-      return found.ok ? found.value : sendProblem(reply, "not_found", found.detail);
-    },
-  );
-  for (const [last, { released }] of Object.entries(decisions))
-    server.post<{
-      Params: { business_uuid: string; document_hash: string };
-      Body: Of<typeof decisionBody>;
-    }>(
-      `/ops/deletions/:business_uuid/:document_hash/${last}`,
-      { schema: { body: decisionBody.schema } },
-      async (request, reply) => {
-        const outcome = await deletions.decide({ ...request.params, released, act: actOf(request) });
-        if (!outcome.ok) return sendProblem(reply, "not_found", outcome.detail);
-        request.outcome = { changed: outcome.value.changed };
-        return outcome.value;
+export function heldDeletionRoutes(deletions: HeldDeletions): readonly OpsRoute[] {
+  return [
+    read(
+      "/ops/deletions/:business_uuid",
+      {
+        summary: "Deletions of a business that wait or waited for an operator, 100 a page",
+        answer: heldDeletionsAnswer,
+        parameters: [
+          businessUuid,
+          { ...afterPage, schema: { type: "string", pattern: "^sha256:[0-9a-f]{64}$" } },
+        ],
+        problems: ["not_found"],
       },
-    );
+      async ({ params, query: { after = "" } }, reply) => {
+        const found = await deletions.ofBusiness(params.business_uuid, after);
+        return found.ok ? found.value : sendProblem(reply, "not_found", found.detail);
+      },
+    ),
+    ...Object.entries(decisions).map(([last, { released, summary }]) =>
+      act(
+        `/ops/deletions/:business_uuid/:document_hash/${last}`,
+        {
+          summary,
+          body: object(actMembers),
+          answer: changed("subject", heldDeletion),
+          parameters: [businessUuid, parameter("path", "document_hash", "Hash of the sealed document.")],
+        },
+        async (request, reply) =>
+          tellChanged(reply, await deletions.decide({ ...request.params, released, act: actOf(request) })),
+      ),
+    ),
+  ];
 }
 
 // What operators change for businesses and AI companies: whom a business blocks and the group of a company, until these do so in a
 // portal, and the brands that are confirmed as a business's own.
 
-/** Adds the routes of brands. */
-export function addBrandRoutes(server: FastifyInstance, brands: Brands): void {
-  server.get<{ Params: { business_uuid: string } }>("/ops/brands/:business_uuid", async ({ params }, reply) =>
-    show(reply, "brands", await brands.ofBusiness(params.business_uuid)),
-  );
-  for (const [last, confirmed] of [
-    ["confirm", true],
-    ["unconfirm", false],
-  ] as const) {
-    server.post<{ Params: { business_uuid: string }; Body: Body<"brand"> }>(
-      `/ops/brands/:business_uuid/${last}`,
-      { schema: { body: bodies.brand.schema } },
-      async (request, reply) => {
-        const { params, body } = request;
-        const asked = { ...params, name: body.name, confirmed, act: actOf(request) };
-        return tell(reply, "brands", await brands.confirm(asked));
+/** By the last segment of the address. */
+const confirmations = {
+  confirm: {
+    confirmed: true,
+    summary: "Confirms a brand as a business's own, which protects it in the texts of others",
+  },
+  unconfirm: { confirmed: false, summary: "Takes the confirmation of a brand back" },
+} as const;
+
+export function brandRoutes(brands: Brands): readonly OpsRoute[] {
+  return [
+    shown(
+      "/ops/brands/:business_uuid",
+      "brands",
+      {
+        summary: "The brands of a business: what its business files name, and what is confirmed",
+        subject: brandState,
+        parameters: [businessUuid],
       },
-    );
-  }
-}
-
-/** Adds the routes of blocks and groups. */
-export function addBlockRoutes(server: FastifyInstance, blocks: Blocks): void {
-  server.get<{ Params: { business_uuid: string } }>("/ops/blocks/:business_uuid", async ({ params }, reply) =>
-    show(reply, "blocks", await blocks.ofBusiness(params.business_uuid)),
-  );
-  for (const [last, blocked] of [
-    ["block", true],
-    ["unblock", false],
-  ] as const) {
-    server.post<{ Params: { business_uuid: string }; Body: Body<"block"> }>(
-      `/ops/blocks/:business_uuid/${last}`,
-      { schema: { body: bodies.block.schema } },
-      async (request, reply) =>
-        tell(
-          reply,
-          "blocks",
-          await blocks.setBlocked({
-            ...request.params,
-            group: request.body.group,
-            blocked,
-            act: actOf(request),
-          }),
-        ),
-    );
-  }
-  server.get<{ Params: { company_uuid: string } }>("/ops/groups/:company_uuid", async ({ params }, reply) =>
-    show(reply, "company", await blocks.ofCompany(params.company_uuid)),
-  );
-  server.post<{ Params: { company_uuid: string }; Body: Body<"joinGroup"> }>(
-    "/ops/groups/:company_uuid/join",
-    { schema: { body: bodies.joinGroup.schema } },
-    async (request, reply) =>
-      tell(
-        reply,
-        "company",
-        await blocks.joinGroup({ ...request.params, group: request.body.group, act: actOf(request) }),
+      ({ business_uuid }) => brands.ofBusiness(business_uuid),
+    ),
+    ...Object.entries(confirmations).map(([last, { confirmed, summary }]) =>
+      act(
+        `/ops/brands/:business_uuid/${last}`,
+        { summary, body: bodies.brand, answer: changed("brands", brandState), parameters: [businessUuid] },
+        async (request, reply) => {
+          const { params, body } = request;
+          const asked = { ...params, name: body.name, confirmed, act: actOf(request) };
+          return tellChanged(reply, await brands.confirm(asked), "brands");
+        },
       ),
-  );
+    ),
+  ];
 }
 
-function show<T>(reply: FastifyReply, name: string, found: Result<T, "unknown">): FastifyReply {
-  return found.ok ? reply.send({ [name]: found.value }) : sendProblem(reply, "not_found", found.detail);
-}
+/** By the last segment of the address. */
+const blockings = {
+  block: { blocked: true, summary: "Blocks a group for a business" },
+  unblock: { blocked: false, summary: "Unblocks a group" },
+} as const;
+const companyUuid = parameter("path", "company_uuid", "UUID of the AI company.");
 
-function tell<T>(
-  reply: FastifyReply,
-  name: string,
-  outcome: Result<{ readonly changed: boolean; readonly subject: T }, "unknown">,
-): FastifyReply {
-  if (!outcome.ok) return sendProblem(reply, "not_found", outcome.detail);
-  const { changed, subject } = outcome.value;
-  reply.request.outcome = { changed };
-  return reply.send({ changed, [name]: subject });
+export function blockRoutes(blocks: Blocks): readonly OpsRoute[] {
+  return [
+    shown(
+      "/ops/blocks/:business_uuid",
+      "blocks",
+      {
+        summary: "The groups of AI companies that a business blocks",
+        subject: blockState,
+        parameters: [businessUuid],
+      },
+      ({ business_uuid }) => blocks.ofBusiness(business_uuid),
+    ),
+    ...Object.entries(blockings).map(([last, { blocked, summary }]) =>
+      act(
+        `/ops/blocks/:business_uuid/${last}`,
+        { summary, body: bodies.block, answer: changed("blocks", blockState), parameters: [businessUuid] },
+        async (request, reply) => {
+          const { params, body } = request;
+          const asked = { ...params, group: body.group, blocked, act: actOf(request) };
+          return tellChanged(reply, await blocks.setBlocked(asked), "blocks");
+        },
+      ),
+    ),
+    shown(
+      "/ops/groups/:company_uuid",
+      "company",
+      { subject: groupState, parameters: [companyUuid] },
+      ({ company_uuid }) => blocks.ofCompany(company_uuid),
+    ),
+    act(
+      "/ops/groups/:company_uuid/join",
+      {
+        summary: "Changes the group of an AI company, which keeps its former groups",
+        body: bodies.joinGroup,
+        answer: changed("company", groupState),
+        parameters: [companyUuid],
+      },
+      async (request, reply) => {
+        const asked = { ...request.params, group: request.body.group, act: actOf(request) };
+        return tellChanged(reply, await blocks.joinGroup(asked), "company");
+      },
+    ),
+  ];
 }

@@ -10,6 +10,7 @@ import { type Spent, spend } from "./work.ts";
 /** The modules of which a child runs functions, by their paths below bench/. Fixtures add themselves. */
 export interface Modules {
   readonly "actors/program.ts": typeof import("./actors/program.ts");
+  readonly "floor/ads.ts": typeof import("./floor/ads.ts");
   readonly "floor/engines.ts": typeof import("./floor/engines.ts");
   readonly "floor/fenced-commits.ts": typeof import("./floor/fenced-commits.ts");
   readonly "floor/push.ts": typeof import("./floor/push.ts");

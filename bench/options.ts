@@ -6,6 +6,7 @@ import { bulkRecordsMax } from "../protocol/limits.ts";
 import { type OpenContest, pairsMin } from "./against.ts";
 import type { Measured } from "./figures.ts";
 import { contestOfCalls, measureActors } from "./sections/actors.ts";
+import { measureAds } from "./sections/ads.ts";
 import { measureCluster, measureClusterImport } from "./sections/cluster.ts";
 import { contestOfFetches, measureFetch } from "./sections/fetch.ts";
 import { measureLargeBusiness } from "./sections/large-business.ts";
@@ -30,6 +31,7 @@ export const sections = {
   million: measureMillion,
   "large-business": measureLargeBusiness,
   "cluster-import": measureClusterImport,
+  ads: measureAds,
   "log-append": measureLogAppend,
   storm: measureStorm,
 } as const satisfies Readonly<Record<string, (world: World) => Promise<readonly Measured[]>>>;

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { CallLoad } from "../actors/program.ts";
 import { Child } from "../child.ts";
 import { sendAll, sendOne } from "../load.ts";
+import type { AdFloorPlan } from "./ads.ts";
 import type { StoredRecord } from "./push.ts";
 import type { FloorPlan } from "./serve.ts";
 
@@ -48,6 +50,54 @@ describe("the bare server", () => {
     expect(rowOf(file, "SELECT count(*) AS n FROM nonce")).toEqual({ n: 22 });
     const receipts = rowOf(file, "SELECT count(*) AS n, max(length(envelope)) AS l FROM receipt");
     expect(receipts).toEqual({ n: 22, l: 900 });
+  });
+});
+
+describe("the bare server of ads", () => {
+  const request = (what: string, nonce: string, body: object, digestOf?: string): Uint8Array => {
+    const text = JSON.stringify(body);
+    const digested = digestOf ?? text;
+    return Buffer.from(
+      `POST /v1/ads/${what} HTTP/1.1\r\nhost: x\r\ncontent-length: ${text.length}\r\n` +
+        `content-digest: sha-256=:${hash("sha256", digested, "base64")}:\r\n` +
+        `signature-input: sig1=();nonce="nonce-of-${nonce}"\r\n\r\n${text}`,
+    );
+  };
+
+  it("answers twenty items, and keeps the pool, each render with its campaign's sums, and each click", async () => {
+    const plan: AdFloorPlan = {
+      ...lengths,
+      file,
+      itemsLength: 500,
+      keywords: ["shoes", "boots"],
+      adsOfKeyword: 30,
+      campaigns: 2,
+      items: ['{"n":1,"render_token":"t"}', '{"n":2,"render_token":"t"}'],
+    };
+    {
+      await using child = new Child();
+      const target = { host: "127.0.0.1", port: await child.call("floor/ads.ts", "listen", plan) };
+      const ask = (what: string, nonce: string, body: object) => sendOne(target, request(what, nonce, body));
+      const pool = await ask("pool", "the-pool", { country: "US", keywords: ["boots"] });
+      const { ads } = JSON.parse(pool.body) as { ads: readonly { readonly render_token: string }[] };
+      expect(new Set(ads.map(({ render_token }) => render_token)).size).toBe(20);
+      expect(await sendOne(target, request("pool", "another", {}, "other"))).toMatchObject({ status: 401 });
+      const tokens = await child.call("floor/ads.ts", "tokens", 3);
+      for (const [at, token] of tokens.entries())
+        expect(await ask("render", `render-${at}`, { token })).toMatchObject({ status: 200 });
+      expect(await ask("click", "the-click", { token: tokens[0] })).toMatchObject({ status: 200 });
+      expect(await ask("click", "a-forged-click", { token: `${tokens[0]}A` })).toMatchObject({ status: 400 });
+      expect(await flushes(child)).toBe(5);
+    }
+    expect(rowOf(file, "SELECT count(*) AS n FROM nonce")).toEqual({ n: 5 });
+    expect(rowOf(file, "SELECT count(*) AS n, max(length(envelope)) AS l FROM receipt")).toEqual({
+      n: 1,
+      l: 900,
+    });
+    expect(rowOf(file, "SELECT length(items) AS l FROM pool")).toEqual({ l: 500 });
+    const sums = rowOf(file, "SELECT sum(renders) AS n, sum(spent) AS s FROM campaign");
+    expect(sums).toEqual({ n: 3, s: 30_000 });
+    expect(rowOf(file, "SELECT count(clicked_at) AS n FROM item")).toEqual({ n: 1 });
   });
 });
 

@@ -1,9 +1,11 @@
-// `svc keygen`: creates a key pair for signing requests. The private half stays in the file; the public half is registered.
+// `svc keygen` and `svc prove-key`: a key pair for signing requests, and its proof for the operator who registers the public half.
+// The private half stays in the file.
 
 import { open } from "node:fs/promises";
 import { resolve } from "node:path";
-import { generatePrivateJwk, parseSigningKey } from "../client/signing-key.ts";
-import { type Arguments, type Command, UsageError } from "./command.ts";
+import { generatePrivateJwk, parseSigningKey, proveToOperator } from "../client/signing-key.ts";
+import { type Arguments, type Command, onlyArgument, UsageError } from "./command.ts";
+import { loadKey } from "./connection.ts";
 
 export const keygen: Command = {
   name: "keygen",
@@ -24,6 +26,36 @@ export const keygen: Command = {
       `The private key is in ${out}, readable only by you. This is its public half, which svc grant --key registers in a sandbox:`,
     );
     call.terminal.print(JSON.stringify({ key_id: key.value.keyId, alg, public_key: key.value.publicJwk }));
+  },
+};
+
+export const proveKey: Command = {
+  name: "prove-key",
+  usage: "KEY_FILE --business UUID | --company UUID --certificate CERT_ID",
+  summary: "prove that a key is yours, for the operator who registers it",
+  details: [
+    "  Prints what the operator needs (svc ops register-key): the public half, and a signature of the key over whose it is.",
+    "  The operator tells you the UUID and the CERT_ID; the proof is worth nothing for another party or certificate.",
+  ],
+  options: `
+    --business UUID        the business whose pushes and reads the key will sign
+    --company UUID         the AI company whose searches and fetches the key will sign
+    --certificate CERT_ID  the party's certificate in force, sha256:…`,
+  run: async (call) => {
+    const file = onlyArgument(call, proveKey);
+    const [business, company] = [call.text("business"), call.text("company")];
+    const uuid = business ?? company;
+    if (uuid === null || (business !== null && company !== null))
+      throw new UsageError("Name one party, with --business or --company.");
+    const key = await parseSigningKey(
+      await loadKey({ version: 1, key: { file: resolve(call.cwd, file) } }, "", call),
+    );
+    if (!key.ok) throw new UsageError(`The private key cannot be used: ${key.detail}`);
+    const role = business === null ? "retrieval" : "integration";
+    const certId = call.text("certificate") ?? "";
+    const proven = await proveToOperator(key.value, { uuid, role, certId });
+    if (!proven.ok) throw new UsageError(proven.detail);
+    call.terminal.print(JSON.stringify(proven.value));
   },
 };
 

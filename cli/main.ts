@@ -17,13 +17,14 @@ import { fetchCommand } from "./fetch.ts";
 import { grant } from "./grant.ts";
 import { blocks, brands, group } from "./groups.ts";
 import { commandHelp, programHelp, unknownCommand } from "./help.ts";
-import { keygen } from "./keygen.ts";
+import { keygen, proveKey } from "./keygen.ts";
 import { keyCommands } from "./keys/commands.ts";
 import { allowance, ledger } from "./ledger.ts";
 import { logAudit } from "./log-audit.ts";
 import { mcp } from "./mcp.ts";
 import { opsAct } from "./ops/act.ts";
 import { opsActors, opsAudit, opsNodes, opsPushes, opsRefusals, opsSearch } from "./ops/lists.ts";
+import { opsCertify, opsParty, opsRegisterKey } from "./ops/party.ts";
 import { opsExport, opsShow, opsWatch } from "./ops/show.ts";
 import { opsTakedown } from "./ops/takedown.ts";
 import { attempts, domains } from "./publishing/attempts.ts";
@@ -69,6 +70,7 @@ const commands: readonly Command[] = [
   adsImage,
   deleteCommand,
   keygen,
+  proveKey,
   grant,
   tryCommand,
   doctor,
@@ -92,6 +94,9 @@ const commands: readonly Command[] = [
   opsExport,
   opsAct,
   opsTakedown,
+  opsParty,
+  opsCertify,
+  opsRegisterKey,
   opsAudit,
   ...keyCommands,
 ];

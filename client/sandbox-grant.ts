@@ -3,11 +3,11 @@
 // itself.
 
 import { toBase64Url, utf8 } from "../protocol/bytes.ts";
-import { type Envelope, makeEnvelope, pae, payloadTypes } from "../protocol/dsse.ts";
+import { type Envelope, payloadTypes } from "../protocol/dsse.ts";
 import type { PublicJwk } from "../protocol/keys/jwk.ts";
 import { keyPossessionPayload } from "../protocol/keys/key-directory.ts";
 import { createSender, type Fetch } from "./sender.ts";
-import type { SigningKey } from "./signing-key.ts";
+import { provePossession, type SigningKey } from "./signing-key.ts";
 
 export type GrantRole = "integration" | "retrieval";
 
@@ -102,16 +102,6 @@ export async function askToJoin(
     challenge: toBase64Url(random),
   });
   return send(asker, party.member, { public_key: key.publicJwk, role, possession }, random);
-}
-
-async function provePossession(
-  key: SigningKey,
-  claim: { readonly uuid: string; readonly role: GrantRole; readonly challenge: string },
-): Promise<Envelope> {
-  const { uuid: party_uuid, role, challenge } = claim;
-  const payload = keyPossessionPayload({ v: 1, party_uuid, key_id: key.keyId, role, challenge });
-  const type = payloadTypes["key-possession.v1"];
-  return makeEnvelope(type, payload, [{ keyid: key.keyId, sig: await key.sign(pae(type, payload)) }]);
 }
 
 /** `random` is used as the nonce. */

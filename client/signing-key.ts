@@ -1,6 +1,9 @@
 // The caller's key. It never leaves the process: the client passes it messages and receives signatures.
 
+import { type Envelope, makeEnvelope, pae, payloadTypes } from "../protocol/dsse.ts";
+import { isHash, isUuidV4 } from "../protocol/identifiers.ts";
 import { type PublicJwk, parsePublicJwk, thumbprint } from "../protocol/keys/jwk.ts";
+import { type KeyPossession, keyChallengeOf, keyPossessionPayload } from "../protocol/keys/key-directory.ts";
 import { ok, type Result, refuse } from "../protocol/result.ts";
 
 export interface SigningKey {
@@ -59,4 +62,40 @@ export async function generatePrivateJwk(alg: GeneratedAlgorithm): Promise<Reado
   const { kty, crv, x, y, d } = await crypto.subtle.exportKey("jwk", pair.privateKey);
   if (!kty || !crv || !x || !d) throw new Error("WebCrypto gave an incomplete key.");
   return y === undefined ? { kty, crv, x, d } : { kty, crv, x, y, d };
+}
+
+// A key proves to those who register it whose it is.
+
+/** A key's own proof that it is to be registered for this party, in this role, on this challenge (base64url). */
+export async function provePossession(
+  key: SigningKey,
+  claim: { readonly uuid: string; readonly role: KeyPossession["role"]; readonly challenge: string },
+): Promise<Envelope> {
+  const { uuid: party_uuid, role, challenge } = claim;
+  const payload = keyPossessionPayload({ v: 1, party_uuid, key_id: key.keyId, role, challenge });
+  const type = payloadTypes["key-possession.v1"];
+  return makeEnvelope(type, payload, [{ keyid: key.keyId, sig: await key.sign(pae(type, payload)) }]);
+}
+
+/** What an operator registers a key from. */
+export interface ProvenKey {
+  readonly party_uuid: string;
+  readonly public_key: PublicJwk;
+  readonly proof: Envelope;
+}
+
+/**
+ * Proves a key to the operator who registers it: for a business's pushes and reads (`integration`), or an AI company's questions
+ * (`retrieval`). Refuses a UUID that is not of version 4, and a certificate that is not named as `sha256:…`.
+ */
+export async function proveToOperator(
+  key: SigningKey,
+  claim: { readonly uuid: string; readonly role: "integration" | "retrieval"; readonly certId: string },
+): Promise<Result<ProvenKey, "claim_malformed">> {
+  const { uuid, role, certId } = claim;
+  if (!isUuidV4(uuid))
+    return refuse("claim_malformed", "The UUID of a party is of version 4, in lower case.");
+  if (!isHash(certId)) return refuse("claim_malformed", "A certificate is named by its cert_id, sha256:….");
+  const proof = await provePossession(key, { uuid, role, challenge: keyChallengeOf(certId) });
+  return ok({ party_uuid: uuid, public_key: key.publicJwk, proof });
 }

@@ -22,7 +22,8 @@ export const opsRights = {
   read: "To read",
   act: "To act on actors and nodes, and to take a journal",
   money: "To pay in, to correct accounts, and to reverse renders",
-  parties: "To revoke keys, mandates, certificates and grants, to block, and to change groups",
+  parties:
+    "To let parties in, to revoke keys, mandates, certificates and grants, to block, and to change groups",
   takedowns: "To take records and businesses out of serving, and to decide on deletions and purges",
   cluster: "To move homes, to declare regions dead and bring them back, and to rebuild indexes",
 } as const;
@@ -32,7 +33,7 @@ export const opsRightNames = Object.keys(opsRights) as readonly OpsRight[];
 /** By the pattern of the route, which a caller cannot write in another way. */
 const actsByRight: readonly (readonly [RegExp, OpsRight])[] = [
   [/^\/ops\/(?:ledgers|campaigns)\//, "money"],
-  [/^\/ops\/(?:keys|mandates|certificates|grants|blocks|brands|groups)\//, "parties"],
+  [/^\/ops\/(?:parties|keys|mandates|certificates|grants|blocks|brands|groups)\//, "parties"],
   [/^\/ops\/(?:takedowns|deletions|purge-orders)\//, "takedowns"],
   [/^\/ops\/(?:cluster|nodes)\//, "cluster"],
 ];

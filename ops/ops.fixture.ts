@@ -9,6 +9,7 @@ import type { OperatorCampaigns } from "../service/ads/campaign-renders.ts";
 import type { OperatorLedgers } from "../service/money/ledgers.ts";
 import type { HeldDeletions } from "../service/publishing/purges.ts";
 import type { Blocks, Brands } from "../service/register/blocks.ts";
+import type { Enrolment } from "../service/register/enrolment.ts";
 import type {
   CertificateState,
   KeyState,
@@ -119,6 +120,8 @@ export const noRevocations: Revocations = {
   acts: async () => ({ acts: [], next_after: null }),
 };
 
+export const noEnrolment: Enrolment = { party: nothing, certify: nothing, registerKey: nothing };
+
 export const noBlocks: Blocks = {
   ofBusiness: nothing,
   setBlocked: nothing,
@@ -206,6 +209,7 @@ export function openOps(changes: Partial<OpsDeps> = {}): FastifyInstance {
     stalledPushes: () => [],
     purges: noPurges,
     revocations: noRevocations,
+    enrolment: noEnrolment,
     ledgers: noLedgers,
     blocks: noBlocks,
     brands: noBrands,

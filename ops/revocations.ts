@@ -107,7 +107,8 @@ export function revocationRoutes(revocations: Revocations): readonly OpsRoute[] 
   ];
 }
 
-function tell<T>(
+/** Sends the outcome of an act with its subject under a name, or why nothing was done. */
+export function tell<T>(
   reply: FastifyReply,
   name: string,
   outcome: Result<Done<T>, "unknown" | "refused">,

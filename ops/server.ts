@@ -27,6 +27,7 @@ import { failureAnswer } from "../service/failure.ts";
 import type { OperatorLedgers } from "../service/money/ledgers.ts";
 import type { HeldDeletions } from "../service/publishing/purges.ts";
 import type { Blocks, Brands } from "../service/register/blocks.ts";
+import type { Enrolment } from "../service/register/enrolment.ts";
 import type { Revocations } from "../service/register/revocations.ts";
 import type { Takedowns } from "../service/register/takedowns.ts";
 import { type AuditLog, addAudit, rightFor, sendProblem } from "./acts.ts";
@@ -47,6 +48,7 @@ import type { Metrics, Reading } from "./metrics.ts";
 import { openApiOf } from "./open-api.ts";
 import { addPages } from "./pages/routes.ts";
 import { signInPath, uiBase } from "./pages/views/frame.ts";
+import { partyRoutes } from "./parties.ts";
 import { revocationRoutes } from "./revocations.ts";
 import { addRoutes, type OpsRoute, read } from "./route.ts";
 import { judgeOpenings, sessionRoutes } from "./session-routes.ts";
@@ -77,6 +79,7 @@ export interface OpsDeps {
   readonly stalledPushes: () => readonly StalledPush[];
   readonly purges: PurgeReads;
   readonly revocations: Revocations;
+  readonly enrolment: Enrolment;
   readonly ledgers: OperatorLedgers;
   readonly blocks: Blocks;
   readonly brands: Brands;
@@ -118,7 +121,15 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
     connectionTimeout: answerTimeoutMs,
     routerOptions: { maxParamLength: paramLengthMax },
     // Input that is not understood is refused, never silently changed into something else.
-    ajv: { customOptions: { removeAdditional: false, coerceTypes: false, useDefaults: false } },
+    ajv: {
+      customOptions: {
+        removeAdditional: false,
+        coerceTypes: false,
+        useDefaults: false,
+        // Of envelopes: it is judged where one is opened.
+        keywords: ["dependentRequired"],
+      },
+    },
     genReqId: nextId,
     // A missing Host is refused together with everything else that is wrong with a head.
     http: { maxHeaderSize: headBytesMax, requireHostHeader: false },
@@ -167,6 +178,7 @@ export function opsRoutes(deps: OpsDeps, sessions: OpsSessions, views: LiveViews
     ...actorActRoutes(deps.acting),
     ...sessionRoutes(deps.access, sessions),
     ...revocationRoutes(deps.revocations),
+    ...partyRoutes(deps.enrolment),
     ...ledgerRoutes(deps.ledgers),
     ...blockRoutes(deps.blocks),
     ...brandRoutes(deps.brands),

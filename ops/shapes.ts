@@ -6,6 +6,7 @@ import { grantLengthMax } from "../protocol/limits.ts";
 import {
   anyObject,
   anyText,
+  country,
   described,
   dictionary,
   flag,
@@ -47,6 +48,9 @@ export const plainText = (lengthMax: number, description: string) =>
     }),
     description,
   );
+
+/** A name as a certificate states it. */
+export const legalName = plainText(256, "Legal name.");
 
 export const actMembers = {
   reason: plainText(
@@ -223,6 +227,17 @@ export const certificateState = named(
     issued_at: timestamp,
   }),
 );
+
+export const partyKind = oneOf(["business", "ai_company"]);
+
+export const partyState = object({
+  uuid,
+  kind: partyKind,
+  legal_name: legalName,
+  country,
+  certificate: described(nullable(certificateState), "The one in force; null before the first."),
+  keys: described(listOf(keyState), "Every key that it has or had, oldest first."),
+});
 
 /** The outcome of an action: its subject as it is now. */
 export function done<N extends string, T>(name: N, subject: Shape<T>) {

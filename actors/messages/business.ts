@@ -190,14 +190,14 @@ export interface BusinessProtocol
     StandingProtocol,
     BrandsProtocol,
     CompanyProtocol {
-  "party.open"(command: { readonly party: PartyFacts }): RegisterReply;
+  "party.open"(command: { readonly party: PartyFacts; readonly act?: RegisterAct }): RegisterReply;
   "certificate.issue"(command: {
     readonly certificate: CertificateFacts;
     /** The cert_id that must be in force, or null if none may be. */
     readonly follows: string | null;
     readonly act?: RegisterAct;
   }): RegisterReply;
-  "key.register"(command: { readonly key: KeyFacts }): RegisterReply;
+  "key.register"(command: { readonly key: KeyFacts; readonly act?: RegisterAct }): RegisterReply;
   "key.revoke"(command: {
     readonly key_id: string;
     readonly revoked_at: string;

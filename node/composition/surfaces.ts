@@ -51,7 +51,8 @@ import { createGrantedKeys, createSandboxGrants } from "../../service/authentica
 import { createOperatorLedgers, type OperatorLedgers } from "../../service/money/ledgers.ts";
 import { createHeldDeletions, orderPurge, readPurges } from "../../service/publishing/purges.ts";
 import { createBlocks, createBrands } from "../../service/register/blocks.ts";
-import { createRevocations, type Revocations } from "../../service/register/revocations.ts";
+import { createEnrolment } from "../../service/register/enrolment.ts";
+import { createRevocations } from "../../service/register/revocations.ts";
 import { createTakedowns } from "../../service/register/takedowns.ts";
 import { dailyAnalytics, readDemand, whoIsAsking } from "../../service/retrieval/analytics.ts";
 import { createTestVectors, type VectorFolder } from "../../service/verification/published-reads.ts";
@@ -204,6 +205,9 @@ function opsOf(
     readonly live: LiveTiming | undefined;
   },
 ): FastifyInstance {
+  const { grantSigner, registerGrantedKey } = authentication;
+  const grants = grantSigner === null ? null : { signer: grantSigner, register: registerGrantedKey };
+  const revocations = createRevocations({ ...services, grants });
   return buildOps({
     ...given,
     incarnation: services.incarnation,
@@ -227,7 +231,8 @@ function opsOf(
       ofBusiness: (uuid, after) => readPurges(services, uuid, after),
       order: (request) => orderPurge(services, request),
     },
-    revocations: revocationsOf(services, authentication),
+    revocations,
+    enrolment: createEnrolment({ ...services, revocations }),
     ledgers: operatorLedgersOf(services),
     blocks: createBlocks(services),
     brands: createBrands(services),
@@ -236,14 +241,6 @@ function opsOf(
     heldDeletions: createHeldDeletions(services),
     cluster: clusterOps(services, (event, detail) => given.logger.info(detail, event)),
   });
-}
-
-function revocationsOf(
-  services: NodeServices,
-  { grantSigner, registerGrantedKey }: Pick<AuthenticationDeps, "grantSigner" | "registerGrantedKey">,
-): Revocations {
-  const grants = grantSigner === null ? null : { signer: grantSigner, register: registerGrantedKey };
-  return createRevocations({ ...services, grants });
 }
 
 function authenticationOf(

@@ -133,6 +133,11 @@ export const keyPossessionFormat: PayloadFormat<KeyPossession> = {
   }),
 };
 
+/** The challenge of a key that an operator registers: the certificate that is in force, by the digits of its id. */
+export function keyChallengeOf(certId: string): string {
+  return certId.replace(/^sha256:/, "");
+}
+
 /** Opens a proof. It only reads: the signature is not verified. */
 export function openKeyPossession(envelope: Envelope): Verdict<KeyPossession> {
   const payload = openEnvelope(envelope, payloadTypes["key-possession.v1"]);

@@ -77,7 +77,7 @@ export interface CertificateRequest {
 }
 
 export interface Parties {
-  open(party: PartyFacts): Promise<void>;
+  open(party: PartyFacts, act?: RegisterAct): Promise<void>;
   /** Issues the next certificate; an issuance that changes nothing returns the one in force and stores no act. */
   issueCertificate(request: CertificateRequest): Promise<string>;
   /**
@@ -85,8 +85,10 @@ export interface Parties {
    * key of another party is refused with `key_taken`, permanently.
    */
   registerKey(key: KeyFacts): Promise<void>;
-  /** For portals: the key itself signs the party, the role and the challenge of its registration. */
-  registerProvenKey(request: PossessionRequest): Promise<void>;
+  /**
+   * The key itself signs the party, the role and the challenge of its registration. Returns false if it was registered before.
+   */
+  registerProvenKey(request: PossessionRequest & { readonly act?: RegisterAct }): Promise<boolean>;
   /** The earlier instants are kept. Returns false if it changed nothing, also for {@link revokeMandate}. */
   revokeKey(request: {
     readonly uuid: string;
@@ -166,26 +168,26 @@ export function createParties(deps: PartiesDeps): Parties {
     await deps.settleHome(uuid);
     return deps.actors.ask(businessRef(uuid), { type: "publishing.facts", key_id: keyId });
   };
-  const registerKey = async (key: KeyFacts): Promise<void> => {
+  const registerKey = async (key: KeyFacts, act?: RegisterAct): Promise<boolean> => {
     const { party, key: known } = await facts(key.party_uuid, key.key_id);
     if (party === null) throw new RegisterRefused("party_unknown", "The party is opened before its keys.");
     assertRole(key, { party, isNew: known === "unknown" });
     await assertOwner(deps, key);
-    await ask(key.party_uuid, { type: "key.register", key });
+    return change(key.party_uuid, { type: "key.register", key, ...(act === undefined ? {} : { act }) });
   };
   return {
-    open: async (party) => {
+    open: async (party, act) => {
       await deps.settleHome(party.uuid);
-      return ask(party.uuid, { type: "party.open", party });
+      return ask(party.uuid, { type: "party.open", party, ...(act === undefined ? {} : { act }) });
     },
-    registerKey,
+    registerKey: (key) => registerKey(key).then(() => {}),
     registerProvenKey: async (request) => {
       const proven = verifyPossession(
         { crypto: deps.crypto, passkeys: deps.trust().anchors.passkeys },
         request,
       );
       if (!proven.ok) throw new RegisterRefused(proven.code, proven.detail);
-      await registerKey(request.key);
+      return registerKey(request.key, request.act);
     },
     revokeMandate: async ({ uuid, ...revocation }) => {
       assertInstants(revocation.revoked_at);

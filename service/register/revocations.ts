@@ -216,7 +216,8 @@ function momentFault(
   return ms > clock.now() ? refuse("refused", `\`${name}\` is in the future.`) : null;
 }
 
-function keyState(facts: KeyFacts, legal_name: string): KeyState {
+/** A key as operators are shown it. */
+export function keyState(facts: KeyFacts, legal_name: string): KeyState {
   const { key_id, party_uuid, role, valid_from, valid_until, revoked_at, compromised_from } = facts;
   return { key_id, party_uuid, legal_name, role, valid_from, valid_until, revoked_at, compromised_from };
 }

@@ -63,6 +63,7 @@ async function opsDocument(): Promise<unknown> {
   const absent = {
     purges: rubbish({}),
     revocations: rubbish({}),
+    enrolment: rubbish({}),
     ledgers: rubbish({}),
     campaigns: rubbish({}),
     blocks: rubbish({}),

@@ -12,14 +12,14 @@ export interface Run {
   readonly printed: string;
 }
 
-/** `reply` is typed when the command asks; null if it cannot ask anybody. */
+/** `reply` is typed when the command asks; null if it cannot ask anybody. A command that asks no node has no home. */
 export async function runRevoke(
   words: readonly string[],
   {
     home,
     reply,
     command = revoke,
-  }: { readonly home: string; readonly reply: string | null; readonly command?: Command },
+  }: { readonly home: string | null; readonly reply: string | null; readonly command?: Command },
 ): Promise<Run> {
   let [said, printed] = ["", ""];
   const out = { write: (text: string) => (printed += text) };
@@ -34,7 +34,7 @@ export async function runRevoke(
     question: async () => reply,
   };
   try {
-    const where = words.includes("--ops-url") ? [] : ["--home", home];
+    const where = home === null || words.includes("--ops-url") ? [] : ["--home", home];
     const args = parseArguments(command, [...words, ...where]);
     if (args === null) throw new Error("help");
     return { code: await runCommand(command, args, context), said, printed };

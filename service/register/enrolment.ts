@@ -1,0 +1,178 @@
+// How parties come in where there is no portal: operators open and certify them, and register the keys of their systems.
+//   E1. Whatever is asked again changes nothing, and the answer says so.
+//   E2. A key is registered only with its own proof that it is the party's: it signs the party, its role and, as the challenge, the
+//       certificate in force, so a proof is worth nothing once another certificate was issued.
+//   E3. The operator and the reason are kept by the party's actor with each change. The reason of a certificate is what was
+//       verified and how; nothing of it is published.
+//   E4. No passkey is registered here: an operator alone never makes anybody an owner.
+
+import type { KeyFacts, RegisterAct } from "../../actors/messages/business.ts";
+import { businessRef } from "../../actors/messages/refs.ts";
+import type { Actors } from "../../actors/system/definition.ts";
+import type { Platform } from "../../crypto/port.ts";
+import type { Envelope } from "../../protocol/dsse.ts";
+import { formatTimestamp, isUuidV4 } from "../../protocol/identifiers.ts";
+import { algorithmOf, type PublicJwk, thumbprint } from "../../protocol/keys/jwk.ts";
+import { keyChallengeOf } from "../../protocol/keys/key-directory.ts";
+import { ok, type Refusal, type Result, refuse } from "../../protocol/result.ts";
+import type { Registered } from "./parties.ts";
+import {
+  type CertificateState,
+  type Done,
+  type KeyState,
+  keyState,
+  type Revocations,
+} from "./revocations.ts";
+
+export interface EnrolmentServices extends Platform, Actors, Registered {
+  readonly revocations: Pick<Revocations, "certificate">;
+}
+
+export interface PartyState {
+  readonly uuid: string;
+  readonly kind: "business" | "ai_company";
+  readonly legal_name: string;
+  readonly country: string;
+  /** Null before the first was issued. */
+  readonly certificate: CertificateState | null;
+  /** Every key that the party has or had, as this region knows them, oldest first. */
+  readonly keys: readonly KeyState[];
+}
+
+type Outcome<T> = Promise<Result<Done<T>, "unknown" | "refused">>;
+
+export interface Enrolment {
+  party(uuid: string): Promise<Result<PartyState, "unknown">>;
+  /**
+   * Opens the party if it is not known, and puts an active certificate in force from now on; one that is active stays. Refused for a
+   * party that was opened as another kind or under another name or country.
+   */
+  certify(
+    request: Pick<PartyState, "uuid" | "kind" | "legal_name" | "country"> & { readonly act: RegisterAct },
+  ): Outcome<PartyState>;
+  /** A business's key signs its pushes and reads (`integration`), an AI company's what it asks (`retrieval`). See E2. */
+  registerKey(request: {
+    readonly uuid: string;
+    readonly public_key: PublicJwk;
+    /** When the key ends (ISO 8601); null for no end. */
+    readonly valid_until: string | null;
+    readonly proof: Envelope;
+    readonly act: RegisterAct;
+  }): Outcome<KeyState>;
+}
+
+/** For operators: parties, their certificates and keys. Refusals by a party's actor are thrown as `RegisterRefused`. */
+export function createEnrolment(deps: EnrolmentServices): Enrolment {
+  return {
+    party: async (uuid) => {
+      const state = await stateOf(deps, uuid);
+      return state === null ? unknown : ok(state);
+    },
+    certify: (request) => certify(deps, request),
+    registerKey: (request) => registerKey(deps, request),
+  };
+}
+
+const unknown = refuse("unknown", "No party with this uuid was opened here.");
+
+/** A party that this region's register does not know is not asked, since that would create its actor. */
+async function stateOf(deps: EnrolmentServices, uuid: string): Promise<PartyState | null> {
+  const party = isUuidV4(uuid) ? await deps.register.party(uuid) : null;
+  if (party === null) return null;
+  const { kind, legal_name, country } = party;
+  const certificate = await deps.revocations.certificate(uuid);
+  const keys = (await deps.register.keys(uuid)).map((key) => keyState(key, legal_name));
+  return { uuid, kind, legal_name, country, certificate: certificate.ok ? certificate.value : null, keys };
+}
+
+async function certify(
+  { parties, clock, ...deps }: EnrolmentServices,
+  { act, ...asked }: Parameters<Enrolment["certify"]>[0],
+): Outcome<PartyState> {
+  const { uuid, kind, legal_name, country } = asked;
+  if (!isUuidV4(uuid)) return refuse("refused", "The uuid of a party is of version 4, in lower case.");
+  await parties.open({ ...asked, group: uuid, blocked_groups: [] }, act);
+  const party = await parties.party(uuid);
+  if (party === null) throw new Error(`The party ${uuid} was opened, and does not know it.`);
+  if (party.kind !== kind || party.legal_name !== legal_name || party.country !== country)
+    return refuse(
+      "refused",
+      `The party was opened as ${party.legal_name} of ${party.country}, ${party.kind}.`,
+    );
+  const { certificate: before } = await parties.facts(uuid, "");
+  const since = formatTimestamp(clock.now());
+  const isActive = before?.status === "active";
+  if (!isActive) {
+    await parties.issueCertificate({
+      uuid,
+      kind,
+      legal_name,
+      country,
+      verified_since: since,
+      status: "active",
+      status_effective_from: since,
+      status_reason: null,
+      act,
+      ...(before === null ? {} : { follows: before.cert_id }),
+    });
+  }
+  const { certificate } = await parties.facts(uuid, "");
+  if (certificate === null)
+    throw new Error(`A certificate of ${uuid} was issued, and its party does not know it.`);
+  const keys = (await deps.register.keys(uuid)).map((key) => keyState(key, legal_name));
+  return ok({
+    changed: !isActive,
+    since: certificate.status_effective_from,
+    subject: {
+      uuid,
+      kind,
+      legal_name,
+      country,
+      certificate: { ...certificate, uuid, kind, legal_name },
+      keys,
+    },
+  });
+}
+
+async function registerKey(
+  { parties, register, actors, clock, crypto }: EnrolmentServices,
+  { uuid, public_key, valid_until, proof, act }: Parameters<Enrolment["registerKey"]>[0],
+): Outcome<KeyState> {
+  const party = isUuidV4(uuid) && (await register.party(uuid)) !== null ? await parties.party(uuid) : null;
+  if (party === null) return unknown;
+  const fault = keyFault(public_key, valid_until, clock.now());
+  if (fault !== null) return fault;
+  const key_id = thumbprint(public_key, crypto.sha256);
+  const { certificate } = await parties.facts(uuid, key_id);
+  if (certificate?.status !== "active")
+    return refuse("refused", "The party has no active certificate; certify it first.");
+  const valid_from = formatTimestamp(clock.now());
+  const key: KeyFacts = {
+    key_id,
+    party_uuid: uuid,
+    role: party.kind === "business" ? "integration" : "retrieval",
+    alg: algorithmOf(public_key),
+    public_key,
+    cose: null,
+    valid_from,
+    valid_until,
+    revoked_at: null,
+    compromised_from: null,
+  };
+  const challenge = keyChallengeOf(certificate.cert_id);
+  const changed = await parties.registerProvenKey({ key, challenge, proof, act });
+  if (changed && key.role === "integration")
+    await parties.stateCustody({ uuid, key_id, custody: "self", effective_from: valid_from });
+  const { entries } = await actors.ask(businessRef(uuid), { type: "register.read", keys: [`key/${key_id}`] });
+  const facts = JSON.parse(entries[0]?.body ?? "null") as KeyFacts | null;
+  if (facts === null) throw new Error(`The key ${key_id} was registered, and its party does not know it.`);
+  return ok({ changed, since: facts.valid_from, subject: keyState(facts, party.legal_name) });
+}
+
+function keyFault(jwk: PublicJwk, validUntil: string | null, nowMs: number): Refusal<"refused"> | null {
+  if (algorithmOf(jwk) === "ML-DSA-65")
+    return refuse("refused", "Requests are signed with Ed25519 or ES256; the key is of neither.");
+  return validUntil !== null && validUntil <= formatTimestamp(nowMs)
+    ? refuse("refused", "`valid_until` is not in the future.")
+    : null;
+}

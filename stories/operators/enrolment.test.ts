@@ -1,0 +1,192 @@
+// How an AI company and a business come in without a portal: an operator certifies them with the program and registers the keys
+// that they made and proved.
+
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { contractFetch } from "../../api/contract.fixture.ts";
+import { productSearch } from "../../api/surfaces.fixture.ts";
+import type { Command } from "../../cli/command.ts";
+import { keygen, proveKey } from "../../cli/keygen.ts";
+import { opsCertify, opsParty, opsRegisterKey } from "../../cli/ops/party.ts";
+import { createSvcClient } from "../../client/service-client.ts";
+import { parseSigningKey } from "../../client/signing-key.ts";
+import { type AttackNode, openAttackNode } from "../retrieval/attack.fixture.ts";
+import { runRevoke } from "./revocations.fixture.ts";
+
+let node: AttackNode;
+let folder: string;
+beforeAll(async () => {
+  node = await openAttackNode();
+  folder = await mkdtemp(join(tmpdir(), "svc-enrolment-"));
+});
+afterAll(async () => {
+  await node.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const why = ["--by", "Ada at the desk", "--reason", "Extract HRB 1234 of 2026-11-29, by its registrar"];
+const words = ["--kind", "ai_company", "--name", "Ask Ltd", "--country", "GB", ...why];
+
+async function ops(command: Command, words: readonly string[], reply: string | null = "yes") {
+  return runRevoke(words, { home: node.running.config.home, reply, command });
+}
+
+async function ask(path: string, body: object): Promise<Record<string, unknown>> {
+  const { ops_url } = node.running.urls;
+  const token = (await readFile(join(node.running.config.home, "ops-token"), "utf8")).trim();
+  const answer = await contractFetch(`${ops_url}${path}`, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      authorization: `Basic ${Buffer.from(`Ada:${token}`).toString("base64")}`,
+    },
+    body: JSON.stringify(body),
+  });
+  return (await answer.json()) as Record<string, unknown>;
+}
+
+interface Certified {
+  readonly uuid: string;
+  readonly certId: string;
+}
+
+async function certified(words: readonly string[]): Promise<Certified> {
+  const run = await ops(opsCertify, [...words, "--json"]);
+  expect(run.code, run.said).toBe(0);
+  const { party } = JSON.parse(run.printed);
+  await node.running.services.register.refresh();
+  return { uuid: party.uuid, certId: party.certificate.cert_id };
+}
+
+let count = 0;
+
+/** A new key with its proof, both in files. */
+async function proven(whose: string, { uuid, certId }: Certified) {
+  count += 1;
+  const [key, proof] = [join(folder, `key-${count}.json`), join(folder, `proof-${count}.json`)];
+  expect(await local(keygen, ["--out", key])).toMatchObject({ code: 0 });
+  const { printed } = await local(proveKey, [key, whose, uuid, "--certificate", certId]);
+  await writeFile(proof, printed);
+  const signing = await parseSigningKey(JSON.parse(await readFile(key, "utf8")));
+  if (!signing.ok) throw new Error(signing.detail);
+  return { proof, key: signing.value, body: JSON.parse(printed) };
+}
+
+async function local(command: Command, words: readonly string[]) {
+  return runRevoke(words, { home: null, reply: null, command });
+}
+
+describe("an AI company", () => {
+  it("is certified, proves its key and asks; doing it again changes nothing", async () => {
+    const party = await certified(words);
+    const again = await ops(opsCertify, [party.uuid, ...words]);
+    expect(again).toMatchObject({ code: 0, said: expect.stringContaining("It was so before.") });
+    expect(again.printed).toContain(party.certId);
+    const { proof, key } = await proven("--company", party);
+    const registered = await ops(opsRegisterKey, [proof, ...why]);
+    expect(registered.printed, registered.said).toBe(`Done: ${key.keyId}, for retrieval.\n`);
+    expect((await ops(opsRegisterKey, [proof, ...why])).printed).toContain("It was registered before");
+    const client = createSvcClient({
+      fetch: contractFetch,
+      baseUrl: node.running.urls.base_url,
+      businessUrl: null,
+      verifyUrl: null,
+      key,
+      grant: null,
+    });
+    await node.running.services.register.refresh();
+    const { body } = await client.search({ collection: "products", ...productSearch });
+    expect(body).toHaveProperty("receipt");
+    const shown = await ops(opsParty, [party.uuid]);
+    expect(shown.printed).toContain(`Ask Ltd of GB (${party.uuid}), an AI company.`);
+    expect(shown.printed).toContain(key.keyId);
+    const { acts } = (await (
+      await contractFetch(`${node.running.urls.ops_url}/ops/acts/${party.uuid}`)
+    ).json()) as { acts: readonly { act: string; reason: string }[] };
+    expect(acts.map(({ act }) => act)).toEqual(["party.open", "certificate.issue", "key.register"]);
+    expect(new Set(acts.map(({ reason }) => reason))).toEqual(new Set([why[3]]));
+  });
+
+  it("is not certified under another name, and not by a reader who says no", async () => {
+    const party = await certified(words);
+    const other = await ops(opsCertify, [party.uuid, ...words.with(3, "Other Ltd")]);
+    expect([other.code, other.said]).toEqual([3, expect.stringContaining("was opened as Ask Ltd of GB")]);
+    expect((await ops(opsCertify, words, "no")).code).toBe(1);
+  });
+});
+
+describe("a business", () => {
+  it("is certified and registers its key, which reads and publishes nothing without a mandate", async () => {
+    const party = await certified(words.with(1, "business"));
+    const { proof, key } = await proven("--business", party);
+    expect((await ops(opsRegisterKey, [proof, ...why])).printed).toBe(
+      `Done: ${key.keyId}, for integration.\n`,
+    );
+    const { parties } = node.running.services;
+    const facts = await parties.facts(party.uuid, key.keyId);
+    expect([facts.key, facts.mandates]).toEqual(["live", []]);
+    await node.running.services.register.refresh();
+    const custody = await contractFetch(
+      `${node.running.urls.base_url}/v1/certificates/${party.uuid}/key-custody`,
+    );
+    expect(await custody.json()).toMatchObject({ statements: [{ key_id: key.keyId, custody: "self" }] });
+  });
+});
+
+describe("a key is refused", () => {
+  it("whose proof is for another party, role or certificate, or was not made by it", async () => {
+    const party = await certified(words);
+    const other = await certified(words.with(1, "business"));
+    const refusal = async (body: object) => {
+      const answer = await ask(`/ops/parties/${party.uuid}/keys`, { ...body, reason: "A test." });
+      return answer["reason"] ?? answer["detail"];
+    };
+    const membersOf = ({ body: { public_key, proof } }: Awaited<ReturnType<typeof proven>>) => ({
+      public_key,
+      proof,
+    });
+    const fine = membersOf(await proven("--company", party));
+    expect(await refusal(membersOf(await proven("--company", other)))).toBe("key_mismatch");
+    expect(await refusal(membersOf(await proven("--business", party)))).toBe("key_mismatch");
+    const old = { ...party, certId: other.certId };
+    expect(await refusal(membersOf(await proven("--company", old)))).toBe("key_mismatch");
+    const thief = membersOf(await proven("--company", party));
+    expect(await refusal({ ...thief, public_key: fine.public_key })).toBe("key_mismatch");
+    const { signatures } = thief.proof;
+    const forged = { ...fine.proof, signatures: [{ ...fine.proof.signatures[0], sig: signatures[0].sig }] };
+    expect(await refusal({ ...fine, proof: forged })).toBe("signature_invalid");
+    expect(await refusal({ ...fine, valid_until: "2020-01-01T00:00:00.000Z" })).toContain(
+      "not in the future",
+    );
+  });
+
+  it("of a party that is unknown or has no active certificate, or that belongs to another", async () => {
+    const [party, other] = [await certified(words), await certified(words)];
+    const { body } = await proven("--company", party);
+    const members = { public_key: body.public_key, proof: body.proof, reason: "A test." };
+    const nobody = "90000000-0000-4000-8000-000000000009";
+    expect(await ask(`/ops/parties/${nobody}/keys`, members)).toMatchObject({ code: "not_found" });
+    await ask(`/ops/certificates/${party.uuid}/withdraw`, { status_reason: "error", reason: "A test." });
+    expect(await ask(`/ops/parties/${party.uuid}/keys`, members)).toMatchObject({
+      detail: expect.stringContaining("certify it first"),
+    });
+    const reinstated = await certified([party.uuid, ...words]);
+    expect(reinstated.certId).not.toBe(party.certId);
+    // The proof was for the certificate before.
+    expect(await ask(`/ops/parties/${party.uuid}/keys`, members)).toMatchObject({ reason: "key_mismatch" });
+    const taken = await proven("--company", reinstated);
+    expect((await ops(opsRegisterKey, [taken.proof, ...why])).code).toBe(0);
+    const file = join(folder, `key-${count}.json`);
+    const { printed } = await local(proveKey, [file, "--company", other.uuid, "--certificate", other.certId]);
+    const stolen = JSON.parse(printed);
+    expect(
+      await ask(`/ops/parties/${other.uuid}/keys`, {
+        public_key: stolen.public_key,
+        proof: stolen.proof,
+        reason: "A test.",
+      }),
+    ).toMatchObject({ reason: "key_taken" });
+  });
+});

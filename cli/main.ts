@@ -25,7 +25,7 @@ import { mcp } from "./mcp.ts";
 import { opsAct } from "./ops/act.ts";
 import { opsActors, opsAudit, opsNodes, opsPushes, opsRefusals, opsSearch } from "./ops/lists.ts";
 import { opsCertify, opsParty, opsRegisterKey } from "./ops/party.ts";
-import { opsExport, opsShow, opsWatch } from "./ops/show.ts";
+import { opsExport, opsShow } from "./ops/show.ts";
 import { opsTakedown } from "./ops/takedown.ts";
 import { attempts, domains } from "./publishing/attempts.ts";
 import { catalogue } from "./publishing/catalogue.ts";
@@ -90,7 +90,6 @@ const commands: readonly Command[] = [
   opsPushes,
   opsRefusals,
   opsShow,
-  opsWatch,
   opsExport,
   opsAct,
   opsTakedown,

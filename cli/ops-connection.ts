@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { formFault, unexpectedForm } from "../client/business-client.ts";
 import { neverSent, SvcConnectionError, SvcProblemError } from "../client/errors.ts";
 import { isLoopback, opsTokenFile, opsUrlFile } from "../node/configuration/http-config.ts";
-import type { Of, Shape } from "../protocol/shape.ts";
+import type { Shape } from "../protocol/shape.ts";
 import { isObject } from "../std/json-pointer.ts";
 import { type Call, UsageError } from "./command.ts";
 import { defaultHome, homeOf, readText } from "./connection.ts";
@@ -27,16 +27,7 @@ export interface OpsConnection {
   text(path: string): Promise<string>;
   /** Throws like `get`, and says then that the act may have been done. */
   post<T>(path: string, body: object, form: Shape<T>): Promise<T>;
-  /** The events of a live view, until it ends, judged by the form for each name. Throws like the others. */
-  live<F extends Readonly<Record<string, Shape<unknown>>>>(
-    path: string,
-    forms: F,
-  ): AsyncIterable<LiveEvent<F>>;
 }
-
-export type LiveEvent<F> = {
-  [E in keyof F]: { readonly event: E; readonly data: Of<F[E]> };
-}[keyof F];
 
 /** Long enough for requests that query every region. */
 const answerMaxMs = 60_000;
@@ -75,7 +66,6 @@ export async function connectOps(call: Call, by: string | null = null): Promise<
       const headers = { "content-type": "application/json" };
       return send(path, { method: "POST", headers, body: JSON.stringify(body) }, form);
     },
-    live: (path, forms) => events(new URL(path, url), authorization, forms),
   };
 }
 
@@ -95,50 +85,6 @@ function authorizationOf(token: string, by: string | null): string {
   if (by === null) return `Bearer ${token}`;
   if (by.includes(":")) throw new UsageError("--by must have no colon.");
   return `Basic ${Buffer.from(`${by}:${token}`).toString("base64")}`;
-}
-
-/** Far more than one event has. */
-const eventLengthMax = 16 * 1024 * 1024;
-
-async function* events<F extends Readonly<Record<string, Shape<unknown>>>>(
-  url: URL,
-  authorization: string,
-  forms: F,
-): AsyncIterable<LiveEvent<F>> {
-  const headers = { authorization, accept: "text/event-stream" };
-  const connection = new AbortController();
-  try {
-    const answer = await fetch(url, { headers, redirect: "error", signal: connection.signal }).catch(
-      unreached(url),
-    );
-    if (answer.status !== 200 || answer.body === null)
-      throw problemOf(answer.status, parseBody(await answer.text()));
-    const decoder = new TextDecoder();
-    const reader = (answer.body as ReadableStream<Uint8Array>).getReader();
-    for (let text = ""; ; ) {
-      const { done, value } = await reader.read().catch(unreached(url));
-      if (done) return;
-      text += decoder.decode(value, { stream: true });
-      const whole = text.split("\n\n");
-      text = whole.pop() ?? "";
-      if (text.length > eventLengthMax) throw new RangeError("The answer is not a stream of events.");
-      for (const each of whole) {
-        const [, event, data] = /^event: (\w+)\ndata: (.*)$/.exec(each) ?? [];
-        const form = event !== undefined && Object.hasOwn(forms, event) ? forms[event] : undefined;
-        // Those of a name that this release does not know are for later ones.
-        if (form !== undefined && data !== undefined)
-          yield { event, data: ofForm(form, parseText(data), { url, isAct: false }) } as LiveEvent<F>;
-      }
-    }
-  } finally {
-    connection.abort();
-  }
-}
-
-function unreached(url: URL): (cause: unknown) => never {
-  return (cause) => {
-    throw new SvcConnectionError(`No answer came from ${url.origin}.`, { effect: "not_applied", cause });
-  };
 }
 
 async function urlOf(home: string): Promise<string> {
@@ -198,13 +144,9 @@ function problemOf(status: number, body: Readonly<Record<string, unknown>> | nul
 }
 
 function parseBody(text: string): Readonly<Record<string, unknown>> | null {
-  const value = parseText(text);
-  return isObject(value) ? value : null;
-}
-
-function parseText(text: string): unknown {
   try {
-    return JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : null;
   } catch {
     return null;
   }

@@ -11,7 +11,7 @@ import { revoke } from "../revoke.ts";
 import { opsAct } from "./act.ts";
 import { opsActors, opsAudit, opsNodes, opsPushes, opsRefusals, opsSearch } from "./lists.ts";
 import { serveOps } from "./ops-commands.fixture.ts";
-import { opsShow, opsWatch } from "./show.ts";
+import { opsShow } from "./show.ts";
 import { opsTakedown } from "./takedown.ts";
 
 const node: NodeState = {
@@ -207,12 +207,3 @@ it.each<readonly [Command, readonly string[], object, string]>([
     expect((await later.run(opsNodes, [])).code).toBe(0);
   },
 );
-
-it("watch: an event of another form ends it, and one of a later release is passed over", async () => {
-  const later = "event: later\ndata: 5\n\nevent: actor\ndata: {}\n\n";
-  await using ops = await serveOps({}, later);
-  await expect(ops.run(opsWatch, ["push/x"])).rejects.toMatchObject({
-    code: "unexpected_answer",
-    detail: expect.stringContaining("is missing"),
-  });
-});

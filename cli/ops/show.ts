@@ -1,19 +1,12 @@
-// `svc ops show` and `svc ops watch`: one actor as it is now, and as it goes on. `svc ops export`: the journals of a business, its
-// keys and its pushes as a file from which the simulator starts.
+// `svc ops show`: one actor as it is now. `svc ops export`: the journals of a business, its keys and its pushes as a file from which the
+// simulator starts.
 
 import { resolve } from "node:path";
-import {
-  type ActorDetail,
-  actorCounts,
-  actorDetail,
-  type JournalPage,
-  journalPage,
-} from "../../ops/inspection-shapes.ts";
-import { anyText, nothing, object } from "../../protocol/shape.ts";
-import { type Call, type Command, exitCodes, UsageError } from "../command.ts";
+import { type ActorDetail, actorDetail, type JournalPage, journalPage } from "../../ops/inspection-shapes.ts";
+import { type Command, UsageError } from "../command.ts";
 import { requiredText } from "../confirmation.ts";
 import { writePrivate } from "../keygen.ts";
-import { connectOps, type LiveEvent, opsAddress, opsOptions } from "../ops-connection.ts";
+import { connectOps, opsAddress, opsOptions } from "../ops-connection.ts";
 import { printTable } from "../query.ts";
 import { type Terminal, visible } from "../terminal.ts";
 
@@ -34,54 +27,6 @@ export const opsShow: Command = {
     else tell(await ops.get(address, actorDetail), printActor);
   },
 };
-
-const retryMs = 2_000;
-
-export const opsWatch: Command = {
-  name: "ops watch",
-  usage: "[KIND/ID]",
-  summary: "follow one actor, or the counts of all, until Ctrl-C (for operators)",
-  details: ["  A node that stops meanwhile is noted, and the view goes on when it answers again."],
-  options: opsOptions,
-  run: async (call) => {
-    const [name = null, ...more] = call.positionals;
-    if (more.length > 0) throw new UsageError("Only one actor is expected. See: svc help ops watch");
-    const path = name === null ? "/ops/live/counts" : `/ops/live/actors/${actorAddress(name)}`;
-    const ops = await connectOps(call);
-    call.onStop(() => exitCodes.done);
-    for (;;) {
-      try {
-        for await (const event of ops.live(path, liveForms)) printEvent(call, event);
-      } catch (error) {
-        if (!(error instanceof Error && error.name === "SvcConnectionError")) throw error;
-        call.terminal.note(`${error.message} Trying again …`);
-      }
-      await call.wait(retryMs);
-    }
-  },
-};
-
-const liveForms = {
-  counts: actorCounts,
-  actor: actorDetail,
-  fault: object({ detail: anyText }),
-  gone: nothing,
-} as const;
-
-function printEvent({ terminal, flag }: Call, live: LiveEvent<typeof liveForms>): void {
-  const { event, data } = live;
-  if (flag("json")) terminal.print(JSON.stringify({ event, data }));
-  else if (event === "fault") terminal.note(`Not readable now: ${visible(data.detail)}`);
-  else if (event === "gone") terminal.note("The actor exists no more.");
-  else if (event === "counts") {
-    const active = data.kinds.map((each) => `${each.kind} ${each.active}`).join("  ");
-    terminal.print(`${data.at}  ${active}`);
-  } else {
-    const { head, status, states, waits } = data;
-    const why = waits.map(({ words }) => words).join(" ");
-    terminal.print(visible(`#${head} ${status} ${states.join(" ")}  ${why}`));
-  }
-}
 
 const thenWords = {
   goes_on: "goes on by itself at",

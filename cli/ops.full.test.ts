@@ -1,11 +1,9 @@
 // `svc ops` on a running sandbox: what an operator sees of its actors, and does to them.
 
-import { spawn } from "node:child_process";
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { parseJournal } from "../sim/parse-journal.ts";
-import { root } from "../tools/process.ts";
 import { type RunningSandbox, startSandbox } from "./running-sandbox.fixture.ts";
 
 let sandbox: RunningSandbox;
@@ -93,20 +91,4 @@ it("exports the journals of a business as the start of a simulation, and overwri
     "is not overwritten",
   );
   expect((await ops("export", "push/nothing", "--out", `${out}.2`, "--by", "Ada")).code).toBe(3);
-});
-
-it("watches until it is told to stop", async () => {
-  const args = ["cli/main.ts", "ops", "watch", "--json", "--home", sandbox.home];
-  const child = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
-  const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
-  const first = await new Promise<string>((resolve) => {
-    let text = "";
-    child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
-      text += chunk;
-      if (text.includes("\n")) resolve(text.split("\n")[0] ?? "");
-    });
-  });
-  expect(JSON.parse(first)).toMatchObject({ event: "counts", data: { missing: [] } });
-  child.kill("SIGINT");
-  expect(await ended).toBe(0);
 });

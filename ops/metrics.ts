@@ -19,6 +19,16 @@ export interface Reading {
   readonly labels?: Readonly<Record<string, string>>;
 }
 
+type Labels = Reading["labels"];
+
+export function gauge(name: string, help: string, value: number, labels?: Labels): Reading {
+  return { name, help, kind: "gauge", value, ...(labels && { labels }) };
+}
+
+export function counter(name: string, help: string, value: number, labels?: Labels): Reading {
+  return { name, help, kind: "counter", value, ...(labels && { labels }) };
+}
+
 export interface Metrics extends RequestObserver {
   /** The media type of the text. */
   readonly contentType: string;

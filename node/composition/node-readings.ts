@@ -1,7 +1,7 @@
 // What operators read of a node's actors, its counts and its cluster, for /metrics.
 
 import { totalmem } from "node:os";
-import type { Reading } from "../../ops/metrics.ts";
+import { counter, gauge, type Reading } from "../../ops/metrics.ts";
 import packageFile from "../../package.json" with { type: "json" };
 import type { Allowance } from "../../service/money/allowance.ts";
 import type { NodeConfig } from "../configuration/config.ts";
@@ -17,12 +17,6 @@ import type { NodeCluster } from "./cluster.ts";
 /** The readings of the actors, the counts and the cluster. What cannot be read now is left out. */
 export async function nodeReadings(services: NodeServices): Promise<readonly Reading[]> {
   const stats = services.actors.stats();
-  const counter = (name: string, help: string, value: number): Reading => ({
-    name,
-    help,
-    kind: "counter",
-    value,
-  });
   return [
     nodeInfo(services.config),
     ...actorReadings(services.actors.loads(), services.cluster?.regions() ?? [services.config.region]),
@@ -87,28 +81,23 @@ function memoryBytes(): number {
 /** Always 1: its labels tell a query which node the other series are of. */
 function nodeInfo({ region, environment }: Pick<NodeConfig, "region" | "environment">): Reading {
   const labels = { region, environment, version: packageFile.version };
-  return { ...gauge("svc_node_info", "1, with what the node is.", 1), labels };
+  return gauge("svc_node_info", "1, with what the node is.", 1, labels);
 }
 
 /** A node that charges nothing shows zeros. */
 export function allowanceReadings(allowance: Allowance | null): readonly Reading[] {
   const nothing = { companies: 0, leased: 0, exhausted: 0, unanswered: 0 };
   const { companies, leased, exhausted, unanswered } = allowance?.figures() ?? nothing;
-  const refused = (reason: string, value: number): Reading => ({
-    name: "svc_allowance_refusals_total",
-    help: "Answers refused because a company's money was spent (exhausted), or its ledger could not be asked (unanswered).",
-    kind: "counter",
-    value,
-    labels: { reason },
-  });
+  const refused = (reason: string, value: number): Reading =>
+    counter(
+      "svc_allowance_refusals_total",
+      "Answers refused because a company's money was spent (exhausted), or its ledger could not be asked (unanswered).",
+      value,
+      { reason },
+    );
   return [
     gauge("svc_allowance_companies", "Companies for which the node holds a slice of money.", companies),
-    {
-      name: "svc_allowance_leases_total",
-      help: "Slices of money that ledgers lent to the node.",
-      kind: "counter",
-      value: leased,
-    },
+    counter("svc_allowance_leases_total", "Slices of money that ledgers lent to the node.", leased),
     refused("exhausted", exhausted),
     refused("unanswered", unanswered),
   ];
@@ -126,8 +115,4 @@ export function clusterReadings({
     gauge("svc_cluster_lease_held", "1 while this node may act.", membership.holdsLease() ? 1 : 0),
     gauge("svc_cluster_peers", "Nodes that this node calls.", transportStats()?.peers.length ?? 0),
   ];
-}
-
-function gauge(name: string, help: string, value: number): Reading {
-  return { name, help, kind: "gauge", value };
 }

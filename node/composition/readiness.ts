@@ -3,7 +3,7 @@
 
 import { logParty } from "../../actors/messages/refs.ts";
 import { clockOffsetMs, defaultTiming } from "../../cluster/poller.ts";
-import type { Reading } from "../../ops/metrics.ts";
+import { gauge, type Reading } from "../../ops/metrics.ts";
 import type { ReadyReport } from "../../ops/shapes.ts";
 import { collectionNames, formatTimestamp } from "../../protocol/identifiers.ts";
 import { reachIssuance } from "../keys/issuance-client.ts";
@@ -126,18 +126,13 @@ async function inTime(answer: Promise<unknown>): Promise<void> {
 
 /** The report as readings for /metrics: alerts need no prober of their own. */
 export function readyReadings({ ready, checks, plain_text }: ReadyReport): readonly Reading[] {
-  const gauge = (name: string, help: string, value: number): Reading => ({
-    name,
-    help,
-    kind: "gauge",
-    value,
-  });
   return [
     gauge("svc_ready", "1 while callers should be led to this node, as /readyz says.", ready ? 1 : 0),
-    ...Object.entries(checks).map(([check, outcome]) => ({
-      ...gauge("svc_ready_check", "1 for each check of /readyz that is ok.", outcome === "ok" ? 1 : 0),
-      labels: { check },
-    })),
+    ...Object.entries(checks).map(([check, outcome]) =>
+      gauge("svc_ready_check", "1 for each check of /readyz that is ok.", outcome === "ok" ? 1 : 0, {
+        check,
+      }),
+    ),
     gauge(
       "svc_plain_text_channels",
       "Channels that are in the clear because settings allow it.",

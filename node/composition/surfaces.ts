@@ -21,7 +21,7 @@ import { nativeCrypto } from "../../crypto/native.ts";
 import type { AuditLog } from "../../ops/acts.ts";
 import type { OpsAccess } from "../../ops/guard.ts";
 import type { LiveTiming } from "../../ops/live.ts";
-import { createMetrics, processMetrics, type Reading } from "../../ops/metrics.ts";
+import { counter, createMetrics, gauge, processMetrics, type Reading } from "../../ops/metrics.ts";
 import { createRefusedRequests, type RefusedRequests } from "../../ops/refused-requests.ts";
 import { buildOps } from "../../ops/server.ts";
 import manifest from "../../package.json" with { type: "json" };
@@ -376,25 +376,14 @@ function toolBoundsOf(
 function edgeReadings(edge: Edge): readonly Reading[] {
   const { connections, bodyBytes, answerBytes } = edge.usage();
   const { waiting, answering } = edge.checks.usage();
-  const gauge = (name: string, help: string, value: number): Reading => ({
-    name,
-    help,
-    kind: "gauge",
-    value,
-  });
   return [
     gauge("svc_http_connections", "Connections of callers.", connections),
     gauge("svc_http_body_bytes", "Bytes of bodies that are being read or answered.", bodyBytes),
     gauge("svc_http_answer_bytes", "Bytes of answers that peers have not read.", answerBytes),
     gauge("svc_http_checks_waiting", "Checks that anyone may make and that wait for their turn.", waiting),
     gauge("svc_http_checks_answering", "Checks that anyone may make and that are being answered.", answering),
-    ...Object.entries(edge.refusals).map(
-      ([kind, value]): Reading => ({
-        name: `svc_http_refused_${kind}_total`,
-        help: edgeRefusals[kind as EdgeRefusal],
-        kind: "counter",
-        value,
-      }),
+    ...Object.entries(edge.refusals).map(([kind, value]) =>
+      counter(`svc_http_refused_${kind}_total`, edgeRefusals[kind as EdgeRefusal], value),
     ),
   ];
 }

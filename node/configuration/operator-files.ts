@@ -7,7 +7,7 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { LogEntry, TimerPort } from "../../actors/system/ports.ts";
-import type { Reading } from "../../ops/metrics.ts";
+import { counter, gauge, type Reading } from "../../ops/metrics.ts";
 import { parseUtf8 } from "../../protocol/bytes.ts";
 import type { PriceList } from "../../protocol/price-list.ts";
 import type { CertifiedNames, ContentLists, OperatorLists } from "../../protocol/records/name-index.ts";
@@ -195,24 +195,17 @@ function readingsOf(
   urls: BlockedUrls | undefined,
   systems: AsTable | undefined,
 ): readonly Reading[] {
-  const gauge = (name: string, help: string, value: number): Reading => ({
-    name,
-    help,
-    kind: "gauge",
-    value,
-  });
   return [
     gauge(
       "svc_operator_file_faults",
       "Files of the operator's whose newest state has a fault, so that an earlier one is in force.",
       files.filter((file) => file.fault !== null).length,
     ),
-    {
-      name: "svc_operator_file_reloads_total",
-      help: "Files of the operator's that were read again and came into force.",
-      kind: "counter",
-      value: files.reduce((sum, file) => sum + file.reloads, 0),
-    },
+    counter(
+      "svc_operator_file_reloads_total",
+      "Files of the operator's that were read again and came into force.",
+      files.reduce((sum, file) => sum + file.reloads, 0),
+    ),
     gauge(
       "svc_blocked_urls",
       "Entries of the list of blocked addresses.",

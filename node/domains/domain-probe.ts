@@ -9,7 +9,7 @@ import { Resolver } from "node:dns/promises";
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
-import type { Reading } from "../../ops/metrics.ts";
+import { counter, type Reading } from "../../ops/metrics.ts";
 import { challengeName, challengeUrl, hasLine } from "../../protocol/keys/certificate.ts";
 import { isPublicAddress } from "../../std/ip-address.ts";
 import { Semaphore } from "../../std/semaphore.ts";
@@ -217,8 +217,4 @@ export function countProbes(domains: DomainProbe): CountedProbe {
       ),
     ],
   };
-}
-
-function counter(name: string, help: string, value: number): Reading {
-  return { name, help, kind: "counter", value };
 }

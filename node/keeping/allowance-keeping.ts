@@ -6,7 +6,7 @@ import { OutageLog } from "../../cluster/cluster-view.ts";
 import type { Monotonic } from "../../cluster/poller.ts";
 import { nativeCrypto } from "../../crypto/native.ts";
 import type { Clock } from "../../crypto/port.ts";
-import type { Reading } from "../../ops/metrics.ts";
+import { counter, gauge, type Reading } from "../../ops/metrics.ts";
 import { type Allowance, createAllowance } from "../../service/money/allowance.ts";
 import type { Register } from "../../service/register/register.ts";
 import {
@@ -89,19 +89,17 @@ export function keepInsight(parts: {
 
 export function insightReadings({ waiting, lost, excessive }: InsightFigures): readonly Reading[] {
   return [
-    { name: "svc_insight_waiting", kind: "gauge", value: waiting, help: "Counts that are not written yet." },
-    {
-      name: "svc_insight_lost_total",
-      kind: "counter",
-      value: lost,
-      help: "What was not counted because the node already held too many counts.",
-    },
-    {
-      name: "svc_insight_excessive_searches_total",
-      kind: "counter",
-      value: excessive,
-      help: "Searches of sessions that search more often in a day than any conversation would.",
-    },
+    gauge("svc_insight_waiting", "Counts that are not written yet.", waiting),
+    counter(
+      "svc_insight_lost_total",
+      "What was not counted because the node already held too many counts.",
+      lost,
+    ),
+    counter(
+      "svc_insight_excessive_searches_total",
+      "Searches of sessions that search more often in a day than any conversation would.",
+      excessive,
+    ),
   ];
 }
 

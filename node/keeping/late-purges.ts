@@ -8,7 +8,7 @@ import type { LatePurges, PurgeWatch } from "../../actors/messages/removal.ts";
 import type { StalledPush, StallWatch } from "../../actors/push/ports.ts";
 import type { LogEntry } from "../../actors/system/ports.ts";
 import type { Clock } from "../../crypto/port.ts";
-import type { Reading } from "../../ops/metrics.ts";
+import { gauge, type Reading } from "../../ops/metrics.ts";
 import type { LatePurge } from "../../ops/shapes.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { limitMs } from "../../service/publishing/purges.ts";
@@ -83,12 +83,6 @@ function shownOf({
 export function latePurgeReadings(late: readonly LatePurge[], nowMs: number): readonly Reading[] {
   const [oldest] = late;
   const seconds = oldest === undefined ? 0 : (nowMs - Date.parse(oldest.oldest_deleted_at)) / 1_000;
-  const gauge = (name: string, help: string, value: number): Reading => ({
-    name,
-    help,
-    kind: "gauge",
-    value,
-  });
   return [
     gauge(
       "svc_purges_late",

@@ -4,7 +4,7 @@ import { logRef } from "../../actors/messages/refs.ts";
 import type { ActorLoads, ActorReport, KindStats } from "../../actors/system/definition.ts";
 import { livesHere } from "../../cluster/placement.ts";
 import type { LogSequencerContext } from "../../machines/log-sequencer.ts";
-import type { Reading } from "../../ops/metrics.ts";
+import { gauge, type Reading } from "../../ops/metrics.ts";
 import type { Acting, Process } from "../composition/capabilities.ts";
 
 /** `regions` are those whose indexes are updated; each has its series even while nothing waits for it. */
@@ -12,25 +12,21 @@ export function actorReadings(loads: ActorLoads, regions: readonly string[]): re
   const waits = new Map(loads.regions.map((wait) => [wait.region, wait]));
   return [
     ...ofKinds.flatMap(({ name, help, value }) =>
-      Object.entries(loads.kinds).map(
-        ([kind, stats]): Reading => ({ name, help, kind: "gauge", value: value(stats), labels: { kind } }),
-      ),
+      Object.entries(loads.kinds).map(([kind, stats]) => gauge(name, help, value(stats), { kind })),
     ),
     ...[...new Set([...regions, ...waits.keys()])].flatMap((region): readonly Reading[] => [
-      {
-        name: "svc_index_unconfirmed_chunks",
-        help: "Chunks of pushes of this node that a region's index has not confirmed.",
-        kind: "gauge",
-        value: waits.get(region)?.waiting ?? 0,
-        labels: { region },
-      },
-      {
-        name: "svc_index_lag_seconds",
-        help: "How long the oldest of these chunks has waited for the region's index; 0 if none does.",
-        kind: "gauge",
-        value: (waits.get(region)?.oldestMs ?? 0) / 1_000,
-        labels: { region },
-      },
+      gauge(
+        "svc_index_unconfirmed_chunks",
+        "Chunks of pushes of this node that a region's index has not confirmed.",
+        waits.get(region)?.waiting ?? 0,
+        { region },
+      ),
+      gauge(
+        "svc_index_lag_seconds",
+        "How long the oldest of these chunks has waited for the region's index; 0 if none does.",
+        (waits.get(region)?.oldestMs ?? 0) / 1_000,
+        { region },
+      ),
     ]),
   ];
 }
@@ -81,12 +77,6 @@ export function readingsOf(report: Pick<ActorReport, "context"> | null, nowMs: n
   const context = (report?.context ?? null) as LogSequencerContext | null;
   const secondsSince = (ms: number | null | undefined): number =>
     ms === null || ms === undefined ? 0 : Math.max(0, nowMs - ms) / 1_000;
-  const gauge = (name: string, help: string, value: number): Reading => ({
-    name,
-    help,
-    kind: "gauge",
-    value,
-  });
   return [
     gauge("svc_log_waiting_leaves", "Leaves that are not in the log yet.", context?.pending ?? 0),
     gauge(

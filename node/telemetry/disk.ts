@@ -2,7 +2,7 @@
 
 import { stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
-import type { Reading } from "../../ops/metrics.ts";
+import { gauge, type Reading } from "../../ops/metrics.ts";
 import type { NodeConfig } from "../configuration/config.ts";
 
 export interface DiskSpace {
@@ -36,20 +36,8 @@ function asOne<T>(value: T): readonly T[] {
 /** The readings for /metrics. */
 export function diskReadings(spaces: readonly DiskSpace[]): readonly Reading[] {
   return spaces.flatMap(({ place, freeBytes, sizeBytes }): readonly Reading[] => [
-    {
-      name: "svc_disk_free_bytes",
-      help: "Bytes that the node can still write, by place.",
-      kind: "gauge",
-      value: freeBytes,
-      labels: { place },
-    },
-    {
-      name: "svc_disk_size_bytes",
-      help: "Size of the file system, by place.",
-      kind: "gauge",
-      value: sizeBytes,
-      labels: { place },
-    },
+    gauge("svc_disk_free_bytes", "Bytes that the node can still write, by place.", freeBytes, { place }),
+    gauge("svc_disk_size_bytes", "Size of the file system, by place.", sizeBytes, { place }),
   ]);
 }
 
@@ -63,11 +51,10 @@ export async function backupReadings(home: string, nowMs: number): Promise<reado
   const noted = await stat(join(home, noteFile)).catch(() => null);
   const sinceMs = noted?.mtimeMs ?? (await stat(home)).birthtimeMs;
   return [
-    {
-      name: "svc_backup_age_seconds",
-      help: "Since the newest backup that was noted in the home, or since the home was made while there is none.",
-      kind: "gauge",
-      value: Math.max(0, nowMs - sinceMs) / 1_000,
-    },
+    gauge(
+      "svc_backup_age_seconds",
+      "Since the newest backup that was noted in the home, or since the home was made while there is none.",
+      Math.max(0, nowMs - sinceMs) / 1_000,
+    ),
   ];
 }

@@ -2,7 +2,7 @@
 // monotonic clock, because the wall clock may be set while something is under way.
 
 import { Counter, Histogram, Registry } from "prom-client";
-import type { Reading } from "../../ops/metrics.ts";
+import { gauge, type Reading } from "../../ops/metrics.ts";
 import type { Receipts } from "../../service/retrieval/receipts.ts";
 import type { ActorStore } from "../../storage/actor-store.ts";
 import type { ReceiptStore } from "../../storage/receipt-store.ts";
@@ -153,10 +153,9 @@ function threadMs(): number {
 }
 
 export function longestStepReading(step: LongestStep): Reading {
-  return {
-    name: "svc_longest_step_seconds",
-    kind: "gauge",
-    value: step.longestMs() / 1_000,
-    help: "The most processor time that the deciding thread took without a break in the last minute or two.",
-  };
+  return gauge(
+    "svc_longest_step_seconds",
+    "The most processor time that the deciding thread took without a break in the last minute or two.",
+    step.longestMs() / 1_000,
+  );
 }

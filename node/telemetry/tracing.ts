@@ -9,7 +9,7 @@ import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { resourceFromAttributes } from "@opentelemetry/resources";
 import { AlwaysOnSampler, TracerProvider } from "@opentelemetry/sdk-trace";
 import type { LogEntry } from "../../actors/system/ports.ts";
-import type { Reading } from "../../ops/metrics.ts";
+import { counter, gauge, type Reading } from "../../ops/metrics.ts";
 import packageFile from "../../package.json" with { type: "json" };
 import {
   formatTraceparent,
@@ -128,22 +128,13 @@ export interface Tracing extends RequestTraces, AsyncDisposable {
 export function traceReadings(tracing: Pick<Tracing, "figures"> | null): readonly Reading[] {
   const nothing = { sent: 0, overflowed: 0, refused: 0, waiting: 0 };
   const { sent, overflowed, refused, waiting } = tracing?.figures() ?? nothing;
-  const dropped = (reason: string, value: number): Reading => ({
-    name: "svc_trace_spans_dropped_total",
-    help: "Spans that were not sent: the queue was full, or the collector did not take them.",
-    kind: "counter",
-    value,
-    labels: { reason },
-  });
+  const help = "Spans that were not sent: the queue was full, or the collector did not take them.";
+  const dropped = (reason: string, value: number): Reading =>
+    counter("svc_trace_spans_dropped_total", help, value, { reason });
   return [
-    { name: "svc_trace_spans_total", help: "Spans that the collector took.", kind: "counter", value: sent },
+    counter("svc_trace_spans_total", "Spans that the collector took.", sent),
     dropped("queue_full", overflowed),
     dropped("not_taken", refused),
-    {
-      name: "svc_trace_spans_waiting",
-      help: "Spans that wait for the collector.",
-      kind: "gauge",
-      value: waiting,
-    },
+    gauge("svc_trace_spans_waiting", "Spans that wait for the collector.", waiting),
   ];
 }

@@ -87,7 +87,7 @@ export function createInspection(
   });
   const asker = createNodeAsker(services, own);
   const nowMs = (): number => clock.now();
-  const inspect = (ref: ActorRef): Promise<ActorReport | null> => own.actor(ref);
+  const inspect = (ref: ActorRef): Promise<ActorReport | null> => own.answers["operators.actor"]({ ref });
   const known = createKnownActors({ store, inspect, whereOf: (ref) => asker.whereIs(ref), elapsedMs });
   const passive = createPassiveAttention({ store, records, inspect, row: known.row, nowMs, elapsedMs });
   const { cluster } = services;
@@ -297,9 +297,7 @@ async function readDetail(
       .flatMap(({ value }): readonly RefusedWrite[] => value ?? [])
       .sort((a, b) => compareTexts(b.at, a.at)),
   };
-  // A node of an earlier release does not say when an actor crashed.
-  const party = await partyNamed(services, partyOf(ref));
-  return { ...report, crash: report.crash ?? null, party, ...parts };
+  return { ...report, party: await partyNamed(services, partyOf(ref)), ...parts };
 }
 
 /** Whether it has more events since its snapshot than a report reads, so that its state has to be walked for. */
@@ -337,11 +335,17 @@ async function findReport(
   const located = await asker.locate(ref);
   const { region, node } = located;
   if (located.at !== "node")
-    return { report: await own.actor(ref), place: { at: located.at, region, node, detail: located.detail } };
+    return {
+      report: await own.answers["operators.actor"]({ ref }),
+      place: { at: located.at, region, node, detail: located.detail },
+    };
   const answer = await asker.one(located.member, "operators.actor", { ref });
   if (answer.fault === null)
     return { report: answer.value, place: { at: "node", region, node, detail: null } };
-  return { report: await own.actor(ref), place: { at: "node", region, node, detail: answer.fault } };
+  return {
+    report: await own.answers["operators.actor"]({ ref }),
+    place: { at: "node", region, node, detail: answer.fault },
+  };
 }
 
 /** The chart of a kind's machine, then those of the machines that it runs for what it keeps. */

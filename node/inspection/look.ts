@@ -127,9 +127,8 @@ function crashOf({ status, failure, crash }: Looked): readonly Wait[] {
   ];
 }
 
-/** A node of an earlier release does not say it. */
-function crashWords(crash: Looked["crash"] | undefined): string {
-  if (crash == null) return "";
+function crashWords(crash: Looked["crash"]): string {
+  if (crash === null) return "";
   const what = crash.command === null ? "it was loaded" : `it handled ${crash.command}`;
   return ` The last time was at ${timeOf(crash.atMs)}, while ${what}.`;
 }

@@ -16,6 +16,7 @@ import type { Where } from "./look.ts";
 import type { NodeQuestions, OwnActing, OwnNode } from "./own-node.ts";
 
 type Question = keyof NodeQuestions;
+type AnswerTo<Q extends Question> = Awaited<ReturnType<NodeQuestions[Q]>>;
 type Members<Q extends Question> = Parameters<NodeQuestions[Q]> extends readonly [infer M] ? M : object;
 
 export interface NodeAnswer<T> {
@@ -45,12 +46,8 @@ export interface NodeAsker {
     type: Q,
     question: Members<Q>,
     only?: { readonly region: string | null; readonly node: string | null },
-  ): Promise<readonly NodeAnswer<ReturnType<NodeQuestions[Q]>>[]>;
-  one<Q extends Question>(
-    member: Member,
-    type: Q,
-    question: Members<Q>,
-  ): Promise<NodeAnswer<ReturnType<NodeQuestions[Q]>>>;
+  ): Promise<readonly NodeAnswer<AnswerTo<Q>>[]>;
+  one<Q extends Question>(member: Member, type: Q, question: Members<Q>): Promise<NodeAnswer<AnswerTo<Q>>>;
   /** Where the actor lives now; looks its home up if necessary. */
   locate(ref: ActorRef): Promise<Place>;
   /** The same, as far as it is known without a look-up. */
@@ -101,7 +98,7 @@ async function askOne<Q extends Question>(
   { cluster }: Acting,
   own: OwnNode,
   { member, region, type, question }: Asked<Q>,
-): Promise<NodeAnswer<ReturnType<NodeQuestions[Q]>>> {
+): Promise<NodeAnswer<AnswerTo<Q>>> {
   const { incarnation } = member;
   const command = { ...(question as object), type };
   try {
@@ -114,7 +111,7 @@ async function askOne<Q extends Question>(
         ? await own.answer(command)
         : await cluster.router.askNode(target, command, answerMs);
     // A node answers a question as its release does; the shapes of the surface are checked in tests.
-    return { incarnation, region, value: value as ReturnType<NodeQuestions[Q]>, fault: null, isOlder: false };
+    return { incarnation, region, value: value as AnswerTo<Q>, fault: null, isOlder: false };
   } catch (error) {
     const isOlder = error instanceof Unavailable && isOlderNode(error);
     const fault = error instanceof Error ? error.message.slice(0, 300) : "unknown";

@@ -39,13 +39,13 @@ const every = { kind: null, state: null, part: null, attention: false, after: ""
 
 it("ON3: a list explains for those alone that are on its page why they wait", () => {
   const { told, own } = manyActors(1_000);
-  const { rows, total } = own.actors({ ...every, after: "push/b.p0099" });
+  const { rows, total } = own.answers["operators.actors"]({ ...every, after: "push/b.p0099" });
   expect([rows.map(({ id }) => id), total, told.explained]).toEqual([
     ["b.p0100", "b.p0101", "b.p0102", "b.p0103", "b.p0104"],
     1_000,
     5,
   ]);
-  const some = own.actors({ ...every, kind: "push", part: "p099", state: "complete" });
+  const some = own.answers["operators.actors"]({ ...every, kind: "push", part: "p099", state: "complete" });
   expect([some.rows.length, some.total, told.explained]).toEqual([5, 10, 10]);
-  expect(own.actors({ ...every, state: "comp" }).total).toBe(0);
+  expect(own.answers["operators.actors"]({ ...every, state: "comp" }).total).toBe(0);
 });

@@ -19,7 +19,7 @@ import type {
   Readiness,
   RefusedWrite,
 } from "../../ops/inspection-shapes.ts";
-import type { OwnRefused, RefusedQuery, RefusedRequests } from "../../ops/refused-requests.ts";
+import type { RefusedQuery, RefusedRequests } from "../../ops/refused-requests.ts";
 import type { Act } from "../../ops/shapes.ts";
 import { Unavailable } from "../../std/unavailable.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
@@ -49,34 +49,11 @@ export interface ActivePage {
 export type OwnNodeState = Pick<NodeState, "version" | "started_at" | "lease" | "load">;
 
 /** What nodes ask each other, with the answers. */
-export interface NodeQuestions {
-  "operators.node"(): OwnNodeState;
-  "operators.readiness"(): Readiness;
-  "operators.counts"(): OwnCounts;
-  "operators.actors"(question: ActiveQuery): ActivePage;
-  "operators.actor"(question: { readonly ref: ActorRef }): ActorReport | null;
-  "operators.refusals"(question: { readonly ref: ActorRef }): readonly RefusedWrite[];
-  "operators.refused_requests"(question: RefusedQuery): OwnRefused;
-  "operators.audit"(question: AuditQuery): OwnAudit;
-  "operators.act"(question: {
-    readonly ref: ActorRef;
-    readonly act: ActorAct;
-    readonly expected: ExpectedState;
-    readonly said: Act;
-  }): ActResult;
-  "operators.drain"(question: { readonly expected: { readonly state: string } }): ActResult;
-}
+export type NodeQuestions = ReturnType<typeof answersOf>;
 
 export interface OwnNode {
-  readonly where: { readonly region: string; readonly node: string };
-  state(): OwnNodeState;
-  readiness(): Promise<Readiness>;
-  counts(): OwnCounts;
-  actors(query: ActiveQuery): ActivePage;
-  actor(ref: ActorRef): Promise<ActorReport | null>;
-  refusals(ref: ActorRef): readonly RefusedWrite[];
-  refusedRequests(query: RefusedQuery): OwnRefused;
-  audit(query: AuditQuery): Promise<OwnAudit>;
+  readonly where: Where & { readonly region: string; readonly node: string };
+  readonly answers: NodeQuestions;
   readonly acting: OwnActing;
   /** Answers another node; refuses a question that it does not know, as one of a later release may ask (NA2). */
   answer(question: Message): Promise<unknown>;
@@ -92,20 +69,45 @@ export interface OwnNodeParts {
   readonly audit: (query: AuditQuery) => Promise<OwnAudit>;
 }
 
-export function createOwnNode(
-  services: Process & Acting,
-  { version, readiness, refused, audit }: OwnNodeParts,
-): OwnNode {
-  const { actors, clock, config, fence, elapsedMs } = services;
-  const startedAtMs = clock.now();
-  let lastUse = performance.eventLoopUtilization();
-  const where = (): OwnNode["where"] => ({ region: config.region, node: incarnationOf(services) });
-  const survey = createSurvey({ glances: () => actors.glances(), where, elapsedMs });
-  const own: OwnNode = {
+export function createOwnNode(services: Process & Acting, parts: OwnNodeParts): OwnNode {
+  const where = (): OwnNode["where"] => ({ region: services.config.region, node: incarnationOf(services) });
+  const acting = createOwnActing(services);
+  const answers = answersOf(services, { ...parts, where, acting });
+  const known = new Map(Object.entries(answers));
+  return {
     get where() {
       return where();
     },
-    state: () => {
+    answers,
+    acting,
+    answer: async ({ type, ...members }) => {
+      const make = known.get(type);
+      // The question's members are what a node of this deployment sent.
+      if (make !== undefined) return (make as (members: object) => unknown)(members);
+      throw new Unavailable(`this node does not know the question ${type}`, {
+        reason: "refused",
+        effect: "not_applied",
+        retryAfterSeconds: 1,
+      });
+    },
+  };
+}
+
+interface AnswerParts extends OwnNodeParts {
+  readonly where: () => OwnNode["where"];
+  readonly acting: OwnActing;
+}
+
+function answersOf(
+  services: Process & Acting,
+  { version, readiness, refused, audit, where, acting }: AnswerParts,
+) {
+  const { actors, clock, config, fence, elapsedMs } = services;
+  const startedAtMs = clock.now();
+  let lastUse = performance.eventLoopUtilization();
+  const survey = createSurvey({ glances: () => actors.glances(), where, elapsedMs });
+  return {
+    "operators.node": (): OwnNodeState => {
       const use = performance.eventLoopUtilization(lastUse);
       lastUse = performance.eventLoopUtilization();
       return {
@@ -115,9 +117,9 @@ export function createOwnNode(
         load: loadOf(services, Math.min(100, Math.round(use.utilization * 100))),
       };
     },
-    readiness,
-    counts: () => survey.counts(),
-    actors: (query) => {
+    "operators.readiness": readiness,
+    "operators.counts": () => survey.counts(),
+    "operators.actors": (query: ActiveQuery): ActivePage => {
       if (!query.attention) {
         const { found, total } = pageOf(actors.glances(), query, {
           refOf: ({ ref }) => ref,
@@ -132,60 +134,28 @@ export function createOwnNode(
       });
       return { rows: found, total };
     },
-    actor: async (ref) => {
+    "operators.actor": async ({ ref }: OfActor): Promise<ActorReport | null> => {
       const report = await actors.inspect(ref);
       return report === null ? null : redactReport(report);
     },
-    refusals: (ref) =>
+    "operators.refusals": ({ ref }: OfActor): readonly RefusedWrite[] =>
       fence.refusedCommits(ref).map(({ epoch, supersededBy, incarnation, atMs }) => ({
         epoch,
         superseded_by: supersededBy,
         owner: `${config.region}/${incarnation}`,
         at: new Date(atMs).toISOString(),
       })),
-    refusedRequests: (query) => refused.list(query),
-    audit,
-
-    acting: createOwnActing(services),
-    answer: (question) => answer(own, question),
+    "operators.refused_requests": (query: RefusedQuery) => refused.list(query),
+    "operators.audit": audit,
+    "operators.act": ({ ref, act, ...order }: OfActor & ActOrder & { readonly act: ActorAct }) =>
+      acting.act(ref, act, order),
+    "operators.drain": ({ expected }: { readonly expected: { readonly state: string } }) =>
+      acting.drain(expected),
   };
-  return own;
 }
 
-/** What an answer to another node is made from: the question's members are what a node of this deployment sent. */
-async function answer(own: OwnNode, question: Message): Promise<unknown> {
-  const { type, ...rest } = question;
-  const members: unknown = rest;
-  switch (type) {
-    case "operators.node":
-      return own.state();
-    case "operators.readiness":
-      return own.readiness();
-    case "operators.counts":
-      return own.counts();
-    case "operators.actors":
-      return own.actors(members as ActiveQuery);
-    case "operators.actor":
-      return own.actor((members as { readonly ref: ActorRef }).ref);
-    case "operators.refusals":
-      return own.refusals((members as { readonly ref: ActorRef }).ref);
-    case "operators.refused_requests":
-      return own.refusedRequests(members as RefusedQuery);
-    case "operators.audit":
-      return own.audit(members as AuditQuery);
-    case "operators.act": {
-      const { ref, act, ...order } = members as Parameters<NodeQuestions["operators.act"]>[0];
-      return own.acting.act(ref, act, order);
-    }
-    case "operators.drain":
-      return own.acting.drain((members as Parameters<NodeQuestions["operators.drain"]>[0]).expected);
-    default:
-      throw new Unavailable(`this node does not know the question ${type}`, {
-        reason: "refused",
-        effect: "not_applied",
-        retryAfterSeconds: 1,
-      });
-  }
+interface OfActor {
+  readonly ref: ActorRef;
 }
 
 function incarnationOf({ cluster, incarnation }: Process & Acting): string {

@@ -14,7 +14,7 @@ function pushes(count: number, walkMs = 0) {
   const told = { explained: 0, walks: 0, elapsedMs: 1_000 };
   const actors = Array.from({ length: count }, (_, at): Actor => {
     const now = { revision: 0, state: "complete", status: "active" };
-    const rest = { mailbox: at, head: 1, timers: [], outbox: [], failure: null };
+    const rest = { mailbox: at, head: 1, timers: [], outbox: [], failure: null, crash: null };
     return {
       change: (state, status = "active") => Object.assign(now, { revision: now.revision + 1, state, status }),
       glance: rubbish({

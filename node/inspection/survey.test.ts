@@ -115,7 +115,7 @@ it("a row that needs a look says where its actor is now, and how much waits for 
   let mailbox = 1;
   let node = "first";
   let elapsedMs = 0;
-  const rest = { head: 1, timers: [], outbox: [], failure: "it fell", revision: 0 };
+  const rest = { head: 1, timers: [], outbox: [], failure: "it fell", crash: null, revision: 0 };
   const glance: ActorGlance = rubbish({
     ref: { kind: "push", id: "b.p" },
     status: "backing_off",

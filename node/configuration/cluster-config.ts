@@ -1,7 +1,7 @@
 // Configuration of a cluster node: `SVC_STORE=cassandra` and the related settings. Secrets are read separately, so that the
 // configuration can be printed and logged.
 
-import { ConfigError } from "./config-error.ts";
+import { ConfigError, type Env, parseChoice, parseSwitch } from "./config-error.ts";
 
 export interface ClusterConfig {
   /** Nodes of different clusters never talk to each other, whatever addresses they have. */
@@ -51,8 +51,6 @@ export interface ClusterSecrets {
   readonly cassandraPassword: string | null;
   readonly elasticsearchPassword: string | null;
 }
-
-type Env = Readonly<Record<string, string | undefined>>;
 
 const secretLengthMin = 32;
 const regionName = /^[a-z]+-[a-z]+[0-9]+$/;
@@ -110,7 +108,7 @@ export function parseClusterConfig(env: Env, region: string): ClusterConfig {
       parseAddress("SVC_NODE_ADDRESS", env["SVC_NODE_ADDRESS"] ?? formatAddress(listen)),
     ),
     tls: parseTls(env),
-    replicateBeforeAck: parseSwitch("SVC_REPLICATE_BEFORE_ACK", env["SVC_REPLICATE_BEFORE_ACK"] ?? "no"),
+    replicateBeforeAck: parseSwitch(env, "SVC_REPLICATE_BEFORE_ACK", "no"),
     bindKeysToHome: parseBinding(env["SVC_KEY_REGION_BINDING"] ?? "none"),
   });
 }
@@ -291,13 +289,7 @@ function formatAddress({ host, port }: { readonly host: string; readonly port: n
 }
 
 function parseBinding(text: string): boolean {
-  if (text === "home" || text === "none") return text === "home";
-  throw new ConfigError("SVC_KEY_REGION_BINDING", `is ${JSON.stringify(text)}; use home or none`);
-}
-
-function parseSwitch(setting: string, text: string): boolean {
-  if (text === "yes" || text === "no") return text === "yes";
-  throw new ConfigError(setting, `is ${JSON.stringify(text)}; use yes or no`);
+  return parseChoice("SVC_KEY_REGION_BINDING", text, ["home", "none"]) === "home";
 }
 
 // What a node sends unencrypted. In a sandbox nothing there is secret; in production each such channel is refused unless a
@@ -345,14 +337,10 @@ export const plainTextSettings: readonly string[] = channels.flatMap(({ setting 
 export function allowedPlainText(
   cluster: ClusterConfig,
   environment: "sandbox" | "production",
-  env: Readonly<Record<string, string | undefined>>,
+  env: Env,
 ): readonly string[] {
   const plain = channels.filter((channel) => channel.isPlain(cluster));
-  for (const setting of plainTextSettings) {
-    const value = env[setting] ?? "no";
-    if (value !== "yes" && value !== "no")
-      throw new ConfigError(setting, `is ${JSON.stringify(value)}; use yes or no`);
-  }
+  for (const setting of plainTextSettings) parseSwitch(env, setting, "no");
   if (environment === "sandbox") return [];
   const refused = plain.find(({ setting }) => setting === null || env[setting] !== "yes");
   if (refused === undefined) return plain.map((channel) => channel.name);

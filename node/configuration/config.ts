@@ -21,7 +21,7 @@ import {
   parseClusterSecrets,
   plainTextSettings,
 } from "./cluster-config.ts";
-import { ConfigError, parseBounded } from "./config-error.ts";
+import { ConfigError, type Env, parseBounded, parseChoice, parseSwitch } from "./config-error.ts";
 import {
   type HttpConfig,
   type KeyLimits,
@@ -127,36 +127,21 @@ export type SurfaceUrl = keyof typeof surfaceUrls;
 const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"];
 
 /** Options override the environment (`SVC_*`), which overrides the defaults. Throws {@link ConfigError}. */
-export function loadConfig(
-  options: NodeOptions = {},
-  env: Readonly<Record<string, string | undefined>> = process.env,
-): NodeConfig {
-  const environment = options.environment ?? env["SVC_ENVIRONMENT"] ?? "sandbox";
-  if (environment !== "sandbox" && environment !== "production") {
-    throw new ConfigError("SVC_ENVIRONMENT", `is ${JSON.stringify(environment)}; use sandbox or production`);
-  }
+export function loadConfig(options: NodeOptions = {}, env: Env = process.env): NodeConfig {
+  const named = options.environment ?? env["SVC_ENVIRONMENT"] ?? "sandbox";
+  const environment = parseChoice("SVC_ENVIRONMENT", named, ["sandbox", "production"]);
   const region = options.region ?? env["SVC_REGION"] ?? "local-node1";
   if (!/^[a-z]+-[a-z]+[0-9]+$/.test(region)) {
     throw new ConfigError("SVC_REGION", `is ${JSON.stringify(region)}; use a name like eu-west1`);
   }
   const home = options.home ?? env["SVC_HOME"] ?? ".svc";
   const portBase = parsePortBase(options, env);
-  const logLevel = options.logLevel ?? env["SVC_LOG_LEVEL"] ?? "info";
-  if (!logLevels.includes(logLevel)) {
-    throw new ConfigError(
-      "SVC_LOG_LEVEL",
-      `is ${JSON.stringify(logLevel)}; use one of ${logLevels.join(", ")}`,
-    );
-  }
-  const samples = env["SVC_SAMPLES"] ?? "yes";
-  if (samples !== "yes" && samples !== "no") {
-    throw new ConfigError("SVC_SAMPLES", `is ${JSON.stringify(samples)}; use yes or no`);
-  }
+  const level = options.logLevel ?? env["SVC_LOG_LEVEL"] ?? "info";
+  const logLevel = parseChoice("SVC_LOG_LEVEL", level, logLevels);
+  const samples = parseSwitch(env, "SVC_SAMPLES", "yes");
   const keys = env["SVC_KEYS"] ?? join(home, "keys");
-  const logTo = parseSink(
-    "SVC_LOG_TO",
-    options.logTo ?? env["SVC_LOG_TO"] ?? (environment === "sandbox" ? "file" : "stdout"),
-  );
+  const sink = options.logTo ?? env["SVC_LOG_TO"] ?? (environment === "sandbox" ? "file" : "stdout");
+  const logTo = parseChoice("SVC_LOG_TO", sink, sinks);
   const cluster = isClustered(env) ? parseClusterConfig(env, region) : null;
   const host = options.host ?? env["SVC_HOST"] ?? "127.0.0.1";
   return Object.freeze({
@@ -167,7 +152,7 @@ export function loadConfig(
     host,
     logLevel,
     logTo,
-    auditTo: parseSink("SVC_AUDIT_TO", env["SVC_AUDIT_TO"] ?? logTo),
+    auditTo: parseChoice("SVC_AUDIT_TO", env["SVC_AUDIT_TO"] ?? logTo, sinks),
     keys: isAbsolute(keys) ? keys : resolve(keys),
     ...parseKeyConfig(env, environment),
     publicUrls: parsePublicUrls(env),
@@ -181,8 +166,8 @@ export function loadConfig(
     ...parseBulk(env, home),
     ads: parseAds(env),
     adImageBytesMax: parseBounded(env, adImagesMebibytesSetting) * 2 ** 20,
-    samples: options.samples ?? samples === "yes",
-    background: parseBackground(env),
+    samples: options.samples ?? samples,
+    background: parseChoice("SVC_BACKGROUND", env["SVC_BACKGROUND"] ?? "on", ["on", "off"]) === "on",
     keyLimits: parseKeyLimits(env),
     http: parseHttpConfig(env),
     mail: parseMail(env),
@@ -213,13 +198,10 @@ const adImagesMebibytesSetting = {
 
 /** The folder is in the home folder unless it is set; a cluster stages its files in its store. */
 function parseBulk(
-  env: Readonly<Record<string, string | undefined>>,
+  env: Env,
   home: string,
 ): Pick<NodeConfig, "bulkFolder" | "bulkFolderMebibytes" | "bulkImport"> {
-  const wanted = env["SVC_BULK_IMPORT"] ?? "yes";
-  if (wanted !== "yes" && wanted !== "no")
-    throw new ConfigError("SVC_BULK_IMPORT", `is ${JSON.stringify(wanted)}; use yes or no`);
-  const bulkImport = wanted === "yes";
+  const bulkImport = parseSwitch(env, "SVC_BULK_IMPORT", "yes");
   const folder = resolve(env["SVC_BULK_FOLDER"] ?? join(home, "bulk"));
   const bulkFolderMebibytes = parseBounded(env, bulkFolderMebibytesSetting);
   return { bulkImport, bulkFolderMebibytes, bulkFolder: bulkImport ? folder : null };
@@ -229,20 +211,14 @@ function pathOf(text: string | undefined): string | null {
   return text === undefined ? null : resolve(text);
 }
 
-function parseSink(name: string, text: string): "file" | "stdout" {
-  if (text === "file" || text === "stdout") return text;
-  throw new ConfigError(name, `is ${JSON.stringify(text)}; use file or stdout`);
-}
+const sinks = ["file", "stdout"] as const;
 
 /** The secrets of a cluster node; null for a standalone one. Throws {@link ConfigError}. */
-export function loadSecrets(
-  config: NodeConfig,
-  env: Readonly<Record<string, string | undefined>> = process.env,
-): ClusterSecrets | null {
+export function loadSecrets(config: NodeConfig, env: Env = process.env): ClusterSecrets | null {
   return config.cluster === null ? null : parseClusterSecrets(env, config.cluster);
 }
 
-function parsePublicUrls(env: Readonly<Record<string, string | undefined>>): NodeConfig["publicUrls"] {
+function parsePublicUrls(env: Env): NodeConfig["publicUrls"] {
   const urls: Partial<Record<SurfaceUrl, string>> = {};
   for (const [surface, setting] of Object.entries(surfaceUrls)) {
     const text = env[setting];
@@ -259,12 +235,9 @@ function parsePublicUrls(env: Readonly<Record<string, string | undefined>>): Nod
   return Object.freeze(urls);
 }
 
-function isClustered(env: Readonly<Record<string, string | undefined>>): boolean {
-  const store = env["SVC_STORE"] ?? "sqlite";
+function isClustered(env: Env): boolean {
+  const store = parseChoice("SVC_STORE", env["SVC_STORE"] ?? "sqlite", ["sqlite", "cassandra"]);
   if (store === "cassandra") return true;
-  if (store !== "sqlite") {
-    throw new ConfigError("SVC_STORE", `is ${JSON.stringify(store)}; use sqlite or cassandra`);
-  }
   const idle = [...clusterSettings, ...plainTextSettings].find((name) => env[name] !== undefined);
   if (idle !== undefined) {
     throw new ConfigError(
@@ -275,7 +248,7 @@ function isClustered(env: Readonly<Record<string, string | undefined>>): boolean
   return false;
 }
 
-function parsePortBase(options: NodeOptions, env: Readonly<Record<string, string | undefined>>): number {
+function parsePortBase(options: NodeOptions, env: Env): number {
   const portBase = options.portBase ?? parsePort(env["SVC_PORT_BASE"] ?? "7300");
   if (Number.isInteger(portBase) && portBase >= 0 && portBase <= 65_531) return portBase;
   throw new ConfigError("SVC_PORT_BASE", `is ${portBase}; use a port from 1 to 65531, the first of five`);
@@ -294,7 +267,7 @@ interface AdConfig {
   readonly sharePercent: number;
 }
 
-function parseAds(env: Readonly<Record<string, string | undefined>>): AdConfig {
+function parseAds(env: Env): AdConfig {
   const currency = env["SVC_AD_CURRENCY"] ?? "EUR";
   if (!currencies.codes.has(currency))
     throw new ConfigError(
@@ -309,33 +282,19 @@ function parseAds(env: Readonly<Record<string, string | undefined>>): AdConfig {
 
 type LogConfig = LogIntervals & WitnessConfig;
 
-const leaves = "SVC_LOG_INTERVAL_SECONDS";
-const receipts = "SVC_LOG_RECEIPTS_SECONDS";
-
 /** A sandbox shows a proof while its user watches; the specification sequences hourly, and receipt batches as they close. */
-const defaults = { sandbox: { leaves: 5, receipts: 1 }, production: { leaves: 3_600, receipts: 1 } } as const;
-const secondsMax = 86_400;
+const leafSeconds = { sandbox: 5, production: 3_600 } as const;
+const seconds = { min: 0, max: 86_400 };
 
 /** Throws {@link ConfigError}. */
-function parseLog(env: Readonly<Record<string, string | undefined>>, environment: Environment): LogConfig {
-  const otherwise = defaults[environment];
+function parseLog(env: Env, environment: Environment): LogConfig {
+  const leaves = { ...seconds, name: "SVC_LOG_INTERVAL_SECONDS", otherwise: leafSeconds[environment] };
+  const receipts = { ...seconds, name: "SVC_LOG_RECEIPTS_SECONDS", otherwise: 1 };
   return Object.freeze({
-    leafMs: parseSeconds(env, leaves, otherwise.leaves) * 1_000,
-    receiptsMs: parseSeconds(env, receipts, otherwise.receipts) * 1_000,
+    leafMs: parseBounded(env, leaves) * 1_000,
+    receiptsMs: parseBounded(env, receipts) * 1_000,
     ...parseWitnesses(env),
   });
-}
-
-function parseSeconds(
-  env: Readonly<Record<string, string | undefined>>,
-  name: string,
-  otherwise: number,
-): number {
-  const text = env[name];
-  if (text === undefined) return otherwise;
-  const value = /^[0-9]{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (value >= 0 && value <= secondsMax) return value;
-  throw new ConfigError(name, `is ${JSON.stringify(text)}; use a whole number from 0 to ${secondsMax}`);
 }
 
 // Background processing of this node: queued pushes, unless an operator has switched them off or too many chunks wait.
@@ -353,11 +312,4 @@ export function createBackground(
   stats: () => Pick<ActorSystemStats, "activitiesWaiting">,
 ): NodeBackground {
   return { isOn, isAvailable: () => isOn && stats().activitiesWaiting <= chunksWaitingMax };
-}
-
-/** Throws {@link ConfigError}. */
-function parseBackground(env: Readonly<Record<string, string | undefined>>): boolean {
-  const text = env["SVC_BACKGROUND"] ?? "on";
-  if (text === "on" || text === "off") return text === "on";
-  throw new ConfigError("SVC_BACKGROUND", `is ${JSON.stringify(text)}; use on or off`);
 }

@@ -12,7 +12,7 @@ import type { OpsAccess, OpsProxy, OpsRight } from "../../ops/guard.ts";
 import { authorityOf } from "../../service/authentication/authenticate.ts";
 import { queryCostMax } from "../../service/authentication/request-rate.ts";
 import { type AddressRange, parseRange } from "../../std/ip-address.ts";
-import { ConfigError } from "./config-error.ts";
+import { ConfigError, type Env } from "./config-error.ts";
 
 /** The rate limits of one key on this node; null for no limit. */
 export interface KeyLimits {
@@ -25,8 +25,6 @@ export interface HttpConfig {
   /** Further values of Host that unsigned requests may name, in the form that `authorityOf` produces. */
   readonly hosts: readonly string[];
 }
-
-type Env = Readonly<Record<string, string | undefined>>;
 
 interface Setting {
   readonly name: string;

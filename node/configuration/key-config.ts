@@ -3,7 +3,7 @@
 import { isAbsolute, resolve } from "node:path";
 import type { PasskeyOrigins } from "../../protocol/keys/signatures.ts";
 import type { Environment } from "../../service/register/service-keys.ts";
-import { ConfigError } from "./config-error.ts";
+import { ConfigError, type Env } from "./config-error.ts";
 
 /** A Unix socket, or a port on this machine only. */
 export type IssuanceAddress = { readonly socket: string } | { readonly host: string; readonly port: number };
@@ -15,8 +15,6 @@ export interface KeyConfig {
 
 /** The address of the issuance process. */
 export const issuePath = "/issue";
-
-type Env = Readonly<Record<string, string | undefined>>;
 
 const addressForms = "unix:/run/svc/issuance.sock or 127.0.0.1:7399";
 
@@ -66,10 +64,7 @@ const rpIdsSetting = "SVC_PASSKEY_RP_IDS";
 const bounds = { origins: { count: 64, length: 512 }, rpIds: { count: 16, length: 253 } };
 
 /** Throws {@link ConfigError}: a seal made at a portal that is not named here is valid nowhere. */
-export function parsePasskeys(
-  env: Readonly<Record<string, string | undefined>>,
-  environment: Environment,
-): PasskeyOrigins | null {
+export function parsePasskeys(env: Env, environment: Environment): PasskeyOrigins | null {
   const isSet = env[originsSetting] !== undefined || env[rpIdsSetting] !== undefined;
   // Production uses its anchors.
   if (!isSet) return environment === "sandbox" ? sandboxPortal : null;
@@ -99,7 +94,7 @@ export function assertPublished(passkeys: PasskeyOrigins | null, anchors: Passke
 }
 
 function listOf(
-  env: Readonly<Record<string, string | undefined>>,
+  env: Env,
   setting: string,
   { count, length }: { readonly count: number; readonly length: number },
 ): readonly string[] {

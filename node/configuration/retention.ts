@@ -1,6 +1,6 @@
 // How long a node keeps what is not kept for ever: receipts in the store, the lines of its log file, and held pushes.
 
-import { type Bounds, parseBounded } from "./config-error.ts";
+import { type Bounds, type Env, parseBounded } from "./config-error.ts";
 
 export interface RetentionConfig {
   /** Minimum number of days that a receipt is kept; at most an hour and some minutes longer, while nodes run. */
@@ -31,7 +31,7 @@ export const retentionSettings = {
 } as const satisfies Record<keyof RetentionConfig, Bounds & { readonly name: string }>;
 
 /** Throws {@link ConfigError}. */
-export function parseRetention(env: Readonly<Record<string, string | undefined>>): RetentionConfig {
+export function parseRetention(env: Env): RetentionConfig {
   const { receiptDays, analyticsDays, logDays, logMebibytes, purgeHours, holdDays } = retentionSettings;
   return Object.freeze({
     receiptDays: parseBounded(env, receiptDays),

@@ -22,10 +22,11 @@ import { loadNodeKeys, type NodeKeys } from "../composition/node-keys.ts";
 import { connectionOf, indexOptions } from "../composition/stores.ts";
 import type { ClusterSecrets } from "../configuration/cluster-config.ts";
 import type { NodeConfig } from "../configuration/config.ts";
+import type { Env } from "../configuration/config-error.ts";
 import { type HeldUse, nodeUses } from "../keys/working-keys.ts";
 import { fileFindings, soonMs } from "./files.ts";
 import { type Finding, findingsOf } from "./finding.ts";
-import { type Env, readSettings } from "./settings.ts";
+import { readSettings } from "./settings.ts";
 
 export type { Finding } from "./finding.ts";
 

@@ -10,7 +10,7 @@ import {
   type SurfaceUrl,
   surfaceUrls,
 } from "../configuration/config.ts";
-import { ConfigError } from "../configuration/config-error.ts";
+import { ConfigError, type Env } from "../configuration/config-error.ts";
 import { isLoopback, limitPresets } from "../configuration/http-config.ts";
 import { type Finding, findingOf } from "./finding.ts";
 
@@ -118,8 +118,6 @@ export const settingNames: readonly string[] = [
   "SVC_TRUSTED_PROXIES",
   "SVC_VERIFY_URL",
 ];
-
-export type Env = Readonly<Record<string, string | undefined>>;
 
 export interface Settings {
   /**

@@ -3,7 +3,7 @@
 import { isIP } from "node:net";
 import type { ProbeSchedule } from "../../actors/messages/domains.ts";
 import type { Environment } from "../../service/register/service-keys.ts";
-import { ConfigError, parseBounded } from "../configuration/config-error.ts";
+import { ConfigError, type Env, parseBounded, parseSwitch } from "../configuration/config-error.ts";
 
 export interface DomainConfig {
   /** A sandbox calls nobody unless it is told to: the domains of its samples do not exist. */
@@ -14,7 +14,6 @@ export interface DomainConfig {
 }
 
 const daySeconds = 86_400;
-const checks = "SVC_DOMAIN_CHECKS";
 const resolvers = "SVC_DOMAIN_RESOLVERS";
 const interval = {
   name: "SVC_DOMAIN_INTERVAL_SECONDS",
@@ -30,15 +29,9 @@ const grace = {
 };
 
 /** Throws {@link ConfigError}. */
-export function parseDomains(
-  env: Readonly<Record<string, string | undefined>>,
-  environment: Environment,
-): DomainConfig {
-  const wanted = env[checks] ?? (environment === "sandbox" ? "no" : "yes");
-  if (wanted !== "yes" && wanted !== "no")
-    throw new ConfigError(checks, `is ${JSON.stringify(wanted)}; use yes or no`);
+export function parseDomains(env: Env, environment: Environment): DomainConfig {
   return Object.freeze({
-    areChecked: wanted === "yes",
+    areChecked: parseSwitch(env, "SVC_DOMAIN_CHECKS", environment === "sandbox" ? "no" : "yes"),
     schedule: {
       interval_ms: parseBounded(env, interval) * 1_000,
       grace_ms: parseBounded(env, grace) * 1_000,

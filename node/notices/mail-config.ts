@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { ConfigError } from "../configuration/config-error.ts";
+import { ConfigError, type Env } from "../configuration/config-error.ts";
 
 export interface MailConfig {
   readonly host: string;
@@ -35,7 +35,7 @@ const dependent = [
 const urlUse = "use smtps://host:465 or smtp://host:587, with user@ before the host where it asks for one";
 
 /** Throws {@link ConfigError}. */
-export function parseMail(env: Readonly<Record<string, string | undefined>>): MailConfig | null {
+export function parseMail(env: Env): MailConfig | null {
   const text = env["SVC_SMTP_URL"];
   if (text === undefined) {
     const idle = dependent.find((name) => env[name] !== undefined);
@@ -83,13 +83,13 @@ export function readSecretText(name: string, path: string): string {
   }
 }
 
-function needed(env: Readonly<Record<string, string | undefined>>, name: string): string {
+function needed(env: Env, name: string): string {
   const text = env[name];
   if (text === undefined || text === "") throw new ConfigError(name, "is needed for SVC_SMTP_URL");
   return text;
 }
 
-function pathOf(env: Readonly<Record<string, string | undefined>>, name: string): string | null {
+function pathOf(env: Env, name: string): string | null {
   const text = env[name];
   return text === undefined || text === "" ? null : resolve(text);
 }

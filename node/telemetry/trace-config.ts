@@ -1,6 +1,6 @@
 // Whether, where to and how many traces a node sends.
 
-import { ConfigError } from "../configuration/config-error.ts";
+import { ConfigError, type Env } from "../configuration/config-error.ts";
 
 export interface TraceConfig {
   /** The address that takes traces by OTLP over HTTP; null if none are recorded. */
@@ -13,7 +13,7 @@ const endpointSetting = "SVC_OTLP_ENDPOINT";
 const ratioSetting = "SVC_TRACE_RATIO";
 
 /** Throws {@link ConfigError}. */
-export function parseTracing(env: Readonly<Record<string, string | undefined>>): TraceConfig {
+export function parseTracing(env: Env): TraceConfig {
   const endpoint = env[endpointSetting];
   const text = env[ratioSetting];
   if (endpoint === undefined && text !== undefined)

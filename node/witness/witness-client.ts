@@ -23,7 +23,7 @@ import {
   type WitnessReply,
   witnessAnswerMax,
 } from "../../transport/witness-port.ts";
-import { ConfigError } from "../configuration/config-error.ts";
+import { ConfigError, type Env, parseSwitch } from "../configuration/config-error.ts";
 
 export interface WitnessAddress {
   readonly key: NoteKey;
@@ -128,13 +128,11 @@ const privateSetting = "SVC_LOG_WITNESS_PRIVATE";
 const witnessesMax = 16;
 
 /** Throws {@link ConfigError}. */
-export function parseWitnesses(env: Readonly<Record<string, string | undefined>>): WitnessConfig {
-  const allowed = env[privateSetting] ?? "no";
-  if (allowed !== "yes" && allowed !== "no")
-    throw new ConfigError(privateSetting, `is ${JSON.stringify(allowed)}; use yes or no`);
+export function parseWitnesses(env: Env): WitnessConfig {
+  const allowsPrivate = parseSwitch(env, privateSetting, "no");
   const text = env[setting]?.trim() ?? "";
   const witnesses =
-    text === "" ? [] : text.split(",").map((each) => parseWitness(each.trim(), allowed === "yes"));
+    text === "" ? [] : text.split(",").map((each) => parseWitness(each.trim(), allowsPrivate));
   if (witnesses.length > witnessesMax)
     throw new ConfigError(setting, `names ${witnesses.length} witnesses; use at most ${witnessesMax}`);
   const twin = witnesses.find(({ key }, at) =>
@@ -169,7 +167,7 @@ function parseWitness(text: string, mayBePrivate: boolean): WitnessAddress {
 }
 
 /** All of them, unless it is set. */
-function parseQuorum(env: Readonly<Record<string, string | undefined>>, count: number): number {
+function parseQuorum(env: Env, count: number): number {
   const text = env[quorumSetting];
   if (text === undefined) return count;
   const quorum = /^[0-9]{1,2}$/.test(text) ? Number(text) : Number.NaN;

@@ -10,7 +10,7 @@ import {
   totalOf,
 } from "../../storage/insight-store.ts";
 import type { PlainTable } from "./plain-tables.ts";
-import type { StoreClient } from "./store-model.ts";
+import { readPlainly, type StoreClient, writePlainly } from "./store-model.ts";
 
 const settleMs = 12_000;
 const writeMaxMs = 8_000;
@@ -21,8 +21,7 @@ interface Kept extends StoredEvent {
 }
 
 export function openSimEventStore(client: StoreClient, now: () => number): EventStore {
-  const { model, life } = client;
-  const table: PlainTable<Kept> = model.tables.of("company_event");
+  const table: PlainTable<Kept> = client.model.tables.of("company_event");
   return {
     put: async (region, events) => {
       for (;;) {
@@ -32,14 +31,14 @@ export function openSimEventStore(client: StoreClient, now: () => number): Event
           value: { region, company, body, position: { at, id } },
           stamp: 1,
         }));
-        await model.statements.run(life, "write", (reach) => table.write(client.region, cells, reach));
+        await writePlainly(client, table, cells);
         if (now() - at <= writeMaxMs) return;
       }
     },
     read: ({ region, company, after, limit }) =>
-      model.statements.run(life, "read", () =>
+      readPlainly(client, (here) =>
         table
-          .values(client.region)
+          .values(here)
           .filter((each) => each.region === region && each.company === company)
           .filter(({ position }) => position.at <= now() - settleMs)
           .filter(({ position }) => after === null || isAfter(position, after))
@@ -57,17 +56,17 @@ function isAfter(a: StoredEvent["position"], b: StoredEvent["position"]): boolea
 // What was shown and asked for, on the model's plain tables: a count is stamped with what it amounts to, as in Cassandra.
 
 export function openSimInsightStore(client: StoreClient): InsightStore {
-  const { model, life, region } = client;
-  const tables: Record<InsightKind, PlainTable<InsightCount>> = {
-    shown: model.tables.of("insight_shown"),
-    demand: model.tables.of("insight_demand"),
+  const { tables } = client.model;
+  const counts: Record<InsightKind, PlainTable<InsightCount>> = {
+    shown: tables.of("insight_shown"),
+    demand: tables.of("insight_demand"),
   };
   const read = (kind: InsightKind, wanted: (count: InsightCount) => boolean) =>
-    model.statements.run(life, "read", () => tables[kind].values(region).filter(wanted));
+    readPlainly(client, (region) => counts[kind].values(region).filter(wanted));
   return {
-    put: async (kind, counts) => {
-      const cells = counts.map((value) => ({ key: keyOf(value), value, stamp: totalOf(value) }));
-      await model.statements.run(life, "write", (reach) => tables[kind].write(region, cells, reach));
+    put: (kind, more) => {
+      const cells = more.map((value) => ({ key: keyOf(value), value, stamp: totalOf(value) }));
+      return writePlainly(client, counts[kind], cells);
     },
     readShown: (business, fromDay, toDay) =>
       read("shown", ({ name, day }) => name === business && day >= fromDay && day <= toDay),

@@ -9,7 +9,7 @@ import {
   stagingUnavailable,
 } from "../../storage/staging-area.ts";
 import type { Cell, PlainTable } from "./plain-tables.ts";
-import type { StoreClient } from "./store-model.ts";
+import { readPlainly, type StoreClient, writePlainly } from "./store-model.ts";
 
 export interface StagedFile {
   readonly name: string;
@@ -25,12 +25,11 @@ export function openSimStagingArea(client: StoreClient): StagingArea {
   const { model, life, region } = client;
   const files: PlainTable<StagedFile> = model.tables.of(stagedFiles);
   const read = (name: string): Promise<StagedFile | null> =>
-    model.statements.run(life, "read", () => {
+    readPlainly(client, () => {
       const file = files.read(region, name);
       return file === null || file.isGone ? null : file;
     });
-  const write = (cell: Cell<StagedFile>): Promise<void> =>
-    model.statements.run(life, "write", (reach) => files.write(region, [cell], reach));
+  const write = (cell: Cell<StagedFile>): Promise<void> => writePlainly(client, files, [cell]);
   const remove = (name: string): Promise<void> =>
     model.statements.run(life, "write", (reach) => {
       const gone = { name, isDone: false, isGone: true, leaves: [] };

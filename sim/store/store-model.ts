@@ -7,7 +7,13 @@ import type { Kernel } from "../kernel/kernel.ts";
 import type { Life } from "../kernel/life.ts";
 import type { Random } from "../kernel/random.ts";
 import { ActorPartition, type Coin, type PartitionHead } from "./actor-partition.ts";
-import { createPlainTables, type PlainTables, type Replicate } from "./plain-tables.ts";
+import {
+  type Cell,
+  createPlainTables,
+  type PlainTable,
+  type PlainTables,
+  type Replicate,
+} from "./plain-tables.ts";
 import { calmStatements, type Statements } from "./statements.ts";
 
 /** Notified of what happens inside the store, for checkers and coverage. None of it reaches the code under test. */
@@ -90,6 +96,23 @@ export interface StoreClient {
   readonly model: StoreModel;
   readonly life: Life | null;
   readonly region: string;
+}
+
+/** A plain read, in the client's region. */
+export function readPlainly<T>(
+  { model, life, region }: StoreClient,
+  execute: (region: string) => T,
+): Promise<T> {
+  return model.statements.run(life, "read", () => execute(region));
+}
+
+/** A plain write to one table, in the client's region. */
+export function writePlainly<V>(
+  { model, life, region }: StoreClient,
+  table: PlainTable<V>,
+  cells: readonly Cell<V>[],
+): Promise<void> {
+  return model.statements.run(life, "write", (reach) => table.write(region, cells, reach));
 }
 
 /** Stores of one region without faults and without delays, for tests of the model. */

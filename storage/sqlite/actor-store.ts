@@ -360,9 +360,17 @@ type TakeAlong = (rowsWritten: number, nowMs: number) => void;
 
 /** Creates the walk through table `actor_row`. */
 function walkExpired(database: SqliteDatabase, startedAtMs: number): TakeAlong {
-  const sql = prepareExpiry(database);
+  const after = "(actor, rt, k, k2) > (?, ?, ?, ?)";
+  const endOfStep = database.prepare(
+    `SELECT actor, rt, k, k2 FROM actor_row WHERE ${after} ORDER BY actor, rt, k, k2 LIMIT 1 OFFSET ?`,
+  );
+  const forget = database.prepare(
+    `DELETE FROM actor_row WHERE ${after} AND (actor, rt, k, k2) <= (?, ?, ?, ?) AND expires_at < ?`,
+  );
+  const forgetRest = database.prepare(`DELETE FROM actor_row WHERE ${after} AND expires_at < ?`);
   const start: Place = [0, 0, 0, ""];
-  const actors = numberOf(sql.lastActor.get()?.["no"]);
+  const lastActor = database.prepare("SELECT ifnull(max(no), 0) AS no FROM actor_head").get();
+  const actors = numberOf(lastActor?.["no"]);
   // The position is only a hint where to look: a transaction that is rolled back need not roll it back.
   let place: Place = [startedAtMs % (actors + 1), 0, 0, ""];
   let due = 0;
@@ -371,36 +379,15 @@ function walkExpired(database: SqliteDatabase, startedAtMs: number): TakeAlong {
     if (due < stepRowsMin) return;
     const seen = Math.min(due, stepRowsMax);
     due = 0;
-    const end = sql.endOfStep.get(...place, seen - 1);
+    const end = endOfStep.get(...place, seen - 1);
     if (end === undefined) {
-      sql.forgetRest.run(...place, nowMs);
+      forgetRest.run(...place, nowMs);
       place = start;
       return;
     }
     const { actor, rt, k, k2 } = end;
     const next: Place = [numberOf(actor), numberOf(rt), numberOf(k), textOf(k2)];
-    sql.forget.run(...place, ...next, nowMs);
+    forget.run(...place, ...next, nowMs);
     place = next;
-  };
-}
-
-interface ExpiryStatements {
-  readonly lastActor: StatementSync;
-  readonly endOfStep: StatementSync;
-  readonly forget: StatementSync;
-  readonly forgetRest: StatementSync;
-}
-
-function prepareExpiry(database: SqliteDatabase): ExpiryStatements {
-  const after = "(actor, rt, k, k2) > (?, ?, ?, ?)";
-  return {
-    lastActor: database.prepare("SELECT ifnull(max(no), 0) AS no FROM actor_head"),
-    endOfStep: database.prepare(
-      `SELECT actor, rt, k, k2 FROM actor_row WHERE ${after} ORDER BY actor, rt, k, k2 LIMIT 1 OFFSET ?`,
-    ),
-    forget: database.prepare(
-      `DELETE FROM actor_row WHERE ${after} AND (actor, rt, k, k2) <= (?, ?, ?, ?) AND expires_at < ?`,
-    ),
-    forgetRest: database.prepare(`DELETE FROM actor_row WHERE ${after} AND expires_at < ?`),
   };
 }

@@ -1,14 +1,11 @@
 // Receipts in SQLite: the port's obligations T1–T5 and T9. Batches are numbered, so that the keys of receipts stay short and
 // finding the open batches reads no receipts.
 
-import type { StatementSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { receiptMinute } from "../../protocol/receipt.ts";
-import type { CommitOutcome } from "../actor-store.ts";
 import {
   addUsage,
-  type ClosedBatch,
   type CountedReceipt,
   countReceipts,
   minuteStart,
@@ -43,21 +40,7 @@ const receiptListingTables = `CREATE INDEX receipt_by_company ON receipt (compan
      collection TEXT NOT NULL, country TEXT NOT NULL, requests INTEGER NOT NULL, billable INTEGER NOT NULL,
      rows INTEGER NOT NULL, PRIMARY KEY (region, company, day, key_id, kind, collection, country)) WITHOUT ROWID;`;
 
-interface ReceiptListing {
-  /** Within the transaction of an append that changed something. */
-  added(row: ReceiptRow, no: number): void;
-  /** Within the transaction that closes a batch for the first time. */
-  closed(
-    region: string,
-    no: number,
-    given: { readonly size: number; readonly counts: ReturnType<typeof countReceipts> },
-  ): void;
-  /** The rows of a page as `receipt` has them, and where the next one starts. */
-  list(wanted: ReceiptsWanted): { readonly rows: readonly Row[]; readonly next: string | null };
-  usage(wanted: UsageWanted): readonly UsageCount[];
-}
-
-function openReceiptListing(database: SqliteDatabase): ReceiptListing {
+function openReceiptListing(database: SqliteDatabase) {
   const sql = prepareListing(database);
   const count = (region: string, company: string, each: UsageCount): void => {
     const { day, key_id, kind, collection, country, requests, billable, rows } = each;
@@ -67,49 +50,48 @@ function openReceiptListing(database: SqliteDatabase): ReceiptListing {
   /** The number of a batch that is known to be open. */
   let openNo = 0;
   return {
-    added: (row, no) => {
+    /** Within the transaction of an append that changed something. */
+    added: (row: ReceiptRow, no: number): void => {
       if (no === openNo) return;
       if (sql.isClosed.get(no) === undefined) openNo = no;
       else count(row.region, row.company, usageOf(row));
     },
-    closed: (region, no, given) => {
+    /** Within the transaction that closes a batch for the first time. */
+    closed: (
+      region: string,
+      no: number,
+      given: { readonly size: number; readonly counts: ReturnType<typeof countReceipts> },
+    ): void => {
       openNo = 0;
       const stored = numberOf(sql.size.get(no)?.["size"]);
       // A receipt that came after these were read is counted as well.
       const all = stored === given.size ? given.counts : countReceipts(sql.batch.all(no).map(countedOf));
       for (const [company, counts] of all) for (const each of counts) count(region, company, each);
     },
-    list: (wanted) => list(sql, wanted),
-    usage: (wanted) => usage(sql, wanted),
+    list: (wanted: ReceiptsWanted): ReceiptPage => {
+      const { region, company, keyId, limit } = wanted;
+      const [low, high] = pageBounds(wanted);
+      if (keyId === null) return pageOf(sql.list.all(company, low, high, region, limit), limit, null);
+      const passed = sql.passed.get(company, low, high, passedOverMax - 1)?.["retrieval_id"];
+      const until = typeof passed === "string" ? passed : null;
+      return pageOf(sql.listOfKey.all(company, low, until ?? high, region, keyId, limit), limit, until);
+    },
+    usage: (wanted: UsageWanted): readonly UsageCount[] => {
+      const { region, company, fromDay, toDay } = wanted;
+      const counted = sql.usage.all(region, company, fromDay, toDay).map(usageCountOf);
+      const oldest = sql.oldestOpen.get(region)?.["batch"];
+      if (typeof oldest !== "string") return addUsage(counted);
+      const from = [positionAt(Date.parse(fromDay)), positionAt(minuteStart(oldest))].sort()[1] ?? "";
+      const open = sql.open.all(company, from, positionAt(Date.parse(toDay) + dayMs), region);
+      return addUsage([...counted, ...open.map((row) => usageOf(countedOf(row)))]);
+    },
   };
 }
 
-function list(sql: ListingStatements, wanted: ReceiptsWanted): ReturnType<ReceiptListing["list"]> {
-  const { region, company, keyId, limit } = wanted;
-  const [low, high] = pageBounds(wanted);
-  if (keyId === null) return pageOf(sql.list.all(company, low, high, region, limit), limit, null);
-  const passed = sql.passed.get(company, low, high, passedOverMax - 1)?.["retrieval_id"];
-  const until = typeof passed === "string" ? passed : null;
-  return pageOf(sql.listOfKey.all(company, low, until ?? high, region, keyId, limit), limit, until);
-}
-
 /** `until` is how far was looked, if not to the end. */
-function pageOf(
-  rows: readonly Row[],
-  limit: number,
-  until: string | null,
-): ReturnType<ReceiptListing["list"]> {
-  return { rows, next: rows.length < limit ? until : textOf(rows.at(-1)?.["retrieval_id"]) };
-}
-
-function usage(sql: ListingStatements, wanted: UsageWanted): readonly UsageCount[] {
-  const { region, company, fromDay, toDay } = wanted;
-  const counted = sql.usage.all(region, company, fromDay, toDay).map(usageCountOf);
-  const oldest = sql.oldestOpen.get(region)?.["batch"];
-  if (typeof oldest !== "string") return addUsage(counted);
-  const from = [positionAt(Date.parse(fromDay)), positionAt(minuteStart(oldest))].sort()[1] ?? "";
-  const open = sql.open.all(company, from, positionAt(Date.parse(toDay) + dayMs), region);
-  return addUsage([...counted, ...open.map((row) => usageOf(countedOf(row)))]);
+function pageOf(rows: readonly Row[], limit: number, until: string | null): ReceiptPage {
+  const receipts = rows.map(receiptOf);
+  return { receipts, next: receipts.length < limit ? until : (receipts.at(-1)?.retrieval_id ?? null) };
 }
 
 function usageCountOf(row: Row): UsageCount {
@@ -135,20 +117,7 @@ function countedOf(row: Row): CountedReceipt {
   };
 }
 
-interface ListingStatements {
-  readonly isClosed: StatementSync;
-  readonly count: StatementSync;
-  readonly size: StatementSync;
-  readonly batch: StatementSync;
-  readonly list: StatementSync;
-  readonly listOfKey: StatementSync;
-  readonly passed: StatementSync;
-  readonly usage: StatementSync;
-  readonly oldestOpen: StatementSync;
-  readonly open: StatementSync;
-}
-
-function prepareListing(database: SqliteDatabase): ListingStatements {
+function prepareListing(database: SqliteDatabase) {
   const ofCompany = `FROM receipt r INDEXED BY receipt_by_company CROSS JOIN receipt_batch b ON b.no = r.batch
      WHERE r.company = ? AND r.retrieval_id > ? AND r.retrieval_id <= ? AND b.region = ?`;
   const facts = "r.company, r.key_id, r.billable, r.served_at, r.event";
@@ -205,150 +174,97 @@ const migrations: readonly string[] = [
 /** Opens the receipt store in `database`, creating its tables if they are missing. */
 export function openSqliteReceiptStore(database: SqliteDatabase): ReceiptStore {
   database.migrate("receipt", migrations);
-  return new SqliteReceiptStore(database);
-}
-
-class SqliteReceiptStore implements ReceiptStore {
-  readonly sharesCommits = true;
-  readonly #database: SqliteDatabase;
-  readonly #sql: Statements;
-  readonly #listing: ReceiptListing;
-  /** Number of the batch that was last written to: numbers are never reassigned, so it is never stale. */
-  #last = { region: "", batch: "", no: 0 };
-
-  constructor(database: SqliteDatabase) {
-    this.#database = database;
-    this.#sql = prepareStatements(database);
-    this.#listing = openReceiptListing(database);
-  }
-
-  async append(row: ReceiptRow, after: Promise<CommitOutcome> | null = null): Promise<void> {
-    const known = this.#committedNumber(row.region, row.batch);
-    const work = (): void => {
-      const no = known ?? this.#batchNumber(row.region, row.batch);
-      const { changes } = this.#sql.append.run(
-        no,
-        row.retrieval_id,
-        row.key_id,
-        row.nonce,
-        row.billable ? 1 : 0,
-        row.served_at_ms,
-        row.envelope,
-        row.event,
-        row.company,
-      );
-      if (changes > 0) this.#listing.added(row, no);
-    };
-    if (after === null) await this.#database.write(work);
-    else await this.#database.writeAfter({ write: after, holds: ({ status }) => status === "applied" }, work);
-  }
-
-  async retract({ region, batch, retrieval_id }: ReceiptRow): Promise<boolean> {
-    // Works run in the order in which they were submitted, so the append is over by then.
-    return await this.#database.write((db) => {
-      if (this.#sql.closedNumber.get(region, batch) !== undefined) return false;
-      const no = this.#findNumber(region, batch);
-      if (no === undefined) return true;
-      overwritingFreed(db, () => this.#sql.retract.run(no, retrieval_id));
-      return true;
-    });
-  }
-
-  async openBatches(region: string, beforeMinute: string, limit: number): Promise<readonly string[]> {
-    return this.#sql.openBatches.all(region, beforeMinute, limit).map((row) => textOf(row["batch"]));
-  }
-
-  async *readBatch(region: string, batch: string): AsyncGenerator<readonly ReceiptRow[]> {
-    for (let after = "", isOver = false; !isOver; ) {
-      const page = this.#sql.readBatch.all(region, batch, after, batchPage).map(receiptOf);
-      if (page.length > 0) yield page;
-      after = page.at(-1)?.retrieval_id ?? after;
-      isOver = page.length < batchPage;
-      if (!isOver) await setImmediate();
-    }
-  }
-
-  async closeBatch(...[closed, receipts, counts]: Parameters<ReceiptStore["closeBatch"]>): Promise<void> {
-    await this.#database.write(() => {
-      const no = this.#batchNumber(closed.region, closed.batch);
-      const isFirst = this.#sql.closedNumber.get(closed.region, closed.batch) === undefined;
-      if (isFirst) {
-        const counted = counts ?? countReceipts(receipts);
-        this.#listing.closed(closed.region, no, { size: receipts.length, counts: counted });
-      }
-      this.#sql.close.run(closed.root, closed.tree_size, closed.closed_at_ms, no, closed.tree_size);
-    });
-  }
-
-  async readClosed(region: string, batch: string): Promise<ClosedBatch | null> {
-    const row = this.#sql.readClosed.get(region, batch);
-    if (row === undefined) return null;
-    return {
-      region,
-      batch,
-      root: textOf(row["root"]),
-      tree_size: numberOf(row["tree_size"]),
-      closed_at_ms: numberOf(row["closed_at"]),
-    };
-  }
-
-  async keptBatches(region: string, beforeMinute: string, limit: number): Promise<readonly string[]> {
-    return this.#sql.keptBatches.all(region, beforeMinute, limit).map((row) => textOf(row["batch"]));
-  }
-
-  async forgetReceipts(region: string, batch: string, limit: number): Promise<boolean> {
-    return await this.#database.write((db) => {
-      const found = this.#sql.closedNumber.get(region, batch);
-      if (found === undefined) return true;
-      const no = numberOf(found["no"]);
-      const forgotten = overwritingFreed(db, () => Number(this.#sql.forget.run(no, limit).changes));
-      if (forgotten === limit) return false;
-      this.#sql.markForgotten.run(no);
-      return true;
-    });
-  }
-
-  async closedBatches(region: string, minute: string): Promise<readonly string[]> {
-    const rows = this.#sql.closedBatches.all(region, ...namesOfMinute(minute));
-    return rows.map((row) => textOf(row["batch"]));
-  }
-
-  async readReceipt(region: string, retrievalId: string): Promise<ReceiptRow | null> {
-    const servedAtMs = servedAtOf(retrievalId);
-    if (servedAtMs === null) return null;
-    const minute = receiptMinute(formatTimestamp(servedAtMs));
-    const row = this.#sql.readReceipt.get(region, ...namesOfMinute(minute), retrievalId);
-    return row === undefined ? null : receiptOf(row);
-  }
-
-  async listReceipts(wanted: ReceiptsWanted): Promise<ReceiptPage> {
-    const { rows, next } = this.#listing.list(wanted);
-    return { receipts: rows.map(receiptOf), next };
-  }
-
-  async readUsage(wanted: UsageWanted): Promise<readonly UsageCount[]> {
-    return this.#listing.usage(wanted);
-  }
-
-  /** Must be called outside any transaction; undefined while no receipt of the batch is committed. */
-  #committedNumber(region: string, batch: string): number | undefined {
-    const last = this.#last;
-    if (last.batch === batch && last.region === region) return last.no;
-    const no = this.#findNumber(region, batch);
-    if (no !== undefined) this.#last = { region, batch, no };
-    return no;
-  }
-
-  /** Not cached: a number assigned within a transaction that is later rolled back would stay behind. */
-  #batchNumber(region: string, batch: string): number {
-    const known = this.#findNumber(region, batch);
-    return known ?? Number(this.#sql.addBatch.run(region, batch).lastInsertRowid);
-  }
-
-  #findNumber(region: string, batch: string): number | undefined {
-    const found = this.#sql.batchNumber.get(region, batch);
+  const sql = prepareStatements(database);
+  const listing = openReceiptListing(database);
+  const findNumber = (region: string, batch: string): number | undefined => {
+    const found = sql.batchNumber.get(region, batch);
     return found === undefined ? undefined : numberOf(found["no"]);
-  }
+  };
+  /** Not cached: a number assigned within a transaction that is later rolled back would stay behind. */
+  const batchNumber = (region: string, batch: string): number =>
+    findNumber(region, batch) ?? Number(sql.addBatch.run(region, batch).lastInsertRowid);
+  /** Number of the batch that was last written to: numbers are never reassigned, so it is never stale. */
+  let last = { region: "", batch: "", no: 0 };
+  /** Must be called outside any transaction; undefined while no receipt of the batch is committed. */
+  const committedNumber = (region: string, batch: string): number | undefined => {
+    if (last.batch === batch && last.region === region) return last.no;
+    const no = findNumber(region, batch);
+    if (no !== undefined) last = { region, batch, no };
+    return no;
+  };
+  return {
+    sharesCommits: true,
+    append: async (row, after = null) => {
+      const known = committedNumber(row.region, row.batch);
+      const work = (): void => {
+        const no = known ?? batchNumber(row.region, row.batch);
+        const { retrieval_id, key_id, nonce, billable, served_at_ms, envelope, event, company } = row;
+        const facts = [billable ? 1 : 0, served_at_ms, envelope, event, company] as const;
+        const { changes } = sql.append.run(no, retrieval_id, key_id, nonce, ...facts);
+        if (changes > 0) listing.added(row, no);
+      };
+      if (after === null) await database.write(work);
+      else await database.writeAfter({ write: after, holds: ({ status }) => status === "applied" }, work);
+    },
+    // Works run in the order in which they were submitted, so the append is over by then.
+    retract: async ({ region, batch, retrieval_id }) =>
+      await database.write((db) => {
+        if (sql.closedNumber.get(region, batch) !== undefined) return false;
+        const no = findNumber(region, batch);
+        if (no === undefined) return true;
+        overwritingFreed(db, () => sql.retract.run(no, retrieval_id));
+        return true;
+      }),
+    openBatches: async (...wanted) => sql.openBatches.all(...wanted).map((row) => textOf(row["batch"])),
+    async *readBatch(region, batch) {
+      for (let after = "", isOver = false; !isOver; ) {
+        const page = sql.readBatch.all(region, batch, after, batchPage).map(receiptOf);
+        if (page.length > 0) yield page;
+        after = page.at(-1)?.retrieval_id ?? after;
+        isOver = page.length < batchPage;
+        if (!isOver) await setImmediate();
+      }
+    },
+    closeBatch: async (closed, receipts, counts) => {
+      await database.write(() => {
+        const no = batchNumber(closed.region, closed.batch);
+        const isFirst = sql.closedNumber.get(closed.region, closed.batch) === undefined;
+        if (isFirst) {
+          const counted = counts ?? countReceipts(receipts);
+          listing.closed(closed.region, no, { size: receipts.length, counts: counted });
+        }
+        sql.close.run(closed.root, closed.tree_size, closed.closed_at_ms, no, closed.tree_size);
+      });
+    },
+    readClosed: async (region, batch) => {
+      const row = sql.readClosed.get(region, batch);
+      if (row === undefined) return null;
+      const [root, tree_size] = [textOf(row["root"]), numberOf(row["tree_size"])];
+      return { region, batch, root, tree_size, closed_at_ms: numberOf(row["closed_at"]) };
+    },
+    keptBatches: async (...wanted) => sql.keptBatches.all(...wanted).map((row) => textOf(row["batch"])),
+    forgetReceipts: async (region, batch, limit) =>
+      await database.write((db) => {
+        const found = sql.closedNumber.get(region, batch);
+        if (found === undefined) return true;
+        const no = numberOf(found["no"]);
+        const forgotten = overwritingFreed(db, () => Number(sql.forget.run(no, limit).changes));
+        if (forgotten === limit) return false;
+        sql.markForgotten.run(no);
+        return true;
+      }),
+    closedBatches: async (region, minute) =>
+      sql.closedBatches.all(region, ...namesOfMinute(minute)).map((row) => textOf(row["batch"])),
+    readReceipt: async (region, retrievalId) => {
+      const servedAtMs = servedAtOf(retrievalId);
+      if (servedAtMs === null) return null;
+      const minute = receiptMinute(formatTimestamp(servedAtMs));
+      const row = sql.readReceipt.get(region, ...namesOfMinute(minute), retrievalId);
+      return row === undefined ? null : receiptOf(row);
+    },
+    listReceipts: async (wanted) => listing.list(wanted),
+    readUsage: async (wanted) => listing.usage(wanted),
+  };
 }
 
 /** A batch name continues with «-» after the minute; «.» is the next character after it. */
@@ -356,24 +272,7 @@ function namesOfMinute(minute: string): readonly [from: string, before: string] 
   return [`${minute}-`, `${minute}.`];
 }
 
-interface Statements {
-  readonly batchNumber: StatementSync;
-  readonly addBatch: StatementSync;
-  readonly append: StatementSync;
-  readonly retract: StatementSync;
-  readonly openBatches: StatementSync;
-  readonly readBatch: StatementSync;
-  readonly close: StatementSync;
-  readonly readClosed: StatementSync;
-  readonly keptBatches: StatementSync;
-  readonly closedNumber: StatementSync;
-  readonly forget: StatementSync;
-  readonly markForgotten: StatementSync;
-  readonly closedBatches: StatementSync;
-  readonly readReceipt: StatementSync;
-}
-
-function prepareStatements(database: SqliteDatabase): Statements {
+function prepareStatements(database: SqliteDatabase) {
   const receipts = `SELECT b.region, b.batch, r.retrieval_id, r.key_id, r.nonce, r.billable, r.served_at, r.envelope, r.event, r.company
      FROM receipt_batch b CROSS JOIN receipt r ON r.batch = b.no`;
   return {

@@ -3,22 +3,17 @@
 // measured with 36,000 versions, 200 more take 12 ms and a served read 15 µs; without rowid it is 26 ms and 33 µs.
 
 import type { SQLOutputValue, StatementSync } from "node:sqlite";
-import type { CollectionName } from "../../protocol/identifiers.ts";
 import { BoundedMap } from "../../std/bounded-map.ts";
 import type {
   HeadPage,
-  PublishedRow,
-  PurgedVersion,
   RecordHead,
   RecordStore,
   RecordVersion,
   ServedRecord,
-  StagedPage,
   StoredSeal,
   VersionDate,
   VersionId,
   VersionOrigin,
-  VersionRow,
 } from "../record-store.ts";
 import { bytesOf, numberOf, numberOrNull, type Row, textOf } from "./columns.ts";
 import { overwritingFreed, type SqliteDatabase } from "./database.ts";
@@ -66,218 +61,155 @@ const stagedBytesMax = 2 * 1024 * 1024;
 /** Opens the record store in `database`, creating its tables if they are missing. `now` returns Unix milliseconds. */
 export function openSqliteRecordStore(database: SqliteDatabase, now: () => number = Date.now): RecordStore {
   database.migrate("record", recordMigrations);
-  return new SqliteRecordStore(database, now);
+  const sql = prepareStatements(database);
+  const seals = new BoundedMap<string, StoredSeal>(sealsMax);
+  /** Seals never change, and the records of a batch share one: it is read once. */
+  const sealOf = (sealId: string): StoredSeal | null => {
+    const known = seals.get(sealId);
+    if (known !== undefined) return known;
+    const row = sql.readSeal.get(sealId);
+    if (row === undefined) return null;
+    const tree_size = numberOrNull(row["tree_size"]);
+    const seal = { seal_id: sealId, envelope: textOf(row["envelope"]), tree_size };
+    seals.set(sealId, seal);
+    return seal;
+  };
+  const putVersions: RecordStore["putVersions"] = async (versions, heads) => {
+    await database.write(() => {
+      for (const head of heads) putHead(sql, head);
+      for (const version of versions) putVersion(sql, version);
+    });
+  };
+  return {
+    stageLeaves: async (pushId, firstLeaf, leaves) => {
+      for (let from = 0; from < leaves.length; ) {
+        const first = from;
+        const end = endOfSlice(leaves, first);
+        await database.write(() => {
+          sql.listStaged.run(pushId, now());
+          for (let i = first; i < end; i += 1) {
+            sql.stageLeaf.run(pushId, firstLeaf + i, leaves[i] ?? new Uint8Array());
+          }
+        });
+        from = end;
+      }
+    },
+    loadLeaves: async (pushId, firstLeaf, count) =>
+      sql.loadLeaves.all(pushId, firstLeaf, firstLeaf + count).map((row) => bytesOf(row["bytes"])),
+    dropStaged: async (pushId, untilMs = Number.POSITIVE_INFINITY) => {
+      let dropped: number;
+      do {
+        dropped = await database.write(() => {
+          if (numberOf(sql.stagedAt.get(pushId)?.["staged_at"] ?? 0) > untilMs) return 0;
+          sql.dropDocuments.run(pushId);
+          const leaves = Number(sql.dropLeaves.run(pushId, stagedLeavesMax).changes);
+          // The push stays listed until everything of it is gone.
+          if (leaves < stagedLeavesMax) sql.unlistStaged.run(pushId);
+          return leaves;
+        });
+      } while (dropped === stagedLeavesMax);
+    },
+    putStagedDocument: async (pushId, name, body) => {
+      await database.write(() => {
+        sql.listStaged.run(pushId, now());
+        sql.putDocument.run(pushId, name, body);
+      });
+    },
+    readStagedDocument: async (pushId, name) => {
+      const row = sql.readDocument.get(pushId, name);
+      return row === undefined ? null : textOf(row["body"]);
+    },
+    stagedPushes: async (cursor, limit) => {
+      const pushes = sql.stagedPushes.all(cursor ?? "", limit).map((row) => ({
+        push_id: textOf(row["push_id"]),
+        staged_at_ms: numberOf(row["staged_at"]),
+      }));
+      return { pushes, cursor: pushes.length < limit ? null : (pushes.at(-1)?.push_id ?? null) };
+    },
+    putSeal: async (seal) => {
+      await database.write(() => sql.putSeal.run(seal.seal_id, seal.envelope, seal.tree_size));
+    },
+    readSeal: async (sealId) => sealOf(sealId),
+    putVersions,
+    putHeads: async (heads) => {
+      await putVersions([], heads);
+    },
+    readHead: async (recordId) => {
+      const row = sql.readHead.get(recordId);
+      return row === undefined ? null : headOf(row);
+    },
+    listHeads: async (cursor, limit) => pageOf(sql.listHeads.all(parseCursor(cursor), limit), limit),
+    listCatalogue: async (businessUuid, cursor, limit, type = null) =>
+      readCatalogue(sql, { businessUuid, cursor, limit, type }),
+    readServed: async (recordId) => {
+      // Every fetch needs this: columns as an array take half the time of columns as an object.
+      const columns = sql.readServed.get(recordId) as unknown as readonly SQLOutputValue[] | undefined;
+      if (columns === undefined) return null;
+      const served = servedOf(columns);
+      const seal = sealOf(served.version.seal_id);
+      return seal === null ? null : { ...served, seal };
+    },
+    readRows: async (ids) =>
+      ids.flatMap(({ record_id, generation, hash }) => {
+        const found = sql.readRow.get(record_id, generation, hash);
+        return found ? [{ record_id, generation, hash, row: textOf(found["row"]) }] : [];
+      }),
+    readOrigins: async (ids) =>
+      ids.flatMap((id) => {
+        const found = sql.readOrigin.get(id.record_id, id.generation, id.hash);
+        return found === undefined ? [] : [originOf(id, found)];
+      }),
+    listVersions: async (recordId, belowGeneration, limit) =>
+      sql.listVersions.all(recordId, belowGeneration ?? Number.MAX_SAFE_INTEGER, limit).map(dateOf),
+    newestWith: async (...asked) => {
+      const [indexed, lookedThrough] = sql.newestWith;
+      const found = indexed.get(...asked) ?? lookedThrough.get(...asked);
+      return found === undefined ? null : dateOf(found);
+    },
+    readPublished: async ({ record_id, generation, hash }) => {
+      const found = sql.readPublished.get(record_id, generation, hash);
+      if (found === undefined) return null;
+      return {
+        record_id,
+        generation,
+        hash,
+        row: textOf(found["row"]),
+        sidecar: textOf(found["sidecar"]),
+        seal_id: textOf(found["seal_id"]),
+        leaf_index: numberOrNull(found["leaf_index"]),
+        proof: bytesOf(found["proof"]),
+      };
+    },
+    purgeVersions: async (versions) => {
+      await database.write((db) => {
+        overwritingFreed(db, () => {
+          const statement = database.prepare(purge);
+          for (const { record_id, generation, hash, remains } of versions)
+            statement.run(remains, generation, hash, record_id);
+        });
+      });
+    },
+    overwriteUnused: () => database.overwriteUnused(),
+  };
 }
 
-class SqliteRecordStore implements RecordStore {
-  readonly #database: SqliteDatabase;
-  readonly #sql: Statements;
-  readonly #seals = new BoundedMap<string, StoredSeal>(sealsMax);
-  readonly #now: () => number;
+function putVersion(sql: Statements, version: RecordVersion): void {
+  if (insertVersion(sql, version)) return;
+  // Either the version exists already, or its record has no number yet: a version may arrive before any head.
+  const { record_id: id, business_uuid: uuid, type } = version;
+  if (sql.putNumber.run(id, uuid, type).changes > 0) insertVersion(sql, version);
+}
 
-  constructor(database: SqliteDatabase, now: () => number) {
-    this.#database = database;
-    this.#now = now;
-    this.#sql = prepareStatements(database);
-  }
+function insertVersion(sql: Statements, version: RecordVersion): boolean {
+  const { generation, hash, seal_id, leaf_index, cert_id, published_at_ms } = version;
+  const { proof, bytes, sidecar, row, record_id } = version;
+  const facts = [generation, hash, seal_id, leaf_index, cert_id, published_at_ms] as const;
+  return sql.putVersion.run(...facts, proof, bytes, sidecar, row, record_id).changes > 0;
+}
 
-  async stageLeaves(pushId: string, firstLeaf: number, leaves: readonly Uint8Array[]): Promise<void> {
-    for (let from = 0; from < leaves.length; ) {
-      const first = from;
-      const end = endOfSlice(leaves, first);
-      await this.#database.write(() => {
-        this.#sql.listStaged.run(pushId, this.#now());
-        for (let i = first; i < end; i += 1) {
-          this.#sql.stageLeaf.run(pushId, firstLeaf + i, leaves[i] ?? new Uint8Array());
-        }
-      });
-      from = end;
-    }
-  }
-
-  async loadLeaves(pushId: string, firstLeaf: number, count: number): Promise<readonly Uint8Array[]> {
-    return this.#sql.loadLeaves.all(pushId, firstLeaf, firstLeaf + count).map((row) => bytesOf(row["bytes"]));
-  }
-
-  async dropStaged(pushId: string, untilMs: number = Number.POSITIVE_INFINITY): Promise<void> {
-    let dropped: number;
-    do {
-      dropped = await this.#database.write(() => {
-        if (numberOf(this.#sql.stagedAt.get(pushId)?.["staged_at"] ?? 0) > untilMs) return 0;
-        this.#sql.dropDocuments.run(pushId);
-        const leaves = Number(this.#sql.dropLeaves.run(pushId, stagedLeavesMax).changes);
-        // The push stays listed until everything of it is gone.
-        if (leaves < stagedLeavesMax) this.#sql.unlistStaged.run(pushId);
-        return leaves;
-      });
-    } while (dropped === stagedLeavesMax);
-  }
-
-  async putStagedDocument(pushId: string, name: string, body: string): Promise<void> {
-    await this.#database.write(() => {
-      this.#sql.listStaged.run(pushId, this.#now());
-      this.#sql.putDocument.run(pushId, name, body);
-    });
-  }
-
-  async readStagedDocument(pushId: string, name: string): Promise<string | null> {
-    const row = this.#sql.readDocument.get(pushId, name);
-    return row === undefined ? null : textOf(row["body"]);
-  }
-
-  async stagedPushes(cursor: string | null, limit: number): Promise<StagedPage> {
-    const pushes = this.#sql.stagedPushes.all(cursor ?? "", limit).map((row) => ({
-      push_id: textOf(row["push_id"]),
-      staged_at_ms: numberOf(row["staged_at"]),
-    }));
-    return { pushes, cursor: pushes.length < limit ? null : (pushes.at(-1)?.push_id ?? null) };
-  }
-
-  async putSeal(seal: StoredSeal): Promise<void> {
-    await this.#database.write(() => this.#sql.putSeal.run(seal.seal_id, seal.envelope, seal.tree_size));
-  }
-
-  async readSeal(sealId: string): Promise<StoredSeal | null> {
-    return this.#sealOf(sealId);
-  }
-
-  /** Seals never change, and the records of a batch share one: it is read once. */
-  #sealOf(sealId: string): StoredSeal | null {
-    const known = this.#seals.get(sealId);
-    if (known !== undefined) return known;
-    const row = this.#sql.readSeal.get(sealId);
-    if (row === undefined) return null;
-    const seal = sealOf(row);
-    this.#seals.set(sealId, seal);
-    return seal;
-  }
-
-  async putVersions(versions: readonly RecordVersion[], heads: readonly RecordHead[]): Promise<void> {
-    await this.#database.write(() => {
-      for (const head of heads) this.#putHead(head);
-      for (const version of versions) this.#putVersion(version);
-    });
-  }
-
-  async putHeads(heads: readonly RecordHead[]): Promise<void> {
-    await this.putVersions([], heads);
-  }
-
-  async readHead(recordId: string): Promise<RecordHead | null> {
-    const row = this.#sql.readHead.get(recordId);
-    return row === undefined ? null : headOf(row);
-  }
-
-  async listHeads(cursor: string | null, limit: number): Promise<HeadPage> {
-    return pageOf(this.#sql.listHeads.all(parseCursor(cursor), limit), limit);
-  }
-
-  async listCatalogue(
-    businessUuid: string,
-    cursor: string | null,
-    limit: number,
-    type: CollectionName | null = null,
-  ): Promise<HeadPage> {
-    return readCatalogue(this.#sql, { businessUuid, cursor, limit, type });
-  }
-
-  async readServed(recordId: string): Promise<ServedRecord | null> {
-    // Every fetch needs this: columns as an array take half the time of columns as an object.
-    const columns = this.#sql.readServed.get(recordId) as unknown as readonly SQLOutputValue[] | undefined;
-    if (columns === undefined) return null;
-    const served = servedOf(columns);
-    const seal = this.#sealOf(served.version.seal_id);
-    return seal === null ? null : { ...served, seal };
-  }
-
-  async readRows(ids: readonly VersionId[]): Promise<readonly VersionRow[]> {
-    return ids.flatMap(({ record_id, generation, hash }) => {
-      const found = this.#sql.readRow.get(record_id, generation, hash);
-      return found ? [{ record_id, generation, hash, row: textOf(found["row"]) }] : [];
-    });
-  }
-
-  async readOrigins(ids: readonly VersionId[]): Promise<readonly VersionOrigin[]> {
-    return ids.flatMap((id) => {
-      const found = this.#sql.readOrigin.get(id.record_id, id.generation, id.hash);
-      return found === undefined ? [] : [originOf(id, found)];
-    });
-  }
-
-  async listVersions(
-    recordId: string,
-    belowGeneration: number | null,
-    limit: number,
-  ): Promise<readonly VersionDate[]> {
-    const below = belowGeneration ?? Number.MAX_SAFE_INTEGER;
-    return this.#sql.listVersions.all(recordId, below, limit).map(dateOf);
-  }
-
-  async newestWith(recordId: string, hash: string, belowGeneration: number): Promise<VersionDate | null> {
-    const [indexed, lookedThrough] = this.#sql.newestWith;
-    const asked = [recordId, hash, belowGeneration] as const;
-    const found = indexed.get(...asked) ?? lookedThrough.get(...asked);
-    return found === undefined ? null : dateOf(found);
-  }
-
-  async readPublished({ record_id, generation, hash }: VersionId): Promise<PublishedRow | null> {
-    const found = this.#sql.readPublished.get(record_id, generation, hash);
-    if (found === undefined) return null;
-    return {
-      record_id,
-      generation,
-      hash,
-      row: textOf(found["row"]),
-      sidecar: textOf(found["sidecar"]),
-      seal_id: textOf(found["seal_id"]),
-      leaf_index: numberOrNull(found["leaf_index"]),
-      proof: bytesOf(found["proof"]),
-    };
-  }
-
-  purgeVersions(versions: readonly PurgedVersion[]): Promise<void> {
-    return purgeVersions(this.#database, versions);
-  }
-
-  overwriteUnused(): Promise<void> {
-    return this.#database.overwriteUnused();
-  }
-
-  #putVersion(version: RecordVersion): void {
-    if (this.#insertVersion(version)) return;
-    // Either the version exists already, or its record has no number yet: a version may arrive before any head.
-    const { record_id: id, business_uuid: uuid, type } = version;
-    if (this.#sql.putNumber.run(id, uuid, type).changes > 0) this.#insertVersion(version);
-  }
-
-  #insertVersion(version: RecordVersion): boolean {
-    const { changes } = this.#sql.putVersion.run(
-      version.generation,
-      version.hash,
-      version.seal_id,
-      version.leaf_index,
-      version.cert_id,
-      version.published_at_ms,
-      version.proof,
-      version.bytes,
-      version.sidecar,
-      version.row,
-      version.record_id,
-    );
-    return changes > 0;
-  }
-
-  #putHead(head: RecordHead): void {
-    this.#sql.putHead.run(
-      head.record_id,
-      head.business_uuid,
-      head.type,
-      head.live ? 1 : 0,
-      head.generation,
-      head.change,
-      head.hash,
-    );
-  }
+function putHead(sql: Statements, head: RecordHead): void {
+  const { record_id, business_uuid, type, live, generation, change, hash } = head;
+  sql.putHead.run(record_id, business_uuid, type, live ? 1 : 0, generation, change, hash);
 }
 
 /** One past the last leaf that goes into the same transaction as leaf `first`. */
@@ -291,35 +223,9 @@ function endOfSlice(leaves: readonly Uint8Array[], first: number): number {
   return end;
 }
 
-interface Statements {
-  readonly stageLeaf: StatementSync;
-  readonly loadLeaves: StatementSync;
-  readonly dropLeaves: StatementSync;
-  readonly dropDocuments: StatementSync;
-  readonly putDocument: StatementSync;
-  readonly readDocument: StatementSync;
-  readonly listStaged: StatementSync;
-  readonly stagedAt: StatementSync;
-  readonly unlistStaged: StatementSync;
-  readonly stagedPushes: StatementSync;
-  readonly putSeal: StatementSync;
-  readonly readSeal: StatementSync;
-  readonly putVersion: StatementSync;
-  readonly putNumber: StatementSync;
-  readonly putHead: StatementSync;
-  readonly readHead: StatementSync;
-  readonly listHeads: StatementSync;
-  readonly listCatalogue: StatementSync;
-  readonly nextType: StatementSync;
-  readonly readOrigin: StatementSync;
-  readonly readServed: StatementSync;
-  readonly readRow: StatementSync;
-  readonly readPublished: StatementSync;
-  readonly listVersions: StatementSync;
-  readonly newestWith: readonly [indexed: StatementSync, lookedThrough: StatementSync];
-}
+type Statements = ReturnType<typeof prepareStatements>;
 
-function prepareStatements(database: SqliteDatabase): Statements {
+function prepareStatements(database: SqliteDatabase) {
   const heads = "SELECT no, record_id, business_uuid, type, live, generation, change, hash FROM record_head";
   const ofVersion = `FROM record_head h JOIN record_version v ON v.record_no = h.no
     WHERE h.record_id = ? AND v.generation = ? AND v.hash = ?`;
@@ -362,6 +268,7 @@ function prepareStatements(database: SqliteDatabase): Statements {
     ),
     readHead: database.prepare(`${heads} WHERE record_id = ? AND change > ${noHeadYet}`),
     listHeads: database.prepare(`${heads} WHERE no > ? AND change > ${noHeadYet} ORDER BY no LIMIT ?`),
+    // Heads of a type after a number, and the first type of the business after a type.
     listCatalogue: database.prepare(
       `${heads} WHERE business_uuid = ? AND type = ? AND no > ? AND change > ${noHeadYet} ORDER BY no LIMIT ?`,
     ),
@@ -388,7 +295,10 @@ function prepareStatements(database: SqliteDatabase): Statements {
   };
 }
 
-function newestWith(database: SqliteDatabase): Statements["newestWith"] {
+/** Statements for a record's versions beyond those that are looked through, and for these. */
+function newestWith(
+  database: SqliteDatabase,
+): readonly [indexed: StatementSync, lookedThrough: StatementSync] {
   const statement = (version: string, isHere: string): StatementSync =>
     database.prepare(`SELECT v.generation, v.hash, v.published_at
       FROM record_head h JOIN record_version ${version} ON v.record_no = h.no
@@ -423,13 +333,6 @@ function inArrays(statement: StatementSync): StatementSync {
 // The catalogue of a business in SQLite: one type after another, each in the order of its records' numbers. A number never
 // changes and belongs to one type, so a head is listed once (R5), and a page reads only the rows that it shows.
 
-interface CatalogueStatements {
-  /** Heads of (business, type) after a number. */
-  readonly listCatalogue: StatementSync;
-  /** The first type of the business after a type. */
-  readonly nextType: StatementSync;
-}
-
 interface CataloguePage {
   readonly businessUuid: string;
   readonly cursor: string | null;
@@ -437,7 +340,7 @@ interface CataloguePage {
   readonly type: string | null;
 }
 
-function readCatalogue(sql: CatalogueStatements, asked: CataloguePage): HeadPage {
+function readCatalogue(sql: Statements, asked: CataloguePage): HeadPage {
   const { businessUuid, limit, type: only } = asked;
   const nextType = (after: string): string | null => {
     if (only !== null) return after === "" ? only : null;
@@ -516,14 +419,6 @@ function servedOf(columns: readonly SQLOutputValue[]): Omit<ServedRecord, "seal"
   };
 }
 
-function sealOf(row: Row): StoredSeal {
-  return {
-    seal_id: textOf(row["seal_id"]),
-    envelope: textOf(row["envelope"]),
-    tree_size: numberOrNull(row["tree_size"]),
-  };
-}
-
 function originOf({ record_id, generation, hash }: VersionId, row: Row): VersionOrigin {
   return {
     record_id,
@@ -539,13 +434,3 @@ function originOf({ record_id, generation, hash }: VersionId, row: Row): Version
 
 const purge = `UPDATE record_version SET bytes = x'', row = '', sidecar = ? WHERE generation = ? AND hash = ?
   AND record_no = (SELECT no FROM record_head WHERE record_id = ?)`;
-
-async function purgeVersions(database: SqliteDatabase, versions: readonly PurgedVersion[]): Promise<void> {
-  await database.write((db) => {
-    overwritingFreed(db, () => {
-      const statement = database.prepare(purge);
-      for (const { record_id, generation, hash, remains } of versions)
-        statement.run(remains, generation, hash, record_id);
-    });
-  });
-}

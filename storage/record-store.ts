@@ -172,6 +172,12 @@ export interface RecordStore {
   overwriteUnused(): Promise<void>;
 }
 
+/** The part of the store that concerns what is staged for pushes. */
+export type StagedPushes = Pick<
+  RecordStore,
+  "stageLeaves" | "loadLeaves" | "dropStaged" | "putStagedDocument" | "readStagedDocument" | "stagedPushes"
+>;
+
 export interface PurgedVersion extends VersionId {
   /** What may be known of the version for ever, as JSON text. */
   readonly remains: string;

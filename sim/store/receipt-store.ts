@@ -46,15 +46,6 @@ export function openSimReceiptStore(client: StoreClient): ReceiptStore {
     allRows()
       .filter((row) => row.region === region && row.batch === batch)
       .sort(byId);
-  /** Ids of the receipts over which a batch was closed; null while it is open. */
-  const contents = (name: BatchName): ReadonlySet<string> | null =>
-    counted.read(here, keyOf(name))?.ids ?? null;
-  /** A receipt that came after its batch was closed is not listed: nobody was given it (T3). */
-  const listed = (region: string, company: string): readonly ReceiptRow[] =>
-    allRows().filter(
-      (row) =>
-        row.region === region && row.company === company && (contents(row)?.has(row.retrieval_id) ?? true),
-    );
   const namesOf = (names: readonly BatchName[], wanted: (name: BatchName) => boolean): readonly string[] =>
     names
       .filter(wanted)
@@ -62,6 +53,7 @@ export function openSimReceiptStore(client: StoreClient): ReceiptStore {
       .sort((a, b) => (a < b ? -1 : 1));
   return {
     sharesCommits: false,
+    ...listingOf({ here, read, counted, allRows }),
     append: async (row, after = null) => {
       if (after !== null && (await after).status === "refused") {
         throw new StoreError("not_applied", "the commit that the receipt follows was refused");
@@ -142,6 +134,33 @@ export function openSimReceiptStore(client: StoreClient): ReceiptStore {
             .filter((row) => row.region === region && row.retrieval_id === retrievalId)
             .sort((a, b) => (a.batch < b.batch ? -1 : 1))[0] ?? null,
       ),
+  };
+}
+
+interface Listed {
+  readonly here: string;
+  readonly read: <T>(execute: () => T) => Promise<T>;
+  readonly counted: PlainTable<CountedBatch>;
+  readonly allRows: () => readonly ReceiptRow[];
+}
+
+/** Which receipts are whose, and how many. */
+function listingOf({
+  here,
+  read,
+  counted,
+  allRows,
+}: Listed): Pick<ReceiptStore, "listReceipts" | "readUsage"> {
+  /** Ids of the receipts over which a batch was closed; null while it is open. */
+  const contents = (name: BatchName): ReadonlySet<string> | null =>
+    counted.read(here, keyOf(name))?.ids ?? null;
+  /** A receipt that came after its batch was closed is not listed: nobody was given it (T3). */
+  const listed = (region: string, company: string): readonly ReceiptRow[] =>
+    allRows().filter(
+      (row) =>
+        row.region === region && row.company === company && (contents(row)?.has(row.retrieval_id) ?? true),
+    );
+  return {
     listReceipts: (wanted) => {
       const { region, company, keyId, limit } = wanted;
       const [low, high] = pageBounds(wanted);

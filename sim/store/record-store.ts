@@ -6,6 +6,7 @@ import type {
   RecordHead,
   RecordStore,
   RecordVersion,
+  StagedPushes,
   StoredSeal,
   VersionDate,
   VersionId,
@@ -45,16 +46,7 @@ export function openSimRecordStore(client: StoreClient): RecordStore {
   const heads: PlainTable<RecordHead> = model.tables.of("record_head");
   const versions: PlainTable<RecordVersion> = model.tables.of("record_version");
   const seals: PlainTable<StoredSeal> = model.tables.of("record_seal");
-  const leaves: PlainTable<StagedLeaf> = model.tables.of("staged_leaf");
-  const documents: PlainTable<StagedDocument> = model.tables.of("staged_document");
   const read = <T>(execute: (region: string) => T): Promise<T> => readPlainly(client, execute);
-  let writes = 0;
-  /** The instant of what is being staged, and a stamp within it. */
-  const stage = () => {
-    writes += 1;
-    const stagedAtMs = model.now();
-    return { stagedAtMs, stamp: stagedAtMs * stampsPerMs + (writes % stampsPerMs) };
-  };
   const putHeads: RecordStore["putHeads"] = (put) => {
     const cells = put.map((value) => ({ key: value.record_id, value, stamp: value.change }));
     return writePlainly(client, heads, cells);
@@ -89,55 +81,7 @@ export function openSimRecordStore(client: StoreClient): RecordStore {
     });
   };
   return {
-    stageLeaves: (pushId, firstLeaf, staged) => {
-      const { stamp, stagedAtMs } = stage();
-      const cells = staged.map((bytes, index) => {
-        const leaf = firstLeaf + index;
-        return { key: stagedLeafKey(pushId, leaf), value: { pushId, leaf, bytes, stagedAtMs }, stamp };
-      });
-      return writePlainly(client, leaves, cells);
-    },
-    loadLeaves: (pushId, firstLeaf, count) =>
-      read((region) => {
-        const found: Uint8Array[] = [];
-        for (let leaf = firstLeaf; leaf < firstLeaf + count; leaf += 1) {
-          const staged = leaves.read(region, stagedLeafKey(pushId, leaf));
-          if (staged !== null) found.push(staged.bytes);
-          else if (found.length === 0 && leaf - firstLeaf > 8) break;
-        }
-        return found;
-      }),
-    dropStaged: (pushId, untilMs = Number.POSITIVE_INFINITY) =>
-      model.statements.run(client.life, "write", () => {
-        const of = (value: { readonly pushId: string }): boolean => value.pushId === pushId;
-        const itsLeaves = leaves.values(client.region).filter(of);
-        const itsDocuments = documents.values(client.region).filter(of);
-        if ([...itsLeaves, ...itsDocuments].some(({ stagedAtMs }) => stagedAtMs > untilMs)) return;
-        const untilStamp = untilMs * stampsPerMs + stampsPerMs - 1;
-        const leafKeys = itsLeaves.map(({ leaf }) => stagedLeafKey(pushId, leaf));
-        const documentKeys = itsDocuments.map(({ name }) => `${pushId}/${name}`);
-        leaves.remove(leafKeys, untilStamp);
-        documents.remove([`${pushId}/plan`, ...documentKeys], untilStamp);
-        if (itsLeaves.length > 0) model.witness.droppedStaged?.(pushId);
-      }),
-    putStagedDocument: (pushId, name, body) => {
-      const { stamp, stagedAtMs } = stage();
-      const value = { pushId, name, body, stagedAtMs };
-      return writePlainly(client, documents, [{ key: `${pushId}/${name}`, value, stamp }]);
-    },
-    readStagedDocument: (pushId, name) =>
-      read((region) => documents.read(region, `${pushId}/${name}`)?.body ?? null),
-    stagedPushes: (cursor, limit) =>
-      read((region) => {
-        const newest = new Map<string, number>();
-        for (const { pushId, stagedAtMs } of [...leaves.values(region), ...documents.values(region)])
-          if (pushId > (cursor ?? "")) newest.set(pushId, Math.max(newest.get(pushId) ?? 0, stagedAtMs));
-        const pushes = [...newest]
-          .map(([push_id, staged_at_ms]) => ({ push_id, staged_at_ms }))
-          .sort((a, b) => (a.push_id < b.push_id ? -1 : 1))
-          .slice(0, limit);
-        return { pushes, cursor: pushes.length < limit ? null : (pushes.at(-1)?.push_id ?? null) };
-      }),
+    ...stagedIn(client),
     putSeal: (seal) => writePlainly(client, seals, [{ key: seal.seal_id, value: seal, stamp: once }]),
     readSeal: (sealId) => read((region) => seals.read(region, sealId)),
     putVersions: async (put, itsHeads) => {
@@ -214,6 +158,72 @@ export function openSimRecordStore(client: StoreClient): RecordStore {
       if (cells.length > 0) await writePlainly(client, versions, cells);
     },
     overwriteUnused: async () => {},
+  };
+}
+
+/** What is staged for pushes. */
+function stagedIn(client: StoreClient): StagedPushes {
+  const { model } = client;
+  const leaves: PlainTable<StagedLeaf> = model.tables.of("staged_leaf");
+  const documents: PlainTable<StagedDocument> = model.tables.of("staged_document");
+  const read = <T>(execute: (region: string) => T): Promise<T> => readPlainly(client, execute);
+  let writes = 0;
+  /** The instant of what is being staged, and a stamp within it. */
+  const stage = () => {
+    writes += 1;
+    const stagedAtMs = model.now();
+    return { stagedAtMs, stamp: stagedAtMs * stampsPerMs + (writes % stampsPerMs) };
+  };
+  return {
+    stageLeaves: (pushId, firstLeaf, staged) => {
+      const { stamp, stagedAtMs } = stage();
+      const cells = staged.map((bytes, index) => {
+        const leaf = firstLeaf + index;
+        return { key: stagedLeafKey(pushId, leaf), value: { pushId, leaf, bytes, stagedAtMs }, stamp };
+      });
+      return writePlainly(client, leaves, cells);
+    },
+    loadLeaves: (pushId, firstLeaf, count) =>
+      read((region) => {
+        const found: Uint8Array[] = [];
+        for (let leaf = firstLeaf; leaf < firstLeaf + count; leaf += 1) {
+          const staged = leaves.read(region, stagedLeafKey(pushId, leaf));
+          if (staged !== null) found.push(staged.bytes);
+          else if (found.length === 0 && leaf - firstLeaf > 8) break;
+        }
+        return found;
+      }),
+    dropStaged: (pushId, untilMs = Number.POSITIVE_INFINITY) =>
+      model.statements.run(client.life, "write", () => {
+        const of = (value: { readonly pushId: string }): boolean => value.pushId === pushId;
+        const itsLeaves = leaves.values(client.region).filter(of);
+        const itsDocuments = documents.values(client.region).filter(of);
+        if ([...itsLeaves, ...itsDocuments].some(({ stagedAtMs }) => stagedAtMs > untilMs)) return;
+        const untilStamp = untilMs * stampsPerMs + stampsPerMs - 1;
+        const leafKeys = itsLeaves.map(({ leaf }) => stagedLeafKey(pushId, leaf));
+        const documentKeys = itsDocuments.map(({ name }) => `${pushId}/${name}`);
+        leaves.remove(leafKeys, untilStamp);
+        documents.remove([`${pushId}/plan`, ...documentKeys], untilStamp);
+        if (itsLeaves.length > 0) model.witness.droppedStaged?.(pushId);
+      }),
+    putStagedDocument: (pushId, name, body) => {
+      const { stamp, stagedAtMs } = stage();
+      const value = { pushId, name, body, stagedAtMs };
+      return writePlainly(client, documents, [{ key: `${pushId}/${name}`, value, stamp }]);
+    },
+    readStagedDocument: (pushId, name) =>
+      read((region) => documents.read(region, `${pushId}/${name}`)?.body ?? null),
+    stagedPushes: (cursor, limit) =>
+      read((region) => {
+        const newest = new Map<string, number>();
+        for (const { pushId, stagedAtMs } of [...leaves.values(region), ...documents.values(region)])
+          if (pushId > (cursor ?? "")) newest.set(pushId, Math.max(newest.get(pushId) ?? 0, stagedAtMs));
+        const pushes = [...newest]
+          .map(([push_id, staged_at_ms]) => ({ push_id, staged_at_ms }))
+          .sort((a, b) => (a.push_id < b.push_id ? -1 : 1))
+          .slice(0, limit);
+        return { pushes, cursor: pushes.length < limit ? null : (pushes.at(-1)?.push_id ?? null) };
+      }),
   };
 }
 

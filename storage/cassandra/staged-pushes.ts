@@ -8,14 +8,9 @@
 
 import { concatBytes } from "../../protocol/bytes.ts";
 import type { Semaphore } from "../../std/semaphore.ts";
-import type { RecordStore, StagedPage, StagedPush } from "../record-store.ts";
+import type { StagedPage, StagedPush, StagedPushes } from "../record-store.ts";
 import { bytesOf, msOfStamp, numberOf, numberOrNull, textOf, type WriteTimestamps } from "./columns.ts";
 import { type CassandraSession, type CqlRow, executeAll, type StatementOptions } from "./session.ts";
-
-type StagedPushes = Pick<
-  RecordStore,
-  "stageLeaves" | "loadLeaves" | "dropStaged" | "putStagedDocument" | "readStagedDocument" | "stagedPushes"
->;
 
 /** Maximum leaves and bytes in one row: far below the engine's limits, and enough to keep rows few. */
 const leavesPerRow = 100;

@@ -10,6 +10,7 @@ import type {
   RecordStore,
   RecordVersion,
   ServedRecord,
+  StagedPushes,
   StoredSeal,
   VersionDate,
   VersionId,
@@ -81,51 +82,7 @@ export function openSqliteRecordStore(database: SqliteDatabase, now: () => numbe
     });
   };
   return {
-    stageLeaves: async (pushId, firstLeaf, leaves) => {
-      for (let from = 0; from < leaves.length; ) {
-        const first = from;
-        const end = endOfSlice(leaves, first);
-        await database.write(() => {
-          sql.listStaged.run(pushId, now());
-          for (let i = first; i < end; i += 1) {
-            sql.stageLeaf.run(pushId, firstLeaf + i, leaves[i] ?? new Uint8Array());
-          }
-        });
-        from = end;
-      }
-    },
-    loadLeaves: async (pushId, firstLeaf, count) =>
-      sql.loadLeaves.all(pushId, firstLeaf, firstLeaf + count).map((row) => bytesOf(row["bytes"])),
-    dropStaged: async (pushId, untilMs = Number.POSITIVE_INFINITY) => {
-      let dropped: number;
-      do {
-        dropped = await database.write(() => {
-          if (numberOf(sql.stagedAt.get(pushId)?.["staged_at"] ?? 0) > untilMs) return 0;
-          sql.dropDocuments.run(pushId);
-          const leaves = Number(sql.dropLeaves.run(pushId, stagedLeavesMax).changes);
-          // The push stays listed until everything of it is gone.
-          if (leaves < stagedLeavesMax) sql.unlistStaged.run(pushId);
-          return leaves;
-        });
-      } while (dropped === stagedLeavesMax);
-    },
-    putStagedDocument: async (pushId, name, body) => {
-      await database.write(() => {
-        sql.listStaged.run(pushId, now());
-        sql.putDocument.run(pushId, name, body);
-      });
-    },
-    readStagedDocument: async (pushId, name) => {
-      const row = sql.readDocument.get(pushId, name);
-      return row === undefined ? null : textOf(row["body"]);
-    },
-    stagedPushes: async (cursor, limit) => {
-      const pushes = sql.stagedPushes.all(cursor ?? "", limit).map((row) => ({
-        push_id: textOf(row["push_id"]),
-        staged_at_ms: numberOf(row["staged_at"]),
-      }));
-      return { pushes, cursor: pushes.length < limit ? null : (pushes.at(-1)?.push_id ?? null) };
-    },
+    ...stagedIn(database, sql, now),
     putSeal: async (seal) => {
       await database.write(() => sql.putSeal.run(seal.seal_id, seal.envelope, seal.tree_size));
     },
@@ -210,6 +167,57 @@ function insertVersion(sql: Statements, version: RecordVersion): boolean {
 function putHead(sql: Statements, head: RecordHead): void {
   const { record_id, business_uuid, type, live, generation, change, hash } = head;
   sql.putHead.run(record_id, business_uuid, type, live ? 1 : 0, generation, change, hash);
+}
+
+/** What is staged for pushes. */
+function stagedIn(database: SqliteDatabase, sql: Statements, now: () => number): StagedPushes {
+  return {
+    stageLeaves: async (pushId, firstLeaf, leaves) => {
+      for (let from = 0; from < leaves.length; ) {
+        const first = from;
+        const end = endOfSlice(leaves, first);
+        await database.write(() => {
+          sql.listStaged.run(pushId, now());
+          for (let i = first; i < end; i += 1) {
+            sql.stageLeaf.run(pushId, firstLeaf + i, leaves[i] ?? new Uint8Array());
+          }
+        });
+        from = end;
+      }
+    },
+    loadLeaves: async (pushId, firstLeaf, count) =>
+      sql.loadLeaves.all(pushId, firstLeaf, firstLeaf + count).map((row) => bytesOf(row["bytes"])),
+    dropStaged: async (pushId, untilMs = Number.POSITIVE_INFINITY) => {
+      let dropped: number;
+      do {
+        dropped = await database.write(() => {
+          if (numberOf(sql.stagedAt.get(pushId)?.["staged_at"] ?? 0) > untilMs) return 0;
+          sql.dropDocuments.run(pushId);
+          const leaves = Number(sql.dropLeaves.run(pushId, stagedLeavesMax).changes);
+          // The push stays listed until everything of it is gone.
+          if (leaves < stagedLeavesMax) sql.unlistStaged.run(pushId);
+          return leaves;
+        });
+      } while (dropped === stagedLeavesMax);
+    },
+    putStagedDocument: async (pushId, name, body) => {
+      await database.write(() => {
+        sql.listStaged.run(pushId, now());
+        sql.putDocument.run(pushId, name, body);
+      });
+    },
+    readStagedDocument: async (pushId, name) => {
+      const row = sql.readDocument.get(pushId, name);
+      return row === undefined ? null : textOf(row["body"]);
+    },
+    stagedPushes: async (cursor, limit) => {
+      const pushes = sql.stagedPushes.all(cursor ?? "", limit).map((row) => ({
+        push_id: textOf(row["push_id"]),
+        staged_at_ms: numberOf(row["staged_at"]),
+      }));
+      return { pushes, cursor: pushes.length < limit ? null : (pushes.at(-1)?.push_id ?? null) };
+    },
+  };
 }
 
 /** One past the last leaf that goes into the same transaction as leaf `first`. */

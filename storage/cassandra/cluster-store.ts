@@ -11,7 +11,6 @@ import {
   type Member,
   type PartyHome,
   type RegionStatus,
-  type RegionView,
   StoreError,
 } from "../cluster-store.ts";
 import {
@@ -50,139 +49,91 @@ const cql = {
 
 /** The session's data centre is the node's region. */
 export function openCassandraClusterStore(session: CassandraSession): ClusterStore {
-  return new ClusterTables(session);
-}
-
-class ClusterTables implements ClusterStore {
-  readonly #session: CassandraSession;
-
-  constructor(session: CassandraSession) {
-    this.#session = session;
-  }
-
-  async readView(region: string): Promise<RegionView> {
-    const row = await this.#one(cql.view, [region], this.#isOwn(region) ? "LOCAL_SERIAL" : "LOCAL_QUORUM");
-    if (row === undefined) return { region, version: 0, members: [] };
-    return { region, version: Number(row["version"]), members: toMembers(row["members"]) };
-  }
-
-  casView({ region, version, members }: RegionView): Promise<boolean> {
-    this.#assertOwn(region);
-    const text = JSON.stringify(members satisfies readonly Member[]);
-    return version === 1
-      ? this.#conditionally("LOCAL_SERIAL", cql.firstView, [region, text])
-      : this.#conditionally("LOCAL_SERIAL", cql.nextView, [version, text, region, version - 1]);
-  }
-
-  async beat(region: string, beat: Beat): Promise<void> {
-    this.#assertOwn(region);
-    const params = [region, beat.incarnation, beat.count, beat.wall_ms, beat.homes_seen];
-    await this.#session.execute(cql.beat, params, { idempotent: true });
-  }
-
-  async readBeats(region: string): Promise<readonly Beat[]> {
-    return (await this.#all(cql.beats, [region])).map(toBeat);
-  }
-
-  readHome(party: string): Promise<PartyHome | null> {
-    return this.#home(party, "SERIAL");
-  }
-
-  readHomeNearby(party: string): Promise<PartyHome | null> {
-    return this.#home(party, "LOCAL_QUORUM");
-  }
-
-  async casHome(next: PartyHome): Promise<boolean> {
-    const { party, region, moving_to, version } = next;
-    if (version === 1) return this.#conditionally("SERIAL", cql.firstHome, [party, region, moving_to]);
-    const params = [region, moving_to, version, party, version - 1];
-    if (!(await this.#conditionally("SERIAL", cql.nextHome, params))) return false;
-    try {
-      await this.noteMove(next);
-    } catch (error) {
-      if (!(error instanceof StoreError)) throw error;
-      throw new StoreError("unknown", `the home is changed, but not noted: ${error.message}`, {
-        cause: error,
-      });
-    }
-    return true;
-  }
-
-  async noteMove(home: PartyHome): Promise<void> {
-    const { party, region, moving_to, version } = home;
-    const note = JSON.stringify({ party, region, moving_to, version });
-    const params = [party, note, noteTime(version, await this.storeTimeMs())];
-    try {
-      await this.#session.execute(cql.note, params, { consistency: "EACH_QUORUM", idempotent: true });
-    } catch (error) {
-      if (!(error instanceof StoreError)) throw error;
-      // A region is unreachable: a majority of all replicas is a quorum of each reachable region.
-      await this.#session.execute(cql.note, params, { consistency: "QUORUM", idempotent: true });
-    }
-  }
-
-  async readMoves(): Promise<readonly PartyHome[]> {
-    return (await this.#all(cql.moves, [])).map(toNote);
-  }
-
-  async readStandings(): Promise<readonly RegionStatus[]> {
-    const read = (consistency: Consistency) => this.#all(cql.standings, [], consistency);
-    const everywhere = read("EACH_QUORUM").catch(() => null);
-    const patience = new AbortController();
-    const late = delay(everywhereMs, null, { signal: patience.signal }).catch(() => null);
-    const rows = (await Promise.race([everywhere, late])) ?? (await read("LOCAL_QUORUM"));
-    patience.abort();
-    return rows.map(toStanding);
-  }
-
-  casStanding({ region, status, successor, version }: RegionStatus): Promise<boolean> {
-    return version === 1
-      ? this.#conditionally("SERIAL", cql.firstStanding, [region, status, successor])
-      : this.#conditionally("SERIAL", cql.nextStanding, [status, successor, version, region, version - 1]);
-  }
-
-  async storeTimeMs(): Promise<number> {
-    return Number((await this.#one(cql.time, [], "LOCAL_ONE"))?.["time"]);
-  }
-
-  async #home(party: string, consistency: Consistency): Promise<PartyHome | null> {
-    const row = await this.#one(cql.home, [party], consistency);
-    return row === undefined ? null : toHome(row);
-  }
-
-  async #one(
-    text: string,
-    params: readonly CqlParam[],
-    consistency: Consistency,
-  ): Promise<CqlRow | undefined> {
-    return (await this.#session.execute(text, params, { consistency, idempotent: true })).rows[0];
-  }
-
-  #all(
-    text: string,
-    params: readonly CqlParam[],
-    consistency: Consistency = "LOCAL_QUORUM",
-  ): Promise<readonly CqlRow[]> {
-    return executeAll(this.#session, text, params, { consistency, idempotent: true });
-  }
-
+  const assertOwn = (region: string): void => {
+    if (region !== session.localDc) throw new Error(`${session.localDc} may not write data of ${region}`);
+  };
+  const one = async (text: string, params: readonly CqlParam[], consistency: Consistency) =>
+    (await session.execute(text, params, { consistency, idempotent: true })).rows[0];
+  const all = (text: string, params: readonly CqlParam[], consistency: Consistency = "LOCAL_QUORUM") =>
+    executeAll(session, text, params, { consistency, idempotent: true });
   /** See D1 and D2. */
-  async #conditionally(
+  const conditionally = async (
     serial: "LOCAL_SERIAL" | "SERIAL",
     text: string,
     params: readonly CqlParam[],
-  ): Promise<boolean> {
+  ): Promise<boolean> => {
     const options = { consistency: "LOCAL_QUORUM", serial, idempotent: false } as const;
-    return (await this.#session.execute(text, params, options)).applied;
-  }
-
-  #isOwn(region: string): boolean {
-    return region === this.#session.localDc;
-  }
-
-  #assertOwn(region: string): void {
-    if (!this.#isOwn(region)) throw new Error(`${this.#session.localDc} may not write data of ${region}`);
-  }
+    return (await session.execute(text, params, options)).applied;
+  };
+  const homeOf = async (party: string, consistency: Consistency): Promise<PartyHome | null> => {
+    const row = await one(cql.home, [party], consistency);
+    return row === undefined ? null : toHome(row);
+  };
+  const storeTimeMs = async (): Promise<number> => Number((await one(cql.time, [], "LOCAL_ONE"))?.["time"]);
+  const noteMove = async ({ party, region, moving_to, version }: PartyHome): Promise<void> => {
+    const note = JSON.stringify({ party, region, moving_to, version });
+    const params = [party, note, noteTime(version, await storeTimeMs())];
+    try {
+      await session.execute(cql.note, params, { consistency: "EACH_QUORUM", idempotent: true });
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      // A region is unreachable: a majority of all replicas is a quorum of each reachable region.
+      await session.execute(cql.note, params, { consistency: "QUORUM", idempotent: true });
+    }
+  };
+  return {
+    readView: async (region) => {
+      const isOwn = region === session.localDc;
+      const row = await one(cql.view, [region], isOwn ? "LOCAL_SERIAL" : "LOCAL_QUORUM");
+      if (row === undefined) return { region, version: 0, members: [] };
+      return { region, version: Number(row["version"]), members: toMembers(row["members"]) };
+    },
+    casView: ({ region, version, members }) => {
+      assertOwn(region);
+      const text = JSON.stringify(members satisfies readonly Member[]);
+      return version === 1
+        ? conditionally("LOCAL_SERIAL", cql.firstView, [region, text])
+        : conditionally("LOCAL_SERIAL", cql.nextView, [version, text, region, version - 1]);
+    },
+    beat: async (region, beat) => {
+      assertOwn(region);
+      const params = [region, beat.incarnation, beat.count, beat.wall_ms, beat.homes_seen];
+      await session.execute(cql.beat, params, { idempotent: true });
+    },
+    readBeats: async (region) => (await all(cql.beats, [region])).map(toBeat),
+    readHome: (party) => homeOf(party, "SERIAL"),
+    readHomeNearby: (party) => homeOf(party, "LOCAL_QUORUM"),
+    casHome: async (next) => {
+      const { party, region, moving_to, version } = next;
+      if (version === 1) return conditionally("SERIAL", cql.firstHome, [party, region, moving_to]);
+      const params = [region, moving_to, version, party, version - 1];
+      if (!(await conditionally("SERIAL", cql.nextHome, params))) return false;
+      try {
+        await noteMove(next);
+      } catch (error) {
+        if (!(error instanceof StoreError)) throw error;
+        const detail = `the home is changed, but not noted: ${error.message}`;
+        throw new StoreError("unknown", detail, { cause: error });
+      }
+      return true;
+    },
+    noteMove,
+    readMoves: async () => (await all(cql.moves, [])).map(toNote),
+    readStandings: async () => {
+      const read = (consistency: Consistency) => all(cql.standings, [], consistency);
+      const everywhere = read("EACH_QUORUM").catch(() => null);
+      const patience = new AbortController();
+      const late = delay(everywhereMs, null, { signal: patience.signal }).catch(() => null);
+      const rows = (await Promise.race([everywhere, late])) ?? (await read("LOCAL_QUORUM"));
+      patience.abort();
+      return rows.map(toStanding);
+    },
+    casStanding: ({ region, status, successor, version }) =>
+      version === 1
+        ? conditionally("SERIAL", cql.firstStanding, [region, status, successor])
+        : conditionally("SERIAL", cql.nextStanding, [status, successor, version, region, version - 1]),
+    storeTimeMs,
+  };
 }
 
 /**

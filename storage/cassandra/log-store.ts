@@ -17,7 +17,7 @@ import {
   type StoredCheckpoint,
 } from "../log-store.ts";
 import { numberOf, textOf } from "./columns.ts";
-import type { CassandraSession } from "./session.ts";
+import type { CassandraSession, Consistency } from "./session.ts";
 
 /** Maximum statements of one call under way at once. */
 const lanesMax = 32;
@@ -45,114 +45,90 @@ export const logTables: readonly string[] = [
 ];
 
 export function openCassandraLogStore(session: CassandraSession): LogStore {
-  return new CassandraLogStore(session);
-}
-
-class CassandraLogStore implements LogStore {
-  readonly #session: CassandraSession;
-
-  constructor(session: CassandraSession) {
-    this.#session = session;
-  }
-
-  async write(...[objects, leaves, { over } = {}]: Parameters<LogStore["write"]>): Promise<void> {
-    const known = await this.read(objects.map(({ path }) => path));
-    const isKept = objects.map(({ path, bytes }, at) => {
-      const kept = known[at] ?? null;
-      const isSame = kept !== null && equalBytes(kept, bytes);
-      if (kept !== null && !isSame && !isReplaceable(path, over))
-        throw new LogConflict(`${path} has other bytes already.`);
-      return isSame;
-    });
-    const places = await this.findLeaves(leaves.map(({ leaf }) => leaf));
-    for (const [at, { leaf, index }] of leaves.entries()) {
-      const place = places[at] ?? null;
-      if (place !== null && place !== index && !(over !== undefined && place >= over))
-        throw new LogConflict(`${leaf} is leaf ${place}, and never ${index}.`);
-    }
-    const lanes = new Semaphore(lanesMax);
-    await lanes.all(
-      objects.filter((_object, at) => isKept[at] === false).map((object) => () => this.#put(object)),
-    );
-    await lanes.all(
-      leaves
-        .filter(({ index }, at) => places[at] !== index)
-        .map(
-          ({ leaf, index }) =>
-            () =>
-              this.#session.execute(cql.putLeaf, [leaf, index], plain),
-        ),
-    );
-  }
-
-  async #put({ path, bytes }: LogObject): Promise<void> {
+  const checkpointAt = async (consistency: Consistency): Promise<StoredCheckpoint | null> => {
+    const { rows } = await session.execute(cql.checkpoint, [], { consistency, idempotent: true });
+    const [row] = rows;
+    if (row === undefined) return null;
+    return { size: numberOf(row["size"]), root: textOf(row["root"]), note: textOf(row["note"]) };
+  };
+  const put = async ({ path, bytes }: LogObject): Promise<void> => {
     const { full, width } = placeOf(path);
-    const put = { cql: cql.putObject, params: [full, width, Buffer.from(bytes)] };
-    if (width < tileWidth) await this.#session.execute(put.cql, put.params, plain);
-    else await this.#session.batch([put, { cql: cql.removePartials, params: [full, tileWidth] }], plain);
-  }
-
-  read(paths: readonly string[]): Promise<readonly (Uint8Array | null)[]> {
-    return new Semaphore(lanesMax).all(
+    const statement = { cql: cql.putObject, params: [full, width, Buffer.from(bytes)] };
+    if (width < tileWidth) await session.execute(statement.cql, statement.params, plain);
+    else await session.batch([statement, { cql: cql.removePartials, params: [full, tileWidth] }], plain);
+  };
+  const read: LogStore["read"] = (paths) =>
+    new Semaphore(lanesMax).all(
       paths.map((path) => async () => {
         const { full, width } = placeOf(path);
-        const { rows } = await this.#session.execute(cql.objects, [full, width, tileWidth], plain);
+        const { rows } = await session.execute(cql.objects, [full, width, tileWidth], plain);
         const found = new Map(rows.map((row) => [numberOf(row["width"]), bytesOf(row["bytes"])]));
         const whole = found.get(tileWidth) ?? null;
         return found.get(width) ?? (whole && beginningOf(path, whole));
       }),
     );
-  }
-
-  findLeaves(leaves: readonly string[]): Promise<readonly (number | null)[]> {
-    return new Semaphore(lanesMax).all(
+  const findLeaves: LogStore["findLeaves"] = (leaves) =>
+    new Semaphore(lanesMax).all(
       leaves.map((leaf) => async () => {
-        const { rows } = await this.#session.execute(cql.leaf, [leaf], plain);
+        const { rows } = await session.execute(cql.leaf, [leaf], plain);
         return rows[0] === undefined ? null : numberOf(rows[0]["place"]);
       }),
     );
-  }
-
-  /** See G2. An attempt whose outcome is unknown is looked at again: the row says whether it was applied. */
-  async publish({ size, root, note }: StoredCheckpoint): Promise<void> {
-    let failure: unknown;
-    for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
-      const last = await this.#checkpoint("SERIAL");
-      if (last !== null && (size < last.size || (size === last.size && root !== last.root)))
-        throw new LogConflict(`The log has ${last.size} leaves and cannot become one of ${size}.`);
-      if (last?.size === size && last.note === note) return;
-      try {
-        const [text, params] =
-          last === null
-            ? [cql.first, [size, root, note]]
-            : [cql.next, [size, root, note, last.size, last.root]];
-        const { applied } = await this.#session.execute(text, params, serially);
-        if (applied) return;
-      } catch (error) {
-        if (!(error instanceof StoreError) || error.effect !== "unknown") throw error;
-        failure = error;
+  return {
+    read,
+    findLeaves,
+    write: async (objects, leaves, { over } = {}) => {
+      const known = await read(objects.map(({ path }) => path));
+      const isKept = objects.map(({ path, bytes }, at) => {
+        const kept = known[at] ?? null;
+        const isSame = kept !== null && equalBytes(kept, bytes);
+        if (kept !== null && !isSame && !isReplaceable(path, over))
+          throw new LogConflict(`${path} has other bytes already.`);
+        return isSame;
+      });
+      const places = await findLeaves(leaves.map(({ leaf }) => leaf));
+      for (const [at, { leaf, index }] of leaves.entries()) {
+        const place = places[at] ?? null;
+        if (place !== null && place !== index && !(over !== undefined && place >= over))
+          throw new LogConflict(`${leaf} is leaf ${place}, and never ${index}.`);
       }
-    }
-    throw failure ?? new StoreError("unknown", "the checkpoint was changed by others");
-  }
-
-  readCheckpoint(): Promise<StoredCheckpoint | null> {
-    return this.#checkpoint("LOCAL_QUORUM");
-  }
-
-  /** What was agreed upon last, and what any copy has: after the loss of a region, one copy may be all that has it. */
-  async readNewestCheckpoint(): Promise<StoredCheckpoint | null> {
-    const agreed = await this.#checkpoint("SERIAL");
-    const kept = await this.#checkpoint("ALL");
-    return (kept?.size ?? 0) > (agreed?.size ?? 0) ? kept : agreed;
-  }
-
-  async #checkpoint(consistency: "SERIAL" | "LOCAL_QUORUM" | "ALL"): Promise<StoredCheckpoint | null> {
-    const { rows } = await this.#session.execute(cql.checkpoint, [], { consistency, idempotent: true });
-    const [row] = rows;
-    if (row === undefined) return null;
-    return { size: numberOf(row["size"]), root: textOf(row["root"]), note: textOf(row["note"]) };
-  }
+      const lanes = new Semaphore(lanesMax);
+      const newObjects = objects.filter((_object, at) => isKept[at] === false);
+      await lanes.all(newObjects.map((object) => () => put(object)));
+      const newLeaves = leaves.filter(({ index }, at) => places[at] !== index);
+      await lanes.all(
+        newLeaves.map((each) => () => session.execute(cql.putLeaf, [each.leaf, each.index], plain)),
+      );
+    },
+    /** See G2. An attempt whose outcome is unknown is looked at again: the row says whether it was applied. */
+    publish: async ({ size, root, note }) => {
+      let failure: unknown;
+      for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+        const last = await checkpointAt("SERIAL");
+        if (last !== null && (size < last.size || (size === last.size && root !== last.root)))
+          throw new LogConflict(`The log has ${last.size} leaves and cannot become one of ${size}.`);
+        if (last?.size === size && last.note === note) return;
+        try {
+          const [text, params] =
+            last === null
+              ? [cql.first, [size, root, note]]
+              : [cql.next, [size, root, note, last.size, last.root]];
+          if ((await session.execute(text, params, serially)).applied) return;
+        } catch (error) {
+          if (!(error instanceof StoreError) || error.effect !== "unknown") throw error;
+          failure = error;
+        }
+      }
+      throw failure ?? new StoreError("unknown", "the checkpoint was changed by others");
+    },
+    readCheckpoint: () => checkpointAt("LOCAL_QUORUM"),
+    /** What was agreed upon last, and what any copy has: after the loss of a region, one copy may be all that has it. */
+    readNewestCheckpoint: async () => {
+      const agreed = await checkpointAt("SERIAL");
+      const kept = await checkpointAt("ALL");
+      return (kept?.size ?? 0) > (agreed?.size ?? 0) ? kept : agreed;
+    },
+  };
 }
 
 function placeOf(path: string): NonNullable<ReturnType<typeof splitTilePath>> {

@@ -50,6 +50,15 @@ export function stagingUnavailable(cause: unknown): StagingUnavailable {
   );
 }
 
+/** Does what writes to the area (S4). */
+export async function staging<T>(write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    throw stagingUnavailable(error);
+  }
+}
+
 /** Throws RangeError for a text that is no name: it would be a bug of ours, and might lead out of a folder. */
 export function assertFileName(name: string): void {
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/.test(name))

@@ -6,7 +6,7 @@ import {
   type FileLeaf,
   type StagedFileWriter,
   type StagingArea,
-  stagingUnavailable,
+  staging,
 } from "../../storage/staging-area.ts";
 import type { Cell, PlainTable } from "./plain-tables.ts";
 import { readPlainly, type StoreClient, writePlainly } from "./store-model.ts";
@@ -44,7 +44,7 @@ export function openSimStagingArea(client: StoreClient): StagingArea {
   return {
     create: async (name) => {
       assertFileName(name);
-      return writing(async () => {
+      return staging(async () => {
         if ((await read(name)) !== null) throw new Error(`${name} exists already.`);
         await write({ key: name, value: { name, isDone: false, isGone: false, leaves: [] }, stamp: 1 });
         return writerOf(name, { read, write, remove });
@@ -78,7 +78,7 @@ function writerOf(name: string, { read, write, remove }: FileStatements): Staged
   return {
     append: async (more) => void leaves.push(...more),
     finish: () =>
-      writing(async () => {
+      staging(async () => {
         if ((await read(name)) === null) throw new Error(`${name} was removed while it was written.`);
         isFinished = true;
         await write({ key: name, value: { name, isDone: true, isGone: false, leaves }, stamp: 2 });
@@ -87,12 +87,4 @@ function writerOf(name: string, { read, write, remove }: FileStatements): Staged
       if (!isFinished) await remove(name).catch(() => {});
     },
   };
-}
-
-async function writing<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw stagingUnavailable(error);
-  }
 }

@@ -102,7 +102,7 @@ class ActorJournals implements CassandraActorStore {
     this.#session = session;
     this.#options = options;
     this.#hints = new WakeHints(session, { now, consistency: "LOCAL_QUORUM" });
-    this.#names = new ActorNames(session, {
+    this.#names = actorNames(session, {
       partyOf: partyOf ?? (() => null),
       isListed: isListed ?? (() => true),
     });
@@ -419,79 +419,66 @@ const namesCql = {
   party: "SELECT kind, id FROM actor_of_party WHERE party = ?",
 } as const;
 
-class ActorNames {
-  readonly #session: CassandraSession;
-  readonly #partyOf: (ref: ActorRef) => string | null;
-  readonly #isListed: (kind: string) => boolean;
+type ActorNames = ReturnType<typeof actorNames>;
 
-  constructor(
-    session: CassandraSession,
-    options: {
-      readonly partyOf: (ref: ActorRef) => string | null;
-      readonly isListed: (kind: string) => boolean;
+function actorNames(
+  session: CassandraSession,
+  { partyOf, isListed }: Required<Pick<CassandraActorStoreOptions, "partyOf" | "isListed">>,
+) {
+  return {
+    write: async (ref: ActorRef, consistency: Consistency): Promise<void> => {
+      if (!isListed(ref.kind)) return;
+      const options = { consistency, idempotent: true };
+      const party = partyOf(ref);
+      await Promise.all([
+        session.execute(namesCql.name, [ref.kind, bucketOf(ref.id), ref.id], options),
+        party === null ? null : session.execute(namesCql.ofParty, [party, ref.kind, ref.id], options),
+      ]);
     },
-  ) {
-    this.#session = session;
-    this.#partyOf = options.partyOf;
-    this.#isListed = options.isListed;
-  }
-
-  async write(ref: ActorRef, consistency: Consistency): Promise<void> {
-    if (!this.#isListed(ref.kind)) return;
-    const options = { consistency, idempotent: true };
-    const party = this.#partyOf(ref);
-    await Promise.all([
-      this.#session.execute(namesCql.name, [ref.kind, bucketOf(ref.id), ref.id], options),
-      party === null ? null : this.#session.execute(namesCql.ofParty, [party, ref.kind, ref.id], options),
-    ]);
-  }
-
-  /** Removes the names as of an instant: those written later, for another actor of this name, stay. */
-  async remove(
-    ref: ActorRef,
-    { beforeUs, consistency }: { readonly beforeUs: number; readonly consistency: Consistency },
-  ): Promise<void> {
-    if (!this.#isListed(ref.kind)) return;
-    const options = { consistency, idempotent: true };
-    const party = this.#partyOf(ref);
-    const [name, ofParty] = [
-      [beforeUs, ref.kind, bucketOf(ref.id), ref.id],
-      [beforeUs, party, ref.kind, ref.id],
-    ];
-    await Promise.all([
-      this.#session.execute(namesCql.removeName, name, options),
-      party === null ? null : this.#session.execute(namesCql.removeOfParty, ofParty, options),
-    ]);
-  }
-
-  /** Returns ids in the order of their UTF-8 bytes, which is the engine's own order. */
-  async list(kind: string, afterId: string, limit: number): Promise<readonly string[]> {
-    const found = await Promise.all(
-      Array.from({ length: buckets }, (_, bucket) =>
-        executeAll(this.#session, namesCql.list, [kind, bucket, afterId, limit], { idempotent: true }),
-      ),
-    );
-    return found
-      .flat()
-      .map((row) => String(row["id"]))
-      .sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
-      .slice(0, limit);
-  }
-
-  /** One partition after another: a count reads all of it, and must not take the engine's attention from requests. */
-  async count(kind: string, max: number): Promise<number> {
-    let count = 0;
-    for (let bucket = 0; bucket < buckets && count < max; bucket += 1) {
-      const { rows } = await this.#session.execute(namesCql.count, [kind, bucket], { idempotent: true });
-      count += Number(rows[0]?.["known"] ?? 0);
-    }
-    return Math.min(count, max);
-  }
-
-  async ofParty(party: string): Promise<readonly ActorRef[]> {
-    const rows = await executeAll(this.#session, namesCql.party, [party], { idempotent: true });
-    return rows.map((row) => ({ kind: String(row["kind"]), id: String(row["id"]) }));
-  }
+    /** Removes the names as of an instant: those written later, for another actor of this name, stay. */
+    remove: async (
+      ref: ActorRef,
+      { beforeUs, consistency }: { readonly beforeUs: number; readonly consistency: Consistency },
+    ): Promise<void> => {
+      if (!isListed(ref.kind)) return;
+      const options = { consistency, idempotent: true };
+      const party = partyOf(ref);
+      const [name, ofParty] = [
+        [beforeUs, ref.kind, bucketOf(ref.id), ref.id],
+        [beforeUs, party, ref.kind, ref.id],
+      ];
+      await Promise.all([
+        session.execute(namesCql.removeName, name, options),
+        party === null ? null : session.execute(namesCql.removeOfParty, ofParty, options),
+      ]);
+    },
+    /** Returns ids in the order of their UTF-8 bytes, which is the engine's own order. */
+    list: async (kind: string, afterId: string, limit: number): Promise<readonly string[]> => {
+      const found = await Promise.all(
+        Array.from({ length: buckets }, (_, bucket) =>
+          executeAll(session, namesCql.list, [kind, bucket, afterId, limit], { idempotent: true }),
+        ),
+      );
+      return found
+        .flat()
+        .map((row) => String(row["id"]))
+        .sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
+        .slice(0, limit);
+    },
+    /** One partition after another: a count reads all of it, and must not take the engine's attention from requests. */
+    count: async (kind: string, max: number): Promise<number> => {
+      let count = 0;
+      for (let bucket = 0; bucket < buckets && count < max; bucket += 1) {
+        const { rows } = await session.execute(namesCql.count, [kind, bucket], { idempotent: true });
+        count += Number(rows[0]?.["known"] ?? 0);
+      }
+      return Math.min(count, max);
+    },
+    ofParty: async (party: string): Promise<readonly ActorRef[]> => {
+      const rows = await executeAll(session, namesCql.party, [party], { idempotent: true });
+      return rows.map((row) => ({ kind: String(row["kind"]), id: String(row["id"]) }));
+    },
+  };
 }
 
 function bucketOf(id: string): number {

@@ -16,7 +16,7 @@ import {
   keptMs,
   type StagedFileWriter,
   type StagingArea,
-  stagingUnavailable,
+  staging,
 } from "../staging-area.ts";
 import { bytesOf, numberOf } from "./columns.ts";
 import { type CassandraSession, type CqlRow, executeAll, type StatementOptions } from "./session.ts";
@@ -87,10 +87,10 @@ export function openCassandraStagingArea(
   return {
     create: async (name) => {
       assertFileName(name);
-      return writing(async () => {
+      return staging(async () => {
         const { applied } = await session.execute(cql.create, [name], agreed);
         if (!applied) throw new Error(`${name} exists already.`);
-        return new CassandraWriter(session, name, { put, lanes });
+        return writerOf(session, name, { put, lanes });
       });
     },
     readLeaves: async (name, first, count) => {
@@ -187,66 +187,23 @@ async function dropRecords(session: CassandraSession, name: string, lanes: Semap
   await lanes.all(slabs.map((slab) => () => session.execute(cql.drop, [name, slab], plain)));
 }
 
-class CassandraWriter implements StagedFileWriter {
-  readonly #session: CassandraSession;
-  readonly #name: string;
-  readonly #put: StatementOptions;
-  readonly #lanes: Semaphore;
-  readonly #firsts: number[] = [];
-  #records = 0;
-  #waiting: FileLeaf[] = [];
-  #waitingBytes = 0;
-
-  constructor(
-    session: CassandraSession,
-    name: string,
-    { put, lanes }: { readonly put: StatementOptions; readonly lanes: Semaphore },
-  ) {
-    this.#session = session;
-    this.#name = name;
-    this.#put = put;
-    this.#lanes = lanes;
-  }
-
-  append(leaves: readonly FileLeaf[]): Promise<void> {
-    return writing(async () => {
-      const rows: (() => Promise<unknown>)[] = [];
-      for (const leaf of leaves) {
-        this.#waiting.push(leaf);
-        this.#waitingBytes += leaf.bytes.length;
-        const isFull = this.#waiting.length === recordsPerRow || this.#waitingBytes >= bytesPerRow;
-        if (isFull) rows.push(this.#closeRow());
-      }
-      await this.#lanes.all(rows);
-    });
-  }
-
-  finish(): Promise<void> {
-    return writing(async () => {
-      if (this.#waiting.length > 0) await this.#closeRow()();
-      const params = [this.#records, numbered(this.#firsts), this.#name];
-      const { applied } = await this.#session.execute(cql.finish, params, agreed);
-      if (!applied) throw new Error(`${this.#name} was removed while it was written.`);
-    });
-  }
-
-  async discard(): Promise<void> {
-    try {
-      const { applied } = await this.#session.execute(cql.discard, [this.#name], agreed);
-      if (applied) await dropRecords(this.#session, this.#name, this.#lanes);
-    } catch {
-      // The upload's actor removes it, or it expires.
-    }
-  }
-
+function writerOf(
+  session: CassandraSession,
+  name: string,
+  { put, lanes }: { readonly put: StatementOptions; readonly lanes: Semaphore },
+): StagedFileWriter {
+  const firsts: number[] = [];
+  let records = 0;
+  let waiting: FileLeaf[] = [];
+  let waitingBytes = 0;
   /** The write of a row with what waits; its number is fixed at once. */
-  #closeRow(): () => Promise<unknown> {
-    const leaves = this.#waiting;
-    const row = this.#firsts.length;
-    this.#firsts.push(this.#records);
-    this.#records += leaves.length;
-    this.#waiting = [];
-    this.#waitingBytes = 0;
+  const closeRow = (): (() => Promise<unknown>) => {
+    const leaves = waiting;
+    const row = firsts.length;
+    firsts.push(records);
+    records += leaves.length;
+    waiting = [];
+    waitingBytes = 0;
     let end = 0;
     const ends = leaves.map(({ bytes }) => {
       end += bytes.length;
@@ -254,9 +211,35 @@ class CassandraWriter implements StagedFileWriter {
     });
     const hashes = concatBytes(...leaves.map(({ hash }) => hash));
     const bytes = concatBytes(...leaves.map((leaf) => leaf.bytes));
-    const params = [this.#name, slabOf(row), row, numbered(ends), hashes, bytes];
-    return () => this.#session.execute(cql.add, params, this.#put);
-  }
+    const params = [name, slabOf(row), row, numbered(ends), hashes, bytes];
+    return () => session.execute(cql.add, params, put);
+  };
+  return {
+    append: (leaves) =>
+      staging(async () => {
+        const rows: (() => Promise<unknown>)[] = [];
+        for (const leaf of leaves) {
+          waiting.push(leaf);
+          waitingBytes += leaf.bytes.length;
+          if (waiting.length === recordsPerRow || waitingBytes >= bytesPerRow) rows.push(closeRow());
+        }
+        await lanes.all(rows);
+      }),
+    finish: () =>
+      staging(async () => {
+        if (waiting.length > 0) await closeRow()();
+        const { applied } = await session.execute(cql.finish, [records, numbered(firsts), name], agreed);
+        if (!applied) throw new Error(`${name} was removed while it was written.`);
+      }),
+    discard: async () => {
+      try {
+        const { applied } = await session.execute(cql.discard, [name], agreed);
+        if (applied) await dropRecords(session, name, lanes);
+      } catch {
+        // The upload's actor removes it, or it expires.
+      }
+    },
+  };
 }
 
 /** 32-bit numbers, big-endian. */
@@ -269,13 +252,4 @@ function numbered(values: readonly number[]): Uint8Array {
 function numbersIn(packed: Uint8Array): readonly number[] {
   const view = new DataView(packed.buffer, packed.byteOffset, packed.byteLength);
   return Array.from({ length: packed.length / 4 }, (_, index) => view.getUint32(index * 4));
-}
-
-/** S4 of the port. */
-async function writing<T>(write: () => Promise<T>): Promise<T> {
-  try {
-    return await write();
-  } catch (error) {
-    throw stagingUnavailable(error);
-  }
 }

@@ -10,14 +10,7 @@ import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from "node:fs
 import { join } from "node:path";
 import { BoundedMap } from "../../std/bounded-map.ts";
 import { StoreError } from "../actor-store.ts";
-import {
-  assertFileName,
-  type FileLeaf,
-  keptMs,
-  type StagedFileWriter,
-  type StagingArea,
-  stagingUnavailable,
-} from "../staging-area.ts";
+import { assertFileName, keptMs, type StagedFileWriter, type StagingArea, staging } from "../staging-area.ts";
 
 /** Number of files whose index is kept in memory: 400 KB for the largest. */
 const indexesMax = 8;
@@ -36,9 +29,61 @@ export interface FolderOptions {
 
 /** Opens the folder and removes what is left from before (F2). A folder that cannot be written refuses uploads only. */
 export async function openFolderStagingArea(options: FolderOptions): Promise<StagingArea> {
+  const { folder, openFile = open } = options;
   const room = new FolderRoom(options.bytesMax);
   await tidyUp(options, room).catch(() => {});
-  return new FolderStagingArea(options, room);
+  const indexes = new BoundedMap<string, FileIndex>(indexesMax);
+  const pathOf = (name: string): string => join(folder, `${name}${fileEnding}`);
+  const reading = async <T>(
+    name: string,
+    read: (file: FileHandle, index: FileIndex) => Promise<T>,
+  ): Promise<T | null> => {
+    assertFileName(name);
+    try {
+      await using file = await open(pathOf(name), "r");
+      const index = indexes.get(name) ?? (await readIndex(file));
+      if (index === null) return null;
+      indexes.set(name, index);
+      return await read(file, index);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+      throw readFailed(error);
+    }
+  };
+  return {
+    create: async (name) => {
+      assertFileName(name);
+      return staging(async () => {
+        await mkdir(folder, { recursive: true, mode: 0o700 });
+        const path = pathOf(name);
+        if (await exists(path)) throw new Error(`${name} exists already.`);
+        const file = await openFile(`${path}${draftEnding}`, "wx", 0o600);
+        return writerOf(folder, path, { file, room });
+      });
+    },
+    readLeaves: (name, first, count) =>
+      reading(name, (file, index) => {
+        const end = Math.min(index.records, first + count);
+        return first < end ? recordsOf(file, index, first, end) : Promise.resolve([]);
+      }),
+    readHashes: (name) =>
+      reading(name, async (file, index) => {
+        const hashes = await readAt(file, index.hashesAt, index.records * hashBytes);
+        return new Uint8Array(hashes.buffer, hashes.byteOffset, hashes.byteLength);
+      }),
+    remove: async (name) => {
+      assertFileName(name);
+      indexes.delete(name);
+      const path = pathOf(name);
+      try {
+        await rm(path, { force: true });
+        await rm(`${path}${draftEnding}`, { force: true });
+        room.free(path);
+      } catch (error) {
+        throw readFailed(error);
+      }
+    },
+  };
 }
 
 async function tidyUp({ folder, now }: FolderOptions, room: FolderRoom): Promise<void> {
@@ -53,142 +98,52 @@ async function tidyUp({ folder, now }: FolderOptions, room: FolderRoom): Promise
   }
 }
 
-class FolderStagingArea implements StagingArea {
-  readonly #folder: string;
-  readonly #open: typeof open;
-  readonly #room: FolderRoom;
-  readonly #indexes = new BoundedMap<string, FileIndex>(indexesMax);
-
-  constructor({ folder, openFile = open }: FolderOptions, room: FolderRoom) {
-    this.#folder = folder;
-    this.#room = room;
-    this.#open = openFile;
-  }
-
-  async create(name: string): Promise<StagedFileWriter> {
-    assertFileName(name);
-    return writing(async () => {
-      await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-      const path = this.#pathOf(name);
-      if (await exists(path)) throw new Error(`${name} exists already.`);
-      const file = await this.#open(`${path}${draftEnding}`, "wx", 0o600);
-      return new FolderWriter(this.#folder, path, { file, room: this.#room });
-    });
-  }
-
-  readLeaves(name: string, first: number, count: number): Promise<readonly Uint8Array[] | null> {
-    return this.#read(name, (file, index) => {
-      const end = Math.min(index.records, first + count);
-      return first < end ? recordsOf(file, index, first, end) : Promise.resolve([]);
-    });
-  }
-
-  readHashes(name: string): Promise<Uint8Array | null> {
-    return this.#read(name, async (file, index) => {
-      const hashes = await readAt(file, index.hashesAt, index.records * hashBytes);
-      return new Uint8Array(hashes.buffer, hashes.byteOffset, hashes.byteLength);
-    });
-  }
-
-  async remove(name: string): Promise<void> {
-    assertFileName(name);
-    this.#indexes.delete(name);
-    const path = this.#pathOf(name);
-    try {
-      await rm(path, { force: true });
-      await rm(`${path}${draftEnding}`, { force: true });
-      this.#room.free(path);
-    } catch (error) {
-      throw readFailed(error);
-    }
-  }
-
-  async #read<T>(name: string, read: (file: FileHandle, index: FileIndex) => Promise<T>): Promise<T | null> {
-    assertFileName(name);
-    try {
-      await using file = await open(this.#pathOf(name), "r");
-      const index = this.#indexes.get(name) ?? (await readIndex(file));
-      if (index === null) return null;
-      this.#indexes.set(name, index);
-      return await read(file, index);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-      throw readFailed(error);
-    }
-  }
-
-  #pathOf(name: string): string {
-    return join(this.#folder, `${name}${fileEnding}`);
-  }
-}
-
-class FolderWriter implements StagedFileWriter {
-  readonly #folder: string;
-  readonly #path: string;
-  readonly #file: FileHandle;
-  readonly #room: FolderRoom;
-  readonly #tail = new Tail();
-  #length = 0;
-  #isOpen = true;
-  #isFinished = false;
-
-  constructor(folder: string, path: string, { file, room }: { file: FileHandle; room: FolderRoom }) {
-    this.#folder = folder;
-    this.#path = path;
-    this.#file = file;
-    this.#room = room;
-  }
-
-  append(leaves: readonly FileLeaf[]): Promise<void> {
-    return writing(async () => {
-      for (const { bytes, hash } of leaves) {
-        this.#length += bytes.length;
-        this.#tail.add(hash, this.#length);
-      }
-      await this.#write(leaves.map(({ bytes }) => bytes));
-    });
-  }
-
-  finish(): Promise<void> {
-    return writing(async () => {
-      await this.#write(this.#tail.parts());
-      await this.#file.sync();
-      await this.#close();
-      // Fails if the draft was removed meanwhile (S3).
-      await rename(`${this.#path}${draftEnding}`, this.#path);
-      this.#isFinished = true;
-      await flushFolder(this.#folder);
-    });
-  }
-
-  async discard(): Promise<void> {
-    await this.#close().catch(() => {});
-    await rm(`${this.#path}${draftEnding}`, { force: true }).catch(() => {});
-    if (!this.#isFinished) this.#room.free(this.#path);
-  }
-
-  async #write(parts: readonly Uint8Array[]): Promise<void> {
+function writerOf(
+  folder: string,
+  path: string,
+  { file, room }: { file: FileHandle; room: FolderRoom },
+): StagedFileWriter {
+  const tail = new Tail();
+  let length = 0;
+  let isOpen = true;
+  let isFinished = false;
+  const write = async (parts: readonly Uint8Array[]): Promise<void> => {
     const bytes = Buffer.concat(parts);
-    this.#room.take(this.#path, bytes.length);
+    room.take(path, bytes.length);
     for (let written = 0; written < bytes.length; ) {
-      written += (await this.#file.write(bytes, written)).bytesWritten;
+      written += (await file.write(bytes, written)).bytesWritten;
     }
-  }
-
-  async #close(): Promise<void> {
-    if (!this.#isOpen) return;
-    this.#isOpen = false;
-    await this.#file.close();
-  }
-}
-
-/** See S4. */
-async function writing<T>(write: () => Promise<T>): Promise<T> {
-  try {
-    return await write();
-  } catch (error) {
-    throw stagingUnavailable(error);
-  }
+  };
+  const close = async (): Promise<void> => {
+    if (!isOpen) return;
+    isOpen = false;
+    await file.close();
+  };
+  return {
+    append: (leaves) =>
+      staging(async () => {
+        for (const { bytes, hash } of leaves) {
+          length += bytes.length;
+          tail.add(hash, length);
+        }
+        await write(leaves.map(({ bytes }) => bytes));
+      }),
+    finish: () =>
+      staging(async () => {
+        await write(tail.parts());
+        await file.sync();
+        await close();
+        // Fails if the draft was removed meanwhile (S3).
+        await rename(`${path}${draftEnding}`, path);
+        isFinished = true;
+        await flushFolder(folder);
+      }),
+    discard: async () => {
+      await close().catch(() => {});
+      await rm(`${path}${draftEnding}`, { force: true }).catch(() => {});
+      if (!isFinished) room.free(path);
+    },
+  };
 }
 
 function readFailed(error: unknown): StoreError {

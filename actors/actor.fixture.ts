@@ -2,11 +2,14 @@
 // guarantees of the system around it have their own tests.
 
 import { type AnyMachineSnapshot, initialTransition, transition } from "xstate";
-import type { PartitionRow, RowSelection } from "../storage/actor-store.ts";
-import { DeletedRows } from "../storage/memory/actor-store.ts";
+import type { PartitionRow } from "../storage/actor-store.ts";
+import { PartitionRows } from "../storage/memory/actor-store.ts";
 import type { ActorProtocols, KindOf } from "./messages/kinds.ts";
 import type { CommandOf, CommandType, ReplyOf } from "./messages/protocol.ts";
 import type { ActorDefinition, ActorView, Effect, Message } from "./system/definition.ts";
+
+/** No row expires here. */
+const unexpired = Number.NEGATIVE_INFINITY;
 
 export interface ActorHarness<K extends KindOf<ActorProtocols> = KindOf<ActorProtocols>> {
   /** Returns the reply of the decision, or undefined if the caller would wait. */
@@ -33,8 +36,7 @@ export function driveActor<K extends KindOf<ActorProtocols>>(
   definition: ActorDefinition<K>,
   id: string,
 ): ActorHarness<K> {
-  const kept = new Map<string, PartitionRow>();
-  const deleted = new DeletedRows();
+  const kept = new PartitionRows();
   const [initial] = initialTransition(definition.machine, definition.input(id));
   let snapshot = initial as AnyMachineSnapshot;
   const delayed = new Map<string, Message>();
@@ -55,30 +57,20 @@ export function driveActor<K extends KindOf<ActorProtocols>>(
     get snapshot() {
       return snapshot;
     },
-    rows: (rt) => [...kept.values()].filter((row) => row.rt === rt),
+    rows: (rt) => kept.of(rt, unexpired),
     fireTimers: () => {
       const ids = [...harness.timers.keys()];
       harness.timers.clear();
       for (const event of ids.flatMap((timer) => delayed.get(timer) ?? [])) apply(event, []);
     },
-    lay: (row) => void kept.set(keyOf(row), row),
+    lay: (row) => kept.change({ puts: [row], deletes: [] }),
     send: <T extends CommandType<ActorProtocols[K]>>(command: CommandOf<ActorProtocols[K], T>) => {
       const selections = definition.rows?.(command, id, snapshot) ?? [];
-      const loaded = selections.flatMap((selection) => {
-        const found = select(kept, selection);
-        deleted.check(selection, found);
-        return found;
-      });
+      const loaded = selections.flatMap((selection) => kept.select(selection, unexpired));
       const view = viewOf(harness, id, loaded);
       const decision = definition.decide(command, view);
-      for (const key of decision.deletes ?? []) {
-        kept.delete(keyOf(key));
-        deleted.delete(key);
-      }
-      for (const row of decision.puts ?? []) {
-        kept.set(keyOf(row), row);
-        deleted.put(row);
-      }
+      const { puts = [], deletes = [] } = decision;
+      kept.change({ puts, deletes });
       harness.effects.push(...(decision.effects ?? []));
       for (const event of decision.events ?? []) {
         // The actor system fails such a turn (T1 of turn.ts).
@@ -117,18 +109,4 @@ function viewOf(harness: Driven, id: string, loaded: readonly PartitionRow[]): A
     row: (rt, k, k2) => loaded.find((row) => row.rt === rt && row.k === k && row.k2 === k2),
     rowsOf: (rt) => loaded.filter((row) => row.rt === rt).sort((a, b) => a.k - b.k || (a.k2 < b.k2 ? -1 : 1)),
   };
-}
-
-function select(kept: ReadonlyMap<string, PartitionRow>, selection: RowSelection): readonly PartitionRow[] {
-  const rows = [...kept.values()].filter((row) => row.rt === selection.rt);
-  if ("keys" in selection) return rows.filter((row) => selection.keys.includes(row.k2));
-  const { after, limit } = selection;
-  return rows
-    .sort((a, b) => a.k - b.k || (a.k2 < b.k2 ? -1 : 1))
-    .filter((row) => !after || row.k > after.k || (row.k === after.k && row.k2 > after.k2))
-    .slice(0, limit);
-}
-
-function keyOf({ rt, k, k2 }: { readonly rt: number; readonly k: number; readonly k2: string }): string {
-  return `${rt}/${k}/${k2}`;
 }

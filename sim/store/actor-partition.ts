@@ -5,7 +5,7 @@
 //   P3. Once settled, a proposal never reappears.
 
 import { type PartitionRow, type RowKey, type RowSelection, rowTable } from "../../storage/actor-store.ts";
-import { DeletedRows } from "../../storage/memory/actor-store.ts";
+import { PartitionRows } from "../../storage/memory/actor-store.ts";
 import type { Reach } from "./statements.ts";
 
 export interface PartitionHead {
@@ -70,8 +70,7 @@ export class ActorPartition {
   readonly kind: string;
   readonly id: string;
   head: PartitionHead = { ...neverClaimed };
-  readonly #tables = new Map<number, Map<string, PartitionRow>>();
-  readonly #deleted = new DeletedRows();
+  readonly #rows = new PartitionRows();
   #accepted: Accepted | null = null;
 
   constructor(kind: string, id: string) {
@@ -116,62 +115,30 @@ export class ActorPartition {
     return { applied: true, found };
   }
 
-  /** Rows of a table in (k, k2) order, without those expired at `nowMs`. */
+  /** See {@link PartitionRows.of}. */
   rows(rt: number, nowMs: number): PartitionRow[] {
-    const table = this.#tables.get(rt);
-    if (table === undefined) return [];
-    const rows: PartitionRow[] = [];
-    for (const [key, row] of table) {
-      if (row.expiresAtMs !== undefined && row.expiresAtMs < nowMs) {
-        table.delete(key);
-        this.#deleted.delete(row);
-      } else rows.push(row);
-    }
-    return rows.sort(compareRows);
+    return this.#rows.of(rt, nowMs);
   }
 
-  /** The rows of a selection. Those that it names by their text key are found whatever their number. */
   select(selection: RowSelection, nowMs: number): readonly PartitionRow[] {
     const least = selection.rt === rowTable.event ? this.head.snapshotSeq : -1;
-    const rows = this.rows(selection.rt, nowMs).filter((row) => row.k > least);
-    if ("keys" in selection) {
-      const wanted = new Set(selection.keys);
-      return rows.filter((row) => wanted.has(row.k2));
-    }
-    const { after, limit } = selection;
-    const rest = after === undefined ? rows : rows.filter((row) => compareRows(row, after) > 0);
-    const found = rest.slice(0, limit);
-    this.#deleted.check(selection, found);
-    return found;
+    return this.#rows.select(selection, nowMs, least);
   }
 
-  apply({ head, puts, deletes, pruneTo, forget }: Mutation): void {
-    if (forget) {
+  apply(mutation: Mutation): void {
+    if (mutation.forget) {
       this.head = { ...neverClaimed };
-      this.#tables.clear();
+      this.#rows.clear();
       return;
     }
-    Object.assign(this.head, head);
-    for (const key of deletes) {
-      this.#tables.get(key.rt)?.delete(`${key.k}/${key.k2}`);
-      this.#deleted.delete(key);
-    }
-    for (const row of puts) {
-      this.#deleted.put(row);
-      let table = this.#tables.get(row.rt);
-      if (table === undefined) {
-        table = new Map();
-        this.#tables.set(row.rt, table);
-      }
-      table.set(`${row.k}/${row.k2}`, row);
-    }
-    if (pruneTo !== undefined) this.prune(pruneTo);
+    Object.assign(this.head, mutation.head);
+    this.#rows.change(mutation);
+    if (mutation.pruneTo !== undefined) this.prune(mutation.pruneTo);
   }
 
   /** Removes event rows up to `sequence`. */
   prune(sequence: number): void {
-    const events = this.#tables.get(1);
-    for (const [key, row] of events ?? []) if (row.k <= sequence) events?.delete(key);
+    this.#rows.prune(sequence);
   }
 
   #settle(coin: Coin): void {
@@ -180,9 +147,4 @@ export class ActorPartition {
     this.#accepted = null;
     if (accepted.byMajority || coin()) accepted.apply();
   }
-}
-
-function compareRows(a: Pick<RowKey, "k" | "k2">, b: Pick<RowKey, "k" | "k2">): number {
-  if (a.k !== b.k) return a.k - b.k;
-  return a.k2 < b.k2 ? -1 : a.k2 > b.k2 ? 1 : 0;
 }

@@ -47,8 +47,7 @@ interface Partition {
   readonly ref: ActorRef;
   head: ActorHead;
   wakeAtMs: number | null;
-  readonly rows: Map<string, PartitionRow>;
-  readonly deleted: DeletedRows;
+  readonly rows: PartitionRows;
 }
 
 export class MemoryActorStore implements ActorStore {
@@ -81,8 +80,8 @@ export class MemoryActorStore implements ActorStore {
       const partition = this.#partitions.get(key) ?? emptyPartition(ref, firstEpoch - 1);
       this.#partitions.set(key, partition);
       partition.head = { ...partition.head, epoch: partition.head.epoch + 1, owner };
-      this.#forgetExpired(partition);
-      const of = (rt: number): PartitionRow[] => sorted(partition).filter((row) => row.rt === rt);
+      const nowMs = this.#now();
+      const of = (rt: number): PartitionRow[] => partition.rows.of(rt, nowMs);
       return {
         head: partition.head,
         events: of(rowTable.event).filter((event) => event.k > partition.head.snapshotSeq),
@@ -100,14 +99,8 @@ export class MemoryActorStore implements ActorStore {
   readRows(ref: ActorRef, selections: readonly RowSelection[]): Promise<readonly PartitionRow[]> {
     return this.#call({ operation: "readRows", ref, commit: null }, () => {
       const partition = this.#partitions.get(keyOf(ref));
-      if (partition === undefined) return [];
-      this.#forgetExpired(partition);
-      const rows = sorted(partition);
-      return selections.flatMap((selection) => {
-        const found = select(rows, selection);
-        partition.deleted.check(selection, found);
-        return found;
-      });
+      const nowMs = this.#now();
+      return selections.flatMap((selection) => partition?.rows.select(selection, nowMs) ?? []);
     });
   }
 
@@ -160,31 +153,13 @@ export class MemoryActorStore implements ActorStore {
     this.#partitions.set(keyOf(commit.ref), partition);
     partition.head = { ...partition.head, head: head + 1, op: commit.op };
     partition.wakeAtMs = commit.wakeAtMs;
-    for (const key of commit.deletes) {
-      partition.rows.delete(rowKey(key));
-      partition.deleted.delete(key);
-    }
-    for (const row of commit.puts) {
-      partition.rows.set(rowKey(row), row);
-      partition.deleted.put(row);
-    }
+    partition.rows.change(commit);
     if (commit.snapshot !== undefined) {
       const { seq, body, schemaVersion } = commit.snapshot;
       partition.head = { ...partition.head, snapshotSeq: seq, snapshot: body, schemaVersion };
-      for (const [key, row] of partition.rows) {
-        if (row.rt === rowTable.event && row.k <= seq) partition.rows.delete(key);
-      }
+      partition.rows.prune(seq);
     }
     return { status: "applied" };
-  }
-
-  #forgetExpired(partition: Partition): void {
-    const nowMs = this.#now();
-    for (const [key, row] of partition.rows) {
-      if (row.expiresAtMs === undefined || row.expiresAtMs >= nowMs) continue;
-      partition.rows.delete(key);
-      partition.deleted.delete(row);
-    }
   }
 
   #call<T>(call: StoreCall, apply: () => T): Promise<T> {
@@ -207,8 +182,7 @@ function emptyPartition(ref: ActorRef, epoch: number): Partition {
     ref: { kind: ref.kind, id: ref.id },
     head,
     wakeAtMs: null,
-    rows: new Map(),
-    deleted: new DeletedRows(),
+    rows: new PartitionRows(),
   };
 }
 
@@ -217,29 +191,71 @@ function newPartition({ ref, epoch }: ActorCommit, owner: string): Partition {
   return { ...partition, head: { ...partition.head, owner } };
 }
 
-function select(rows: readonly PartitionRow[], selection: RowSelection): readonly PartitionRow[] {
-  const table = rows.filter((row) => row.rt === selection.rt);
-  if ("keys" in selection) return table.filter((row) => selection.keys.includes(row.k2));
-  const after = selection.after;
-  const rest = after === undefined ? table : table.filter((row) => compareKeys(row, after) > 0);
-  return rest.slice(0, selection.limit);
-}
-
-function sorted(partition: Partition): PartitionRow[] {
-  return [...partition.rows.values()].sort(compareKeys);
-}
-
-function compareKeys(a: { k: number; k2: string }, b: { k: number; k2: string }): number {
-  if (a.k !== b.k) return a.k - b.k;
-  return a.k2 < b.k2 ? -1 : a.k2 > b.k2 ? 1 : 0;
-}
-
 function keyOf(ref: ActorRef): string {
   return `${ref.kind}/${ref.id}`;
 }
 
-function rowKey(key: RowKey): string {
-  return `${key.rt}/${key.k}/${key.k2}`;
+/** The rows of one partition, by table. */
+export class PartitionRows {
+  readonly #tables = new Map<number, Map<string, PartitionRow>>();
+  readonly #deleted = new DeletedRows();
+
+  /** Rows of a table in (k, k2) order, without those expired at `nowMs`. */
+  of(rt: number, nowMs: number): PartitionRow[] {
+    const table = this.#tables.get(rt);
+    if (table === undefined) return [];
+    const rows: PartitionRow[] = [];
+    for (const [key, row] of table) {
+      if (row.expiresAtMs !== undefined && row.expiresAtMs < nowMs) {
+        table.delete(key);
+        this.#deleted.delete(row);
+      } else rows.push(row);
+    }
+    return rows.sort(compareKeys);
+  }
+
+  /**
+   * The rows of a selection, of those with a `k` above `least`. Those that it names by their text key are found whatever their
+   * number.
+   */
+  select(selection: RowSelection, nowMs: number, least = -1): readonly PartitionRow[] {
+    const rows = this.of(selection.rt, nowMs).filter((row) => row.k > least);
+    if ("keys" in selection) {
+      const wanted = new Set(selection.keys);
+      return rows.filter((row) => wanted.has(row.k2));
+    }
+    const { after, limit } = selection;
+    const rest = after === undefined ? rows : rows.filter((row) => compareKeys(row, after) > 0);
+    const found = rest.slice(0, limit);
+    this.#deleted.check(selection, found);
+    return found;
+  }
+
+  change({ puts, deletes }: Pick<ActorCommit, "puts" | "deletes">): void {
+    for (const key of deletes) {
+      this.#tables.get(key.rt)?.delete(`${key.k}/${key.k2}`);
+      this.#deleted.delete(key);
+    }
+    for (const row of puts) {
+      const table = this.#tables.get(row.rt) ?? new Map<string, PartitionRow>();
+      this.#tables.set(row.rt, table.set(`${row.k}/${row.k2}`, row));
+      this.#deleted.put(row);
+    }
+  }
+
+  /** Removes event rows up to `sequence`. */
+  prune(sequence: number): void {
+    const events = this.#tables.get(rowTable.event);
+    for (const [key, row] of events ?? []) if (row.k <= sequence) events?.delete(key);
+  }
+
+  clear(): void {
+    this.#tables.clear();
+  }
+}
+
+function compareKeys(a: Place, b: Place): number {
+  return isBefore(a, b) ? -1 : isBefore(b, a) ? 1 : 0;
 }
 
 // The rows of a partition that were deleted and that Cassandra still keeps as tombstones: a page passes over those that lie before
@@ -249,7 +265,7 @@ function rowKey(key: RowKey): string {
 /** A batch of the log, the most rows that one commit deletes, may be passed over once. */
 export const passedOverMax = 1_024;
 
-export class DeletedRows {
+class DeletedRows {
   readonly #ofTable = new Map<number, Map<string, RowKey>>();
 
   delete({ rt, k, k2 }: RowKey): void {

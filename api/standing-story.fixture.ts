@@ -1,8 +1,8 @@
 // Test support: what a business published, with what a checker holds of it, and how its key or its certificate ends.
 
 import { expect } from "vitest";
-import type { CertificateStatus } from "../actors/messages/business.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
+import type { CertificateStatus } from "../protocol/keys/certificate.ts";
 import { sealText } from "../service/retrieval/fetched-record.ts";
 import {
   openBusiness,

@@ -8,10 +8,10 @@
 // Record heads, register entries and chunk answers are keyed rows of the actor, and not part of the context.
 
 import { assign, setup } from "xstate";
-import type { Standing } from "../actors/messages/party.ts";
 import type { HoldRelease } from "../actors/messages/push.ts";
 import type { RemovedRecord } from "../actors/messages/removal.ts";
 import type { ServedState } from "../actors/messages/serving.ts";
+import type { CertificateStatus } from "../protocol/keys/certificate.ts";
 import type { BusinessContext, BusinessEvent, NextWork } from "./events/business.ts";
 
 export type { BusinessContext, BusinessEvent, NextWork };
@@ -48,7 +48,7 @@ const businessSetup = setup({
     isLastDeletion: ({ context }) => context.heldDeletions === 1,
     isTakenDown: ({ event }) => event.type === "business.taken_down" && event.taken_down,
     isLetBack: ({ event }) => event.type === "business.taken_down" && !event.taken_down,
-    becomes: ({ event }, params: { standing: Standing }) =>
+    becomes: ({ event }, params: { standing: CertificateStatus }) =>
       event.type === "certificate.issued" && event.certificate.status === params.standing,
   },
   actions: {

@@ -1,8 +1,9 @@
 // Test support: a region that authenticates, with a register that holds keys of both sides and nonces that are claimed
 // once.
 
-import type { KeyFacts, KeyRole, PartyFacts } from "../actors/messages/business.ts";
+import type { KeyFacts, PartyFacts } from "../actors/messages/business.ts";
 import type { IntegrationKeyCommand, NonceReply } from "../actors/messages/integration-key.ts";
+import type { KeyRole } from "../actors/messages/party.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import { signRequest } from "../client/sign-request.ts";
 import {

@@ -3,37 +3,27 @@
 import { parseEnvelope } from "../../protocol/dsse.ts";
 import { domainChallenge } from "../../protocol/keys/certificate.ts";
 import { openSeal } from "../../protocol/seal.ts";
-import type { RecordHead, RecordStore } from "../../storage/record-store.ts";
+import type { RecordHead } from "../../storage/record-store.ts";
 import type { RegisterStore, RegisterTable } from "../../storage/register-store.ts";
 import type { DomainProbe } from "../../transport/domain-probe.ts";
 import { type AcceptedSeal, type StandingFacts, standingFault } from "../../verifier/standing.ts";
 import type { BusinessProtocol, KeyFacts, MandateFacts, PolicyFacts } from "../messages/business.ts";
 import type { ProbedDomain, ProbeSchedule } from "../messages/domains.ts";
+import type { CertificateInForce } from "../messages/party.ts";
 import type { CommandOf } from "../messages/protocol.ts";
 import { regionRef } from "../messages/refs.ts";
 import type { RegionProtocol } from "../messages/region.ts";
-import {
-  type PurgeWatch,
-  type RemovedRecord,
-  removedHead,
-  removedRow,
-  removedRows,
-} from "../messages/removal.ts";
-import { type IssuanceStanding, restatedRows, type ServedState } from "../messages/serving.ts";
+import { type RemovedRecord, removedHead, removedRow, removedRows } from "../messages/removal.ts";
+import { restatedRows, type ServedState } from "../messages/serving.ts";
 import type { Activity, ActivityContext } from "../system/definition.ts";
-import { purgeRecords } from "./purge.ts";
+import { type PurgePorts, purgeRecords } from "./purge.ts";
 import { restatedMax } from "./serving.ts";
 import { certificatesOf, policyKey, reviewedAtOnce, statedSeal } from "./standing.ts";
 
-export interface BusinessPorts extends DomainPorts {
+export interface BusinessPorts extends DomainPorts, PurgePorts {
   readonly register: RegisterStore;
-  readonly records: RecordStore;
-  /** The regions whose indexes are currently notified. */
-  readonly regions: () => readonly string[];
   /** Called after the register has changed, so that this node's cache need not wait for its next poll. */
   readonly registerChanged: () => Promise<void>;
-  /** Who is told of purges that are late; absent where nobody watches. */
-  readonly latePurges?: PurgeWatch;
 }
 
 type TellRows = CommandOf<RegionProtocol, "rows.apply">;
@@ -246,7 +236,7 @@ function registerEntries({ actor, ask }: ReviewContext): Entries {
 
 async function stands(
   seal: AcceptedSeal,
-  issuances: readonly IssuanceStanding[],
+  issuances: readonly CertificateInForce[],
   entries: Entries,
 ): Promise<boolean> {
   const key = await entries<KeyFacts>(`key/${seal.key_id}`);

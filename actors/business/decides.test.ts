@@ -1,6 +1,7 @@
 // The commands that the state of a business allows (N5 of the definition).
 
 import { describe, expect, it } from "vitest";
+import type { CertificateStatus } from "../../protocol/keys/certificate.ts";
 import { type ActorHarness, driveActor } from "../actor.fixture.ts";
 import {
   certificateFacts,
@@ -10,7 +11,7 @@ import {
   policyFacts,
   businessUuid as uuid,
 } from "../facts.fixture.ts";
-import type { CertificateStatus, PartyFacts } from "../messages/business.ts";
+import type { PartyFacts } from "../messages/business.ts";
 import { businessActor } from "./definition.ts";
 import { agreementsMax } from "./register.ts";
 

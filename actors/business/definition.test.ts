@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { CertificateStatus } from "../../protocol/keys/certificate.ts";
 import { driveActor } from "../actor.fixture.ts";
 import {
   certificateFacts,
@@ -12,7 +13,7 @@ import {
   businessUuid as uuid,
 } from "../facts.fixture.ts";
 import type { AdmitReply } from "../messages/admission.ts";
-import type { CertificateStatus, LeafClaim, PlannedListings } from "../messages/business.ts";
+import type { LeafClaim, PlannedListings } from "../messages/business.ts";
 import { logRef } from "../messages/refs.ts";
 import { businessActor } from "./definition.ts";
 

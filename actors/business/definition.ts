@@ -11,13 +11,8 @@ import { type BusinessEvent, businessMachine } from "../../machines/business.ts"
 import { openUploadsMax } from "../../protocol/limits.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
 import type { ListingsReply, OpenReply, OpenUploadsProtocol } from "../messages/admission.ts";
-import type {
-  BusinessCommand,
-  BusinessProtocol,
-  RegisterCommand,
-  RegisterReply,
-} from "../messages/business.ts";
-import type { CommandOf, DoneReply } from "../messages/protocol.ts";
+import type { BusinessCommand, BusinessProtocol, RegisterCommand } from "../messages/business.ts";
+import type { CommandOf, DoneReply, RegisterReply } from "../messages/protocol.ts";
 import type { HoldRelease } from "../messages/push.ts";
 import { keyRef, pushRef } from "../messages/refs.ts";
 import type { RemovalProtocol } from "../messages/removal.ts";

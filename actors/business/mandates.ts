@@ -14,8 +14,8 @@ import type {
   MandateFacts,
   PublishingFacts,
   RegisterReadReply,
-  RegisterReply,
 } from "../messages/business.ts";
+import type { RegisterReply } from "../messages/protocol.ts";
 import type { ActorView } from "../system/definition.ts";
 import {
   type BusinessView,

@@ -21,11 +21,11 @@ import {
   type LatePurges,
   type Purge,
   type Purged,
+  type PurgeWatch,
   type Removal,
   type RemoveRecord,
 } from "../messages/removal.ts";
 import { type ActivityContext, type Decision, takenOf } from "../system/definition.ts";
-import type { BusinessPorts } from "./activities.ts";
 import { admissions, type BusinessView, purged, purges, selectAdmissions } from "./rows.ts";
 
 /** Maximum number of purges of one round of work, and of a page of those that are due. */
@@ -151,11 +151,17 @@ export function finishPurges(
 /** Versions read at a time. */
 const pageSize = 100;
 
-type Ports = Pick<BusinessPorts, "records" | "regions" | "latePurges">;
+export interface PurgePorts {
+  readonly records: RecordStore;
+  /** The regions whose indexes are currently notified. */
+  readonly regions: () => readonly string[];
+  /** Who is told of purges that are late; absent where nobody watches. */
+  readonly latePurges?: PurgeWatch;
+}
 
 /** Removes what is due from the stores, the indexes of all regions and the pushes (Z1 to Z5). */
 export async function purgeRecords(
-  ports: Ports,
+  ports: PurgePorts,
   context: ActivityContext<"business">,
 ): Promise<{ readonly type: "purges.done"; readonly purged: readonly Purged[] }> {
   const due = await findDue(ports.records, context);
@@ -200,7 +206,7 @@ async function isServed(records: RecordStore, { record_id, generation }: Purge):
 }
 
 async function purgeReady(
-  ports: Ports,
+  ports: PurgePorts,
   { ready, served: [served] }: Due,
   context: ActivityContext<"business">,
 ): Promise<readonly Purged[]> {
@@ -221,7 +227,7 @@ function lateBehindPush(business_uuid: string, { waiting: purges, push_id }: Due
 }
 
 async function purgeDue(
-  ports: Ports,
+  ports: PurgePorts,
   purges: readonly Purge[],
   context: ActivityContext<"business">,
 ): Promise<readonly Purged[]> {
@@ -279,7 +285,7 @@ function remainsOf(sidecar: string): string {
 }
 
 async function purgeIndexes(
-  { regions }: Pick<BusinessPorts, "regions">,
+  { regions }: Pick<PurgePorts, "regions">,
   purges: readonly Purge[],
   context: ActivityContext<"business">,
 ): Promise<readonly string[]> {

@@ -12,11 +12,10 @@ import type {
   PartyFacts,
   PolicyFacts,
   RegisterCommand,
-  RegisterReply,
 } from "../messages/business.ts";
 import type { CompanyProtocol } from "../messages/company.ts";
 import { personRole } from "../messages/party.ts";
-import type { CommandOf } from "../messages/protocol.ts";
+import type { CommandOf, RegisterReply } from "../messages/protocol.ts";
 import type { Decision } from "../system/definition.ts";
 import { confirmBrand } from "./domains.ts";
 import { mandateRows, refusalOf, selectMandatesOf } from "./mandates.ts";

@@ -8,8 +8,8 @@
 import type { BusinessEvent } from "../../machines/business.ts";
 import { formatTimestamp, recordIdPrefix } from "../../protocol/identifiers.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
-import type { BusinessProtocol, RegisterReply } from "../messages/business.ts";
-import type { CommandOf } from "../messages/protocol.ts";
+import type { BusinessProtocol } from "../messages/business.ts";
+import type { CommandOf, RegisterReply } from "../messages/protocol.ts";
 import {
   deletionOf,
   type HeldDeletion,

@@ -37,13 +37,20 @@ import type {
   MandateFacts,
   PartyFacts,
   PolicyFacts,
-  RegisterAct,
   RegisterCommand,
-  RegisterReply,
 } from "../messages/business.ts";
+import type { RegisterAct, RegisterReply } from "../messages/protocol.ts";
 import { logRef } from "../messages/refs.ts";
-import type { Deletion, HeldDeletion, Purge, Purged, PurgeOrder, Removal } from "../messages/removal.ts";
-import type { RecordHeadFacts, TakedownFacts } from "../messages/serving.ts";
+import type {
+  Deletion,
+  HeldDeletion,
+  Purge,
+  Purged,
+  PurgeOrder,
+  RecordHeadFacts,
+  Removal,
+} from "../messages/removal.ts";
+import type { TakedownFacts } from "../messages/serving.ts";
 import { type ActorView, type Effect, tell, type ViewOf } from "../system/definition.ts";
 import { defineJsonTable, defineTable } from "../system/row-table.ts";
 

@@ -19,17 +19,10 @@ import {
   standingFault,
 } from "../../verifier/standing.ts";
 import type { BusinessProtocol, LeafClaim, PolicyFacts, RegisterCommand } from "../messages/business.ts";
-import type { PolicyInForce } from "../messages/party.ts";
+import type { CertificateInForce, PolicyInForce } from "../messages/party.ts";
 import type { CommandOf, Commands, DoneReply } from "../messages/protocol.ts";
 import type { RemovedRecord } from "../messages/removal.ts";
-import type {
-  IssuanceStanding,
-  LivePage,
-  PushSeal,
-  SealMandate,
-  StandingPage,
-  StandingProtocol,
-} from "../messages/serving.ts";
+import type { LivePage, PushSeal, SealMandate, StandingPage, StandingProtocol } from "../messages/serving.ts";
 import type { Decision, Message } from "../system/definition.ts";
 import { defineJsonTable } from "../system/row-table.ts";
 import {
@@ -53,7 +46,7 @@ const issuancesMax = 1_000;
 /** By the number of their push as text, so that the store need not look for numbered rows whenever it reads others by name. */
 const pushSeals = defineJsonTable<PushSeal>("seals of pushes", 23);
 /** By the change of the register with which they were issued (`k`) and their id. */
-const issuances = defineJsonTable<IssuanceStanding>("issuances", 24);
+const issuances = defineJsonTable<CertificateInForce>("issuances", 24);
 
 type Asked<T extends keyof BusinessProtocol> = CommandOf<BusinessProtocol, T>;
 
@@ -142,7 +135,7 @@ export function statedSeal({ mandates: _, ...seal }: PushSeal, used: SealMandate
 }
 
 /** The issuances in the form in which the rule judges them. */
-export function certificatesOf(newestFirst: readonly IssuanceStanding[]): StandingFacts["certificates"] {
+export function certificatesOf(newestFirst: readonly CertificateInForce[]): StandingFacts["certificates"] {
   return {
     issuances: newestFirst.map(({ cert_id: certId, status_reason: reason, ...standing }) => ({
       certId,
@@ -151,7 +144,7 @@ export function certificatesOf(newestFirst: readonly IssuanceStanding[]): Standi
   };
 }
 
-function issuancesNewestFirst(view: BusinessView): readonly IssuanceStanding[] {
+function issuancesNewestFirst(view: BusinessView): readonly CertificateInForce[] {
   return issuances
     .readAll(view)
     .map(({ value }) => value)

@@ -17,55 +17,29 @@ import type {
   PreviewReply,
   SealedDecision,
 } from "./admission.ts";
-import type { CompanyProtocol, TermsAgreement } from "./company.ts";
+import type { CompanyProtocol } from "./company.ts";
 import type { BrandFacts, BrandsProtocol, DomainFacts, DomainsProtocol } from "./domains.ts";
-import type { Commands } from "./protocol.ts";
-import type { RemovalProtocol } from "./removal.ts";
-import type { PolicyFall, PushSeal, RecordHeadFacts, ServingProtocol, StandingProtocol } from "./serving.ts";
+import type { CertificateInForce, Party, RoledKey } from "./party.ts";
+import type { Commands, RegisterAct, RegisterReply } from "./protocol.ts";
+import type { RecordHeadFacts, RemovalProtocol } from "./removal.ts";
+import type { PolicyFall, PushSeal, ServingProtocol, StandingProtocol } from "./serving.ts";
 
-export type PartyKind = "business" | "ai_company";
-export type CertificateStatus = "active" | "revoked" | "closed" | "withdrawn";
-
-/**
- * Role of a registered key: `integration` publishes under a mandate, `retrieval` searches, `sealing` is a person's
- * passkey, and `hosted` is held by the service on behalf of the business.
- */
-export type KeyRole = "integration" | "retrieval" | "sealing" | "hosted";
-
-/** What a person may do for the business. A developer registers keys; an owner or admin also seals mandates and AI policies. */
-export type PersonRole = "owner" | "admin" | "developer";
-
-export interface PartyFacts {
-  readonly uuid: string;
-  readonly kind: PartyKind;
-  readonly legal_name: string;
-  readonly country: string;
-  /** Companies of one group are blocked together. Defaults to an AI company's own UUID. */
-  readonly group: string;
-  /** The groups that an AI company was in before, whose blocks it still meets; absent until it changed its group. */
-  readonly former_groups?: readonly string[];
+export interface PartyFacts extends Party {
   /** The groups that this business has blocked. */
   readonly blocked_groups: readonly string[];
   /** The domains of the endpoints in its served business files; absent before the first. */
   readonly domains?: readonly DomainFacts[];
   /** Absent until one of its served business files names a brand, or an operator confirmed one. */
   readonly brands?: BrandFacts;
-  /** Whether an AI company chose to be in the key directory; absent until it did. */
-  readonly listed?: boolean;
-  /** The terms that an AI company agreed to, by version; absent until it agreed to any. */
-  readonly agreements?: readonly TermsAgreement[];
 }
 
-export interface KeyFacts {
+export interface KeyFacts extends RoledKey {
   readonly key_id: string;
   readonly party_uuid: string;
-  readonly role: KeyRole;
   readonly alg: string;
   readonly public_key: PublicJwk;
   /** The COSE_Key as registered, in base64; only passkeys have one. */
   readonly cose: string | null;
-  /** Only passkeys have one, and it is never published. */
-  readonly person_role?: PersonRole;
   /** Where an AI company's key comes from; absent for its portal. */
   readonly source?: "portal" | "directory_import";
   readonly valid_from: string;
@@ -74,13 +48,8 @@ export interface KeyFacts {
   readonly compromised_from: string | null;
 }
 
-export interface CertificateFacts {
-  readonly cert_id: string;
+export interface CertificateFacts extends CertificateInForce {
   readonly uuid: string;
-  readonly status: CertificateStatus;
-  readonly status_effective_from: string;
-  readonly status_reason: string | null;
-  readonly issued_at: string;
   /** The certificate envelope as JSON text. */
   readonly envelope: string;
 }
@@ -162,12 +131,6 @@ export interface LeafAssignment {
   /** 0 if nothing was published. */
   readonly generation: number;
   readonly change: number;
-}
-
-/** Who requested a change of a party's register or cancelled its push, and why. The party's actor keeps it, and it is published nowhere. */
-export interface RegisterAct {
-  readonly by: string;
-  readonly reason: string;
 }
 
 /** An act as it is stored: what was done to which register entry, and under which change number. */
@@ -390,9 +353,3 @@ export interface RegisterReadReply {
 export interface ActsReply {
   readonly acts: readonly KeptAct[];
 }
-
-/** The reply of a command that only changes the register. */
-export type RegisterReply =
-  /** `changed` is set if the command changed something. */
-  | { readonly status: "done"; readonly changed?: true }
-  | { readonly status: "refused"; readonly code: string; readonly detail: string };

@@ -1,6 +1,6 @@
 // What an AI company decides for itself, as commands of its party's actor.
 
-import type { RegisterAct, RegisterReply } from "./business.ts";
+import type { RegisterAct, RegisterReply } from "./protocol.ts";
 
 /** One version of the terms that an AI company agreed to. */
 export interface TermsAgreement {

@@ -1,7 +1,6 @@
 // The domains at which a business has endpoints: whether it controls them, and what its actor is told of each look at them.
 
-import type { RegisterAct, RegisterReply } from "./business.ts";
-import type { DoneReply } from "./protocol.ts";
+import type { DoneReply, RegisterAct, RegisterReply } from "./protocol.ts";
 
 /** `suspended`: control was confirmed once, and is lost. */
 export type DomainStatus = "unconfirmed" | "confirmed" | "suspended";

@@ -31,3 +31,15 @@ export type ReplyOf<P, T extends CommandType<P>> = Answered<P[T]>;
 export interface DoneReply {
   readonly status: "done";
 }
+
+/** The reply of a command that only changes the register. */
+export type RegisterReply =
+  /** `changed` is set if the command changed something. */
+  | { readonly status: "done"; readonly changed?: true }
+  | { readonly status: "refused"; readonly code: string; readonly detail: string };
+
+/** Who requested a change of a party's register or cancelled its push, and why. The party's actor keeps it, and it is published nowhere. */
+export interface RegisterAct {
+  readonly by: string;
+  readonly reason: string;
+}

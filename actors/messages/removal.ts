@@ -1,11 +1,10 @@
 // Withdrawals and deletions, as a business actor takes and keeps them.
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
+import type { Listings } from "../../protocol/price-shock.ts";
 import type { RecordHead } from "../../storage/record-store.ts";
-import type { RegisterAct, RegisterReply } from "./business.ts";
-import type { CommandOf, DoneReply } from "./protocol.ts";
+import type { CommandOf, DoneReply, RegisterAct, RegisterReply } from "./protocol.ts";
 import type { RegionProtocol } from "./region.ts";
-import type { RecordHeadFacts } from "./serving.ts";
 
 /** The part of a business actor's commands that concerns removals. */
 export interface RemovalProtocol {
@@ -239,4 +238,35 @@ export function removedRows(
     return { kind: "remove" as const, record_id, collection, change };
   });
   return { type: "rows.apply", work_id, changes };
+}
+
+// What a business's actor knows of a record.
+
+/** What the business knows about one of its records. */
+export interface RecordHeadFacts {
+  readonly collection: CollectionName;
+  /** Number of versions published so far. */
+  readonly generation: number;
+  readonly change: number;
+  readonly live: boolean;
+  /** The number of the push, withdrawal or deletion that was applied last. */
+  readonly number: number;
+  readonly hash: string;
+  /** The business's own product id, if it has one. */
+  readonly bpid: string | null;
+  readonly listings: Listings;
+  /** The last prices of listings that later versions left out. */
+  readonly former?: Listings;
+  /** Hash of the document that took the record out of serving; absent while the record is live. */
+  readonly removed_by?: string;
+  /** When the newest version was sealed, or received if that was earlier, in Unix milliseconds. */
+  readonly sealed_at_ms: number;
+  /** Its newest deletions, oldest first; whatever follows, the versions that they cover stay deleted. */
+  readonly deletions?: readonly Deletion[];
+  /** Which of the mandates of its push it was published under; absent for the first. */
+  readonly mandate?: number;
+  /** Whether operators took the record down; its later versions as well. */
+  readonly taken_down?: true;
+  /** Whether serving was told last that the record is not served although it is live. */
+  readonly unserved?: true;
 }

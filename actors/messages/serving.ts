@@ -2,12 +2,10 @@
 // Also what does not stand any more, what is known of a record, and notices to owners and admins.
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
-import type { Listings } from "../../protocol/price-shock.ts";
 import type { RowChange } from "../../storage/row-index.ts";
-import type { RegisterAct, RegisterReply } from "./business.ts";
-import type { CommandOf, DoneReply } from "./protocol.ts";
+import type { CertificateInForce } from "./party.ts";
+import type { CommandOf, DoneReply, RegisterAct, RegisterReply } from "./protocol.ts";
 import type { RegionProtocol } from "./region.ts";
-import type { Deletion } from "./removal.ts";
 
 /** What operators took out of serving: one record, or everything of a business. Kept after it was undone. */
 export interface TakedownFacts {
@@ -113,15 +111,6 @@ export interface NumberedSeal {
   readonly seal: PushSeal;
 }
 
-/** An issuance of the party's certificate, as far as seals are judged by it. */
-export interface IssuanceStanding {
-  readonly cert_id: string;
-  readonly status: "active" | "revoked" | "closed" | "withdrawn";
-  readonly status_effective_from: string;
-  readonly status_reason: string | null;
-  readonly issued_at: string;
-}
-
 /** What may happen to an AI policy after it came into force. */
 export interface PolicyFall {
   /** From when it does not stand any more; absent while it does. It was in force until then. */
@@ -146,7 +135,7 @@ export interface StandingPage {
   readonly seals: readonly NumberedSeal[];
   readonly more: boolean;
   /** Newest first. */
-  readonly issuances: readonly IssuanceStanding[];
+  readonly issuances: readonly CertificateInForce[];
   /** The AI policy version in force. */
   readonly policy_version: number;
 }
@@ -162,37 +151,6 @@ export interface LivePage {
   readonly records: readonly LiveRecord[];
   /** The last record that was looked at, live or not; null once there are no more. */
   readonly next: string | null;
-}
-
-// What a business's actor knows of a record.
-
-/** What the business knows about one of its records. */
-export interface RecordHeadFacts {
-  readonly collection: CollectionName;
-  /** Number of versions published so far. */
-  readonly generation: number;
-  readonly change: number;
-  readonly live: boolean;
-  /** The number of the push, withdrawal or deletion that was applied last. */
-  readonly number: number;
-  readonly hash: string;
-  /** The business's own product id, if it has one. */
-  readonly bpid: string | null;
-  readonly listings: Listings;
-  /** The last prices of listings that later versions left out. */
-  readonly former?: Listings;
-  /** Hash of the document that took the record out of serving; absent while the record is live. */
-  readonly removed_by?: string;
-  /** When the newest version was sealed, or received if that was earlier, in Unix milliseconds. */
-  readonly sealed_at_ms: number;
-  /** Its newest deletions, oldest first; whatever follows, the versions that they cover stay deleted. */
-  readonly deletions?: readonly Deletion[];
-  /** Which of the mandates of its push it was published under; absent for the first. */
-  readonly mandate?: number;
-  /** Whether operators took the record down; its later versions as well. */
-  readonly taken_down?: true;
-  /** Whether serving was told last that the record is not served although it is live. */
-  readonly unserved?: true;
 }
 
 // Notices to a business's owners and admins: about its pushes, and about what operators take out of serving. The actor that decided has each

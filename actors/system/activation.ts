@@ -4,14 +4,17 @@
 //   V2. Nothing leaves a turn (replies, messages, activities) before it is true (A2).
 //   V3. Whatever happens, a caller is answered exactly once.
 
-import type { ActorRef, RowSelection } from "../../storage/actor-store.ts";
+import type { Clock } from "../../crypto/port.ts";
+import type { ActorRef, ActorStore, RowSelection } from "../../storage/actor-store.ts";
 import type { ActorState, Timer } from "./actor-state.ts";
 import { type ActorGlance, type ActorUnavailable, actorUnavailable, type Message } from "./definition.ts";
-import { type Envelope, envelopeOf } from "./envelope.ts";
-import type { ActorHost } from "./host.ts";
+import { type DeliveryDone, type Envelope, envelopeOf } from "./envelope.ts";
 import { applyTurn, remember } from "./journal.ts";
+import type { ActorLimits } from "./limits.ts";
 import type { MachineDriver } from "./machine-driver.ts";
 import { Outbox } from "./outbox.ts";
+import type { Delivery, EntropyPort, LogEntry, TimerPort } from "./ports.ts";
+import type { Supervisor } from "./supervision.ts";
 import { stillWaiting, Turn } from "./turn.ts";
 
 /** Timer ports take delays of up to 31 bits; a timer that is due later is checked again then. */
@@ -384,4 +387,43 @@ export function refuse(
 
 function byDueTime(a: Timer, b: Timer): number {
   return a.dueMs - b.dueMs || (a.id < b.id ? -1 : 1);
+}
+
+// What an activation may request from the system it runs in.
+
+export interface Counters {
+  commits: number;
+  commandsHandled: number;
+  refusedCommits: number;
+  crashes: number;
+}
+
+export interface ActorHost {
+  readonly store: ActorStore;
+  readonly clock: Clock;
+  readonly timers: TimerPort;
+  readonly entropy: EntropyPort;
+  readonly owner: string;
+  readonly limits: ActorLimits;
+  readonly supervisor: Supervisor;
+  readonly counters: Counters;
+  /** Runs the activation soon, and once however often it is scheduled. */
+  schedule(activation: Activation): void;
+  /** Notes that callers wait for the activation: it is checked for time-outs until it is noted idle. */
+  noteBusy(activation: Activation): void;
+  noteIdle(activation: Activation): void;
+  /** Whether the actor belongs on this node. */
+  isHere(ref: ActorRef): boolean;
+  /** Sends messages of an outbox, here or to another node. */
+  send(to: ActorRef, from: string, messages: readonly Delivery[], done: DeliveryDone): void;
+  /** Sends without any guarantee, for actors without a journal. */
+  tell(to: ActorRef, message: Message, traceparent: string | null): void;
+  perform(activation: Activation, name: string, params: unknown, seq: number): Promise<Message | null>;
+  /** Reports that the activation has ended; another may follow. */
+  ended(activation: Activation): void;
+  /** Activates the actor after a delay, unless something else already did or must not. */
+  reviveLater(ref: ActorRef, delayMs: number): void;
+  /** Passes envelopes of an activation that lost its actor to a new activation. */
+  resubmit(ref: ActorRef, envelopes: readonly Envelope[]): void;
+  log(level: LogEntry["level"], event: string, actor: string, detail: string): void;
 }

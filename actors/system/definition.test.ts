@@ -1,9 +1,8 @@
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { part } from "../../protocol/rubbish.fixture.ts";
 import type { AdmitReply } from "../messages/admission.ts";
-import type { RegisterReply } from "../messages/business.ts";
 import type { ActorProtocols, KindOf } from "../messages/kinds.ts";
-import type { CommandOf, CommandType } from "../messages/protocol.ts";
+import type { CommandOf, CommandType, RegisterReply } from "../messages/protocol.ts";
 import type { PushProtocol, PushReport } from "../messages/push.ts";
 import { businessRef, pushRef } from "../messages/refs.ts";
 import type { RowsReply } from "../messages/region.ts";

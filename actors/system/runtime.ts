@@ -17,7 +17,7 @@ import { failureName, type Tracer } from "../../std/tracing.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
 import type { ActorProtocols, KindOf } from "../messages/kinds.ts";
 import type { CommandOf, CommandType, ReplyOf } from "../messages/protocol.ts";
-import type { Activation } from "./activation.ts";
+import type { Activation, ActorHost, Counters } from "./activation.ts";
 import { ActivationTable, countActivations, keyOf, RunQueue, totalsOf } from "./activation-table.ts";
 import {
   type ActorGlance,
@@ -32,7 +32,6 @@ import {
   unavailableSoon,
 } from "./definition.ts";
 import { type DeliveryDone, type Envelope, envelopeOf, postDeliveries } from "./envelope.ts";
-import type { ActorHost, Counters } from "./host.ts";
 import { glancesAt, reportActive, reportStored } from "./inspect.ts";
 import { JournaledActivation, MemoryActivation } from "./journaled-activation.ts";
 import { type ActorLimits, defaultLimits } from "./limits.ts";

@@ -1,12 +1,13 @@
 // Registers the sample parties: certificates, keys, custody, mandates, AI policies. Every step is idempotent, also when two
 // nodes do it concurrently.
 
-import type { CertificateStatus, KeyFacts } from "../../actors/messages/business.ts";
+import type { KeyFacts } from "../../actors/messages/business.ts";
 import { type PrivateJwk, publicHalfOf } from "../../crypto/private-jwk.ts";
 import { aiPolicyBytes } from "../../protocol/ai-policy.ts";
 import { hashOf } from "../../protocol/bytes.ts";
 import { payloadTypes } from "../../protocol/dsse.ts";
 import { formatTimestamp, parseTimestamp } from "../../protocol/identifiers.ts";
+import type { CertificateStatus } from "../../protocol/keys/certificate.ts";
 import { type PublicJwk, thumbprint } from "../../protocol/keys/jwk.ts";
 import { mandateLifeMaxMs, mandatePayload } from "../../protocol/mandate.ts";
 import { sealPayload } from "../../protocol/seal.ts";

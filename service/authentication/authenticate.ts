@@ -13,8 +13,9 @@
 //   A6. A key that is bound to another region is refused once its signature has been verified, and before its nonce is
 //       claimed: the same request may still be sent where it belongs.
 
-import type { KeyFacts, KeyRole, PartyFacts } from "../../actors/messages/business.ts";
+import type { KeyFacts, PartyFacts } from "../../actors/messages/business.ts";
 import type { IntegrationKeyCommand, NonceReply } from "../../actors/messages/integration-key.ts";
+import type { KeyRole } from "../../actors/messages/party.ts";
 import { nonceRef } from "../../actors/messages/refs.ts";
 import type { ActorSystem } from "../../actors/system/definition.ts";
 import type { Clock, CryptoPort, Signer } from "../../crypto/port.ts";

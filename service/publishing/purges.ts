@@ -1,7 +1,7 @@
 // What operators read of the purges of a business: every deletion and every purge that the law ordered, in their order, when the bytes are
 // to be purged, and the proof once they are. All of it comes from the business's journal. And how they order such a purge.
 
-import type { RegisterAct } from "../../actors/messages/business.ts";
+import type { RegisterAct } from "../../actors/messages/protocol.ts";
 import { businessRef } from "../../actors/messages/refs.ts";
 import {
   appliedAt,

@@ -7,8 +7,9 @@
 //       within `freshMs` of its register once its store has it.
 //   K3. Nothing here is shown to an AI company: whether a business blocks it is never answered.
 
-import type { PartyFacts, RegisterAct } from "../../actors/messages/business.ts";
+import type { PartyFacts } from "../../actors/messages/business.ts";
 import type { BrandFacts } from "../../actors/messages/domains.ts";
+import type { RegisterAct } from "../../actors/messages/protocol.ts";
 import { isUuidV4 } from "../../protocol/identifiers.ts";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
 import type { GroupCompany } from "./company-groups.ts";

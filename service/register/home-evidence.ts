@@ -5,9 +5,9 @@ import type {
   BusinessCommand,
   CertificateFacts,
   KeyFacts,
-  KeyRole,
   PublishingFacts,
 } from "../../actors/messages/business.ts";
+import type { KeyRole } from "../../actors/messages/party.ts";
 import { bindsBusiness } from "../../actors/messages/party.ts";
 import { businessRef } from "../../actors/messages/refs.ts";
 import type { ActorSystem } from "../../actors/system/definition.ts";

@@ -8,9 +8,9 @@ import type {
   MandateFacts,
   PartyFacts,
   PublishingFacts,
-  RegisterAct,
   RegisterCommand,
 } from "../../actors/messages/business.ts";
+import type { RegisterAct } from "../../actors/messages/protocol.ts";
 import { businessRef } from "../../actors/messages/refs.ts";
 import { hashOf } from "../../protocol/bytes.ts";
 import { type Envelope, payloadTypes } from "../../protocol/dsse.ts";

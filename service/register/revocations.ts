@@ -9,19 +9,19 @@
 
 import type {
   CertificateFacts,
-  CertificateStatus,
   KeptAct,
   KeyFacts,
   MandateFacts,
   PartyFacts,
-  RegisterAct,
 } from "../../actors/messages/business.ts";
+import type { RegisterAct } from "../../actors/messages/protocol.ts";
 import { businessRef } from "../../actors/messages/refs.ts";
 import type { Actors } from "../../actors/system/definition.ts";
 import type { Platform, Signer } from "../../crypto/port.ts";
 import { parseEnvelope } from "../../protocol/dsse.ts";
 import { formatTimestamp, isKeyId, isUuidV4, parseTimestamp } from "../../protocol/identifiers.ts";
 import type { JsonValue } from "../../protocol/json/canonical-json.ts";
+import type { CertificateStatus } from "../../protocol/keys/certificate.ts";
 import { type Certificate, openCertificate, transitionFault } from "../../protocol/keys/certificate.ts";
 import { ok, type Refusal, type Result, refuse } from "../../protocol/result.ts";
 import type { Registered } from "./parties.ts";

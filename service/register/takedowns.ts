@@ -5,7 +5,7 @@
 //        served declares no brands and no domains (SF1 in actors/business/serving.ts).
 //   TK3. The business reads the statement of reasons. Who acted, and the reason for the record of acts, are the operators' alone.
 
-import type { RegisterAct } from "../../actors/messages/business.ts";
+import type { RegisterAct } from "../../actors/messages/protocol.ts";
 import { businessRef } from "../../actors/messages/refs.ts";
 import type { TakedownFacts } from "../../actors/messages/serving.ts";
 import type { ActorSystem } from "../../actors/system/definition.ts";

@@ -4,8 +4,9 @@
 //   T2. What comes into force later is announced: it is listed, can be read by its number, and can be agreed to.
 //   T3. An agreement is to one exact text: it names the version and the hash of what its company read.
 
-import type { KeyFacts, PartyFacts, RegisterAct } from "../../actors/messages/business.ts";
+import type { KeyFacts, PartyFacts } from "../../actors/messages/business.ts";
 import type { TermsAgreement } from "../../actors/messages/company.ts";
+import type { RegisterAct } from "../../actors/messages/protocol.ts";
 import { businessRef } from "../../actors/messages/refs.ts";
 import type { ActorSystem } from "../../actors/system/definition.ts";
 import type { Clock } from "../../crypto/port.ts";

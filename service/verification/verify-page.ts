@@ -9,8 +9,9 @@
 
 import type { CertificateFacts } from "../../actors/messages/business.ts";
 import { businessRef } from "../../actors/messages/refs.ts";
+import type { RecordHeadFacts } from "../../actors/messages/removal.ts";
 import { appliedAt, deletionOf, type Removal } from "../../actors/messages/removal.ts";
-import type { RecordHeadFacts, TakedownFacts } from "../../actors/messages/serving.ts";
+import type { TakedownFacts } from "../../actors/messages/serving.ts";
 import type { ActorSystem } from "../../actors/system/definition.ts";
 import { parseUtf8, toBase64, utf8 } from "../../protocol/bytes.ts";
 import { type Envelope, parseEnvelope, payloadTypes } from "../../protocol/dsse.ts";

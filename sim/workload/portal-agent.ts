@@ -2,7 +2,8 @@
 // change keys and mandates, and register a key that every business of the world wants. Each request is retried until it is answered, so that what is
 // recorded as done is done.
 
-import type { RegisterCommand, RegisterReply } from "../../actors/messages/business.ts";
+import type { RegisterCommand } from "../../actors/messages/business.ts";
+import type { RegisterReply } from "../../actors/messages/protocol.ts";
 import type { PushCommand } from "../../actors/messages/push.ts";
 import { businessRef, pushRef } from "../../actors/messages/refs.ts";
 import { payloadTypes } from "../../protocol/dsse.ts";

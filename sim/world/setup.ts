@@ -1,7 +1,7 @@
 // The parties of a world, registered before faults start: businesses with integration keys under mandates, and AI companies
 // with retrieval keys.
 
-import type { KeyFacts, PartyKind } from "../../actors/messages/business.ts";
+import type { KeyFacts, PartyFacts } from "../../actors/messages/business.ts";
 import {
   actionNames,
   aiPolicyBytes,
@@ -126,7 +126,7 @@ export async function registerNamed(parts: WorldParts, node: SimNode, uuid: stri
 async function openParty(
   parts: WorldParts,
   node: SimNode,
-  party: { readonly uuid: string; readonly kind: PartyKind; readonly legalName?: string },
+  party: { readonly uuid: string; readonly kind: PartyFacts["kind"]; readonly legalName?: string },
 ): Promise<string> {
   const { uuid, kind, legalName = `Party ${uuid.slice(0, 4)}` } = party;
   const since = formatTimestamp(parts.kernel.startMs - dayMs);

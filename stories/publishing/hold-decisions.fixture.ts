@@ -1,6 +1,6 @@
 // People of a test business who decide about held pushes over HTTP with their passkeys. For tests.
 
-import type { PersonRole } from "../../actors/messages/business.ts";
+import type { PersonRole } from "../../actors/messages/party.ts";
 import { type ReceivedAnswer, type SentRequest, send } from "../../api/surfaces.fixture.ts";
 import { generatePrivateJwk } from "../../crypto/private-jwk.ts";
 import { createSoftwarePasskey, type Sealer } from "../../node/sandbox/sealer.ts";

@@ -5,13 +5,8 @@ import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type {
-  BusinessCommand,
-  CertificateStatus,
-  KeyFacts,
-  PersonRole,
-  PublishingFacts,
-} from "../../actors/messages/business.ts";
+import type { BusinessCommand, KeyFacts, PublishingFacts } from "../../actors/messages/business.ts";
+import type { PersonRole } from "../../actors/messages/party.ts";
 import { businessRef } from "../../actors/messages/refs.ts";
 import { nativeCrypto } from "../../crypto/native.ts";
 import { type NodeServices, openNodeServices } from "../../node/composition/services.ts";
@@ -21,6 +16,7 @@ import { hashOf, toBase64 } from "../../protocol/bytes.ts";
 import { type Envelope, payloadTypes } from "../../protocol/dsse.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import type { Environment } from "../../protocol/keys/anchors.ts";
+import type { CertificateStatus } from "../../protocol/keys/certificate.ts";
 import { coseKeyOf } from "../../protocol/keys/jwk.ts";
 import { type Mandate, mandatePayload } from "../../protocol/mandate.ts";
 import { sealPayload } from "../../protocol/seal.ts";

@@ -21,7 +21,7 @@ export interface BulkUploadContext {
   readonly file: UploadedFileFacts | null;
   readonly pushId: string | null;
   /** The push that is about to be accepted, and until when the file waits for it; null where none is. */
-  readonly claim: ImportClaim | null;
+  readonly claim: { readonly push_id: string; readonly until_ms: number } | null;
 }
 
 export interface IssuedUpload {
@@ -29,11 +29,6 @@ export interface IssuedUpload {
   readonly expires_at_ms: number;
   /** The key that asked for it. */
   readonly key_id: string;
-}
-
-export interface ImportClaim {
-  readonly push_id: string;
-  readonly until_ms: number;
 }
 
 export type BulkUploadEvent =

@@ -36,16 +36,11 @@ function isKeptOut(head: HeadRow, snapshot: BusinessView["snapshot"]): boolean {
   return head.taken_down === true || snapshot.matches({ serving: "taken_down" });
 }
 
-export interface Restated {
-  readonly puts: readonly PartitionRow[];
-  readonly events: readonly BusinessEvent[];
-}
-
 /** Tells serving of those of these heads, {@link restatedMax} at most, of which it knows otherwise (SV1). */
 export function restate(
   known: Iterable<readonly [recordId: string, head: HeadRow]>,
   view: Pick<BusinessView, "epoch" | "snapshot">,
-): Restated {
+): { readonly puts: readonly PartitionRow[]; readonly events: readonly BusinessEvent[] } {
   const puts: PartitionRow[] = [];
   const records: ServedState[] = [];
   for (const [record_id, head] of known) {

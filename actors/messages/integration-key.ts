@@ -40,7 +40,7 @@ export interface IntegrationKeyProtocol {
     readonly caps: { readonly records_per_hour: number; readonly bytes_per_day: number };
   }): CapsReply;
   /** Read-only: what the next seq must exceed. */
-  "seq.read"(): LastSeqReply;
+  "seq.read"(): { readonly last_seq: number | null };
   /** Read-only: whether this seq is acceptable for this push, and whether the caps have room for it. */
   "seq.check"(command: {
     readonly seq: number;
@@ -116,11 +116,6 @@ export type ChargeReply =
   | { readonly status: "retired" };
 
 export type RemovalChargeReply = Exclude<ChargeReply, { status: "seq_not_increasing" }>;
-
-/** Null while no push of the key was charged. */
-export interface LastSeqReply {
-  readonly last_seq: number | null;
-}
 
 export type SeqReply =
   | { readonly status: "accepted" }

@@ -4,15 +4,12 @@ import type { AnyStateMachine, ExecutableActionObject } from "xstate";
 
 export type ActorScope = Parameters<AnyStateMachine["transition"]>[2];
 
-/** What XState says of each microstep. */
-interface Microstep {
-  readonly _transitions: readonly { readonly target: unknown; readonly actions: readonly unknown[] }[];
-}
-
 /** All members of a scope that a machine without children reads (M1 in machine-driver.ts). */
 export function inertScope(observe: {
   readonly collect: (action: ExecutableActionObject) => void;
-  readonly inspect: (microstep: Microstep) => void;
+  readonly inspect: (microstep: {
+    readonly _transitions: readonly { readonly target: unknown; readonly actions: readonly unknown[] }[];
+  }) => void;
 }): ActorScope {
   const nothing = (): void => {};
   const system = { _sendInspectionEvent: observe.inspect };

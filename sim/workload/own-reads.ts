@@ -107,11 +107,6 @@ export async function removeRecord(
   }
 }
 
-interface SealedRemoval {
-  readonly body: Uint8Array;
-  readonly document: string;
-}
-
 function sealRemoval(
   { crypto, kernel }: WorldParts,
   given: {
@@ -121,7 +116,7 @@ function sealRemoval(
     readonly action: "withdraw" | "delete";
     readonly policyVersion: number;
   },
-): SealedRemoval {
+): { readonly body: Uint8Array; readonly document: string } {
   const { business, key, recordId: record_id, action } = given;
   const at = formatTimestamp(kernel.now());
   const bytes = utf8(JSON.stringify({ record_id, action, at }));

@@ -75,7 +75,6 @@ const targetsMax = 1_024;
 
 type Found = Exclude<Located, { at: "nowhere" }>;
 
-/** Makes the router of a node. */
 export function createActorRouter(options: ActorRouterOptions): ActorRouter {
   return new NodeRouter(options);
 }

@@ -71,7 +71,6 @@ export class ClusterView {
   #movesReadMs = Number.NEGATIVE_INFINITY;
   #following: Promise<void> = Promise.resolve();
   #hurryUntilMs = Number.NEGATIVE_INFINITY;
-  /** Increased with every change. */
   generation = 0;
   /** See O2. */
   followed = 0;
@@ -162,7 +161,6 @@ export class ClusterView {
     this.changed(nothing);
   }
 
-  /** Notifies the listeners. */
   changed(change: Change): void {
     this.generation += 1;
     const busy = [...this.#listeners].map(async (listener) => listener(change));

@@ -42,7 +42,6 @@ export interface PlacementOptions {
   readonly store: ClusterStore;
   readonly monotonic: Monotonic;
   readonly membership: Membership;
-  readonly homesMax?: number;
 }
 
 export interface Placement {
@@ -75,7 +74,8 @@ const homeUnknown = nowhere("home_unknown", 1);
 const noNodes = nowhere("no_nodes", 2);
 const regionLost = nowhere("region_lost", 30);
 
-const homesMaxDefault = 100_000;
+/** Maximum number of homes that are cached; above it, the one learnt first is evicted. */
+const homesMax = 100_000;
 const cachedMax = 50_000;
 const assignAttemptsMax = 5;
 
@@ -101,10 +101,10 @@ class NodePlacement implements Placement {
   readonly #winners = new BoundedMap<string, { readonly member: Member; readonly region: string }>(cachedMax);
   #winnersOf = -1;
 
-  constructor({ store, monotonic, membership, homesMax = homesMaxDefault }: PlacementOptions) {
+  constructor({ store, monotonic, membership }: PlacementOptions) {
     this.#store = store;
     this.#membership = membership;
-    this.#book = new HomeCache({ store, monotonic, homesMax });
+    this.#book = new HomeCache({ store, monotonic });
     membership.onChange(({ moves, missed }) => {
       if (missed) this.#book.forgetAll();
       for (const home of moves) this.#book.learn(home);
@@ -238,8 +238,6 @@ function nowhere(reason: NowhereReason, retryAfterSeconds: number): Located {
 export interface HomeCacheOptions {
   readonly store: ClusterStore;
   readonly monotonic: Monotonic;
-  /** Maximum number of homes that are cached; above it, the one learnt first is evicted. */
-  readonly homesMax: number;
 }
 
 const lookUpsMax = 256;
@@ -255,7 +253,7 @@ class HomeCache {
 
   constructor(options: HomeCacheOptions) {
     this.#options = options;
-    this.#homes = new BoundedMap(options.homesMax);
+    this.#homes = new BoundedMap(homesMax);
   }
 
   get(party: string): PartyHome | undefined {

@@ -144,7 +144,6 @@ const updates: CollectionDefinition = {
   sortKeys: ["published_at", "relevant_until"],
 };
 
-/** The collections by name. */
 export const collections: Readonly<Record<CollectionName, CollectionDefinition>> = {
   products,
   business_files: businessFiles,

@@ -14,12 +14,11 @@ export interface Shrunk {
 export interface ShrinkOptions extends Omit<SeedOptions, "story"> {
   /** Name of the invariant that must keep breaking; by default the first that the whole run breaks. */
   readonly invariant?: string;
-  readonly runsMax?: number;
   /** Called with every shorter run that still fails. */
   readonly progress?: (shrunk: Shrunk) => void;
 }
 
-const runsMaxDefault = 600;
+const runsMax = 600;
 
 /** Returns null when the whole run does not break the invariant. */
 export async function shrink(seed: number, options: ShrinkOptions = {}): Promise<Shrunk | null> {
@@ -50,7 +49,6 @@ class Search {
     this.best = best;
   }
 
-  /** How much is left. */
   size(): number {
     return keptParts.reduce((sum, part) => sum + this.best.result.parts[part].length, 0);
   }
@@ -78,7 +76,7 @@ class Search {
     const gone = new Set(names);
     const rest = best.result.parts[part].filter((name) => !gone.has(name));
     if (gone.size === 0 || (part === "nodes" && rest.length === 0)) return false;
-    if (best.runs >= (this.#options.runsMax ?? runsMaxDefault)) return false;
+    if (best.runs >= runsMax) return false;
     const kept = { ...best.kept, [part]: new Set(rest) };
     const result = await runSeed(this.#seed, { ...this.#options, kept });
     // Unhandled rejections surface between two runs.

@@ -18,7 +18,6 @@ import { Unavailable } from "../std/unavailable.ts";
 
 /** What an engine searches a row by. collections/ derives it from the row's text (X6): the engine computes none of it. */
 export interface IndexDocument {
-  /** Countries in which the record is published. */
   readonly countries: readonly string[];
   /** Filter values by index field, for example `brand`, `price_US` (number), `start_at` (Unix milliseconds). */
   readonly fields: Readonly<Record<string, IndexValue | readonly IndexValue[]>>;
@@ -70,7 +69,6 @@ export function isFieldClause(clause: RowClause): clause is FieldClause {
 /** A text as a query asks for it: a row matches if each word does. */
 export interface QueryText {
   readonly words: readonly QueryWord[];
-  /** The text fields that are searched. */
   readonly fields: readonly string[];
 }
 
@@ -94,7 +92,6 @@ export interface RowQuery {
   readonly sort: readonly { readonly field: string; readonly direction: "asc" | "desc" }[];
   /** 1 to 50. */
   readonly limit: number;
-  /** Businesses whose rows are left out. */
   readonly excludeBusinesses: readonly string[];
 }
 

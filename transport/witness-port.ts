@@ -13,7 +13,6 @@ export type WitnessReply =
   | { readonly kind: "at"; readonly size: number }
   | { readonly kind: "refused"; readonly status: number };
 
-/** A request under way. */
 export interface WitnessCall {
   /** Rejects if the witness cannot be reached or does not answer as such. */
   readonly reply: Promise<WitnessReply>;

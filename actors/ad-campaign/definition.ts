@@ -349,7 +349,7 @@ function reportOf({ id, snapshot }: View, now: Money): CampaignReport {
     state: stateOf(now),
     renders: count,
     ads: adCount,
-    company_day_max: companyRendersOfDay(now.terms),
+    company_day_max: Math.floor(companyDayMax(now.terms) / now.terms.gross_price),
   };
 }
 
@@ -492,11 +492,6 @@ function isOverCompanyBound(after: CompanyRenders, terms: CampaignTerms): boolea
     after.of_day > companyDayMax(terms) ||
     after.spent > atLeast(terms.budget / 2, leastRenders.company)
   );
-}
-
-/** How many renders of a day one company may cause (RB2). */
-function companyRendersOfDay(terms: CampaignTerms): number {
-  return Math.floor(companyDayMax(terms) / terms.gross_price);
 }
 
 function companyDayMax(terms: CampaignTerms): number {

@@ -3,7 +3,6 @@
 import { parseEnvelope } from "../../protocol/dsse.ts";
 import { domainChallenge } from "../../protocol/keys/certificate.ts";
 import { openSeal } from "../../protocol/seal.ts";
-import type { RecordHead } from "../../storage/record-store.ts";
 import type { RegisterStore, RegisterTable } from "../../storage/register-store.ts";
 import type { DomainProbe } from "../../transport/domain-probe.ts";
 import { type AcceptedSeal, type StandingFacts, standingFault } from "../../verifier/standing.ts";
@@ -109,18 +108,15 @@ export async function confirmDomains(
 
 type ServingContext = ActivityContext<"business">;
 
-/** The head of a record as the store of records keeps it. */
-export function servedHead(businessUuid: string, { collection: type, ...state }: ServedState): RecordHead {
-  return { ...state, business_uuid: businessUuid, type };
-}
-
 /** Tells of these records; it is done once every region has confirmed. */
 export async function restateServing(
   { records: store, regions }: Pick<BusinessPorts, "records" | "regions">,
   records: readonly ServedState[],
   context: ServingContext,
 ): Promise<null> {
-  await store.putHeads(records.map((each) => servedHead(context.actor.id, each)));
+  await store.putHeads(
+    records.map(({ collection: type, ...state }) => ({ ...state, business_uuid: context.actor.id, type })),
+  );
   const commands = restatedRows(records);
   const told = await Promise.allSettled(
     // A region that cannot be reached does not delay the others.

@@ -248,7 +248,6 @@ export function plannedRecords(plan: PushPlan): readonly string[] {
   return [...new Set(planned.map(([recordId]) => recordId))];
 }
 
-/** The rows that a preview reads. */
 export function selectForPreview({ push_id, plan, root }: PreviewCommand): readonly RowSelection[] {
   return [
     admissions.select([push_id, ...plan.pending]),

@@ -29,7 +29,6 @@ interface Tally {
   live: number;
 }
 
-/** The rows that an assignment reads. */
 export function selectForAssign(
   { push_id, chunk, leaves, refused, seal }: AssignCommand,
   { id: uuid, snapshot }: { readonly id: string; readonly snapshot: BusinessView["snapshot"] },

@@ -21,12 +21,10 @@ const cancelled = defineJsonTable<{ readonly at_ms: number; readonly by_operator
 
 type CancelCommand = Extract<BusinessCommand, { type: "push.cancel" }>;
 
-/** The rows that a cancellation reads. */
 export function selectForCancel({ push_id }: CancelCommand): readonly RowSelection[] {
   return [cancelled.select([push_id]), answers.select([answerKey(push_id, 0)])];
 }
 
-/** The row of a cancelled push. */
 export function selectCancelled(pushId: string): RowSelection {
   return cancelled.select([pushId]);
 }

@@ -222,7 +222,7 @@ function rowsFor(command: BusinessCommand, uuid: string, now: Snapshot): readonl
     case "record.read":
       return [heads.select([command.record_id])];
     case "upload.open":
-      return selectOpenUploads();
+      return [openUploads.selectPage(placesRead)];
     case "upload.keep":
     case "upload.close":
       return [];
@@ -347,10 +347,6 @@ const placesRead = 8 * openUploadsMax;
 const retrySecondsMin = 60;
 /** No longer, because an import that ends frees its place before. */
 const retrySecondsMax = 3_600;
-
-function selectOpenUploads(): readonly RowSelection[] {
-  return [openUploads.selectPage(placesRead)];
-}
 
 function openUpload(
   { upload_id, until_ms }: Asked<"upload.open">,

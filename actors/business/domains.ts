@@ -63,7 +63,6 @@ export function selectNamedDomains(recordIds: readonly string[], uuid: string): 
   return [domainsOfFiles.select(recordIds), ...selectDomains(uuid)];
 }
 
-/** All watched domains of the business. */
 export function selectDomains(uuid: string): readonly RowSelection[] {
   return [domains.selectPage(watchedDomainsMax), ...selectRegister([partyKey(uuid)])];
 }
@@ -142,7 +141,6 @@ export function watchedFacts(view: BusinessView): readonly DomainFacts[] {
   return factsOf(rowsOf(view));
 }
 
-/** The domains to probe now. */
 export function dueDomains(view: BusinessView): { readonly domains: readonly string[] } {
   const due = watchedOf(rowsOf(view)).filter(([, { next_at_ms }]) => next_at_ms <= view.nowMs);
   return { domains: due.map(([domain]) => domain) };
@@ -367,7 +365,6 @@ function brandKey(name: string): string {
   return foldedWords(name).join(" ");
 }
 
-/** Selects what {@link declareBrands} reads. */
 export function selectBrands(): readonly RowSelection[] {
   return [brandsOfFiles.selectPage(brandFilesMax)];
 }

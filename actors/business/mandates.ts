@@ -101,12 +101,13 @@ export function mandateRows(
   row: RegisterRow,
   known: RegisterRow | undefined,
 ): { readonly puts: readonly PartitionRow[]; readonly deletes: readonly RowKey[] } {
+  const { envelope, ...listed } = mandate;
   const name = indexName(mandate);
   const before = known && indexName(factsIn("mandate", known));
   return {
     puts: [
       mandateEntries.write(mandate.mandate_id, row),
-      mandatesByKey.write(name, withoutEnvelope(mandate)),
+      mandatesByKey.write(name, { ...listed, sealed_by: signerOf(envelope) }),
     ],
     deletes: before === undefined || before === name ? [] : [mandatesByKey.key(before)],
   };
@@ -127,10 +128,6 @@ function endOf({
   revoked_at: revoked,
 }: Pick<ListedMandate, "valid_until" | "revoked_at">): string {
   return revoked !== null && revoked < until ? revoked : until;
-}
-
-function withoutEnvelope({ envelope, ...facts }: MandateFacts): ListedMandate {
-  return { ...facts, sealed_by: signerOf(envelope) };
 }
 
 function signerOf(envelope: string): string {

@@ -67,7 +67,6 @@ export function heldRows(pushId: string, reasons: readonly HeldReason[]): readon
   return [...records].map((recordId) => heldBecause.write(`${recordId}/${pushId}`, null));
 }
 
-/** The rows that have own ids. */
 export function selectOwnIds({ record_ids }: Asked<"own_ids.read">): readonly RowSelection[] {
   const ids = record_ids.slice(0, idsMax);
   return [heads.select(ids), names.select(ids)];

@@ -272,7 +272,6 @@ function issueCertificate(
 }
 
 interface Known {
-  /** The existing entry. */
   readonly known: RegisterRow | undefined;
   readonly view: BusinessView;
 }

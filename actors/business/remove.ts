@@ -42,7 +42,6 @@ const deletionsMax = 4;
 /** Maximum number of documents listed at once. */
 const listedMax = 100;
 
-/** The rows that a removal reads. */
 export function selectForRemoval(
   { record_id, document_hash }: Pick<RemoveRecord, "record_id" | "document_hash">,
   uuid: string,
@@ -248,7 +247,6 @@ export function selectHeld({ after, limit }: HeldListCommand): readonly RowSelec
   return [heldDeletions.selectPage(Math.min(limit, listedMax), { k: 0, k2: after })];
 }
 
-/** The deletions of the page. */
 export function listHeld(_command: HeldListCommand, view: BusinessView): readonly HeldDeletion[] {
   return heldDeletions.readAll(view).map(({ value }) => value);
 }

@@ -307,7 +307,6 @@ export function lastGeneration(view: Pick<ActorView, "epoch">, known: number): n
 
 export interface Change {
   readonly key: string;
-  /** The facts of the entry. */
   readonly body: unknown;
   /** Set for a mandate, which has rows of its own. */
   readonly mandate?: MandateFacts;
@@ -322,7 +321,6 @@ export type Answer = Change | RegisterReply;
 
 export const done: RegisterReply = { status: "done" };
 
-/** A refused change of the register. */
 export function refusal(code: string, detail: string): RegisterReply {
   return { status: "refused", code, detail };
 }
@@ -387,7 +385,6 @@ export function actRow(
   return acts.write(done.entry, kept, { k: done.change });
 }
 
-/** A page of operators' acts. */
 export function selectActs({ after, limit }: ActsCommand): readonly RowSelection[] {
   return [acts.selectPage(Math.min(limit, actsMax), { k: after, k2: "\uffff" })];
 }

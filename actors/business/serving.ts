@@ -164,7 +164,6 @@ export function setFileAside(recordId: string, isDown: boolean, view: BusinessVi
   return nameInFiles(new Map([[recordId, named]]), view, new Set(isDown ? [recordId] : []));
 }
 
-/** Selects what {@link silenceParty} reads. */
 export function selectDeclared(uuid: string): readonly RowSelection[] {
   return [...selectDomains(uuid), ...selectBrands()];
 }

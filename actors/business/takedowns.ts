@@ -17,7 +17,6 @@ export type TakedownCommand =
   | CommandOf<BusinessProtocol, "takedown.impose">
   | CommandOf<BusinessProtocol, "takedown.lift">;
 
-/** The register entry of a takedown. */
 export function takedownKey(recordId: string | null, uuid: string): string {
   return `takedown/${recordId ?? uuid}`;
 }

@@ -32,7 +32,7 @@ function leaseLimit(
   const { limit, rule, spent, need, want } = command;
   const before = accountAt(rule, view.snapshot.context.accounts[limit], view.nowMs);
   const used = before.parts + spent * unitParts;
-  const free = freeUnits(rule, used);
+  const free = Math.max(0, Math.floor((rule.units * unitParts - used) / unitParts));
   const needed = Math.min(need, free);
   const granted = needed + Math.min(want, Math.floor((free - needed) / 2));
   const account = { ...before, parts: used + granted * unitParts };
@@ -57,10 +57,6 @@ function accountAt(rule: LimitRule, known: LimitAccount | undefined, nowMs: numb
   if (rule.kind === "window")
     return nowMs - since >= rule.window_ms ? empty : { at_ms: since, parts: known.parts };
   return { at_ms: nowMs, parts: Math.max(0, known.parts - rule.per_second * (nowMs - since)) };
-}
-
-function freeUnits({ units }: LimitRule, parts: number): number {
-  return Math.max(0, Math.floor((units * unitParts - parts) / unitParts));
 }
 
 function retryMs(rule: LimitRule, { at_ms, parts }: LimitAccount, nowMs: number): number {

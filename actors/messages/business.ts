@@ -242,7 +242,6 @@ export interface BusinessProtocol
     readonly leaves: readonly LeafClaim[];
     /** What its other leaves name. */
     readonly refused: readonly NamedRecord[];
-    /** The seal of the push. */
     readonly seal: PushSeal;
   }): AssignReply;
   /** Ends a push of which nothing is published yet, at its business's request or by the act of an operator; repeatable. */
@@ -251,7 +250,6 @@ export interface BusinessProtocol
   "push.finished"(command: {
     readonly push_id: string;
     readonly chunks: number;
-    /** How the push ended. */
     readonly ended: {
       readonly received_at_ms: number;
       readonly number: number;

@@ -12,7 +12,6 @@ export interface Message {
   readonly type: string;
 }
 
-/** The names of a protocol's commands. */
 export type CommandType<P> = keyof P & string;
 
 type Asked<Signature> = Signature extends (command: infer Members) => unknown ? Members : never;
@@ -21,7 +20,6 @@ type Answered<Signature> = Signature extends (command: never) => infer Reply ? R
 /** The command of the given type, as it is sent. */
 export type CommandOf<P, T extends CommandType<P>> = { readonly type: T } & Asked<P[T]>;
 
-/** The union of a protocol's commands. */
 export type Commands<P> = { [T in CommandType<P>]: CommandOf<P, T> }[CommandType<P>];
 
 /** The reply to a command of the given type. */

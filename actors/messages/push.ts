@@ -16,7 +16,6 @@ export type { HoldDecided, PublishOutcome, PushCounts, RecordFault, RecordOutcom
 
 export type PushState = "received" | "queued" | "processing" | "held" | "complete" | "failed";
 
-/** An uploaded file in the staging area. */
 export interface StagedFileFacts {
   readonly upload_id: string;
   /** The name of the file in the staging area. */

@@ -47,7 +47,6 @@ export function bulkUploadRef(businessUuid: string, uploadId: string): ActorRef<
   return { kind: "bulk-upload", id: `${businessUuid}.${uploadId}` };
 }
 
-/** An ad campaign of a business. */
 export function campaignRef(businessUuid: string, campaignId: string): ActorRef<"ad-campaign"> {
   return { kind: "ad-campaign", id: `${businessUuid}.${campaignId}` };
 }
@@ -62,7 +61,6 @@ export function adSessionRef(mark: string, region: string): ActorRef<"ad-session
   return { kind: "ad-session", id: `${mark}@${region}` };
 }
 
-/** The prepaid money of an AI company. */
 export function ledgerRef(companyUuid: string): ActorRef<"ledger"> {
   return { kind: "ledger", id: companyUuid };
 }
@@ -75,7 +73,6 @@ export function logRef(): ActorRef<"log-sequencer"> {
   return { kind: "log-sequencer", id: logParty };
 }
 
-/** The actor of a region. */
 export function regionRef(region: string): ActorRef<"region"> {
   return { kind: "region", id: region };
 }

@@ -66,7 +66,6 @@ export interface RemoveRecord {
   readonly at: string;
   /** `sha256:<hex>` of the document's exact bytes. */
   readonly document_hash: string;
-  /** What was sealed. */
   readonly sealed: SealedRemoval;
   /** When the bytes of a deleted record are to be purged, in Unix milliseconds; absent for a withdrawal. */
   readonly purge_at_ms?: number;
@@ -97,7 +96,6 @@ export interface Removal
   readonly change: number;
   /** The newest version when the document was accepted. */
   readonly generation: number;
-  /** The hash of that version. */
   readonly hash: string;
   /** When a deletion took effect that had waited for an operator; absent for all others, which take effect when they are received. */
   readonly applied_at?: string;
@@ -123,7 +121,6 @@ export function deletionOf(
 export interface Purge
   extends Pick<Removal, "record_id" | "collection" | "generation" | "document_hash" | "number"> {
   readonly due_ms: number;
-  /** When the deletion took effect. */
   readonly deleted_at_ms: number;
 }
 

@@ -183,7 +183,6 @@ export interface PushNotice {
     readonly rejected: number;
     readonly held: number;
   };
-  /** Why a push failed. */
   readonly error: { readonly code: string; readonly detail: string } | null;
   /** Why a push is held: the codes of its reasons. */
   readonly held_reasons: readonly string[];

@@ -70,7 +70,6 @@ export abstract class Activation {
 
   /** Loads or creates the state; messages may be enqueued before it is available. */
   abstract open(): void;
-  /** Takes a turn over `batch`. */
   protected abstract take(batch: readonly Envelope[]): void;
   /** Maximum number of messages in one turn. */
   protected abstract get batchMax(): number;

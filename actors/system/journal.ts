@@ -17,7 +17,7 @@ import {
   rowTable,
   type Activation as StoredActivation,
 } from "../../storage/actor-store.ts";
-import type { ActorState, Timer } from "./actor-state.ts";
+import type { ActorState } from "./actor-state.ts";
 import type { Effect, Message } from "./definition.ts";
 import { type ActorLimits, effectsPerCommitMax } from "./limits.ts";
 import type { MachineDriver } from "./machine-driver.ts";
@@ -169,7 +169,13 @@ export function buildCommit(
   }
   for (const seq of parts.settled) deletes.push({ rt: rowTable.outbox, k: seq, k2: "" });
   for (const [id, timer] of turn.timers ?? []) {
-    if (timer !== null) puts.push({ rt: rowTable.timer, k: 0, k2: id, body: formatTimer(timer) });
+    if (timer !== null)
+      puts.push({
+        rt: rowTable.timer,
+        k: 0,
+        k2: id,
+        body: JSON.stringify({ d: timer.dueMs, e: timer.event }),
+      });
     else if (state.timers.has(id)) deletes.push({ rt: rowTable.timer, k: 0, k2: id });
   }
   for (const [sender, heard] of turn.inbox ?? []) {
@@ -253,10 +259,6 @@ function effectOf(written: WrittenEffect): Effect {
   return { kind: "tell", to: written.to, message: written.m };
 }
 
-function formatTimer(timer: Timer): string {
-  return JSON.stringify({ d: timer.dueMs, e: timer.event });
-}
-
 const encoder = new TextEncoder();
 
 function assertContextSize(body: string, ref: ActorRef, bytesMax: number): void {
@@ -302,7 +304,6 @@ export interface Walk {
   readonly unreadable: string | null;
 }
 
-/** The state after an event. */
 export interface KnownState {
   readonly seq: number;
   readonly snapshot: AnyMachineSnapshot;

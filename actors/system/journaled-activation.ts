@@ -36,7 +36,6 @@ import { mergeSelections, stillWaiting, type Turn, TurnRows } from "./turn.ts";
 const triesMax = 2;
 const storeRetryMaxMs = 5_000;
 
-/** A commit under way. */
 interface OpenCommit {
   readonly commit: ActorCommit;
   readonly turn: Turn;

@@ -17,7 +17,6 @@ export interface ActorLimits {
   readonly outboxMax: number;
   /** Maximum number of timers of one actor; more are a bug of its machine. */
   readonly timersMax: number;
-  /** Maximum number of actors in memory. */
   readonly activationsMax: number;
   /** An actor that has been idle for this long is passivated. */
   readonly idleMs: number;

@@ -137,7 +137,6 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
       .then((head) => (head === null ? absent.reply : this.#askActor(to, command, timeoutMs, more)));
   }
 
-  /** The trace within which the caller runs. */
   #trace(): string | null {
     return this.#options.tracer?.current() ?? null;
   }

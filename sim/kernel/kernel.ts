@@ -203,13 +203,11 @@ export class Trace {
     return hexOf(this.#high) + hexOf(this.#low);
   }
 
-  /** Adds a number to the hash. */
   number(value: number): void {
     this.#high = Math.imul(this.#high ^ (value & 0xffff), 0x01000193) >>> 0;
     this.#low = Math.imul(this.#low ^ (value >>> 16) ^ (this.#high >>> 15), 0x85ebca6b) >>> 0;
   }
 
-  /** Adds a text to the hash. */
   text(value: string): void {
     for (let index = 0; index < value.length; index += 1) this.number(value.charCodeAt(index));
   }

@@ -49,7 +49,6 @@ export interface CasResult {
   readonly found: PartitionHead;
 }
 
-/** A conditional statement. */
 export interface Proposal {
   readonly holds: (found: PartitionHead) => boolean;
   readonly mutation: Mutation;

@@ -35,7 +35,6 @@ export class Client {
     this.#random = random;
   }
 
-  /** Waits for this many milliseconds. */
   pause(ms: number): Promise<void> {
     return new Promise((resolve) => this.#world.parts.kernel.after(ms, "client waits", resolve));
   }

@@ -14,7 +14,6 @@ export interface Removal {
   readonly keyId: string;
   /** When it was sealed and first sent. */
   readonly sent: Moment;
-  /** Hash of the sealed document. */
   readonly document: string;
   acknowledgedAt: number | null;
   /** Whether the record was found, and so removed. */
@@ -43,7 +42,6 @@ interface Block {
 }
 
 export class Journal {
-  /** Revocations by key_id. */
   readonly revocations = new Map<string, Revocation>();
   readonly standing = new KeyStanding();
   readonly #blocks = new Map<string, Block>();

@@ -94,9 +94,7 @@ export interface SimNode extends Peer {
   readonly search: Search;
   readonly fetch: FetchRecord;
   readonly insight: Insight;
-  /** Starts to take part. */
   start(): void;
-  /** Whether it accepts requests. */
   isReady(): boolean;
   /** The incarnation that may currently write; null without a lease. */
   lease(): string | null;

@@ -27,7 +27,6 @@ export interface WorldKeys {
   readonly projection: SimSigner;
   readonly sidecar: SimSigner;
   readonly log: SimSigner;
-  /** Receipt keys by region. */
   readonly receipts: ReadonlyMap<string, SimSigner>;
   service(region: string): ServiceKeys;
   /** The trust by which nodes judge seals. It trusts no key of the service, because no node checks what another signed. */

@@ -95,7 +95,6 @@ async function untilUnneeded(
   }
 }
 
-/** A copy of a shard. */
 interface Copy {
   readonly shard: string;
   readonly last: number;

@@ -34,7 +34,12 @@ export function searchBody(query: RowQuery): Readonly<Record<string, unknown>> {
   if (query.text !== undefined) {
     const names = termFields(query.collection, query.text);
     if (isRanked) must.push(...query.text.words.map((word) => rankedWord(word, names)));
-    else filter.push(...query.text.words.map((word) => matchedWord(word, names)));
+    else
+      filter.push(
+        ...query.text.words.map((word) =>
+          anyOf(wordTerms(word).flatMap(({ term }) => names.map((name) => ({ term: { [name]: term } })))),
+        ),
+      );
   }
   const hasPoints = query.clauses.some(({ op }) => op === "near");
   return {
@@ -62,10 +67,6 @@ function termFields(collection: string, { fields }: QueryText): readonly string[
 /** A term must occur in one of the fields; it scores the sum of its impacts. */
 function matchedTerm(term: string, names: readonly string[]): Clause {
   return anyOf(names.map((name) => ({ term: { [name]: term } })));
-}
-
-function matchedWord(word: QueryWord, names: readonly string[]): Clause {
-  return anyOf(wordTerms(word).flatMap(({ term }) => names.map((name) => ({ term: { [name]: term } }))));
 }
 
 /** The best of the word's terms scores, with its bonus (collections/text-analysis.ts). */

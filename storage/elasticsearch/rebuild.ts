@@ -47,8 +47,6 @@ export interface Rebuild {
   readonly nowMs: () => number;
   /** Whether nothing is built where an index serves already, for example because another node has built it. */
   readonly onlyMissing?: boolean;
-  /** Called after each batch with the changes written so far. */
-  readonly onProgress?: (changes: number) => void;
 }
 
 export interface Rebuilt {
@@ -180,7 +178,7 @@ async function noting<T>(
 }
 
 /** Writes all of the source; returns the number of changes. */
-async function copy({ engine, to }: Copy, { source, onProgress, collection }: Rebuild): Promise<number> {
+async function copy({ engine, to }: Copy, { source, collection }: Rebuild): Promise<number> {
   const slots = new Semaphore(bulkSlots);
   let written = 0;
   let batch: RowChange[] = [];
@@ -188,7 +186,6 @@ async function copy({ engine, to }: Copy, { source, onProgress, collection }: Re
     await writeAll({ engine, slots, generation: to }, batch);
     written += batch.length;
     batch = [];
-    onProgress?.(written);
   };
   for await (const change of source) {
     if (change.collection !== collection)

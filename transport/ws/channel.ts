@@ -12,7 +12,6 @@ import type { TransportLimits } from "./limits.ts";
 import { aliveText, openFrame, sealFrame } from "./messages.ts";
 import type { Established } from "./wire.ts";
 
-/** An outgoing message. */
 export interface Outgoing {
   /** JSON text; empty once the message is withdrawn. */
   text: string;

@@ -4,7 +4,6 @@
 export const handshakeVersion = 1;
 const nameCharsMax = 256;
 
-/** The identity that a node claims. */
 export interface NodeIdentity {
   readonly incarnation: string;
   readonly region: string;

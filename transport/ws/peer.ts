@@ -250,7 +250,6 @@ class OpenCalls {
     else call.reject(answer.failure);
   }
 
-  /** Rejects every call. */
   failAll(reason: RemoteFailureReason, detail: string): void {
     const calls = [...this.#calls.values()];
     this.#calls.clear();

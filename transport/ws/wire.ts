@@ -130,7 +130,6 @@ export function createTlsCaller(
   };
 }
 
-/** Creates the side that was called. */
 export function createTlsReceiver(
   { cluster, self, protocol }: Introduction,
   judge: Judge,

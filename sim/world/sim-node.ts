@@ -16,7 +16,6 @@ import type { Activity, ActorSystem, Message } from "../../actors/system/definit
 import type { LocalActorSystem } from "../../actors/system/ports.ts";
 import { createActorSystem } from "../../actors/system/runtime.ts";
 import type { Clock } from "../../crypto/port.ts";
-import type { ContentLists } from "../../protocol/records/name-index.ts";
 import { createAdSessions } from "../../service/ads/ad-tokens.ts";
 import { createSponsoredRows } from "../../service/ads/sponsored-rows.ts";
 import type { AuthenticationDeps } from "../../service/authentication/authenticate.ts";
@@ -30,7 +29,6 @@ import {
   createParsedLeaves,
   createPushLeaves,
   type ParsedLeaves,
-  type PushLeaves,
 } from "../../service/publishing/push-leaves.ts";
 import { loadPlan } from "../../service/publishing/push-plan.ts";
 import type { ValidateImportDeps } from "../../service/publishing/validate-import.ts";
@@ -43,13 +41,6 @@ import { createReceipts } from "../../service/retrieval/receipts.ts";
 import { createRecordStanding } from "../../service/retrieval/record-standing.ts";
 import { createSearch, type Search } from "../../service/retrieval/search.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
-import type { EventStore } from "../../storage/event-store.ts";
-import type { LogStore } from "../../storage/log-store.ts";
-import type { ReceiptStore } from "../../storage/receipt-store.ts";
-import type { RecordStore } from "../../storage/record-store.ts";
-import type { RegisterStore } from "../../storage/register-store.ts";
-import type { RowIndex } from "../../storage/row-index.ts";
-import type { StagingArea } from "../../storage/staging-area.ts";
 import type { History } from "../checkers/history.ts";
 import { Life } from "../kernel/life.ts";
 import type { Peer } from "../network/network.ts";
@@ -61,7 +52,6 @@ import { openSimRecordStore } from "../store/record-store.ts";
 import { openSimRegisterStore } from "../store/register-store.ts";
 import { openSimRowIndex } from "../store/row-index.ts";
 import { openSimStagingArea } from "../store/staging-area.ts";
-import type { StoreClient } from "../store/store-model.ts";
 import { poisonedId } from "../workload/push-life.ts";
 import { changingLists } from "./changing-lists.ts";
 import { openClusterPlace, type Place } from "./cluster-place.ts";
@@ -244,23 +234,9 @@ interface Process {
   readonly clock: Clock;
 }
 
-interface NodeStores {
-  readonly client: StoreClient;
-  readonly registerStore: RegisterStore;
-  readonly register: Register;
-  readonly records: RecordStore;
-  readonly receipts: ReceiptStore;
-  readonly events: EventStore;
-  readonly index: RowIndex;
-  readonly leaves: PushLeaves;
-  readonly staging: StagingArea;
-  readonly parsed: ParsedLeaves;
-  readonly lists: ContentLists;
-  readonly insight: Insight;
-  readonly log: LogStore;
-}
+type NodeStores = ReturnType<typeof openStores>;
 
-function openStores({ parts, slot, incarnation, life, clock }: Process): NodeStores {
+function openStores({ parts, slot, incarnation, life, clock }: Process) {
   const { variation, kernel } = parts;
   const client = { model: parts.stores, life, region: slot.region };
   const registerStore = variation.register(openSimRegisterStore(client));

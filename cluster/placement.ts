@@ -79,8 +79,91 @@ const homesMax = 100_000;
 const cachedMax = 50_000;
 const assignAttemptsMax = 5;
 
-export function createPlacement(options: PlacementOptions): Placement {
-  return new NodePlacement(options);
+export function createPlacement({ store, monotonic, membership }: PlacementOptions): Placement {
+  const book = new HomeCache({ store, monotonic });
+  membership.onChange(({ moves, missed }) => {
+    if (missed) book.forgetAll();
+    for (const home of moves) book.learn(home);
+  });
+  const winnerOf = createWinners(membership);
+  const isDead = (region: string): boolean => membership.standing(region)?.status === "dead";
+  const effectiveOf = (home: PartyHome): string | null =>
+    effectiveRegion(home.region, (each) => membership.standing(each));
+  const isMoving = ({ moving_to, region }: PartyHome): boolean =>
+    moving_to !== null && moving_to !== region && !isDead(moving_to);
+  const among = (region: string, key: string): Located => {
+    const winner = winnerOf(region, key);
+    if (winner === null) return noNodes;
+    if (winner.member.state !== "active") return moving;
+    if (winner.member.address !== membership.address) return { at: "node", ...winner };
+    const self = membership.self();
+    // An earlier life of this node, or this one without its lease, no longer has it (Q1).
+    const isHere =
+      self?.incarnation === winner.member.incarnation && self.state === "active" && membership.holdsLease();
+    return isHere ? here : moving;
+  };
+  /** True only if it was certainly applied; otherwise the home must be read (A5). */
+  const cas = async (next: PartyHome): Promise<boolean> => {
+    try {
+      return await store.casHome(next);
+    } catch (error) {
+      if (error instanceof StoreError && error.effect === "unknown") return false;
+      throw error;
+    }
+  };
+  /** Takes a party over (Q4). False if there is nothing to take over, or another node is to do it. */
+  const takeOver = async (party: string): Promise<boolean> => {
+    const home = book.get(party);
+    const { region } = membership;
+    if (home === undefined || home.region === region || effectiveOf(home) !== region) return false;
+    if (among(region, party).at !== "here") return false;
+    const next = { party, region, moving_to: null, version: home.version + 1 };
+    const settled = (await cas(next)) ? next : await store.readHome(party);
+    if (settled !== null) book.learn(settled);
+    return true;
+  };
+  return {
+    isDead,
+    locate: (ref) => {
+      const placement = placementOf(ref);
+      if ("region" in placement) {
+        if (isDead(placement.region)) return regionLost;
+        return among(placement.region, `${ref.kind}/${ref.id}`);
+      }
+      const home = book.get(placement.party);
+      if (home === undefined) return homeUnknown;
+      const region = effectiveOf(home);
+      if (region === null) return regionLost;
+      if (region === home.region && isMoving(home)) return moving;
+      const located = among(region, placement.party);
+      // Q4: the home changes first, then the actors.
+      return located.at === "here" && region !== home.region ? moving : located;
+    },
+    settle: async (ref) => {
+      const placement = placementOf(ref);
+      if ("party" in placement) {
+        const { party } = placement;
+        if (book.get(party) === undefined) return book.lookUp(party);
+        if (await takeOver(party)) return;
+      }
+      await membership.refresh();
+    },
+    assignHome: async (party) => {
+      const first: PartyHome = { party, region: membership.region, moving_to: null, version: 1 };
+      for (let attempt = 0; attempt < assignAttemptsMax; attempt += 1) {
+        const home = (await cas(first)) ? first : await store.readHome(party);
+        if (home === null) continue;
+        book.learn(home);
+        return home;
+      }
+      throw new StoreError("unknown", `no home could be given to ${party}`);
+    },
+    homeOf: (party) => book.get(party) ?? null,
+    regionOf: (party) => {
+      const home = book.get(party);
+      return home === undefined ? null : effectiveOf(home);
+    },
+  };
 }
 
 /** Whether the actor lives on this node; looks up its party's home if it is not known. Throws the store's error. */
@@ -93,137 +176,27 @@ export async function livesHere(
   return placement.locate(ref).at === "here";
 }
 
-class NodePlacement implements Placement {
-  readonly #store: ClusterStore;
-  readonly #membership: Membership;
-  readonly #book: HomeCache;
-  /** Active winners of the rendezvous, by region and key; valid for one generation of the cluster view. */
-  readonly #winners = new BoundedMap<string, { readonly member: Member; readonly region: string }>(cachedMax);
-  #winnersOf = -1;
-
-  constructor({ store, monotonic, membership }: PlacementOptions) {
-    this.#store = store;
-    this.#membership = membership;
-    this.#book = new HomeCache({ store, monotonic });
-    membership.onChange(({ moves, missed }) => {
-      if (missed) this.#book.forgetAll();
-      for (const home of moves) this.#book.learn(home);
-    });
-  }
-
-  locate(ref: ActorRef): Located {
-    const placement = placementOf(ref);
-    if ("region" in placement) {
-      if (this.isDead(placement.region)) return regionLost;
-      return this.#among(placement.region, `${ref.kind}/${ref.id}`);
-    }
-    const home = this.#book.get(placement.party);
-    if (home === undefined) return homeUnknown;
-    const region = this.#effectiveRegion(home);
-    if (region === null) return regionLost;
-    if (region === home.region && this.#isMoving(home)) return moving;
-    const located = this.#among(region, placement.party);
-    // Q4: the home changes first, then the actors.
-    return located.at === "here" && region !== home.region ? moving : located;
-  }
-
-  async settle(ref: ActorRef): Promise<void> {
-    const placement = placementOf(ref);
-    if ("party" in placement) {
-      const { party } = placement;
-      if (this.#book.get(party) === undefined) return this.#book.lookUp(party);
-      if (await this.#takeOver(party)) return;
-    }
-    await this.#membership.refresh();
-  }
-
-  async assignHome(party: string): Promise<PartyHome> {
-    const region = this.#membership.region;
-    const first: PartyHome = { party, region, moving_to: null, version: 1 };
-    for (let attempt = 0; attempt < assignAttemptsMax; attempt += 1) {
-      const isMine = await this.#cas(first);
-      const home = isMine ? first : await this.#store.readHome(party);
-      if (home === null) continue;
-      this.#book.learn(home);
-      return home;
-    }
-    throw new StoreError("unknown", `no home could be given to ${party}`);
-  }
-
-  homeOf(party: string): PartyHome | null {
-    return this.#book.get(party) ?? null;
-  }
-
-  regionOf(party: string): string | null {
-    const home = this.#book.get(party);
-    return home === undefined ? null : this.#effectiveRegion(home);
-  }
-
-  isDead(region: string): boolean {
-    return this.#membership.standing(region)?.status === "dead";
-  }
-
-  #effectiveRegion(home: PartyHome): string | null {
-    return effectiveRegion(home.region, (each) => this.#membership.standing(each));
-  }
-
-  #isMoving(home: PartyHome): boolean {
-    return home.moving_to !== null && home.moving_to !== home.region && !this.isDead(home.moving_to);
-  }
-
-  #among(region: string, key: string): Located {
-    const winner = this.#winner(region, key);
-    if (winner === null) return noNodes;
-    if (winner.member.state !== "active") return moving;
-    if (winner.member.address !== this.#membership.address) return { at: "node", ...winner };
-    const self = this.#membership.self();
-    // An earlier life of this node, or this one without its lease, no longer has it (Q1).
-    const isHere =
-      self?.incarnation === winner.member.incarnation &&
-      self.state === "active" &&
-      this.#membership.holdsLease();
-    return isHere ? here : moving;
-  }
-
-  #winner(region: string, key: string): { readonly member: Member; readonly region: string } | null {
-    const generation = this.#membership.generation();
-    if (generation !== this.#winnersOf) this.#winners.clear();
-    this.#winnersOf = generation;
+/** The winners of the rendezvous. Active ones are kept, by region and key, for one generation of the cluster view. */
+function createWinners(membership: Membership) {
+  const winners = new BoundedMap<string, { readonly member: Member; readonly region: string }>(cachedMax);
+  let winnersOf = -1;
+  return (region: string, key: string) => {
+    const generation = membership.generation();
+    if (generation !== winnersOf) winners.clear();
+    winnersOf = generation;
     const name = `${region}/${key}`;
-    const known = this.#winners.get(name);
+    const known = winners.get(name);
     if (known !== undefined) return known;
-    const members = this.#membership.view(region).members;
+    const { members } = membership.view(region);
     const member = placeOn(
       key,
-      members.filter((each) => !this.#membership.isGivenUp(each)),
+      members.filter((each) => !membership.isGivenUp(each)),
     );
     if (member === null) return null;
     const winner = { member, region };
-    if (member.state === "active") this.#winners.set(name, winner);
+    if (member.state === "active") winners.set(name, winner);
     return winner;
-  }
-
-  /** Takes a party over (Q4). False if there is nothing to take over, or another node is to do it. */
-  async #takeOver(party: string): Promise<boolean> {
-    const home = this.#book.get(party);
-    const region = this.#membership.region;
-    if (home === undefined || home.region === region || this.#effectiveRegion(home) !== region) return false;
-    if (this.#among(region, party).at !== "here") return false;
-    const next = { party, region, moving_to: null, version: home.version + 1 };
-    const settled = (await this.#cas(next)) ? next : await this.#store.readHome(party);
-    if (settled !== null) this.#book.learn(settled);
-    return true;
-  }
-
-  /** True only if it was certainly applied; otherwise the home must be read (A5). */
-  async #cas(next: PartyHome): Promise<boolean> {
-    try {
-      return await this.#store.casHome(next);
-    } catch (error) {
-      if (error instanceof StoreError && error.effect === "unknown") return false;
-      throw error;
-    }
-  }
+  };
 }
 
 function nowhere(reason: NowhereReason, retryAfterSeconds: number): Located {

@@ -99,167 +99,125 @@ export interface Membership {
 
 /** Makes the membership of a node, not yet joined. Throws a TypeError for times that contradict each other. */
 export function createMembership(options: MembershipOptions): Membership {
-  return new NodeMembership(options);
-}
-
-class NodeMembership implements Membership {
-  readonly region: string;
-  readonly address: string;
-  readonly timing: ClusterTiming;
-  readonly #options: MembershipOptions;
-  readonly #log: ClusterLog;
-  readonly #outlook: ClusterView;
-  readonly #written = new Set<() => void>();
-  #presence: MemberLifecycle | null = null;
-  #joins = false;
-  #cancelRejoin: (() => void) | null = null;
-
-  constructor(options: MembershipOptions) {
-    this.#options = options;
-    this.region = options.region;
-    this.address = options.address;
-    this.timing = { ...defaultTiming, ...options.timing };
-    const faults = timingFaults(this.timing);
-    if (faults.length > 0) throw new TypeError(faults.join("; "));
-    this.#log = options.log ?? (() => {});
-    this.#outlook = new ClusterView({ ...options, timing: this.timing, log: this.#log });
-  }
-
-  async join(): Promise<Member> {
-    this.#outlook.start();
-    this.#joins = true;
-    try {
-      return await this.#enter();
-    } catch (error) {
-      this.#joins = false;
-      throw error;
-    }
-  }
-
-  self(): Member | null {
-    return this.#presence?.self ?? null;
-  }
-
-  holdsLease(): boolean {
-    return this.#presence?.holdsLease() ?? false;
-  }
-
-  leaseTimes(): ReturnType<Membership["leaseTimes"]> {
-    const remainingMs = this.#presence?.leaseRemainingMs() ?? 0;
-    return remainingMs === 0 ? null : { ageMs: this.timing.leaseMs - remainingMs, remainingMs };
-  }
-
-  view(region: string): RegionView {
-    const view = this.#outlook.view(region);
-    const self = this.#presence?.self;
-    if (region !== this.region || self?.state !== "leaving") return view;
-    const members = view.members.map((member) => (member.incarnation === self.incarnation ? self : member));
-    return { ...view, members };
-  }
-
-  standing(region: string): RegionStatus | undefined {
-    return this.#outlook.standing(region);
-  }
-
-  isGivenUp(member: Member): boolean {
-    return this.#outlook.leavingForMs(member) > this.timing.leaveGraceMs;
-  }
-
-  generation(): number {
-    return this.#outlook.generation;
-  }
-
-  onChange(listener: ChangeListener): void {
-    this.#outlook.onChange(listener);
-  }
-
-  onViewWritten(listener: () => void): void {
-    this.#written.add(listener);
-  }
-
-  refresh(): Promise<void> {
-    return this.#outlook.refresh();
-  }
-
-  suspect(): void {
-    this.#outlook.hurry(this.timing.evictMs + this.timing.viewMs);
-  }
-
-  async leave(drain: () => Promise<void>): Promise<void> {
-    this.#joins = false;
-    this.#cancelRejoin?.();
-    if (this.#presence === null) return drain();
-    await this.#presence.leave(drain);
-    this.#presence = null;
-  }
-
-  stop(): void {
-    this.#joins = false;
-    this.#cancelRejoin?.();
-    this.#presence?.end("stopped");
-    this.#presence = null;
-    this.#outlook.stop();
-  }
-
-  async #enter(): Promise<Member> {
-    const { timing } = this;
-    const { clock, newIncarnation, address, protocol, life, timers } = this.#options;
-    const untilEvicted = (): Promise<void> =>
-      new Promise((resolve) => void timers.schedule(timing.evictMs, resolve));
-    const silent = await assertAdmitted({ ...this.#options, ...timing, untilEvicted });
-    const self: Member = {
-      incarnation: newIncarnation(),
-      address,
-      state: "joining",
-      protocol_min: protocol.min,
-      protocol_max: protocol.max,
-      joined_at_ms: clock.now(),
-    };
-    await life.begin(self);
-    try {
-      if (life.greet !== undefined)
-        await assertKnown(address, life.greet, { ...this.#options, untilEvicted });
-      if (!this.#joins) throw new MemberLifecycleEnded("stopped");
-    } catch (error) {
-      life.halt(self, "stopped");
-      throw error;
-    }
-    const presence = new MemberLifecycle(
+  const { region, address, life, timers, log = () => {} } = options;
+  const timing: ClusterTiming = { ...defaultTiming, ...options.timing };
+  const faults = timingFaults(timing);
+  if (faults.length > 0) throw new TypeError(faults.join("; "));
+  const outlook = new ClusterView({ ...options, timing, log });
+  const written = new Set<() => void>();
+  let presence: MemberLifecycle | null = null;
+  let joins = false;
+  let cancelRejoin: (() => void) | null = null;
+  const enter = async (): Promise<Member> => {
+    const { self, silent } = await begin(options, timing, () => joins);
+    const entering = new MemberLifecycle(
       {
-        ...this.#options,
+        ...options,
         timing,
-        outlook: this.#outlook,
-        log: this.#log,
+        outlook,
+        log,
         silent,
-        ended: (reason) => this.#ended(presence, reason),
+        ended: (reason) => ended(entering, reason),
         viewWritten: () => {
-          for (const listener of this.#written) listener();
+          for (const listener of written) listener();
         },
       },
       self,
     );
-    this.#presence = presence;
-    await presence.enter();
-    this.#log("info", "cluster.joined", self.incarnation);
-    return presence.self;
-  }
-
-  #ended(presence: MemberLifecycle, reason: LossReason): void {
-    if (this.#presence === presence) this.#presence = null;
-    this.#options.life.halt(presence.self, reason);
-    this.#log("warn", "cluster.lease_lost", `${presence.self.incarnation}: ${reason}`);
-    if (presence.self.state === "active") this.#rejoin(1);
-  }
-
-  #rejoin(attempt: number): void {
-    if (!this.#joins) return;
-    const delayMs = backOffMs(attempt, { firstMs: this.timing.rejoinMs, maxMs: this.timing.rejoinMaxMs });
-    this.#cancelRejoin = this.#options.timers.schedule(delayMs, () => {
-      this.#enter().catch((error: unknown) => {
+    presence = entering;
+    await entering.enter();
+    log("info", "cluster.joined", self.incarnation);
+    return entering.self;
+  };
+  const ended = (former: MemberLifecycle, reason: LossReason): void => {
+    if (presence === former) presence = null;
+    life.halt(former.self, reason);
+    log("warn", "cluster.lease_lost", `${former.self.incarnation}: ${reason}`);
+    if (former.self.state === "active") rejoin(1);
+  };
+  const rejoin = (attempt: number): void => {
+    if (!joins) return;
+    const delayMs = backOffMs(attempt, { firstMs: timing.rejoinMs, maxMs: timing.rejoinMaxMs });
+    cancelRejoin = timers.schedule(delayMs, () => {
+      enter().catch((error: unknown) => {
         const level = error instanceof JoinRefused ? "error" : "warn";
-        this.#log(level, "cluster.join_failed", error instanceof Error ? error.message : String(error));
-        this.#rejoin(attempt + 1);
+        log(level, "cluster.join_failed", error instanceof Error ? error.message : String(error));
+        rejoin(attempt + 1);
       });
     });
+  };
+  return {
+    region,
+    address,
+    timing,
+    join: async () => {
+      outlook.start();
+      joins = true;
+      try {
+        return await enter();
+      } catch (error) {
+        joins = false;
+        throw error;
+      }
+    },
+    self: () => presence?.self ?? null,
+    holdsLease: () => presence?.holdsLease() ?? false,
+    leaseTimes: () => {
+      const remainingMs = presence?.leaseRemainingMs() ?? 0;
+      return remainingMs === 0 ? null : { ageMs: timing.leaseMs - remainingMs, remainingMs };
+    },
+    view: (of) => {
+      const view = outlook.view(of);
+      const self = presence?.self;
+      if (of !== region || self?.state !== "leaving") return view;
+      const members = view.members.map((each) => (each.incarnation === self.incarnation ? self : each));
+      return { ...view, members };
+    },
+    standing: (of) => outlook.standing(of),
+    isGivenUp: (member) => outlook.leavingForMs(member) > timing.leaveGraceMs,
+    generation: () => outlook.generation,
+    onChange: (listener) => outlook.onChange(listener),
+    onViewWritten: (listener) => void written.add(listener),
+    refresh: () => outlook.refresh(),
+    suspect: () => outlook.hurry(timing.evictMs + timing.viewMs),
+    leave: async (drain) => {
+      joins = false;
+      cancelRejoin?.();
+      if (presence === null) return drain();
+      await presence.leave(drain);
+      presence = null;
+    },
+    stop: () => {
+      joins = false;
+      cancelRejoin?.();
+      presence?.end("stopped");
+      presence = null;
+      outlook.stop();
+    },
+  };
+}
+
+/** Begins an incarnation that may join, and says which members are silent. Throws if it may not. */
+async function begin(options: MembershipOptions, timing: ClusterTiming, joins: () => boolean) {
+  const { clock, newIncarnation, address, protocol, life, timers } = options;
+  const untilEvicted = (): Promise<void> =>
+    new Promise((resolve) => void timers.schedule(timing.evictMs, resolve));
+  const silent = await assertAdmitted({ ...options, ...timing, untilEvicted });
+  const self: Member = {
+    incarnation: newIncarnation(),
+    address,
+    state: "joining",
+    protocol_min: protocol.min,
+    protocol_max: protocol.max,
+    joined_at_ms: clock.now(),
+  };
+  await life.begin(self);
+  try {
+    if (life.greet !== undefined) await assertKnown(address, life.greet, { ...options, untilEvicted });
+    if (!joins()) throw new MemberLifecycleEnded("stopped");
+  } catch (error) {
+    life.halt(self, "stopped");
+    throw error;
   }
+  return { self, silent };
 }

@@ -86,9 +86,86 @@ const secretBytesMin = 32;
 /** Rejects when the port is not available; throws a RangeError for options that no transport can have. */
 export async function openWsTransport(options: WsTransportOptions): Promise<WsTransport> {
   assertOptions(options);
-  const transport = new Transport(options);
-  await transport.listen();
-  return transport;
+  const { host, port, handlers, log, addressOf = () => null } = options;
+  const limits: TransportLimits = { ...defaultTransportLimits, ...options.limits };
+  const security = securityOf(options);
+  const nowMs = options.monotonic === undefined ? () => performance.now() : options.monotonic.nowMs;
+  const peers = new Map<string, Peer>();
+  const callers = new Set<Caller>();
+  const refused: Record<string, number> = {};
+  let duplicates = 0;
+  let isClosed = false;
+  const admit = (socket: WebSocket, established: Established): void => {
+    const onDuplicate = (): void => {
+      duplicates += 1;
+    };
+    const caller = new Caller({ handlers, log, limits, onDuplicate });
+    const ended = (why: ChannelEnd): void => {
+      callers.delete(caller);
+      caller.ended(why);
+      const peer = established.peer.incarnation;
+      log({ level: why === "closed" ? "info" : "warn", event: "connection_ended", peer, detail: why });
+    };
+    caller.attach(
+      new Channel(socket, established, limits, {
+        take: (messages) => caller.take(messages),
+        drained: () => caller.drained(),
+        ended,
+      }),
+    );
+    callers.add(caller);
+  };
+  const listener = await Listener.open({
+    ...security,
+    host,
+    port,
+    limits,
+    admit,
+    admitted: () => callers.size,
+    addressOf,
+    refused: (reason, peer) => {
+      refused[reason] = (refused[reason] ?? 0) + 1;
+      log({ level: "warn", event: "handshake_refused", peer, detail: reason });
+    },
+  });
+  const peerOf = (address: string, incarnation: string): Peer => {
+    const key = `${address} ${incarnation}`;
+    const known = peers.get(key);
+    if (known !== undefined) return known;
+    for (const [other, peer] of peers) if (peer.isForgettable) peers.delete(other);
+    const peer = new Peer({ ...security, address, incarnation, limits, log, nowMs });
+    if (isClosed) void peer.close();
+    else peers.set(key, peer);
+    return peer;
+  };
+  return {
+    address: listener.address,
+    target: (address, incarnation) => ({
+      ask: (to, command, timeoutMs, traceparent) =>
+        peerOf(address, incarnation).ask(to, command, timeoutMs, traceparent),
+      deliver: (to, from, messages) => peerOf(address, incarnation).deliver(to, from, messages),
+    }),
+    greet: async (address, incarnation) => {
+      const met = Promise.withResolvers<ConnectResult>();
+      connect({ ...security, address, incarnation, limits }, met.resolve);
+      const result = await met.promise;
+      result.socket?.close(goingAway);
+      if (result.socket !== null) return "known";
+      return result.refused === "stranger" || result.refused === "cluster" ? "stranger" : "unknown";
+    },
+    stats: () => ({
+      peers: [...peers.values()].map((peer) => peer.stats()),
+      callers: [...callers].flatMap((caller) => caller.stats() ?? []),
+      strangers: listener.strangers,
+      refused: { ...refused },
+      duplicates,
+    }),
+    close: async () => {
+      isClosed = true;
+      const ends = [...peers.values(), ...callers].map((each) => each.close());
+      await Promise.all([...ends, listener.close()]);
+    },
+  };
 }
 
 function assertOptions({ protocol, cluster, self }: WsTransportOptions): void {
@@ -113,127 +190,6 @@ function securityOf(options: WsTransportOptions): NodeSecurity {
   const also = alsoAccepted === null ? null : createSecretKey(alsoAccepted);
   const credentials = { ...introduction, secret: createSecretKey(secret), alsoAccepted: also };
   return { tls, credentials };
-}
-
-class Transport implements WsTransport {
-  readonly #options: WsTransportOptions;
-  readonly #limits: TransportLimits;
-  readonly #security: NodeSecurity;
-  readonly #nowMs: () => number;
-  readonly #peers = new Map<string, Peer>();
-  readonly #callers = new Set<Caller>();
-  readonly #refused: Record<string, number> = {};
-  #duplicates = 0;
-  #isClosed = false;
-  #listener: Listener | null = null;
-
-  constructor(options: WsTransportOptions) {
-    this.#options = options;
-    this.#limits = { ...defaultTransportLimits, ...options.limits };
-    this.#nowMs = options.monotonic === undefined ? () => performance.now() : options.monotonic.nowMs;
-    this.#security = securityOf(options);
-  }
-
-  async listen(): Promise<void> {
-    const { host, port } = this.#options;
-    this.#listener = await Listener.open({
-      ...this.#security,
-      host,
-      port,
-      limits: this.#limits,
-      admit: (socket, established) => this.#admit(socket, established),
-      admitted: () => this.#callers.size,
-      addressOf: this.#options.addressOf ?? (() => null),
-      refused: (reason, peer) => this.#noteRefusal(reason, peer),
-    });
-  }
-
-  get address(): string {
-    return this.#listener?.address ?? "";
-  }
-
-  target(address: string, incarnation: string): RemoteTarget {
-    return {
-      ask: (to, command, timeoutMs, traceparent) =>
-        this.#peer(address, incarnation).ask(to, command, timeoutMs, traceparent),
-      deliver: (to, from, messages) => this.#peer(address, incarnation).deliver(to, from, messages),
-    };
-  }
-
-  async greet(address: string, incarnation: string): Promise<"known" | "stranger" | "unknown"> {
-    const met = Promise.withResolvers<ConnectResult>();
-    connect({ ...this.#security, address, incarnation, limits: this.#limits }, met.resolve);
-    const result = await met.promise;
-    result.socket?.close(goingAway);
-    if (result.socket !== null) return "known";
-    return result.refused === "stranger" || result.refused === "cluster" ? "stranger" : "unknown";
-  }
-
-  stats(): TransportStats {
-    return {
-      peers: [...this.#peers.values()].map((peer) => peer.stats()),
-      callers: [...this.#callers].flatMap((caller) => caller.stats() ?? []),
-      strangers: this.#listener?.strangers ?? 0,
-      refused: { ...this.#refused },
-      duplicates: this.#duplicates,
-    };
-  }
-
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    const ends = [...this.#peers.values(), ...this.#callers].map((each) => each.close());
-    await Promise.all([...ends, this.#listener?.close()]);
-  }
-
-  #peer(address: string, incarnation: string): Peer {
-    const key = `${address} ${incarnation}`;
-    const known = this.#peers.get(key);
-    if (known !== undefined) return known;
-    for (const [other, peer] of this.#peers) if (peer.isForgettable) this.#peers.delete(other);
-    const { log } = this.#options;
-    const peer = new Peer({
-      ...this.#security,
-      address,
-      incarnation,
-      limits: this.#limits,
-      log,
-      nowMs: this.#nowMs,
-    });
-    if (this.#isClosed) void peer.close();
-    else this.#peers.set(key, peer);
-    return peer;
-  }
-
-  #admit(socket: WebSocket, established: Established): void {
-    const { handlers, log } = this.#options;
-    const caller = new Caller({
-      handlers,
-      log,
-      limits: this.#limits,
-      onDuplicate: () => {
-        this.#duplicates += 1;
-      },
-    });
-    const ended = (why: ChannelEnd): void => {
-      this.#callers.delete(caller);
-      caller.ended(why);
-      const peer = established.peer.incarnation;
-      log({ level: why === "closed" ? "info" : "warn", event: "connection_ended", peer, detail: why });
-    };
-    caller.attach(
-      new Channel(socket, established, this.#limits, {
-        take: (messages) => caller.take(messages),
-        drained: () => caller.drained(),
-        ended,
-      }),
-    );
-    this.#callers.add(caller);
-  }
-
-  #noteRefusal(reason: string, peer: string): void {
-    this.#refused[reason] = (this.#refused[reason] ?? 0) + 1;
-    this.#options.log({ level: "warn", event: "handshake_refused", peer, detail: reason });
-  }
 }
 
 // Which calls of a connection were already received, so that a frame that the network duplicated is executed once. Call ids

@@ -104,7 +104,7 @@ export async function openCassandraSession(
       cause: error,
     });
   }
-  return new DriverSession(client, connection);
+  return sessionOn(client, connection);
 }
 
 /** Reads all pages, up to `rowsMax` rows. */
@@ -143,76 +143,63 @@ function clientOf(connection: CassandraConnection, keyspace: string): cassandra.
   });
 }
 
-class DriverSession implements CassandraSession {
-  readonly #client: cassandra.Client;
-  readonly #schema: SchemaChanges;
-  readonly #hosts: SessionHosts;
-  #underWay = 0;
+function sessionOn(
+  client: cassandra.Client,
+  connection: SessionHosts & { readonly keyspace: string },
+): CassandraSession {
+  const { keyspace, localDc } = connection;
+  const schema = new SchemaChanges(client, localDc);
+  let underWay = 0;
   /** Resolved when nothing is under way any more; null until the session is being closed. */
-  #idle: PromiseWithResolvers<void> | null = null;
-  readonly keyspace: string;
-  readonly localDc: string;
-
-  constructor(client: cassandra.Client, connection: SessionHosts & { readonly keyspace: string }) {
-    this.#client = client;
-    this.#schema = new SchemaChanges(client, connection.localDc);
-    this.#hosts = connection;
-    this.keyspace = connection.keyspace;
-    this.localDc = connection.localDc;
-  }
-
-  async execute(cql: string, params: readonly CqlParam[], options: ReadOptions): Promise<CqlResult> {
-    const { fetchSize, pageState } = options;
-    const query: cassandra.QueryOptions = { ...queryOptions(options), autoPage: false };
-    if (fetchSize !== undefined) query.fetchSize = fetchSize;
-    if (pageState !== undefined) query.pageState = pageState;
-    const isRead = cql.startsWith("SELECT");
-    return this.#send(isRead, async () =>
-      toResult(await this.#client.execute(cql, params.map(toDriver), query)),
-    );
-  }
-
-  async batch(statements: readonly Statement[], options: StatementOptions): Promise<CqlResult> {
-    const queries = statements.map(({ cql, params }) => ({ query: cql, params: params.map(toDriver) }));
-    return this.#send(false, async () =>
-      toResult(await this.#client.batch(queries, { ...queryOptions(options), logged: false })),
-    );
-  }
-
-  async define(cql: string, options?: { readonly settle: boolean }): Promise<void> {
-    await this.#send(false, async () => {
-      await this.#schema.define(cql);
-      if (options?.settle !== false) await this.#schema.settle();
-    });
-  }
-
-  /** See C4. */
-  async close(): Promise<void> {
-    this.#idle = Promise.withResolvers();
-    this.#tellIdle();
-    const patience = new AbortController();
-    const late = delay(closeMaxMs, undefined, { signal: patience.signal }).catch(() => {});
-    await Promise.race([this.#idle.promise, late]);
-    patience.abort();
-    await this.#client.shutdown();
-  }
-
-  async #send<T>(isRead: boolean, work: () => Promise<T>): Promise<T> {
-    if (this.#idle !== null) throw new StoreError("not_applied", "Cassandra: the session is closed");
-    this.#underWay += 1;
+  let idle: PromiseWithResolvers<void> | null = null;
+  const tellIdle = (): void => {
+    if (underWay === 0) idle?.resolve();
+  };
+  const send = async <T>(isRead: boolean, work: () => Promise<T>): Promise<T> => {
+    if (idle !== null) throw new StoreError("not_applied", "Cassandra: the session is closed");
+    underWay += 1;
     try {
       return await work();
     } catch (error) {
-      throw toStoreError(error, { isRead, hosts: this.#hosts });
+      throw toStoreError(error, { isRead, hosts: connection });
     } finally {
-      this.#underWay -= 1;
-      this.#tellIdle();
+      underWay -= 1;
+      tellIdle();
     }
-  }
-
-  #tellIdle(): void {
-    if (this.#underWay === 0) this.#idle?.resolve();
-  }
+  };
+  return {
+    keyspace,
+    localDc,
+    execute: async (cql, params, options) => {
+      const { fetchSize, pageState } = options;
+      const query: cassandra.QueryOptions = { ...queryOptions(options), autoPage: false };
+      if (fetchSize !== undefined) query.fetchSize = fetchSize;
+      if (pageState !== undefined) query.pageState = pageState;
+      const isRead = cql.startsWith("SELECT");
+      return send(isRead, async () => toResult(await client.execute(cql, params.map(toDriver), query)));
+    },
+    batch: async (statements, options) => {
+      const queries = statements.map(({ cql, params }) => ({ query: cql, params: params.map(toDriver) }));
+      return send(false, async () =>
+        toResult(await client.batch(queries, { ...queryOptions(options), logged: false })),
+      );
+    },
+    define: (cql, options) =>
+      send(false, async () => {
+        await schema.define(cql);
+        if (options?.settle !== false) await schema.settle();
+      }),
+    /** See C4. */
+    close: async () => {
+      idle = Promise.withResolvers();
+      tellIdle();
+      const patience = new AbortController();
+      const late = delay(closeMaxMs, undefined, { signal: patience.signal }).catch(() => {});
+      await Promise.race([idle.promise, late]);
+      patience.abort();
+      await client.shutdown();
+    },
+  };
 }
 
 const { consistencies } = cassandra.types;

@@ -76,116 +76,131 @@ const targetsMax = 1_024;
 type Found = Exclude<Located, { at: "nowhere" }>;
 
 export function createActorRouter(options: ActorRouterOptions): ActorRouter {
-  return new NodeRouter(options);
-}
-
-class NodeRouter implements ActorRouter {
-  readonly #options: ActorRouterOptions;
-  readonly #patienceMs: number;
-  readonly #targets = new BoundedMap<string, RemoteTarget>(targetsMax);
-  readonly #wanted = new Set<string>();
-  /** The target for every actor that is not here. */
-  readonly #elsewhere: RemoteTarget;
-  readonly handlers: TransportHandlers;
-
-  constructor(options: ActorRouterOptions) {
-    this.#options = options;
-    this.#patienceMs = options.patienceMs ?? patienceMsDefault;
-    this.#elsewhere = {
-      ask: (to, command, timeoutMs, traceparent) =>
-        this.#send(to, timeoutMs, (target, leftMs) => target.ask(to, command, leftMs, traceparent)),
-      deliver: (to, from, messages) =>
-        this.#send(to, this.#patienceMs, (target) => target.deliver(to, from, messages)),
+  const { placement, membership, monotonic, targetOf, operators, patienceMs = patienceMsDefault } = options;
+  const { find, within } = createFinder(options, patienceMs);
+  const targets = new BoundedMap<string, RemoteTarget>(targetsMax);
+  const wanted = new Set<string>();
+  const want = (ref: ActorRef): void => {
+    const name = `${ref.kind}/${ref.id}`;
+    if (wanted.has(name) || wanted.size >= wantedMax) return;
+    wanted.add(name);
+    // A caller that needs an answer gets the same failure.
+    settle(placement, { kind: ref.kind, id: ref.id })
+      .catch(() => {})
+      .finally(() => wanted.delete(name));
+  };
+  const memberTarget = (member: Member): RemoteTarget => {
+    const known = targets.get(member.incarnation);
+    if (known !== undefined) return known;
+    const target = targetOf(member);
+    targets.set(member.incarnation, target);
+    return target;
+  };
+  const here = (): RemoteTarget => {
+    const local = options.local();
+    if (local === null) throw failure("draining", 1, "the node is between two lives");
+    return {
+      ask: (to, command, timeoutMs, traceparent) => local.askHere(to, command, timeoutMs, traceparent),
+      deliver: (to, from, messages: readonly Delivery[]) => local.deliver(to, from, messages),
     };
-    this.handlers = {
-      ask: async (to, command, timeoutMs, traceparent) => {
-        if (isName(to, routerName) && command.type === lookCommand.type) return this.#look();
-        if (isName(to, operatorsName) && options.operators !== undefined) return options.operators(command);
-        this.#assertCrossing(to, "ask", [command]);
-        const leftMs = await this.#arrive(to, timeoutMs);
-        return this.#here().ask(to, command, leftMs, traceparent);
-      },
-      deliver: async (to, from, messages) => {
-        const said = messages.map(({ message }) => message);
-        this.#assertCrossing(to, "deliver", said);
-        await this.#arrive(to, this.#patienceMs);
-        return this.#here().deliver(to, from, messages);
-      },
-    };
-  }
-
-  route(ref: ActorRef): "local" | RemoteTarget {
-    const located = this.#options.placement.locate(ref);
-    if (located.at === "here") return "local";
-    // A caller that only checks whether it is here, for pending work, finds it at the next look.
-    if (located.at === "nowhere") this.#want(ref);
-    return this.#elsewhere;
-  }
-
-  async askNode(member: Member, command: Message, timeoutMs: number): Promise<unknown> {
-    return this.#target(member, this.#options.targetOf).ask(operatorsName, command, timeoutMs);
-  }
-
-  async announce(): Promise<void> {
-    const { membership, targetOf } = this.#options;
-    const others = membership
-      .view(membership.region)
-      .members.filter((member) => member.address !== membership.address);
-    await Promise.allSettled(
-      others.map(async (member) => this.#target(member, targetOf).ask(routerName, lookCommand, announceMs)),
-    );
-  }
-
-  /** Throws for a message that must not cross (J6). */
-  #assertCrossing({ kind }: ActorRef, how: "ask" | "deliver", said: readonly Message[]): void {
-    const odd = said.find(({ type }) => !this.#options.mayCross(kind, type, how));
-    if (odd === undefined) return;
-    throw failure(
-      "refused",
-      1,
-      `${JSON.stringify(odd.type.slice(0, 64))} is not a command that another node may send here`,
-    );
-  }
-
+  };
   /** Sends with at most one retry (J3). */
-  async #send<T>(
+  const send = async <T>(
     to: ActorRef,
     timeoutMs: number,
     call: (target: RemoteTarget, leftMs: number) => Promise<T>,
-  ): Promise<T> {
-    const { monotonic, membership } = this.#options;
+  ): Promise<T> => {
     const lateMs = monotonic.nowMs() + timeoutMs;
     for (let isSecond = false; ; isSecond = true) {
-      const found = await this.#find(to, lateMs);
-      const target = found.at === "here" ? this.#here() : this.#target(found.member, this.#options.targetOf);
+      const found = await find(to, lateMs);
+      const target = found.at === "here" ? here() : memberTarget(found.member);
       try {
         return await call(target, Math.max(1, lateMs - monotonic.nowMs()));
       } catch (error) {
         const reason = misplacement(error);
         if (reason === "unreachable") membership.suspect();
         if (reason === null || isSecond || monotonic.nowMs() >= lateMs) throw error;
-        await this.#within(membership.refresh(), lateMs);
+        await within(membership.refresh(), lateMs);
       }
     }
-  }
-
+  };
   /** J2: resolves with the remaining time once the actor is here. */
-  async #arrive(to: ActorRef, timeoutMs: number): Promise<number> {
-    const { monotonic, membership } = this.#options;
+  const arrive = async (to: ActorRef, timeoutMs: number): Promise<number> => {
     const lateMs = monotonic.nowMs() + timeoutMs;
-    let found = await this.#find(to, lateMs);
+    let found = await find(to, lateMs);
     if (found.at === "node") {
-      await this.#within(membership.refresh(), lateMs);
-      found = await this.#find(to, lateMs);
+      await within(membership.refresh(), lateMs);
+      found = await find(to, lateMs);
     }
     if (found.at === "node") throw failure("not_here", 1, `it is at ${found.member.address}`);
     return Math.max(1, lateMs - monotonic.nowMs());
-  }
+  };
+  /** Throws for a message that must not cross (J6). */
+  const assertCrossing = ({ kind }: ActorRef, how: "ask" | "deliver", said: readonly Message[]): void => {
+    const odd = said.find(({ type }) => !options.mayCross(kind, type, how));
+    if (odd === undefined) return;
+    const name = JSON.stringify(odd.type.slice(0, 64));
+    throw failure("refused", 1, `${name} is not a command that another node may send here`);
+  };
+  /** The target for every actor that is not here. */
+  const elsewhere: RemoteTarget = {
+    ask: (to, command, timeoutMs, traceparent) =>
+      send(to, timeoutMs, (target, leftMs) => target.ask(to, command, leftMs, traceparent)),
+    deliver: (to, from, messages) => send(to, patienceMs, (target) => target.deliver(to, from, messages)),
+  };
+  return {
+    handlers: {
+      ask: async (to, command, timeoutMs, traceparent) => {
+        if (isName(to, routerName) && command.type === lookCommand.type) {
+          await membership.refresh();
+          return null;
+        }
+        if (isName(to, operatorsName) && operators !== undefined) return operators(command);
+        assertCrossing(to, "ask", [command]);
+        const leftMs = await arrive(to, timeoutMs);
+        return here().ask(to, command, leftMs, traceparent);
+      },
+      deliver: async (to, from, messages) => {
+        const said = messages.map(({ message }) => message);
+        assertCrossing(to, "deliver", said);
+        await arrive(to, patienceMs);
+        return here().deliver(to, from, messages);
+      },
+    },
+    route: (ref) => {
+      const located = placement.locate(ref);
+      if (located.at === "here") return "local";
+      // A caller that only checks whether it is here, for pending work, finds it at the next look.
+      if (located.at === "nowhere") want(ref);
+      return elsewhere;
+    },
+    askNode: async (member, command, timeoutMs) =>
+      memberTarget(member).ask(operatorsName, command, timeoutMs),
+    announce: async () => {
+      const { members } = membership.view(membership.region);
+      const others = members.filter((member) => member.address !== membership.address);
+      await Promise.allSettled(
+        others.map(async (member) => memberTarget(member).ask(routerName, lookCommand, announceMs)),
+      );
+    },
+  };
+}
 
+/** Looks for the places of actors, and waits for them. */
+function createFinder({ monotonic, placement, timers }: ActorRouterOptions, patienceMs: number) {
+  /** Waits for `work`, at most until `lateMs`. Throws what `work` throws within that time. */
+  const within = async (work: Promise<void>, lateMs: number): Promise<void> => {
+    const late = Promise.withResolvers<void>();
+    const cancel = timers.schedule(Math.max(0, lateMs - monotonic.nowMs()), late.resolve);
+    try {
+      await Promise.race([work, late.promise]);
+    } finally {
+      cancel();
+    }
+  };
   /** Waits for a place while there may be one in a moment (J4). */
-  async #find(to: ActorRef, lateMs: number): Promise<Found> {
-    const { monotonic, placement, timers } = this.#options;
-    const patientMs = Math.min(lateMs, monotonic.nowMs() + this.#patienceMs);
+  const find = async (to: ActorRef, lateMs: number): Promise<Found> => {
+    const patientMs = Math.min(lateMs, monotonic.nowMs() + patienceMs);
     let isLookedUp = false;
     for (;;) {
       const located = locate(placement, to);
@@ -195,55 +210,12 @@ class NodeRouter implements ActorRouter {
         reason === "region_lost" || reason === "no_nodes" || (reason === "home_unknown" && isLookedUp);
       if (isVain || monotonic.nowMs() >= patientMs) throw failure("not_here", retryAfterSeconds, reason);
       isLookedUp ||= reason === "home_unknown";
-      await this.#within(settle(placement, to), patientMs);
+      await within(settle(placement, to), patientMs);
       if (locate(placement, to).at === "nowhere" && reason !== "home_unknown")
         await new Promise<void>((resolve) => void timers.schedule(pauseMs, resolve));
     }
-  }
-
-  #here(): RemoteTarget {
-    const local = this.#options.local();
-    if (local === null) throw failure("draining", 1, "the node is between two lives");
-    return {
-      ask: (to, command, timeoutMs, traceparent) => local.askHere(to, command, timeoutMs, traceparent),
-      deliver: (to, from, messages: readonly Delivery[]) => local.deliver(to, from, messages),
-    };
-  }
-
-  #target(member: Member, targetOf: (member: Member) => RemoteTarget): RemoteTarget {
-    const known = this.#targets.get(member.incarnation);
-    if (known !== undefined) return known;
-    const target = targetOf(member);
-    this.#targets.set(member.incarnation, target);
-    return target;
-  }
-
-  async #look(): Promise<null> {
-    await this.#options.membership.refresh();
-    return null;
-  }
-
-  #want(ref: ActorRef): void {
-    const name = `${ref.kind}/${ref.id}`;
-    if (this.#wanted.has(name) || this.#wanted.size >= wantedMax) return;
-    this.#wanted.add(name);
-    // A caller that needs an answer gets the same failure.
-    settle(this.#options.placement, { kind: ref.kind, id: ref.id })
-      .catch(() => {})
-      .finally(() => this.#wanted.delete(name));
-  }
-
-  /** Waits for `work`, at most until `lateMs`. Throws what `work` throws within that time. */
-  async #within(work: Promise<void>, lateMs: number): Promise<void> {
-    const { timers, monotonic } = this.#options;
-    const late = Promise.withResolvers<void>();
-    const cancel = timers.schedule(Math.max(0, lateMs - monotonic.nowMs()), late.resolve);
-    try {
-      await Promise.race([work, late.promise]);
-    } finally {
-      cancel();
-    }
-  }
+  };
+  return { find, within };
 }
 
 function isName(one: ActorRef, other: ActorRef): boolean {

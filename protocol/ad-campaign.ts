@@ -102,11 +102,9 @@ export const adProductRecord = object({
     ),
     "Each once: in searches for these countries the product is sponsored, where it is published for them.",
   ),
-  allow_repeats: optional(
-    described(
-      flag,
-      "Whether one conversation may be offered it as sponsored again within the hour of a render.",
-    ),
+  allow_repeats: described(
+    optional(flag),
+    "Whether one conversation may be offered it as sponsored again within the hour of a render.",
   ),
 });
 export type AdProductRecord = Of<typeof adProductRecord>;

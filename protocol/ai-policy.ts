@@ -14,7 +14,7 @@ import {
   integer,
   listOf,
   literal,
-  named,
+  namedObject,
   type Of,
   object,
   type Shape,
@@ -184,23 +184,20 @@ const ordinal = integer({ min: 0, max: 52 });
 const bit = { bit: ordinal, name: anyText, meaning: anyText };
 
 /** The document; `key_version` is incremented whenever it changes. */
-export const aiPolicyKeyShape = named(
-  "AiPolicyKey",
-  object({
-    key_version: integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
-    current_ai_policy_schema: ordinal,
-    rule: anyText,
-    groups: object({ use: listOf(object(bit)), action: listOf(object(bit)) }),
-    blocked: listOf(
-      object({
-        code: anyText,
-        number: ordinal,
-        ...bit,
-        ai_policy_schema: described(ordinal, "The AI policy schema that the context appeared in."),
-      }),
-    ),
-  }),
-);
+export const aiPolicyKeyShape = namedObject("AiPolicyKey", {
+  key_version: integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
+  current_ai_policy_schema: ordinal,
+  rule: anyText,
+  groups: object({ use: listOf(object(bit)), action: listOf(object(bit)) }),
+  blocked: listOf(
+    object({
+      code: anyText,
+      number: ordinal,
+      ...bit,
+      ai_policy_schema: described(ordinal, "The AI policy schema that the context appeared in."),
+    }),
+  ),
+});
 export type AiPolicyKey = Of<typeof aiPolicyKeyShape>;
 
 const useMeanings: Readonly<Record<UseName, string>> = {

@@ -89,8 +89,9 @@ const place = described(
 
 const extras = {
   pointer: optional(place),
-  reason: optional(
-    described(anyText, "What exactly: a verification reason, or the name of what is unavailable."),
+  reason: described(
+    optional(anyText),
+    "What exactly: a verification reason, or the name of what is unavailable.",
   ),
   suggestion: optional(described(anyText, "The nearest valid name where a name was wrong.")),
   allowed: optional(described(listOf(anyText), "All valid names, where they are few.")),
@@ -99,11 +100,9 @@ const extras = {
   ai_policy_version: optional(described(count, "The AI policy version in force.")),
   last_seq: optional(described(count, "The last accepted seq of the key, which the next one must exceed.")),
   cert_id: optional(described(hash, "The certificate in force.")),
-  errors: optional(
-    described(
-      listOf(object({ code: anyText, pointer: place, detail: anyText })),
-      "All faults at once, where there can be several.",
-    ),
+  errors: described(
+    optional(listOf(object({ code: anyText, pointer: place, detail: anyText }))),
+    "All faults at once, where there can be several.",
   ),
 };
 

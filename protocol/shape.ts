@@ -150,6 +150,11 @@ export function named<S extends Shape<unknown>>(title: string, shape: S): S {
   return { ...shape, schema: { title, ...shape.schema } };
 }
 
+/** An object under its own name: {@link object} and {@link named}. */
+export function namedObject<M extends Members>(title: string, members: M): Shape<ObjectOf<M>> {
+  return named(title, object(members));
+}
+
 /** Turns a lower_snake name into the name of a shape. */
 export function pascalCase(name: string): string {
   return name.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());

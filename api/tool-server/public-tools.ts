@@ -112,8 +112,9 @@ export const projectionArguments = object({
 });
 
 export const specArguments = object({
-  format: optional(
-    described(oneOf(["json", "markdown"]), "`markdown` for a text to read; JSON if left out."),
+  format: described(
+    optional(oneOf(["json", "markdown"])),
+    "`markdown` for a text to read; JSON if left out.",
   ),
 });
 
@@ -123,21 +124,19 @@ const size = integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
 
 export const proofArguments = ruled(
   object({
-    leaf: optional(
-      described(
-        hash,
-        "For a proof that the log contains a leaf: what the leaf is about. Of a receipt, the SHA-256 of its envelope's text.",
-      ),
+    leaf: described(
+      optional(hash),
+      "For a proof that the log contains a leaf: what the leaf is about. Of a receipt, the SHA-256 of its envelope's text.",
     ),
     region: optional(described(region, "With `leaf` of a receipt: its region.")),
-    name: optional(
-      described(
+    name: described(
+      optional(
         matching(
           /^[0-9]{12}(?:-[A-Za-z0-9_-]{1,64})?$/,
           "a batch of receipts, or its minute as YYYYMMDDHHMM",
         ),
-        "With `leaf` of a receipt: its batch, or only the minute in which it was served, as YYYYMMDDHHMM in UTC.",
       ),
+      "With `leaf` of a receipt: its batch, or only the minute in which it was served, as YYYYMMDDHHMM in UTC.",
     ),
     first: optional(described(size, "For a proof that the log only grew: the earlier size, without `leaf`.")),
     second: optional(described(size, "With `first`: the later size; the latest if left out.")),
@@ -171,8 +170,9 @@ export const proofArguments = ruled(
 export const vocabularyArguments = ruled(
   object({
     name: optional(described(oneOf(vocabularyNames), "Vocabulary; the index of all of them if left out.")),
-    version: optional(
-      described(integer({ min: 1, max: 999_999_999 }), "With `name`: the latest version if left out."),
+    version: described(
+      optional(integer({ min: 1, max: 999_999_999 })),
+      "With `name`: the latest version if left out.",
     ),
   }),
   { dependentRequired: { version: ["name"] } },

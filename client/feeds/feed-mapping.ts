@@ -57,26 +57,21 @@ const priceRule = object({
     either(oneOf([...currencies.codes]), object({ column })),
     "Currency of every amount in the column, or the column that names it.",
   ),
-  countries: optional(
-    described(
-      list(oneOf([...countries.codes]), { min: 1, max: countries.codes.size }),
-      "Countries in which this is the price; without it, every country of the product that has no price by another rule.",
-    ),
+  countries: described(
+    optional(list(oneOf([...countries.codes]), { min: 1, max: countries.codes.size })),
+    "Countries in which this is the price; without it, every country of the product that has no price by another rule.",
   ),
-  sale: optional(
-    described(
-      column,
-      "Column of a price that is lower for now: where it has one, that is the price, and the product is on sale.",
-    ),
+  sale: described(
+    optional(column),
+    "Column of a price that is lower for now: where it has one, that is the price, and the product is on sale.",
   ),
-  before: optional(
-    described(column, "Column of the price before: where it is higher, the product is on sale."),
+  before: described(
+    optional(column),
+    "Column of the price before: where it is higher, the product is on sale.",
   ),
-  decimal_comma: optional(
-    described(
-      flag,
-      "Whether amounts are written like 19,99; then points, spaces and apostrophes separate thousands.",
-    ),
+  decimal_comma: described(
+    optional(flag),
+    "Whether amounts are written like 19,99; then points, spaces and apostrophes separate thousands.",
   ),
 });
 
@@ -101,36 +96,29 @@ const memberValues: Shape<Readonly<Record<string, MemberValue>>> = object(
 
 export const feedMapping = object({
   v: literal(1),
-  columns: optional(
-    described(
-      dictionary(nullable(either(columnRule, member))),
-      "Column → member, or a rule; null leaves the column out. Columns that are not named here keep their names. An attribute of a merchant feed keeps its member: `values` translates it, null leaves it out.",
-    ),
+  columns: described(
+    optional(dictionary(nullable(either(columnRule, member)))),
+    "Column → member, or a rule; null leaves the column out. Columns that are not named here keep their names. An attribute of a merchant feed keeps its member: `values` translates it, null leaves it out.",
   ),
   prices: optional(described(list(priceRule, { min: 1, max: 300 }), "Where prices are.")),
-  templates: optional(
-    described(
-      templates,
-      "Members that are made of columns. In an address the columns are encoded. Where one of them is empty, the row does not say the member.",
-    ),
+  templates: described(
+    optional(templates),
+    "Members that are made of columns. In an address the columns are encoded. Where one of them is empty, the row does not say the member.",
   ),
   fill_down: optional(described(fillDown, "What variants leave empty.")),
-  constants: optional(
-    described(memberValues, "Members that are the same in every product, whatever the file says."),
+  constants: described(
+    optional(memberValues),
+    "Members that are the same in every product, whatever the file says.",
   ),
   defaults: optional(described(memberValues, "Members of products for which the file says nothing else.")),
   separator: optional(separator),
-  booleans: optional(
-    described(
-      object({ true: words, false: words }),
-      "Words for yes and no, in place of true, yes, 1 and false, no, 0.",
-    ),
+  booleans: described(
+    optional(object({ true: words, false: words })),
+    "Words for yes and no, in place of true, yes, 1 and false, no, 0.",
   ),
-  categories: optional(
-    described(
-      dictionary(oneOf([...categoryCodes.codes])),
-      "Category of a merchant feed → category here: a number or path of google_product_category, or a path of product_type. A path covers what is below it.",
-    ),
+  categories: described(
+    optional(dictionary(oneOf([...categoryCodes.codes]))),
+    "Category of a merchant feed → category here: a number or path of google_product_category, or a path of product_type. A path covers what is below it.",
   ),
 });
 export type FeedMapping = Of<typeof feedMapping>;

@@ -20,6 +20,7 @@ import {
   literal,
   matching,
   named,
+  namedObject,
   nullable,
   type Of,
   object,
@@ -75,54 +76,49 @@ const creative = described(
   "What is shown: every text and link is the sealed one.",
 );
 
-export const adItem = named(
-  "AdItem",
-  object({
-    ad_id: recordId,
-    creative,
-    label: described(
-      object({ text: literal("Sponsored"), advertiser: text(256) }),
-      "What is shown beside the ad; `advertiser` is the legal name.",
-    ),
-    net_price: unsigned("ad_item", "/net_price", {
-      shape: object({
-        amount: matching(isDecimal, "a decimal string such as 0.25"),
-        currency: matching(/^[A-Z]{3}$/, "an ISO 4217 code"),
-      }),
-      says: "What showing the ad earns.",
+export const adItem = namedObject("AdItem", {
+  ad_id: recordId,
+  creative,
+  label: described(
+    object({ text: literal("Sponsored"), advertiser: text(256) }),
+    "What is shown beside the ad; `advertiser` is the legal name.",
+  ),
+  net_price: unsigned("ad_item", "/net_price", {
+    shape: object({
+      amount: matching(isDecimal, "a decimal string such as 0.25"),
+      currency: matching(/^[A-Z]{3}$/, "an ISO 4217 code"),
     }),
-    keyword_matches: unsigned("ad_item", "/keyword_matches", {
-      shape: integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),
-      says: "How many of the keywords asked for are the ad's.",
-    }),
-    render_token: unsigned("ad_item", "/render_token", {
-      shape: text(2_048),
-      says: "Confirms within ten minutes that the ad was shown.",
-    }),
-    row: described(adRow, "The signed row, with the advertiser's seal."),
-    record_base64: described(recordBase64, "The exact bytes that the advertiser sealed."),
-    sidecar: described(envelopeShape, "What the service states about this version of the ad."),
-    ai_policy: described(
-      object({
-        version: described(
-          versionNumber,
-          "0 while no AI policy has been sealed; record and seal are then null.",
-        ),
-        record: nullable(aiPolicyRecord),
-        seal: nullable(envelopeShape),
-      }),
-      "The advertiser's AI policy in force.",
-    ),
-    certificate: described(envelopeShape, "The advertiser's certificate in force."),
-    certificate_history: optional(
-      described(
-        list(envelopeShape, { min: 1, max: earlierCertificatesMax }),
-        "Earlier issuances, newest first, back to the oldest that a seal in the item names; absent where all of them name the one in force.",
-      ),
-    ),
-    keys: described(envelopeShape, "The advertiser's published keys: `signed` of their read."),
+    says: "What showing the ad earns.",
   }),
-);
+  keyword_matches: unsigned("ad_item", "/keyword_matches", {
+    shape: integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),
+    says: "How many of the keywords asked for are the ad's.",
+  }),
+  render_token: unsigned("ad_item", "/render_token", {
+    shape: text(2_048),
+    says: "Confirms within ten minutes that the ad was shown.",
+  }),
+  row: described(adRow, "The signed row, with the advertiser's seal."),
+  record_base64: described(recordBase64, "The exact bytes that the advertiser sealed."),
+  sidecar: described(envelopeShape, "What the service states about this version of the ad."),
+  ai_policy: described(
+    object({
+      version: described(
+        versionNumber,
+        "0 while no AI policy has been sealed; record and seal are then null.",
+      ),
+      record: nullable(aiPolicyRecord),
+      seal: nullable(envelopeShape),
+    }),
+    "The advertiser's AI policy in force.",
+  ),
+  certificate: described(envelopeShape, "The advertiser's certificate in force."),
+  certificate_history: described(
+    optional(list(envelopeShape, { min: 1, max: earlierCertificatesMax })),
+    "Earlier issuances, newest first, back to the oldest that a seal in the item names; absent where all of them name the one in force.",
+  ),
+  keys: described(envelopeShape, "The advertiser's published keys: `signed` of their read."),
+});
 export type AdItem = Of<typeof adItem>;
 
 function of(name: string) {
@@ -145,51 +141,46 @@ const sessionRef = matching(/^[\x21-\x7e]{1,128}$/, "1 to 128 printable ASCII ch
 export const adSortKeys = ["net_price", "published_at", "keyword_matches", "random"] as const;
 export type AdSortKey = (typeof adSortKeys)[number];
 
-export const poolRequest = named(
-  "AdPoolRequest",
-  object({
-    country,
-    subdivision: optional(
-      described(subdivision, "One of the country. Without it, ads for parts of the country are left out."),
-    ),
-    keywords: described(
-      list(text(64), { min: 1, max: 10 }),
-      "Subject terms, each compared whole with those of the ads, whatever the case of the letters. Never the user's question, and nothing about a person.",
-    ),
-    sort_by: described(
-      text(128),
-      "Up to three of `net_price`, `published_at`, `keyword_matches` and `random`, each with `:asc` or `:desc`, comma-separated; never supplied by the service.",
-    ),
-    limit: optional(
-      described(integer({ min: 1, max: poolAdsMax }), `The most ads to answer; ${poolAdsMax} by default.`),
-    ),
-    max_per_campaign: optional(
-      described(integer({ min: 1, max: poolAdsMax }), "The most ads of one campaign; no limit by default."),
-    ),
-    session_ref: optional(
-      described(
-        sessionRef,
-        "The caller's label of the conversation, new for each: an ad that was rendered in it is left out for 60 minutes, unless its advertiser allows repeats.",
-      ),
-    ),
-  }),
-);
+export const poolRequest = namedObject("AdPoolRequest", {
+  country,
+  subdivision: described(
+    optional(subdivision),
+    "One of the country. Without it, ads for parts of the country are left out.",
+  ),
+  keywords: described(
+    list(text(64), { min: 1, max: 10 }),
+    "Subject terms, each compared whole with those of the ads, whatever the case of the letters. Never the user's question, and nothing about a person.",
+  ),
+  sort_by: described(
+    text(128),
+    "Up to three of `net_price`, `published_at`, `keyword_matches` and `random`, each with `:asc` or `:desc`, comma-separated; never supplied by the service.",
+  ),
+  limit: described(
+    optional(integer({ min: 1, max: poolAdsMax })),
+    `The most ads to answer; ${poolAdsMax} by default.`,
+  ),
+  max_per_campaign: described(
+    optional(integer({ min: 1, max: poolAdsMax })),
+    "The most ads of one campaign; no limit by default.",
+  ),
+  session_ref: described(
+    optional(sessionRef),
+    "The caller's label of the conversation, new for each: an ad that was rendered in it is left out for 60 minutes, unless its advertiser allows repeats.",
+  ),
+});
 export type PoolRequest = Of<typeof poolRequest>;
 
-export const poolAnswer = named(
-  "AdPool",
-  object({
-    retrieval_id: anyText,
-    country,
-    subdivision: unsigned("ad_pool", "/subdivision", { shape: nullable(subdivision) }),
-    ads: described(
-      listOf(adItem),
-      "In the order of `sort_by`; ads that it does not tell apart are in that of their ids.",
-    ),
-    render_until: described(timestamp, "Until when they may be rendered."),
-    receipt: envelopeShape,
-  }),
-);
+export const poolAnswer = namedObject("AdPool", {
+  retrieval_id: anyText,
+  country,
+  subdivision: unsigned("ad_pool", "/subdivision", { shape: nullable(subdivision) }),
+  ads: described(
+    listOf(adItem),
+    "In the order of `sort_by`; ads that it does not tell apart are in that of their ids.",
+  ),
+  render_until: described(timestamp, "Until when they may be rendered."),
+  receipt: envelopeShape,
+});
 export type PoolAnswer = Of<typeof poolAnswer>;
 
 const renderToken = matching(/^svc_adr1\.[A-Za-z0-9_.-]{1,600}$/, "the render_token of an item");
@@ -218,147 +209,124 @@ export type RenderRequest = Of<typeof renderRequest>;
 
 const label = object({ text: anyText, advertiser: anyText });
 
-export const renderAnswer = named(
-  "AdRender",
-  object({
-    ad_id: anyText,
-    record_id: optional(described(recordId, "The record of a sponsored row; absent for an ad of a pool.")),
-    rendered_at: timestamp,
-    label: described(label, "To be shown with the ad."),
-    click_token: clickToken,
-    click_until: timestamp,
-  }),
-);
+export const renderAnswer = namedObject("AdRender", {
+  ad_id: anyText,
+  record_id: optional(described(recordId, "The record of a sponsored row; absent for an ad of a pool.")),
+  rendered_at: timestamp,
+  label: described(label, "To be shown with the ad."),
+  click_token: clickToken,
+  click_until: timestamp,
+});
 export type RenderAnswer = Of<typeof renderAnswer>;
 
 /** A render token has the form as well: it is refused by a code of its own. */
 const statedToken = matching(/^svc_ad[rc]1\.[A-Za-z0-9_.-]{1,600}$/, "the click_token of a render");
 
-export const clickRequest = named("AdClickRequest", object({ click_token: statedToken }));
+export const clickRequest = namedObject("AdClickRequest", { click_token: statedToken });
 export type ClickRequest = Of<typeof clickRequest>;
 
-export const clickAnswer = named("AdClick", object({ ad_id: anyText, clicked_at: timestamp }));
+export const clickAnswer = namedObject("AdClick", { ad_id: anyText, clicked_at: timestamp });
 export type ClickAnswer = Of<typeof clickAnswer>;
 
-export const sealedAdRequest = named(
-  "SealedAdRequest",
-  object({
-    record_base64: described(text(recordCharactersMax), "The exact bytes that were sealed, base64."),
-    seal: envelopeShape,
-  }),
-);
+export const sealedAdRequest = namedObject("SealedAdRequest", {
+  record_base64: described(text(recordCharactersMax), "The exact bytes that were sealed, base64."),
+  seal: envelopeShape,
+});
 export type SealedAdRequest = Of<typeof sealedAdRequest>;
 
-export const adRemovalRequest = named(
-  "AdRemovalRequest",
-  object({
-    campaign_id: described(text(64), "The ad's campaign."),
-    document_base64: described(text(8_192), "The exact bytes of `{record_id, action, at}`, base64."),
-    seal: envelopeShape,
-  }),
-);
+export const adRemovalRequest = namedObject("AdRemovalRequest", {
+  campaign_id: described(text(64), "The ad's campaign."),
+  document_base64: described(text(8_192), "The exact bytes of `{record_id, action, at}`, base64."),
+  seal: envelopeShape,
+});
 export type AdRemovalRequest = Of<typeof adRemovalRequest>;
 
-export const removedAdAnswer = named(
-  "RemovedAd",
-  object({ ad_id: anyText, campaign_id: anyText, state: oneOf(["withdrawn", "deleted"]) }),
-);
+export const removedAdAnswer = namedObject("RemovedAd", {
+  ad_id: anyText,
+  campaign_id: anyText,
+  state: oneOf(["withdrawn", "deleted"]),
+});
 export type RemovedAdAnswer = Of<typeof removedAdAnswer>;
 
-export const campaignAnswer = named(
-  "AdCampaign",
-  object({
-    campaign_id: anyText,
-    state: described(
-      oneOf(["running", "paused", "spent"]),
-      "`spent`: the budget does not cover one more render.",
-    ),
-    starts_at: timestamp,
-    ends_at: timestamp,
-    renders: described(integer({ min: 0, max: Number.MAX_SAFE_INTEGER }), "Confirmed renders."),
-    ads: integer({ min: 0, max: 1_000 }),
-  }),
-);
+export const campaignAnswer = namedObject("AdCampaign", {
+  campaign_id: anyText,
+  state: described(
+    oneOf(["running", "paused", "spent"]),
+    "`spent`: the budget does not cover one more render.",
+  ),
+  starts_at: timestamp,
+  ends_at: timestamp,
+  renders: described(integer({ min: 0, max: Number.MAX_SAFE_INTEGER }), "Confirmed renders."),
+  ads: integer({ min: 0, max: 1_000 }),
+});
 export type CampaignAnswer = Of<typeof campaignAnswer>;
 
 const countOfRenders = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 
-export const campaignRenders = named(
-  "AdCampaignRenders",
-  object({
-    campaign_id: anyText,
-    state: oneOf(["running", "paused", "spent"]),
-    renders: described(countOfRenders, "Confirmed renders, those that were reversed included."),
-    companies: described(
-      listOf(
-        object({
-          company_uuid: uuid,
-          renders: countOfRenders,
-          reversed: described(countOfRenders, "Those that operators reversed: they cost nothing."),
-          clicks: described(countOfRenders, "Of its renders, how many it said were followed."),
-          last_rendered_at: timestamp,
-        }),
-      ),
-      "The AI companies that rendered its ads or said that they showed its sponsored rows, a page of 100 in the order of their UUIDs.",
+export const campaignRenders = namedObject("AdCampaignRenders", {
+  campaign_id: anyText,
+  state: oneOf(["running", "paused", "spent"]),
+  renders: described(countOfRenders, "Confirmed renders, those that were reversed included."),
+  companies: described(
+    listOf(
+      object({
+        company_uuid: uuid,
+        renders: countOfRenders,
+        reversed: described(countOfRenders, "Those that operators reversed: they cost nothing."),
+        clicks: described(countOfRenders, "Of its renders, how many it said were followed."),
+        last_rendered_at: timestamp,
+      }),
     ),
-    next_after: described(nullable(uuid), "`after` of the next page; null on the last."),
-  }),
-);
+    "The AI companies that rendered its ads or said that they showed its sponsored rows, a page of 100 in the order of their UUIDs.",
+  ),
+  next_after: described(nullable(uuid), "`after` of the next page; null on the last."),
+});
 export type CampaignRenders = Of<typeof campaignRenders>;
 
-export const unusualRenders = named(
-  "UnusualAdRenders",
-  object({
-    unusual: described(
-      listOf(
-        object({
-          business_uuid: uuid,
-          campaign_id: anyText,
-          company_uuid: uuid,
-          day: described(anyText, "`YYYY-MM-DD` (UTC): today or yesterday."),
-          of: oneOf(["renders", "clicks"]),
-          count: described(countOfRenders, "How many the company confirmed on the day."),
-          usual: described(
-            countOfRenders,
-            "The mean of its own days of the week before; without such a day, of the campaign's other companies on that day; 0 where neither has any. Rounded.",
-          ),
-        }),
-      ),
-      "Companies that rendered at least 20 times on a day, or clicked 10 times, and more than three times as often as usual; where nothing is usual, more than half of the renders that the day allows a company.",
+export const unusualRenders = namedObject("UnusualAdRenders", {
+  unusual: described(
+    listOf(
+      object({
+        business_uuid: uuid,
+        campaign_id: anyText,
+        company_uuid: uuid,
+        day: described(anyText, "`YYYY-MM-DD` (UTC): today or yesterday."),
+        of: oneOf(["renders", "clicks"]),
+        count: described(countOfRenders, "How many the company confirmed on the day."),
+        usual: described(
+          countOfRenders,
+          "The mean of its own days of the week before; without such a day, of the campaign's other companies on that day; 0 where neither has any. Rounded.",
+        ),
+      }),
     ),
-    next_after: described(
-      nullable(anyText),
-      "`after` of the next page, which has further campaigns; null on the last.",
-    ),
-  }),
-);
+    "Companies that rendered at least 20 times on a day, or clicked 10 times, and more than three times as often as usual; where nothing is usual, more than half of the renders that the day allows a company.",
+  ),
+  next_after: described(
+    nullable(anyText),
+    "`after` of the next page, which has further campaigns; null on the last.",
+  ),
+});
 export type UnusualRenders = Of<typeof unusualRenders>;
 
-export const adAnswer = named(
-  "PublishedAd",
-  object({
-    ad_id: anyText,
-    campaign_id: anyText,
-    record_id: optional(described(recordId, "The product that is sponsored; absent for an ad.")),
-    version: integer({ min: 1, max: 1_000 }),
-    state: oneOf(["live", "withdrawn", "deleted"]),
-    published_at: timestamp,
-  }),
-);
+export const adAnswer = namedObject("PublishedAd", {
+  ad_id: anyText,
+  campaign_id: anyText,
+  record_id: optional(described(recordId, "The product that is sponsored; absent for an ad.")),
+  version: integer({ min: 1, max: 1_000 }),
+  state: oneOf(["live", "withdrawn", "deleted"]),
+  published_at: timestamp,
+});
 export type AdAnswer = Of<typeof adAnswer>;
 
 // What a business is answered when it has sent an image of an ad.
 
 const side = integer({ min: 1, max: imageSideMax });
 
-export const adImage = named(
-  "AdImage",
-  object({
-    sha256: described(hash, "Over the bytes as they were sent: what the creative of an ad names."),
-    media_type: oneOf(imageMediaTypes),
-    width: described(side, "In pixels, as stored: an orientation in the metadata is not applied."),
-    height: described(side, "In pixels, as stored."),
-    bytes: integer({ min: 1, max: imageBytesMax }),
-  }),
-);
+export const adImage = namedObject("AdImage", {
+  sha256: described(hash, "Over the bytes as they were sent: what the creative of an ad names."),
+  media_type: oneOf(imageMediaTypes),
+  width: described(side, "In pixels, as stored: an orientation in the metadata is not applied."),
+  height: described(side, "In pixels, as stored."),
+  bytes: integer({ min: 1, max: imageBytesMax }),
+});
 export type AdImage = Of<typeof adImage>;

@@ -6,7 +6,7 @@ import {
   integer,
   listOf,
   matching,
-  named,
+  namedObject,
   nullable,
   type Of,
   object,
@@ -25,48 +25,39 @@ const amount = matching(
 const currency = described(matching(/^[A-Z]{3}$/, "an ISO 4217 code"), "ISO 4217.");
 export const month = matching(/^20[0-9]{2}-(?:0[1-9]|1[0-2])$/, "a month such as 2026-11");
 
-const prices = named(
-  "Prices",
-  object({
-    version: count,
-    effective_from: described(timestamp, "In force from then on, until that of a later version."),
-    search: described(
-      object({ products: amount, business_files: amount, events: amount, jobs: amount, updates: amount }),
-      "A search with at least one row, by its collection.",
-    ),
-    fetch: described(amount, "A fetch that returns a record."),
-  }),
-);
+const prices = namedObject("Prices", {
+  version: count,
+  effective_from: described(timestamp, "In force from then on, until that of a later version."),
+  search: described(
+    object({ products: amount, business_files: amount, events: amount, jobs: amount, updates: amount }),
+    "A search with at least one row, by its collection.",
+  ),
+  fetch: described(amount, "A fetch that returns a record."),
+});
 
-export const account = named(
-  "Account",
-  object({
-    currency,
-    balance: described(amount, "What was paid in and corrected, less what is charged."),
-    reserved: described(
-      amount,
-      "What of it nodes may spend without asking, or have spent and is not charged yet.",
-    ),
-    available: described(amount, "The rest."),
-    charged_before: described(
-      listOf(object({ region, at: timestamp })),
-      "For each region that served you: everything that it served before is charged.",
-    ),
-  }),
-);
+export const account = namedObject("Account", {
+  currency,
+  balance: described(amount, "What was paid in and corrected, less what is charged."),
+  reserved: described(
+    amount,
+    "What of it nodes may spend without asking, or have spent and is not charged yet.",
+  ),
+  available: described(amount, "The rest."),
+  charged_before: described(
+    listOf(object({ region, at: timestamp })),
+    "For each region that served you: everything that it served before is charged.",
+  ),
+});
 export type Account = Of<typeof account>;
 
-export const allowanceAnswer = named(
-  "Allowance",
-  object({
-    billed: described(flag, "Whether anything is charged here; never in a sandbox."),
-    account: described(nullable(account), "Null until something is paid in."),
-    prices: described(
-      nullable(object({ currency, versions: listOf(prices) })),
-      "Every version, those to come included; null where nothing is charged.",
-    ),
-  }),
-);
+export const allowanceAnswer = namedObject("Allowance", {
+  billed: described(flag, "Whether anything is charged here; never in a sandbox."),
+  account: described(nullable(account), "Null until something is paid in."),
+  prices: described(
+    nullable(object({ currency, versions: listOf(prices) })),
+    "Every version, those to come included; null where nothing is charged.",
+  ),
+});
 export type AllowanceAnswer = Of<typeof allowanceAnswer>;
 
 const entryMembers = {
@@ -100,8 +91,8 @@ export const statementMembers = {
   ),
 };
 
-export const statementAnswer = named(
-  "Statement",
-  object({ ...statementMembers, entries: listOf(object(entryMembers)) }),
-);
+export const statementAnswer = namedObject("Statement", {
+  ...statementMembers,
+  entries: listOf(object(entryMembers)),
+});
 export type StatementAnswer = Of<typeof statementAnswer>;

@@ -7,7 +7,7 @@ import {
   integer,
   list,
   matching,
-  named,
+  namedObject,
   nullable,
   type Of,
   object,
@@ -43,49 +43,43 @@ const window = {
 };
 const everything = Number.MAX_SAFE_INTEGER;
 
-export const dailyAnalytics = named(
-  "DailyAnalytics",
-  object({
-    ...window,
-    totals: object(counts),
-    figures: list(
-      object({
-        day,
-        country: described(
-          nullable(country),
-          "The country of the searches; null for fetches, which name none.",
-        ),
-        type: oneOf(collectionNames),
-        ...counts,
-      }),
-      { min: 0, max: everything },
-    ),
-  }),
-);
+export const dailyAnalytics = namedObject("DailyAnalytics", {
+  ...window,
+  totals: object(counts),
+  figures: list(
+    object({
+      day,
+      country: described(
+        nullable(country),
+        "The country of the searches; null for fetches, which name none.",
+      ),
+      type: oneOf(collectionNames),
+      ...counts,
+    }),
+    { min: 0, max: everything },
+  ),
+});
 export type DailyAnalytics = Of<typeof dailyAnalytics>;
 
 /** Companies in one answer; those that asked most come first. */
 export const askingCompaniesMax = 1_000;
 
-export const whoIsAsking = named(
-  "WhoIsAsking",
-  object({
-    ...window,
-    companies: list(
-      object({
-        ai_company_uuid: uuid,
-        legal_name: described(
-          nullable(text(1_024)),
-          "Null for a company that is not in the register any more.",
-        ),
-        certificate_url: webAddress,
-        ...counts,
-        days: list(object({ day, ...counts }), { min: 1, max: everything }),
-      }),
-      { min: 0, max: askingCompaniesMax },
-    ),
-  }),
-);
+export const whoIsAsking = namedObject("WhoIsAsking", {
+  ...window,
+  companies: list(
+    object({
+      ai_company_uuid: uuid,
+      legal_name: described(
+        nullable(text(1_024)),
+        "Null for a company that is not in the register any more.",
+      ),
+      certificate_url: webAddress,
+      ...counts,
+      days: list(object({ day, ...counts }), { min: 1, max: everything }),
+    }),
+    { min: 0, max: askingCompaniesMax },
+  ),
+});
 export type WhoIsAsking = Of<typeof whoIsAsking>;
 
 /** Subjects in one answer; those that were asked for most come first. */
@@ -97,24 +91,21 @@ export const demandSearchesMin = 10;
 /** So many of them by others than the two companies that asked most: two that work together learn of no single search of a third. */
 export const demandRestMin = 3;
 
-export const demand = named(
-  "Demand",
-  object({
-    ...window,
-    country,
-    type: oneOf(collectionNames),
-    threshold: described(
-      object({ companies: count, searches: count }),
-      "A day counts for a subject if at least this many AI companies named it in at least this many searches.",
-    ),
-    subjects: list(
-      object({
-        subject: described(text(64), "Folded: lower case, without diacritics."),
-        searches: described(count, "Searches on the days that count."),
-        days: described(integer({ min: 1, max: everything }), "How many days count."),
-      }),
-      { min: 0, max: demandSubjectsMax },
-    ),
-  }),
-);
+export const demand = namedObject("Demand", {
+  ...window,
+  country,
+  type: oneOf(collectionNames),
+  threshold: described(
+    object({ companies: count, searches: count }),
+    "A day counts for a subject if at least this many AI companies named it in at least this many searches.",
+  ),
+  subjects: list(
+    object({
+      subject: described(text(64), "Folded: lower case, without diacritics."),
+      searches: described(count, "Searches on the days that count."),
+      days: described(integer({ min: 1, max: everything }), "How many days count."),
+    }),
+    { min: 0, max: demandSubjectsMax },
+  ),
+});
 export type Demand = Of<typeof demand>;

@@ -13,7 +13,7 @@ import {
   listOf,
   literal,
   matching,
-  named,
+  namedObject,
   nullable,
   type Of,
   object,
@@ -29,34 +29,28 @@ const uploadToken = described(text(128), "Lets its bearer upload the file, and n
 /** The body of POST /v1/bulk-uploads. */
 export const bulkUploadBody = object({ record_type: oneOf(collectionNames) });
 
-export const bulkUpload = named(
-  "BulkUpload",
-  object({
-    upload_id: uploadId,
-    record_type: oneOf(collectionNames),
-    upload_url: described(anyText, "Where the file is sent as multipart/form-data, without a signature."),
-    fields: described(
-      object({ upload_id: uploadId, upload_token: uploadToken }),
-      "Every member is sent as a field of its own, before the file, which is the part `file`.",
-    ),
-    content_type: literal("application/x-ndjson"),
-    max_bytes: literal(bulkFileBytesMax),
-    max_records: literal(bulkRecordsMax),
-    expires_at: described(timestamp, "The upload must begin before this instant."),
-  }),
-);
+export const bulkUpload = namedObject("BulkUpload", {
+  upload_id: uploadId,
+  record_type: oneOf(collectionNames),
+  upload_url: described(anyText, "Where the file is sent as multipart/form-data, without a signature."),
+  fields: described(
+    object({ upload_id: uploadId, upload_token: uploadToken }),
+    "Every member is sent as a field of its own, before the file, which is the part `file`.",
+  ),
+  content_type: literal("application/x-ndjson"),
+  max_bytes: literal(bulkFileBytesMax),
+  max_records: literal(bulkRecordsMax),
+  expires_at: described(timestamp, "The upload must begin before this instant."),
+});
 export type BulkUpload = Of<typeof bulkUpload>;
 
-export const uploadedFile = named(
-  "UploadedFile",
-  object({
-    upload_id: uploadId,
-    bytes: described(integer({ min: 1, max: bulkFileBytesMax }), "Size of the file as it was sent."),
-    records: integer({ min: 1, max: bulkRecordsMax }),
-    sha256: described(hash, "Over the bytes of the file as it was sent."),
-    root: described(hash, "The RFC 6962 root over the records, as the batch seal has to name it."),
-  }),
-);
+export const uploadedFile = namedObject("UploadedFile", {
+  upload_id: uploadId,
+  bytes: described(integer({ min: 1, max: bulkFileBytesMax }), "Size of the file as it was sent."),
+  records: integer({ min: 1, max: bulkRecordsMax }),
+  sha256: described(hash, "Over the bytes of the file as it was sent."),
+  root: described(hash, "The RFC 6962 root over the records, as the batch seal has to name it."),
+});
 export type UploadedFile = Of<typeof uploadedFile>;
 
 /** The multipart form of an upload, as OpenAPI describes one. */
@@ -101,28 +95,22 @@ const common = {
 } as const;
 
 /** The answer to POST /v1/publish/{type}?validate_only=true. */
-export const validationOutcome = named(
-  "ValidationOutcome",
-  object({
-    ...common,
-    results: described(
-      list(publishOutcome, { min: 0, max: batchRecordsMax }),
-      "One result per record, in the order sent; `version` is the generation that it would get, null where it would be held or rejected.",
-    ),
-  }),
-);
+export const validationOutcome = namedObject("ValidationOutcome", {
+  ...common,
+  results: described(
+    list(publishOutcome, { min: 0, max: batchRecordsMax }),
+    "One result per record, in the order sent; `version` is the generation that it would get, null where it would be held or rejected.",
+  ),
+});
 export type ValidationOutcome = Of<typeof validationOutcome>;
 
 /** The answer to POST /v1/bulk-imports?validate_only=true. */
-export const fileValidation = named(
-  "FileValidation",
-  object({
-    ...common,
-    results: described(
-      list(publishOutcome, { min: 0, max: validatedPageMax }),
-      "A page of results, one per line, in the order of the file; `version` is the generation that it would get, null where it would be held or rejected.",
-    ),
-    next_cursor: described(nullable(anyText), "For the next page; null on the last."),
-  }),
-);
+export const fileValidation = namedObject("FileValidation", {
+  ...common,
+  results: described(
+    list(publishOutcome, { min: 0, max: validatedPageMax }),
+    "A page of results, one per line, in the order of the file; `version` is the generation that it would get, null where it would be held or rejected.",
+  ),
+  next_cursor: described(nullable(anyText), "For the next page; null on the last."),
+});
 export type FileValidation = Of<typeof fileValidation>;

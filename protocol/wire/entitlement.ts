@@ -2,16 +2,13 @@
 
 import { envelopeShape } from "../dsse.ts";
 import { entitlementMembers } from "../entitlement.ts";
-import { described, named, type Of, object } from "../shape.ts";
+import { described, namedObject, type Of } from "../shape.ts";
 
-export const entitlementAnswer = named(
-  "Entitlement",
-  object({
-    ...entitlementMembers,
-    statement: described(
-      envelopeShape,
-      "Payload type entitlement v1, over `v` and all of the above, and `sandbox` in a sandbox. Only this counts: show this, or the whole answer.",
-    ),
-  }),
-);
+export const entitlementAnswer = namedObject("Entitlement", {
+  ...entitlementMembers,
+  statement: described(
+    envelopeShape,
+    "Payload type entitlement v1, over `v` and all of the above, and `sandbox` in a sandbox. Only this counts: show this, or the whole answer.",
+  ),
+});
 export type EntitlementAnswer = Of<typeof entitlementAnswer>;

@@ -17,7 +17,7 @@ import {
   list,
   listOf,
   matching,
-  named,
+  namedObject,
   nullable,
   type Of,
   object,
@@ -36,67 +36,58 @@ const checkpoint = described(anyText, "The signed note of the tree that the proo
 
 const count = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 
-export const inclusionAnswer = named(
-  "InclusionAnswer",
-  object({
-    leaf: described(hash, "The leaf that was asked for."),
-    leaf_type: oneOf(leafTypes),
-    leaf_index: described(count, "Place of the entry in the log; for a receipt, that of its batch."),
-    tree_size: size,
-    proof: described(path, "Audit path from the entry to the root (RFC 9162 §2.1.3)."),
-    checkpoint,
-    subject: described(
-      anyText,
-      "Whose entry it is: the business, of a receipt batch its region and name, of a checkpoint the log's origin.",
+export const inclusionAnswer = namedObject("InclusionAnswer", {
+  leaf: described(hash, "The leaf that was asked for."),
+  leaf_type: oneOf(leafTypes),
+  leaf_index: described(count, "Place of the entry in the log; for a receipt, that of its batch."),
+  tree_size: size,
+  proof: described(path, "Audit path from the entry to the root (RFC 9162 §2.1.3)."),
+  checkpoint,
+  subject: described(
+    anyText,
+    "Whose entry it is: the business, of a receipt batch its region and name, of a checkpoint the log's origin.",
+  ),
+  batch: described(
+    optional(
+      object({
+        region,
+        name: anyText,
+        root: described(hash, "The `leaf` of the batch's entry."),
+        leaf_index: count,
+        tree_size: size,
+        proof: described(path, "Audit path from the receipt to the batch's root."),
+      }),
     ),
-    batch: optional(
-      described(
-        object({
-          region,
-          name: anyText,
-          root: described(hash, "The `leaf` of the batch's entry."),
-          leaf_index: count,
-          tree_size: size,
-          proof: described(path, "Audit path from the receipt to the batch's root."),
-        }),
-        "The lower level of a receipt's proof.",
-      ),
-    ),
-  }),
-);
+    "The lower level of a receipt's proof.",
+  ),
+});
 
 export type InclusionAnswer = Of<typeof inclusionAnswer>;
 
-export const witnessesAnswer = named(
-  "LogWitnessesAnswer",
-  object({
-    quorum: described(
-      count,
-      "How many of them have to cosign a checkpoint before it is served; 0 of none where there are none.",
-    ),
-    witnesses: listOf(
-      object({
-        name: described(anyText, "The name in its signature lines."),
-        key: described(anyText, "Its verifier key (C2SP signed-note), of type 0x04."),
-      }),
-    ),
-  }),
-);
+export const witnessesAnswer = namedObject("LogWitnessesAnswer", {
+  quorum: described(
+    count,
+    "How many of them have to cosign a checkpoint before it is served; 0 of none where there are none.",
+  ),
+  witnesses: listOf(
+    object({
+      name: described(anyText, "The name in its signature lines."),
+      key: described(anyText, "Its verifier key (C2SP signed-note), of type 0x04."),
+    }),
+  ),
+});
 
 export type LogWitnessesAnswer = Of<typeof witnessesAnswer>;
 
-export const consistencyAnswer = named(
-  "ConsistencyAnswer",
-  object({
-    from_size: size,
-    to_size: size,
-    proof: described(path, "RFC 9162 §2.1.4."),
-    checkpoint: described(
-      anyText,
-      "The latest signed note, also for an earlier `second`: it does not show the tree of that size.",
-    ),
-  }),
-);
+export const consistencyAnswer = namedObject("ConsistencyAnswer", {
+  from_size: size,
+  to_size: size,
+  proof: described(path, "RFC 9162 §2.1.4."),
+  checkpoint: described(
+    anyText,
+    "The latest signed note, also for an earlier `second`: it does not show the tree of that size.",
+  ),
+});
 
 // A company's own receipts, and its usage.
 
@@ -118,19 +109,16 @@ const about = {
   country: described(nullable(country), "Null on a fetch, which has no country."),
 };
 
-export const ownReceipt = named(
-  "OwnReceipt",
-  object({
-    retrieval_id: retrievalId,
-    served_at: timestamp,
-    key_id: described(keyId, "The key that asked."),
-    region: described(region, "The region that answered, and has the receipt."),
-    ...about,
-    rows: integer({ min: 0, max: searchRowsMax }),
-    billable: flag,
-    receipt: described(envelopeShape, "Exactly as it was given with the answer."),
-  }),
-);
+export const ownReceipt = namedObject("OwnReceipt", {
+  retrieval_id: retrievalId,
+  served_at: timestamp,
+  key_id: described(keyId, "The key that asked."),
+  region: described(region, "The region that answered, and has the receipt."),
+  ...about,
+  rows: integer({ min: 0, max: searchRowsMax }),
+  billable: flag,
+  receipt: described(envelopeShape, "Exactly as it was given with the answer."),
+});
 export type OwnReceipt = Of<typeof ownReceipt>;
 
 const checked = described(
@@ -145,18 +133,15 @@ const checked = described(
   "The receipt that `retrieval_id` names, verified as anybody can; absent from a list.",
 );
 
-export const receiptsAnswer = named(
-  "ReceiptsAnswer",
-  object({
-    region: described(region, "The region that was asked, and whose receipts these are."),
-    receipts: list(ownReceipt, { min: 0, max: receiptsPageMax }),
-    next_cursor: described(
-      nullable(receiptCursor),
-      "Null on the last page. A page may have fewer receipts than asked for, or none, and still not be the last.",
-    ),
-    checked: optional(checked),
-  }),
-);
+export const receiptsAnswer = namedObject("ReceiptsAnswer", {
+  region: described(region, "The region that was asked, and whose receipts these are."),
+  receipts: list(ownReceipt, { min: 0, max: receiptsPageMax }),
+  next_cursor: described(
+    nullable(receiptCursor),
+    "Null on the last page. A page may have fewer receipts than asked for, or none, and still not be the last.",
+  ),
+  checked: optional(checked),
+});
 export type ReceiptsAnswer = Of<typeof receiptsAnswer>;
 
 /** By what usage is told apart. */
@@ -170,32 +155,26 @@ const counts = {
   rows: described(count, "Rows of these searches, and records of these fetches."),
 };
 
-export const usageLine = named(
-  "UsageLine",
-  object({
-    day: optional(described(day, "In UTC.")),
-    key_id: optional(keyId),
-    kind: optional(about.kind),
-    collection: optional(about.collection),
-    country: optional(about.country),
-    ...counts,
-  }),
-);
+export const usageLine = namedObject("UsageLine", {
+  day: optional(described(day, "In UTC.")),
+  key_id: optional(keyId),
+  kind: optional(about.kind),
+  collection: optional(about.collection),
+  country: optional(about.country),
+  ...counts,
+});
 export type UsageLine = Of<typeof usageLine>;
 
-export const usageAnswer = named(
-  "UsageAnswer",
-  object({
-    from: described(day, "The first day, in UTC."),
-    to: described(day, "The day after the last one."),
-    region: described(region, "The region that answered these requests; each counts its own."),
-    usage: described(
-      list(usageLine, { min: 0, max: usageLinesMax }),
-      "In ascending order of what they are told apart by.",
-    ),
-    total: object(counts),
-  }),
-);
+export const usageAnswer = namedObject("UsageAnswer", {
+  from: described(day, "The first day, in UTC."),
+  to: described(day, "The day after the last one."),
+  region: described(region, "The region that answered these requests; each counts its own."),
+  usage: described(
+    list(usageLine, { min: 0, max: usageLinesMax }),
+    "In ascending order of what they are told apart by.",
+  ),
+  total: object(counts),
+});
 export type UsageAnswer = Of<typeof usageAnswer>;
 
 /** What `group_by` takes, in any order. */

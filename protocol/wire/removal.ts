@@ -13,7 +13,7 @@ import {
   listOf,
   literal,
   matching,
-  named,
+  namedObject,
   nullable,
   type Of,
   object,
@@ -68,20 +68,15 @@ export const removalBody = object({
 });
 export type RemovalBody = Of<typeof removalBody>;
 
-export const removalAnswer = named(
-  "Removal",
-  object({
-    record_id: recordId,
-    action: oneOf(removalActions),
-    live_in: maybeFoundIn,
-    held: optional(
-      described(
-        literal(true),
-        "A deletion that was received after the certificate was revoked for compromise waits for an operator; the record stays as it is. Sent again once that is decided, it is answered as done, or refused with `deletion_rejected`.",
-      ),
-    ),
-  }),
-);
+export const removalAnswer = namedObject("Removal", {
+  record_id: recordId,
+  action: oneOf(removalActions),
+  live_in: maybeFoundIn,
+  held: described(
+    optional(literal(true)),
+    "A deletion that was received after the certificate was revoked for compromise waits for an operator; the record stays as it is. Sent again once that is decided, it is answered as done, or refused with `deletion_rejected`.",
+  ),
+});
 export type RemovalAnswer = Of<typeof removalAnswer>;
 
 /** The body of POST /v1/withdrawals. */
@@ -92,15 +87,12 @@ export const withdrawalsBody = object({
   ),
 });
 
-export const withdrawalsAnswer = named(
-  "Withdrawals",
-  object({
-    results: described(
-      list(either(removalAnswer, object({ problem: problemShape })), { min: 1, max: withdrawalsMax }),
-      "One for each document, in the order sent: what the route for one document answers, or why it is refused.",
-    ),
-  }),
-);
+export const withdrawalsAnswer = namedObject("Withdrawals", {
+  results: described(
+    list(either(removalAnswer, object({ problem: problemShape })), { min: 1, max: withdrawalsMax }),
+    "One for each document, in the order sent: what the route for one document answers, or why it is refused.",
+  ),
+});
 export type WithdrawalsAnswer = Of<typeof withdrawalsAnswer>;
 
 // Deletions that wait for an operator, as a business and the operators read them. The specification names no such read.
@@ -117,13 +109,10 @@ export const heldDeletion = object({
   decided_at: nullable(timestamp),
 });
 
-export const heldDeletionsAnswer = named(
-  "HeldDeletionsAnswer",
-  object({
-    deletions: listOf(heldDeletion),
-    next_after: described(nullable(hash), "For the next page; null on the last."),
-  }),
-);
+export const heldDeletionsAnswer = namedObject("HeldDeletionsAnswer", {
+  deletions: listOf(heldDeletion),
+  next_after: described(nullable(hash), "For the next page; null on the last."),
+});
 export type HeldDeletionsAnswer = Of<typeof heldDeletionsAnswer>;
 
 // What a business reads of takedowns. The specification names no such read; it is the service's own.
@@ -135,8 +124,7 @@ export const takedownMembers = {
   lifted_at: described(nullable(timestamp), "Null while it is in force."),
 };
 
-export const takedownsAnswer = named(
-  "TakedownsAnswer",
-  object({ takedowns: described(listOf(object(takedownMembers)), "Newest first.") }),
-);
+export const takedownsAnswer = namedObject("TakedownsAnswer", {
+  takedowns: described(listOf(object(takedownMembers)), "Newest first."),
+});
 export type TakedownsAnswer = Of<typeof takedownsAnswer>;

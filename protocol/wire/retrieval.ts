@@ -23,6 +23,7 @@ import {
   literal,
   matching,
   named,
+  namedObject,
   nullable,
   number,
   type Of,
@@ -160,16 +161,13 @@ function stepInto(members: Members, name: string): Field {
 
 // The answers to a search and to a fetch.
 
-export const searchAnswer = named(
-  "SearchAnswer",
-  object({
-    retrieval_id: text(128),
-    collection: oneOf(collectionNames),
-    country,
-    rows: list(searchRow, { min: 0, max: searchRowsMax }),
-    receipt: envelopeShape,
-  }),
-);
+export const searchAnswer = namedObject("SearchAnswer", {
+  retrieval_id: text(128),
+  collection: oneOf(collectionNames),
+  country,
+  rows: list(searchRow, { min: 0, max: searchRowsMax }),
+  receipt: envelopeShape,
+});
 export type SearchAnswer = Of<typeof searchAnswer>;
 
 const sourceLineText = text(2_048);
@@ -183,52 +181,47 @@ const policy = object({
   seal: nullable(recordSealShape),
 });
 
-export const fetchedRecord = named(
-  "FetchedRecord",
-  object({
-    record_id: recordId,
-    business_uuid: uuid,
-    type: oneOf(collectionNames),
-    published_at: timestamp,
-    record: described(
-      recordShape,
-      "The sealed record. The seal's hash covers its exact text, from the colon to the comma that follows.",
-    ),
-    seal: recordSealShape,
-    sidecar: envelopeShape,
-    ai_policy: policy,
-    represent_us: optional(
-      described(
-        fieldShape(businessFileMembers.represent_us),
-        "Business files: the five texts that say how to represent the business.",
-      ),
-    ),
-    endpoints: optional(
-      described(
-        object({
-          status: unsigned("fetch", "/endpoints/status", {
-            shape: oneOf(["authorised", "unconfirmed", "suspended"]),
-          }),
-          items: fieldShape(businessFileMembers.endpoints),
+export const fetchedRecord = namedObject("FetchedRecord", {
+  record_id: recordId,
+  business_uuid: uuid,
+  type: oneOf(collectionNames),
+  published_at: timestamp,
+  record: described(
+    recordShape,
+    "The sealed record. The seal's hash covers its exact text, from the colon to the comma that follows.",
+  ),
+  seal: recordSealShape,
+  sidecar: envelopeShape,
+  ai_policy: policy,
+  represent_us: described(
+    optional(fieldShape(businessFileMembers.represent_us)),
+    "Business files: the five texts that say how to represent the business.",
+  ),
+  endpoints: described(
+    optional(
+      object({
+        status: unsigned("fetch", "/endpoints/status", {
+          shape: oneOf(["authorised", "unconfirmed", "suspended"]),
         }),
-        "Business files: the addresses. `authorised`: the business controls all of their domains. `unconfirmed`: that was never confirmed of one of them. `suspended`: use none of them.",
-      ),
-    ),
-    provenance: object({
-      certificate_url: unsigned("fetch", "/provenance/certificate_url", { shape: webAddress }),
-      projection_version: matching(/^[a-z_]{1,32}\/[1-9][0-9]{0,5}$/, "a projection version"),
-      log_leaf: described(
-        hash,
-        "The seal's leaf in the transparency log: what an inclusion read is asked about. The log has it within an hour of the publication.",
-      ),
-      source_line: unsigned("fetch", "/provenance/source_line", {
-        shape: sourceLineText,
-        says: sourceLineSays,
+        items: fieldShape(businessFileMembers.endpoints),
       }),
+    ),
+    "Business files: the addresses. `authorised`: the business controls all of their domains. `unconfirmed`: that was never confirmed of one of them. `suspended`: use none of them.",
+  ),
+  provenance: object({
+    certificate_url: unsigned("fetch", "/provenance/certificate_url", { shape: webAddress }),
+    projection_version: matching(/^[a-z_]{1,32}\/[1-9][0-9]{0,5}$/, "a projection version"),
+    log_leaf: described(
+      hash,
+      "The seal's leaf in the transparency log: what an inclusion read is asked about. The log has it within an hour of the publication.",
+    ),
+    source_line: unsigned("fetch", "/provenance/source_line", {
+      shape: sourceLineText,
+      says: sourceLineSays,
     }),
-    receipt: envelopeShape,
   }),
-);
+  receipt: envelopeShape,
+});
 export type FetchedRecord = Of<typeof fetchedRecord>;
 
 // The event stream of an AI company: one event for every search and fetch that was answered.
@@ -243,36 +236,30 @@ export const eventCursor = described(
   "Opaque: where the next read goes on, as `after`.",
 );
 
-export const companyEvent = named(
-  "CompanyEvent",
-  object({
-    event_id: described(
-      matching(/^event_[0-9a-f]{32}$/, "an event id"),
-      "The same if an event is delivered again, which may happen.",
-    ),
-    cursor: eventCursor,
-    type: oneOf(["search", "fetch", "ad_pool"]),
-    at: described(timestamp, "When it was served, as in the receipt."),
-    retrieval_id: text(128),
-    key_id: matching(isKeyId, "a key id"),
-    client_query_id: described(nullable(text(128)), "As sent with the search; null if there was none."),
-    collection: nullable(oneOf(collectionNames)),
-    country: nullable(country),
-    rows: integer({ min: 0, max: searchRowsMax }),
-    billable: flag,
-    region: described(text(64), "The region that answered; each has its own stream."),
-  }),
-);
+export const companyEvent = namedObject("CompanyEvent", {
+  event_id: described(
+    matching(/^event_[0-9a-f]{32}$/, "an event id"),
+    "The same if an event is delivered again, which may happen.",
+  ),
+  cursor: eventCursor,
+  type: oneOf(["search", "fetch", "ad_pool"]),
+  at: described(timestamp, "When it was served, as in the receipt."),
+  retrieval_id: text(128),
+  key_id: matching(isKeyId, "a key id"),
+  client_query_id: described(nullable(text(128)), "As sent with the search; null if there was none."),
+  collection: nullable(oneOf(collectionNames)),
+  country: nullable(country),
+  rows: integer({ min: 0, max: searchRowsMax }),
+  billable: flag,
+  region: described(text(64), "The region that answered; each has its own stream."),
+});
 export type CompanyEvent = Of<typeof companyEvent>;
 
-export const companyEvents = named(
-  "CompanyEvents",
-  object({
-    events: list(companyEvent, { min: 0, max: eventsPageMax }),
-    next_cursor: described(
-      nullable(eventCursor),
-      "Of the last event, or as asked if there is none; null if there was no event yet.",
-    ),
-  }),
-);
+export const companyEvents = namedObject("CompanyEvents", {
+  events: list(companyEvent, { min: 0, max: eventsPageMax }),
+  next_cursor: described(
+    nullable(eventCursor),
+    "Of the last event, or as asked if there is none; null if there was no event yet.",
+  ),
+});
 export type CompanyEvents = Of<typeof companyEvents>;

@@ -6,7 +6,7 @@ import {
   hash,
   integer,
   listOf,
-  named,
+  namedObject,
   nullable,
   type Of,
   object,
@@ -25,7 +25,7 @@ const facts = {
   sha256: described(hash, "SHA-256 of the text's UTF-8."),
 };
 
-export const termsFacts = named("TermsVersion", object(facts));
+export const termsFacts = namedObject("TermsVersion", facts);
 export type TermsFacts = Of<typeof termsFacts>;
 
 /** One agreement of an AI company. */
@@ -41,24 +41,21 @@ export const agreementBody = object({
 });
 export type AgreementBody = Of<typeof agreementBody>;
 
-export const agreementAnswer = named("TermsAgreement", object({ ai_company_uuid: uuid, ...agreement }));
+export const agreementAnswer = namedObject("TermsAgreement", { ai_company_uuid: uuid, ...agreement });
 export type AgreementAnswer = Of<typeof agreementAnswer>;
 
-export const termsAnswer = named(
-  "Terms",
-  object({
-    ...facts,
-    media_type: described(text(64), "That of the text."),
-    text: anyText,
-    current_version: described(
-      nullable(termsVersion),
-      "The version that is in force now; null before the first.",
-    ),
-    agreed: described(
-      nullable(object(agreement)),
-      "Your company's agreement to the version of this answer; null if it has not agreed to it.",
-    ),
-    versions: described(listOf(termsFacts), "All that are published, those to come included; oldest first."),
-  }),
-);
+export const termsAnswer = namedObject("Terms", {
+  ...facts,
+  media_type: described(text(64), "That of the text."),
+  text: anyText,
+  current_version: described(
+    nullable(termsVersion),
+    "The version that is in force now; null before the first.",
+  ),
+  agreed: described(
+    nullable(object(agreement)),
+    "Your company's agreement to the version of this answer; null if it has not agreed to it.",
+  ),
+  versions: described(listOf(termsFacts), "All that are published, those to come included; oldest first."),
+});
 export type TermsAnswer = Of<typeof termsAnswer>;

@@ -20,7 +20,7 @@ import {
   list,
   listOf,
   literal,
-  named,
+  namedObject,
   nullable,
   type Of,
   object,
@@ -44,72 +44,57 @@ const issuance = {
   issued_at: timestamp,
 };
 
-export const certificateAnswer = named(
-  "CertificateAnswer",
-  object({
-    subject: object({
-      kind: oneOf(["business", "ai_company"]),
-      uuid,
-      legal_name: text(256),
-      country,
-    }),
-    ...issuance,
-    statement: described(anyText, "The certificate in plain words."),
-    certificate: envelopeShape,
-    history: described(
-      listOf(object({ ...issuance, certificate: envelopeShape })),
-      "Earlier ones, newest first.",
-    ),
+export const certificateAnswer = namedObject("CertificateAnswer", {
+  subject: object({
+    kind: oneOf(["business", "ai_company"]),
+    uuid,
+    legal_name: text(256),
+    country,
   }),
-);
+  ...issuance,
+  statement: described(anyText, "The certificate in plain words."),
+  certificate: envelopeShape,
+  history: described(
+    listOf(object({ ...issuance, certificate: envelopeShape })),
+    "Earlier ones, newest first.",
+  ),
+});
 export type CertificateAnswer = Of<typeof certificateAnswer>;
 
-export const businessKeysAnswer = named(
-  "BusinessKeysAnswer",
-  object({
-    uuid,
-    cert_id: hash,
-    issued_at: timestamp,
-    keys: listOf(businessKeyShape),
-    signed: described(envelopeShape, "The same, signed: only this is trusted."),
-  }),
-);
+export const businessKeysAnswer = namedObject("BusinessKeysAnswer", {
+  uuid,
+  cert_id: hash,
+  issued_at: timestamp,
+  keys: listOf(businessKeyShape),
+  signed: described(envelopeShape, "The same, signed: only this is trusted."),
+});
 
-export const keyCustodyAnswer = named(
-  "KeyCustodyAnswer",
-  object({
-    uuid,
-    statements: described(
-      listOf(
-        object({
-          key_id: keyId,
-          custody: oneOf(["hosted", "self"]),
-          effective_from: timestamp,
-          issued_at: timestamp,
-          statement_id: hash,
-          statement: described(envelopeShape, "The same, signed: only this counts."),
-        }),
-      ),
-      "Newest first.",
+export const keyCustodyAnswer = namedObject("KeyCustodyAnswer", {
+  uuid,
+  statements: described(
+    listOf(
+      object({
+        key_id: keyId,
+        custody: oneOf(["hosted", "self"]),
+        effective_from: timestamp,
+        issued_at: timestamp,
+        statement_id: hash,
+        statement: described(envelopeShape, "The same, signed: only this counts."),
+      }),
     ),
-  }),
-);
+    "Newest first.",
+  ),
+});
 
-export const keySetAnswer = named(
-  "KeySetAnswer",
-  object({
-    keys: listOf(keyEntryShape),
-    signed: described(envelopeShape, "The set, signed by the issuance key: only its payload is trusted."),
-  }),
-);
+export const keySetAnswer = namedObject("KeySetAnswer", {
+  keys: listOf(keyEntryShape),
+  signed: described(envelopeShape, "The set, signed by the issuance key: only its payload is trusted."),
+});
 
-export const keyDirectoryAnswer = named(
-  "KeyDirectoryAnswer",
-  object({
-    ...keyDirectoryMembers,
-    statement: described(envelopeShape, "The same, signed: only this is trusted."),
-  }),
-);
+export const keyDirectoryAnswer = namedObject("KeyDirectoryAnswer", {
+  ...keyDirectoryMembers,
+  statement: described(envelopeShape, "The same, signed: only this is trusted."),
+});
 
 /** What the page states. The answer and its statement have the same. */
 export const verifyPageMembers = {
@@ -118,11 +103,9 @@ export const verifyPageMembers = {
   adl_origin: hash,
   record_type: oneOf(collectionNames),
   valid: described(flag, "Whether the seal stands, and no check differs or lies outside."),
-  reason: optional(
-    described(
-      oneOf(reasonCodes),
-      "Why the seal of this version does not stand any more, as `POST /v1/verify` says of its bytes and sidecar; absent while it stands.",
-    ),
+  reason: described(
+    optional(oneOf(reasonCodes)),
+    "Why the seal of this version does not stand any more, as `POST /v1/verify` says of its bytes and sidecar; absent while it stands.",
   ),
   detail: optional(described(text(512), "The same in words.")),
   status: described(
@@ -159,19 +142,15 @@ export const verifyPageMembers = {
         action: oneOf(removalActions),
         at: described(timestamp, "What the document says."),
         received_at: described(timestamp, "When the service took it; regions stop serving within seconds."),
-        applied_at: optional(
-          described(
-            timestamp,
-            "When a deletion took effect that had waited for the service's operators; any other took effect at `received_at`.",
-          ),
+        applied_at: described(
+          optional(timestamp),
+          "When a deletion took effect that had waited for the service's operators; any other took effect at `received_at`.",
         ),
         document_base64: described(anyText, "The document's exact bytes, in base64."),
         seal: described(envelopeShape, "A seal of format 2 over these bytes by a key of the business."),
-        reason: optional(
-          described(
-            oneOf(reasonCodes),
-            "Why this seal does not stand any more; absent while it stands. The record stays out of serving until it is published again.",
-          ),
+        reason: described(
+          optional(oneOf(reasonCodes)),
+          "Why this seal does not stand any more; absent while it stands. The record stays out of serving until it is published again.",
         ),
       }),
     ),
@@ -220,8 +199,8 @@ export const verifyPageMembers = {
   checked_at: timestamp,
 };
 
-export const verifyPageAnswer = named(
-  "VerifyPageAnswer",
-  object({ ...verifyPageMembers, statement: described(envelopeShape, "All of the above, signed.") }),
-);
+export const verifyPageAnswer = namedObject("VerifyPageAnswer", {
+  ...verifyPageMembers,
+  statement: described(envelopeShape, "All of the above, signed."),
+});
 export type VerifyPageAnswer = Of<typeof verifyPageAnswer>;

@@ -18,7 +18,7 @@ import {
   keyId,
   listOf,
   literal,
-  named,
+  namedObject,
   nothing,
   nullable,
   type Of,
@@ -36,42 +36,34 @@ import { recordBase64 } from "./ad-requests.ts";
 import { recordId } from "./push.ts";
 
 const requestMembers = object({
-  record_base64: optional(
-    described(recordBase64, "The record's exact bytes; a bare id or hash is never accepted."),
+  record_base64: described(
+    optional(recordBase64),
+    "The record's exact bytes; a bare id or hash is never accepted.",
   ),
-  seal: optional(
-    described(
-      anyObject,
-      "The `seal` of a fetched record: an envelope, or `{batch_seal, leaf_index, tree_size, proof[]}`.",
-    ),
+  seal: described(
+    optional(anyObject),
+    "The `seal` of a fetched record: an envelope, or `{batch_seal, leaf_index, tree_size, proof[]}`.",
   ),
   sidecar: optional(described(anyObject, "Sidecar envelope.")),
-  row: optional(
-    described(anyObject, "An index row, as served: its signature is checked and its projection run again."),
+  row: described(
+    optional(anyObject),
+    "An index row, as served: its signature is checked and its projection run again.",
   ),
-  ai_policy_bits: optional(
-    described(
-      anyObject,
-      "As on a row; `record_base64` is then the business's sealed AI policy record and `seal` its seal.",
-    ),
+  ai_policy_bits: described(
+    optional(anyObject),
+    "As on a row; `record_base64` is then the business's sealed AI policy record and `seal` its seal.",
   ),
-  key_events: optional(
-    described(
-      oneOf(["warn", "require"]),
-      "Whether a missing leaf of the sealing key's registration refuses the seal; `warn` unless told otherwise.",
-    ),
+  key_events: described(
+    optional(oneOf(["warn", "require"])),
+    "Whether a missing leaf of the sealing key's registration refuses the seal; `warn` unless told otherwise.",
   ),
-  ad_item: optional(
-    described(
-      object({ record_base64: recordBase64 }, { "": anything }),
-      "An ad exactly as the pool served it (`AdItem`), without other members of the request. What is wrong with it is a finding.",
-    ),
+  ad_item: described(
+    optional(object({ record_base64: recordBase64 }, { "": anything })),
+    "An ad exactly as the pool served it (`AdItem`), without other members of the request. What is wrong with it is a finding.",
   ),
-  entitlement: optional(
-    described(
-      anyObject,
-      "An entitlement as `GET /v1/entitlement` answers it, or only the envelope in it, without other members of the request. It is judged now.",
-    ),
+  entitlement: described(
+    optional(anyObject),
+    "An entitlement as `GET /v1/entitlement` answers it, or only the envelope in it, without other members of the request. It is judged now.",
   ),
 });
 export type VerifyRequest = Of<typeof requestMembers>;
@@ -295,17 +287,14 @@ export const verifyFindings = {
   warnings: listOf(anyText),
 };
 
-export const verifyAnswer = named(
-  "VerifyAnswer",
-  object({
-    ...verifyFindings,
-    checked_at: timestamp,
-    statement: described(
-      envelopeShape,
-      "Payload type verify-statement v1, over `{v, checked_at, record_hash}` and all of the above.",
-    ),
-  }),
-);
+export const verifyAnswer = namedObject("VerifyAnswer", {
+  ...verifyFindings,
+  checked_at: timestamp,
+  statement: described(
+    envelopeShape,
+    "Payload type verify-statement v1, over `{v, checked_at, record_hash}` and all of the above.",
+  ),
+});
 export type VerifyAnswer = Of<typeof verifyAnswer>;
 export type SealSection = Of<typeof sealSection>;
 export type LogSection = Of<typeof logSection>;

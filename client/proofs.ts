@@ -137,7 +137,7 @@ async function servedMembers(
             record_base64: toBase64(utf8(policy)),
             seal: answer.ai_policy.seal,
           },
-    key_set: envelope.value as unknown as JsonValue,
+    key_set: envelope.value,
     certificates: certificates.value,
     business_keys: memberOr(keys, "signed"),
     key_custody: listOf(custody).map((each) => memberOr(each, "statement")),

@@ -8,7 +8,6 @@ import type { Verdict } from "./reason-codes.ts";
 import { refuse } from "./result.ts";
 import {
   anyText,
-  closed,
   described,
   flag,
   integer,
@@ -52,50 +51,32 @@ export type UseName = (typeof useNames)[number];
 export type ActionName = (typeof actionNames)[number];
 export type BlockedName = (typeof blockedNames)[number];
 
-export interface AiPolicyRecord {
-  readonly schema: typeof aiPolicySchemaId;
-  readonly ai_policy_schema: number;
-  readonly use: Readonly<Record<UseName, boolean>>;
-  readonly action: Readonly<Record<ActionName, boolean>>;
-  readonly blocked: Readonly<Record<BlockedName, boolean>>;
-}
-
-/** The masks derived from one sealed record. */
-export interface PolicyMasks {
-  readonly ai_policy_schema: number;
-  readonly use: number;
-  readonly action: number;
-  readonly blocked: number;
-}
-
-/** The `ai_policy_bits` of a row. */
-export interface PolicyBits extends PolicyMasks {
-  /** 0 when the business has no sealed AI policy; every mask is then also 0. */
-  readonly ai_policy_version: number;
-}
-
-const groupOf = <N extends string>(names: readonly N[]): Shape<Readonly<Record<N, boolean>>> =>
-  closed(
-    Object.fromEntries(names.map((name) => [name, flag])) as { readonly [K in N]-?: Shape<boolean> },
-  ) as Shape<Readonly<Record<N, boolean>>>;
+const groupOf = <N extends string>(names: readonly N[]) =>
+  object(Object.fromEntries(names.map((name) => [name, flag])) as Readonly<Record<N, Shape<boolean>>>);
 
 /** The record that a business seals. */
-export const aiPolicyRecord = closed<AiPolicyRecord>({
+export const aiPolicyRecord = object({
   schema: literal(aiPolicySchemaId),
   ai_policy_schema: integer({ min: currentAiPolicySchema, max: currentAiPolicySchema }),
   use: groupOf(useNames),
   action: groupOf(actionNames),
   blocked: groupOf(blockedNames),
 });
+export type AiPolicyRecord = Of<typeof aiPolicyRecord>;
 
 const mask = (names: readonly string[]) => integer({ min: 0, max: 2 ** names.length - 1 });
-export const policyBitsShape = closed<PolicyBits>({
+export const policyBitsShape = object({
+  /** 0 when the business has no sealed AI policy; every mask is then also 0. */
   ai_policy_version: integer({ min: 0, max: 2_147_483_647 }),
   ai_policy_schema: integer({ min: 1, max: currentAiPolicySchema }),
   use: mask(useNames),
   action: mask(actionNames),
   blocked: mask(blockedNames),
 });
+/** The `ai_policy_bits` of a row. */
+export type PolicyBits = Of<typeof policyBitsShape>;
+/** The masks derived from one sealed record. */
+export type PolicyMasks = Omit<PolicyBits, "ai_policy_version">;
 
 /**
  * Reads the exact bytes of a sealed AI policy record. Refuses another record schema with `record_type_mismatch`, an unknown
@@ -122,12 +103,7 @@ export function parseAiPolicy(bytes: Uint8Array): Verdict<AiPolicyRecord> {
 
 /** The bytes to seal: the RFC 8785 form of the record. */
 export function aiPolicyBytes(record: AiPolicyRecord): Uint8Array {
-  return canonicalBytes({
-    ...record,
-    use: { ...record.use },
-    action: { ...record.action },
-    blocked: { ...record.blocked },
-  });
+  return canonicalBytes(record);
 }
 
 /** Reads `ai_policy_bits`: exactly its members, with no mask bits set that have no name. */

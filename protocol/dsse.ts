@@ -177,6 +177,20 @@ export interface PayloadFormat<T> {
   readonly shape: Shape<T>;
 }
 
+/** The type of what a format describes. */
+export type PayloadOf<F> = F extends PayloadFormat<infer T> ? T : never;
+
+/** The format of a document that has had one version so far. */
+export function soleFormat<T>(shape: Shape<T>): PayloadFormat<T> {
+  return { version: 1, versions: [1], shape };
+}
+
+/** Opens an envelope that must be of this type and reads its payload. The signatures are not verified. */
+export function openPayload<T>(envelope: Envelope, type: string, format: PayloadFormat<T>): Verdict<T> {
+  const payload = openEnvelope(envelope, type);
+  return payload.ok ? parsePayload(payload.value, format) : payload;
+}
+
 /**
  * Reads the payload of a signed document: strict JSON in RFC 8785 form, of this version, with exactly its members. A `v`
  * that belongs to no format of this kind is `version_unknown`; any other fault is `payload_malformed` (specification,

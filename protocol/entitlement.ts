@@ -1,14 +1,7 @@
 // Entitlement: the service's statement that an AI company may use it, for a short time: who the company is, by which keys it
 // asks, and under which terms. Anyone who is shown one can check it offline.
 
-import {
-  type Envelope,
-  malformed,
-  openEnvelope,
-  type PayloadFormat,
-  parsePayload,
-  payloadTypes,
-} from "./dsse.ts";
+import { type Envelope, malformed, openPayload, type PayloadOf, payloadTypes, soleFormat } from "./dsse.ts";
 import { parseTimestamp } from "./identifiers.ts";
 import type { Verdict } from "./reason-codes.ts";
 import {
@@ -18,7 +11,6 @@ import {
   keyId,
   literal,
   nullable,
-  type Of,
   object,
   oneOf,
   optional,
@@ -57,19 +49,14 @@ export const entitlementMembers = {
   ),
 };
 
-const entitlementShape = object({ v: literal(1), ...entitlementMembers, sandbox: optional(literal(true)) });
-export type Entitlement = Of<typeof entitlementShape>;
-
-export const entitlementFormat: PayloadFormat<Entitlement> = {
-  version: 1,
-  versions: [1],
-  shape: entitlementShape,
-};
+export const entitlementFormat = soleFormat(
+  object({ v: literal(1), ...entitlementMembers, sandbox: optional(literal(true)) }),
+);
+export type Entitlement = PayloadOf<typeof entitlementFormat>;
 
 /** Opens an entitlement's envelope. It only reads: the signature is not verified. */
 export function openEntitlement(envelope: Envelope): Verdict<Entitlement> {
-  const payload = openEnvelope(envelope, payloadTypes["entitlement.v1"]);
-  const parsed = payload.ok ? parsePayload(payload.value, entitlementFormat) : payload;
+  const parsed = openPayload(envelope, payloadTypes["entitlement.v1"], entitlementFormat);
   if (!parsed.ok) return parsed;
   const { valid_from: from, valid_until: until } = parsed.value;
   const lifeMs = (parseTimestamp(until) ?? 0) - (parseTimestamp(from) ?? 0);

@@ -1,7 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { makeEnvelope, payloadTypes } from "./dsse.ts";
+import { makeEnvelope, parsePayload, payloadTypes } from "./dsse.ts";
 import { canonicalBytes, type JsonValue } from "./json/canonical-json.ts";
-import { type HoldDecision, holdDecisionPayload, openHoldDecision, parseHoldDecision } from "./withdrawal.ts";
+import {
+  type HoldDecision,
+  holdDecisionFormat,
+  holdDecisionPayload,
+  openHoldDecision,
+} from "./withdrawal.ts";
 
 const decision: HoldDecision = {
   v: 1,
@@ -13,13 +18,16 @@ const decision: HoldDecision = {
 
 function code(changes: object): string {
   const value = JSON.parse(JSON.stringify({ ...decision, ...changes })) as JsonValue;
-  const verdict = parseHoldDecision(canonicalBytes(value));
+  const verdict = parsePayload(canonicalBytes(value), holdDecisionFormat);
   return verdict.ok ? "ok" : verdict.code;
 }
 
 describe("a hold decision", () => {
   it("is read back as it was sealed", () => {
-    expect(parseHoldDecision(holdDecisionPayload(decision))).toEqual({ ok: true, value: decision });
+    expect(parsePayload(holdDecisionPayload(decision), holdDecisionFormat)).toEqual({
+      ok: true,
+      value: decision,
+    });
     const envelope = makeEnvelope(payloadTypes["hold-decision.v1"], holdDecisionPayload(decision), []);
     expect(openHoldDecision(envelope)).toEqual({ ok: true, value: decision });
     expect(openHoldDecision({ ...envelope, payloadType: "" })).toMatchObject({
@@ -41,6 +49,6 @@ describe("a hold decision", () => {
     expect(code({ v: 2 })).toBe("version_unknown");
     expect(code({ decision: "reject" })).toBe("ok");
     const spaced = new TextEncoder().encode(JSON.stringify(decision, null, 1));
-    expect(parseHoldDecision(spaced)).toMatchObject({ code: "payload_malformed" });
+    expect(parsePayload(spaced, holdDecisionFormat)).toMatchObject({ code: "payload_malformed" });
   });
 });

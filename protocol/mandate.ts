@@ -5,16 +5,16 @@ import {
   type Envelope,
   malformed,
   openEnvelope,
-  type PayloadFormat,
+  type PayloadOf,
   parsePayload,
   payloadTypes,
+  soleFormat,
 } from "./dsse.ts";
 import { parseTimestamp } from "./identifiers.ts";
-import { canonicalBytes, type JsonValue } from "./json/canonical-json.ts";
+import { canonicalBytes } from "./json/canonical-json.ts";
 import type { Verdict } from "./reason-codes.ts";
 import { ok, refuse } from "./result.ts";
 import {
-  closed,
   country,
   distinct,
   integer,
@@ -22,36 +22,12 @@ import {
   literal,
   matching,
   nullable,
+  type Of,
+  object,
   oneOf,
   timestamp,
   uuid,
 } from "./shape.ts";
-
-export interface Mandate {
-  readonly v: 1;
-  readonly mandate_id: string;
-  readonly business_uuid: string;
-  /** The integration key that may publish; this is never the key that seals the mandate. */
-  readonly key_id: string;
-  readonly scope: MandateScope;
-  readonly valid_from: string;
-  /** At most 92 days after `valid_from`. */
-  readonly valid_until: string;
-}
-
-export interface MandateScope {
-  readonly record_types: readonly string[];
-  readonly countries: readonly string[];
-  readonly directions: readonly string[];
-  readonly caps: MandateCaps;
-  /** CIDR ranges and AS numbers from which the key may publish; null means anywhere. */
-  readonly source_ip_allow_list: readonly string[] | null;
-}
-
-export interface MandateCaps {
-  readonly records_per_hour: number;
-  readonly bytes_per_day: number;
-}
 
 export const mandateDaysMax = 92;
 const dayMs = 86_400_000;
@@ -63,26 +39,30 @@ const sourceRange = matching(
   "a CIDR range or an AS number",
 );
 const cap = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
-export const mandateScope = closed<MandateScope>({
+export const mandateScope = object({
   record_types: distinct(matching(/^[a-z_]{1,32}$/, "a record type"), { min: 1, max: 16 }),
   countries: distinct(country, { min: 1, max: 676 }),
   directions: distinct(oneOf(["publish"]), { min: 1, max: 1 }),
-  caps: closed<MandateCaps>({ records_per_hour: cap, bytes_per_day: cap }),
+  caps: object({ records_per_hour: cap, bytes_per_day: cap }),
+  /** Null: the key may publish from anywhere. */
   source_ip_allow_list: nullable(distinct(sourceRange, { min: 1, max: 256 })),
 });
-export const mandateFormat: PayloadFormat<Mandate> = {
-  version: 1,
-  versions: [1],
-  shape: closed<Mandate>({
+export type MandateScope = Of<typeof mandateScope>;
+export type MandateCaps = MandateScope["caps"];
+
+export const mandateFormat = soleFormat(
+  object({
     v: literal(1),
     mandate_id: matching(/^[\x21-\x7e]{1,128}$/, "1 to 128 printable ASCII characters"),
     business_uuid: uuid,
+    /** The integration key that may publish; this is never the key that seals the mandate. */
     key_id: keyId,
     scope: mandateScope,
     valid_from: timestamp,
     valid_until: timestamp,
   }),
-};
+);
+export type Mandate = PayloadOf<typeof mandateFormat>;
 
 /** Reads the payload of a mandate. */
 export function parseMandate(payload: Uint8Array): Verdict<Mandate> {
@@ -107,7 +87,7 @@ export function openMandate(envelope: Envelope): Verdict<Mandate> {
 
 /** The payload bytes to seal. */
 export function mandatePayload(mandate: Mandate): Uint8Array {
-  return canonicalBytes(mandate as unknown as JsonValue);
+  return canonicalBytes(mandate);
 }
 
 /** What is to be published under a mandate. */

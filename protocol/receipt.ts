@@ -1,11 +1,10 @@
 // Receipt: the service's signed statement of what it served, to whom and when (specification, «Receipt»).
 
-import { type Envelope, openEnvelope, type PayloadFormat, parsePayload, payloadTypes } from "./dsse.ts";
+import { type Envelope, openPayload, type PayloadOf, payloadTypes } from "./dsse.ts";
 import { collectionNames } from "./identifiers.ts";
 import { searchRowsMax } from "./limits.ts";
 import type { Verdict } from "./reason-codes.ts";
 import {
-  closed,
   country,
   hash,
   integer,
@@ -14,6 +13,8 @@ import {
   literal,
   matching,
   nullable,
+  type Of,
+  object,
   oneOf,
   region,
   text,
@@ -22,104 +23,65 @@ import {
 } from "./shape.ts";
 import { recordId } from "./wire/push.ts";
 
-interface ReceiptRowCommon {
-  readonly record_id: string;
-  /** Hash of the exact record bytes. */
-  readonly adl_origin: string;
-  /** Base64 signature of the row as served. */
-  readonly adl_row_sig: string;
-}
-
-/** One row served. The version is the one that the row itself names. */
-export interface ReceiptRow extends ReceiptRowCommon {
-  readonly ai_policy_version: number;
-}
-
-export interface TermsReceiptRow extends ReceiptRowCommon {
-  readonly terms_version: number;
-}
-
-interface ReceiptCommon {
-  readonly ai_company_uuid: string;
-  /** Null unless the kind is `search`. */
-  readonly collection: string | null;
-  /** Null on a fetch, which has no country. */
-  readonly country: string | null;
-  readonly kind: "search" | "fetch" | "ad_pool";
-  /** The serving region, whose receipt key signs. */
-  readonly region: string;
-  /** SHA-256 of the caller's signature base. */
-  readonly request_hash: string;
-  readonly retrieval_id: string;
-  readonly served_at: string;
-}
-
-export interface ReceiptV3 extends ReceiptCommon {
-  readonly v: 3;
-  /** The caller's key. */
-  readonly key_id: string;
-  readonly rows: readonly ReceiptRow[];
-}
-
-export interface ReceiptV2 extends ReceiptCommon {
-  readonly v: 2;
-  readonly key_id: string;
-  readonly rows: readonly TermsReceiptRow[];
-}
-
-/** Does not name the caller's key, so it proves nothing about who asked. */
-export interface ReceiptV1 extends ReceiptCommon {
-  readonly v: 1;
-  readonly rows: readonly TermsReceiptRow[];
-}
-
-export type Receipt = ReceiptV1 | ReceiptV2 | ReceiptV3;
-
 const versionNumber = integer({ min: 0, max: 2_147_483_647 });
 const rowCommon = {
   record_id: recordId,
+  /** Hash of the exact record bytes. */
   adl_origin: hash,
+  /** The signature of the row as served. */
   adl_row_sig: matching(/^[A-Za-z0-9+/]{86}==$/, "a base64 Ed25519 signature"),
 };
 const rowsOf = { min: 0, max: searchRowsMax };
-const policyRows = list(closed<ReceiptRow>({ ...rowCommon, ai_policy_version: versionNumber }), rowsOf);
-const termsRows = list(closed<TermsReceiptRow>({ ...rowCommon, terms_version: versionNumber }), rowsOf);
+/** One row served. The version is the one that the row itself names. */
+const policyRow = object({ ...rowCommon, ai_policy_version: versionNumber });
+const policyRows = list(policyRow, rowsOf);
+const termsRows = list(object({ ...rowCommon, terms_version: versionNumber }), rowsOf);
+export type ReceiptRow = Of<typeof policyRow>;
 
 const common = {
   ai_company_uuid: uuid,
+  /** Null unless the kind is `search`. */
   collection: nullable(oneOf(collectionNames)),
+  /** Null on a fetch, which has no country. */
   country: nullable(country),
-  kind: oneOf(["search", "fetch", "ad_pool"] as const),
+  kind: oneOf(["search", "fetch", "ad_pool"]),
+  /** The serving region, whose receipt key signs. */
   region,
+  /** SHA-256 of the caller's signature base. */
   request_hash: hash,
   retrieval_id: text(128),
   served_at: timestamp,
 };
+/** The caller's key. A receipt of version 1 does not name it, so it proves nothing about who asked. */
+const caller = { key_id: keyId };
 
 const versions = [1, 2, 3];
-export const receiptV1: PayloadFormat<ReceiptV1> = {
+export const receiptV1 = {
   version: 1,
   versions,
-  shape: closed<ReceiptV1>({ ...common, v: literal(1), rows: termsRows }),
+  shape: object({ ...common, v: literal(1), rows: termsRows }),
 };
-export const receiptV2: PayloadFormat<ReceiptV2> = {
+export const receiptV2 = {
   version: 2,
   versions,
-  shape: closed<ReceiptV2>({ ...common, v: literal(2), key_id: keyId, rows: termsRows }),
+  shape: object({ ...common, v: literal(2), ...caller, rows: termsRows }),
 };
-export const receiptV3: PayloadFormat<ReceiptV3> = {
+export const receiptV3 = {
   version: 3,
   versions,
-  shape: closed<ReceiptV3>({ ...common, v: literal(3), key_id: keyId, rows: policyRows }),
+  shape: object({ ...common, v: literal(3), ...caller, rows: policyRows }),
 };
+export type ReceiptV1 = PayloadOf<typeof receiptV1>;
+export type ReceiptV2 = PayloadOf<typeof receiptV2>;
+export type ReceiptV3 = PayloadOf<typeof receiptV3>;
+export type Receipt = ReceiptV1 | ReceiptV2 | ReceiptV3;
 
 /** Opens an envelope that must be a receipt of version 1, 2 or 3. It only reads: the signature is not verified. */
 export function openReceipt(envelope: Envelope): Verdict<Receipt> {
-  if (envelope.payloadType === payloadTypes["receipt.v1"])
-    return openAs(envelope, payloadTypes["receipt.v1"], receiptV1);
-  if (envelope.payloadType === payloadTypes["receipt.v2"])
-    return openAs(envelope, payloadTypes["receipt.v2"], receiptV2);
-  return openAs(envelope, payloadTypes["receipt.v3"], receiptV3);
+  const { "receipt.v1": first, "receipt.v2": second, "receipt.v3": third } = payloadTypes;
+  if (envelope.payloadType === first) return openPayload(envelope, first, receiptV1);
+  if (envelope.payloadType === second) return openPayload(envelope, second, receiptV2);
+  return openPayload(envelope, third, receiptV3);
 }
 
 /**
@@ -145,11 +107,6 @@ function rowText(row: ReceiptRow): string {
 
 function quoted(value: string | null): string {
   return value === null ? "null" : `"${value}"`;
-}
-
-function openAs<T>(envelope: Envelope, type: string, format: PayloadFormat<T>): Verdict<T> {
-  const payload = openEnvelope(envelope, type);
-  return payload.ok ? parsePayload(payload.value, format) : payload;
 }
 
 /**

@@ -5,10 +5,9 @@ import { isObject } from "../std/json-pointer.ts";
 import {
   type Envelope,
   envelopeShape,
-  openEnvelope,
-  type PayloadFormat,
+  openPayload,
+  type PayloadOf,
   parseEnvelope,
-  parsePayload,
   payloadTypes,
 } from "./dsse.ts";
 import { canonicalBytes, type JsonValue } from "./json/canonical-json.ts";
@@ -16,7 +15,6 @@ import { bulkRecordsMax } from "./limits.ts";
 import type { Verdict } from "./reason-codes.ts";
 import { ok, refuse } from "./result.ts";
 import {
-  closed,
   described,
   either,
   hash,
@@ -38,43 +36,6 @@ const proofLengthMax = 64;
  * Maximum difference between `sealed_at` and the moment the service received the seal (specification, «Publish behaviour»).
  */
 export const sealedAtSkewMs = 300_000;
-
-interface SealCommon {
-  readonly key_id: string;
-  readonly cert_id: string;
-  readonly sealed_at: string;
-  readonly record_type: string;
-}
-
-interface RecordPart {
-  /** Hash of the exact record bytes. */
-  readonly hash: string;
-}
-
-interface BatchPart {
-  /** The RFC 6962 root over the records' raw bytes, in order. */
-  readonly root: string;
-  readonly tree_size: number;
-  readonly seq: number;
-}
-
-interface PolicyPart {
-  readonly v: 2;
-  readonly ai_policy_version: number;
-}
-
-interface TermsPart {
-  readonly v: 1;
-  readonly terms_version: number;
-}
-
-export interface SealV2 extends SealCommon, RecordPart, PolicyPart {}
-export interface SealV1 extends SealCommon, RecordPart, TermsPart {}
-export interface BatchSealV2 extends SealCommon, BatchPart, PolicyPart {}
-export interface BatchSealV1 extends SealCommon, BatchPart, TermsPart {}
-
-export type Seal = SealV1 | SealV2;
-export type BatchSeal = BatchSealV1 | BatchSealV2;
 
 const index = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 const inclusionShape = object({
@@ -110,8 +71,10 @@ const common = {
   sealed_at: timestamp,
   record_type: matching(/^[a-z_]{1,32}$/, "a record type"),
 };
+/** The hash of the exact record bytes. */
 const recordPart = { hash };
 const batchPart = {
+  /** The RFC 6962 root over the records' raw bytes, in order. */
   root: hash,
   tree_size: integer({ min: 1, max: bulkRecordsMax }),
   seq: integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),
@@ -120,51 +83,36 @@ const policyPart = { v: literal(2), ai_policy_version: versionNumber };
 const termsPart = { v: literal(1), terms_version: versionNumber };
 
 const versions = [1, 2];
-export const sealV1: PayloadFormat<SealV1> = {
-  version: 1,
-  versions,
-  shape: closed<SealV1>({ ...common, ...recordPart, ...termsPart }),
-};
-export const sealV2: PayloadFormat<SealV2> = {
+export const sealV1 = { version: 1, versions, shape: object({ ...common, ...recordPart, ...termsPart }) };
+export const sealV2 = { version: 2, versions, shape: object({ ...common, ...recordPart, ...policyPart }) };
+export const batchSealV1 = { version: 1, versions, shape: object({ ...common, ...batchPart, ...termsPart }) };
+export const batchSealV2 = {
   version: 2,
   versions,
-  shape: closed<SealV2>({ ...common, ...recordPart, ...policyPart }),
+  shape: object({ ...common, ...batchPart, ...policyPart }),
 };
-export const batchSealV1: PayloadFormat<BatchSealV1> = {
-  version: 1,
-  versions,
-  shape: closed<BatchSealV1>({ ...common, ...batchPart, ...termsPart }),
-};
-export const batchSealV2: PayloadFormat<BatchSealV2> = {
-  version: 2,
-  versions,
-  shape: closed<BatchSealV2>({ ...common, ...batchPart, ...policyPart }),
-};
+
+export type SealV1 = PayloadOf<typeof sealV1>;
+export type SealV2 = PayloadOf<typeof sealV2>;
+export type BatchSealV1 = PayloadOf<typeof batchSealV1>;
+export type BatchSealV2 = PayloadOf<typeof batchSealV2>;
+export type Seal = SealV1 | SealV2;
+export type BatchSeal = BatchSealV1 | BatchSealV2;
 
 /** Opens an envelope that must be a record seal of format 1 or 2. It only reads: the signature is not verified. */
 export function openSeal(envelope: Envelope): Verdict<Seal> {
-  const version = envelope.payloadType === payloadTypes["seal.v1"] ? 1 : 2;
-  const payload = openEnvelope(envelope, payloadTypes[`seal.v${version}`]);
-  if (!payload.ok) return payload;
-  return version === 1 ? parsePayload(payload.value, sealV1) : parseSealV2(payload.value);
+  const { "seal.v1": first, "seal.v2": second } = payloadTypes;
+  return envelope.payloadType === first
+    ? openPayload(envelope, first, sealV1)
+    : openPayload(envelope, second, sealV2);
 }
 
 /** Opens an envelope that must be a batch seal of format 1 or 2. It only reads: the signature is not verified. */
 export function openBatchSeal(envelope: Envelope): Verdict<BatchSeal> {
-  const version = envelope.payloadType === payloadTypes["batch-seal.v1"] ? 1 : 2;
-  const payload = openEnvelope(envelope, payloadTypes[`batch-seal.v${version}`]);
-  if (!payload.ok) return payload;
-  return version === 1 ? parsePayload(payload.value, batchSealV1) : parseBatchSealV2(payload.value);
-}
-
-/** Reads the payload of a record seal of the current format. */
-export function parseSealV2(payload: Uint8Array): Verdict<SealV2> {
-  return parsePayload(payload, sealV2);
-}
-
-/** Reads the payload of a batch seal of the current format. */
-export function parseBatchSealV2(payload: Uint8Array): Verdict<BatchSealV2> {
-  return parsePayload(payload, batchSealV2);
+  const { "batch-seal.v1": first, "batch-seal.v2": second } = payloadTypes;
+  return envelope.payloadType === first
+    ? openPayload(envelope, first, batchSealV1)
+    : openPayload(envelope, second, batchSealV2);
 }
 
 /** The payload bytes to sign: the RFC 8785 form of a seal of any format. */

@@ -2,7 +2,6 @@
 
 import type { Envelope } from "./dsse.ts";
 import { formatTimestamp } from "./identifiers.ts";
-import type { JsonValue } from "./json/canonical-json.ts";
 import { projectAd } from "./projection/project.ts";
 import type { ParsedAd } from "./records/parse-record.ts";
 import type { SealV2 } from "./seal.ts";
@@ -45,7 +44,7 @@ export async function signAdVersion(signers: VersionSigners, version: AdVersion)
     keyId: signers.projection.keyId,
     publishedAt: Math.floor(version.publishedAtMs / 1000),
     aiPolicyVersion: seal.ai_policy_version,
-    seal: envelope as unknown as JsonValue,
+    seal: envelope,
   });
   const [signed] = await signRowsAndSidecars(signers, [{ row, sidecar: sidecarOf(version) }]);
   if (signed === undefined) throw new Error("One version is signed once.");

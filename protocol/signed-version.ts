@@ -2,19 +2,11 @@
 // are is the caller's matter; this file says which texts are signed and how the documents are put together.
 
 import { toBase64, utf8 } from "./bytes.ts";
-import {
-  type Envelope,
-  openEnvelope,
-  type PayloadFormat,
-  paeHead,
-  parsePayload,
-  payloadTypes,
-} from "./dsse.ts";
+import { type Envelope, openPayload, type PayloadOf, paeHead, payloadTypes } from "./dsse.ts";
 import { type ProjectedRow, projectedRowText } from "./projection/project.ts";
 import type { Verdict } from "./reason-codes.ts";
 import { signedRowText } from "./row.ts";
 import {
-  closed,
   distinct,
   hash,
   integer,
@@ -22,6 +14,8 @@ import {
   literal,
   matching,
   nullable,
+  type Of,
+  object,
   oneOf,
   text,
   timestamp,
@@ -177,108 +171,73 @@ export function unpackMessages({ bytes, ends }: PackedMessages): readonly Uint8A
 // Sidecar: what the service states about one version of a record, signed by its sidecar key: who published it, under what
 // authority, when it was received and that its seal was valid (specification, «Sidecar»).
 
-/** Who was authorised to publish, and on what basis. It names a key, never a person. */
-export interface SidecarScope {
-  /** `mandate`: an integration key under a sealed mandate; `role`: a person's passkey; `standard_publishing`: a hosted key. */
-  readonly basis: "mandate" | "role" | "standard_publishing";
-  readonly key_id: string;
-  readonly kind: "system" | "passkey" | "hosted";
-  /** Null unless the basis is `mandate`. */
-  readonly mandate_id: string | null;
-  /** What the basis allowed, for example `publish:products`. */
-  readonly permissions: readonly string[];
-}
-
-interface SidecarCommon {
-  readonly action: "publish" | "update" | "withdraw" | "delete";
-  /** push_id; null for a record sealed alone. */
-  readonly batch_id: string | null;
-  readonly business_uuid: string;
-  readonly cert_id: string;
-  /** Orders all changes in the record's history. */
-  readonly change: number;
-  /** Counts the published versions of the record from 1. */
-  readonly generation: number;
-  readonly path: "A" | "B";
-  /** When the version was published; the sidecar key must be valid then. */
-  readonly published_at: string;
-  /** When the service received the seal. */
-  readonly received_at: string;
-  readonly record_id: string;
-  readonly record_type: string;
-  /** The version of the record's schema: the n of `svc/<type>/<n>`. */
-  readonly record_version: number;
-  readonly scope: SidecarScope;
-  /** Always true: the service publishes nothing whose seal is invalid. */
-  readonly seal_ok: true;
-  readonly sealed_at: string;
-  readonly sealed_by_key_id: string;
-  /** Hash of the exact record bytes. */
-  readonly sha256: string;
-  readonly source: "manual" | "import" | "api";
-}
-
-export interface SidecarV2 extends SidecarCommon {
-  readonly v: 2;
-  readonly ai_policy_version: number;
-}
-
-/** Names the terms version where version 2 names the AI policy version. */
-export interface SidecarV1 extends SidecarCommon {
-  readonly v: 1;
-  readonly terms_version: number;
-}
-
-export type Sidecar = SidecarV1 | SidecarV2;
-
 const counter = integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
 const versionNumber = integer({ min: 0, max: 2_147_483_647 });
 
+/** Who was authorised to publish, and on what basis. It names a key, never a person. */
+const scope = object({
+  /** `mandate`: an integration key under a sealed mandate; `role`: a person's passkey; `standard_publishing`: a hosted key. */
+  basis: oneOf(["mandate", "role", "standard_publishing"]),
+  key_id: keyId,
+  kind: oneOf(["system", "passkey", "hosted"]),
+  /** Null unless the basis is `mandate`. */
+  mandate_id: nullable(text(128)),
+  /** What the basis allowed, for example `publish:products`. */
+  permissions: distinct(matching(/^[a-z_]+(:[a-z_]+)?$/, "a permission"), { min: 1, max: 32 }),
+});
+export type SidecarScope = Of<typeof scope>;
+
 const common = {
-  action: oneOf(["publish", "update", "withdraw", "delete"] as const),
+  action: oneOf(["publish", "update", "withdraw", "delete"]),
+  /** Null for a record sealed alone. */
   batch_id: nullable(pushId),
   business_uuid: uuid,
   cert_id: hash,
+  /** Orders all changes in the record's history. */
   change: counter,
+  /** Counts the published versions of the record from 1. */
   generation: counter,
-  path: oneOf(["A", "B"] as const),
+  path: oneOf(["A", "B"]),
+  /** When the version was published; the sidecar key must be valid then. */
   published_at: timestamp,
+  /** When the service received the seal. */
   received_at: timestamp,
   record_id: recordId,
   record_type: matching(/^[a-z_]{1,32}$/, "a record type"),
+  /** The version of the record's schema: the n of `svc/<type>/<n>`. */
   record_version: counter,
-  scope: closed<SidecarScope>({
-    basis: oneOf(["mandate", "role", "standard_publishing"]),
-    key_id: keyId,
-    kind: oneOf(["system", "passkey", "hosted"]),
-    mandate_id: nullable(text(128)),
-    permissions: distinct(matching(/^[a-z_]+(:[a-z_]+)?$/, "a permission"), { min: 1, max: 32 }),
-  }),
+  scope,
+  /** Always true: the service publishes nothing whose seal is invalid. */
   seal_ok: literal(true),
   sealed_at: timestamp,
   sealed_by_key_id: keyId,
+  /** Hash of the exact record bytes. */
   sha256: hash,
-  source: oneOf(["manual", "import", "api"] as const),
-} as const;
+  source: oneOf(["manual", "import", "api"]),
+};
 
 const versions = [1, 2];
-export const sidecarV1: PayloadFormat<SidecarV1> = {
+/** Names the terms version where version 2 names the AI policy version. */
+export const sidecarV1 = {
   version: 1,
   versions,
-  shape: closed<SidecarV1>({ ...common, v: literal(1), terms_version: versionNumber }),
+  shape: object({ ...common, v: literal(1), terms_version: versionNumber }),
 };
-export const sidecarV2: PayloadFormat<SidecarV2> = {
+export const sidecarV2 = {
   version: 2,
   versions,
-  shape: closed<SidecarV2>({ ...common, v: literal(2), ai_policy_version: versionNumber }),
+  shape: object({ ...common, v: literal(2), ai_policy_version: versionNumber }),
 };
+export type SidecarV1 = PayloadOf<typeof sidecarV1>;
+export type SidecarV2 = PayloadOf<typeof sidecarV2>;
+export type Sidecar = SidecarV1 | SidecarV2;
 
 /** Opens an envelope that must be a sidecar of version 1 or 2. It only reads: the signature is not verified. */
 export function openSidecar(envelope: Envelope): Verdict<Sidecar> {
-  const first = envelope.payloadType === payloadTypes["sidecar.v1"];
-  const payload = openEnvelope(envelope, first ? payloadTypes["sidecar.v1"] : payloadTypes["sidecar.v2"]);
-  if (!payload.ok) return payload;
-  return first ? parsePayload(payload.value, sidecarV1) : parsePayload(payload.value, sidecarV2);
+  const { "sidecar.v1": first, "sidecar.v2": second } = payloadTypes;
+  return envelope.payloadType === first
+    ? openPayload(envelope, first, sidecarV1)
+    : openPayload(envelope, second, sidecarV2);
 }
 
 /**

@@ -3,34 +3,24 @@
 // Also the verify statement.
 
 import { parseBase64 } from "./bytes.ts";
-import {
-  type Envelope,
-  malformed,
-  openEnvelope,
-  type PayloadFormat,
-  parsePayload,
-  payloadTypes,
-} from "./dsse.ts";
+import { type Envelope, malformed, openPayload, type PayloadOf, payloadTypes, soleFormat } from "./dsse.ts";
 import { recordType } from "./identifiers.ts";
 import type { Verdict } from "./reason-codes.ts";
 import { ok, refuse } from "./result.ts";
-import { described, hash, literal, type Of, object, optional, timestamp } from "./shape.ts";
+import { described, hash, literal, object, optional, timestamp } from "./shape.ts";
 import { verifyPageMembers } from "./wire/verification.ts";
 import { verifyFindings } from "./wire/verify.ts";
 import { parseWithdrawal } from "./withdrawal.ts";
 
-const pageShape = object(verifyPageMembers);
-export type VerifyPage = Of<typeof pageShape>;
-
-export const verifyPageFormat: PayloadFormat<VerifyPage> = { version: 1, versions: [1], shape: pageShape };
+export const verifyPageFormat = soleFormat(object(verifyPageMembers));
+export type VerifyPage = PayloadOf<typeof verifyPageFormat>;
 
 /**
  * Opens a verify-page envelope. It only reads: neither its signature nor that of the removal in it is verified. A record
  * id of another type is `record_type_mismatch`, and a removal that is not what its document says is `payload_malformed`.
  */
 export function openVerifyPage(envelope: Envelope): Verdict<VerifyPage> {
-  const payload = openEnvelope(envelope, payloadTypes["verify-page.v1"]);
-  const parsed = payload.ok ? parsePayload(payload.value, verifyPageFormat) : payload;
+  const parsed = openPayload(envelope, payloadTypes["verify-page.v1"], verifyPageFormat);
   if (!parsed.ok) return parsed;
   const { record_id: id, record_type: type } = parsed.value;
   if (recordType(id) !== type)
@@ -51,26 +41,21 @@ function judgeRemoval({ record_id: id, removal }: VerifyPage): Verdict<void> {
 
 // Verify statement: what the service found about the record or the entitlement in somebody's hands (specification, «POST /v1/verify»).
 
-const statementShape = object({
-  v: literal(1),
-  checked_at: timestamp,
-  record_hash: described(
-    hash,
-    "Of the exact bytes that were verified; of an entitlement, that of the RFC 8785 text of what was given.",
-  ),
-  sandbox: optional(literal(true)),
-  ...verifyFindings,
-});
-export type VerifyStatement = Of<typeof statementShape>;
-
-export const verifyStatementFormat: PayloadFormat<VerifyStatement> = {
-  version: 1,
-  versions: [1],
-  shape: statementShape,
-};
+export const verifyStatementFormat = soleFormat(
+  object({
+    v: literal(1),
+    checked_at: timestamp,
+    record_hash: described(
+      hash,
+      "Of the exact bytes that were verified; of an entitlement, that of the RFC 8785 text of what was given.",
+    ),
+    sandbox: optional(literal(true)),
+    ...verifyFindings,
+  }),
+);
+export type VerifyStatement = PayloadOf<typeof verifyStatementFormat>;
 
 /** Opens a verify-statement envelope. It only reads: the signature is not verified. */
 export function openVerifyStatement(envelope: Envelope): Verdict<VerifyStatement> {
-  const payload = openEnvelope(envelope, payloadTypes["verify-statement.v1"]);
-  return payload.ok ? parsePayload(payload.value, verifyStatementFormat) : payload;
+  return openPayload(envelope, payloadTypes["verify-statement.v1"], verifyStatementFormat);
 }

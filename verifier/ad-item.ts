@@ -9,12 +9,7 @@
 import { hashOf, parseBase64, parseUtf8, utf8 } from "../protocol/bytes.ts";
 import { parseObject, readPayload } from "../protocol/dsse.ts";
 import { parseTimestamp, recordType } from "../protocol/identifiers.ts";
-import {
-  canonicalBytes,
-  canonicalize,
-  type JsonObject,
-  type JsonValue,
-} from "../protocol/json/canonical-json.ts";
+import { canonicalBytes, canonicalize, type JsonValue } from "../protocol/json/canonical-json.ts";
 import { exactMember } from "../protocol/json/strict-json.ts";
 import type { ReasonCode, Verdict } from "../protocol/reason-codes.ts";
 import { ok, type Refusal, refuse } from "../protocol/result.ts";
@@ -117,9 +112,9 @@ function unknownProjection(trust: Trust, item: JsonValue): Verdict<never> | null
 
 function policyOf({ sha256 }: Trust, { ai_policy: policy }: AdItem, text: string | null): FetchedPolicy {
   const { version, record, seal: envelope } = policy;
-  const seal = envelope as unknown as JsonValue;
+  const seal = envelope;
   if (record === null || envelope === null) return { version, bytes: null, seal: null };
-  const canonical = canonicalBytes(record as unknown as JsonObject);
+  const canonical = canonicalBytes(record);
   const exact = text === null ? null : exactMember(text, "ai_policy", "record");
   const spellings = [canonical, utf8(JSON.stringify(record)), ...(exact === null ? [] : [utf8(exact)])];
   const opened = openSeal(envelope);
@@ -172,19 +167,16 @@ function businessChecks(
 /** The certificate in force and the keys; the issuances must include the one that the keys name, which `verifySeal` checks. */
 function businessOf(trust: Trust, item: AdItem): Verdict<ServedBusiness> {
   const { business_uuid: uuid } = item.row;
-  const newest = verifyCertificate(trust, item.certificate as unknown as JsonValue);
+  const newest = verifyCertificate(trust, item.certificate);
   if (!newest.ok) return newest;
-  const envelopes = [
-    item.certificate,
-    ...(item.certificate_history ?? []),
-  ] as unknown as readonly JsonValue[];
+  const envelopes = [item.certificate, ...(item.certificate_history ?? [])];
   const certificates = verifyCertificates(trust, uuid, envelopes);
   if (!certificates.ok) return certificates;
   if (certificates.value.issuances[0]?.certId !== newest.value.certId) {
     const detail = "Another issuance than the certificate in force is the newest.";
     return refuse("certificate_unknown", detail, "/certificate");
   }
-  const keys = verifyBusinessKeys(trust, uuid, item.keys as unknown as JsonValue);
+  const keys = verifyBusinessKeys(trust, uuid, item.keys);
   return keys.ok ? ok({ certificates: certificates.value, keys: keys.value }) : keys;
 }
 
@@ -205,7 +197,7 @@ function sealOf(
     document: "ad",
     bytes,
     seal: row["adl_origin_seal"] as JsonValue,
-    sidecar: item.sidecar as unknown as JsonValue,
+    sidecar: item.sidecar,
     ...(policies === null ? {} : { policies }),
   });
   if (!verdict.ok) return verdict;
@@ -230,7 +222,7 @@ function sidecarFault(
   { sidecar: judged }: SealReport,
 ): Refusal<ReasonCode> | null {
   if (judged?.ok === false) return judged;
-  const stated: Verdict<Sidecar> = verifySidecar(trust, sidecar as unknown as JsonValue, {
+  const stated: Verdict<Sidecar> = verifySidecar(trust, sidecar, {
     record_id: row.record_id,
     business_uuid: row.business_uuid,
   });

@@ -7,7 +7,16 @@ import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
 import { exactMember } from "../protocol/json/strict-json.ts";
 import type { Verdict } from "../protocol/reason-codes.ts";
 import { ok } from "../protocol/result.ts";
-import { anyObject, anything, closed, matching, oneOf, optional, type Shape } from "../protocol/shape.ts";
+import {
+  anyObject,
+  anything,
+  matching,
+  type Of,
+  object,
+  oneOf,
+  optional,
+  type Shape,
+} from "../protocol/shape.ts";
 import { fetchedRecord, searchAnswer } from "../protocol/wire/retrieval.ts";
 import {
   businessKeysAnswer,
@@ -21,24 +30,6 @@ import type { AnswerEvidence } from "./receipt.ts";
 
 export const evidenceFormat = "svc-evidence/1";
 
-/** The members of an evidence file. Exactly one of `fetched` and `search` is present, verbatim as answered. */
-interface EvidenceFile {
-  readonly format: string;
-  readonly environment: "production" | "sandbox";
-  readonly fetched?: JsonValue;
-  readonly search?: JsonValue;
-  readonly key_set: JsonValue;
-  readonly certificate?: JsonObject;
-  readonly business_keys?: JsonValue;
-  readonly key_custody?: JsonObject;
-  readonly mandate?: JsonValue;
-  /** The exact bytes, so that a reformatted file still verifies. They have the content that the answer shows. */
-  readonly record_base64?: string;
-  readonly ai_policy_record_base64?: string;
-  readonly caller_key_id?: string;
-  readonly request_hash?: string;
-}
-
 /** A parsed evidence file. */
 export interface Evidence extends AnswerEvidence {
   readonly environment: "production" | "sandbox";
@@ -47,7 +38,8 @@ export interface Evidence extends AnswerEvidence {
 }
 
 const base64 = matching((value) => parseBase64(value) !== null, "base64");
-const shape = closed<EvidenceFile>({
+/** The members of an evidence file. Exactly one of `fetched` and `search` is present, verbatim as answered. */
+const shape = object({
   format: oneOf([evidenceFormat]),
   environment: oneOf(["production", "sandbox"]),
   fetched: optional(anything),
@@ -57,6 +49,7 @@ const shape = closed<EvidenceFile>({
   business_keys: optional(anything),
   key_custody: optional(anyObject),
   mandate: optional(anything),
+  /** The exact bytes, so that a reformatted file still verifies. They have the content that the answer shows. */
   record_base64: optional(base64),
   ai_policy_record_base64: optional(base64),
   caller_key_id: optional(matching(isKeyId, "a key id")),
@@ -120,7 +113,7 @@ function answerFault(file: JsonObject): Fault | null {
   return null;
 }
 
-function evidenceOf(file: EvidenceFile): AnswerEvidence {
+function evidenceOf(file: Of<typeof shape>): AnswerEvidence {
   const [record, policyRecord] = [file.record_base64, file.ai_policy_record_base64].map((text) =>
     text === undefined ? null : parseBase64(text),
   );

@@ -34,7 +34,6 @@ import { openBatchSeal, openSeal, parseRecordSeal } from "../protocol/seal.ts";
 import {
   anyText,
   anything,
-  closed,
   hash,
   integer,
   keyId,
@@ -46,6 +45,7 @@ import {
   object,
   oneOf,
   optional,
+  type Shape,
   uuid,
 } from "../protocol/shape.ts";
 import type { FetchedRecord } from "./fetched-record.ts";
@@ -238,57 +238,38 @@ const loggedShape = object({
 
 export type Logged = Of<typeof loggedShape>;
 
-const fileShape = closed<ProofFileMembers>({
+/** An envelope that another reader judges. */
+const envelope: Shape<JsonValue> = envelopeShape;
+
+const fileShape = object({
   format: literal(proofFormat),
   environment: oneOf(["production", "sandbox"]),
   record_id: matching(isRecordId, "a record id"),
   business_uuid: uuid,
   record_type: oneOf(collectionNames),
+  /** The exact bytes of the record. */
   record_base64: base64,
   seal: anything,
-  sidecar: envelopeShape,
+  sidecar: envelope,
+  /** The exact text of the receipt's envelope: its leaf is over these characters. */
   receipt: anyText,
+  /** Null where none is sealed. */
   ai_policy: nullable(object({ version: counter, record_base64: base64, seal: anything })),
-  key_set: envelopeShape,
-  certificates: list(envelopeShape, { min: 1, max: listMax }),
-  business_keys: envelopeShape,
-  key_custody: list(envelopeShape, { min: 0, max: listMax }),
+  key_set: envelope,
+  certificates: list(envelope, { min: 1, max: listMax }),
+  business_keys: envelope,
+  key_custody: list(envelope, { min: 0, max: listMax }),
   caller_key_id: optional(keyId),
   request_hash: optional(hash),
   log: loggedShape,
 });
 
 /** The members of a proof file. */
-export interface ProofFileMembers {
-  readonly format: typeof proofFormat;
-  readonly environment: "production" | "sandbox";
-  readonly record_id: string;
-  readonly business_uuid: string;
-  readonly record_type: string;
-  /** The exact bytes of the record. */
-  readonly record_base64: string;
-  readonly seal: JsonValue;
-  readonly sidecar: JsonValue;
-  /** The exact text of the receipt's envelope: its leaf is over these characters. */
-  readonly receipt: string;
-  /** Null where none is sealed. */
-  readonly ai_policy: {
-    readonly version: number;
-    readonly record_base64: string;
-    readonly seal: JsonValue;
-  } | null;
-  readonly key_set: JsonValue;
-  readonly certificates: readonly JsonValue[];
-  readonly business_keys: JsonValue;
-  readonly key_custody: readonly JsonValue[];
-  readonly caller_key_id?: string;
-  readonly request_hash?: string;
-  readonly log: Logged;
-}
+export type ProofFileMembers = Of<typeof fileShape>;
 
 /** The text of a proof file (F1). */
 export function proofText(members: ProofFileMembers): string {
-  return `${canonicalize(members as unknown as JsonValue)}\n`;
+  return `${canonicalize(members)}\n`;
 }
 
 /** Reads a proof file, null for a file of another format; any other text of the same is `payload_malformed`. */

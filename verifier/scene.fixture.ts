@@ -1,7 +1,7 @@
 // Test support: a service, a business that it has verified, and a verifier that trusts the service.
 
 import type { JsonValue } from "../protocol/json/canonical-json.ts";
-import type { Environment } from "../protocol/keys/anchors.ts";
+import type { Anchors } from "../protocol/keys/anchors.ts";
 import type { BusinessKey, BusinessKeys } from "../protocol/keys/business-keys.ts";
 import { makeBusiness, publishedKeys, type TestBusiness } from "./business.fixture.ts";
 import type { CertificateHistory } from "./certificate.ts";
@@ -20,7 +20,7 @@ export interface Scene {
   verifierOf(parts: KeySetParts): Verifier;
 }
 
-export function makeScene(environment: Environment = "production"): Scene {
+export function makeScene(environment: Anchors["environment"] = "production"): Scene {
   const service = makeService(environment);
   const business = makeBusiness(service);
   const verifierOf = (parts: KeySetParts) =>

@@ -3,7 +3,7 @@
 import { hashOf } from "../protocol/bytes.ts";
 import { type Envelope, openEnvelope, type PayloadKind, payloadTypes } from "../protocol/dsse.ts";
 import { canonicalBytes, type JsonObject, type JsonValue } from "../protocol/json/canonical-json.ts";
-import type { Anchors, Environment } from "../protocol/keys/anchors.ts";
+import type { Anchors } from "../protocol/keys/anchors.ts";
 import {
   type Certificate,
   certIdOf,
@@ -34,7 +34,7 @@ export interface ServiceKey {
 }
 
 export interface TestService {
-  readonly environment: Environment;
+  readonly environment: Anchors["environment"];
   readonly anchors: Anchors;
   readonly root: ServiceKey;
   readonly issuance: ServiceKey;
@@ -56,7 +56,7 @@ export interface Link {
   readonly signers?: readonly TestKey[];
 }
 
-export function makeService(environment: Environment = "production"): TestService {
+export function makeService(environment: Anchors["environment"] = "production"): TestService {
   const root = makeServiceKey("root");
   const issuance = makeServiceKey("issuance");
   const working = {
@@ -90,7 +90,7 @@ export function soleKey({ halves: [key] }: ServiceKey): TestKey {
   return key;
 }
 
-export function anchorsOf(environment: Environment, root: ServiceKey): Anchors {
+export function anchorsOf(environment: Anchors["environment"], root: ServiceKey): Anchors {
   return {
     v: 1,
     environment,

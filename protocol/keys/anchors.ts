@@ -5,40 +5,16 @@ import type { Sha256 } from "../bytes.ts";
 import { type Fault, malformed, readPayload } from "../dsse.ts";
 import type { JsonValue } from "../json/canonical-json.ts";
 import type { Verdict } from "../reason-codes.ts";
-import { closed, distinct, keyId, list, literal, oneOf, publicJwk, text } from "../shape.ts";
-import { algorithmOf, type KeyAlgorithm, type PublicJwk, thumbprint } from "./jwk.ts";
-import { classicalAlgorithm, type PasskeyOrigins, postQuantumAlgorithm } from "./signatures.ts";
+import { distinct, keyId, list, literal, type Of, object, oneOf, publicJwk, text } from "../shape.ts";
+import { algorithmOf, thumbprint } from "./jwk.ts";
+import { classicalAlgorithm, postQuantumAlgorithm } from "./signatures.ts";
 
-export type Environment = "production" | "sandbox";
-
-export interface Anchors {
-  readonly v: 1;
-  readonly environment: Environment;
-  /** Both halves of every pinned root. */
-  readonly roots: readonly RootAnchor[];
-  readonly passkeys: PasskeyOrigins;
-  readonly log: LogAnchor;
-}
-
-export interface RootAnchor {
-  readonly key_id: string;
-  readonly alg: KeyAlgorithm;
-  readonly public_key: PublicJwk;
-  /** key_id of the other half of the pair. */
-  readonly pair: string;
-}
-
-/** The first line of checkpoints and the name in their signature line; the key itself comes from the key set. */
-export interface LogAnchor {
-  readonly origin: string;
-  readonly key_name: string;
-}
-
-const shape = closed<Anchors>({
+const shape = object({
   v: literal(1),
   environment: oneOf(["production", "sandbox"]),
+  /** Both halves of every pinned root; `pair` is the key_id of the other half. */
   roots: list(
-    closed<RootAnchor>({
+    object({
       key_id: keyId,
       alg: oneOf([classicalAlgorithm, postQuantumAlgorithm]),
       public_key: publicJwk,
@@ -46,12 +22,16 @@ const shape = closed<Anchors>({
     }),
     { min: 2, max: 32 },
   ),
-  passkeys: closed<PasskeyOrigins>({
+  passkeys: object({
     rp_ids: distinct(text(253), { min: 1, max: 16 }),
     origins: distinct(text(512), { min: 1, max: 64 }),
   }),
-  log: closed<LogAnchor>({ origin: text(256), key_name: text(256) }),
+  /** The first line of checkpoints and the name in their signature line; the key itself comes from the key set. */
+  log: object({ origin: text(256), key_name: text(256) }),
 });
+export type Anchors = Of<typeof shape>;
+export type LogAnchor = Anchors["log"];
+type RootAnchor = Anchors["roots"][number];
 
 /** Reads anchors from parsed JSON; any fault is refused with `payload_malformed`. */
 export function parseAnchors(value: JsonValue, sha256?: Sha256): Verdict<Anchors> {

@@ -8,9 +8,9 @@ import {
   type Fault,
   malformed,
   openEnvelope,
-  type PayloadFormat,
   parsePayload,
   payloadTypes,
+  soleFormat,
 } from "../dsse.ts";
 import type { Verdict } from "../reason-codes.ts";
 import {
@@ -71,11 +71,7 @@ export const businessKeysShape = object({
 });
 export type BusinessKeys = Of<typeof businessKeysShape>;
 
-export const businessKeysFormat: PayloadFormat<BusinessKeys> = {
-  version: 1,
-  versions: [1],
-  shape: businessKeysShape,
-};
+export const businessKeysFormat = soleFormat(businessKeysShape);
 
 /** Reads the payload of a business's published keys. */
 export function parseBusinessKeys(payload: Uint8Array, sha256?: Sha256): Verdict<BusinessKeys> {

@@ -7,21 +7,22 @@ import {
   type Envelope,
   malformed,
   openEnvelope,
-  type PayloadFormat,
+  type PayloadOf,
   parsePayload,
   payloadTypes,
+  soleFormat,
 } from "../dsse.ts";
 import { canonicalBytes } from "../json/canonical-json.ts";
 import type { Verdict } from "../reason-codes.ts";
 import { parseHttpsUrl } from "../records/fields.ts";
 import { ok, refuse } from "../result.ts";
 import {
-  closed,
   country,
   hash,
   literal,
   matching,
   nullable,
+  object,
   oneOf,
   optional,
   text,
@@ -32,28 +33,26 @@ import {
 export const certificateStatuses = ["active", "revoked", "closed", "withdrawn"] as const;
 export type CertificateStatus = (typeof certificateStatuses)[number];
 
-export interface Certificate {
-  readonly v: 1;
-  readonly subject: CertificateSubject;
-  readonly legal_name: string;
-  readonly country: string;
-  readonly verified_since: string;
-  readonly status: CertificateStatus;
-  /** For a status other than active this may precede `issued_at`: seals made after it are not valid. */
-  readonly status_effective_from: string;
-  /** Never present on an active certificate; always present on a withdrawn one, for example `approval_reversed`. */
-  readonly status_reason?: string;
-  readonly issued_at: string;
-  /** cert_id of the preceding issuance; null on the first. */
-  readonly previous: string | null;
-  /** Present, with the value true, only on a sandbox certificate. */
-  readonly sandbox?: true;
-}
-
-export interface CertificateSubject {
-  readonly kind: "business" | "ai_company";
-  readonly uuid: string;
-}
+export const certificateFormat = soleFormat(
+  object({
+    v: literal(1),
+    subject: object({ kind: oneOf(["business", "ai_company"]), uuid }),
+    legal_name: text(256),
+    country,
+    verified_since: timestamp,
+    status: oneOf(certificateStatuses),
+    /** For a status other than active this may precede `issued_at`: seals made after it are not valid. */
+    status_effective_from: timestamp,
+    /** Never present on an active certificate; always present on a withdrawn one, for example `approval_reversed`. */
+    status_reason: optional(matching(/^[a-z][a-z0-9_]{0,63}$/, "a lower-case reason code")),
+    issued_at: timestamp,
+    /** cert_id of the preceding issuance; null on the first. */
+    previous: nullable(hash),
+    /** Only on a sandbox certificate. */
+    sandbox: optional(literal(true)),
+  }),
+);
+export type Certificate = PayloadOf<typeof certificateFormat>;
 
 type Standing = Pick<Certificate, "status" | "status_effective_from">;
 
@@ -79,22 +78,6 @@ export function transitionFault(before: Standing, next: Standing): string | null
     ? `The certificate has ended from ${before.status_effective_from} on: name that moment or an earlier one, or none.`
     : null;
 }
-
-const shape = closed<Certificate>({
-  v: literal(1),
-  subject: closed<CertificateSubject>({ kind: oneOf(["business", "ai_company"]), uuid }),
-  legal_name: text(256),
-  country,
-  verified_since: timestamp,
-  status: oneOf(certificateStatuses),
-  status_effective_from: timestamp,
-  status_reason: optional(matching(/^[a-z][a-z0-9_]{0,63}$/, "a lower-case reason code")),
-  issued_at: timestamp,
-  previous: nullable(hash),
-  sandbox: optional(literal(true)),
-});
-
-export const certificateFormat: PayloadFormat<Certificate> = { version: 1, versions: [1], shape };
 
 /** A certificate and the name of this issuance. */
 export interface IssuedCertificate {

@@ -8,14 +8,15 @@ import {
   type Fault,
   malformed,
   openEnvelope,
-  type PayloadFormat,
+  openPayload,
+  type PayloadOf,
   parsePayload,
   payloadTypes,
+  soleFormat,
 } from "../dsse.ts";
 import { canonicalBytes } from "../json/canonical-json.ts";
 import type { Verdict } from "../reason-codes.ts";
 import {
-  closed,
   described,
   keyId,
   listOf,
@@ -68,19 +69,12 @@ export const keyDirectoryMembers = {
   ),
 };
 
-const keyDirectoryShape = object(keyDirectoryMembers);
-export type KeyDirectory = Of<typeof keyDirectoryShape>;
-
-export const keyDirectoryFormat: PayloadFormat<KeyDirectory> = {
-  version: 1,
-  versions: [1],
-  shape: keyDirectoryShape,
-};
+export const keyDirectoryFormat = soleFormat(object(keyDirectoryMembers));
+export type KeyDirectory = PayloadOf<typeof keyDirectoryFormat>;
 
 /** Opens a key-directory envelope. It only reads: the signature is not verified. */
 export function openKeyDirectory(envelope: Envelope, sha256?: Sha256): Verdict<KeyDirectory> {
-  const payload = openEnvelope(envelope, payloadTypes["key-directory.v1"]);
-  const parsed = payload.ok ? parsePayload(payload.value, keyDirectoryFormat) : payload;
+  const parsed = openPayload(envelope, payloadTypes["key-directory.v1"], keyDirectoryFormat);
   return parsed.ok ? (listFault(parsed.value, sha256) ?? parsed) : parsed;
 }
 
@@ -112,26 +106,17 @@ function keyFault(key: ListedKey, pointer: string, sha256?: Sha256): Fault | nul
 // Proof of possession: a key signs the fact that it is to be registered, for whom and in what role, so that nobody can
 // register somebody else's key. The challenge is chosen for this registration, so a proof made for another one is worthless.
 
-export interface KeyPossession {
-  readonly v: 1;
-  readonly party_uuid: string;
-  readonly key_id: string;
-  readonly role: "integration" | "retrieval" | "sealing";
-  /** Random value for this registration: 22 to 128 characters of base64url. */
-  readonly challenge: string;
-}
-
-export const keyPossessionFormat: PayloadFormat<KeyPossession> = {
-  version: 1,
-  versions: [1],
-  shape: closed<KeyPossession>({
+export const keyPossessionFormat = soleFormat(
+  object({
     v: literal(1),
     party_uuid: uuid,
     key_id: keyId,
     role: oneOf(["integration", "retrieval", "sealing"]),
+    /** Random value for this registration. */
     challenge: matching(/^[A-Za-z0-9_-]{22,128}$/, "22 to 128 characters of base64url"),
   }),
-};
+);
+export type KeyPossession = PayloadOf<typeof keyPossessionFormat>;
 
 /** The challenge of a key that an operator registers: the certificate that is in force, by the digits of its id. */
 export function keyChallengeOf(certId: string): string {
@@ -140,8 +125,7 @@ export function keyChallengeOf(certId: string): string {
 
 /** Opens a proof. It only reads: the signature is not verified. */
 export function openKeyPossession(envelope: Envelope): Verdict<KeyPossession> {
-  const payload = openEnvelope(envelope, payloadTypes["key-possession.v1"]);
-  return payload.ok ? parsePayload(payload.value, keyPossessionFormat) : payload;
+  return openPayload(envelope, payloadTypes["key-possession.v1"], keyPossessionFormat);
 }
 
 /** The payload bytes to sign. */
@@ -152,35 +136,24 @@ export function keyPossessionPayload(possession: KeyPossession): Uint8Array {
 // Key custody statements: whether the service or the business itself holds a key (specification, «Key custody statement»). A
 // statement is re-issued, never edited.
 
-export interface KeyCustody {
-  readonly v: 1;
-  readonly business_uuid: string;
-  readonly key_id: string;
-  /** `hosted`: the service holds the key for the business; `self`: the business holds it. */
-  readonly custody: "hosted" | "self";
-  readonly issued_at: string;
-  /** Never later than `issued_at`. */
-  readonly effective_from: string;
-  /** Present, with the value true, only on a sandbox statement. */
-  readonly sandbox?: true;
-}
-
-/** What is known about a key at an instant; a key without a statement is never assumed to be `self`. */
-export type CustodyState = KeyCustody["custody"] | "unstated";
-
-export const keyCustodyFormat: PayloadFormat<KeyCustody> = {
-  version: 1,
-  versions: [1],
-  shape: closed<KeyCustody>({
+export const keyCustodyFormat = soleFormat(
+  object({
     v: literal(1),
     business_uuid: uuid,
     key_id: keyId,
+    /** `hosted`: the service holds the key for the business; `self`: the business holds it. */
     custody: oneOf(["hosted", "self"]),
     issued_at: timestamp,
+    /** Never later than `issued_at`. */
     effective_from: timestamp,
+    /** Only on a sandbox statement. */
     sandbox: optional(literal(true)),
   }),
-};
+);
+export type KeyCustody = PayloadOf<typeof keyCustodyFormat>;
+
+/** What is known about a key at an instant; a key without a statement is never assumed to be `self`. */
+export type CustodyState = KeyCustody["custody"] | "unstated";
 
 /** Reads the payload of a custody statement. */
 export function parseKeyCustody(payload: Uint8Array): Verdict<KeyCustody> {

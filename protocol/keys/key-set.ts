@@ -7,128 +7,89 @@ import {
   type Envelope,
   malformed,
   openEnvelope,
-  type PayloadFormat,
+  type PayloadOf,
   parseEnvelope,
   parsePayload,
   payloadTypes,
+  soleFormat,
 } from "../dsse.ts";
 import { canonicalBytes, type JsonValue } from "../json/canonical-json.ts";
 import type { Verdict } from "../reason-codes.ts";
 import { ok, refuse } from "../result.ts";
 import {
   anything,
-  closed,
   distinct,
   keyId,
   list,
   literal,
   nullable,
+  type Of,
+  object,
   oneOf,
   optional,
   publicJwk,
   region,
   timestamp,
 } from "../shape.ts";
-import { algorithmOf, type KeyAlgorithm, type PublicJwk, thumbprint } from "./jwk.ts";
+import { algorithmOf, type KeyAlgorithm, thumbprint } from "./jwk.ts";
 import { classicalAlgorithm, postQuantumAlgorithm } from "./signatures.ts";
 
 /** What a key of the service may sign. `root` and `issuance` keys come in pairs; the others sign alone. */
 export const keyUses = ["root", "issuance", "projection", "receipt", "sidecar", "statement", "log"] as const;
 export type KeyUse = (typeof keyUses)[number];
 
-export interface KeyEntry {
-  readonly key_id: string;
-  readonly use: KeyUse;
-  /** The region of a receipt key; null for every other use. */
-  readonly region: string | null;
-  readonly alg: KeyAlgorithm;
-  readonly public_key: PublicJwk;
-  /** key_id of the other half of a hybrid pair; null for a key that signs alone. */
-  readonly pair: string | null;
-  readonly valid_from: string;
-  readonly valid_until: string | null;
-  /** Nothing that this key signed from this instant on is valid; null while the key is not compromised. */
-  readonly compromised_from: string | null;
-}
-
-export interface KeySet {
-  readonly v: 1;
-  readonly issued_at: string;
-  readonly keys: readonly KeyEntry[];
-  /** The key certificate envelopes. */
-  readonly certificates: readonly Envelope[];
-}
-
-export interface CertifiedKey {
-  readonly key_id: string;
-  readonly alg: KeyAlgorithm;
-  readonly public_key: PublicJwk;
-}
-
-/** States what a key, or both halves of a pair, may sign. Signed by both halves of the issuer. */
-export interface KeyCertificate {
-  readonly v: 1;
-  readonly use: KeyUse;
-  readonly region: string | null;
-  readonly keys: readonly CertifiedKey[];
-  readonly valid_from: string;
-  readonly valid_until: string | null;
-  /** key_ids of both halves of the issuer, classical first. */
-  readonly issuer: readonly string[];
-  readonly issued_at: string;
-  readonly compromised_from: string | null;
-  /** Present, with the value true, only on a sandbox key. */
-  readonly sandbox?: true;
-}
-
 /** An upper bound on the size of a key set, far above any real one. */
 const keysMax = 1024;
 
-const algorithm = oneOf(["Ed25519", "ES256", "ML-DSA-65"] as const);
-export const keyEntryShape = closed<KeyEntry>({
+const algorithm = oneOf(["Ed25519", "ES256", "ML-DSA-65"]);
+export const keyEntryShape = object({
   key_id: keyId,
   use: oneOf(keyUses),
+  /** The region of a receipt key; null for every other use. */
   region: nullable(region),
   alg: algorithm,
   public_key: publicJwk,
+  /** key_id of the other half of a hybrid pair; null for a key that signs alone. */
   pair: nullable(keyId),
   valid_from: timestamp,
   valid_until: nullable(timestamp),
+  /** Nothing that this key signed from this instant on is valid; null while the key is not compromised. */
   compromised_from: nullable(timestamp),
 });
+export type KeyEntry = Of<typeof keyEntryShape>;
 
-type KeySetPayload = Omit<KeySet, "certificates"> & { readonly certificates: readonly JsonValue[] };
-
-export const keySetFormat: PayloadFormat<KeySetPayload> = {
-  version: 1,
-  versions: [1],
-  shape: closed<KeySetPayload>({
+export const keySetFormat = soleFormat(
+  object({
     v: literal(1),
     issued_at: timestamp,
     keys: list(keyEntryShape, { min: 1, max: keysMax }),
+    /** The key certificate envelopes. */
     certificates: list(anything, { min: 1, max: keysMax }),
   }),
+);
+export type KeySet = Omit<PayloadOf<typeof keySetFormat>, "certificates"> & {
+  readonly certificates: readonly Envelope[];
 };
 
-export const keyCertificateFormat: PayloadFormat<KeyCertificate> = {
-  version: 1,
-  versions: [1],
-  shape: closed<KeyCertificate>({
+/** States what a key, or both halves of a pair, may sign. Signed by both halves of the issuer. */
+export const keyCertificateFormat = soleFormat(
+  object({
     v: literal(1),
     use: oneOf(keyUses),
     region: nullable(region),
-    keys: list(closed<CertifiedKey>({ key_id: keyId, alg: algorithm, public_key: publicJwk }), {
-      min: 1,
-      max: 2,
-    }),
+    keys: list(object({ key_id: keyId, alg: algorithm, public_key: publicJwk }), { min: 1, max: 2 }),
     valid_from: timestamp,
     valid_until: nullable(timestamp),
+    /** key_ids of both halves of the issuer, classical first. */
     issuer: distinct(keyId, { min: 2, max: 2 }),
     issued_at: timestamp,
     compromised_from: nullable(timestamp),
+    /** Only on a sandbox key. */
     sandbox: optional(literal(true)),
   }),
-};
+);
+export type KeyCertificate = PayloadOf<typeof keyCertificateFormat>;
+export type CertifiedKey = KeyCertificate["keys"][number];
 
 /** Reads the payload of a key set and its certificate envelopes; trust is judged by the verifier. */
 export function parseKeySet(payload: Uint8Array, sha256?: Sha256): Verdict<KeySet> {
@@ -179,12 +140,12 @@ export function openKeyCertificate(envelope: Envelope, sha256?: Sha256): Verdict
 
 /** The payload bytes to sign. */
 export function keySetPayload(keySet: KeySet): Uint8Array {
-  return canonicalBytes(plain(keySet));
+  return canonicalBytes(keySet);
 }
 
 /** The payload bytes to sign. */
 export function keyCertificatePayload(certificate: KeyCertificate): Uint8Array {
-  return canonicalBytes(plain(certificate));
+  return canonicalBytes(certificate);
 }
 
 /** Extracts the envelope to trust, from a key set answer or from a bare envelope. */
@@ -212,9 +173,4 @@ function unfitKey(key: CertifiedKey, use: KeyUse, place: string | null, sha256?:
   return thumbprint(key.public_key, sha256) === key.key_id
     ? null
     : "The key id is not the thumbprint of the key.";
-}
-
-/** These documents contain only JSON values. */
-function plain(value: KeySet | KeyCertificate): JsonValue {
-  return value as unknown as JsonValue;
 }

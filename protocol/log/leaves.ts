@@ -14,7 +14,7 @@ export function contentHash(value: JsonValue, sha256: Sha256): string {
 
 /** The leaf of a seal: its hash as an object, whatever its signature is. */
 export function sealLeafOf(envelope: Envelope, sha256: Sha256): string {
-  return contentHash(envelope as unknown as JsonValue, sha256);
+  return contentHash(envelope, sha256);
 }
 
 /** The seal of a batch, a record, an AI policy or a removal: the SHA-256 of the canonical seal object. */

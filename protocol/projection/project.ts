@@ -278,7 +278,7 @@ function specificationDocument(specification: ProjectionSpecification, sha256?: 
     spec_version: projectionLanguage,
     record_type: recordType,
     field_map: Object.fromEntries(rules.map((rule) => [rule.member, sourceText(rule)])),
-    rules: rules as unknown as readonly JsonObject[],
+    rules: rules,
     unsigned_fields: unsignedFields,
     serve_time_fields: serveTimeMembers,
     definition: {

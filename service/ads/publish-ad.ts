@@ -22,7 +22,6 @@ import {
 import { parseBase64 } from "../../protocol/bytes.ts";
 import type { Envelope } from "../../protocol/dsse.ts";
 import { formatTimestamp, parseTimestamp, pushIdOf, recordType } from "../../protocol/identifiers.ts";
-import type { JsonValue } from "../../protocol/json/canonical-json.ts";
 import { sealLeafOf } from "../../protocol/log/leaves.ts";
 import { problem } from "../../protocol/problem.ts";
 import { judgeAd } from "../../protocol/records/judge-record.ts";
@@ -485,7 +484,7 @@ async function judgeNew(
   const verdict = verifySeal(deps.trust(), {
     bytes,
     document,
-    seal: envelope as unknown as JsonValue,
+    seal: envelope,
     certificates: await readIssuances(deps.actors, uuid, facts.certificate, seal.cert_id),
     keys: { ...keysOf(uuid, [key]), cert_id: facts.certificate.cert_id },
     received: { at: formatTimestamp(nowMs) },

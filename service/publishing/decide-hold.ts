@@ -12,7 +12,6 @@ import { type ActorRef, businessRef, pushRef } from "../../actors/messages/refs.
 import type { ActorSystem } from "../../actors/system/definition.ts";
 import type { Envelope } from "../../protocol/dsse.ts";
 import { isPushId } from "../../protocol/identifiers.ts";
-import type { JsonValue } from "../../protocol/json/canonical-json.ts";
 import { problem } from "../../protocol/problem.ts";
 import type { HeldPushes } from "../../protocol/wire/push.ts";
 import type { HoldDecision } from "../../protocol/withdrawal.ts";
@@ -100,7 +99,7 @@ async function judgeDecision(
 ): Promise<HoldDecision | Refused> {
   const { uuid } = caller.party;
   const key = await readSigner(actors, uuid, envelope);
-  const verified = verifyHoldDecision(trust(), keysOf(uuid, [key]), envelope as unknown as JsonValue);
+  const verified = verifyHoldDecision(trust(), keysOf(uuid, [key]), envelope);
   if (!verified.ok) return sealRefused(verified.code, verified.detail);
   const allowed = key === null ? null : mayBind(key, clock.now());
   if (allowed !== null && !allowed.ok) {

@@ -7,7 +7,13 @@ import { type ActorRef, businessRef, keyRef } from "../../actors/messages/refs.t
 import type { Actors } from "../../actors/system/definition.ts";
 import type { Platform } from "../../crypto/port.ts";
 import { formatHash, parseBase64, parseUtf8 } from "../../protocol/bytes.ts";
-import { type Envelope, openEnvelope, parseEnvelope, payloadTypes } from "../../protocol/dsse.ts";
+import {
+  type Envelope,
+  openEnvelope,
+  parseEnvelope,
+  parsePayload,
+  payloadTypes,
+} from "../../protocol/dsse.ts";
 import { type CollectionName, pushIdOf } from "../../protocol/identifiers.ts";
 import { type ItemPlace, type SplitOutcome, splitArray } from "../../protocol/json/json-records.ts";
 import { parseStrictJson } from "../../protocol/json/strict-json.ts";
@@ -17,7 +23,7 @@ import type { MandateCaps } from "../../protocol/mandate.ts";
 import { buildTree, leafHash, type MerkleTree } from "../../protocol/merkle.ts";
 import { problem } from "../../protocol/problem.ts";
 import { type Refusal, type Result, refuse } from "../../protocol/result.ts";
-import { type BatchSealV2, parseBatchSealV2 } from "../../protocol/seal.ts";
+import { type BatchSealV2, batchSealV2 } from "../../protocol/seal.ts";
 import { nearestName } from "../../protocol/shape.ts";
 import { isObject, joinPointer } from "../../std/json-pointer.ts";
 import { inSteps, type Pace } from "../../std/work.ts";
@@ -127,7 +133,7 @@ export async function judgeBatchSeal(
   const signer = isCallers ? key : await readSigner(deps.actors, party.uuid, batchSeal);
   const opened = openEnvelope(batchSeal, payloadTypes["batch-seal.v2"]);
   if (!opened.ok) return sealRefused(opened.code, opened.detail);
-  const parsed = parseBatchSealV2(opened.value);
+  const parsed = parsePayload(opened.value, batchSealV2);
   if (!parsed.ok) return sealRefused(parsed.code, parsed.detail);
   const seal = parsed.value;
   const keys = keysOf(party.uuid, [signer]);

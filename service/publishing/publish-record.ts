@@ -9,7 +9,6 @@ import { businessRef, pushRef } from "../../actors/messages/refs.ts";
 import { parseBase64 } from "../../protocol/bytes.ts";
 import type { Envelope } from "../../protocol/dsse.ts";
 import { type CollectionName, formatTimestamp, pushIdOf } from "../../protocol/identifiers.ts";
-import type { JsonValue } from "../../protocol/json/canonical-json.ts";
 import { sealLeafOf } from "../../protocol/log/leaves.ts";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
 import { openSeal, type SealV2 } from "../../protocol/seal.ts";
@@ -160,7 +159,7 @@ async function judgeNew(
   const nowMs = deps.clock.now();
   const verdict = verifySeal(deps.trust(), {
     bytes: record,
-    seal: envelope as unknown as JsonValue,
+    seal: envelope,
     certificates: await readIssuances(deps.actors, uuid, facts.certificate, seal.cert_id),
     keys: { ...keysOf(uuid, [key]), cert_id: facts.certificate.cert_id },
     received: { at: formatTimestamp(nowMs) },

@@ -26,7 +26,6 @@ import {
 } from "../../actors/messages/removal.ts";
 import { hashOf, parseBase64, parseUtf8 } from "../../protocol/bytes.ts";
 import { formatTimestamp, parseTimestamp } from "../../protocol/identifiers.ts";
-import type { JsonValue } from "../../protocol/json/canonical-json.ts";
 import { scopeAllows } from "../../protocol/mandate.ts";
 import { problem } from "../../protocol/problem.ts";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
@@ -330,7 +329,7 @@ async function judgeRemoval(
   const verdict = verifySeal(deps.trust(), {
     document: "withdrawal",
     bytes: opened.bytes,
-    seal: opened.envelope as unknown as JsonValue,
+    seal: opened.envelope,
     certificates: await readIssuances(deps.actors, uuid, facts.certificate, seal.cert_id),
     keys: { ...keysOf(uuid, [key]), ...(facts.certificate ? { cert_id: facts.certificate.cert_id } : {}) },
     received: { at: formatTimestamp(nowMs) },

@@ -8,7 +8,6 @@ import { parseAiPolicy, policyBits } from "../../protocol/ai-policy.ts";
 import { toBase64, utf8 } from "../../protocol/bytes.ts";
 import type { Envelope } from "../../protocol/dsse.ts";
 import { formatTimestamp, recordIdOf } from "../../protocol/identifiers.ts";
-import type { JsonValue } from "../../protocol/json/canonical-json.ts";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
 import { openSeal, type SealV2 } from "../../protocol/seal.ts";
 import { verifySeal } from "../../verifier/seal.ts";
@@ -101,7 +100,7 @@ async function judgeNew(
   const verdict = verifySeal(deps.trust(), {
     document: "ai_policy",
     bytes: record,
-    seal: envelope as unknown as JsonValue,
+    seal: envelope,
     certificates: await readIssuances(deps.actors, uuid, facts.certificate, seal.cert_id),
     keys: { ...keysOf(uuid, [key]), cert_id: facts.certificate.cert_id },
     received: { at: formatTimestamp(nowMs) },

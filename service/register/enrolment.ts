@@ -6,7 +6,8 @@
 //       verified and how; nothing of it is published.
 //   E4. No passkey is registered here: an operator alone never makes anybody an owner.
 
-import type { KeyFacts, RegisterAct } from "../../actors/messages/business.ts";
+import type { KeyFacts } from "../../actors/messages/business.ts";
+import type { RegisterAct } from "../../actors/messages/protocol.ts";
 import { businessRef } from "../../actors/messages/refs.ts";
 import type { Actors } from "../../actors/system/definition.ts";
 import type { Platform } from "../../crypto/port.ts";

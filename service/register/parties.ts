@@ -15,7 +15,7 @@ import { businessRef } from "../../actors/messages/refs.ts";
 import { hashOf } from "../../protocol/bytes.ts";
 import { type Envelope, payloadTypes } from "../../protocol/dsse.ts";
 import { formatTimestamp, isTimestamp } from "../../protocol/identifiers.ts";
-import { canonicalBytes, type JsonValue } from "../../protocol/json/canonical-json.ts";
+import { canonicalBytes } from "../../protocol/json/canonical-json.ts";
 import { parseBusinessKeys } from "../../protocol/keys/business-keys.ts";
 import {
   type CertificateStatus,
@@ -293,7 +293,7 @@ function assertPublishable({ clock, crypto }: PartiesDeps, key: KeyFacts): void 
     issuedAt: formatTimestamp(clock.now()),
     keys: [key],
   });
-  assertReadable(parseBusinessKeys(canonicalBytes(published as unknown as JsonValue), crypto.sha256));
+  assertReadable(parseBusinessKeys(canonicalBytes(published), crypto.sha256));
 }
 
 /** They are published with the key, and compared as text. */
@@ -440,7 +440,7 @@ async function judgeMandate(
   if (!opened.ok) return opened;
   const uuid = opened.value.business_uuid;
   const key = await readSigner(actors, uuid, envelope);
-  const verified = verifyMandate(trust(), keysOf(uuid, [key]), envelope as unknown as JsonValue);
+  const verified = verifyMandate(trust(), keysOf(uuid, [key]), envelope);
   if (!verified.ok) return verified;
   const nowMs = clock.now();
   const allowed = key === null ? ok(undefined) : mayBind(key, nowMs);

@@ -6,19 +6,19 @@
 import type { KeyFacts, PartyFacts } from "../../actors/messages/business.ts";
 import type { CryptoPort, Signer } from "../../crypto/port.ts";
 import { parseBase64Url, toBase64Url, utf8 } from "../../protocol/bytes.ts";
-import { type PayloadFormat, parsePayload } from "../../protocol/dsse.ts";
+import { type PayloadOf, parsePayload, soleFormat } from "../../protocol/dsse.ts";
 import { isKeyId } from "../../protocol/identifiers.ts";
-import { canonicalBytes, type JsonValue } from "../../protocol/json/canonical-json.ts";
+import { canonicalBytes } from "../../protocol/json/canonical-json.ts";
 import { parseStrictJson } from "../../protocol/json/strict-json.ts";
 import { algorithmOf, type PublicJwk, thumbprint } from "../../protocol/keys/jwk.ts";
 import { grantLengthMax } from "../../protocol/limits.ts";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
 import {
-  closed,
   country,
   literal,
   matching,
   nullable,
+  object,
   oneOf,
   optional,
   publicJwk,
@@ -28,23 +28,21 @@ import {
 
 export const grantPrefix = "svc_sbxk1";
 
-export interface SandboxGrant {
-  readonly v: 1;
-  readonly environment: "sandbox";
-  readonly party: {
-    readonly uuid: string;
-    readonly kind: "business" | "ai_company";
-    readonly legal_name: string;
-    readonly country: string;
-  };
-  /** `integration` keys belong to a business, `retrieval` keys to an AI company. */
-  readonly role: "integration" | "retrieval";
-  readonly public_key: PublicJwk;
-  /** The mandate under which an integration key publishes, if it was sealed beforehand. */
-  readonly mandate_id: string | null;
-  /** The passkey of the owner of a new business, registered together with the integration key. */
-  readonly owner?: { readonly public_key: PublicJwk };
-}
+const format = soleFormat(
+  object({
+    v: literal(1),
+    environment: literal("sandbox"),
+    party: object({ uuid, kind: oneOf(["business", "ai_company"]), legal_name: text(256), country }),
+    /** `integration` keys belong to a business, `retrieval` keys to an AI company. */
+    role: oneOf(["integration", "retrieval"]),
+    public_key: publicJwk,
+    /** The mandate under which an integration key publishes, if it was sealed beforehand. */
+    mandate_id: nullable(matching(/^[\x21-\x7e]{1,128}$/, "a mandate id")),
+    /** The passkey of the owner of a new business, registered together with the integration key. */
+    owner: optional(object({ public_key: publicJwk })),
+  }),
+);
+export type SandboxGrant = PayloadOf<typeof format>;
 
 /** The outcome of registering a granted key. `isNew` is set for the one registration that made the key known. */
 export type GrantRegistration =
@@ -59,28 +57,9 @@ export type GrantRegistration =
 /** Opens the party if it is not known, registers the key and, for an integration key, its sandbox mandate; idempotent. */
 export type RegisterGrantedKey = (grant: SandboxGrant, keyId: string) => Promise<GrantRegistration>;
 
-const format: PayloadFormat<SandboxGrant> = {
-  version: 1,
-  versions: [1],
-  shape: closed<SandboxGrant>({
-    v: literal(1),
-    environment: literal("sandbox"),
-    party: closed<SandboxGrant["party"]>({
-      uuid,
-      kind: oneOf(["business", "ai_company"]),
-      legal_name: text(256),
-      country,
-    }),
-    role: oneOf(["integration", "retrieval"]),
-    public_key: publicJwk,
-    mandate_id: nullable(matching(/^[\x21-\x7e]{1,128}$/, "a mandate id")),
-    owner: optional(closed<NonNullable<SandboxGrant["owner"]>>({ public_key: publicJwk })),
-  }),
-};
-
 /** The header value that registers a key on its first signed request. */
 export async function issueGrant(grant: SandboxGrant, signer: Signer): Promise<string> {
-  const data = `${grantPrefix}.${toBase64Url(canonicalBytes(grant as unknown as JsonValue))}`;
+  const data = `${grantPrefix}.${toBase64Url(canonicalBytes(grant))}`;
   return `${data}.${toBase64Url(await signer.sign(utf8(data)))}`;
 }
 

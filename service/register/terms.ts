@@ -178,7 +178,7 @@ export function createReadEntitlement(deps: EntitlementDeps): ReadEntitlement {
     };
     const mark = deps.keys.environment === "sandbox" ? ({ sandbox: true } as const) : {};
     const entitlement: Entitlement = { v: 1, ...members, ...mark };
-    const bytes = canonicalBytes(entitlement as unknown as JsonValue);
+    const bytes = canonicalBytes(entitlement);
     const statement = await signEnvelope(payloadTypes["entitlement.v1"], bytes, [
       deps.keys.statement(issuedAt),
     ]);

@@ -11,7 +11,7 @@
 import type { Clock, CryptoPort, SignerAt } from "../../crypto/port.ts";
 import { toBase64, toHex, utf8 } from "../../protocol/bytes.ts";
 import { paeHead, payloadTypes } from "../../protocol/dsse.ts";
-import { formatTimestamp, isHash } from "../../protocol/identifiers.ts";
+import { type CollectionName, formatTimestamp, isHash } from "../../protocol/identifiers.ts";
 import type { Priced } from "../../protocol/price-list.ts";
 import {
   type ReceiptRow,
@@ -70,7 +70,7 @@ export interface Served {
   readonly retrieval: Retrieval;
   readonly caller: Caller;
   readonly kind: "search" | "fetch" | "ad_pool";
-  readonly collection: string | null;
+  readonly collection: CollectionName | null;
   readonly country: string | null;
   /** The caller's reference; only the event stream repeats it. */
   readonly clientQueryId: string | null;

@@ -84,7 +84,7 @@ async function keyDirectoryText(deps: VerificationServices): Promise<string> {
       await pace();
       if (company === null) continue;
       const shown = JSON.stringify(company);
-      written.push({ shown, signed: canonicalize(company as unknown as JsonValue) });
+      written.push({ shown, signed: canonicalize(company) });
     }
   }
   const issued: Omit<KeyDirectory, "companies"> = { v: 1, issued_at: issuedAt };

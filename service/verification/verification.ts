@@ -90,7 +90,7 @@ async function readBusinessKeys(
   const known = issued.get(uuid);
   if (known?.keys === keys && known.certId === certificate.cert_id) return known.answer;
   const payload = publishedKeys({ uuid, certId: certificate.cert_id, issuedAt, keys });
-  const bytes = canonicalBytes(payload as unknown as JsonValue);
+  const bytes = canonicalBytes(payload);
   const signed = await signEnvelope(payloadTypes["business-keys.v1"], bytes, [deps.keys.statement(issuedAt)]);
   const { v: _version, ...members } = payload;
   const answer = cacheable(JSON.stringify({ ...members, signed }), 30);

@@ -9,7 +9,6 @@ import { type Envelope, payloadTypes } from "../../protocol/dsse.ts";
 import { contentDigest } from "../../protocol/http-signature.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { canonicalBytes, type JsonValue } from "../../protocol/json/canonical-json.ts";
-import type { Environment } from "../../protocol/keys/anchors.ts";
 import { buildTree, leafHash } from "../../protocol/merkle.ts";
 import { reasonCodes } from "../../protocol/reason-codes.ts";
 import { publishBatch } from "../../service/publishing/publish.ts";
@@ -17,6 +16,7 @@ import type { PublishServices } from "../../service/publishing/publish-batch.ts"
 import { publishRecord } from "../../service/publishing/publish-record.ts";
 import { readEntries } from "../../service/register/home-evidence.ts";
 import { RegisterRefused } from "../../service/register/parties.ts";
+import type { Environment } from "../../service/register/service-keys.ts";
 import { policyRecord } from "../../verifier/business.fixture.ts";
 import { altered } from "../../verifier/scene.fixture.ts";
 import {

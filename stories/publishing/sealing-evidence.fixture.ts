@@ -3,8 +3,8 @@
 
 import { parseBase64 } from "../../protocol/bytes.ts";
 import type { JsonValue } from "../../protocol/json/canonical-json.ts";
-import type { Environment } from "../../protocol/keys/anchors.ts";
 import { buildTree, leafHash } from "../../protocol/merkle.ts";
+import type { Environment } from "../../service/register/service-keys.ts";
 import { sealText } from "../../service/retrieval/fetched-record.ts";
 import { createVerification } from "../../service/verification/verification.ts";
 import { verifyBusinessKeys } from "../../verifier/business-keys.ts";

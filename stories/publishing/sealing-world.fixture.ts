@@ -21,6 +21,7 @@ import { coseKeyOf } from "../../protocol/keys/jwk.ts";
 import { type Mandate, mandatePayload } from "../../protocol/mandate.ts";
 import { sealPayload } from "../../protocol/seal.ts";
 import { createParties, type Parties } from "../../service/register/parties.ts";
+import type { Environment } from "../../service/register/service-keys.ts";
 import { policyRecord } from "../../verifier/business.fixture.ts";
 import {
   makeKey,

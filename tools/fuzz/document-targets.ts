@@ -3,7 +3,7 @@
 import referenceCanonical from "canonicalize";
 import { type Node as JsonNode, parseTree } from "jsonc-parser";
 import { aiPolicyBytes, parseAiPolicy } from "../../protocol/ai-policy.ts";
-import { parseEnvelope } from "../../protocol/dsse.ts";
+import { parseEnvelope, parsePayload } from "../../protocol/dsse.ts";
 import { collectionNames, type ShownType } from "../../protocol/identifiers.ts";
 import { canonicalize, type JsonObject, type JsonValue } from "../../protocol/json/canonical-json.ts";
 import { parseStrictJson } from "../../protocol/json/strict-json.ts";
@@ -17,16 +17,10 @@ import { openReceipt } from "../../protocol/receipt.ts";
 import { parseRecord } from "../../protocol/records/parse-record.ts";
 import { sampleAd, sampleRecords } from "../../protocol/records/records.fixture.ts";
 import { rubbish } from "../../protocol/rubbish.fixture.ts";
-import {
-  openBatchSeal,
-  openSeal,
-  parseBatchSealV2,
-  parseRecordSeal,
-  parseSealV2,
-} from "../../protocol/seal.ts";
+import { batchSealV2, openBatchSeal, openSeal, parseRecordSeal, sealV2 } from "../../protocol/seal.ts";
 import { openSidecar } from "../../protocol/signed-version.ts";
 import { withdrawalDocument } from "../../protocol/withdrawal.fixture.ts";
-import { parseHoldDecision, parseWithdrawal } from "../../protocol/withdrawal.ts";
+import { holdDecisionFormat, parseWithdrawal } from "../../protocol/withdrawal.ts";
 import { isRefused } from "../../service/answer.ts";
 import { parsePublishBody } from "../../service/publishing/publish-batch.ts";
 import {
@@ -184,10 +178,10 @@ const envelopeTarget: FuzzTarget = {
 };
 
 const payloadParsers = [
-  parseSealV2,
-  parseBatchSealV2,
+  (payload) => parsePayload(payload, sealV2),
+  (payload) => parsePayload(payload, batchSealV2),
   parseMandate,
-  parseHoldDecision,
+  (payload) => parsePayload(payload, holdDecisionFormat),
   parseCertificate,
   parseBusinessKeys,
   parseKeySet,

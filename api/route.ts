@@ -20,6 +20,21 @@ export interface Parameter {
   readonly schema: JsonObject;
 }
 
+/** A parameter of the path. */
+export function inPath(name: string, description: string, schema: JsonObject): Parameter {
+  return { name, in: "path", description, schema };
+}
+
+/** A parameter of the query. */
+export function inQuery(
+  name: string,
+  description: string,
+  schema: JsonObject,
+  presence: "optional" | "required" = "optional",
+): Parameter {
+  return { name, in: "query", description, schema, required: presence === "required" };
+}
+
 export interface AnswerDoc {
   readonly description: string;
   /** The body; null for an answer that has none. */

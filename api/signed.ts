@@ -8,7 +8,7 @@
 
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { toBase64 } from "../protocol/bytes.ts";
-import { parseContentDigest } from "../protocol/http-signature.ts";
+import { parseContentDigest, type SignatureTag } from "../protocol/http-signature.ts";
 import { idempotencyKeyPattern, requestBytesMax } from "../protocol/limits.ts";
 import { type Problem, problem } from "../protocol/problem.ts";
 import { type Outcome, type Refused, refused } from "../service/answer.ts";
@@ -44,7 +44,7 @@ import {
   single,
   sourceOfRequest,
 } from "./request-parts.ts";
-import type { Parameter, Route } from "./route.ts";
+import type { Method, Parameter, Route, RouteDoc } from "./route.ts";
 
 export interface SignedCall<N extends string = never> {
   readonly authenticated: Authenticated;
@@ -199,14 +199,6 @@ function isJsonOrSilent(request: FastifyRequest): boolean {
 // What the signed routes of the business surface have in common: whom they accept, and how a repeated request is
 // recognised.
 
-/** Whose requests a route of the business surface takes: integration keys, with this tag. */
-function acceptedWith(
-  { authorities }: Pick<AcceptedCallers, "authorities">,
-  tag: "svc-push" | "svc-business-read",
-): AcceptedCallers {
-  return { authorities, tags: [tag], roles: ["integration"], bearer: false };
-}
-
 export const idempotencyKey: Parameter = {
   name: "Idempotency-Key",
   in: "header",
@@ -222,50 +214,83 @@ function verifiedDigest(request: FastifyRequest): string {
   return digest === null ? "" : `sha-256=:${toBase64(digest)}:`;
 }
 
-// The routes of the business machine surface, each signed with one tag by any live integration key.
+// The routes of the signed surfaces: those of a business take any live integration key, those of an AI company any live
+// retrieval key.
 
-/** What every signed route of the surface needs. */
-export interface BusinessCallers {
+/** What every signed route needs. */
+export interface Callers {
   readonly http: Pick<HttpDeps, "edge">;
   readonly authentication: AuthenticationDeps;
-  /** The `@authority` values of this surface: host[:port], lower case, without a default port. */
+  /** The `@authority` values of the surface: host[:port], lower case, without a default port. */
   readonly authorities: readonly string[];
 }
 
-/** Answers a read of the caller's own business, signed with the tag `svc-business-read`. */
-export function businessRead<N extends string>(
-  callers: BusinessCallers,
-  queryNames: readonly N[],
-  answer: (call: SignedCall<N>) => Promise<Outcome>,
-): Route["handle"] {
-  const limits = { bytesMax: requestBytesMax, edge: callers.http.edge };
-  const accepted = acceptedWith(callers, "svc-business-read");
-  const { authentication } = callers;
-  return signedHandler({ authentication, accepted, limits, queryNames, claimsMeanwhile: false, answer });
-}
-
-interface Pushed<N extends string>
+interface Answering<N extends string>
   extends Pick<SignedRoute<N>, "mediaTypeFault" | "answer">,
-    Pick<BodyLimits, "bytesMax" | "reason"> {
-  /** None by default. */
-  readonly queryNames?: readonly N[];
+    Partial<Pick<SignedRoute<N>, "queryNames" | "claimsMeanwhile">>,
+    Partial<Pick<BodyLimits, "bytesMax" | "reason">> {}
+
+/** A read of the caller's own business, signed with the tag `svc-business-read`. */
+export function businessRead<N extends string>(
+  callers: Callers,
+  path: string,
+  doc: RouteDoc,
+  queryNames: readonly N[],
+  answer: SignedRoute<N>["answer"],
+): Route {
+  return signedRoute(callers, { method: "GET", path, tag: "svc-business-read", doc }, { queryNames, answer });
 }
 
-/** Answers what changes something of the caller's own business, signed with the tag `svc-push`. */
+/** What changes something of the caller's own business, signed with the tag `svc-push`. */
 export function businessPush<N extends string = never>(
-  callers: BusinessCallers,
-  { bytesMax, reason, queryNames = [], ...route }: Pushed<N>,
-): Route["handle"] {
-  const limits = { bytesMax, edge: callers.http.edge, ...(reason === undefined ? {} : { reason }) };
-  const accepted = acceptedWith(callers, "svc-push");
-  const { authentication } = callers;
-  return signedHandler({ authentication, accepted, limits, queryNames, claimsMeanwhile: false, ...route });
+  callers: Callers,
+  path: string,
+  doc: RouteDoc,
+  answering: Answering<N>,
+): Route {
+  return signedRoute(callers, { method: "POST", path, tag: "svc-push", doc }, answering);
+}
+
+/** What an AI company asks for or does, signed with the tag `svc-retrieval`. */
+export function companyRoute<N extends string = never>(
+  callers: Callers,
+  method: Method,
+  path: string,
+  doc: RouteDoc,
+  answering: Answering<N>,
+): Route {
+  return signedRoute(callers, { method, path, tag: "svc-retrieval", doc }, answering);
+}
+
+function signedRoute<N extends string>(
+  { http, authentication, authorities }: Callers,
+  { tag, ...described }: Pick<Route, "method" | "path" | "doc"> & { readonly tag: SignatureTag },
+  { bytesMax = requestBytesMax, reason, queryNames = [], claimsMeanwhile = false, ...rest }: Answering<N>,
+): Route {
+  const isCompanys = tag === "svc-retrieval";
+  return {
+    ...described,
+    tags: [tag],
+    handle: signedHandler({
+      authentication,
+      accepted: {
+        authorities,
+        tags: [tag],
+        roles: [isCompanys ? "retrieval" : "integration"],
+        bearer: isCompanys,
+      },
+      limits: { bytesMax, edge: http.edge, ...(reason === undefined ? {} : { reason }) },
+      queryNames,
+      claimsMeanwhile,
+      ...rest,
+    }),
+  };
 }
 
 /** What services take of a request that is answered once under its Idempotency-Key. */
 export function sentIn(
   { authenticated, body, request }: SignedCall<string>,
-  { http }: Pick<BusinessCallers, "http">,
+  { http }: Pick<Callers, "http">,
 ) {
   return {
     caller: authenticated.caller,

@@ -111,13 +111,12 @@ function unknownProjection(trust: Trust, item: JsonValue): Verdict<never> | null
 }
 
 function policyOf({ sha256 }: Trust, { ai_policy: policy }: AdItem, text: string | null): FetchedPolicy {
-  const { version, record, seal: envelope } = policy;
-  const seal = envelope;
-  if (record === null || envelope === null) return { version, bytes: null, seal: null };
+  const { version, record, seal } = policy;
+  if (record === null || seal === null) return { version, bytes: null, seal: null };
   const canonical = canonicalBytes(record);
   const exact = text === null ? null : exactMember(text, "ai_policy", "record");
   const spellings = [canonical, utf8(JSON.stringify(record)), ...(exact === null ? [] : [utf8(exact)])];
-  const opened = openSeal(envelope);
+  const opened = openSeal(seal);
   const isSealed = (bytes: Uint8Array) => opened.ok && opened.value.hash === hashOf(bytes, sha256);
   return { version, bytes: spellings.find(isSealed) ?? canonical, seal };
 }

@@ -16,8 +16,8 @@ import type { ReadImage } from "../../service/ads/image-read.ts";
 import { type Refused, refused } from "../../service/answer.ts";
 import { parameter } from "../public-read.ts";
 import { isRefused, parseQuery, send, single } from "../request-parts.ts";
-import { type Route, type RouteDoc, sandboxKey } from "../route.ts";
-import { type BusinessCallers, businessPush } from "../signed.ts";
+import { inPath, inQuery, type Route, type RouteDoc, sandboxKey } from "../route.ts";
+import { businessPush, type Callers } from "../signed.ts";
 
 const [mediaType, ...otherMediaTypes] = imageMediaTypes;
 const imageBytes = { mediaType, otherMediaTypes, schema: { type: "string", format: "binary" } } as const;
@@ -32,24 +32,18 @@ const uploadDoc: RouteDoc = {
 };
 
 /** `POST /v1/ads/images`: the bytes of a picture, answered by its hash (201) or by why it is none. */
-export function uploadImageRoute(callers: BusinessCallers, upload: UploadImage): Route {
-  return {
-    method: "POST",
-    path: "/v1/ads/images",
-    tags: ["svc-push"],
-    doc: uploadDoc,
-    handle: businessPush(callers, {
-      bytesMax: imageBytesMax,
-      reason: "image_too_large",
-      mediaTypeFault: notAnImage,
-      answer: ({ authenticated, body, request }) =>
-        upload({
-          caller: authenticated.caller,
-          bytes: body,
-          declaredMediaType: request.headers["content-type"] ?? null,
-        }),
-    }),
-  };
+export function uploadImageRoute(callers: Callers, upload: UploadImage): Route {
+  return businessPush(callers, "/v1/ads/images", uploadDoc, {
+    bytesMax: imageBytesMax,
+    reason: "image_too_large",
+    mediaTypeFault: notAnImage,
+    answer: ({ authenticated, body, request }) =>
+      upload({
+        caller: authenticated.caller,
+        bytes: body,
+        declaredMediaType: request.headers["content-type"] ?? null,
+      }),
+  });
 }
 
 function notAnImage(request: FastifyRequest): Refused | null {
@@ -69,26 +63,14 @@ const readDoc: RouteDoc = {
   description:
     "The bytes that the advertiser sent, by the link in the ad's item, which is valid for 15 minutes: fetch it from your server, and compare the hash of what you receive with the one in the item. A link that is expired or forged gets the same 404 as one to an image that is not here.",
   parameters: [
-    {
-      name: "hash",
-      in: "path",
-      description: "SHA-256 of the image, in hexadecimal.",
-      schema: { type: "string", pattern: "^[0-9a-f]{64}$" },
-    },
-    {
-      name: "expires",
-      in: "query",
-      required: true,
-      description: "Unix seconds.",
-      schema: { type: "string", pattern: "^[1-9][0-9]{9,11}$" },
-    },
-    {
-      name: "token",
-      in: "query",
-      required: true,
-      description: "What makes the link valid.",
-      schema: { type: "string", pattern: "^[A-Za-z0-9_-]{43}$" },
-    },
+    inPath("hash", "SHA-256 of the image, in hexadecimal.", { type: "string", pattern: "^[0-9a-f]{64}$" }),
+    inQuery("expires", "Unix seconds.", { type: "string", pattern: "^[1-9][0-9]{9,11}$" }, "required"),
+    inQuery(
+      "token",
+      "What makes the link valid.",
+      { type: "string", pattern: "^[A-Za-z0-9_-]{43}$" },
+      "required",
+    ),
     {
       name: "If-None-Match",
       in: "header",

@@ -3,7 +3,6 @@
 import { adRequestBytesMax, verifyBytesMax } from "../../protocol/limits.ts";
 import { either, type Shape } from "../../protocol/shape.ts";
 import {
-  type AdRemovalRequest,
   adAnswer,
   adRemovalRequest,
   campaignAnswer,
@@ -14,24 +13,15 @@ import {
   removedAdAnswer,
   renderAnswer,
   renderRequest,
-  type SealedAdRequest,
   sealedAdRequest,
 } from "../../protocol/wire/ad-requests.ts";
 import type { ServePool } from "../../service/ads/ad-pool.ts";
 import type { AdStatement } from "../../service/ads/ad-render.ts";
 import type { SealedAdCall } from "../../service/ads/publish-ad.ts";
 import { type Outcome, parseJsonBody } from "../../service/answer.ts";
-import type { AcceptedCallers, AuthenticationDeps } from "../../service/authentication/authenticate.ts";
-import type { HttpDeps } from "../http-server.ts";
 import { single } from "../request-parts.ts";
 import { type Parameter, type Route, type RouteDoc, sandboxKey } from "../route.ts";
-import {
-  type BusinessCallers,
-  businessPush,
-  idempotencyKey,
-  type SignedCall,
-  signedHandler,
-} from "../signed.ts";
+import { businessPush, type Callers, companyRoute, idempotencyKey, type SignedCall } from "../signed.ts";
 
 /** What the routes of the retrieval surface call. */
 export interface AdRoutesServices {
@@ -120,28 +110,13 @@ const clickDoc: RouteDoc = {
 };
 
 /** `POST /v1/ads/pool`, `/v1/ads/render` and `/v1/ads/click` (specification, «Ad pool item»). */
-export function adRoutes(
-  deps: {
-    readonly http: HttpDeps;
-    readonly authentication: AuthenticationDeps;
-    readonly ads: AdRoutesServices;
-  },
-  accepted: AcceptedCallers,
-): readonly Route[] {
-  const route = (path: string, doc: RouteDoc, answer: (call: SignedCall) => Promise<Outcome>): Route => ({
-    method: "POST",
-    path,
-    tags: ["svc-retrieval"],
-    doc,
-    handle: signedHandler({
-      authentication: deps.authentication,
-      accepted,
-      queryNames: [],
+export function adRoutes(callers: Callers, ads: AdRoutesServices): readonly Route[] {
+  const route = (name: string, doc: RouteDoc, answer: (call: SignedCall) => Promise<Outcome>): Route =>
+    companyRoute(callers, "POST", `/v1/ads/${name}`, doc, {
+      bytesMax: adRequestBytesMax,
       claimsMeanwhile: true,
       answer,
-      limits: { bytesMax: adRequestBytesMax, edge: deps.http.edge },
-    }),
-  });
+    });
   // A statement takes effect while the claim of its nonce is being committed, but only once the claim is decided: a refused one
   // costs nobody anything, whatever it states.
   const statement =
@@ -155,9 +130,9 @@ export function adRoutes(
       return (await claimed) ?? outcome;
     };
   return [
-    route("/v1/ads/pool", poolDoc, ({ authenticated, body }) => deps.ads.pool({ authenticated, body })),
-    route("/v1/ads/render", renderDoc, statement(deps.ads.render)),
-    route("/v1/ads/click", clickDoc, statement(deps.ads.click)),
+    route("pool", poolDoc, ({ authenticated, body }) => ads.pool({ authenticated, body })),
+    route("render", renderDoc, statement(ads.render)),
+    route("click", clickDoc, statement(ads.click)),
   ];
 }
 
@@ -187,37 +162,27 @@ const removeDoc: RouteDoc = {
 };
 
 /** `POST /v1/ads/records` and `/v1/ads/remove`: campaigns, products and ads as sealed documents. */
-export function adPublishingRoutes(callers: BusinessCallers, ads: AdPublishing): readonly Route[] {
+export function adPublishingRoutes(callers: Callers, ads: AdPublishing): readonly Route[] {
   const route = <T>(
-    path: string,
+    name: string,
     doc: RouteDoc,
     shape: Shape<T>,
-    answer: (body: T, uuid: string) => Promise<Outcome>,
-  ): Route => ({
-    method: "POST",
-    path,
-    tags: ["svc-push"],
-    doc,
-    handle: businessPush(callers, {
+    answer: (body: T, businessUuid: string) => Promise<Outcome>,
+  ): Route =>
+    businessPush(callers, `/v1/ads/${name}`, doc, {
       bytesMax: verifyBytesMax,
       answer: async ({ authenticated, body }) => {
         const read = parseJsonBody(shape, body);
         return "kind" in read ? read : answer(read.value, authenticated.caller.party.uuid);
       },
-    }),
-  });
-  const callOf = ({ record_base64, seal }: SealedAdRequest, businessUuid: string): SealedAdCall => ({
-    businessUuid,
-    recordBase64: record_base64,
-    seal,
-  });
+    });
   return [
-    route<SealedAdRequest>("/v1/ads/records", publishDoc, sealedAdRequest, (body, uuid) =>
-      ads.publishAd(callOf(body, uuid)),
+    route("records", publishDoc, sealedAdRequest, ({ record_base64: recordBase64, seal }, businessUuid) =>
+      ads.publishAd({ businessUuid, recordBase64, seal }),
     ),
-    route<AdRemovalRequest>("/v1/ads/remove", removeDoc, adRemovalRequest, (body, uuid) =>
+    route("remove", removeDoc, adRemovalRequest, (body, businessUuid) =>
       ads.removeAd({
-        businessUuid: uuid,
+        businessUuid,
         recordBase64: body.document_base64,
         seal: body.seal,
         campaignId: body.campaign_id,

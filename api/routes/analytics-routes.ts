@@ -13,8 +13,8 @@ import {
 } from "../../protocol/wire/analytics.ts";
 import type { Outcome } from "../../service/answer.ts";
 import { type AnalyticsRequest, analyticsDaysMax, demandDaysMax } from "../../service/retrieval/analytics.ts";
-import { type Described, type Parameter, type Route, type RouteDoc, sandboxKey } from "../route.ts";
-import { type BusinessCallers, businessRead } from "../signed.ts";
+import { type Described, inQuery, type Parameter, type Route, type RouteDoc, sandboxKey } from "../route.ts";
+import { businessRead, type Callers } from "../signed.ts";
 
 type Read = (request: AnalyticsRequest) => Promise<Outcome>;
 
@@ -25,62 +25,37 @@ export interface AnalyticsReads {
   readonly demand: Read;
 }
 
-interface AnalyticsRoutesDeps extends BusinessCallers {
-  readonly analytics: AnalyticsReads;
-}
-
 /** `GET /v1/analytics/daily`, `/v1/analytics/who-is-asking` and `/v1/analytics/demand` of the caller's own business. */
-export function analyticsRoutes(deps: AnalyticsRoutesDeps): readonly Route[] {
-  const { daily, whoIsAsking: who, demand: subjects } = deps.analytics;
+export function analyticsRoutes(callers: Callers, reads: AnalyticsReads): readonly Route[] {
+  const route = (name: string, doc: RouteDoc, read: Read): Route =>
+    businessRead(
+      callers,
+      `/v1/analytics/${name}`,
+      doc,
+      ["from", "to", "country", "type"],
+      ({ authenticated, query }) => read({ caller: authenticated.caller, query }),
+    );
   return [
-    readRoute(deps, "/v1/analytics/daily", dailyDoc, daily),
-    readRoute(deps, "/v1/analytics/who-is-asking", whoDoc, who),
-    readRoute(deps, "/v1/analytics/demand", demandDoc, subjects),
+    route("daily", dailyDoc, reads.daily),
+    route("who-is-asking", whoDoc, reads.whoIsAsking),
+    route("demand", demandDoc, reads.demand),
   ];
-}
-
-function readRoute(deps: AnalyticsRoutesDeps, path: string, doc: RouteDoc, read: Read): Route {
-  return {
-    method: "GET",
-    path,
-    tags: ["svc-business-read"],
-    doc,
-    handle: businessRead(deps, ["from", "to", "country", "type"], ({ authenticated, query }) =>
-      read({ caller: authenticated.caller, query }),
-    ),
-  };
 }
 
 function parameters(daysMax: number, isRequired: boolean): readonly Parameter[] {
   const only = isRequired ? "The" : "Only this";
-  const required = isRequired ? { required: true } : {};
+  const presence = isRequired ? "required" : "optional";
+  const lastDay = `The day after the last one; by default tomorrow. At most ${daysMax} days after \`from\`.`;
   return [
-    {
-      name: "from",
-      in: "query",
-      schema: day.schema,
-      description: "The first day, in UTC; by default thirty days before `to`.",
-    },
-    {
-      name: "to",
-      in: "query",
-      schema: day.schema,
-      description: `The day after the last one; by default tomorrow. At most ${daysMax} days after \`from\`.`,
-    },
-    {
-      name: "country",
-      in: "query",
-      ...required,
-      description: `${only} country of the searches.`,
-      schema: { type: "string", pattern: "^[A-Z]{2}$" },
-    },
-    {
-      name: "type",
-      in: "query",
-      ...required,
-      description: `${only} type of records.`,
-      schema: { enum: collectionNames },
-    },
+    inQuery("from", "The first day, in UTC; by default thirty days before `to`.", day.schema),
+    inQuery("to", lastDay, day.schema),
+    inQuery(
+      "country",
+      `${only} country of the searches.`,
+      { type: "string", pattern: "^[A-Z]{2}$" },
+      presence,
+    ),
+    inQuery("type", `${only} type of records.`, { enum: collectionNames }, presence),
     sandboxKey,
   ];
 }

@@ -4,12 +4,7 @@
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import {
-  bulkFileBytesMax,
-  bulkRecordsMax,
-  requestBytesMax,
-  validatedPageMax,
-} from "../../protocol/limits.ts";
+import { bulkFileBytesMax, bulkRecordsMax, validatedPageMax } from "../../protocol/limits.ts";
 import { type Problem, type ProblemCode, problem } from "../../protocol/problem.ts";
 import {
   bulkImportBody,
@@ -29,9 +24,10 @@ import { addressBlock } from "../../std/ip-address.ts";
 import { type BodyLimits, closeUnread, hasBody, leaveBodyUnread, lengthFault } from "../body.ts";
 import { bodyTimeMs } from "../http-limits.ts";
 import { boundaryOf, MultipartFault, MultipartReader } from "../multipart.ts";
+import { parameter } from "../public-read.ts";
 import { isRefused, parseFlag, parseQuery, type Query, send, sourceOfRequest } from "../request-parts.ts";
-import { type Route, sandboxKey } from "../route.ts";
-import { type BusinessCallers, businessPush, idempotencyKey, sentIn } from "../signed.ts";
+import { inPath, inQuery, type Route, type RouteDoc, sandboxKey } from "../route.ts";
+import { businessPush, type Callers, idempotencyKey, sentIn } from "../signed.ts";
 
 /** What the routes call; each function checks its input beyond authentication. */
 export interface Bulk {
@@ -40,10 +36,6 @@ export interface Bulk {
   importFile(request: BulkRequest): Promise<Outcome>;
   /** The same request, which changes nothing and answers what the import would come to. */
   validateImport(request: ValidateImportRequest): Promise<Outcome>;
-}
-
-export interface BulkRoutesDeps extends BusinessCallers {
-  readonly bulk: Bulk;
 }
 
 /** What a form may add to its file: far more than delimiters, heads and fields, and than one piece of what arrives. */
@@ -59,91 +51,65 @@ const acceptProblems: readonly ProblemCode[] = [
   "idempotency_key_reused",
 ];
 
-/** `POST /v1/bulk-uploads`, the upload itself, and `/v1/bulk-imports`, also with `validate_only`. */
-export function bulkRoutes(deps: BulkRoutesDeps): readonly Route[] {
-  return [issueRoute(deps), fileRoute(deps), importRoute(deps)];
-}
+const issueDoc: RouteDoc = {
+  summary: "Where to upload a file of records",
+  description: `For more records than a batch may have: up to ${bulkRecordsMax}. The answer says where and how the file is uploaded, for an hour; its import is a request of its own.`,
+  parameters: [sandboxKey, idempotencyKey],
+  body: bulkUploadBody,
+  answers: { 201: { description: "The upload", body: bulkUpload, headers: ["Cache-Control"] } },
+  problems: [...acceptProblems, "type_not_publishable"],
+};
 
-function signed<N extends string>(
-  deps: BulkRoutesDeps,
-  queryNames: readonly N[],
-  answer: (request: BulkRequest, query: Query<N>, holder: string) => Promise<Outcome>,
-): Route["handle"] {
-  return businessPush<N>(deps, {
-    bytesMax: requestBytesMax,
-    queryNames,
-    answer: (call) => answer(sentIn(call, deps), call.query, call.holder),
-  });
-}
-
-function issueRoute(deps: BulkRoutesDeps): Route {
-  return {
-    method: "POST",
-    path: "/v1/bulk-uploads",
-    tags: ["svc-push"],
-    doc: {
-      summary: "Where to upload a file of records",
-      description: `For more records than a batch may have: up to ${bulkRecordsMax}. The answer says where and how the file is uploaded, for an hour; its import is a request of its own.`,
-      parameters: [sandboxKey, idempotencyKey],
-      body: bulkUploadBody,
-      answers: {
-        201: { description: "The upload", body: bulkUpload, headers: ["Cache-Control"] },
-      },
-      problems: [...acceptProblems, "type_not_publishable"],
-    },
-    handle: signed(deps, [], (request) => deps.bulk.issueUpload(request)),
-  };
-}
-
-function importRoute(deps: BulkRoutesDeps): Route {
-  return {
-    method: "POST",
-    path: "/v1/bulk-imports",
-    tags: ["svc-push"],
-    doc: {
-      summary: "Publish the records of an uploaded file",
-      description: `The seal names exactly the records of the file: line i is leaf i. The same request again answers with the state now, and resumes an import that stopped. With \`validate_only=true\` nothing is stored, numbered or charged, the file stays for its import, and the answer says what would become of every line, in pages of ${validatedPageMax}.`,
-      parameters: [
-        sandboxKey,
-        {
-          name: "validate_only",
-          in: "query",
-          description: "`true` to validate the file only; the signature covers it with `@query`.",
-          schema: { enum: ["true", "false"] },
-        },
-        {
-          name: "outcome",
-          in: "query",
-          description: "Of a validation: only results of this outcome.",
-          schema: { enum: recordOutcomes },
-        },
-        {
-          name: "cursor",
-          in: "query",
-          description: "Of a validation: `next_cursor` of the previous page.",
-          schema: { type: "string" },
-        },
-        idempotencyKey,
-      ],
-      body: bulkImportBody,
-      answers: {
-        200: { description: "What the import would come to", body: fileValidation },
-        202: {
-          description: "The push was accepted and is processed; `Location` names where to poll",
-          body: pushStatus,
-          headers: ["Location"],
-        },
-      },
-      problems: [...acceptProblems, "not_found", "seal_invalid", "seq_not_increasing", "upload_conflict"],
-    },
-    handle: signed(deps, ["validate_only", "outcome", "cursor"], async (request, query, owner) => {
-      const validateOnly = parseFlag(query, "validate_only");
-      if (typeof validateOnly !== "boolean") return validateOnly;
-      const { outcome, cursor } = query;
-      if (validateOnly) return deps.bulk.validateImport({ ...request, outcome, cursor, owner });
-      return outcome === null && cursor === null ? deps.bulk.importFile(request) : notAValidation(query);
+const importDoc: RouteDoc = {
+  summary: "Publish the records of an uploaded file",
+  description: `The seal names exactly the records of the file: line i is leaf i. The same request again answers with the state now, and resumes an import that stopped. With \`validate_only=true\` nothing is stored, numbered or charged, the file stays for its import, and the answer says what would become of every line, in pages of ${validatedPageMax}.`,
+  parameters: [
+    sandboxKey,
+    inQuery("validate_only", "`true` to validate the file only; the signature covers it with `@query`.", {
+      enum: ["true", "false"],
     }),
-  };
+    inQuery("outcome", "Of a validation: only results of this outcome.", { enum: recordOutcomes }),
+    inQuery("cursor", "Of a validation: `next_cursor` of the previous page.", { type: "string" }),
+    idempotencyKey,
+  ],
+  body: bulkImportBody,
+  answers: {
+    200: { description: "What the import would come to", body: fileValidation },
+    202: {
+      description: "The push was accepted and is processed; `Location` names where to poll",
+      body: pushStatus,
+      headers: ["Location"],
+    },
+  },
+  problems: [...acceptProblems, "not_found", "seal_invalid", "seq_not_increasing", "upload_conflict"],
+};
+
+/** `POST /v1/bulk-uploads`, the upload itself, and `/v1/bulk-imports`, also with `validate_only`. */
+export function bulkRoutes(callers: Callers, bulk: Bulk): readonly Route[] {
+  return [
+    businessPush(callers, "/v1/bulk-uploads", issueDoc, {
+      answer: (call) => bulk.issueUpload(sentIn(call, callers)),
+    }),
+    {
+      method: "POST",
+      path: "/v1/bulk-uploads/:upload_id/file",
+      tags: [],
+      doc: fileDoc,
+      handle: (request, reply) => handleFile(callers, bulk, request, reply),
+    },
+    businessPush(callers, "/v1/bulk-imports", importDoc, {
+      queryNames: ["validate_only", "outcome", "cursor"],
+      answer: async (call) => {
+        const { query, holder } = call;
+        const validateOnly = parseFlag(query, "validate_only");
+        if (typeof validateOnly !== "boolean") return validateOnly;
+        const { outcome, cursor } = query;
+        const request = sentIn(call, callers);
+        if (validateOnly) return bulk.validateImport({ ...request, outcome, cursor, owner: holder });
+        return outcome === null && cursor === null ? bulk.importFile(request) : notAValidation(query);
+      },
+    }),
+  ];
 }
 
 function notAValidation({ outcome }: Query<"outcome" | "cursor">): Outcome {
@@ -152,35 +118,28 @@ function notAValidation({ outcome }: Query<"outcome" | "cursor">): Outcome {
   return refused(problem("request_invalid", detail, { pointer: `/query/${name}` }));
 }
 
-function fileRoute(deps: BulkRoutesDeps): Route {
-  return {
-    method: "POST",
-    path: "/v1/bulk-uploads/:upload_id/file",
-    tags: [],
-    doc: {
-      summary: "Upload the file of a bulk upload",
-      description: `multipart/form-data: every member of \`fields\`, then the file as the part \`file\`, of at most ${bulkFileBytesMax} bytes. A file is taken in whole, or nothing of it is kept; a fault of a line is located by its index, as \`/file/<index>\`.`,
-      parameters: [{ name: "upload_id", in: "path", description: "Upload id.", schema: uploadId.schema }],
-      body: { ...uploadForm, mediaType: "multipart/form-data" },
-      answers: { 201: { description: "The file is durable", body: uploadedFile } },
-      problems: [
-        "request_invalid",
-        "not_found",
-        "record_too_large",
-        "media_type_unsupported",
-        "upload_conflict",
-        "key_unknown",
-        "mandate_missing",
-        "out_of_scope",
-        "business_not_verified",
-      ],
-    },
-    handle: (request, reply) => handleFile(deps, request, reply),
-  };
-}
+const fileDoc: RouteDoc = {
+  summary: "Upload the file of a bulk upload",
+  description: `multipart/form-data: every member of \`fields\`, then the file as the part \`file\`, of at most ${bulkFileBytesMax} bytes. A file is taken in whole, or nothing of it is kept; a fault of a line is located by its index, as \`/file/<index>\`.`,
+  parameters: [inPath("upload_id", "Upload id.", uploadId.schema)],
+  body: { ...uploadForm, mediaType: "multipart/form-data" },
+  answers: { 201: { description: "The file is durable", body: uploadedFile } },
+  problems: [
+    "request_invalid",
+    "not_found",
+    "record_too_large",
+    "media_type_unsupported",
+    "upload_conflict",
+    "key_unknown",
+    "mandate_missing",
+    "out_of_scope",
+    "business_not_verified",
+  ],
+};
 
 async function handleFile(
-  { http, bulk, authentication }: BulkRoutesDeps,
+  { http, authentication }: Callers,
+  bulk: Bulk,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
@@ -193,7 +152,7 @@ async function handleFile(
     if (isRefused(query)) return send(reply, query);
     return send(reply, fault === null ? notAForm : refused(fault));
   }
-  const { upload_id: uploadId } = request.params as { readonly upload_id: string };
+  const uploadId = parameter(request, "upload_id");
   const end = new AbortController();
   const { fileBytesPerSecondMin } = http.edge.limits;
   const form = formEvents(arrivingBody(request.raw, limits, fileBytesPerSecondMin, end.signal), boundary);

@@ -1,6 +1,6 @@
 // The receipts and the usage of an AI company.
 
-import { requestBytesMax } from "../../protocol/limits.ts";
+import type { FastifyRequest } from "fastify";
 import { anyText, keyId } from "../../protocol/shape.ts";
 import { allowanceAnswer, month, statementAnswer } from "../../protocol/wire/allowance.ts";
 import { day } from "../../protocol/wire/analytics.ts";
@@ -15,18 +15,10 @@ import {
   usageGrouping,
 } from "../../protocol/wire/receipts.ts";
 import type { Outcome } from "../../service/answer.ts";
-import type { AcceptedCallers, AuthenticationDeps } from "../../service/authentication/authenticate.ts";
 import { type ReadOwnReceipts, type ReadUsage, usageDaysMax } from "../../service/retrieval/own-receipts.ts";
-import type { HttpDeps } from "../http-server.ts";
-import { type Parameter, type Route, type RouteDoc, sandboxKey } from "../route.ts";
-import { type SignedCall, signedHandler } from "../signed.ts";
-
-export interface CompanyRoutesDeps {
-  readonly http: HttpDeps;
-  readonly authentication: AuthenticationDeps;
-  readonly receipts: ReadOwnReceipts;
-  readonly usage: ReadUsage;
-}
+import { parameter } from "../public-read.ts";
+import { inPath, inQuery, type Parameter, type Route, type RouteDoc, sandboxKey } from "../route.ts";
+import { type Callers, companyRoute } from "../signed.ts";
 
 const problems = ["request_invalid", "region_misdirected"] as const;
 
@@ -35,44 +27,32 @@ const receiptsDoc: RouteDoc = {
   description:
     "The receipts that this region gave to any key of your company, in the order of serving, for as long as the region keeps them. Ask each region for its own. With `retrieval_id` it is that one receipt, verified, with its proof from the transparency log; one of another company and one that never existed are the same 404. Reading is not billed and has no receipt.",
   parameters: [
-    {
-      name: "from",
-      in: "query",
-      schema: instant.schema,
-      description:
-        "The instant from which receipts are listed, itself included; by default from the oldest that is kept.",
-    },
-    {
-      name: "to",
-      in: "query",
-      schema: instant.schema,
-      description:
-        "The instant up to which receipts are listed, itself not included; by default up to the newest.",
-    },
-    {
-      name: "key_id",
-      in: "query",
-      schema: keyId.schema,
-      description: "Only receipts of this key; by default those of all keys of the company.",
-    },
-    {
-      name: "cursor",
-      in: "query",
-      schema: receiptCursor.schema,
-      description: "The `next_cursor` of an earlier answer to the same question.",
-    },
-    {
-      name: "limit",
-      in: "query",
-      description: `The most receipts to answer; ${receiptsPageUsual} by default.`,
-      schema: { type: "integer", minimum: 1, maximum: receiptsPageMax },
-    },
-    {
-      name: "retrieval_id",
-      in: "query",
-      schema: retrievalId.schema,
-      description: "The one receipt to answer and check; no other parameter may be given with it.",
-    },
+    inQuery(
+      "from",
+      "The instant from which receipts are listed, itself included; by default from the oldest that is kept.",
+      instant.schema,
+    ),
+    inQuery(
+      "to",
+      "The instant up to which receipts are listed, itself not included; by default up to the newest.",
+      instant.schema,
+    ),
+    inQuery(
+      "key_id",
+      "Only receipts of this key; by default those of all keys of the company.",
+      keyId.schema,
+    ),
+    inQuery("cursor", "The `next_cursor` of an earlier answer to the same question.", receiptCursor.schema),
+    inQuery("limit", `The most receipts to answer; ${receiptsPageUsual} by default.`, {
+      type: "integer",
+      minimum: 1,
+      maximum: receiptsPageMax,
+    }),
+    inQuery(
+      "retrieval_id",
+      "The one receipt to answer and check; no other parameter may be given with it.",
+      retrievalId.schema,
+    ),
     sandboxKey,
   ],
   answers: {
@@ -86,61 +66,37 @@ const usageDoc: RouteDoc = {
   description:
     "Counted from the receipts of this region, to the last one; counts stay when receipts are no longer kept. Ask each region for its own. Reading is not billed and has no receipt.",
   parameters: [
-    {
-      name: "from",
-      in: "query",
-      schema: day.schema,
-      description: "The first day, in UTC; by default thirty days before `to`.",
-    },
-    {
-      name: "to",
-      in: "query",
-      schema: day.schema,
-      description: `The day after the last one; by default tomorrow. At most ${usageDaysMax} days after \`from\`.`,
-    },
-    {
-      name: "group_by",
-      in: "query",
-      schema: usageGrouping.schema,
-      description: "What counts are told apart by, with commas; by default all of them.",
-    },
+    inQuery("from", "The first day, in UTC; by default thirty days before `to`.", day.schema),
+    inQuery(
+      "to",
+      `The day after the last one; by default tomorrow. At most ${usageDaysMax} days after \`from\`.`,
+      day.schema,
+    ),
+    inQuery(
+      "group_by",
+      "What counts are told apart by, with commas; by default all of them.",
+      usageGrouping.schema,
+    ),
     sandboxKey,
   ],
   answers: { 200: { description: "The counts", body: usageAnswer, headers: ["Cache-Control"] } },
   problems,
 };
 
-/** `GET /v1/receipts`, `/v1/usage` and what else an AI company reads of its own. */
-export function companyRoutes(deps: CompanyRoutesDeps, accepted: AcceptedCallers): readonly Route[] {
-  const common = {
-    authentication: deps.authentication,
-    accepted,
-    claimsMeanwhile: false,
-    limits: { bytesMax: requestBytesMax, edge: deps.http.edge },
-  };
+/** `GET /v1/receipts` and `/v1/usage`. */
+export function companyRoutes(
+  callers: Callers,
+  reads: { readonly receipts: ReadOwnReceipts; readonly usage: ReadUsage },
+): readonly Route[] {
   return [
-    {
-      method: "GET",
-      path: "/v1/receipts",
-      tags: ["svc-retrieval"],
-      doc: receiptsDoc,
-      handle: signedHandler({
-        ...common,
-        queryNames: ["from", "to", "key_id", "cursor", "limit", "retrieval_id"],
-        answer: ({ authenticated, query }) => deps.receipts({ caller: authenticated.caller, query }),
-      }),
-    },
-    {
-      method: "GET",
-      path: "/v1/usage",
-      tags: ["svc-retrieval"],
-      doc: usageDoc,
-      handle: signedHandler({
-        ...common,
-        queryNames: ["from", "to", "group_by"],
-        answer: ({ authenticated, query }) => deps.usage({ caller: authenticated.caller, query }),
-      }),
-    },
+    companyRoute(callers, "GET", "/v1/receipts", receiptsDoc, {
+      queryNames: ["from", "to", "key_id", "cursor", "limit", "retrieval_id"],
+      answer: ({ authenticated, query }) => reads.receipts({ caller: authenticated.caller, query }),
+    }),
+    companyRoute(callers, "GET", "/v1/usage", usageDoc, {
+      queryNames: ["from", "to", "group_by"],
+      answer: ({ authenticated, query }) => reads.usage({ caller: authenticated.caller, query }),
+    }),
   ];
 }
 
@@ -153,12 +109,6 @@ export interface AllowanceReads {
     readonly month: string;
     readonly format: "json" | "csv";
   }) => Promise<Outcome>;
-}
-
-export interface AllowanceRoutesDeps {
-  readonly http: HttpDeps;
-  readonly authentication: AuthenticationDeps;
-  readonly allowance: AllowanceReads;
 }
 
 const allowanceDoc: RouteDoc = {
@@ -176,13 +126,7 @@ const allowanceDoc: RouteDoc = {
   problems: ["region_misdirected"],
 };
 
-const monthParameter: Parameter = {
-  name: "month",
-  in: "path",
-  required: true,
-  schema: month.schema,
-  description: "A month of the account, UTC.",
-};
+const monthParameter: Parameter = inPath("month", "A month of the account, UTC.", month.schema);
 
 const statementDoc: RouteDoc = {
   summary: "The statement of a month",
@@ -210,39 +154,23 @@ const csvDoc: RouteDoc = {
   },
 };
 
-/** What a company reads of its allowance and price list, and the terms that it accepts. */
-export function allowanceRoutes(deps: AllowanceRoutesDeps, accepted: AcceptedCallers): readonly Route[] {
-  const handle = (answer: (call: SignedCall, company: string) => Promise<Outcome>): Route["handle"] =>
-    signedHandler({
-      authentication: deps.authentication,
-      accepted,
-      limits: { bytesMax: requestBytesMax, edge: deps.http.edge },
-      queryNames: [],
-      claimsMeanwhile: false,
-      answer: (call) => answer(call, call.authenticated.caller.party.uuid),
+/** What a company reads of its allowance and price list, and of what it was charged. */
+export function allowanceRoutes(callers: Callers, reads: AllowanceReads): readonly Route[] {
+  const read = (
+    path: string,
+    doc: RouteDoc,
+    answer: (company: string, request: FastifyRequest) => Promise<Outcome>,
+  ): Route =>
+    companyRoute(callers, "GET", path, doc, {
+      answer: ({ authenticated, request }) => answer(authenticated.caller.party.uuid, request),
     });
-  const read = (path: string, doc: RouteDoc, run: Route["handle"]): Route => ({
-    method: "GET",
-    path,
-    tags: ["svc-retrieval"],
-    doc,
-    handle: run,
-  });
-  const statement = (format: "json" | "csv") =>
-    handle(({ request }, company) =>
-      deps.allowance.statement({ company, month: monthOf(request.params), format }),
+  const statement = (path: string, doc: RouteDoc, format: "json" | "csv"): Route =>
+    read(path, doc, (company, request) =>
+      reads.statement({ company, month: parameter(request, "month"), format }),
     );
   return [
-    read(
-      "/v1/allowance",
-      allowanceDoc,
-      handle((_call, company) => deps.allowance.allowance(company)),
-    ),
-    read("/v1/statements/:month", statementDoc, statement("json")),
-    read("/v1/statements/:month/csv", csvDoc, statement("csv")),
+    read("/v1/allowance", allowanceDoc, (company) => reads.allowance(company)),
+    statement("/v1/statements/:month", statementDoc, "json"),
+    statement("/v1/statements/:month/csv", csvDoc, "csv"),
   ];
-}
-
-function monthOf(params: unknown): string {
-  return (params as { readonly month: string }).month;
 }

@@ -5,7 +5,7 @@ import { anyText, described, hash } from "../../protocol/shape.ts";
 import { consistencyAnswer, inclusionAnswer, witnessesAnswer } from "../../protocol/wire/receipts.ts";
 import type { LogReads } from "../../service/log/log-reads.ts";
 import { parameter, publicRead } from "../public-read.ts";
-import type { Route, RouteDoc } from "../route.ts";
+import { inPath, inQuery, type Route, type RouteDoc } from "../route.ts";
 
 const note = described(anyText, "A signed note (C2SP signed-note, tlog-checkpoint).");
 const octets = { description: "The tile", body: anyText, mediaType: "application/octet-stream" } as const;
@@ -24,26 +24,13 @@ const inclusionDoc: RouteDoc = {
   description:
     "A receipt is named by the SHA-256 of its envelope's text as it was served, with its region and its batch: it is proven in two levels.",
   parameters: [
-    {
-      name: "leaf",
-      in: "query",
-      required: true,
-      description: "What the leaf is about.",
-      schema: hash.schema,
-    },
-    {
-      name: "region",
-      in: "query",
-      description: "Of a receipt: its region.",
-      schema: { type: "string", pattern: "^[a-z]+-[a-z]+[0-9]+$" },
-    },
-    {
-      name: "name",
-      in: "query",
-      description:
-        "Of a receipt: its batch, or only the minute in which it was served, as YYYYMMDDHHMM in UTC.",
-      schema: { type: "string", pattern: "^[0-9]{12}(?:-[A-Za-z0-9_-]{1,64})?$" },
-    },
+    inQuery("leaf", "What the leaf is about.", hash.schema, "required"),
+    inQuery("region", "Of a receipt: its region.", { type: "string", pattern: "^[a-z]+-[a-z]+[0-9]+$" }),
+    inQuery(
+      "name",
+      "Of a receipt: its batch, or only the minute in which it was served, as YYYYMMDDHHMM in UTC.",
+      { type: "string", pattern: "^[0-9]{12}(?:-[A-Za-z0-9_-]{1,64})?$" },
+    ),
   ],
   answers: {
     200: { description: "The proof (RFC 9162 §2.1.3)", body: inclusionAnswer, headers: ["Cache-Control"] },
@@ -54,19 +41,8 @@ const inclusionDoc: RouteDoc = {
 const consistencyDoc: RouteDoc = {
   summary: "Proof that the transparency log only grew between two sizes",
   parameters: [
-    {
-      name: "first",
-      in: "query",
-      required: true,
-      description: "The earlier size.",
-      schema: { type: "integer", minimum: 1 },
-    },
-    {
-      name: "second",
-      in: "query",
-      description: "The later size; by default the latest.",
-      schema: { type: "integer", minimum: 1 },
-    },
+    inQuery("first", "The earlier size.", { type: "integer", minimum: 1 }, "required"),
+    inQuery("second", "The later size; by default the latest.", { type: "integer", minimum: 1 }),
   ],
   answers: {
     200: { description: "The proof (RFC 9162 §2.1.4)", body: consistencyAnswer, headers: ["Cache-Control"] },
@@ -101,14 +77,7 @@ const tileDoc: RouteDoc = {
   summary: "A tile of the transparency log, or a bundle of its entries",
   description:
     "C2SP tlog-tiles: `tile/<level>/<index>` and `tile/entries/<index>`, with `.p/<width>` for a partial one. It never changes.",
-  parameters: [
-    {
-      name: "path",
-      in: "path",
-      description: "The path below `tile/`; it contains slashes.",
-      schema: { type: "string" },
-    },
-  ],
+  parameters: [inPath("path", "The path below `tile/`; it contains slashes.", { type: "string" })],
   answers: { 200: { ...octets, headers: ["Cache-Control"] } },
   problems: ["not_found"],
 };

@@ -13,33 +13,20 @@ import {
 } from "../../protocol/wire/published.ts";
 import type { PublishedReads, TestVectors } from "../../service/verification/published-reads.ts";
 import { type DocumentDoc, documentRead, parameter } from "../public-read.ts";
-import type { Parameter, Route } from "../route.ts";
+import { inPath, inQuery, type Parameter, type Route } from "../route.ts";
 
 /** Described by its own standard. */
 const jsonSchemaDocument = described(anyObject, "A JSON Schema document.");
 
-const textFormat: Parameter = {
-  name: "format",
-  in: "query",
-  description: "`markdown` for a text to read (`text/markdown`).",
-  schema: { enum: ["json", "markdown"] },
-};
+const textFormat: Parameter = inQuery("format", "`markdown` for a text to read (`text/markdown`).", {
+  enum: ["json", "markdown"],
+});
 
 const projectionDoc: DocumentDoc = {
   summary: "Projection specification",
   parameters: [
-    {
-      name: "type",
-      in: "path",
-      description: "Record type.",
-      schema: { type: "string", pattern: "^[a-z_]{1,32}$" },
-    },
-    {
-      name: "version",
-      in: "path",
-      description: "Version.",
-      schema: { type: "string", pattern: "^[1-9][0-9]{0,5}$" },
-    },
+    inPath("type", "Record type.", { type: "string", pattern: "^[a-z_]{1,32}$" }),
+    inPath("version", "Version.", { type: "string", pattern: "^[1-9][0-9]{0,5}$" }),
   ],
   found: { description: "How a record becomes a row", body: projectionAnswer },
   problems: ["not_found"],
@@ -50,16 +37,11 @@ const recordSchemaDoc: DocumentDoc = {
   description:
     "What JSON Schema can say of it: check digits and rules between members are judged by the service alone.",
   parameters: [
-    {
-      name: "type",
-      in: "path",
-      description: "Record type.",
-      schema: {
-        type: "string",
-        enum: [...new Set(recordSchemaNames.map((name) => name.split("/")[0] ?? ""))],
-      },
-    },
-    { name: "version", in: "path", description: "Version of the record type.", schema: { type: "string" } },
+    inPath("type", "Record type.", {
+      type: "string",
+      enum: [...new Set(recordSchemaNames.map((name) => name.split("/")[0] ?? ""))],
+    }),
+    inPath("version", "Version of the record type.", { type: "string" }),
   ],
   found: {
     description: "JSON Schema 2020-12",
@@ -73,13 +55,11 @@ const payloadSchemaDoc: DocumentDoc = {
   summary: "JSON Schema of what an envelope carries",
   description: "What it cannot say stands in the envelope specification.",
   parameters: [
-    {
-      name: "kind",
-      in: "path",
-      description: "Kind of payload.",
-      schema: { type: "string", enum: [...new Set(publishedKinds.map(({ kind }) => kind))] },
-    },
-    { name: "version", in: "path", description: "Version of the kind.", schema: { type: "string" } },
+    inPath("kind", "Kind of payload.", {
+      type: "string",
+      enum: [...new Set(publishedKinds.map(({ kind }) => kind))],
+    }),
+    inPath("version", "Version of the kind.", { type: "string" }),
   ],
   found: {
     description: "JSON Schema 2020-12",
@@ -112,13 +92,8 @@ const vocabulariesDoc: DocumentDoc = {
 const vocabularyDoc: DocumentDoc = {
   summary: "Controlled vocabulary",
   parameters: [
-    { name: "name", in: "path", description: "Vocabulary.", schema: { enum: [...vocabularyNames] } },
-    {
-      name: "version",
-      in: "query",
-      description: "The latest version if left out.",
-      schema: { type: "integer", minimum: 1 },
-    },
+    inPath("name", "Vocabulary.", { enum: [...vocabularyNames] }),
+    inQuery("version", "The latest version if left out.", { type: "integer", minimum: 1 }),
   ],
   found: { description: "The vocabulary", body: vocabularyAnswer },
   problems: ["not_found", "request_invalid"],
@@ -137,18 +112,11 @@ const vectorsDoc: DocumentDoc = {
 const vectorFileDoc: DocumentDoc = {
   summary: "A file of the public test vectors",
   parameters: [
-    {
-      name: "path",
-      in: "path",
-      description: "The path in the index; it may contain slashes.",
-      schema: { type: "string" },
-    },
-    {
-      name: "sha256",
-      in: "query",
-      description: "Its hash in the index: the answer then never changes.",
-      schema: { type: "string", pattern: "^[0-9a-f]{64}$" },
-    },
+    inPath("path", "The path in the index; it may contain slashes.", { type: "string" }),
+    inQuery("sha256", "Its hash in the index: the answer then never changes.", {
+      type: "string",
+      pattern: "^[0-9a-f]{64}$",
+    }),
   ],
   found: {
     description: "The file",

@@ -2,7 +2,7 @@
 
 import { collections } from "../../collections/collections.ts";
 import { type CollectionName, collectionNames } from "../../protocol/identifiers.ts";
-import { requestBytesMax, withdrawalsBytesMax } from "../../protocol/limits.ts";
+import { withdrawalsBytesMax } from "../../protocol/limits.ts";
 import type { ProblemCode } from "../../protocol/problem.ts";
 import {
   removalActions,
@@ -13,17 +13,13 @@ import {
 } from "../../protocol/wire/removal.ts";
 import type { Outcome } from "../../service/answer.ts";
 import type { RemovalRequest } from "../../service/publishing/remove-record.ts";
-import { type Route, sandboxKey } from "../route.ts";
-import { type BusinessCallers, businessPush, idempotencyKey, sentIn } from "../signed.ts";
+import { type Route, type RouteDoc, sandboxKey } from "../route.ts";
+import { businessPush, type Callers, idempotencyKey, sentIn } from "../signed.ts";
 
 /** What the routes call; it checks its input beyond authentication. */
 export interface Removing {
   removeRecord(request: RemovalRequest): Promise<Outcome>;
   withdrawRecords(request: Omit<RemovalRequest, "action" | "collection">): Promise<Outcome>;
-}
-
-export interface RemovalRoutesDeps extends BusinessCallers {
-  readonly publishing: Removing;
 }
 
 const problems: readonly ProblemCode[] = [
@@ -51,64 +47,45 @@ const effects = {
 } as const;
 
 /** Withdrawal and deletion of a record of each type, and `POST /v1/withdrawals` for up to 50. */
-export function removalRoutes(deps: RemovalRoutesDeps): readonly Route[] {
-  const one = collectionNames.flatMap((name) =>
-    removalActions.map((action) => removalRoute(deps, name, action)),
+export function removalRoutes(callers: Callers, removing: Removing): readonly Route[] {
+  const one = collectionNames.flatMap((collection) =>
+    removalActions.map((action) => {
+      const path = `/v1/publish/${collections[collection].path}/${action}`;
+      return businessPush(callers, path, removalDoc(collection, action), {
+        answer: (call) => removing.removeRecord({ ...sentIn(call, callers), collection, action }),
+      });
+    }),
   );
-  return [...one, withdrawalsRoute(deps)];
+  const many = businessPush(callers, "/v1/withdrawals", withdrawalsDoc, {
+    bytesMax: withdrawalsBytesMax,
+    answer: (call) => removing.withdrawRecords(sentIn(call, callers)),
+  });
+  return [...one, many];
 }
 
-function removalRoute(
-  deps: RemovalRoutesDeps,
-  collection: CollectionName,
-  action: RemovalRequest["action"],
-): Route {
-  const { title, path } = collections[collection];
+function removalDoc(collection: CollectionName, action: RemovalRequest["action"]): RouteDoc {
+  const { title } = collections[collection];
   return {
-    method: "POST",
-    path: `/v1/publish/${path}/${action}`,
-    tags: ["svc-push"],
-    doc: {
-      summary: `${action === "withdraw" ? "Withdraw" : "Delete"} one of your ${title} by a sealed document`,
-      description: `${effects[action]} A document is accepted once; sent again, however late, it is answered again and changes nothing. It is also accepted while the certificate of the business is ended, and names it; no mandate is asked for then where a person or the hosted key sealed it. A record that the business does not have is answered 404, no matter who else has it.`,
-      parameters: [sandboxKey, idempotencyKey],
-      body: removalBody,
-      answers: {
-        200: { description: "The record is out of serving", body: removalAnswer },
-        ...(action === "delete"
-          ? { 202: { description: "The deletion is held until an operator decides", body: removalAnswer } }
-          : {}),
-      },
-      problems,
+    summary: `${action === "withdraw" ? "Withdraw" : "Delete"} one of your ${title} by a sealed document`,
+    description: `${effects[action]} A document is accepted once; sent again, however late, it is answered again and changes nothing. It is also accepted while the certificate of the business is ended, and names it; no mandate is asked for then where a person or the hosted key sealed it. A record that the business does not have is answered 404, no matter who else has it.`,
+    parameters: [sandboxKey, idempotencyKey],
+    body: removalBody,
+    answers: {
+      200: { description: "The record is out of serving", body: removalAnswer },
+      ...(action === "delete"
+        ? { 202: { description: "The deletion is held until an operator decides", body: removalAnswer } }
+        : {}),
     },
-    handle: handlerOf(deps, requestBytesMax, (call) =>
-      deps.publishing.removeRecord({ ...call, collection, action }),
-    ),
+    problems,
   };
 }
 
-function withdrawalsRoute(deps: RemovalRoutesDeps): Route {
-  return {
-    method: "POST",
-    path: "/v1/withdrawals",
-    tags: ["svc-push"],
-    doc: {
-      summary: "Withdraw many records, each by a sealed document of its own",
-      description:
-        "Each document is judged as by the route for one, and counts as one record; one that is refused changes nothing of the others. The answer is 200 whatever its results, and is the same for the same Idempotency-Key: send a document that was refused again under another. The places that a problem names are those of its own document.",
-      parameters: [sandboxKey, idempotencyKey],
-      body: withdrawalsBody,
-      answers: { 200: { description: "What became of each document", body: withdrawalsAnswer } },
-      problems: problems.filter((code) => !ofOneDocument.includes(code)),
-    },
-    handle: handlerOf(deps, withdrawalsBytesMax, (call) => deps.publishing.withdrawRecords(call)),
-  };
-}
-
-function handlerOf(
-  deps: RemovalRoutesDeps,
-  bytesMax: number,
-  remove: (call: Omit<RemovalRequest, "action" | "collection">) => Promise<Outcome>,
-): Route["handle"] {
-  return businessPush(deps, { bytesMax, answer: (call) => remove(sentIn(call, deps)) });
-}
+const withdrawalsDoc: RouteDoc = {
+  summary: "Withdraw many records, each by a sealed document of its own",
+  description:
+    "Each document is judged as by the route for one, and counts as one record; one that is refused changes nothing of the others. The answer is 200 whatever its results, and is the same for the same Idempotency-Key: send a document that was refused again under another. The places that a problem names are those of its own document.",
+  parameters: [sandboxKey, idempotencyKey],
+  body: withdrawalsBody,
+  answers: { 200: { description: "What became of each document", body: withdrawalsAnswer } },
+  problems: problems.filter((code) => !ofOneDocument.includes(code)),
+};

@@ -1,11 +1,11 @@
 // The retrieval surface (specification, «A. Retrieval API»), which also serves the public verification reads.
 // Also the key directory's listing, entitlement, events and terms of the AI company that asks.
 
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { collections } from "../../collections/collections.ts";
 import { searchRequestSchema } from "../../collections/search-schema.ts";
 import { type CollectionName, collectionNames } from "../../protocol/identifiers.ts";
-import { requestBytesMax, searchRowsMax } from "../../protocol/limits.ts";
+import { searchRowsMax } from "../../protocol/limits.ts";
 import type { ProblemCode } from "../../protocol/problem.ts";
 import { entitlementAnswer } from "../../protocol/wire/entitlement.ts";
 import { listingAnswer, listingBody } from "../../protocol/wire/published.ts";
@@ -20,7 +20,6 @@ import {
 } from "../../protocol/wire/retrieval.ts";
 import { agreementAnswer, agreementBody, termsAnswer, termsVersion } from "../../protocol/wire/terms.ts";
 import type { ReadImage } from "../../service/ads/image-read.ts";
-import type { AcceptedCallers, AuthenticationDeps } from "../../service/authentication/authenticate.ts";
 import type { AgreeToTerms, ReadEntitlement, ReadTerms } from "../../service/register/terms.ts";
 import type { ReadCompanyEvents } from "../../service/retrieval/company-events.ts";
 import type { FetchRecord } from "../../service/retrieval/fetch.ts";
@@ -28,18 +27,16 @@ import type { ReadOwnReceipts, ReadUsage } from "../../service/retrieval/own-rec
 import type { Search } from "../../service/retrieval/search.ts";
 import type { ChooseListing } from "../../service/verification/key-directory.ts";
 import { buildServer, type HttpDeps } from "../http-server.ts";
+import { parameter } from "../public-read.ts";
 import { prefersLines } from "../request-parts.ts";
-import { type Route, type RouteDoc, sandboxKey } from "../route.ts";
-import { type SignedCall, signedHandler } from "../signed.ts";
+import { inPath, inQuery, type Route, type RouteDoc, sandboxKey } from "../route.ts";
+import { type Callers, companyRoute } from "../signed.ts";
 import { readImageRoute } from "./ad-image-routes.ts";
 import { type AdRoutesServices, adRoutes } from "./ad-routes.ts";
 import { type AllowanceReads, allowanceRoutes, companyRoutes } from "./company-routes.ts";
 
-export interface RetrievalDeps {
+export interface RetrievalDeps extends Callers {
   readonly http: HttpDeps;
-  readonly authentication: AuthenticationDeps;
-  /** The `@authority` values of this surface: host[:port], lower case, without a default port. */
-  readonly authorities: readonly string[];
   readonly baseUrl: string;
   readonly search: Search;
   readonly fetch: FetchRecord;
@@ -69,49 +66,40 @@ export function buildRetrieval(deps: RetrievalDeps): FastifyInstance {
   };
   const routes = [
     ...searchRoutes(deps),
-    fetchRoute(deps),
-    eventsRoute(deps),
-    listingRoute(deps, accepted(deps)),
-    ...termsRoutes(deps, accepted(deps)),
-    entitlementRoute(deps, accepted(deps)),
-    ...companyRoutes(deps, accepted(deps)),
-    ...allowanceRoutes(deps, accepted(deps)),
+    ...accountRoutes(deps),
+    ...companyRoutes(deps, deps),
+    ...allowanceRoutes(deps, deps.allowance),
     readImageRoute(deps.readImage),
-    ...adRoutes(deps, accepted(deps)),
+    ...adRoutes(deps, deps.ads),
     ...(deps.sandbox ?? []),
     ...deps.verification,
   ];
   return buildServer(deps.http, { name: "retrieval", info, routes, isPublic: false });
 }
 
-function accepted(deps: RetrievalDeps): AcceptedCallers {
-  return { authorities: deps.authorities, tags: ["svc-retrieval"], roles: ["retrieval"], bearer: true };
-}
-
-function signed(deps: RetrievalDeps, answer: (call: SignedCall) => ReturnType<Search>): Route["handle"] {
-  const limits = { bytesMax: requestBytesMax, edge: deps.http.edge };
-  return signedHandler({
-    authentication: deps.authentication,
-    accepted: accepted(deps),
-    limits,
-    queryNames: [],
-    claimsMeanwhile: true,
-    answer,
-  });
-}
-
+/** The search of each collection and of one that the request names, and the fetch. */
 function searchRoutes(deps: RetrievalDeps): readonly Route[] {
   const addresses: readonly (readonly [string, CollectionName | null])[] = [
     ["/v1/search", null],
     ...collectionNames.map((name) => [`/v1/${collections[name].path}/search`, name] as const),
   ];
-  return addresses.map(([path, collection]) => ({
-    method: "POST",
-    path,
-    tags: ["svc-retrieval"],
-    doc: searchDoc(collection),
-    handle: signed(deps, ({ authenticated, body }) => deps.search({ authenticated, body, collection })),
-  }));
+  const searches = addresses.map(([path, collection]) =>
+    companyRoute(deps, "POST", path, searchDoc(collection), {
+      claimsMeanwhile: true,
+      answer: ({ authenticated, body }) => deps.search({ authenticated, body, collection }),
+    }),
+  );
+  const fetch = companyRoute(deps, "GET", "/v1/records/:record_id", fetchDoc, {
+    claimsMeanwhile: true,
+    answer: ({ authenticated, request, arrivedAtMs }) =>
+      deps.fetch({
+        authenticated,
+        recordId: parameter(request, "record_id"),
+        arrivedAtMs,
+        isDelivered: request.method !== "HEAD",
+      }),
+  });
+  return [...searches, fetch];
 }
 
 const searchProblems: readonly ProblemCode[] = [
@@ -140,36 +128,11 @@ function searchDoc(collection: CollectionName | null): RouteDoc {
   };
 }
 
-function fetchRoute(deps: RetrievalDeps): Route {
-  return {
-    method: "GET",
-    path: "/v1/records/:record_id",
-    tags: ["svc-retrieval"],
-    doc: fetchDoc,
-    handle: signed(deps, ({ authenticated, request, arrivedAtMs }) =>
-      deps.fetch({
-        authenticated,
-        recordId: pathParameter(request, "record_id"),
-        arrivedAtMs,
-        isDelivered: request.method !== "HEAD",
-      }),
-    ),
-  };
-}
-
 const fetchDoc: RouteDoc = {
   summary: "Fetch one record",
   description:
     "The record exactly as it was sealed. Records that never existed, that were withdrawn or that are not served to the caller get the same 404.",
-  parameters: [
-    {
-      name: "record_id",
-      in: "path",
-      description: "Record id.",
-      schema: recordId.schema,
-    },
-    sandboxKey,
-  ],
+  parameters: [inPath("record_id", "Record id.", recordId.schema), sandboxKey],
   answers: {
     200: {
       description: "The record with its seal, sidecar, AI policy, provenance and receipt",
@@ -183,18 +146,7 @@ const fetchDoc: RouteDoc = {
   ],
 };
 
-function pathParameter(request: FastifyRequest, name: string): string {
-  const value = (request.params as Readonly<Record<string, unknown>>)[name];
-  return typeof value === "string" ? value : "";
-}
-
-// How an AI company chooses to be in the key directory.
-
-export interface ListingRouteDeps {
-  readonly http: HttpDeps;
-  readonly authentication: AuthenticationDeps;
-  readonly chooseListing: ChooseListing;
-}
+// What an AI company reads and chooses of its own: the events, its listing in the key directory, the terms, its entitlement.
 
 const listingDoc: RouteDoc = {
   summary: "Choose whether the key directory lists your company",
@@ -205,31 +157,6 @@ const listingDoc: RouteDoc = {
   answers: { 200: { description: "What is chosen now", body: listingAnswer, headers: ["Cache-Control"] } },
   problems: ["request_invalid", "region_misdirected", "request_timeout", "media_type_unsupported"],
 };
-
-function listingRoute(deps: ListingRouteDeps, accepted: AcceptedCallers): Route {
-  return {
-    method: "POST",
-    path: "/v1/key-directory/listing",
-    tags: ["svc-retrieval"],
-    doc: listingDoc,
-    handle: signedHandler({
-      authentication: deps.authentication,
-      accepted,
-      limits: { bytesMax: requestBytesMax, edge: deps.http.edge },
-      queryNames: [],
-      claimsMeanwhile: false,
-      answer: ({ authenticated, body }) => deps.chooseListing({ caller: authenticated.caller, body }),
-    }),
-  };
-}
-
-// The entitlement of the AI company that asks.
-
-export interface EntitlementRouteDeps {
-  readonly http: HttpDeps;
-  readonly authentication: AuthenticationDeps;
-  readonly entitlement: ReadEntitlement;
-}
 
 const entitlementDoc: RouteDoc = {
   summary: "Your company's entitlement",
@@ -242,50 +169,21 @@ const entitlementDoc: RouteDoc = {
   problems: ["request_invalid", "terms_not_agreed", "business_not_verified", "region_misdirected"],
 };
 
-function entitlementRoute(deps: EntitlementRouteDeps, accepted: AcceptedCallers): Route {
-  return {
-    method: "GET",
-    path: "/v1/entitlement",
-    tags: ["svc-retrieval"],
-    doc: entitlementDoc,
-    handle: signedHandler({
-      authentication: deps.authentication,
-      accepted,
-      limits: { bytesMax: requestBytesMax, edge: deps.http.edge },
-      queryNames: [],
-      claimsMeanwhile: false,
-      answer: ({ authenticated }) => deps.entitlement({ caller: authenticated.caller }),
-    }),
-  };
-}
-
-// The event stream of an AI company.
-
-export interface EventsRouteDeps {
-  readonly http: HttpDeps;
-  readonly authentication: AuthenticationDeps;
-  readonly authorities: readonly string[];
-  readonly events: ReadCompanyEvents;
-}
-
 const eventsDoc: RouteDoc = {
   summary: "What was answered to your company, one event after another",
   description:
     "One event for every search and fetch that this region answered, with the `client_query_id` that it was sent with, about two minutes after the answer and for 30 days. Read on from the `cursor` of the last event that you have processed: none is missed, and one that comes twice has the same `event_id`. With `Accept: application/x-ndjson` every line is an event. Reading is not billed and has no receipt.",
   parameters: [
-    {
-      name: "after",
-      in: "query",
-      schema: eventCursor.schema,
-      description:
-        "The cursor of the last event that was processed; without it, the oldest events come first.",
-    },
-    {
-      name: "limit",
-      in: "query",
-      description: `The most events to answer; ${eventsPageUsual} by default.`,
-      schema: { type: "integer", minimum: 1, maximum: eventsPageMax },
-    },
+    inQuery(
+      "after",
+      "The cursor of the last event that was processed; without it, the oldest events come first.",
+      eventCursor.schema,
+    ),
+    inQuery("limit", `The most events to answer; ${eventsPageUsual} by default.`, {
+      type: "integer",
+      minimum: 1,
+      maximum: eventsPageMax,
+    }),
     sandboxKey,
   ],
   answers: {
@@ -299,53 +197,12 @@ const eventsDoc: RouteDoc = {
   problems: ["request_invalid", "region_misdirected"],
 };
 
-function eventsRoute(deps: EventsRouteDeps): Route {
-  return {
-    method: "GET",
-    path: "/v1/events",
-    tags: ["svc-retrieval"],
-    doc: eventsDoc,
-    handle: signedHandler({
-      authentication: deps.authentication,
-      accepted: {
-        authorities: deps.authorities,
-        tags: ["svc-retrieval"],
-        roles: ["retrieval"],
-        bearer: true,
-      },
-      limits: { bytesMax: requestBytesMax, edge: deps.http.edge },
-      queryNames: ["after", "limit"],
-      claimsMeanwhile: false,
-      answer: ({ authenticated, query, request }) =>
-        deps.events({
-          caller: authenticated.caller,
-          ...query,
-          format: prefersLines(request.headers.accept ?? "") ? "lines" : "json",
-        }),
-    }),
-  };
-}
-
-// The terms of AI companies, and agreeing to them.
-
-export interface TermsRoutesDeps {
-  readonly http: HttpDeps;
-  readonly authentication: AuthenticationDeps;
-  readonly terms: ReadTerms;
-  readonly agreeToTerms: AgreeToTerms;
-}
-
-const readDoc: RouteDoc = {
+const termsDoc: RouteDoc = {
   summary: "The terms of AI companies",
   description:
     "The version that is in force now, or the one that you name: every version stays readable, with the hash of its exact text. Those that come into force later are listed too. `agreed` says whether your company agreed to the version of the answer. Reading is not billed and has no receipt.",
   parameters: [
-    {
-      name: "version",
-      in: "query",
-      schema: termsVersion.schema,
-      description: "The number of a version; without it, the one in force now.",
-    },
+    inQuery("version", "The number of a version; without it, the one in force now.", termsVersion.schema),
     sandboxKey,
   ],
   answers: {
@@ -373,36 +230,30 @@ const agreeDoc: RouteDoc = {
   ],
 };
 
-function termsRoutes(deps: TermsRoutesDeps, accepted: AcceptedCallers): readonly Route[] {
-  const common = {
-    authentication: deps.authentication,
-    accepted,
-    claimsMeanwhile: false,
-    limits: { bytesMax: requestBytesMax, edge: deps.http.edge },
-  };
+function accountRoutes(deps: RetrievalDeps): readonly Route[] {
   return [
-    {
-      method: "GET",
-      path: "/v1/terms",
-      tags: ["svc-retrieval"],
-      doc: readDoc,
-      handle: signedHandler({
-        ...common,
-        queryNames: ["version"],
-        answer: ({ authenticated, query }) =>
-          deps.terms({ caller: authenticated.caller, version: query.version }),
-      }),
-    },
-    {
-      method: "POST",
-      path: "/v1/terms/agreements",
-      tags: ["svc-retrieval"],
-      doc: agreeDoc,
-      handle: signedHandler({
-        ...common,
-        queryNames: [],
-        answer: ({ authenticated, body }) => deps.agreeToTerms({ caller: authenticated.caller, body }),
-      }),
-    },
+    companyRoute(deps, "GET", "/v1/events", eventsDoc, {
+      queryNames: ["after", "limit"],
+      answer: ({ authenticated, query, request }) =>
+        deps.events({
+          caller: authenticated.caller,
+          ...query,
+          format: prefersLines(request.headers.accept ?? "") ? "lines" : "json",
+        }),
+    }),
+    companyRoute(deps, "POST", "/v1/key-directory/listing", listingDoc, {
+      answer: ({ authenticated, body }) => deps.chooseListing({ caller: authenticated.caller, body }),
+    }),
+    companyRoute(deps, "GET", "/v1/terms", termsDoc, {
+      queryNames: ["version"],
+      answer: ({ authenticated, query }) =>
+        deps.terms({ caller: authenticated.caller, version: query.version }),
+    }),
+    companyRoute(deps, "POST", "/v1/terms/agreements", agreeDoc, {
+      answer: ({ authenticated, body }) => deps.agreeToTerms({ caller: authenticated.caller, body }),
+    }),
+    companyRoute(deps, "GET", "/v1/entitlement", entitlementDoc, {
+      answer: ({ authenticated }) => deps.entitlement({ caller: authenticated.caller }),
+    }),
   ];
 }

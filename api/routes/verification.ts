@@ -34,7 +34,7 @@ import {
   type Read,
 } from "../public-read.ts";
 import { isRefused, parseQuery, prefersHtml, type Query, send } from "../request-parts.ts";
-import type { HeaderName, Parameter, Route, RouteDoc } from "../route.ts";
+import { type HeaderName, inPath, inQuery, type Parameter, type Route, type RouteDoc } from "../route.ts";
 
 /** Several times what the largest evidence contains: a row, a proof, a sidecar. */
 const verifyValuesMax = 4_096;
@@ -181,18 +181,10 @@ function verifyRoute(deps: VerificationRoutesDeps): Route {
 
 const cached: readonly HeaderName[] = ["Cache-Control"];
 
-const uuidParameter: Parameter = {
-  name: "uuid",
-  in: "path",
-  description: "UUID of the party.",
-  schema: uuid.schema,
-};
-const formatParameter: Parameter = {
-  name: "format",
-  in: "query",
-  description: "Takes precedence over Accept.",
-  schema: { enum: ["html", "json"] },
-};
+const uuidParameter: Parameter = inPath("uuid", "UUID of the party.", uuid.schema);
+const formatParameter: Parameter = inQuery("format", "Takes precedence over Accept.", {
+  enum: ["html", "json"],
+});
 
 const certificateDoc: RouteDoc = {
   summary: "Certificate of a business or an AI company, with its history",
@@ -239,21 +231,10 @@ const directoryDoc: DocumentDoc = {
 const verifyPageDoc: RouteDoc = {
   summary: "Whether a business published these exact bytes under this id",
   parameters: [
-    { name: "record_id", in: "path", description: "Record id.", schema: recordId.schema },
-    {
-      name: "origin",
-      in: "query",
-      required: true,
-      description: "Hash of the record's exact bytes.",
-      schema: hash.schema,
-    },
-    { name: "cert", in: "query", description: "The certificate that the seal names.", schema: hash.schema },
-    {
-      name: "served_at",
-      in: "query",
-      description: "When the record was served.",
-      schema: { type: "string", format: "date-time" },
-    },
+    inPath("record_id", "Record id.", recordId.schema),
+    inQuery("origin", "Hash of the record's exact bytes.", hash.schema, "required"),
+    inQuery("cert", "The certificate that the seal names.", hash.schema),
+    inQuery("served_at", "When the record was served.", { type: "string", format: "date-time" }),
     formatParameter,
   ],
   answers: {

@@ -232,14 +232,12 @@ export const sealedAdRequest = namedObject("SealedAdRequest", {
   record_base64: described(text(recordCharactersMax), "The exact bytes that were sealed, base64."),
   seal: envelopeShape,
 });
-export type SealedAdRequest = Of<typeof sealedAdRequest>;
 
 export const adRemovalRequest = namedObject("AdRemovalRequest", {
   campaign_id: described(text(64), "The ad's campaign."),
   document_base64: described(text(8_192), "The exact bytes of `{record_id, action, at}`, base64."),
   seal: envelopeShape,
 });
-export type AdRemovalRequest = Of<typeof adRemovalRequest>;
 
 export const removedAdAnswer = namedObject("RemovedAd", {
   ad_id: anyText,

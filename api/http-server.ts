@@ -16,7 +16,7 @@ import type { Clock } from "../crypto/port.ts";
 import { publishBytesMax } from "../protocol/limits.ts";
 import { type ProblemCode, problem } from "../protocol/problem.ts";
 import { nearestName } from "../protocol/shape.ts";
-import { refused } from "../service/answer.ts";
+import { refusedWith } from "../service/answer.ts";
 import { failureAnswer } from "../service/failure.ts";
 import type { RequestObserver } from "../service/request-observer.ts";
 import { NotAnswered } from "../service/retrieval/receipts.ts";
@@ -332,12 +332,12 @@ async function answerError(
   const code = platformCode(error);
   if (code !== null) {
     leaveBodyUnread(request, reply);
-    return send(reply, refused(problem(code, "The request cannot be read.")));
+    return send(reply, refusedWith(code, "The request cannot be read."));
   }
   request.log.error({ request_id: request.id, err: error }, "failed");
   return send(
     reply,
-    refused(problem("internal_error", "The service failed; its log has the cause under the request id.")),
+    refusedWith("internal_error", "The service failed; its log has the cause under the request id."),
   );
 }
 

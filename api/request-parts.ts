@@ -4,9 +4,15 @@ import type { IncomingMessage } from "node:http";
 import type { FastifyReply } from "fastify";
 import Negotiator from "negotiator";
 import { joinUtf8 } from "../protocol/bytes.ts";
-import { type Problem, problem, problemMediaType } from "../protocol/problem.ts";
+import { type Problem, problemMediaType } from "../protocol/problem.ts";
 import { nearestName } from "../protocol/shape.ts";
-import { type AnswerBody, type Outcome, type Refused, refused } from "../service/answer.ts";
+import {
+  type AnswerBody,
+  type Outcome,
+  type Refused,
+  refusedWith,
+  wrongParameter,
+} from "../service/answer.ts";
 import type { RequestHead } from "../service/authentication/authenticate.ts";
 import { hasBody } from "./body.ts";
 import type { Edge } from "./edge.ts";
@@ -97,28 +103,24 @@ export function parseFlag<N extends string>(query: Query<N>, name: N): boolean |
   const value = query[name];
   if (value === null || value === "false") return false;
   if (value === "true") return true;
-  return refused(problem("request_invalid", `${name} is true or false.`, { pointer: `/query/${name}` }));
+  return wrongParameter(name, `${name} is true or false.`);
 }
 
 function unknownParameter(name: string, names: readonly string[]): Refused {
   const suggestion = nearestName(name, names);
-  return refused(
-    problem(
-      "request_invalid",
-      `The query parameter ${JSON.stringify(name.slice(0, 64))} does not exist here.`,
-      {
-        pointer: "/query",
-        allowed: names,
-        ...(suggestion === null ? {} : { suggestion }),
-      },
-    ),
+  return refusedWith(
+    "request_invalid",
+    `The query parameter ${JSON.stringify(name.slice(0, 64))} does not exist here.`,
+    {
+      pointer: "/query",
+      allowed: names,
+      ...(suggestion === null ? {} : { suggestion }),
+    },
   );
 }
 
 function repeatedParameter(name: string): Refused {
-  return refused(
-    problem("request_invalid", `The query parameter ${name} is given twice.`, { pointer: `/query/${name}` }),
-  );
+  return wrongParameter(name, `The query parameter ${name} is given twice.`);
 }
 
 /** Whether a query was refused: 400 with the parameter at fault. */

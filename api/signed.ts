@@ -10,8 +10,8 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { toBase64 } from "../protocol/bytes.ts";
 import { parseContentDigest, type SignatureTag } from "../protocol/http-signature.ts";
 import { idempotencyKeyPattern, requestBytesMax } from "../protocol/limits.ts";
-import { type Problem, problem } from "../protocol/problem.ts";
-import { type Outcome, type Refused, refused } from "../service/answer.ts";
+import type { Problem } from "../protocol/problem.ts";
+import { type Outcome, type Refused, refused, refusedWith } from "../service/answer.ts";
 import {
   type AcceptedCallers,
   type Authenticated,
@@ -180,13 +180,13 @@ function coded({ headers, raw }: FastifyRequest): Refused | null {
   if (coding === undefined || coding === "identity" || !hasBody(raw)) return null;
   const pointer = "/headers/content-encoding";
   const detail = "A body is sent as it is, without a content coding.";
-  return refused(problem("media_type_unsupported", detail, { pointer }), { "accept-encoding": "identity" });
+  return refusedWith("media_type_unsupported", detail, { pointer }, { "accept-encoding": "identity" });
 }
 
 function notJson(request: FastifyRequest): Refused | null {
   if (isJsonOrSilent(request)) return null;
   const pointer = "/headers/content-type";
-  return refused(problem("media_type_unsupported", "The body must be application/json.", { pointer }));
+  return refusedWith("media_type_unsupported", "The body must be application/json.", { pointer });
 }
 
 /** A body without Content-Type is assumed to be what the route expects. */

@@ -116,6 +116,12 @@ export function parseEnvelope(value: unknown): Verdict<Envelope> {
   return read.ok ? read : refuse("envelope_malformed", read.fault.detail, read.fault.pointer);
 }
 
+/** Opens an envelope that is kept as JSON text, by the function for its type. Text that is not JSON throws. */
+export function openStored<T>(text: string, open: (envelope: Envelope) => Verdict<T>): Verdict<T> {
+  const envelope = parseEnvelope(JSON.parse(text));
+  return envelope.ok ? open(envelope.value) : envelope;
+}
+
 /** The payload bytes of an envelope of the expected type; any other type is `payload_type_mismatch`. Verifies nothing. */
 export function openEnvelope(envelope: Envelope, expectedType: string): Verdict<Uint8Array> {
   if (envelope.payloadType !== expectedType) {

@@ -73,9 +73,24 @@ export function refused(problem: Problem, headers: Readonly<Record<string, strin
   return { kind: "problem", problem, headers };
 }
 
+/** The same for a code: {@link problem} and {@link refused}. */
+export function refusedWith(
+  code: ProblemCode,
+  detail: string,
+  extras: ProblemExtras = {},
+  headers: Readonly<Record<string, string>> = {},
+): Refused {
+  return refused(problem(code, detail, extras), headers);
+}
+
+/** The refusal of a query parameter. */
+export function wrongParameter(name: string, detail: string): Refused {
+  return refusedWith("request_invalid", detail, { pointer: `/query/${name}` });
+}
+
 /** Turns a refusal whose code also exists for problem documents into an answer. */
 export function refusedAs({ code, detail }: Pick<Refusal<ProblemCode>, "code" | "detail">): Refused {
-  return refused(problem(code, detail));
+  return refusedWith(code, detail);
 }
 
 /** Whether a step of a request was refused, which ends the request. */
@@ -106,7 +121,7 @@ export function parseJson(
   const json = parseStrictJson(body, bounds);
   if (json.ok) return { value: json.value };
   const detail = `The body is not strict JSON: ${json.detail}`;
-  return refused(problem("request_invalid", detail, { pointer: json.pointer ?? "" }));
+  return refusedWith("request_invalid", detail, { pointer: json.pointer ?? "" });
 }
 
 /** The same as a value of this shape, which names the member that is wrong. */
@@ -125,7 +140,7 @@ export function rateLimited(
   extras: { readonly retry_after_seconds: number; readonly reason?: string },
 ): Refused {
   const headers = { "retry-after": String(extras.retry_after_seconds) };
-  return refused(problem("rate_limited", detail, extras), headers);
+  return refusedWith("rate_limited", detail, extras, headers);
 }
 
 // 422 for a seal, with the reason that every verifier gives for it.
@@ -138,5 +153,5 @@ export type SealReason = ReasonCode | "sealed_at_skew" | "at_skew" | "at_not_lat
 
 /** The refusal `seal_invalid` with a verifier's reason. */
 export function sealRefused(reason: SealReason, detail: string, extras: ProblemExtras = {}): Refused {
-  return refused(problem("seal_invalid", detail, { reason, ...extras }));
+  return refusedWith("seal_invalid", detail, { reason, ...extras });
 }

@@ -1,9 +1,8 @@
 // Infrastructure failures as answers: the caller may retry, and is informed when.
 
-import { problem } from "../protocol/problem.ts";
 import { Unavailable } from "../std/unavailable.ts";
 import { StoreError } from "../storage/actor-store.ts";
-import { type Refused, rateLimited, refused } from "./answer.ts";
+import { type Refused, rateLimited, refusedWith } from "./answer.ts";
 import { LeaseLost } from "./retrieval/receipts.ts";
 
 const retrySecondsDefault = 1;
@@ -30,7 +29,12 @@ function limited(seconds: number): Refused {
 
 function unavailable(reason: string, seconds: number): Refused {
   const detail = "The service cannot answer this now; send the request again later, with a new signature.";
-  return refused(problem("unavailable", detail, { reason, retry_after_seconds: seconds }), {
-    "retry-after": String(seconds),
-  });
+  return refusedWith(
+    "unavailable",
+    detail,
+    { reason, retry_after_seconds: seconds },
+    {
+      "retry-after": String(seconds),
+    },
+  );
 }

@@ -9,11 +9,10 @@ import {
   imageSideMax,
   imagesPerDay,
 } from "../../protocol/limits.ts";
-import { problem } from "../../protocol/problem.ts";
 import { adImage } from "../../protocol/wire/ad-requests.ts";
 import type { UploadImage } from "../../service/ads/ad-images.ts";
 import type { ReadImage } from "../../service/ads/image-read.ts";
-import { type Refused, refused } from "../../service/answer.ts";
+import { type Refused, refusedWith } from "../../service/answer.ts";
 import { parameter } from "../public-read.ts";
 import { isRefused, parseQuery, send, single } from "../request-parts.ts";
 import { inPath, inQuery, type Route, type RouteDoc, sandboxKey } from "../route.ts";
@@ -50,12 +49,10 @@ function notAnImage(request: FastifyRequest): Refused | null {
   const type = request.headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase();
   if (imageMediaTypes.includes(type as ImageMediaType)) return null;
   const detail = `Content-Type must be ${imageMediaTypes.join(", ")}.`;
-  return refused(
-    problem("media_type_unsupported", detail, {
-      pointer: "/headers/content-type",
-      reason: "image_type_unsupported",
-    }),
-  );
+  return refusedWith("media_type_unsupported", detail, {
+    pointer: "/headers/content-type",
+    reason: "image_type_unsupported",
+  });
 }
 
 const readDoc: RouteDoc = {

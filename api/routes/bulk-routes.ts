@@ -16,7 +16,7 @@ import {
   uploadId,
 } from "../../protocol/wire/bulk.ts";
 import { pushStatus, recordOutcomes } from "../../protocol/wire/push.ts";
-import { type Outcome, refused } from "../../service/answer.ts";
+import { type Outcome, refused, refusedWith, wrongParameter } from "../../service/answer.ts";
 import type { FileRequest, FormEvent } from "../../service/publishing/bulk-file.ts";
 import type { BulkRequest } from "../../service/publishing/bulk-upload.ts";
 import type { ValidateImportRequest } from "../../service/publishing/validate-import.ts";
@@ -115,7 +115,7 @@ export function bulkRoutes(callers: Callers, bulk: Bulk): readonly Route[] {
 function notAValidation({ outcome }: Query<"outcome" | "cursor">): Outcome {
   const name = outcome === null ? "cursor" : "outcome";
   const detail = `${name} belongs to validate_only=true; GET /v1/pushes/{push_id} has the results of an import.`;
-  return refused(problem("request_invalid", detail, { pointer: `/query/${name}` }));
+  return wrongParameter(name, detail);
 }
 
 const fileDoc: RouteDoc = {
@@ -165,17 +165,17 @@ async function handleFile(
   return send(reply, outcome);
 }
 
-const noPlace = refused(
-  problem("unavailable", "Too many files are being sent; send this one again later.", {
-    reason: "files_in_flight",
-    retry_after_seconds: 2,
-  }),
-);
+const noPlace = refusedWith("unavailable", "Too many files are being sent; send this one again later.", {
+  reason: "files_in_flight",
+  retry_after_seconds: 2,
+});
 
-const notAForm = refused(
-  problem("media_type_unsupported", "The body must be multipart/form-data with one boundary.", {
+const notAForm = refusedWith(
+  "media_type_unsupported",
+  "The body must be multipart/form-data with one boundary.",
+  {
     pointer: "/headers/content-type",
-  }),
+  },
 );
 
 /** The events of a form as it arrives. */

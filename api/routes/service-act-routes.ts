@@ -2,11 +2,10 @@
 // its ads. The specification names no such reads; they are the service's own.
 
 import { isHash } from "../../protocol/identifiers.ts";
-import { problem } from "../../protocol/problem.ts";
 import { campaignRenders } from "../../protocol/wire/ad-requests.ts";
 import { heldDeletionsAnswer, takedownsAnswer } from "../../protocol/wire/removal.ts";
 import type { CampaignName } from "../../service/ads/campaign-renders.ts";
-import { type Outcome, refused } from "../../service/answer.ts";
+import { type Outcome, wrongParameter } from "../../service/answer.ts";
 import { parameter } from "../public-read.ts";
 import { inPath, inQuery, type Route, type RouteDoc, sandboxKey } from "../route.ts";
 import { businessRead, type Callers } from "../signed.ts";
@@ -78,8 +77,4 @@ export function serviceActRoutes(callers: Callers, reads: ServiceActReads): read
   ];
 }
 
-const afterMalformed = refused(
-  problem("request_invalid", "`after` is the `next_after` of the previous page.", {
-    pointer: "/query/after",
-  }),
-);
+const afterMalformed = wrongParameter("after", "`after` is the `next_after` of the previous page.");

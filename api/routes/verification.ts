@@ -3,7 +3,7 @@
 
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { verifyBytesMax } from "../../protocol/limits.ts";
-import { problem, requestProblem } from "../../protocol/problem.ts";
+import { requestProblem } from "../../protocol/problem.ts";
 import { hash, uuid } from "../../protocol/shape.ts";
 import { recordId } from "../../protocol/wire/push.ts";
 import {
@@ -15,7 +15,7 @@ import {
   verifyPageAnswer,
 } from "../../protocol/wire/verification.ts";
 import { type VerifyRequest, verifyAnswer, verifyRequest } from "../../protocol/wire/verify.ts";
-import { type Outcome, parseJson, refused } from "../../service/answer.ts";
+import { type Outcome, parseJson, refused, refusedWith } from "../../service/answer.ts";
 import type { Verification } from "../../service/verification/verification.ts";
 import type { Verify } from "../../service/verification/verify.ts";
 import type { VerifyPage } from "../../service/verification/verify-page.ts";
@@ -119,12 +119,10 @@ function readInTurn<N extends string>({ edge }: VerificationRoutesDeps, answer: 
 function pageFormat(request: FastifyRequest, format: string | null): PageFormat | Outcome {
   if (format === "html" || format === "json") return format;
   if (format !== null) {
-    return refused(
-      problem("request_invalid", "format is html or json.", {
-        pointer: "/query/format",
-        allowed: ["html", "json"],
-      }),
-    );
+    return refusedWith("request_invalid", "format is html or json.", {
+      pointer: "/query/format",
+      allowed: ["html", "json"],
+    });
   }
   return prefersHtml(request.headers.accept ?? "") ? "html" : "json";
 }

@@ -6,7 +6,7 @@
 
 import type { JsonObject, JsonValue } from "../../protocol/json/canonical-json.ts";
 import { verifyBytesMax } from "../../protocol/limits.ts";
-import { problem, requestProblem } from "../../protocol/problem.ts";
+import { requestProblem } from "../../protocol/problem.ts";
 import { vocabularyNames } from "../../protocol/records/vocabularies/vocabulary-document.ts";
 import {
   described,
@@ -23,7 +23,7 @@ import {
   uuid,
 } from "../../protocol/shape.ts";
 import { type VerifyRequest, verifyRequest, wholes } from "../../protocol/wire/verify.ts";
-import { isRefused, type Outcome, type Refused, refused } from "../../service/answer.ts";
+import { isRefused, type Outcome, type Refused, refused, refusedWith } from "../../service/answer.ts";
 import type { LogReads } from "../../service/log/log-reads.ts";
 import {
   answerDocument,
@@ -274,7 +274,7 @@ function verifyTool({ verify }: PublicToolDeps): PublicTool {
       answer: () => {
         const body = new TextEncoder().encode(text);
         if (body.length <= verifyBytesMax) return verify(given, body);
-        return refused(problem("record_too_large", `The body is at most ${verifyBytesMax} bytes.`));
+        return refusedWith("record_too_large", `The body is at most ${verifyBytesMax} bytes.`);
       },
     }),
   );

@@ -17,7 +17,7 @@ import {
 import { AjvJsonSchemaValidator } from "@modelcontextprotocol/server/validators/ajv";
 import type { JsonObject, JsonValue } from "../../protocol/json/canonical-json.ts";
 import { exactMember } from "../../protocol/json/strict-json.ts";
-import { problem, problemShape } from "../../protocol/problem.ts";
+import { problemShape } from "../../protocol/problem.ts";
 import {
   anyObject,
   anyText,
@@ -29,7 +29,7 @@ import {
   object,
 } from "../../protocol/shape.ts";
 import { toolSchema } from "../../protocol/tool-schema.ts";
-import { bodyText, refused } from "../../service/answer.ts";
+import { bodyText, refusedWith } from "../../service/answer.ts";
 import { failureAnswer } from "../../service/failure.ts";
 import type { AnswerDoc, Parameter, RouteDoc } from "../route.ts";
 import { type InTurn, type PublicTool, refusalOf, type ToolAnswer, type ToolCall } from "./public-tools.ts";
@@ -184,7 +184,7 @@ async function answerCall(tool: PublicTool, message: ReceivedMessage): Promise<T
     const failure = failureAnswer(error);
     message.failed(error, failure !== null);
     const detail = "The service failed; its log has the cause under the request id.";
-    return { outcome: failure ?? refused(problem("internal_error", detail)), request: null };
+    return { outcome: failure ?? refusedWith("internal_error", detail), request: null };
   }
 }
 

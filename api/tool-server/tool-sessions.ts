@@ -7,8 +7,7 @@
 //       the newcomer's address then will.
 
 import { hash, randomUUID } from "node:crypto";
-import { problem } from "../../protocol/problem.ts";
-import { type Refused, rateLimited, refused } from "../../service/answer.ts";
+import { type Refused, rateLimited, refusedWith } from "../../service/answer.ts";
 import { addressBlock } from "../../std/ip-address.ts";
 
 export interface ToolSessionLimits {
@@ -140,9 +139,7 @@ const stateless = "Revision 2026-07-28 of the protocol is served here without se
 
 function tooMany(): Refused {
   const detail = `Too many sessions are open here; open one later. ${stateless}`;
-  return refused(
-    problem("unavailable", detail, { reason: "tool_sessions", retry_after_seconds: retrySeconds }),
-  );
+  return refusedWith("unavailable", detail, { reason: "tool_sessions", retry_after_seconds: retrySeconds });
 }
 
 function tooManyOfAddress(max: number): Refused {

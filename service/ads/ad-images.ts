@@ -12,12 +12,12 @@ import {
   imageBytesPerDay,
   imagesPerDay,
 } from "../../protocol/limits.ts";
-import { type ProblemCode, problem } from "../../protocol/problem.ts";
+import type { ProblemCode } from "../../protocol/problem.ts";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
 import type { AdImage } from "../../protocol/wire/ad-requests.ts";
 import { BoundedMap } from "../../std/bounded-map.ts";
 import type { ImageStore } from "../../storage/image-store.ts";
-import { answerJson, type Caller, type Outcome, type Refused, rateLimited, refused } from "../answer.ts";
+import { answerJson, type Caller, type Outcome, type Refused, rateLimited, refusedWith } from "../answer.ts";
 
 export interface ImageSize {
   /** In pixels. */
@@ -124,7 +124,7 @@ export function createUploadImage(accept: AcceptImage, rate: ImageRate): UploadI
     const { code: reason, detail } = accepted;
     const code = problemCodes[reason];
     const retry = code === "unavailable" ? { retry_after_seconds: fullRetrySeconds } : {};
-    return refused(problem(code, detail, { reason, ...retry }));
+    return refusedWith(code, detail, { reason, ...retry });
   };
 }
 

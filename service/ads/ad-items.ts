@@ -8,7 +8,7 @@ import type { AdFacts, CampaignFacts } from "../../actors/messages/ads.ts";
 import type { CertificateFacts, PolicyFacts } from "../../actors/messages/business.ts";
 import type { Clock } from "../../crypto/port.ts";
 import { parseUtf8, toBase64, utf8 } from "../../protocol/bytes.ts";
-import { parseEnvelope } from "../../protocol/dsse.ts";
+import { openStored, parseEnvelope } from "../../protocol/dsse.ts";
 import type { JsonValue } from "../../protocol/json/canonical-json.ts";
 import { exactMember } from "../../protocol/json/strict-json.ts";
 import { openCertificate } from "../../protocol/keys/certificate.ts";
@@ -252,8 +252,7 @@ async function readAdvertiser(deps: AdItemDeps, uuid: string): Promise<Advertise
 
 /** The name under which an item shows its advertiser is on the certificate in the item, where a verifier finds it. */
 function certifiedName(facts: CertificateFacts | undefined): string {
-  const envelope = parseEnvelope(JSON.parse(facts?.envelope ?? "null") as JsonValue);
-  const opened = envelope.ok ? openCertificate(envelope.value) : envelope;
+  const opened = openStored(facts?.envelope ?? "null", openCertificate);
   if (!opened.ok) throw new Error(`The stored certificate ${facts?.cert_id} cannot be read.`);
   return opened.value.certificate.legal_name;
 }

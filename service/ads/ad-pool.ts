@@ -11,7 +11,7 @@ import { foldKeyword, keywordFault } from "../../protocol/ad-campaign.ts";
 import { type Sha256, toHex, utf8 } from "../../protocol/bytes.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { adRenderMs, poolAdsMax } from "../../protocol/limits.ts";
-import { problem, requestProblem } from "../../protocol/problem.ts";
+import { requestProblem } from "../../protocol/problem.ts";
 import { countries } from "../../protocol/records/vocabularies/countries.ts";
 import { nearestName } from "../../protocol/shape.ts";
 import {
@@ -21,7 +21,15 @@ import {
   poolRequest,
 } from "../../protocol/wire/ad-requests.ts";
 import { isObject } from "../../std/json-pointer.ts";
-import { type Caller, isRefused, type Outcome, parseJson, type Refused, refused } from "../answer.ts";
+import {
+  type Caller,
+  isRefused,
+  type Outcome,
+  parseJson,
+  type Refused,
+  refused,
+  refusedWith,
+} from "../answer.ts";
 import type { Authenticated } from "../authentication/authenticate.ts";
 import type { KeyBudget } from "../authentication/regional-limits.ts";
 import { poolCost } from "../authentication/request-rate.ts";
@@ -97,24 +105,24 @@ function readRequest(body: Uint8Array): Asked | Refused {
 
 function judgeRequest({ country, subdivision, keywords }: PoolRequest): Refused | null {
   if (!countries.codes.has(country))
-    return refused(
-      problem("request_invalid", "country must be a code of ISO 3166-1 alpha-2.", { pointer: "/country" }),
-    );
+    return refusedWith("request_invalid", "country must be a code of ISO 3166-1 alpha-2.", {
+      pointer: "/country",
+    });
   if (subdivision !== undefined && !subdivision.startsWith(`${country}-`))
-    return refused(
-      problem("request_invalid", `subdivision must be one of ${country}.`, { pointer: "/subdivision" }),
-    );
+    return refusedWith("request_invalid", `subdivision must be one of ${country}.`, {
+      pointer: "/subdivision",
+    });
   const seen = new Set<string>();
   for (const [at, keyword] of keywords.entries()) {
     const pointer = `/keywords/${at}`;
     if (seen.has(foldKeyword(keyword)))
-      return refused(problem("request_invalid", "Each keyword is named once.", { pointer }));
+      return refusedWith("request_invalid", "Each keyword is named once.", { pointer });
     seen.add(foldKeyword(keyword));
     const fault = keywordFault(keyword);
     if (fault !== null)
-      return refused(
-        problem("keyword_not_allowed", `A keyword is a subject, and must not be ${fault}.`, { pointer }),
-      );
+      return refusedWith("keyword_not_allowed", `A keyword is a subject, and must not be ${fault}.`, {
+        pointer,
+      });
   }
   return null;
 }
@@ -281,13 +289,11 @@ export function parseAdSort(text: string | undefined): readonly AdSort[] | Refus
 
 function sortRefused(code: "sort_required" | "sort_not_allowed", detail: string, name?: string): Refused {
   const suggestion = name === undefined ? null : nearestName(name, adSortKeys);
-  return refused(
-    problem(code, `${detail} Write for example "net_price:desc,random:asc".`, {
-      pointer: "/sort_by",
-      allowed: [...adSortKeys],
-      ...(suggestion === null ? {} : { suggestion: `${suggestion}:asc` }),
-    }),
-  );
+  return refusedWith(code, `${detail} Write for example "net_price:desc,random:asc".`, {
+    pointer: "/sort_by",
+    allowed: [...adSortKeys],
+    ...(suggestion === null ? {} : { suggestion: `${suggestion}:asc` }),
+  });
 }
 
 interface Order {

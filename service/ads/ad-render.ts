@@ -11,11 +11,11 @@ import type { Actors } from "../../actors/system/definition.ts";
 import type { Platform } from "../../crypto/port.ts";
 import { adProductLocalId } from "../../protocol/ad-campaign.ts";
 import { hashOf } from "../../protocol/bytes.ts";
-import { parseEnvelope } from "../../protocol/dsse.ts";
+import { openStored } from "../../protocol/dsse.ts";
 import { formatTimestamp, parseTimestamp } from "../../protocol/identifiers.ts";
 import type { JsonValue } from "../../protocol/json/canonical-json.ts";
 import { adClickMs, adRenderMs } from "../../protocol/limits.ts";
-import { problem, requestProblem } from "../../protocol/problem.ts";
+import { requestProblem } from "../../protocol/problem.ts";
 import { openReceipt, type Receipt } from "../../protocol/receipt.ts";
 import type { Shape } from "../../protocol/shape.ts";
 import {
@@ -38,6 +38,7 @@ import {
   parseJson,
   type Refused,
   refused,
+  refusedWith,
 } from "../answer.ts";
 import { answerOnce, claimFor } from "../publishing/idempotency.ts";
 import type { MaybeLater, Register } from "../register/register.ts";
@@ -147,7 +148,7 @@ async function charge(
   });
   if (reply.status === "expired") return renderExpired();
   if (reply.status === "refused")
-    return refused(problem("ad_unavailable", refusals[reply.reason], { reason: reply.reason }));
+    return refusedWith("ad_unavailable", refusals[reply.reason], { reason: reply.reason });
   const { rendered_at_ms } = reply;
   const expiresAtMs = rendered_at_ms + adClickMs;
   const click: AdToken = { event: "click", retrievalId, region, index, ad, expiresAtMs };
@@ -170,17 +171,15 @@ async function click(
   if (isRefused(request)) return request;
   const { click_token: text } = request;
   if (deps.tokens.open(caller.party.uuid, "render", text) !== null)
-    return refused(problem("ad_not_rendered", "This is the render token: a click follows a render."));
+    return refusedWith("ad_not_rendered", "This is the render token: a click follows a render.");
   const token = openToken(deps, caller.party.uuid, "click", text);
   if (isRefused(token)) return token;
   const { retrievalId, region, index, ad, expiresAtMs } = token;
   const standing = stands(deps, ad.ad_id);
   if (!(standing instanceof Promise ? await standing : standing))
-    return refused(
-      problem("ad_unavailable", "Its seal does not stand any more: lead nobody to it.", {
-        reason: "ad_not_live",
-      }),
-    );
+    return refusedWith("ad_unavailable", "Its seal does not stand any more: lead nobody to it.", {
+      reason: "ad_not_live",
+    });
   const rendered_at_ms = expiresAtMs - adClickMs;
   const pool = poolRef(retrievalId, region);
   const reply = await deps.actors.ask(pool, { type: "item.click", index, rendered_at_ms });
@@ -230,13 +229,13 @@ function openToken(
 }
 
 function tokenInvalid(pointer: string): Refused {
-  return refused(
-    problem("ad_token_invalid", "The token is not of an ad that your company was served.", { pointer }),
-  );
+  return refusedWith("ad_token_invalid", "The token is not of an ad that your company was served.", {
+    pointer,
+  });
 }
 
 function expired(detail: string): Refused {
-  return refused(problem("ad_expired", detail));
+  return refusedWith("ad_expired", detail);
 }
 
 // The sponsored row that a render names: by its search and its record, since rows have no tokens.
@@ -296,42 +295,37 @@ async function notSponsored(
   if (row === null || row.company !== company) return unknown();
   const receipt = receiptIn(row.envelope);
   if (receipt.kind !== "search" || receipt.collection !== "products")
-    return refused(
-      problem("request_invalid", "The retrieval_id must be that of a search of products.", {
-        pointer: "/retrieval_id",
-      }),
-    );
+    return refusedWith("request_invalid", "The retrieval_id must be that of a search of products.", {
+      pointer: "/retrieval_id",
+    });
   if (receipt.rows.every((each) => each.record_id !== record_id))
-    return refused(
-      problem("not_found", "The search did not answer a row with this record_id.", { pointer: "/record_id" }),
-    );
+    return refusedWith("not_found", "The search did not answer a row with this record_id.", {
+      pointer: "/record_id",
+    });
   // What was sponsored is forgotten a day after it could be rendered.
   const servedAtMs = parseTimestamp(receipt.served_at) ?? 0;
   if (!hasPool && clock.now() > servedAtMs + adRenderMs) return renderExpired();
-  return refused(
-    problem("ad_unavailable", "The row was not sponsored in this search. Nobody is charged for it.", {
+  return refusedWith(
+    "ad_unavailable",
+    "The row was not sponsored in this search. Nobody is charged for it.",
+    {
       reason: "not_sponsored",
-    }),
+    },
   );
 }
 
 function renderExpired(): Refused {
-  return refused(
-    problem("ad_expired", "A render is confirmed within ten minutes of the pool or the search."),
-  );
+  return refusedWith("ad_expired", "A render is confirmed within ten minutes of the pool or the search.");
 }
 
 function receiptIn(envelope: string): Receipt {
-  const parsed = parseEnvelope(JSON.parse(envelope) as JsonValue);
-  const receipt = parsed.ok ? openReceipt(parsed.value) : parsed;
+  const receipt = openStored(envelope, openReceipt);
   if (!receipt.ok) throw new Error("A stored receipt is one.");
   return receipt.value;
 }
 
 function unknown(): Refused {
-  return refused(
-    problem("not_found", "Your company was not answered a search with this retrieval_id.", {
-      pointer: "/retrieval_id",
-    }),
-  );
+  return refusedWith("not_found", "Your company was not answered a search with this retrieval_id.", {
+    pointer: "/retrieval_id",
+  });
 }

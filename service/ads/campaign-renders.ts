@@ -6,13 +6,12 @@ import { campaignRef, partsOf } from "../../actors/messages/refs.ts";
 import type { ActorSystem, Actors } from "../../actors/system/definition.ts";
 import type { Platform } from "../../crypto/port.ts";
 import { formatTimestamp, isUuidV4 } from "../../protocol/identifiers.ts";
-import { problem } from "../../protocol/problem.ts";
 import { campaignIdForm } from "../../protocol/records/fields.ts";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
 import type { CampaignRenders, UnusualRenders } from "../../protocol/wire/ad-requests.ts";
 import { Semaphore } from "../../std/semaphore.ts";
 import type { ActorStore } from "../../storage/actor-store.ts";
-import { answerJson, type Outcome, refused } from "../answer.ts";
+import { answerJson, type Outcome, refusedWith, wrongParameter } from "../answer.ts";
 
 export interface CampaignName {
   readonly business_uuid: string;
@@ -63,14 +62,10 @@ export async function readOwnCampaign(
   after: string | null,
 ): Promise<Outcome> {
   if (after !== null && !isUuidV4(after))
-    return refused(
-      problem("request_invalid", "`after` is the `next_after` of the previous page.", {
-        pointer: "/query/after",
-      }),
-    );
+    return wrongParameter("after", "`after` is the `next_after` of the previous page.");
   const found = await readRenders(deps, campaign, after ?? "");
   if (found !== null) return answerJson(200, found);
-  return refused(problem("not_found", "Your business has no campaign with this id."));
+  return refusedWith("not_found", "Your business has no campaign with this id.");
 }
 
 /** Reading a campaign that was never accepted creates nothing; what cannot be the name of one is not asked for. */

@@ -6,9 +6,8 @@
 import type { CryptoPort } from "../../crypto/port.ts";
 import { parseHash, toBase64Url, utf8 } from "../../protocol/bytes.ts";
 import { imageLinkValidSeconds } from "../../protocol/limits.ts";
-import { problem } from "../../protocol/problem.ts";
 import type { ImageStore, StoredImage } from "../../storage/image-store.ts";
-import { type Outcome, refused } from "../answer.ts";
+import { type Outcome, refusedWith } from "../answer.ts";
 import { answerDocument } from "../verification/published-reads.ts";
 
 export interface ImageReadDeps {
@@ -51,7 +50,7 @@ export function createReadImage({ store, links, cache }: ImageReadDeps): ReadIma
 const shownAlone = { "content-security-policy": "default-src 'none'" };
 
 function notFound(): Outcome {
-  return refused(problem("not_found", "There is no such image, or the link to it is not valid any more."));
+  return refusedWith("not_found", "There is no such image, or the link to it is not valid any more.");
 }
 
 // Links to images of ads that are valid for 15 minutes (specification, «Limits»). A link proves itself: its token is derived

@@ -23,7 +23,6 @@ import { parseBase64 } from "../../protocol/bytes.ts";
 import type { Envelope } from "../../protocol/dsse.ts";
 import { formatTimestamp, parseTimestamp, pushIdOf, recordType } from "../../protocol/identifiers.ts";
 import { sealLeafOf } from "../../protocol/log/leaves.ts";
-import { problem } from "../../protocol/problem.ts";
 import { judgeAd } from "../../protocol/records/judge-record.ts";
 import type { ParsedAd } from "../../protocol/records/parse-record.ts";
 import { openSeal, type SealV2 } from "../../protocol/seal.ts";
@@ -38,8 +37,8 @@ import {
   isRefused,
   type Outcome,
   type Refused,
-  refused,
   refusedAs,
+  refusedWith,
   sealRefused,
 } from "../answer.ts";
 import type { Judging } from "../register/find-mandate.ts";
@@ -77,9 +76,7 @@ export interface SealedAdCall {
 export async function publishAd(deps: PublishAdServices, call: SealedAdCall): Promise<Outcome> {
   const bytes = parseBase64(call.recordBase64);
   if (bytes === null)
-    return refused(
-      problem("request_invalid", "record_base64 must be base64.", { pointer: "/record_base64" }),
-    );
+    return refusedWith("request_invalid", "record_base64 must be base64.", { pointer: "/record_base64" });
   const { businessUuid } = call;
   const campaign = isCampaign(bytes) ? parseCampaign(bytes) : null;
   if (campaign !== null && !campaign.ok) return campaignRefused("campaign_invalid", campaign.detail);
@@ -97,12 +94,10 @@ export async function publishAd(deps: PublishAdServices, call: SealedAdCall): Pr
     brands: deps.lists.certified.brandsOf(businessUuid),
   });
   if (!judged.ok)
-    return refused(
-      problem("campaign_refused", "The ad is not accepted.", {
-        reason: judged.faults[0]?.code ?? "request_invalid",
-        errors: judged.faults,
-      }),
-    );
+    return refusedWith("campaign_refused", "The ad is not accepted.", {
+      reason: judged.faults[0]?.code ?? "request_invalid",
+      errors: judged.faults,
+    });
   return (await imageFault(deps, judged.ad)) ?? acceptCreative(deps, businessUuid, sealed, judged.ad);
 }
 
@@ -158,20 +153,16 @@ async function imageFault({ imageStore }: PublishAdServices, ad: ParsedAd): Prom
     const pointer = `/images/${at}`;
     // From here on it is needed, so it is not forgotten before the ad is live.
     if (stored === null || !(await imageStore.renew(sha256)))
-      return refused(
-        problem("campaign_refused", "The image was not uploaded: send it to /v1/ads/images first.", {
-          reason: "image_unknown",
-          errors: [{ code: "image_unknown", pointer, detail: sha256 }],
-        }),
-      );
+      return refusedWith("campaign_refused", "The image was not uploaded: send it to /v1/ads/images first.", {
+        reason: "image_unknown",
+        errors: [{ code: "image_unknown", pointer, detail: sha256 }],
+      });
     if (stored.mediaType === media_type && stored.width === width && stored.height === height) continue;
     const detail = `The image is ${stored.mediaType} of ${stored.width} by ${stored.height} pixels.`;
-    return refused(
-      problem("campaign_refused", detail, {
-        reason: "image_mismatch",
-        errors: [{ code: "image_mismatch", pointer, detail }],
-      }),
-    );
+    return refusedWith("campaign_refused", detail, {
+      reason: "image_mismatch",
+      errors: [{ code: "image_mismatch", pointer, detail }],
+    });
   }
   return null;
 }
@@ -282,8 +273,7 @@ export async function removeAd(
   if (bytes === null || removal === null || !removal.ok)
     return sealRefused("payload_malformed", "The document is the compact JSON {record_id, action, at}.");
   const { record_id: ad_id, action } = removal.value;
-  if (recordType(ad_id) !== "ads")
-    return refused(problem("not_found", "No ad of this business has this id."));
+  if (recordType(ad_id) !== "ads") return refusedWith("not_found", "No ad of this business has this id.");
   const { businessUuid, seal: envelope, campaignId: campaign_id } = call;
   const sealed = await judgeSealedAlone(deps, { businessUuid, bytes, envelope, document: "withdrawal" });
   if (isRefused(sealed)) return sealed;
@@ -371,7 +361,7 @@ async function isPublished(
 // Refusals of documents about ads, with the reasons that the campaign's actor gives.
 
 function campaignRefused(reason: string, detail: string): Refused {
-  return refused(problem("campaign_refused", detail, { reason }));
+  return refusedWith("campaign_refused", detail, { reason });
 }
 
 function notAssigned(status: Exclude<AssignAdReply["status"], "assigned">): Refused {
@@ -386,7 +376,7 @@ function notAssigned(status: Exclude<AssignAdReply["status"], "assigned">): Refu
 
 function notDone({ status }: Pick<AdReply, "status">): Refused {
   return status === "unknown"
-    ? refused(problem("not_found", "No ad of this business has this id."))
+    ? refusedWith("not_found", "No ad of this business has this id.")
     : campaignRefused("superseded", supersededDetail);
 }
 

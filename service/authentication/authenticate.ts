@@ -33,9 +33,9 @@ import {
 import { formatTimestamp, isKeyId } from "../../protocol/identifiers.ts";
 import { algorithmOf } from "../../protocol/keys/jwk.ts";
 import { grantLengthMax } from "../../protocol/limits.ts";
-import { type ProblemCode, type ProblemExtras, problem } from "../../protocol/problem.ts";
+import type { ProblemCode, ProblemExtras } from "../../protocol/problem.ts";
 import type { CommitOutcome } from "../../storage/actor-store.ts";
-import { type Caller, type Refused, refused } from "../answer.ts";
+import { type Caller, type Refused, refusedWith } from "../answer.ts";
 import type { MaybeLater, Register } from "../register/register.ts";
 import {
   issueBearer,
@@ -141,7 +141,7 @@ export function authenticateHead(
 }
 
 function denied(code: ProblemCode, detail: string, extras?: ProblemExtras): Refused {
-  return refused(problem(code, detail, extras));
+  return refusedWith(code, detail, extras);
 }
 
 /** What the signature has to cover; null when the request names another host. */
@@ -444,12 +444,10 @@ function claimNonce(
 function refusalOf({ status }: NonceReply): Refused | null {
   if (status === "claimed") return null;
   return status === "expired"
-    ? refused(problem("signature_expired", "The signature has expired; sign the request again."))
-    : refused(
-        problem(
-          "nonce_reused",
-          "This nonce was used with this key before; sign the request again with a fresh one.",
-        ),
+    ? refusedWith("signature_expired", "The signature has expired; sign the request again.")
+    : refusedWith(
+        "nonce_reused",
+        "This nonce was used with this key before; sign the request again with a fresh one.",
       );
 }
 
@@ -488,14 +486,14 @@ export function createKeyRegion({ region, regionOf }: KeyRegionDeps): KeyRegion 
 
 function elsewhere(region: string): Refused {
   const detail = `This key is answered in the region ${region} only; send the request there.`;
-  return refused(problem("region_misdirected", detail, { region }));
+  return refusedWith("region_misdirected", detail, { region });
 }
 
 function unknownRegion(): Refused {
   const detail =
     "The region of this key is not known at present; send the request again later, with a new signature.";
   const extras = { reason: "key_region", retry_after_seconds: retrySeconds };
-  return refused(problem("unavailable", detail, extras), { "retry-after": String(retrySeconds) });
+  return refusedWith("unavailable", detail, extras, { "retry-after": String(retrySeconds) });
 }
 
 // What authentication reads of a request before its body: exactly as received, with null for absent headers.

@@ -23,10 +23,9 @@ import {
 } from "../../protocol/keys/jwk.ts";
 import type { PasskeyOrigins } from "../../protocol/keys/signatures.ts";
 import { mandateLifeMaxMs, mandatePayload } from "../../protocol/mandate.ts";
-import { problem } from "../../protocol/problem.ts";
 import { countries } from "../../protocol/records/vocabularies/countries.ts";
 import type { GrantAnswer, GrantQuestion } from "../../protocol/wire/grant.ts";
-import { answerJson, type Outcome, type Refused, refused } from "../answer.ts";
+import { answerJson, type Outcome, type Refused, refusedWith } from "../answer.ts";
 import { verifyPossession } from "../register/key-possession.ts";
 import { type Parties, RegisterRefused } from "../register/parties.ts";
 import { type GrantRegistration, issueGrant, type SandboxGrant } from "../register/sandbox-grant.ts";
@@ -80,7 +79,7 @@ interface Granted {
 }
 
 function invalid(detail: string, pointer: string): Refused {
-  return refused(problem("request_invalid", detail, { pointer }));
+  return refusedWith("request_invalid", detail, { pointer });
 }
 
 function readKey(value: unknown): GivenKey | Refused {
@@ -144,9 +143,7 @@ async function joinedParty(
       )
     : proof;
   if (!proven.ok)
-    return refused(
-      problem("request_invalid", proven.detail, { pointer: "/possession", reason: proven.code }),
-    );
+    return refusedWith("request_invalid", proven.detail, { pointer: "/possession", reason: proven.code });
   return registered !== null && registered.party_uuid !== party.uuid
     ? invalid("The key belongs to another party.", "/public_key")
     : { party: partyInGrant(party), isRegistered: registered !== null, owner: null };
@@ -185,7 +182,7 @@ async function signedBy(
   const { key, party, nonce } = authenticated.caller;
   if (key.role === question.role) return { kind: "signed", party, nonce };
   const detail = `The key that signed has the role ${key.role}, and a grant for its party must have the same role.`;
-  return refused(problem("role_not_allowed", detail, { pointer: "/role" }));
+  return refusedWith("role_not_allowed", detail, { pointer: "/role" });
 }
 
 function unknownSigner({ possession }: GrantQuestion): Refused {
@@ -193,7 +190,7 @@ function unknownSigner({ possession }: GrantQuestion): Refused {
     possession === undefined
       ? "The request must be signed by the key that the grant is for: keyid is the thumbprint of public_key."
       : "The request must be signed by a registered key of the party that the new key will belong to.";
-  return refused(problem("key_unknown", detail));
+  return refusedWith("key_unknown", detail);
 }
 
 function newParty(uuid: string, { role, legal_name: name, country }: GrantQuestion): PartyFacts | Refused {
@@ -290,7 +287,7 @@ async function ownersKey(
 }
 
 function invalidOwner(detail: string, pointer = "", more: { readonly reason?: string } = {}): Refused {
-  return refused(problem("request_invalid", detail, { pointer: `/owner${pointer}`, ...more }));
+  return refusedWith("request_invalid", detail, { pointer: `/owner${pointer}`, ...more });
 }
 
 // Sandbox: the first signed request with a grant opens the party, registers the key and, for an integration key, the

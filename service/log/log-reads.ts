@@ -19,7 +19,6 @@ import {
   widthInTree,
 } from "../../protocol/log/tiles.ts";
 import { buildTree, leafHash } from "../../protocol/merkle.ts";
-import { problem } from "../../protocol/problem.ts";
 import type { ReasonCode } from "../../protocol/reason-codes.ts";
 import type { Refusal } from "../../protocol/result.ts";
 import { BoundedMap } from "../../std/bounded-map.ts";
@@ -28,7 +27,7 @@ import type { LogStore, StoredCheckpoint } from "../../storage/log-store.ts";
 import type { ReceiptStore } from "../../storage/receipt-store.ts";
 import { type InclusionEvidence, verifyLogInclusion } from "../../verifier/log.ts";
 import type { Trust } from "../../verifier/trust.ts";
-import { answerJson, isRefused, type Outcome, type Refused, refused } from "../answer.ts";
+import { answerJson, isRefused, type Outcome, type Refused, refusedWith, wrongParameter } from "../answer.ts";
 
 export interface LogReadsDeps {
   readonly log: LogStore;
@@ -100,7 +99,7 @@ function showPolicyFile({ keys, policy, sha256 }: LogReadsDeps): Outcome {
 }
 
 function noCheckpoint(): Refused {
-  return refused(problem("not_found", "There is no verified checkpoint of the transparency log yet."));
+  return refusedWith("not_found", "There is no verified checkpoint of the transparency log yet.");
 }
 
 function answerText({ note }: StoredCheckpoint): Outcome {
@@ -118,11 +117,11 @@ async function readInclusion(deps: ReadDeps, query: InclusionQuery): Promise<Out
   if (checkpoint === null) return noCheckpoint();
   const receipt = asked.batch === null ? null : await findReceipt(deps, asked.leaf, asked.batch);
   if (asked.batch !== null && receipt === null)
-    return refused(problem("not_found", "No closed batch of this region and name contains this receipt."));
+    return refusedWith("not_found", "No closed batch of this region and name contains this receipt.");
   const leaf = receipt?.batch.root ?? asked.leaf;
   const [index = null] = await deps.log.findLeaves([leaf]);
   if (index === null || index >= checkpoint.size)
-    return refused(problem("not_found", "The log does not contain this leaf, or not yet."));
+    return refusedWith("not_found", "The log does not contain this leaf, or not yet.");
   const tree = publishedTree(deps, checkpoint);
   const [proof, entry] = await Promise.all([
     inclusionProof(tree, index),
@@ -130,8 +129,7 @@ async function readInclusion(deps: ReadDeps, query: InclusionQuery): Promise<Out
   ]);
   if (entry === null) throw new Error(`Leaf ${index} of the log is no entry.`);
   // A home of the log that was lost may have noted a place in a tree that it never published.
-  if (entry.leaf !== leaf)
-    return refused(problem("not_found", "The log does not contain this leaf, or not yet."));
+  if (entry.leaf !== leaf) return refusedWith("not_found", "The log does not contain this leaf, or not yet.");
   return answerJson(
     200,
     {
@@ -158,20 +156,17 @@ function parseInclusion({
   region,
   name,
 }: InclusionQuery): { readonly leaf: string; readonly batch: AskedBatch | null } | Refused {
-  if (leaf === null || parseHash(leaf) === null) return invalid("leaf", "leaf is a hash, sha256:<64 hex>.");
+  if (leaf === null || parseHash(leaf) === null)
+    return wrongParameter("leaf", "leaf is a hash, sha256:<64 hex>.");
   if (region === null && name === null) return { leaf, batch: null };
   if (region === null || !/^[a-z]+-[a-z]+[0-9]+$/.test(region) || region.length > 64)
-    return invalid("region", "region is that of the receipt, such as eu-west1.");
+    return wrongParameter("region", "region is that of the receipt, such as eu-west1.");
   if (name === null || !/^[0-9]{12}(?:-[A-Za-z0-9_-]{1,64})?$/.test(name))
-    return invalid(
+    return wrongParameter(
       "name",
       "name is that of the receipt's batch, or only its minute: YYYYMMDDHHMM, or YYYYMMDDHHMM-….",
     );
   return { leaf, batch: { region, name } };
-}
-
-function invalid(parameter: string, detail: string): Refused {
-  return refused(problem("request_invalid", detail, { pointer: `/query/${parameter}` }));
 }
 
 interface ReceiptLevel {
@@ -229,14 +224,14 @@ async function readConsistency(
   query: { readonly first: string | null; readonly second: string | null },
 ): Promise<Outcome> {
   const first = sizeOf(query.first);
-  if (first === null) return invalid("first", "first is an integer of at least 1.");
+  if (first === null) return wrongParameter("first", "first is an integer of at least 1.");
   const second = query.second === null ? undefined : sizeOf(query.second);
-  if (second === null) return invalid("second", "second is an integer of at least 1.");
+  if (second === null) return wrongParameter("second", "second is an integer of at least 1.");
   const checkpoint = await deps.log.readCheckpoint();
   if (checkpoint === null) return noCheckpoint();
   const to = second ?? checkpoint.size;
   if (first > to || to > checkpoint.size)
-    return refused(problem("not_found", `Sizes are such that 1 <= first <= second <= ${checkpoint.size}.`));
+    return refusedWith("not_found", `Sizes are such that 1 <= first <= second <= ${checkpoint.size}.`);
   const proof = await consistencyProof(publishedTree(deps, checkpoint), first, to);
   return answerJson(
     200,
@@ -253,14 +248,13 @@ function sizeOf(text: string | null): number | null {
 
 async function readObject({ log }: LogReadsDeps, path: string): Promise<Outcome> {
   const tile = parseTilePath(path);
-  if (tile === null)
-    return refused(problem("not_found", "This is not the path of a tile (C2SP tlog-tiles)."));
+  if (tile === null) return refusedWith("not_found", "This is not the path of a tile (C2SP tlog-tiles).");
   const checkpoint = await log.readCheckpoint();
   const { level, index, width } = tile;
   const isPublished = checkpoint !== null && width <= widthInTree(level, index, checkpoint.size);
   const [bytes = null] = isPublished ? await log.read([path]) : [];
   if (bytes === null)
-    return refused(problem("not_found", "The log has no such tile, or has not published one of this width."));
+    return refusedWith("not_found", "The log has no such tile, or has not published one of this width.");
   const headers = { "content-type": "application/octet-stream", "cache-control": forEver };
   return { kind: "answer", status: 200, headers, body: bytes };
 }

@@ -15,8 +15,7 @@ import { ledgerRef } from "../../actors/messages/refs.ts";
 import type { ActorSystem } from "../../actors/system/definition.ts";
 import type { Clock } from "../../crypto/port.ts";
 import { type Priced, type PriceList, priceOf } from "../../protocol/price-list.ts";
-import { problem } from "../../protocol/problem.ts";
-import { type Refused, refused } from "../answer.ts";
+import { type Refused, refusedWith } from "../answer.ts";
 
 export interface AllowanceDeps {
   readonly actors: ActorSystem;
@@ -105,17 +104,17 @@ interface Slice {
 
 const free: Payment = { putBack: () => {} };
 
-const exhausted = refused(
-  problem(
-    "allowance_exhausted",
-    "The prepaid allowance is spent; nothing was served and nothing is charged.",
-  ),
+const exhausted = refusedWith(
+  "allowance_exhausted",
+  "The prepaid allowance is spent; nothing was served and nothing is charged.",
 );
-const cannotCheck = refused(
-  problem("unavailable", "The allowance cannot be checked now; nothing was served and nothing is charged.", {
+const cannotCheck = refusedWith(
+  "unavailable",
+  "The allowance cannot be checked now; nothing was served and nothing is charged.",
+  {
     reason: "allowance",
     retry_after_seconds: 1,
-  }),
+  },
   { "retry-after": "1" },
 );
 

@@ -14,7 +14,6 @@ import { ledgerRef } from "../../actors/messages/refs.ts";
 import type { ActorSystem } from "../../actors/system/definition.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { decimalOf, millionthsOf, type PriceList, type PriceVersion } from "../../protocol/price-list.ts";
-import { problem } from "../../protocol/problem.ts";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
 import { firstFault } from "../../protocol/shape.ts";
 import {
@@ -23,7 +22,7 @@ import {
   month as monthShape,
   type StatementAnswer,
 } from "../../protocol/wire/allowance.ts";
-import { answerJson, type Outcome, refused } from "../answer.ts";
+import { answerJson, type Outcome, refusedWith } from "../answer.ts";
 
 export interface LedgerDeps {
   readonly actors: ActorSystem;
@@ -197,7 +196,7 @@ export async function answerStatement(
   }: { readonly company: string; readonly month: string; readonly format: "json" | "csv" },
 ): Promise<Outcome> {
   if (!isMonth(month))
-    return refused(problem("request_invalid", `month ${monthDetail}`, { pointer: "/path/month" }));
+    return refusedWith("request_invalid", `month ${monthDetail}`, { pointer: "/path/month" });
   const statement = await readStatement(actors, company, month);
   if (statement === null) return noAccount;
   if (format === "json") return answerJson(200, shownStatement(statement), headers);
@@ -220,7 +219,7 @@ function isMonth(text: string): boolean {
   return firstFault(monthShape, text) === null;
 }
 
-const noAccount = refused(problem("not_found", "There is no account: nothing was paid in yet."));
+const noAccount = refusedWith("not_found", "There is no account: nothing was paid in yet.");
 
 /** Of an entry, the company sees what it changed, and not who made it. */
 function shownStatement(statement: MonthStatement): StatementAnswer {

@@ -11,15 +11,14 @@ import type { ActorSystem } from "../../actors/system/definition.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { inlineFallbackMax, inlineRecordsMax } from "../../protocol/limits.ts";
 import { holdThreshold } from "../../protocol/price-shock.ts";
-import { problem } from "../../protocol/problem.ts";
 import { type ActorRef, StoreError } from "../../storage/actor-store.ts";
 import {
   type Caller,
   isRefused,
   type Refused,
   rateLimited,
-  refused,
   refusedAs,
+  refusedWith,
   sealRefused,
 } from "../answer.ts";
 import { keptOf, sealedUnder } from "../register/find-mandate.ts";
@@ -394,11 +393,9 @@ export function inlineMaxOf(background: Background | undefined): number {
 
 const retrySeconds = 60;
 
-export const backgroundUnavailable: Refused = refused(
-  problem(
-    "unavailable",
-    "The batch is accepted, but batches of this size are not processed now; send it again later, with a new signature, to continue it.",
-    { reason: "background_unavailable", retry_after_seconds: retrySeconds },
-  ),
+export const backgroundUnavailable: Refused = refusedWith(
+  "unavailable",
+  "The batch is accepted, but batches of this size are not processed now; send it again later, with a new signature, to continue it.",
+  { reason: "background_unavailable", retry_after_seconds: retrySeconds },
   { "retry-after": String(retrySeconds) },
 );

@@ -17,10 +17,18 @@ import { type ActorRef, bulkUploadRef, businessRef, keyRef } from "../../actors/
 import { concatBytes, formatHash, parseUtf8, toHex } from "../../protocol/bytes.ts";
 import { bulkFileBytesMax, bulkRecordsMax, recordCharactersMax } from "../../protocol/limits.ts";
 import { createRootBuilder, leafHash } from "../../protocol/merkle.ts";
-import { type Problem, problem } from "../../protocol/problem.ts";
+import type { Problem } from "../../protocol/problem.ts";
 import type { UploadedFile } from "../../protocol/wire/bulk.ts";
 import type { FileLeaf, StagedFileWriter, StagingArea } from "../../storage/staging-area.ts";
-import { answerJson, isRefused, type Outcome, type Refused, refused, refusedAs } from "../answer.ts";
+import {
+  answerJson,
+  isRefused,
+  type Outcome,
+  type Refused,
+  refused,
+  refusedAs,
+  refusedWith,
+} from "../answer.ts";
 import { capsOf, findMandates, ofType } from "../register/find-mandate.ts";
 import { judgeVerified } from "../register/home-evidence.ts";
 import type { BulkServices } from "./bulk-upload.ts";
@@ -224,12 +232,10 @@ async function write(
   };
 }
 
-const fileTooLarge = refused(
-  problem("record_too_large", `A file is at most ${bulkFileBytesMax} bytes.`, {
-    pointer: "/file",
-    reason: "file_too_long",
-  }),
-);
+const fileTooLarge = refusedWith("record_too_large", `A file is at most ${bulkFileBytesMax} bytes.`, {
+  pointer: "/file",
+  reason: "file_too_long",
+});
 
 function afterFile(name: string): Refused {
   const pointer = "/file";
@@ -238,16 +244,14 @@ function afterFile(name: string): Refused {
 }
 
 function unknownPart(name: string): Refused {
-  return refused(
-    problem("request_invalid", `The form has no part ${JSON.stringify(name)}.`, {
-      reason: "part_unknown",
-      allowed: [...fieldNames, "file"],
-    }),
-  );
+  return refusedWith("request_invalid", `The form has no part ${JSON.stringify(name)}.`, {
+    reason: "part_unknown",
+    allowed: [...fieldNames, "file"],
+  });
 }
 
 function invalid(reason: string, detail: string, pointer: string): Refused {
-  return refused(problem("request_invalid", detail, { pointer, reason }));
+  return refusedWith("request_invalid", detail, { pointer, reason });
 }
 
 /** Fields are ASCII: any other byte makes them something that is not asked for. */
@@ -329,12 +333,12 @@ export class RecordLines {
   }
 
   #invalid(reason: string, detail: string): Refused {
-    return refused(problem("request_invalid", detail, { pointer: this.#pointer, reason }));
+    return refusedWith("request_invalid", detail, { pointer: this.#pointer, reason });
   }
 
   #tooLarge(): Refused {
     const detail = `A record must have at most ${recordCharactersMax} base64 characters.`;
-    return refused(problem("record_too_large", detail, { pointer: this.#pointer, reason: "line_too_long" }));
+    return refusedWith("record_too_large", detail, { pointer: this.#pointer, reason: "line_too_long" });
   }
 }
 

@@ -11,7 +11,6 @@ import type { PushReport } from "../../actors/messages/push.ts";
 import { bulkUploadRef, keyRef, pushRef } from "../../actors/messages/refs.ts";
 import type { ActorSystem } from "../../actors/system/definition.ts";
 import { type Envelope, parseEnvelope } from "../../protocol/dsse.ts";
-import { problem } from "../../protocol/problem.ts";
 import { anything, object } from "../../protocol/shape.ts";
 import { uploadId } from "../../protocol/wire/bulk.ts";
 import {
@@ -21,7 +20,7 @@ import {
   type Outcome,
   parseJsonBody,
   type Refused,
-  refused,
+  refusedWith,
   sealRefused,
 } from "../answer.ts";
 import { acceptBatch, acceptWithinMsDefault, type OfferedBatch, reportOf } from "./accept-batch.ts";
@@ -164,7 +163,7 @@ export async function findFile(
 ): Promise<{ readonly file: UploadedFileFacts } | { readonly report: PushReport } | Refused> {
   const upload = await actors.ask(bulkUploadRef(uuid, id), { type: "upload.read" });
   if (upload === null)
-    return refused(problem("not_found", "This business has no such upload.", { pointer: "/upload_id" }));
+    return refusedWith("not_found", "This business has no such upload.", { pointer: "/upload_id" });
   const { file } = upload;
   const misfit =
     file && (countFault(sealed.seal, file.records, "the file") ?? rootFault(sealed.seal, file.root));

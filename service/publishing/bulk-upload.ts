@@ -15,7 +15,6 @@ import {
   bulkUploadValidMs,
   openUploadsMax,
 } from "../../protocol/limits.ts";
-import { problem } from "../../protocol/problem.ts";
 import { type BulkUpload, bulkUploadBody } from "../../protocol/wire/bulk.ts";
 import type { PaceOf } from "../../std/work.ts";
 import type { StagingArea } from "../../storage/staging-area.ts";
@@ -28,7 +27,7 @@ import {
   parseJsonBody,
   type Refused,
   rateLimited,
-  refused,
+  refusedWith,
 } from "../answer.ts";
 import { answerOnce, claimFor } from "./idempotency.ts";
 import { notPublishable } from "./publish.ts";
@@ -167,12 +166,12 @@ const retrySeconds = 3_600;
 export function bulkUnavailable(): Refused {
   const detail = "This deployment takes no bulk files now; publish batches of up to 10,000 records instead.";
   const extras = { reason: "bulk_import_unavailable", retry_after_seconds: retrySeconds };
-  return refused(problem("unavailable", detail, extras), { "retry-after": String(retrySeconds) });
+  return refusedWith("unavailable", detail, extras, { "retry-after": String(retrySeconds) });
 }
 
 /** 404: the business has no such upload, or not any more. */
 export function uploadUnknown(): Refused {
-  return refused(problem("not_found", "No upload has this upload_id and token."));
+  return refusedWith("not_found", "No upload has this upload_id and token.");
 }
 
 const conflicts: Readonly<Record<UploadConflict, string>> = {
@@ -187,5 +186,5 @@ const conflicts: Readonly<Record<UploadConflict, string>> = {
 
 /** 409, with the reason. */
 export function uploadConflict(reason: UploadConflict): Refused {
-  return refused(problem("upload_conflict", conflicts[reason], { reason }));
+  return refusedWith("upload_conflict", conflicts[reason], { reason });
 }

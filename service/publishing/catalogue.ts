@@ -9,7 +9,7 @@ import { regionRef } from "../../actors/messages/refs.ts";
 import type { Actors } from "../../actors/system/definition.ts";
 import type { Platform } from "../../crypto/port.ts";
 import { parseBase64Url, parseUtf8, toBase64Url, toHex, utf8 } from "../../protocol/bytes.ts";
-import { parseEnvelope } from "../../protocol/dsse.ts";
+import { openStored } from "../../protocol/dsse.ts";
 import {
   type CollectionName,
   collectionNames,
@@ -17,7 +17,6 @@ import {
   isCollectionName,
   isRecordId,
 } from "../../protocol/identifiers.ts";
-import type { JsonValue } from "../../protocol/json/canonical-json.ts";
 import { exactMember } from "../../protocol/json/strict-json.ts";
 import {
   catalogueFreeEntries,
@@ -25,7 +24,6 @@ import {
   catalogueReadsPerHour,
   ownIdLengthMax,
 } from "../../protocol/limits.ts";
-import { problem } from "../../protocol/problem.ts";
 import { openSidecar, type Sidecar } from "../../protocol/signed-version.ts";
 import type { CatalogueEntry, CataloguePage } from "../../protocol/wire/catalogue.ts";
 import { confirmedWithinMs } from "../../protocol/wire/removal.ts";
@@ -38,7 +36,8 @@ import {
   type Outcome,
   type Refused,
   rateLimited,
-  refused,
+  refusedWith,
+  wrongParameter,
 } from "../answer.ts";
 import { sealText } from "../retrieval/fetched-record.ts";
 import type { RecordStanding } from "../retrieval/record-standing.ts";
@@ -103,9 +102,7 @@ export async function listCatalogue(
   return answerJson(200, body);
 }
 
-const typeUnknown = refused(
-  problem("request_invalid", `type is one of ${collectionNames.join(", ")}.`, { pointer: "/query/type" }),
-);
+const typeUnknown = wrongParameter("type", `type is one of ${collectionNames.join(", ")}.`);
 
 /** Where a page begins. */
 interface Place {
@@ -169,8 +166,7 @@ function textOf({ bytes, record_id }: VersionOrigin): string {
 }
 
 function sidecarOf({ sidecar, record_id }: VersionOrigin): Sidecar {
-  const envelope = parseEnvelope(JSON.parse(sidecar) as JsonValue);
-  const opened = envelope.ok ? openSidecar(envelope.value) : envelope;
+  const opened = openStored(sidecar, openSidecar);
   if (!opened.ok) throw new Error(`The stored sidecar of ${record_id} cannot be read: ${opened.detail}`);
   return opened.value;
 }
@@ -198,11 +194,12 @@ export async function readCatalogueRecord(
   return recordNotFound;
 }
 
-const idMalformed = refused(
-  problem("request_invalid", `An id has 1 to ${ownIdLengthMax} characters.`, { pointer: "/path/record_id" }),
-);
-const recordNotFound = refused(
-  problem("not_found", "Your catalogue has no record with this id: none was published, or it was withdrawn."),
+const idMalformed = refusedWith("request_invalid", `An id has 1 to ${ownIdLengthMax} characters.`, {
+  pointer: "/path/record_id",
+});
+const recordNotFound = refusedWith(
+  "not_found",
+  "Your catalogue has no record with this id: none was published, or it was withdrawn.",
 );
 
 async function recordAnswer(
@@ -337,10 +334,9 @@ export function readCursor(
   return JSON.parse(text) as readonly unknown[];
 }
 
-export const cursorForeign: Refused = refused(
-  problem("request_invalid", "cursor must be the next_cursor of an earlier page of this list.", {
-    pointer: "/query/cursor",
-  }),
+export const cursorForeign: Refused = wrongParameter(
+  "cursor",
+  "cursor must be the next_cursor of an earlier page of this list.",
 );
 
 function codeOf({ crypto, cursorKey }: OwnListServices, scope: CursorScope, text: string): Uint8Array {

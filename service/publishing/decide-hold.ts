@@ -12,7 +12,6 @@ import { type ActorRef, businessRef, pushRef } from "../../actors/messages/refs.
 import type { ActorSystem } from "../../actors/system/definition.ts";
 import type { Envelope } from "../../protocol/dsse.ts";
 import { isPushId } from "../../protocol/identifiers.ts";
-import { problem } from "../../protocol/problem.ts";
 import type { HeldPushes } from "../../protocol/wire/push.ts";
 import type { HoldDecision } from "../../protocol/withdrawal.ts";
 import { verifyHoldDecision } from "../../verifier/service-statements.ts";
@@ -22,9 +21,10 @@ import {
   isRefused,
   type Outcome,
   type Refused,
-  refused,
   refusedAs,
+  refusedWith,
   sealRefused,
+  wrongParameter,
 } from "../answer.ts";
 import { findMandates, fromSource, judgeMandateAgain, ofType } from "../register/find-mandate.ts";
 import { keysOf, mayBind, readSigner } from "../register/home-evidence.ts";
@@ -127,10 +127,12 @@ async function mandateFault(
 
 function notHeld({ state, hold_decision: decided = null, error }: PushReport, detail: string): Refused {
   const became = error === null ? state : error.code;
-  return refused(
-    problem("push_not_held", `${detail} The push is ${state}${error === null ? "" : ` (${error.code})`}.`, {
+  return refusedWith(
+    "push_not_held",
+    `${detail} The push is ${state}${error === null ? "" : ` (${error.code})`}.`,
+    {
       reason: decided === null ? became : `${decided.decision}ed`,
-    }),
+    },
   );
 }
 
@@ -152,11 +154,7 @@ export async function listHolds(
 ): Promise<Outcome> {
   const after = cursor === null ? 0 : parseCursor(cursor);
   if (after === null) {
-    return refused(
-      problem("request_invalid", "cursor must be the next_cursor of an earlier page.", {
-        pointer: "/query/cursor",
-      }),
-    );
+    return wrongParameter("cursor", "cursor must be the next_cursor of an earlier page.");
   }
   const { uuid } = caller.party;
   const { holds } = await actors.ask(businessRef(uuid), { type: "holds.read", after, limit: holdsPageMax });
@@ -246,5 +244,5 @@ function answerOf(report: PushReport): Outcome {
   const detail = isOver
     ? "The push is over."
     : "Records of the push are already being published; withdraw the ones that should not be served.";
-  return refused(problem("push_not_cancellable", detail));
+  return refusedWith("push_not_cancellable", detail);
 }

@@ -12,9 +12,9 @@ import type { ActorSystem, Actors } from "../../actors/system/definition.ts";
 import type { Platform } from "../../crypto/port.ts";
 import { toBase64Url } from "../../protocol/bytes.ts";
 import { idempotencyKeyPattern } from "../../protocol/limits.ts";
-import { type ProblemCode, problem } from "../../protocol/problem.ts";
+import type { ProblemCode } from "../../protocol/problem.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
-import { type Caller, type Outcome, type Refused, refused } from "../answer.ts";
+import { type Caller, type Outcome, type Refused, refusedWith } from "../answer.ts";
 import { wholeStatus } from "./push-status.ts";
 
 interface IdempotentRequest {
@@ -67,14 +67,17 @@ export async function answerOnce(
 
 function refusal(status: "conflict" | "in_progress"): Outcome {
   if (status === "conflict") {
-    return refused(
-      problem("idempotency_key_reused", "This Idempotency-Key was used for a different request."),
-    );
+    return refusedWith("idempotency_key_reused", "This Idempotency-Key was used for a different request.");
   }
   const detail = "The same request is being answered; send it again in a moment.";
-  return refused(problem("idempotency_in_progress", detail, { retry_after_seconds: retrySeconds }), {
-    "retry-after": String(retrySeconds),
-  });
+  return refusedWith(
+    "idempotency_in_progress",
+    detail,
+    { retry_after_seconds: retrySeconds },
+    {
+      "retry-after": String(retrySeconds),
+    },
+  );
 }
 
 /** Renews the claim periodically (I2); the returned function stops it. */
@@ -159,11 +162,9 @@ export function claimFor(
 ): IdempotentRequest | Refused {
   if (idempotencyKey === null || !idempotencyKeyPattern.test(idempotencyKey)) {
     const wanted = idempotencyKey === null ? "is required:" : "must be";
-    return refused(
-      problem("request_invalid", `Idempotency-Key ${wanted} 1 to 255 printable ASCII characters.`, {
-        pointer: "/headers/idempotency-key",
-      }),
-    );
+    return refusedWith("request_invalid", `Idempotency-Key ${wanted} 1 to 255 printable ASCII characters.`, {
+      pointer: "/headers/idempotency-key",
+    });
   }
   return { key, scope: `${route} ${idempotencyKey}`, digest, replayed };
 }

@@ -21,7 +21,6 @@ import { batchRecordsMax, recordCharactersMax } from "../../protocol/limits.ts";
 import { sealLeafOf } from "../../protocol/log/leaves.ts";
 import type { MandateCaps } from "../../protocol/mandate.ts";
 import { buildTree, leafHash, type MerkleTree } from "../../protocol/merkle.ts";
-import { problem } from "../../protocol/problem.ts";
 import { type Refusal, type Result, refuse } from "../../protocol/result.ts";
 import { type BatchSealV2, batchSealV2 } from "../../protocol/seal.ts";
 import { nearestName } from "../../protocol/shape.ts";
@@ -33,8 +32,8 @@ import {
   isRefused,
   type Refused,
   rateLimited,
-  refused,
   refusedAs,
+  refusedWith,
   sealRefused,
 } from "../answer.ts";
 import type { Judging } from "../register/find-mandate.ts";
@@ -200,7 +199,7 @@ export async function parsePublishBody(body: Uint8Array, pace: Pace): Promise<Pu
   if (split.kind === "too_long") {
     if (split.item === null) return restTooLong();
     const { code, detail } = recordTooLarge();
-    return refused(problem(code, detail, { pointer: `/records/${split.item}` }));
+    return refusedWith(code, detail, { pointer: `/records/${split.item}` });
   }
   if (split.rest.length > restBytesMax) return restTooLong();
   return parseParts(body, split, pace);
@@ -218,12 +217,10 @@ async function parseParts(
   const unknown = Object.keys(value).find((name) => !members.includes(name));
   if (unknown !== undefined) {
     const suggestion = nearestName(unknown, members);
-    return refused(
-      problem("request_invalid", `The body has no member ${JSON.stringify(unknown)}.`, {
-        pointer: joinPointer("", unknown),
-        ...(suggestion === null ? {} : { suggestion }),
-      }),
-    );
+    return refusedWith("request_invalid", `The body has no member ${JSON.stringify(unknown)}.`, {
+      pointer: joinPointer("", unknown),
+      ...(suggestion === null ? {} : { suggestion }),
+    });
   }
   const { batch_seal, records } = value as { batch_seal?: unknown; records?: unknown };
   if (batch_seal === undefined) return invalid("batch_seal is required.", "/batch_seal");
@@ -255,7 +252,7 @@ function* parseRecords(
     const outcome = parseRecord(body, place);
     if (outcome.ok) parsed.push(outcome.value);
     else if (outcome.code === "record_too_large")
-      return refused(problem("record_too_large", outcome.detail, { pointer }));
+      return refusedWith("record_too_large", outcome.detail, { pointer });
     else if (faults.length < faultsMax) faults.push({ pointer, detail: outcome.detail });
     charactersRead += place === null || typeof place === "string" ? 1 : place.end - place.start;
     if (charactersRead < stepBytes) continue;
@@ -264,12 +261,10 @@ function* parseRecords(
   }
   const [first] = faults;
   if (!first) return parsed;
-  return refused(
-    problem("request_invalid", first.detail, {
-      pointer: first.pointer,
-      errors: faults.map((fault) => ({ code: "request_invalid", ...fault })),
-    }),
-  );
+  return refusedWith("request_invalid", first.detail, {
+    pointer: first.pointer,
+    errors: faults.map((fault) => ({ code: "request_invalid", ...fault })),
+  });
 }
 
 type RecordOutcome = Result<Uint8Array, "record_too_large" | "request_invalid">;
@@ -313,7 +308,7 @@ function tooMany(): Refused {
 }
 
 function invalid(detail: string, pointer: string): Refused {
-  return refused(problem("request_invalid", detail, { pointer }));
+  return refusedWith("request_invalid", detail, { pointer });
 }
 
 // The checks of a publishing request that precede its content, for batches and for imports of a file: key, mandate,
@@ -443,7 +438,7 @@ export function seqRefused({ last_seq }: SeqUsed): Refused {
     last_seq === Number.MAX_SAFE_INTEGER
       ? "The last accepted seq of this key is the greatest that there is: publish with another key."
       : `seq must exceed ${last_seq}, the last accepted seq of this key.`;
-  return refused(problem("seq_not_increasing", detail, { last_seq }));
+  return refusedWith("seq_not_increasing", detail, { last_seq });
 }
 
 /**

@@ -41,7 +41,7 @@ import type { ActorSystem } from "../../actors/system/definition.ts";
 import { toHex } from "../../protocol/bytes.ts";
 import { inlineRecordsMax } from "../../protocol/limits.ts";
 import { listingsOf } from "../../protocol/price-shock.ts";
-import { type ProblemCode, problem } from "../../protocol/problem.ts";
+import type { ProblemCode } from "../../protocol/problem.ts";
 import { type JudgedRecord, judging, type RecordRules } from "../../protocol/records/judge-record.ts";
 import { boundedText } from "../../protocol/result.ts";
 import { duplicateInBatch, type InlineOutcome, type PublishOutcome } from "../../protocol/wire/push.ts";
@@ -53,7 +53,7 @@ import {
   isRefused,
   type Outcome,
   type Refused,
-  refused,
+  refusedWith,
 } from "../answer.ts";
 import { keptOf, sealedUnder } from "../register/find-mandate.ts";
 import { decideOwnNames } from "../register/home-evidence.ts";
@@ -249,8 +249,9 @@ export async function judgeBatch(
   return { gate, body, batch, push: pushRef(request.caller.party.uuid, batch.pushId) };
 }
 
-export const notPublishable = refused(
-  problem("type_not_publishable", "Only products are published through this interface."),
+export const notPublishable = refusedWith(
+  "type_not_publishable",
+  "Only products are published through this interface.",
 );
 
 // How the records of a push would end if it were published now, for validations: record by record, as its chunks would

@@ -15,10 +15,9 @@ import type { PushReport, RecordOutcome, ResultDetails } from "../../actors/mess
 import { businessRef, pushRef } from "../../actors/messages/refs.ts";
 import { formatTimestamp, parseDateTime } from "../../protocol/identifiers.ts";
 import { attemptsKeptDays, attemptsPageMax } from "../../protocol/limits.ts";
-import { problem } from "../../protocol/problem.ts";
 import type { AttemptsPage, PushAttempt } from "../../protocol/wire/catalogue.ts";
 import { type PublishOutcome, type RecordFault, recordOutcomes } from "../../protocol/wire/push.ts";
-import { answerJson, type Caller, isRefused, type Outcome, type Refused, refused } from "../answer.ts";
+import { answerJson, type Caller, isRefused, type Outcome, type Refused, wrongParameter } from "../answer.ts";
 import { cursorForeign, type OwnListServices, readCursor, writeCursor } from "./catalogue.ts";
 
 export interface PushAttemptsRequest {
@@ -83,16 +82,14 @@ function instantOf(text: string | null, absent: number): number | null {
 
 function instantMalformed(name: "from" | "to"): Refused {
   const detail = `${name} is an instant in UTC (RFC 3339, ending in Z), or a date (YYYY-MM-DD).`;
-  return refused(problem("request_invalid", detail, { pointer: `/query/${name}` }));
+  return wrongParameter(name, detail);
 }
 
 function isOutcome(text: string): text is RecordOutcome {
   return (recordOutcomes as readonly string[]).includes(text);
 }
 
-const statusUnknown = refused(
-  problem("request_invalid", `status is one of ${recordOutcomes.join(", ")}.`, { pointer: "/query/status" }),
-);
+const statusUnknown = wrongParameter("status", `status is one of ${recordOutcomes.join(", ")}.`);
 
 function placeOf(
   deps: OwnListServices,

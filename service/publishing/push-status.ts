@@ -6,9 +6,16 @@ import { type ActorRef, pushRef } from "../../actors/messages/refs.ts";
 import type { ActorSystem } from "../../actors/system/definition.ts";
 import { type CollectionName, isPushId } from "../../protocol/identifiers.ts";
 import { pushPageMax } from "../../protocol/limits.ts";
-import { problem } from "../../protocol/problem.ts";
 import { type PushStatus, type RecordOutcome, recordOutcomes } from "../../protocol/wire/push.ts";
-import { answerJson, type Caller, isRefused, type Outcome, type Refused, refused } from "../answer.ts";
+import {
+  answerJson,
+  type Caller,
+  isRefused,
+  type Outcome,
+  type Refused,
+  refusedWith,
+  wrongParameter,
+} from "../answer.ts";
 
 /** How long a client should wait before it asks again. */
 export const pollAfterSeconds = 1;
@@ -55,19 +62,11 @@ export function parsePage({
   cursor,
 }: Pick<ReadPushRequest, "outcome" | "cursor">): ResultsPage | Refused {
   if (outcome !== null && !isOutcome(outcome)) {
-    return refused(
-      problem("request_invalid", `outcome is one of ${recordOutcomes.join(", ")}.`, {
-        pointer: "/query/outcome",
-      }),
-    );
+    return wrongParameter("outcome", `outcome is one of ${recordOutcomes.join(", ")}.`);
   }
   const from_leaf = cursor === null ? 0 : parseCursor(cursor);
   if (from_leaf !== null) return { outcome, from_leaf };
-  return refused(
-    problem("request_invalid", "cursor must be the next_cursor of an earlier page.", {
-      pointer: "/query/cursor",
-    }),
-  );
+  return wrongParameter("cursor", "cursor must be the next_cursor of an earlier page.");
 }
 
 /**
@@ -102,7 +101,7 @@ function isOutcome(text: string): text is RecordOutcome {
 
 /** 404, for a push of another business as well. */
 export function pushUnknown(): Refused {
-  return refused(problem("not_found", "No push of this business has this push_id."));
+  return refusedWith("not_found", "No push of this business has this push_id.");
 }
 
 /** The cursor of the page that begins at this leaf; null behind the last. */

@@ -27,7 +27,6 @@ import {
 import { hashOf, parseBase64, parseUtf8 } from "../../protocol/bytes.ts";
 import { formatTimestamp, parseTimestamp } from "../../protocol/identifiers.ts";
 import { scopeAllows } from "../../protocol/mandate.ts";
-import { problem } from "../../protocol/problem.ts";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
 import { openSeal, type SealV2, sealedAtSkewMs } from "../../protocol/seal.ts";
 import {
@@ -50,7 +49,7 @@ import {
   type Outcome,
   parseJsonBody,
   type Refused,
-  refused,
+  refusedWith,
   type SealReason,
   sealRefused,
 } from "../answer.ts";
@@ -214,13 +213,11 @@ async function apply(
   }
 }
 
-const deletionRejected = refused(
-  problem(
-    "deletion_rejected",
-    "An operator rejected this deletion, which was received after the certificate was revoked for compromise.",
-  ),
+const deletionRejected = refusedWith(
+  "deletion_rejected",
+  "An operator rejected this deletion, which was received after the certificate was revoked for compromise.",
 );
-const notFound = refused(problem("not_found", "This business has no record with this id."));
+const notFound = refusedWith("not_found", "This business has no record with this id.");
 
 /**
  * Takes the record out of serving in every region, and returns those that have not confirmed in time. The business's actor does
@@ -379,5 +376,5 @@ function writtenInTime({ at }: Withdrawal, nowMs: number): Result<void, "at_skew
 }
 
 function invalid(detail: string, pointer: string): Refused {
-  return refused(problem("request_invalid", detail, { pointer }));
+  return refusedWith("request_invalid", detail, { pointer });
 }

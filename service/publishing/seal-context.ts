@@ -2,9 +2,8 @@
 
 import type { BusinessCommand } from "../../actors/messages/business.ts";
 import { businessRef, keyRef } from "../../actors/messages/refs.ts";
-import { problem } from "../../protocol/problem.ts";
 import type { SealContext } from "../../protocol/wire/push.ts";
-import { answerJson, type Caller, isRefused, type Outcome, refused } from "../answer.ts";
+import { answerJson, type Caller, isRefused, type Outcome, refusedWith } from "../answer.ts";
 import { findMandates } from "../register/find-mandate.ts";
 import type { PublishServices } from "./publish-batch.ts";
 
@@ -23,7 +22,7 @@ export async function sealContext(
     deps.actors.ask(keyRef(party.uuid, key.key_id), { type: "seq.read" }),
   ]);
   if (facts.party === null || facts.certificate === null) {
-    return refused(problem("business_not_verified", "The business has no certificate yet."));
+    return refusedWith("business_not_verified", "The business has no certificate yet.");
   }
   const found = await findMandates(deps, facts.party.uuid, { facts, nowMs: deps.clock.now() });
   const body: SealContext = {

@@ -15,13 +15,12 @@ import { parseEnvelope } from "../../protocol/dsse.ts";
 import { parseTimestamp } from "../../protocol/identifiers.ts";
 import type { JsonValue } from "../../protocol/json/canonical-json.ts";
 import type { Mandate, MandateCaps } from "../../protocol/mandate.ts";
-import { problem } from "../../protocol/problem.ts";
 import type { Verdict } from "../../protocol/reason-codes.ts";
 import type { ContentLists } from "../../protocol/records/name-index.ts";
 import { refuse } from "../../protocol/result.ts";
 import { verifyMandate } from "../../verifier/mandate.ts";
 import type { Trust } from "../../verifier/trust.ts";
-import { type Refused, refused } from "../answer.ts";
+import { type Refused, refusedWith } from "../answer.ts";
 import { keysOf, readEntries } from "./home-evidence.ts";
 import { type AsTable, addressAllowed } from "./source-address.ts";
 
@@ -39,7 +38,7 @@ export interface Judging {
 export type Mandates = readonly [StandingMandate, ...StandingMandate[]];
 
 /** The refusal for a key that the business does not have, or no longer has. */
-export const keyRevoked = refused(problem("key_unknown", "The key is not registered, or was revoked."));
+export const keyRevoked = refusedWith("key_unknown", "The key is not registered, or was revoked.");
 
 /** A mandate in force, with what its seal proved. */
 interface StandingMandate {
@@ -65,7 +64,7 @@ export async function findMandates(
   if (newest !== undefined) return [newest, ...others];
   const detail = "No mandate in force lets this key publish. An owner or admin has to seal one.";
   const why = fallen === null || fallen.ok ? {} : { reason: fallen.code };
-  return refused(problem("mandate_missing", detail, why));
+  return refusedWith("mandate_missing", detail, why);
 }
 
 /** Whether a mandate is within its validity period and not revoked. */
@@ -110,7 +109,7 @@ export function ofType(mandates: Mandates, collection: string): Mandates | Refus
     mandates,
     ({ record_types, directions }) => record_types.includes(collection) && directions.includes("publish"),
   );
-  return covering ?? refused(problem("out_of_scope", `No mandate in force covers publishing ${collection}.`));
+  return covering ?? refusedWith("out_of_scope", `No mandate in force covers publishing ${collection}.`);
 }
 
 /** Those whose allow-list, where they have one, contains the address. */
@@ -125,7 +124,7 @@ export function fromSource(
       list === null || (sourceIp !== null && addressAllowed(sourceIp, list, asTable)),
   );
   const detail = "The request came from outside the mandate's source allow-list.";
-  return covering ?? refused(problem("source_not_allowed", detail));
+  return covering ?? refusedWith("source_not_allowed", detail);
 }
 
 /** Those that were valid when the seal was made; if none was, all of them, and the seal is refused for that (home-evidence.ts). */

@@ -13,9 +13,8 @@ import { businessRef } from "../../actors/messages/refs.ts";
 import type { ActorSystem } from "../../actors/system/definition.ts";
 import type { CryptoPort } from "../../crypto/port.ts";
 import { hashOf } from "../../protocol/bytes.ts";
-import { type Envelope, parseEnvelope } from "../../protocol/dsse.ts";
+import { type Envelope, openStored } from "../../protocol/dsse.ts";
 import { formatTimestamp, isKeyId, parseTimestamp } from "../../protocol/identifiers.ts";
-import type { JsonValue } from "../../protocol/json/canonical-json.ts";
 import type { BusinessKey, BusinessKeys } from "../../protocol/keys/business-keys.ts";
 import { type Certificate, openCertificate } from "../../protocol/keys/certificate.ts";
 import { type Mandate, scopeAllows } from "../../protocol/mandate.ts";
@@ -107,12 +106,18 @@ export async function readIssuances(
 }
 
 function previousOf(facts: CertificateFacts): string | null {
-  return certificateOf(facts)?.previous ?? null;
+  return readableCertificate(facts)?.previous ?? null;
 }
 
-function certificateOf({ envelope }: CertificateFacts): Certificate | null {
-  const parsed = parseEnvelope(JSON.parse(envelope) as JsonValue);
-  const issued = parsed.ok ? openCertificate(parsed.value) : parsed;
+/** What a stored certificate says. Throws for one that cannot be read, since it was read before it was stored. */
+export function certificateOf(facts: Pick<CertificateFacts, "cert_id" | "envelope">): Certificate {
+  const certificate = readableCertificate(facts);
+  if (certificate === null) throw new Error(`The stored certificate ${facts.cert_id} cannot be read.`);
+  return certificate;
+}
+
+function readableCertificate({ envelope }: Pick<CertificateFacts, "envelope">): Certificate | null {
+  const issued = openStored(envelope, openCertificate);
   return issued.ok ? issued.value.certificate : null;
 }
 

@@ -18,12 +18,10 @@ import type { RegisterAct } from "../../actors/messages/protocol.ts";
 import { businessRef } from "../../actors/messages/refs.ts";
 import type { Actors } from "../../actors/system/definition.ts";
 import type { Platform, Signer } from "../../crypto/port.ts";
-import { parseEnvelope } from "../../protocol/dsse.ts";
 import { formatTimestamp, isKeyId, isUuidV4, parseTimestamp } from "../../protocol/identifiers.ts";
-import type { JsonValue } from "../../protocol/json/canonical-json.ts";
-import type { CertificateStatus } from "../../protocol/keys/certificate.ts";
-import { type Certificate, openCertificate, transitionFault } from "../../protocol/keys/certificate.ts";
+import { type Certificate, type CertificateStatus, transitionFault } from "../../protocol/keys/certificate.ts";
 import { ok, type Refusal, type Result, refuse } from "../../protocol/result.ts";
+import { certificateOf } from "./home-evidence.ts";
 import type { Registered } from "./parties.ts";
 import { isSuperseded, issueAttemptsMax, type Parties } from "./parties.ts";
 import { openGrant, type RegisterGrantedKey } from "./sandbox-grant.ts";
@@ -245,11 +243,7 @@ async function newestOf(deps: RevocationServices, uuid: string) {
   if (!isUuidV4(uuid) || (await deps.register.party(uuid)) === null) return null;
   const { certificate: inForce } = await deps.parties.facts(uuid, "");
   const facts = inForce && (await entryOf<CertificateFacts>(deps, uuid, `certificate/${inForce.cert_id}`));
-  if (facts === null) return null;
-  const envelope = parseEnvelope(JSON.parse(facts.envelope) as JsonValue);
-  const opened = envelope.ok ? openCertificate(envelope.value) : envelope;
-  if (!opened.ok) throw new Error(`The stored certificate ${facts.cert_id} cannot be read.`);
-  return { facts, certificate: opened.value.certificate };
+  return facts === null ? null : { facts, certificate: certificateOf(facts) };
 }
 
 function certificateState(newest: {

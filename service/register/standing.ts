@@ -82,7 +82,7 @@ export function acceptedFault(
 }
 
 function signerOf({ envelope }: MandateFacts): string | undefined {
-  const parsed = parseEnvelope(JSON.parse(envelope) as JsonValue);
+  const parsed = parseEnvelope(JSON.parse(envelope));
   return parsed.ok ? parsed.value.signatures[0]?.keyid : undefined;
 }
 

@@ -11,13 +11,11 @@ import { businessRef } from "../../actors/messages/refs.ts";
 import type { ActorSystem } from "../../actors/system/definition.ts";
 import type { Clock } from "../../crypto/port.ts";
 import { hashOf, type Sha256, utf8 } from "../../protocol/bytes.ts";
-import { parseEnvelope, payloadTypes } from "../../protocol/dsse.ts";
+import { payloadTypes } from "../../protocol/dsse.ts";
 import { type Entitlement, entitlementKeysMax, entitlementLifeMaxMs } from "../../protocol/entitlement.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
-import { canonicalBytes, type JsonValue } from "../../protocol/json/canonical-json.ts";
-import { openCertificate } from "../../protocol/keys/certificate.ts";
+import { canonicalBytes } from "../../protocol/json/canonical-json.ts";
 import type { PriceList } from "../../protocol/price-list.ts";
-import { problem } from "../../protocol/problem.ts";
 import type { EntitlementAnswer } from "../../protocol/wire/entitlement.ts";
 import {
   type AgreementAnswer,
@@ -33,8 +31,10 @@ import {
   type Outcome,
   parseJsonBody,
   type Refused,
-  refused,
+  refusedWith,
+  wrongParameter,
 } from "../answer.ts";
+import { certificateOf } from "./home-evidence.ts";
 import { RegisterRefused } from "./parties.ts";
 import type { Register } from "./register.ts";
 import { type ServiceKeys, signEnvelope } from "./service-keys.ts";
@@ -68,13 +68,10 @@ export function createReadTerms(deps: TermsDeps): ReadTerms {
     const all = deps.terms();
     const current = termsInForce(deps);
     const number = asked === null ? current?.version : parseVersion(asked);
-    if (number === null)
-      return refused(
-        problem("request_invalid", "version is the number of a version.", { pointer: "/query/version" }),
-      );
+    if (number === null) return wrongParameter("version", "version is the number of a version.");
     const wanted = all.find(({ version }) => version === number);
     if (wanted === undefined)
-      return refused(problem("not_found", "There are no terms of this version, or none are in force."));
+      return refusedWith("not_found", "There are no terms of this version, or none are in force.");
     const facts = ({ text, ...rest }: TermsText): TermsFacts => ({ ...rest, sha256: hashOfText(deps, text) });
     const answer: TermsAnswer = {
       ...facts(wanted),
@@ -113,17 +110,17 @@ export function createAgreeToTerms(deps: TermsDeps): AgreeToTerms {
     const wanted = deps.terms().find((each) => each.version === version);
     if (wanted === undefined) {
       const detail = `There are no terms of version ${version}.`;
-      return refused(problem("not_found", detail, { pointer: "/version" }));
+      return refusedWith("not_found", detail, { pointer: "/version" });
     }
     if (sha256 !== hashOfText(deps, wanted.text)) {
       const detail = `This is not the hash of the text of version ${version}: read that text, and agree to it.`;
-      return refused(problem("terms_mismatch", detail, { pointer: "/sha256" }));
+      return refusedWith("terms_mismatch", detail, { pointer: "/sha256" });
     }
     const current = termsInForce(deps);
     const isSuperseded = current !== undefined && current.version > version;
     if (isSuperseded && (await deps.agreements.find(uuid, version))?.sha256 !== sha256) {
       const detail = `Version ${current.version} is in force: agree to that one, or to one that comes later.`;
-      return refused(problem("terms_superseded", detail, { pointer: "/version" }));
+      return refusedWith("terms_superseded", detail, { pointer: "/version" });
     }
     const { key, requestHash } = caller;
     const act = {
@@ -194,12 +191,9 @@ async function certifiedName({ register }: EntitlementDeps, uuid: string): Promi
   if (newest?.status !== "active") {
     const standing = newest === undefined ? "It has none." : `It is ${newest.status}.`;
     const detail = `Only a company whose certificate is active is entitled. ${standing}`;
-    return refused(problem("business_not_verified", detail));
+    return refusedWith("business_not_verified", detail);
   }
-  const envelope = parseEnvelope(JSON.parse(newest.envelope) as JsonValue);
-  const opened = envelope.ok ? openCertificate(envelope.value) : envelope;
-  if (!opened.ok) throw new Error(`The stored certificate ${newest.cert_id} cannot be read.`);
-  return { legal_name: opened.value.certificate.legal_name, cert_id: newest.cert_id };
+  return { legal_name: certificateOf(newest).legal_name, cert_id: newest.cert_id };
 }
 
 /** See EI1. */
@@ -212,7 +206,7 @@ async function agreedTerms(
   const agreement = await terms.agreements.find(uuid, inForce.version);
   if (agreement !== null && agreement.sha256 === hashOfText(terms, inForce.text)) return { terms: agreement };
   const detail = `Your company has not agreed to version ${inForce.version} of the terms: POST /v1/terms/agreements.`;
-  return refused(problem("terms_not_agreed", detail));
+  return refusedWith("terms_not_agreed", detail);
 }
 
 function keyIdsOf(own: string, keys: readonly KeyFacts[], now: string): readonly string[] {

@@ -13,7 +13,6 @@ import {
   isCollectionName,
   isCountry,
 } from "../../protocol/identifiers.ts";
-import { problem } from "../../protocol/problem.ts";
 import {
   askingCompaniesMax,
   type DailyAnalytics,
@@ -27,7 +26,14 @@ import {
 } from "../../protocol/wire/analytics.ts";
 import type { InsightCount, InsightStore } from "../../storage/insight-store.ts";
 import type { HeadPage, RecordStore } from "../../storage/record-store.ts";
-import { answerJson, type Caller, type Outcome, type Refused, refused } from "../answer.ts";
+import {
+  answerJson,
+  type Caller,
+  type Outcome,
+  type Refused,
+  refusedWith,
+  wrongParameter,
+} from "../answer.ts";
 import type { Register } from "../register/register.ts";
 import { dayOf } from "./insight.ts";
 
@@ -105,8 +111,8 @@ export async function readDemand(deps: AnalyticsDeps, { caller, query }: Analyti
   if (isWrong(country)) return country;
   const type = parseType(query.type);
   if (isWrong(type)) return type;
-  if (country === null) return wrong("country", "country is required.");
-  if (type === null) return wrong("type", "type is required.");
+  if (country === null) return wrongParameter("country", "country is required.");
+  if (type === null) return wrongParameter("type", "type is required.");
   const { from, to, last } = window;
   if (!(await publishes(deps, caller.party.uuid, type, window))) return notPublishing(type);
   const subjects = new Map<string, { searches: number; days: number }>();
@@ -217,7 +223,7 @@ async function publishes(
 
 function notPublishing(type: CollectionName): Outcome {
   const detail = `Demand is shown to businesses that publish ${type}, and this one has none that is live.`;
-  return refused(problem("not_found", detail));
+  return refusedWith("not_found", detail);
 }
 
 // The window of days, the country and the type that a read of analytics names, with what is wrong about them.
@@ -243,31 +249,28 @@ export function parseWindow(
 ): Window | Refused {
   for (const name of ["from", "to"] as const) {
     if (given[name] !== null && !isDay(given[name]))
-      return wrong(name, `${name} must be a day, such as 2026-03-04.`);
+      return wrongParameter(name, `${name} must be a day, such as 2026-03-04.`);
     if (given[name] !== null && given[name] < firstDay)
-      return wrong(name, `${name} must not be before ${firstDay}.`);
+      return wrongParameter(name, `${name} must not be before ${firstDay}.`);
   }
   const to = given.to ?? dayOf(nowMs + dayMs);
   const from = given.from ?? dayOf(Date.parse(to) - usualDays * dayMs);
   const days = (Date.parse(to) - Date.parse(from)) / dayMs;
-  if (days < 1) return wrong("to", "to must be a later day than from: it is the day after the last one.");
-  if (days > daysMax) return wrong("from", `from to to must be at most ${daysMax} days; they are ${days}.`);
+  if (days < 1)
+    return wrongParameter("to", "to must be a later day than from: it is the day after the last one.");
+  if (days > daysMax)
+    return wrongParameter("from", `from to to must be at most ${daysMax} days; they are ${days}.`);
   return { from, to, last: dayOf(Date.parse(to) - dayMs) };
 }
 
 function parseCountry(country: string | null): string | null | Refused {
   if (country === null || isCountry(country)) return country;
-  return wrong("country", "country must be a code such as US.");
+  return wrongParameter("country", "country must be a code such as US.");
 }
 
 function parseType(type: string | null): CollectionName | null | Refused {
   if (type === null || isCollectionName(type)) return type;
-  return wrong("type", `type is one of ${collectionNames.join(", ")}.`);
-}
-
-/** The refusal of a query parameter. */
-export function wrong(name: string, detail: string): Refused {
-  return refused(problem("request_invalid", detail, { pointer: `/query/${name}` }));
+  return wrongParameter("type", `type is one of ${collectionNames.join(", ")}.`);
 }
 
 /** Whether what was read is a refusal. */

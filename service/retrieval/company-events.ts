@@ -5,10 +5,9 @@
 //       same `event_id` then.
 //   V3. Reading is not a retrieval: it has no receipt, and nothing is billed.
 
-import { problem } from "../../protocol/problem.ts";
 import { type CompanyEvent, eventsPageMax, eventsPageUsual } from "../../protocol/wire/retrieval.ts";
 import type { EventPosition, EventStore, StoredEvent } from "../../storage/event-store.ts";
-import { answerJson, type Caller, type Outcome, type Refused, refused } from "../answer.ts";
+import { answerJson, type Caller, type Outcome, wrongParameter } from "../answer.ts";
 
 export interface CompanyEventsDeps {
   readonly eventStore: EventStore;
@@ -35,9 +34,9 @@ export async function readCompanyEvents(
 ): Promise<Outcome> {
   const after = cursor === null ? null : parseCursor(cursor);
   if (cursor !== null && after === null)
-    return wrong("after", "after must be a cursor of an earlier answer.");
+    return wrongParameter("after", "after must be a cursor of an earlier answer.");
   const limit = given === null ? eventsPageUsual : parseLimit(given);
-  if (limit === null) return wrong("limit", `limit must be an integer from 1 to ${eventsPageMax}.`);
+  if (limit === null) return wrongParameter("limit", `limit must be an integer from 1 to ${eventsPageMax}.`);
   const stored = await eventStore.read({ region, company: caller.party.uuid, after, limit });
   const events = stored.map(eventOf);
   if (format === "json")
@@ -64,8 +63,4 @@ function parseCursor(cursor: string): EventPosition | null {
 function parseLimit(text: string): number | null {
   const limit = /^[1-9][0-9]{0,3}$/.test(text) ? Number(text) : Number.NaN;
   return limit <= eventsPageMax ? limit : null;
-}
-
-function wrong(name: string, detail: string): Refused {
-  return refused(problem("request_invalid", detail, { pointer: `/query/${name}` }));
 }

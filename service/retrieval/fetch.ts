@@ -13,11 +13,10 @@ import { utf8 } from "../../protocol/bytes.ts";
 import type { Envelope } from "../../protocol/dsse.ts";
 import { isCollectionName, isRecordId, recordType } from "../../protocol/identifiers.ts";
 import { sealLeafOf } from "../../protocol/log/leaves.ts";
-import { problem } from "../../protocol/problem.ts";
 import { formatSourceLine } from "../../protocol/source-line.ts";
 import { BoundedMap } from "../../std/bounded-map.ts";
 import type { RecordStore, StoredSeal } from "../../storage/record-store.ts";
-import { type Outcome, type Refused, refused } from "../answer.ts";
+import { type Outcome, type Refused, refusedWith } from "../answer.ts";
 import type { Authenticated } from "../authentication/authenticate.ts";
 import { fetchCost } from "../authentication/request-rate.ts";
 import {
@@ -96,7 +95,7 @@ export function createFetch(deps: FetchServices): FetchRecord {
 }
 
 /** One document for every reason, so that the reasons cannot be told apart (F1). */
-const recordNotFound = refused(problem("not_found", "No record with this id is served to you."));
+const recordNotFound = refusedWith("not_found", "No record with this id is served to you.");
 
 async function prepare(
   deps: FetchServices,
@@ -180,9 +179,7 @@ async function refuseUnread(
   { recordId, authenticated }: FetchRequest,
 ): Promise<Refused | null> {
   if (!isRecordId(recordId))
-    return refused(
-      problem("request_invalid", "This is not a valid record id.", { pointer: "/path/record_id" }),
-    );
+    return refusedWith("request_invalid", "This is not a valid record id.", { pointer: "/path/record_id" });
   return (await deps.budget?.spend(authenticated.caller.key.key_id, fetchCost)) ?? null;
 }
 

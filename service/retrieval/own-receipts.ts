@@ -10,7 +10,6 @@ import type { Clock } from "../../crypto/port.ts";
 import { hashOf, type Sha256, utf8 } from "../../protocol/bytes.ts";
 import { formatTimestamp, isKeyId, isTimestamp } from "../../protocol/identifiers.ts";
 import type { JsonValue } from "../../protocol/json/canonical-json.ts";
-import { problem } from "../../protocol/problem.ts";
 import { receiptFacts } from "../../protocol/receipt.ts";
 import { firstFault } from "../../protocol/shape.ts";
 import { isDay } from "../../protocol/wire/analytics.ts";
@@ -36,10 +35,11 @@ import {
   type Caller,
   type Outcome,
   type Refused,
-  refused,
+  refusedWith,
+  wrongParameter,
 } from "../answer.ts";
 import type { LogReads } from "../log/log-reads.ts";
-import { isWrong, parseWindow, wrong } from "./analytics.ts";
+import { isWrong, parseWindow } from "./analytics.ts";
 
 export interface OwnReceiptsDeps {
   readonly store: ReceiptStore;
@@ -91,13 +91,14 @@ async function readOne(deps: OwnReceiptsDeps, caller: Caller, query: OwnReceipts
   const { retrieval_id: id, ...others } = query;
   const other = Object.entries(others).find(([, value]) => value !== null);
   if (other !== undefined)
-    return wrong(other[0], `${other[0]} is of a list, and retrieval_id names one receipt.`);
+    return wrongParameter(other[0], `${other[0]} is of a list, and retrieval_id names one receipt.`);
   if (id === null || !/^ret_[0-9a-f]{32}$/.test(id))
-    return wrong("retrieval_id", "retrieval_id is one of a search, a fetch or a pool of ads.");
+    return wrongParameter("retrieval_id", "retrieval_id is one of a search, a fetch or a pool of ads.");
   const row = await deps.store.readReceipt(deps.region, id);
   if (row === null || row.company !== caller.party.uuid)
-    return refused(
-      problem("not_found", "There is no receipt of this retrieval in this region, or it is not yours."),
+    return refusedWith(
+      "not_found",
+      "There is no receipt of this retrieval in this region, or it is not yours.",
     );
   const checked = JSON.stringify(await checkedOf(deps, row));
   const receipt = receiptText(row);
@@ -153,16 +154,18 @@ interface Window {
 
 function parseQuery(query: OwnReceiptsQuery): Window | Refused {
   const fromMs = query.from === null ? 0 : instantOf(query.from);
-  if (fromMs === null) return wrong("from", instantWanted("from"));
+  if (fromMs === null) return wrongParameter("from", instantWanted("from"));
   const toMs = query.to === null ? lastMs : instantOf(query.to);
-  if (toMs === null) return wrong("to", instantWanted("to"));
-  if (toMs <= fromMs) return wrong("to", "to must be later than from: it is not part of the window.");
+  if (toMs === null) return wrongParameter("to", instantWanted("to"));
+  if (toMs <= fromMs)
+    return wrongParameter("to", "to must be later than from: it is not part of the window.");
   if (query.key_id !== null && !isKeyId(query.key_id))
-    return wrong("key_id", "key_id must be the id of a key.");
+    return wrongParameter("key_id", "key_id must be the id of a key.");
   const isCursor = query.cursor === null || /^ret_[0-9a-f]{12,32}$/.test(query.cursor);
-  if (!isCursor) return wrong("cursor", "cursor must be the next_cursor of an earlier answer.");
+  if (!isCursor) return wrongParameter("cursor", "cursor must be the next_cursor of an earlier answer.");
   const limit = query.limit === null ? receiptsPageUsual : parseLimit(query.limit);
-  if (limit === null) return wrong("limit", `limit must be an integer from 1 to ${receiptsPageMax}.`);
+  if (limit === null)
+    return wrongParameter("limit", `limit must be an integer from 1 to ${receiptsPageMax}.`);
   return { fromMs, toMs, keyId: query.key_id, after: query.cursor, limit };
 }
 
@@ -218,7 +221,7 @@ export async function readUsage(
   if (isWrong(window)) return window;
   const groups = query.group_by === null ? usageGroups : parseGroups(query.group_by);
   if (groups === null)
-    return wrong(
+    return wrongParameter(
       "group_by",
       `group_by must be one or more of ${usageGroups.join(", ")}, with commas, each once.`,
     );
@@ -226,7 +229,7 @@ export async function readUsage(
   const counts = await store.readUsage({ region, company: caller.party.uuid, fromDay: from, toDay: last });
   const usage = grouped(counts, groups);
   if (usage.length > usageLinesMax)
-    return wrong(
+    return wrongParameter(
       "group_by",
       `These are more than ${usageLinesMax} lines: ask for fewer days, or group by less.`,
     );

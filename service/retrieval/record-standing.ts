@@ -7,8 +7,7 @@
 //   RN4. A row whose version is not found, or is purged, is not served: of such a business nobody can say that it stands.
 
 import type { AdSeal } from "../../actors/messages/ads.ts";
-import { parseEnvelope } from "../../protocol/dsse.ts";
-import type { JsonValue } from "../../protocol/json/canonical-json.ts";
+import { openStored } from "../../protocol/dsse.ts";
 import type { ReasonCode } from "../../protocol/reason-codes.ts";
 import { openSidecar } from "../../protocol/signed-version.ts";
 import { BoundedMap } from "../../std/bounded-map.ts";
@@ -132,8 +131,7 @@ async function sealOfRow(
 
 /** Null for what remains of a purged version. */
 function sealIn(sidecar: string): AcceptedSeal | null {
-  const envelope = parseEnvelope(JSON.parse(sidecar) as JsonValue);
-  const opened = envelope.ok ? openSidecar(envelope.value) : envelope;
+  const opened = openStored(sidecar, openSidecar);
   return opened.ok ? statedSeal(opened.value) : null;
 }
 

@@ -21,12 +21,11 @@
 import type { SearchRefusal } from "../../collections/parse-filter.ts";
 import { parseSearchRequest, type SearchRequest, toRowQuery } from "../../collections/search-request.ts";
 import type { CollectionName } from "../../protocol/identifiers.ts";
-import { problem } from "../../protocol/problem.ts";
 import { serveRow } from "../../protocol/row.ts";
 import type { OwnerTurns } from "../../std/work.ts";
 import type { RowHit, RowIndex } from "../../storage/row-index.ts";
 import type { Sponsored, SponsoredRows, SponsoredSearch } from "../ads/sponsored-rows.ts";
-import { type Caller, isRefused, type Outcome, parseJson, type Refused, refused } from "../answer.ts";
+import { type Caller, isRefused, type Outcome, parseJson, type Refused, refusedWith } from "../answer.ts";
 import type { Authenticated } from "../authentication/authenticate.ts";
 import { searchCost } from "../authentication/request-rate.ts";
 import type { AskedFor, Insight } from "./insight.ts";
@@ -93,13 +92,11 @@ function readRequest(call: SearchCall): SearchRequest | Refused {
 }
 
 function searchRefused({ code, detail, pointer, suggestion, allowed }: SearchRefusal): Refused {
-  return refused(
-    problem(code, detail, {
-      pointer,
-      ...(suggestion === undefined ? {} : { suggestion }),
-      ...(allowed === undefined ? {} : { allowed }),
-    }),
-  );
+  return refusedWith(code, detail, {
+    pointer,
+    ...(suggestion === undefined ? {} : { suggestion }),
+    ...(allowed === undefined ? {} : { allowed }),
+  });
 }
 
 const nothingAsked: AskedFor = { session: null, subjects: [] };

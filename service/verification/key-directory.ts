@@ -11,15 +11,15 @@
 import type { KeyFacts } from "../../actors/messages/business.ts";
 import type { Platform } from "../../crypto/port.ts";
 import { utf8 } from "../../protocol/bytes.ts";
-import { parseEnvelope, payloadTypes } from "../../protocol/dsse.ts";
+import { payloadTypes } from "../../protocol/dsse.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
-import { canonicalize, type JsonValue } from "../../protocol/json/canonical-json.ts";
-import { openCertificate } from "../../protocol/keys/certificate.ts";
+import { canonicalize } from "../../protocol/json/canonical-json.ts";
 import { algorithmOf } from "../../protocol/keys/jwk.ts";
 import type { KeyDirectory, ListedCompany, ListedKey } from "../../protocol/keys/key-directory.ts";
 import { type ListingBody, listingBody } from "../../protocol/wire/published.ts";
 import type { Pace } from "../../std/work.ts";
 import { answerJson, type Caller, isRefused, type Outcome, parseJsonBody } from "../answer.ts";
+import { certificateOf } from "../register/home-evidence.ts";
 import type { Parties } from "../register/parties.ts";
 import type { Register } from "../register/register.ts";
 import { keptMs } from "../register/register.ts";
@@ -106,13 +106,11 @@ async function listedCompany(
 ): Promise<ListedCompany | null> {
   const [newest] = await register.certificates(uuid);
   if (newest?.status !== "active") return null;
-  const envelope = parseEnvelope(JSON.parse(newest.envelope) as JsonValue);
-  const opened = envelope.ok ? openCertificate(envelope.value) : envelope;
-  if (!opened.ok) throw new Error(`The stored certificate ${newest.cert_id} cannot be read.`);
+  const { legal_name: name } = certificateOf(newest);
   const keys = await register.keys(uuid);
   return {
     ai_company_uuid: uuid,
-    name: opened.value.certificate.legal_name,
+    name,
     certificate_url: `${verifyUrl}/v1/certificates/${uuid}`,
     keys: keys.flatMap((key) => listedKey(key) ?? []).sort(byAge),
   };

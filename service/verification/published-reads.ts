@@ -12,7 +12,6 @@ import {
   recordSchemaDocument,
   recordSchemaNames,
 } from "../../protocol/payload-kinds.ts";
-import { problem } from "../../protocol/problem.ts";
 import { projectionDocument } from "../../protocol/projection/project.ts";
 import {
   type VocabularyDocument,
@@ -22,7 +21,7 @@ import {
 } from "../../protocol/records/vocabularies/vocabulary-document.ts";
 import { readShape } from "../../protocol/shape.ts";
 import { testVectorIndex, type VocabularyIndex } from "../../protocol/wire/published.ts";
-import { type Answer, type Refused, refused } from "../answer.ts";
+import { type Answer, type Refused, refusedWith, wrongParameter } from "../answer.ts";
 
 export type Found = PublicDocument | Refused;
 
@@ -58,7 +57,7 @@ export function createPublishedReads({ sha256 }: { readonly sha256: Sha256 }): P
 function findProjection(make: MakeDocument, type: string, version: string): Found {
   const isWellFormed = /^[a-z_]{1,32}$/.test(type) && /^[1-9][0-9]{0,5}$/.test(version);
   const document = isWellFormed ? projectionDocument(type, Number(version)) : null;
-  if (document === null) return refused(problem("not_found", "This projection version does not exist."));
+  if (document === null) return refusedWith("not_found", "This projection version does not exist.");
   return make(`projection/${type}/${version}`, () => document, daily);
 }
 
@@ -66,7 +65,7 @@ function findRecordSchema(make: MakeDocument, name: string): Found {
   const document = recordSchemaDocument(name);
   if (document === null) {
     const detail = "There is no schema of such a record type and version.";
-    return refused(problem("not_found", detail, { allowed: recordSchemaNames }));
+    return refusedWith("not_found", detail, { allowed: recordSchemaNames });
   }
   return make(`schema/${name}`, () => document, { ...daily, mediaType: "application/schema+json" });
 }
@@ -75,7 +74,7 @@ function findPayloadSchema(make: MakeDocument, kind: string, version: string): F
   const document = payloadSchemaDocument(kind, version);
   if (document === null) {
     const allowed = publishedKinds.map((each) => `${each.kind}/${each.version}`);
-    return refused(problem("not_found", "There is no payload of such a kind and version.", { allowed }));
+    return refusedWith("not_found", "There is no payload of such a kind and version.", { allowed });
   }
   const form = { ...daily, mediaType: "application/schema+json" };
   return make(`payload/${kind}/${version}`, () => document, form);
@@ -92,17 +91,13 @@ function findEnvelopeSpecification(make: MakeDocument, format: string | null): F
 
 function findVocabulary(make: MakeDocument, name: string, version: string | null): Found {
   if (version !== null && !/^[1-9][0-9]{0,8}$/.test(version)) {
-    return refused(
-      problem("request_invalid", "version must be an integer of at least 1.", { pointer: "/query/version" }),
-    );
+    return wrongParameter("version", "version must be an integer of at least 1.");
   }
   const known = vocabularyNames.find((each) => each === name);
   const document =
     known === undefined ? null : vocabularyDocument(known, version === null ? undefined : Number(version));
   return document === null
-    ? refused(
-        problem("not_found", "This vocabulary or version does not exist.", { allowed: vocabularyNames }),
-      )
+    ? refusedWith("not_found", "This vocabulary or version does not exist.", { allowed: vocabularyNames })
     : makeVocabulary(make, document);
 }
 
@@ -163,9 +158,7 @@ function isHeld({ hash }: PublicDocument, ifNoneMatch: string | null): boolean {
 /** Refuses a `format` of a document that is answered as JSON or as a text. */
 function unknownFormat(): Refused {
   const allowed = ["json", "markdown"];
-  return refused(
-    problem("request_invalid", "format is json or markdown.", { pointer: "/query/format", allowed }),
-  );
+  return refusedWith("request_invalid", "format is json or markdown.", { pointer: "/query/format", allowed });
 }
 
 /** Makes a document of this release when it is first asked for; `name` tells it from all others. */
@@ -301,5 +294,5 @@ function documentOf(bytes: Uint8Array, hash: string): PublicDocument {
 }
 
 function noVectors(): Refused {
-  return refused(problem("not_found", "This release has no such test vectors."));
+  return refusedWith("not_found", "This release has no such test vectors.");
 }

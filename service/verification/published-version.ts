@@ -1,8 +1,7 @@
 // Finds which published version of a record is meant by someone who knows its bytes and, possibly, when they were
 // served. The same bytes may have been published many times, each time as another version.
 
-import { parseEnvelope } from "../../protocol/dsse.ts";
-import type { JsonValue } from "../../protocol/json/canonical-json.ts";
+import { openStored } from "../../protocol/dsse.ts";
 import { openSidecar } from "../../protocol/signed-version.ts";
 import {
   parseRemains,
@@ -110,8 +109,7 @@ async function readSidecar(
   const stored = await records.readPublished({ record_id: recordId, generation, hash });
   const remains = parseRemains(stored?.sidecar ?? "null");
   if (remains !== null) return { sidecar: remains, isPurged: true };
-  const envelope = parseEnvelope(JSON.parse(stored?.sidecar ?? "null") as JsonValue);
-  const sidecar = envelope.ok ? openSidecar(envelope.value) : envelope;
+  const sidecar = openStored(stored?.sidecar ?? "null", openSidecar);
   if (!sidecar.ok) throw new Error(`Version ${generation} of ${recordId} has no sidecar.`);
   return { sidecar: sidecar.value, isPurged: false };
 }

@@ -4,12 +4,11 @@
 import type { CertificateFacts, KeyFacts } from "../../actors/messages/business.ts";
 import { type Envelope, parseEnvelope, payloadTypes } from "../../protocol/dsse.ts";
 import { formatTimestamp, isUuidV4 } from "../../protocol/identifiers.ts";
-import { canonicalBytes, type JsonValue } from "../../protocol/json/canonical-json.ts";
+import { canonicalBytes } from "../../protocol/json/canonical-json.ts";
 import { type Certificate, certificateStatement, openCertificate } from "../../protocol/keys/certificate.ts";
-import { problem } from "../../protocol/problem.ts";
 import type { CertificateAnswer } from "../../protocol/wire/verification.ts";
 import { BoundedMap } from "../../std/bounded-map.ts";
-import { type Answer, isRefused, type Outcome, type Refused, refused } from "../answer.ts";
+import { type Answer, isRefused, type Outcome, type Refused, refusedWith } from "../answer.ts";
 import { publishedKeys } from "../register/home-evidence.ts";
 import type { Register } from "../register/register.ts";
 import { signEnvelope } from "../register/service-keys.ts";
@@ -73,7 +72,7 @@ function cacheable(body: string, maxAgeSeconds: number): Answer {
 }
 
 function unknownBusiness(): Outcome {
-  return refused(problem("not_found", "No business with a certificate has this uuid."));
+  return refusedWith("not_found", "No business with a certificate has this uuid.");
 }
 
 /** Signed once for as long as the register keeps the list of keys: at most a minute, or until one of them changes. */
@@ -125,7 +124,7 @@ async function findIssuances(register: Register, uuid: string): Promise<Issuance
   const facts = isUuidV4(uuid) ? await register.certificates(uuid) : [];
   const [newest, ...earlier] = facts.map(openIssuance);
   if (newest === undefined)
-    return refused(problem("not_found", "No certificate was issued to this uuid."), { vary: "accept" });
+    return refusedWith("not_found", "No certificate was issued to this uuid.", {}, { vary: "accept" });
   return [newest, ...earlier];
 }
 
@@ -148,7 +147,7 @@ function certificateAnswer([newest, ...history]: Issuances): Answer {
 }
 
 function openIssuance(facts: CertificateFacts): Issuance {
-  const envelope = parseEnvelope(JSON.parse(facts.envelope) as JsonValue);
+  const envelope = parseEnvelope(JSON.parse(facts.envelope));
   const opened = envelope.ok ? openCertificate(envelope.value) : envelope;
   if (!envelope.ok || !opened.ok) throw new Error(`The stored certificate ${facts.cert_id} cannot be read.`);
   return { facts, certificate: opened.value.certificate, envelope: envelope.value };

@@ -310,7 +310,7 @@ async function policyReceipt(
 ): Promise<SealReceipt | null> {
   const policies = await register.policies(keys.uuid);
   const known = policies.find((policy) => {
-    const sealed = parseEnvelope(JSON.parse(policy.seal) as JsonValue);
+    const sealed = parseEnvelope(JSON.parse(policy.seal));
     return sealed.ok && sealed.value.payload === payload;
   });
   return known === undefined ? null : { received_at: known.live_from, isPublished: true };
@@ -323,7 +323,7 @@ async function removalReceipt(
 ): Promise<SealReceipt | null> {
   const read: BusinessCommand = { type: "removal.read", document_hash: hashOf(bytes, trust.sha256) };
   const { removal } = await actors.ask(businessRef(keys.uuid), read, { timeoutMs: askMs });
-  const sealed = removal === null ? null : parseEnvelope(JSON.parse(removal.seal) as JsonValue);
+  const sealed = removal === null ? null : parseEnvelope(JSON.parse(removal.seal));
   if (removal === null || sealed?.ok !== true || sealed.value.payload !== payload) return null;
   return { received_at: removal.received_at, isPublished: true };
 }

@@ -14,7 +14,7 @@ import { appliedAt, deletionOf, type Removal } from "../../actors/messages/remov
 import type { TakedownFacts } from "../../actors/messages/serving.ts";
 import type { ActorSystem } from "../../actors/system/definition.ts";
 import { parseUtf8, toBase64, utf8 } from "../../protocol/bytes.ts";
-import { type Envelope, parseEnvelope, payloadTypes } from "../../protocol/dsse.ts";
+import { type Envelope, openStored, payloadTypes } from "../../protocol/dsse.ts";
 import {
   type CollectionName,
   formatTimestamp,
@@ -24,16 +24,16 @@ import {
 } from "../../protocol/identifiers.ts";
 import { canonicalBytes, type JsonObject, type JsonValue } from "../../protocol/json/canonical-json.ts";
 import { exactMember } from "../../protocol/json/strict-json.ts";
-import { certificateStatement, openCertificate } from "../../protocol/keys/certificate.ts";
-import { type ProblemExtras, problem } from "../../protocol/problem.ts";
+import { certificateStatement } from "../../protocol/keys/certificate.ts";
 import { openSeal } from "../../protocol/seal.ts";
 import { formatSourceLine } from "../../protocol/source-line.ts";
 import type { VerifyPageAnswer } from "../../protocol/wire/verification.ts";
 import { parseWithdrawal } from "../../protocol/withdrawal.ts";
 import type { AcceptedSeal, StandingFault } from "../../verifier/standing.ts";
 import type { Trust } from "../../verifier/trust.ts";
-import { type Answer, isRefused, type Outcome, type Refused, refused } from "../answer.ts";
+import { type Answer, isRefused, type Outcome, type Refused, refusedWith } from "../answer.ts";
 import { failureAnswer } from "../failure.ts";
+import { certificateOf } from "../register/home-evidence.ts";
 import { signEnvelope } from "../register/service-keys.ts";
 import { acceptedFault, registerReasons, type Standing, statedSeal } from "../register/standing.ts";
 import { allConfirmedAt, domainsIn, domainsShown, endpointsStatus } from "../retrieval/fetched-record.ts";
@@ -84,7 +84,7 @@ async function findOrRefuse(
   const [certificate] = version === null ? [] : await deps.register.certificates(version.businessUuid);
   if (version === null || certificate === undefined) {
     const detail = "No record with this id and these exact bytes is known.";
-    return refused(problem("not_found", detail), { vary: "accept" });
+    return refusedWith("not_found", detail, {}, { vary: "accept" });
   }
   const [fault = null, removalFault = null] = await faultsOf(deps, version);
   return describe(deps, request, { ...version, fault, removalFault }, certificate);
@@ -114,8 +114,7 @@ function removalSeal(
   standing: Standing,
   { record_id, seal, received_at }: Removal,
 ): AcceptedSeal {
-  const envelope = parseEnvelope(JSON.parse(seal) as JsonValue);
-  const opened = envelope.ok ? openSeal(envelope.value) : envelope;
+  const opened = openStored(seal, openSeal);
   if (!opened.ok) throw new Error(`The stored seal of the removal of ${record_id} cannot be read.`);
   const { key_id, cert_id, sealed_at } = opened.value;
   const [mandate] = mandatesThen(trust, standing, { key_id, sealed_at, receivedAt: received_at });
@@ -153,8 +152,7 @@ function requestFault({ recordId, origin, cert, servedAt }: VerifyPageRequest): 
 }
 
 function invalid(detail: string, pointer: string): Refused {
-  const extras: ProblemExtras = { pointer };
-  return refused(problem("request_invalid", detail, extras));
+  return refusedWith("request_invalid", detail, { pointer });
 }
 
 interface JudgedVersion extends Version {
@@ -313,10 +311,7 @@ function businessOf(
   version: Version,
   facts: CertificateFacts,
 ): Findings["business"] {
-  const envelope = parseEnvelope(JSON.parse(facts.envelope) as JsonValue);
-  const opened = envelope.ok ? openCertificate(envelope.value) : envelope;
-  if (!opened.ok) throw new Error(`The stored certificate ${facts.cert_id} cannot be read.`);
-  const { certificate } = opened.value;
+  const certificate = certificateOf(facts);
   return {
     business_uuid: version.businessUuid,
     name: certificate.legal_name,

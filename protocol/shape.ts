@@ -138,6 +138,22 @@ export function either<S extends readonly Shape<unknown>[]>(...shapes: S): Shape
   };
 }
 
+/** The shape with a rule between its members, which is judged once every member is right. */
+export function ruled<T>(shape: Shape<T>, rule: (value: T) => ShapeFault | null): Shape<T> {
+  return {
+    ...shape,
+    judge: (value, pointer, tell) => {
+      let isWhole = true;
+      const goesOn = shape.judge(value, pointer, (fault) => {
+        isWhole = false;
+        return tell(fault);
+      });
+      const fault = isWhole ? rule(value as T) : null;
+      return goesOn && (fault === null || tell(fault));
+    },
+  };
+}
+
 /** The shape with a description of its use here; a named shape also keeps its general description. */
 export function described<S extends Shape<unknown>>(shape: S, description: string): S {
   const { schema } = shape;

@@ -18,6 +18,7 @@ import {
   oneOf,
   optional,
   region,
+  ruled,
   type Shape,
   type ShapeFault,
   uuid,
@@ -32,25 +33,13 @@ import {
 } from "../../service/verification/published-reads.ts";
 import type { Verification } from "../../service/verification/verification.ts";
 import type { Verify } from "../../service/verification/verify.ts";
-import { isObject } from "../../std/json-pointer.ts";
 
 // The arguments of the public tools: each shape judges a call and is published as the tool's JSON Schema. Rules between
 // members are published without `anyOf` at the top, which some callers of tools do not take there.
 
-/** A shape with a rule between its members, which is judged once every member is right. */
-function ruled<T>(shape: Shape<T>, published: JsonObject, rule: (value: T) => ShapeFault | null): Shape<T> {
-  return {
-    schema: { ...shape.schema, ...published },
-    judge: (value, pointer, tell) => {
-      let isWhole = true;
-      const goesOn = shape.judge(value, pointer, (fault) => {
-        isWhole = false;
-        return tell(fault);
-      });
-      const fault = isWhole && isObject(value) ? rule(value as T) : null;
-      return goesOn && (fault === null || tell(fault));
-    },
-  };
+/** The same as {@link ruled}, with what is published of the rule. */
+function ruledAs<T>(shape: Shape<T>, published: JsonObject, rule: (value: T) => ShapeFault | null): Shape<T> {
+  return { ...ruled(shape, rule), schema: { ...shape.schema, ...published } };
 }
 
 const ruleKeywords = ["if", "then", "else"] as const;
@@ -88,7 +77,7 @@ export const certificateArguments = object({
 
 const ofParty: readonly string[] = ["business", "custody"];
 
-export const keysArguments = ruled(
+export const keysArguments = ruledAs(
   object({
     of: described(
       oneOf(["service", "ai_companies", "business", "custody"]),
@@ -122,7 +111,7 @@ export const noArguments = object({});
 
 const size = integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
 
-export const proofArguments = ruled(
+export const proofArguments = ruledAs(
   object({
     leaf: described(
       optional(hash),
@@ -167,7 +156,7 @@ export const proofArguments = ruled(
   },
 );
 
-export const vocabularyArguments = ruled(
+export const vocabularyArguments = ruledAs(
   object({
     name: optional(described(oneOf(vocabularyNames), "Vocabulary; the index of all of them if left out.")),
     version: described(

@@ -168,42 +168,30 @@ export const subdivisionForm: Form = {
   meaning: "a code of the vocabulary subdivisions (ISO 3166-2) such as US-CA",
 };
 
-const emailPattern =
-  "^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\\.)+[A-Za-z]{2,63}$";
-const email = new RegExp(emailPattern);
+/** A form that its pattern says whole. */
+function patternForm(name: string, pattern: string, rest: Pick<Form, "max" | "meaning">): Form {
+  const expression = new RegExp(pattern);
+  return { name, pattern, ...rest, accepts: (value) => expression.test(value) };
+}
 
 /** A plain mailbox address: the form that HTML's e-mail input accepts, with a domain of at least two labels. */
-export const emailForm: Form = {
-  name: "email",
-  pattern: emailPattern,
-  max: 254,
-  accepts: (value) => email.test(value),
-  meaning: "an e-mail address",
-};
-
-const phonePattern = "^\\+[1-9][0-9]{6,14}$";
-const phone = new RegExp(phonePattern);
+export const emailForm = patternForm(
+  "email",
+  "^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\\.)+[A-Za-z]{2,63}$",
+  { max: 254, meaning: "an e-mail address" },
+);
 
 /** An ITU-T E.164 number. */
-export const phoneForm: Form = {
-  name: "phone",
-  pattern: phonePattern,
+export const phoneForm = patternForm("phone", "^\\+[1-9][0-9]{6,14}$", {
   max: 16,
-  accepts: (value) => phone.test(value),
   meaning: "a telephone number in international form, + and 7 to 15 digits",
-};
-
-const campaignIdPattern = "^[a-z0-9][a-z0-9-]{0,63}$";
-const campaignId = new RegExp(campaignIdPattern);
+});
 
 /** The business's own name of a campaign, which only it and the service read as such. */
-export const campaignIdForm: Form = {
-  name: "campaign_id",
-  pattern: campaignIdPattern,
+export const campaignIdForm = patternForm("campaign_id", "^[a-z0-9][a-z0-9-]{0,63}$", {
   max: 64,
-  accepts: (value) => campaignId.test(value),
   meaning: "1 to 64 lower-case letters, digits and hyphens, not beginning with a hyphen",
-};
+});
 
 /** The hash of some bytes. */
 export const hashForm: Form = {
@@ -214,17 +202,11 @@ export const hashForm: Form = {
   meaning: "sha256: and 64 lowercase hexadecimal digits",
 };
 
-const imageTypePattern = "^image/(?:png|jpeg|webp)$";
-const imageType = new RegExp(imageTypePattern);
-
 /** The media type of a picture. */
-export const imageTypeForm: Form = {
-  name: "image_type",
-  pattern: imageTypePattern,
+export const imageTypeForm = patternForm("image_type", "^image/(?:png|jpeg|webp)$", {
   max: 10,
-  accepts: (value) => imageType.test(value),
   meaning: "image/png, image/jpeg or image/webp",
-};
+});
 
 const gtinPattern = "^(?:[0-9]{8}|[0-9]{12,14})$";
 const gtin = new RegExp(gtinPattern);

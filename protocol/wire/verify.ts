@@ -1,10 +1,8 @@
 // The body of POST /v1/verify and its answer (specification, «POST /v1/verify»).
 
-import { isObject } from "../../std/json-pointer.ts";
 import { blockedNames } from "../ai-policy.ts";
 import { envelopeShape } from "../dsse.ts";
 import { entitlementMembers } from "../entitlement.ts";
-import type { JsonObject } from "../json/canonical-json.ts";
 import { reasonCodes } from "../reason-codes.ts";
 import {
   anyObject,
@@ -25,6 +23,7 @@ import {
   object,
   oneOf,
   optional,
+  ruled,
   type Shape,
   type ShapeFault,
   text,
@@ -73,7 +72,7 @@ const against = ["seal", "sidecar", "row"] as const;
 export const wholes = ["ad_item", "entitlement"] as const;
 
 /** Rules that no single member shows: what is verified, and against what. */
-function ruleFault(body: JsonObject): ShapeFault | null {
+function ruleFault(body: VerifyRequest): ShapeFault | null {
   const whole = wholes.find((name) => body[name] !== undefined);
   if (whole !== undefined) {
     const isAlone = Object.keys(body).length === 1;
@@ -81,7 +80,7 @@ function ruleFault(body: JsonObject): ShapeFault | null {
       ? null
       : { pointer: `/${whole}`, detail: `${whole} must be verified without other members.` };
   }
-  if (body["record_base64"] === undefined) {
+  if (body.record_base64 === undefined) {
     const detail = "record_base64 is required: the record that you have is what is verified.";
     return { pointer: "/record_base64", detail };
   }
@@ -89,12 +88,13 @@ function ruleFault(body: JsonObject): ShapeFault | null {
     const detail = "Give something to verify the record against: its seal, its sidecar or its row.";
     return { pointer: "", detail, allowed: against };
   }
-  return body["ai_policy_bits"] === undefined || body["seal"] !== undefined
+  return body.ai_policy_bits === undefined || body.seal !== undefined
     ? null
     : { pointer: "/seal", detail: "ai_policy_bits need the AI policy record and its seal." };
 }
 
 export const verifyRequest: Shape<VerifyRequest> = {
+  ...ruled(requestMembers, ruleFault),
   schema: {
     ...requestMembers.schema,
     anyOf: [
@@ -105,15 +105,6 @@ export const verifyRequest: Shape<VerifyRequest> = {
         dependentRequired: { ai_policy_bits: ["seal"] },
       })),
     ],
-  },
-  judge: (value, pointer, tell) => {
-    let isWhole = true;
-    const goesOn = requestMembers.judge(value, pointer, (fault) => {
-      isWhole = false;
-      return tell(fault);
-    });
-    const fault = isWhole && isObject(value) ? ruleFault(value) : null;
-    return goesOn && (fault === null || tell(fault));
   },
 };
 

@@ -98,6 +98,20 @@ export function isRefused<T extends object>(outcome: T | Refused): outcome is Re
   return "kind" in outcome && outcome.kind === "problem";
 }
 
+/** A request that is answered once under its Idempotency-Key. */
+export interface SentRequest {
+  readonly caller: Caller;
+  readonly idempotencyKey: string | null;
+  /** The value of the verified Content-Digest header. */
+  readonly contentDigest: string;
+  readonly body: Uint8Array;
+  /** The address that the request comes from; null if it cannot be determined, which no allow-list contains. */
+  readonly sourceIp: string | null;
+}
+
+/** Parameters of a request by their names; null for one that is absent. */
+export type Given<N extends string> = Readonly<Record<N, string | null>>;
+
 // Who is calling: what authentication proved, never what the caller merely claimed.
 
 export interface Caller {

@@ -16,9 +16,14 @@ import {
   uploadId,
 } from "../../protocol/wire/bulk.ts";
 import { pushStatus, recordOutcomes } from "../../protocol/wire/push.ts";
-import { type Outcome, refused, refusedWith, wrongParameter } from "../../service/answer.ts";
+import {
+  type Outcome,
+  refused,
+  refusedWith,
+  type SentRequest,
+  wrongParameter,
+} from "../../service/answer.ts";
 import type { FileRequest, FormEvent } from "../../service/publishing/bulk-file.ts";
-import type { BulkRequest } from "../../service/publishing/bulk-upload.ts";
 import type { ValidateImportRequest } from "../../service/publishing/validate-import.ts";
 import { addressBlock } from "../../std/ip-address.ts";
 import { type BodyLimits, closeUnread, hasBody, leaveBodyUnread, lengthFault } from "../body.ts";
@@ -31,9 +36,9 @@ import { businessPush, type Callers, idempotencyKey, sentIn } from "../signed.ts
 
 /** What the routes call; each function checks its input beyond authentication. */
 export interface Bulk {
-  issueUpload(request: BulkRequest): Promise<Outcome>;
+  issueUpload(request: SentRequest): Promise<Outcome>;
   receiveFile(request: FileRequest): Promise<Outcome>;
-  importFile(request: BulkRequest): Promise<Outcome>;
+  importFile(request: SentRequest): Promise<Outcome>;
   /** The same request, which changes nothing and answers what the import would come to. */
   validateImport(request: ValidateImportRequest): Promise<Outcome>;
 }

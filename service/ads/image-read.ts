@@ -7,7 +7,7 @@ import type { CryptoPort } from "../../crypto/port.ts";
 import { parseHash, toBase64Url, utf8 } from "../../protocol/bytes.ts";
 import { imageLinkValidSeconds } from "../../protocol/limits.ts";
 import type { ImageStore, StoredImage } from "../../storage/image-store.ts";
-import { type Outcome, refusedWith } from "../answer.ts";
+import { type Given, type Outcome, refusedWith } from "../answer.ts";
 import { answerDocument } from "../verification/published-reads.ts";
 
 export interface ImageReadDeps {
@@ -69,10 +69,7 @@ export interface ImageLinksOptions {
 }
 
 /** The parameters of a link, as they arrived. */
-interface ImageLinkQuery {
-  readonly expires: string | null;
-  readonly token: string | null;
-}
+type ImageLinkQuery = Given<"expires" | "token">;
 
 export interface ImageLinks {
   /** A link to the image with this hash (`sha256:<hex>`), valid from now on. */

@@ -27,7 +27,15 @@ import type { LogStore, StoredCheckpoint } from "../../storage/log-store.ts";
 import type { ReceiptStore } from "../../storage/receipt-store.ts";
 import { type InclusionEvidence, verifyLogInclusion } from "../../verifier/log.ts";
 import type { Trust } from "../../verifier/trust.ts";
-import { answerJson, isRefused, type Outcome, type Refused, refusedWith, wrongParameter } from "../answer.ts";
+import {
+  answerJson,
+  type Given,
+  isRefused,
+  type Outcome,
+  type Refused,
+  refusedWith,
+  wrongParameter,
+} from "../answer.ts";
 
 export interface LogReadsDeps {
   readonly log: LogStore;
@@ -40,11 +48,7 @@ export interface LogReadsDeps {
 }
 
 /** The query of an inclusion read; `region` and `name` say of which batch a receipt is. */
-export interface InclusionQuery {
-  readonly leaf: string | null;
-  readonly region: string | null;
-  readonly name: string | null;
-}
+export type InclusionQuery = Given<"leaf" | "region" | "name">;
 
 export interface LogReads {
   checkpoint(): Promise<Outcome>;
@@ -52,7 +56,7 @@ export interface LogReads {
   /** The same as a policy file, with the log's keys. */
   policyFile(): Promise<Outcome>;
   inclusion(query: InclusionQuery): Promise<Outcome>;
-  consistency(query: { readonly first: string | null; readonly second: string | null }): Promise<Outcome>;
+  consistency(query: Given<"first" | "second">): Promise<Outcome>;
   /** `path` is that of a tile or bundle below the log's address. */
   object(path: string): Promise<Outcome>;
 }

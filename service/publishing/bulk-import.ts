@@ -21,11 +21,12 @@ import {
   parseJsonBody,
   type Refused,
   refusedWith,
+  type SentRequest,
   sealRefused,
 } from "../answer.ts";
 import { acceptBatch, acceptWithinMsDefault, type OfferedBatch, reportOf } from "./accept-batch.ts";
 import type { BulkServices } from "./bulk-upload.ts";
-import { type BulkRequest, bulkUnavailable, uploadConflict } from "./bulk-upload.ts";
+import { bulkUnavailable, uploadConflict } from "./bulk-upload.ts";
 import { answerOnce, claimFor } from "./idempotency.ts";
 import { keepRefused } from "./publish.ts";
 import {
@@ -41,7 +42,7 @@ import {
 import { pushStatus, wholeStatus } from "./push-status.ts";
 
 /** POST /v1/bulk-imports. Throws {@link StoreError}. */
-export async function importFile(deps: BulkServices, request: BulkRequest): Promise<Outcome> {
+export async function importFile(deps: BulkServices, request: SentRequest): Promise<Outcome> {
   const { party, key } = request.caller;
   let isReplayed = false;
   const claim = claimFor(request, {
@@ -59,7 +60,7 @@ export async function importFile(deps: BulkServices, request: BulkRequest): Prom
   return answerNow(deps, request, push_id, null);
 }
 
-async function answerImport(deps: BulkServices, request: BulkRequest): Promise<Outcome> {
+async function answerImport(deps: BulkServices, request: SentRequest): Promise<Outcome> {
   const attempt = { caller: request.caller, collection: publishedType, source: "bulk" } as const;
   const gate = await passGate(deps, { ...request, collection: publishedType });
   if (isRefused(gate)) return keepRefused(deps, attempt, gate);
@@ -76,7 +77,7 @@ async function answerImport(deps: BulkServices, request: BulkRequest): Promise<O
 
 async function acceptImport(
   deps: BulkServices,
-  request: BulkRequest,
+  request: SentRequest,
   gate: Gate,
   asked: Import & { readonly sealed: SealedBatch },
 ): Promise<{ readonly report: PushReport | null } | Refused> {
@@ -104,7 +105,7 @@ const claimSpareMs = 60_000;
 /** The records are staged already, under their upload, whose actor removes them; they are claimed for the push (I2). */
 async function stageSeal(
   { actors, records, clock, acceptWithinMs = acceptWithinMsDefault }: BulkServices,
-  { caller }: BulkRequest,
+  { caller }: SentRequest,
   { uploadId: id, sealed, batchSeal }: Import & { readonly sealed: SealedBatch },
 ): Promise<StagedBatch | Refused> {
   const stagingAtMs = clock.now();
@@ -127,7 +128,7 @@ async function stageSeal(
 /** Being asked for its status activates the push's actor if no node has it in memory, and it does what is left. */
 async function answerNow(
   { actors }: BulkServices,
-  { caller }: BulkRequest,
+  { caller }: SentRequest,
   pushId: string,
   known: PushReport | null,
 ): Promise<Outcome> {

@@ -21,13 +21,13 @@ import type { StagingArea } from "../../storage/staging-area.ts";
 import {
   answerJson,
   bodyText,
-  type Caller,
   isRefused,
   type Outcome,
   parseJsonBody,
   type Refused,
   rateLimited,
   refusedWith,
+  type SentRequest,
 } from "../answer.ts";
 import { answerOnce, claimFor } from "./idempotency.ts";
 import { notPublishable } from "./publish.ts";
@@ -48,19 +48,10 @@ interface UploadServices extends BulkServices {
   readonly businessUrl: string;
 }
 
-export interface BulkRequest {
-  readonly caller: Caller;
-  readonly idempotencyKey: string | null;
-  /** The value of the verified Content-Digest header. */
-  readonly contentDigest: string;
-  readonly body: Uint8Array;
-  readonly sourceIp: string | null;
-}
-
 const uploadIdBytes = 12;
 
 /** POST /v1/bulk-uploads. Throws {@link StoreError}. */
-export async function issueUpload(deps: UploadServices, request: BulkRequest): Promise<Outcome> {
+export async function issueUpload(deps: UploadServices, request: SentRequest): Promise<Outcome> {
   const { party, key } = request.caller;
   if (deps.staging === null) return bulkUnavailable();
   let isReplayed = false;
@@ -87,7 +78,7 @@ type WithoutToken = Omit<BulkUpload, "fields"> & {
   readonly fields: Omit<BulkUpload["fields"], "upload_token">;
 };
 
-async function issue(deps: UploadServices, request: BulkRequest): Promise<Outcome> {
+async function issue(deps: UploadServices, request: SentRequest): Promise<Outcome> {
   const gate = await passGate(deps, { ...request, collection: publishedType });
   if (isRefused(gate)) return gate;
   const parsed = parseJsonBody(bulkUploadBody, request.body);

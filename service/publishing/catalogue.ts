@@ -32,6 +32,7 @@ import type { RecordHead, RecordStore, ServedRecord, VersionOrigin } from "../..
 import {
   answerJson,
   type Caller,
+  type Given,
   isRefused,
   type Outcome,
   type Refused,
@@ -58,11 +59,8 @@ export interface CatalogueServices extends OwnListServices {
   readonly recordIdOf: (businessUuid: string, collection: CollectionName, localId: string) => string;
 }
 
-export interface ListCatalogueRequest {
+export interface ListCatalogueRequest extends Given<"type" | "cursor"> {
   readonly caller: Caller;
-  /** The query parameters; null where absent. */
-  readonly type: string | null;
-  readonly cursor: string | null;
 }
 
 export interface ReadCatalogueRequest {

@@ -14,7 +14,7 @@ import { toBase64Url } from "../../protocol/bytes.ts";
 import { idempotencyKeyPattern } from "../../protocol/limits.ts";
 import type { ProblemCode } from "../../protocol/problem.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
-import { type Caller, type Outcome, type Refused, refusedWith } from "../answer.ts";
+import { type Outcome, type Refused, refusedWith, type SentRequest } from "../answer.ts";
 import { wholeStatus } from "./push-status.ts";
 
 interface IdempotentRequest {
@@ -134,11 +134,8 @@ function keptAnswer(outcome: Outcome): IdempotentAnswer | null {
 
 // The Idempotency-Key of a publish request.
 
-export interface ClaimedRequest {
-  readonly caller: Caller;
+export interface ClaimedRequest extends Pick<SentRequest, "caller" | "idempotencyKey" | "contentDigest"> {
   readonly collection: string;
-  readonly idempotencyKey: string | null;
-  readonly contentDigest: string;
 }
 
 /** What the key's actor is asked to answer once; refuses a malformed key. */

@@ -34,6 +34,7 @@ import {
   rateLimited,
   refusedAs,
   refusedWith,
+  type SentRequest,
   sealRefused,
 } from "../answer.ts";
 import type { Judging } from "../register/find-mandate.ts";
@@ -314,12 +315,8 @@ function invalid(detail: string, pointer: string): Refused {
 // The checks of a publishing request that precede its content, for batches and for imports of a file: key, mandate,
 // what that covers, its caps, and whether the business may publish at all. The table in publish.ts shows them in order.
 
-export interface GateRequest {
-  readonly caller: Caller;
+export interface GateRequest extends Omit<SentRequest, "idempotencyKey"> {
   readonly collection: string;
-  readonly contentDigest: string;
-  readonly body: Uint8Array;
-  readonly sourceIp: string | null;
 }
 
 /** What is known of a request that may publish. */

@@ -54,6 +54,7 @@ import {
   type Outcome,
   type Refused,
   refusedWith,
+  type SentRequest,
 } from "../answer.ts";
 import { keptOf, sealedUnder } from "../register/find-mandate.ts";
 import { decideOwnNames } from "../register/home-evidence.ts";
@@ -73,16 +74,9 @@ import {
 } from "./publish-batch.ts";
 import { pushStatus, wholeStatus } from "./push-status.ts";
 
-export interface PublishRequest {
-  readonly caller: Caller;
+export interface PublishRequest extends SentRequest {
   /** The collection named in the path, already mapped: `products`, `business_files`… */
   readonly collection: string;
-  readonly idempotencyKey: string | null;
-  /** The value of the verified Content-Digest header. */
-  readonly contentDigest: string;
-  readonly body: Uint8Array;
-  /** The address that the request comes from; null if it cannot be determined, which no allow-list contains. */
-  readonly sourceIp: string | null;
 }
 
 /** POST /v1/publish/{type}: the outcomes of up to 50 records, or 202 with the push. Throws {@link StoreError}. */

@@ -17,16 +17,19 @@ import { formatTimestamp, parseDateTime } from "../../protocol/identifiers.ts";
 import { attemptsKeptDays, attemptsPageMax } from "../../protocol/limits.ts";
 import type { AttemptsPage, PushAttempt } from "../../protocol/wire/catalogue.ts";
 import { type PublishOutcome, type RecordFault, recordOutcomes } from "../../protocol/wire/push.ts";
-import { answerJson, type Caller, isRefused, type Outcome, type Refused, wrongParameter } from "../answer.ts";
+import {
+  answerJson,
+  type Caller,
+  type Given,
+  isRefused,
+  type Outcome,
+  type Refused,
+  wrongParameter,
+} from "../answer.ts";
 import { cursorForeign, type OwnListServices, readCursor, writeCursor } from "./catalogue.ts";
 
-export interface PushAttemptsRequest {
+export interface PushAttemptsRequest extends Given<"from" | "to" | "status" | "cursor"> {
   readonly caller: Caller;
-  /** The query parameters; null where absent. */
-  readonly from: string | null;
-  readonly to: string | null;
-  readonly status: string | null;
-  readonly cursor: string | null;
 }
 
 /** Maximum number of entries of the business, and of pushes, that one page looks at (P2). */

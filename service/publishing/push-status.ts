@@ -10,6 +10,7 @@ import { type PushStatus, type RecordOutcome, recordOutcomes } from "../../proto
 import {
   answerJson,
   type Caller,
+  type Given,
   isRefused,
   type Outcome,
   type Refused,
@@ -26,13 +27,9 @@ const resultsPerRead = 400;
 /** A push with its first page of results. */
 export const wholeStatus = { type: "push.status", outcome: null, from_leaf: 0, limit: pushPageMax } as const;
 
-export interface ReadPushRequest {
+export interface ReadPushRequest extends Given<"outcome" | "cursor"> {
   readonly caller: Caller;
   readonly pushId: string;
-  /** The query parameter `outcome`; null when absent. */
-  readonly outcome: string | null;
-  /** The query parameter `cursor`, the `next_cursor` of the previous page; null for the first page. */
-  readonly cursor: string | null;
 }
 
 /**

@@ -51,6 +51,7 @@ import {
   type Refused,
   refusedWith,
   type SealReason,
+  type SentRequest,
   sealRefused,
 } from "../answer.ts";
 import { findMandates, keyRevoked, type Mandates, ofType, sealedUnder } from "../register/find-mandate.ts";
@@ -68,17 +69,10 @@ import { answerOnce, claimFor } from "./idempotency.ts";
 import type { PublishServices } from "./publish-batch.ts";
 import { capRefused, passRemovalGate, type RemovalGate } from "./publish-batch.ts";
 
-export interface RemovalRequest {
-  readonly caller: Caller;
+export interface RemovalRequest extends SentRequest {
   /** The collection named in the path, already mapped; null where it names none. */
   readonly collection: string | null;
   readonly action: RemovalAction;
-  readonly idempotencyKey: string | null;
-  /** The value of the verified Content-Digest header. */
-  readonly contentDigest: string;
-  readonly body: Uint8Array;
-  /** The address that the request comes from; null if it cannot be determined. */
-  readonly sourceIp: string | null;
 }
 
 /** POST /v1/publish/{type}/withdraw and …/delete. Throws {@link StoreError}. */

@@ -14,11 +14,20 @@ import type { FileValidation } from "../../protocol/wire/bulk.ts";
 import type { HeldReason, PublishOutcome, PushCounts } from "../../protocol/wire/push.ts";
 import { createFairTurns, type FairTurns } from "../../std/fair-queue.ts";
 import { FileNotHere, FileUnfit, stagingUnavailable } from "../../storage/staging-area.ts";
-import { answerJson, isRefused, type Outcome, type Refused, rateLimited, sealRefused } from "../answer.ts";
+import {
+  answerJson,
+  type Given,
+  isRefused,
+  type Outcome,
+  type Refused,
+  rateLimited,
+  type SentRequest,
+  sealRefused,
+} from "../answer.ts";
 import { admissionRefused, judgeNewness } from "./accept-batch.ts";
 import { findFile, parseImport } from "./bulk-import.ts";
 import type { BulkServices } from "./bulk-upload.ts";
-import { type BulkRequest, bulkUnavailable } from "./bulk-upload.ts";
+import { bulkUnavailable } from "./bulk-upload.ts";
 import { claimFor } from "./idempotency.ts";
 import { asHeld, faultLimit, leafJudge, plannedOf, unheldResults } from "./publish.ts";
 import type { PublishServices } from "./publish-batch.ts";
@@ -36,11 +45,7 @@ export interface Validations {
   readonly turns: FairTurns;
 }
 
-export interface ValidateImportRequest extends BulkRequest {
-  /** The query parameter `outcome`; null when absent. */
-  readonly outcome: string | null;
-  /** The query parameter `cursor`, the `next_cursor` of the previous page; null for the first page. */
-  readonly cursor: string | null;
+export interface ValidateImportRequest extends SentRequest, Given<"outcome" | "cursor"> {
   /** Whose turn the validation takes. */
   readonly owner: string;
 }

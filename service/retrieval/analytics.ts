@@ -29,6 +29,7 @@ import type { HeadPage, RecordStore } from "../../storage/record-store.ts";
 import {
   answerJson,
   type Caller,
+  type Given,
   type Outcome,
   type Refused,
   refusedWith,
@@ -51,17 +52,9 @@ export interface AnalyticsDeps {
   readonly verifyUrl: string;
 }
 
-/** The query parameters; null for one that is absent. */
-export interface AnalyticsQuery {
-  readonly from: string | null;
-  readonly to: string | null;
-  readonly country: string | null;
-  readonly type: string | null;
-}
-
 export interface AnalyticsRequest {
   readonly caller: Caller;
-  readonly query: AnalyticsQuery;
+  readonly query: Given<"from" | "to" | "country" | "type">;
 }
 
 /** GET /v1/analytics/daily. */
@@ -242,11 +235,7 @@ interface Window {
 }
 
 /** By default up to today, and thirty days; `daysMax` is what one read may cover. */
-export function parseWindow(
-  given: { readonly from: string | null; readonly to: string | null },
-  nowMs: number,
-  daysMax: number,
-): Window | Refused {
+export function parseWindow(given: Given<"from" | "to">, nowMs: number, daysMax: number): Window | Refused {
   for (const name of ["from", "to"] as const) {
     if (given[name] !== null && !isDay(given[name]))
       return wrongParameter(name, `${name} must be a day, such as 2026-03-04.`);

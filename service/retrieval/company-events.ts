@@ -7,18 +7,15 @@
 
 import { type CompanyEvent, eventsPageMax, eventsPageUsual } from "../../protocol/wire/retrieval.ts";
 import type { EventPosition, EventStore, StoredEvent } from "../../storage/event-store.ts";
-import { answerJson, type Caller, type Outcome, wrongParameter } from "../answer.ts";
+import { answerJson, type Caller, type Given, type Outcome, wrongParameter } from "../answer.ts";
 
 export interface CompanyEventsDeps {
   readonly eventStore: EventStore;
   readonly region: string;
 }
 
-export interface CompanyEventsRequest {
+export interface CompanyEventsRequest extends Given<"after" | "limit"> {
   readonly caller: Caller;
-  /** The query parameters; null for one that is absent. */
-  readonly after: string | null;
-  readonly limit: string | null;
   /** `lines`: one JSON document per line, instead of one document. */
   readonly format: "json" | "lines";
 }

@@ -33,6 +33,7 @@ import {
   answerJson,
   bodyText,
   type Caller,
+  type Given,
   type Outcome,
   type Refused,
   refusedWith,
@@ -50,19 +51,9 @@ export interface OwnReceiptsDeps {
   readonly inclusion: LogReads["inclusion"];
 }
 
-/** The query parameters; null for one that is absent. */
-export interface OwnReceiptsQuery {
-  readonly from: string | null;
-  readonly to: string | null;
-  readonly key_id: string | null;
-  readonly cursor: string | null;
-  readonly limit: string | null;
-  readonly retrieval_id: string | null;
-}
-
 export interface OwnReceiptsRequest {
   readonly caller: Caller;
-  readonly query: OwnReceiptsQuery;
+  readonly query: Given<"from" | "to" | "key_id" | "cursor" | "limit" | "retrieval_id">;
 }
 
 export type ReadOwnReceipts = (request: OwnReceiptsRequest) => Promise<Outcome>;
@@ -87,7 +78,11 @@ export async function readOwnReceipts(
   );
 }
 
-async function readOne(deps: OwnReceiptsDeps, caller: Caller, query: OwnReceiptsQuery): Promise<Outcome> {
+async function readOne(
+  deps: OwnReceiptsDeps,
+  caller: Caller,
+  query: OwnReceiptsRequest["query"],
+): Promise<Outcome> {
   const { retrieval_id: id, ...others } = query;
   const other = Object.entries(others).find(([, value]) => value !== null);
   if (other !== undefined)
@@ -152,7 +147,7 @@ interface Window {
   readonly limit: number;
 }
 
-function parseQuery(query: OwnReceiptsQuery): Window | Refused {
+function parseQuery(query: OwnReceiptsRequest["query"]): Window | Refused {
   const fromMs = query.from === null ? 0 : instantOf(query.from);
   if (fromMs === null) return wrongParameter("from", instantWanted("from"));
   const toMs = query.to === null ? lastMs : instantOf(query.to);
@@ -197,12 +192,7 @@ export interface UsageDeps {
 
 export interface UsageRequest {
   readonly caller: Caller;
-  /** The query parameters; null for one that is absent. */
-  readonly query: {
-    readonly from: string | null;
-    readonly to: string | null;
-    readonly group_by: string | null;
-  };
+  readonly query: Given<"from" | "to" | "group_by">;
 }
 
 export type ReadUsage = (request: UsageRequest) => Promise<Outcome>;

@@ -31,7 +31,7 @@ import type { VerifyPageAnswer } from "../../protocol/wire/verification.ts";
 import { parseWithdrawal } from "../../protocol/withdrawal.ts";
 import type { AcceptedSeal, StandingFault } from "../../verifier/standing.ts";
 import type { Trust } from "../../verifier/trust.ts";
-import { type Answer, isRefused, type Outcome, type Refused, refusedWith } from "../answer.ts";
+import { type Answer, type Given, isRefused, type Outcome, type Refused, refusedWith } from "../answer.ts";
 import { failureAnswer } from "../failure.ts";
 import { certificateOf } from "../register/home-evidence.ts";
 import { signEnvelope } from "../register/service-keys.ts";
@@ -46,11 +46,8 @@ export interface VerifyPageServices extends VerifyServices {
   readonly verifyUrl: string;
 }
 
-export interface VerifyPageRequest {
+export interface VerifyPageRequest extends Given<"origin" | "cert" | "servedAt"> {
   readonly recordId: string;
-  readonly origin: string | null;
-  readonly cert: string | null;
-  readonly servedAt: string | null;
 }
 
 /** What the statement covers. */

@@ -10,6 +10,7 @@ import { ok, type Result, refuse } from "../protocol/result.ts";
 import { type IndexRow, parseRow } from "../protocol/row.ts";
 import { isObject } from "../std/json-pointer.ts";
 import { type Check, checkOf, type Report, reportOf, unchecked } from "../verifier/members.ts";
+import { receiptFound } from "../verifier/receipt.ts";
 import { createVerifier, type Verifier } from "../verifier/verifier.ts";
 import { type AnchorsChoice, readAnchors } from "./evidence.ts";
 import { readInclusion } from "./log-reads.ts";
@@ -78,13 +79,16 @@ export async function checkReceipt(
   const signatures = (rows ?? []).map((row, index) =>
     checkOf(`rows/${index}`, verifier.value.rowSignature(row, servedAt), ({ record_id }) => record_id),
   );
-  const found = ({ served_at, region, ai_company_uuid }: Receipt) =>
-    `Served at ${served_at} by ${region} to ${ai_company_uuid}.`;
   const logged = receipt.ok
     ? await logCheck(verifier.value, JSON.stringify(envelope), receipt.value, options.log)
     : unchecked("log", "Only a valid receipt is looked for.");
   return ok(
-    reportOf([checkOf("key_set", verifier), checkOf("receipt", receipt, found), ...signatures, logged]),
+    reportOf([
+      checkOf("key_set", verifier),
+      checkOf("receipt", receipt, receiptFound),
+      ...signatures,
+      logged,
+    ]),
   );
 }
 

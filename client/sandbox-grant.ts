@@ -6,31 +6,12 @@ import { toBase64Url, utf8 } from "../protocol/bytes.ts";
 import { type Envelope, payloadTypes } from "../protocol/dsse.ts";
 import type { PublicJwk } from "../protocol/keys/jwk.ts";
 import { keyPossessionPayload } from "../protocol/keys/key-directory.ts";
+import type { GrantAnswer } from "../protocol/wire/grant.ts";
 import { createSender, type Fetch } from "./sender.ts";
 import { provePossession, type SigningKey } from "./signing-key.ts";
 
-export type GrantRole = "integration" | "retrieval";
-
-export interface GrantedParty {
-  readonly uuid: string;
-  readonly kind: "business" | "ai_company";
-  readonly legal_name: string;
-  readonly country: string;
-}
-
-export interface SandboxGrantAnswer {
-  readonly key_id: string;
-  readonly role: GrantRole;
-  readonly party: GrantedParty;
-  /** Whether an earlier request has already registered the key. */
-  readonly registered: boolean;
-  /** The owner's passkey that the grant registers. */
-  readonly owner_key_id: string | null;
-  /** Where passkeys of this sandbox may be used. */
-  readonly passkeys: { readonly rp_ids: readonly string[]; readonly origins: readonly string[] };
-  /** Sent as `SVC-Sandbox-Key` with every request made with the key. */
-  readonly grant: string;
-}
+export type { GrantAnswer as SandboxGrantAnswer } from "../protocol/wire/grant.ts";
+export type GrantRole = GrantAnswer["role"];
 
 export interface GrantAsker {
   readonly fetch: Fetch;
@@ -47,7 +28,7 @@ export interface GrantAsker {
 export function askForGrant(
   asker: GrantAsker,
   party: { readonly legal_name?: string; readonly country?: string },
-): Promise<SandboxGrantAnswer> {
+): Promise<GrantAnswer> {
   const { key, role } = asker;
   return send(asker, key, { public_key: key.publicJwk, role, ...party });
 }
@@ -72,7 +53,7 @@ export async function askForOwnedBusiness(
     readonly country: string;
     readonly owner: OwnersPasskey;
   },
-): Promise<SandboxGrantAnswer> {
+): Promise<GrantAnswer> {
   const { key, role } = asker;
   const random = crypto.getRandomValues(new Uint8Array(32));
   const possession = await owner.seal(
@@ -93,7 +74,7 @@ export async function askForOwnedBusiness(
 export async function askToJoin(
   asker: GrantAsker,
   party: { readonly uuid: string; readonly member: SigningKey },
-): Promise<SandboxGrantAnswer> {
+): Promise<GrantAnswer> {
   const { key, role } = asker;
   const random = crypto.getRandomValues(new Uint8Array(32));
   const possession = await provePossession(key, {
@@ -110,7 +91,7 @@ async function send(
   signer: SigningKey,
   question: object,
   random?: Uint8Array,
-): Promise<SandboxGrantAnswer> {
+): Promise<GrantAnswer> {
   const sender = createSender({
     fetch,
     key: signer,
@@ -122,5 +103,5 @@ async function send(
     tag: role === "integration" ? "svc-push" : "svc-retrieval",
     body: utf8(JSON.stringify(question)),
   });
-  return JSON.parse(text) as SandboxGrantAnswer;
+  return JSON.parse(text) as GrantAnswer;
 }

@@ -18,13 +18,18 @@ import { formatTimestamp, isTimestamp } from "../../protocol/identifiers.ts";
 import { canonicalBytes } from "../../protocol/json/canonical-json.ts";
 import { parseBusinessKeys } from "../../protocol/keys/business-keys.ts";
 import {
-  type CertificateStatus,
+  type Certificate,
   certIdOf,
   certificatePayload,
   parseCertificate,
 } from "../../protocol/keys/certificate.ts";
 import { thumbprint } from "../../protocol/keys/jwk.ts";
-import { keyCustodyPayload, parseKeyCustody, statementIdOf } from "../../protocol/keys/key-directory.ts";
+import {
+  type KeyCustody,
+  keyCustodyPayload,
+  parseKeyCustody,
+  statementIdOf,
+} from "../../protocol/keys/key-directory.ts";
 import { openMandate } from "../../protocol/mandate.ts";
 import type { Verdict } from "../../protocol/reason-codes.ts";
 import { ok, type Result } from "../../protocol/result.ts";
@@ -60,14 +65,13 @@ export class RegisterRefused extends Error {
   }
 }
 
-export interface CertificateRequest {
+export interface CertificateRequest
+  extends Pick<
+    Certificate,
+    "legal_name" | "country" | "verified_since" | "status" | "status_effective_from"
+  > {
   readonly uuid: string;
-  readonly kind: "business" | "ai_company";
-  readonly legal_name: string;
-  readonly country: string;
-  readonly verified_since: string;
-  readonly status: CertificateStatus;
-  readonly status_effective_from: string;
+  readonly kind: Certificate["subject"]["kind"];
   /** Required for every status except `active`. */
   readonly status_reason: string | null;
   /** The cert_id that must be in force; otherwise `certificate_superseded` is thrown. If omitted, the newest is followed. */
@@ -75,6 +79,13 @@ export interface CertificateRequest {
   /** Who has it issued, and why; never published. */
   readonly act?: RegisterAct;
 }
+
+/** A change of what is registered for a party, as its actor takes it. */
+type Change<T extends RegisterCommand["type"]> = Omit<Extract<RegisterCommand, { type: T }>, "type"> & {
+  readonly uuid: string;
+};
+
+type CustodyRequest = Pick<KeyCustody, "key_id" | "custody" | "effective_from"> & { readonly uuid: string };
 
 export interface Parties {
   open(party: PartyFacts, act?: RegisterAct): Promise<void>;
@@ -90,13 +101,7 @@ export interface Parties {
    */
   registerProvenKey(request: PossessionRequest & { readonly act?: RegisterAct }): Promise<boolean>;
   /** The earlier instants are kept. Returns false if it changed nothing, also for {@link revokeMandate}. */
-  revokeKey(request: {
-    readonly uuid: string;
-    readonly key_id: string;
-    readonly revoked_at: string;
-    readonly compromised_from: string | null;
-    readonly act?: RegisterAct;
-  }): Promise<boolean>;
+  revokeKey(request: Change<"key.revoke">): Promise<boolean>;
   /**
    * Sealed by an owner's or admin's passkey; in the sandbox also by the key held for the business. Returns those that it stands
    * beside: it replaces none, so a portal asks whether one is to be revoked ({@link revokeMandate}).
@@ -106,45 +111,21 @@ export interface Parties {
    * From now on nothing is published under it, and nothing sealed from `revoked_at` on is valid; what was sealed before
    * remains valid.
    */
-  revokeMandate(request: {
-    readonly uuid: string;
-    readonly mandate_id: string;
-    readonly revoked_at: string;
-    readonly act?: RegisterAct;
-  }): Promise<boolean>;
+  revokeMandate(request: Change<"mandate.revoke">): Promise<boolean>;
   /**
    * Accepts the next AI policy version; the seal names the version that it creates, which is in force from then on. The
    * same record again has no effect; a different one for an existing version is refused with `ai_policy_version_used`.
    */
   acceptPolicy(request: PolicyRequest): Promise<{ readonly record_id: string; readonly version: number }>;
-  stateCustody(request: {
-    readonly uuid: string;
-    readonly key_id: string;
-    readonly custody: "hosted" | "self";
-    readonly effective_from: string;
-  }): Promise<void>;
+  stateCustody(request: CustodyRequest): Promise<void>;
   /** A business blocks or unblocks a group of AI companies. Returns false if it changed nothing. */
-  setBlocked(request: {
-    readonly uuid: string;
-    readonly group: string;
-    readonly blocked: boolean;
-    readonly act?: RegisterAct;
-  }): Promise<boolean>;
+  setBlocked(request: Change<"group.block"> & { readonly blocked: boolean }): Promise<boolean>;
   /** The party's entry as its actor has it, which may be ahead of every register; null for one that was never opened. */
   party(uuid: string): Promise<PartyFacts | null>;
   /** Confirms a brand as the business's own, or takes it back. Returns false if it changed nothing. */
-  confirmBrand(request: {
-    readonly uuid: string;
-    readonly name: string;
-    readonly confirmed: boolean;
-    readonly act?: RegisterAct;
-  }): Promise<boolean>;
+  confirmBrand(request: Change<"brand.confirm">): Promise<boolean>;
   /** An AI company changes its group; the blocks of its former groups follow it. Returns false if it changed nothing. */
-  joinGroup(request: {
-    readonly uuid: string;
-    readonly group: string;
-    readonly act?: RegisterAct;
-  }): Promise<boolean>;
+  joinGroup(request: Change<"group.join">): Promise<boolean>;
   /** An AI company chooses whether the key directory lists it. */
   setListed(request: { readonly uuid: string; readonly listed: boolean }): Promise<void>;
   facts(uuid: string, keyId: string): Promise<PublishingFacts>;
@@ -382,32 +363,16 @@ async function issued({ keys }: PartiesDeps, payloadType: string, payload: Uint8
 
 async function buildCustody(
   deps: PartiesDeps,
-  request: {
-    readonly uuid: string;
-    readonly key_id: string;
-    readonly custody: "hosted" | "self";
-    readonly effective_from: string;
-  },
+  { uuid: business_uuid, key_id, custody, effective_from }: CustodyRequest,
 ) {
-  const issuedAt = formatTimestamp(deps.clock.now());
-  const payload = keyCustodyPayload({
-    v: 1,
-    business_uuid: request.uuid,
-    key_id: request.key_id,
-    custody: request.custody,
-    issued_at: issuedAt,
-    effective_from: request.effective_from,
-    ...sandboxMark(deps),
-  });
+  const issued_at = formatTimestamp(deps.clock.now());
+  const facts = { business_uuid, key_id, custody, effective_from, issued_at };
+  const payload = keyCustodyPayload({ v: 1, ...facts, ...sandboxMark(deps) });
   assertReadable(parseKeyCustody(payload));
   const envelope = await issued(deps, payloadTypes["key-custody.v1"], payload);
   return {
     statement_id: statementIdOf(payload, deps.crypto.sha256),
-    business_uuid: request.uuid,
-    key_id: request.key_id,
-    custody: request.custody,
-    effective_from: request.effective_from,
-    issued_at: issuedAt,
+    ...facts,
     envelope: JSON.stringify(envelope),
   };
 }

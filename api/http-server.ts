@@ -36,7 +36,7 @@ import {
   takeOver,
 } from "./platform-answers.ts";
 import { isRefused, parseQuery, pathPattern, send, sendProblem, sourceOfRequest } from "./request-parts.ts";
-import type { Method, Route } from "./route.ts";
+import { answeredWith, type Method, type Route } from "./route.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -270,7 +270,7 @@ function withOpenApi(surface: Surface): readonly Route[] {
     isPublic: true,
     doc: {
       summary: "This document",
-      answers: { 200: { description: "OpenAPI 3.1", body: openApiDocument, headers: ["Cache-Control"] } },
+      answers: answeredWith("OpenAPI 3.1", openApiDocument, ["Cache-Control"]),
     },
     handle: async (request, reply) => {
       const query = parseQuery(request.raw.url ?? "", []);

@@ -47,6 +47,15 @@ export interface AnswerDoc {
   readonly headers?: readonly HeaderName[];
 }
 
+/** The answers of a route that has one besides its problems: 200, always with these headers. */
+export function answeredWith(
+  description: string,
+  body: Described,
+  headers: readonly HeaderName[] = [],
+): RouteDoc["answers"] {
+  return { 200: { description, body, headers } };
+}
+
 export interface RouteDoc {
   readonly summary: string;
   readonly description?: string;

@@ -20,7 +20,7 @@ import type { AdStatement } from "../../service/ads/ad-render.ts";
 import type { SealedAdCall } from "../../service/ads/publish-ad.ts";
 import { type Outcome, parseJsonBody } from "../../service/answer.ts";
 import { single } from "../request-parts.ts";
-import { type Parameter, type Route, type RouteDoc, sandboxKey } from "../route.ts";
+import { answeredWith, type Parameter, type Route, type RouteDoc, sandboxKey } from "../route.ts";
 import { businessPush, type Callers, companyRoute, idempotencyKey, type SignedCall } from "../signed.ts";
 
 /** What the routes of the retrieval surface call. */
@@ -61,9 +61,7 @@ const poolDoc: RouteDoc = {
     "Up to 20 ads whose keywords are among yours, each of which verifies alone and offline: its row, its seal, every text and link, and a hash for each image. The order is the one that you name; `random` is the order of SHA-256 over the `retrieval_id`, a line feed and the `ad_id`, so anybody can recompute it. Only subject terms: a keyword that may be personal is refused. Not billed. Show none before its render is confirmed.",
   parameters: [sandboxKey],
   body: poolRequest,
-  answers: {
-    200: { description: "The pool, with its receipt", body: poolAnswer, headers: ["Cache-Control"] },
-  },
+  answers: answeredWith("The pool, with its receipt", poolAnswer, ["Cache-Control"]),
   problems: [
     ...bodyProblems,
     "sort_required",
@@ -79,9 +77,7 @@ const renderDoc: RouteDoc = {
     "Your signed statement, within ten minutes of the pool or the search; once for each ad of a pool and each sponsored row of a search, and sent again it gets the first answer again. An ad is named by its render token, a row of a product search that has `sponsored: true` by the search's `retrieval_id` and its `record_id`. It answers the label to show with the ad, and the token with which a click is confirmed. If the ad must not be shown any more (its budget is spent, its advertiser took it back, that advertiser's certificate is not active any more, or a seal of ad or campaign does not stand any more), it is refused with `ad_unavailable` and costs nobody anything. Afterwards the ad is left out of the conversation's pools, and the product is not sponsored in its searches, for 60 minutes, unless its advertiser allows repeats. Another company's search is 404 `not_found`, like one that never was.",
   parameters: [mayRepeat, sandboxKey],
   body: renderRequest,
-  answers: {
-    200: { description: "The render is confirmed", body: renderAnswer, headers: ["Cache-Control"] },
-  },
+  answers: answeredWith("The render is confirmed", renderAnswer, ["Cache-Control"]),
   problems: [
     ...bodyProblems,
     "ad_token_invalid",
@@ -98,7 +94,7 @@ const clickDoc: RouteDoc = {
     "Your signed statement, within 24 hours of the render; once for each ad, and sent again it gets the first answer again. The service is never in the redirect path: send readers straight to `destination_url`. A click of an ad whose seal does not stand any more is refused with `ad_unavailable`.",
   parameters: [mayRepeat, sandboxKey],
   body: clickRequest,
-  answers: { 200: { description: "The click is confirmed", body: clickAnswer, headers: ["Cache-Control"] } },
+  answers: answeredWith("The click is confirmed", clickAnswer, ["Cache-Control"]),
   problems: [
     ...bodyProblems,
     "ad_token_invalid",
@@ -142,12 +138,10 @@ const publishDoc: RouteDoc = {
     "The exact bytes of a campaign (`svc/ad_campaign/1`), of an ad (`svc/ads/1`) or of a sponsored product (`svc/ad_product/1`), sealed alone with record type `ads` by a person's passkey or a hosted key of the business; any live integration key may deliver it. An ad names its campaign and the hashes of images that were sent before. Sent again, the document is answered with what it has become. Prices and budgets are in no answer.",
   parameters: [sandboxKey],
   body: sealedAdRequest,
-  answers: {
-    200: {
-      description: "The campaign, the ad or the sponsored product as it is now",
-      body: either(campaignAnswer, adAnswer),
-    },
-  },
+  answers: answeredWith(
+    "The campaign, the ad or the sponsored product as it is now",
+    either(campaignAnswer, adAnswer),
+  ),
   problems: [...bodyProblems, "seal_invalid", "campaign_refused", "business_not_verified", "not_found"],
 };
 
@@ -157,7 +151,7 @@ const removeDoc: RouteDoc = {
     "A sealed document `{record_id, action, at}`, with `action` `withdraw` or `delete`, as for records; its seal has record type `ads`. The ad leaves the pools of every region within seconds; a deleted one's bytes are purged, and its id is not used again.",
   parameters: [sandboxKey],
   body: adRemovalRequest,
-  answers: { 200: { description: "The ad is out of serving", body: removedAdAnswer } },
+  answers: answeredWith("The ad is out of serving", removedAdAnswer),
   problems: [...bodyProblems, "seal_invalid", "campaign_refused", "business_not_verified", "not_found"],
 };
 

@@ -13,7 +13,7 @@ import {
 } from "../../protocol/wire/analytics.ts";
 import type { Outcome } from "../../service/answer.ts";
 import { type AnalyticsRequest, analyticsDaysMax, demandDaysMax } from "../../service/retrieval/analytics.ts";
-import { type Described, inQuery, type Parameter, type Route, type RouteDoc, sandboxKey } from "../route.ts";
+import { answeredWith, inQuery, type Parameter, type Route, type RouteDoc, sandboxKey } from "../route.ts";
 import { businessRead, type Callers } from "../signed.ts";
 
 type Read = (request: AnalyticsRequest) => Promise<Outcome>;
@@ -60,15 +60,11 @@ function parameters(daysMax: number, isRequired: boolean): readonly Parameter[] 
   ];
 }
 
-function answered(description: string, body: Described): RouteDoc["answers"] {
-  return { 200: { description, body } };
-}
-
 const dailyDoc: RouteDoc = {
   summary: "How often the business was shown and fetched, by day, country and type",
   description: "Counts are complete a few seconds after an answer, and are kept for about a year.",
   parameters: parameters(analyticsDaysMax, false),
-  answers: answered("The figures of the days on which there were any", dailyAnalytics),
+  answers: answeredWith("The figures of the days on which there were any", dailyAnalytics),
   problems: ["request_invalid"],
 };
 
@@ -76,7 +72,7 @@ const whoDoc: RouteDoc = {
   summary: "Which AI companies were shown or fetched records of the business",
   description: `Those that asked most come first, ${askingCompaniesMax} at most.`,
   parameters: parameters(analyticsDaysMax, false),
-  answers: answered("The companies, each with its figures by day", whoIsAsking),
+  answers: answeredWith("The companies, each with its figures by day", whoIsAsking),
   problems: ["request_invalid"],
 };
 
@@ -84,6 +80,6 @@ const demandDoc: RouteDoc = {
   summary: "What was asked for in a country and type in which the business publishes",
   description: `Subject terms that AI companies named in searches (\`topic_keywords\`), screened for anything personal. A day counts for a subject if at least ${demandCompaniesMin} companies named it in at least ${demandSearchesMin} searches, of which at least ${demandRestMin} came from others than the two that asked most.`,
   parameters: parameters(demandDaysMax, true),
-  answers: answered("The subjects; those that were asked for most come first", demand),
+  answers: answeredWith("The subjects; those that were asked for most come first", demand),
   problems: ["request_invalid", "not_found"],
 };

@@ -48,7 +48,15 @@ import { bodyTimeMs } from "../http-limits.ts";
 import { buildServer, type HttpDeps } from "../http-server.ts";
 import { parameter } from "../public-read.ts";
 import { parseFlag, sourceOfRequest } from "../request-parts.ts";
-import { inPath, inQuery, type Parameter, type Route, type RouteDoc, sandboxKey } from "../route.ts";
+import {
+  answeredWith,
+  inPath,
+  inQuery,
+  type Parameter,
+  type Route,
+  type RouteDoc,
+  sandboxKey,
+} from "../route.ts";
 import { businessPush, businessRead, type Callers, idempotencyKey, sentIn } from "../signed.ts";
 import { uploadImageRoute } from "./ad-image-routes.ts";
 import { type AdPublishing, adPublishingRoutes } from "./ad-routes.ts";
@@ -181,9 +189,7 @@ function sealedRecordRoute(deps: BusinessDeps, collection: CollectionName): Rout
       "The exact bytes of one record, with a seal over them alone by a person's passkey or a hosted key of the business. Any live integration key may deliver it: the seal is the authority, so no mandate is asked for, and none covers what an integration key seals. Sent again, the same seal is answered with its outcome again.",
     parameters: [sandboxKey],
     body: sealedRecordRequest,
-    answers: {
-      200: { description: "The outcome of the record, also if it was rejected", body: publishOutcome },
-    },
+    answers: answeredWith("The outcome of the record, also if it was rejected", publishOutcome),
     problems: sealedAloneProblems,
   };
   return businessPush(deps, `/v1/publish/${path}/record`, doc, {
@@ -200,7 +206,7 @@ function sealedPolicyRoute(deps: BusinessDeps): Route {
       "The exact bytes of an AI policy (`svc/ai_policy/1`), with a seal that names the version that it creates: the next one. It is in force from its acceptance on. Any live integration key may deliver it. The same record is answered again; another one under an accepted version is `seal_invalid` with reason `ai_policy_version_used`.",
     parameters: [sandboxKey],
     body: sealedRecordRequest,
-    answers: { 200: { description: "The policy is in force", body: acceptedPolicy } },
+    answers: answeredWith("The policy is in force", acceptedPolicy),
     problems: sealedAloneProblems,
   };
   return businessPush(deps, "/v1/ai-policies", doc, {
@@ -245,7 +251,7 @@ const readPushDoc: RouteDoc = {
     inQuery("cursor", "`next_cursor` of the previous page.", { type: "string" }),
     sandboxKey,
   ],
-  answers: { 200: { description: "The push, with a page of its results", body: pushStatus } },
+  answers: answeredWith("The push, with a page of its results", pushStatus),
   problems: ["request_invalid", "not_found"],
 };
 
@@ -254,14 +260,14 @@ const cancelDoc: RouteDoc = {
   description:
     "A queued push ends as `failed` with `error.code` `cancelled` if none of its records has a version yet, and so does a held one. Sent again, it is answered again.",
   parameters: [pushIdParameter, sandboxKey],
-  answers: { 200: { description: "The cancelled push", body: pushStatus } },
+  answers: answeredWith("The cancelled push", pushStatus),
   problems: ["not_found", "mandate_missing", "out_of_scope", "source_not_allowed", "push_not_cancellable"],
 };
 
 const sealContextDoc: RouteDoc = {
   summary: "What the next seal must name",
   parameters: [sandboxKey],
-  answers: { 200: { description: "What is in force now", body: sealContext } },
+  answers: answeredWith("What is in force now", sealContext),
   problems: ["business_not_verified"],
 };
 
@@ -297,7 +303,7 @@ const domainsDoc: RouteDoc = {
   description:
     "Publish the challenge of each domain, as a TXT record or as a line of the file, for as long as a business file of yours has endpoints there. Control is confirmed from time to time; where it is lost, the endpoints of that business file are `suspended` until it is confirmed again.",
   parameters: [sandboxKey],
-  answers: { 200: { description: "All of them", body: domainsAnswer } },
+  answers: answeredWith("All of them", domainsAnswer),
 };
 
 // The read of a business's push attempts (specification, «B. Business machine API»).
@@ -327,7 +333,7 @@ const attemptsDoc: RouteDoc = {
     cursorParameter,
     sandboxKey,
   ],
-  answers: { 200: { description: "One page", body: attemptsPage } },
+  answers: answeredWith("One page", attemptsPage),
   problems: ["request_invalid"],
 };
 
@@ -346,7 +352,7 @@ const catalogueDoc: RouteDoc = {
     cursorParameter,
     sandboxKey,
   ],
-  answers: { 200: { description: "One page", body: cataloguePage } },
+  answers: answeredWith("One page", cataloguePage),
   problems: ["request_invalid"],
 };
 
@@ -362,7 +368,7 @@ const catalogueRecordDoc: RouteDoc = {
     }),
     sandboxKey,
   ],
-  answers: { 200: { description: "The record as it is served", body: catalogueRecord } },
+  answers: answeredWith("The record as it is served", catalogueRecord),
   problems: ["request_invalid", "not_found"],
 };
 

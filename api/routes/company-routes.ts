@@ -17,7 +17,15 @@ import {
 import type { Outcome } from "../../service/answer.ts";
 import { type ReadOwnReceipts, type ReadUsage, usageDaysMax } from "../../service/retrieval/own-receipts.ts";
 import { parameter } from "../public-read.ts";
-import { inPath, inQuery, type Parameter, type Route, type RouteDoc, sandboxKey } from "../route.ts";
+import {
+  answeredWith,
+  inPath,
+  inQuery,
+  type Parameter,
+  type Route,
+  type RouteDoc,
+  sandboxKey,
+} from "../route.ts";
 import { type Callers, companyRoute } from "../signed.ts";
 
 const problems = ["request_invalid", "region_misdirected"] as const;
@@ -55,9 +63,7 @@ const receiptsDoc: RouteDoc = {
     ),
     sandboxKey,
   ],
-  answers: {
-    200: { description: "The receipts", body: receiptsAnswer, headers: ["Cache-Control"] },
-  },
+  answers: answeredWith("The receipts", receiptsAnswer, ["Cache-Control"]),
   problems: [...problems, "not_found"],
 };
 
@@ -79,7 +85,7 @@ const usageDoc: RouteDoc = {
     ),
     sandboxKey,
   ],
-  answers: { 200: { description: "The counts", body: usageAnswer, headers: ["Cache-Control"] } },
+  answers: answeredWith("The counts", usageAnswer, ["Cache-Control"]),
   problems,
 };
 
@@ -116,13 +122,10 @@ const allowanceDoc: RouteDoc = {
   description:
     "A search with at least one row and a fetch with a record are charged, each (keyid, nonce) once; refusals, failures and these reads are free. A request that the allowance does not cover is refused with 402 `allowance_exhausted`. What was served is charged within about two minutes, in the order of its receipts: `charged_before` says how far. In a sandbox nothing is charged.",
   parameters: [sandboxKey],
-  answers: {
-    200: {
-      description: "The account, and every version of the prices",
-      body: allowanceAnswer,
-      headers: ["Cache-Control", "Vary"],
-    },
-  },
+  answers: answeredWith("The account, and every version of the prices", allowanceAnswer, [
+    "Cache-Control",
+    "Vary",
+  ]),
   problems: ["region_misdirected"],
 };
 
@@ -133,9 +136,7 @@ const statementDoc: RouteDoc = {
   description:
     "Every entry of the month, and what was charged by day, kind, collection and price. Statements sum to the account: `opening` + `entered` - `charged` = `closing`, which is the `opening` of the next month, and the `closing` of the current month is the balance. What was served belongs to its own month for two days after it, and then to the month in which it is charged; a final statement never changes.",
   parameters: [monthParameter, sandboxKey],
-  answers: {
-    200: { description: "The statement", body: statementAnswer, headers: ["Cache-Control", "Vary"] },
-  },
+  answers: answeredWith("The statement", statementAnswer, ["Cache-Control", "Vary"]),
   problems: ["request_invalid", "not_found", "region_misdirected"],
 };
 

@@ -4,7 +4,7 @@ import { heldPushes, holdBody, pushId, pushStatus } from "../../protocol/wire/pu
 import { isRefused, type Outcome, parseJsonBody } from "../../service/answer.ts";
 import type { DecideHoldRequest, ListHoldsRequest } from "../../service/publishing/decide-hold.ts";
 import { parameter } from "../public-read.ts";
-import { inPath, inQuery, type Route, type RouteDoc, sandboxKey } from "../route.ts";
+import { answeredWith, inPath, inQuery, type Route, type RouteDoc, sandboxKey } from "../route.ts";
 import { businessPush, businessRead, type Callers } from "../signed.ts";
 
 /** What the routes call; each function checks its input beyond authentication. */
@@ -17,7 +17,7 @@ const listDoc: RouteDoc = {
   summary: "The held pushes of the business, oldest first",
   description: "A held push is stored and not published until an owner or admin confirms it.",
   parameters: [inQuery("cursor", "`next_cursor` of the previous page.", { type: "string" }), sandboxKey],
-  answers: { 200: { description: "A page of held pushes", body: heldPushes } },
+  answers: answeredWith("A page of held pushes", heldPushes),
   problems: ["request_invalid"],
 };
 
@@ -27,7 +27,7 @@ const decideDoc: RouteDoc = {
     "The decision is a document that an owner or admin sealed with a passkey; any live integration key of the business may deliver it, with or without a mandate. Sending the same document again is answered with what became of the push.",
   parameters: [inPath("push_id", "Push id.", pushId.schema), sandboxKey],
   body: holdBody,
-  answers: { 200: { description: "The push, after the decision", body: pushStatus } },
+  answers: answeredWith("The push, after the decision", pushStatus),
   problems: [
     "request_invalid",
     "record_too_large",

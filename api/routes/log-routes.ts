@@ -5,7 +5,7 @@ import { anyText, described, hash } from "../../protocol/shape.ts";
 import { consistencyAnswer, inclusionAnswer, witnessesAnswer } from "../../protocol/wire/receipts.ts";
 import type { LogReads } from "../../service/log/log-reads.ts";
 import { parameter, publicRead } from "../public-read.ts";
-import { inPath, inQuery, type Route, type RouteDoc } from "../route.ts";
+import { answeredWith, inPath, inQuery, type Route, type RouteDoc } from "../route.ts";
 
 const note = described(anyText, "A signed note (C2SP signed-note, tlog-checkpoint).");
 const octets = { description: "The tile", body: anyText, mediaType: "application/octet-stream" } as const;
@@ -32,9 +32,7 @@ const inclusionDoc: RouteDoc = {
       { type: "string", pattern: "^[0-9]{12}(?:-[A-Za-z0-9_-]{1,64})?$" },
     ),
   ],
-  answers: {
-    200: { description: "The proof (RFC 9162 §2.1.3)", body: inclusionAnswer, headers: ["Cache-Control"] },
-  },
+  answers: answeredWith("The proof (RFC 9162 §2.1.3)", inclusionAnswer, ["Cache-Control"]),
   problems: ["not_found", "request_invalid"],
 };
 
@@ -44,9 +42,7 @@ const consistencyDoc: RouteDoc = {
     inQuery("first", "The earlier size.", { type: "integer", minimum: 1 }, "required"),
     inQuery("second", "The later size; by default the latest.", { type: "integer", minimum: 1 }),
   ],
-  answers: {
-    200: { description: "The proof (RFC 9162 §2.1.4)", body: consistencyAnswer, headers: ["Cache-Control"] },
-  },
+  answers: answeredWith("The proof (RFC 9162 §2.1.4)", consistencyAnswer, ["Cache-Control"]),
   problems: ["not_found", "request_invalid"],
 };
 
@@ -54,7 +50,7 @@ const witnessesDoc: RouteDoc = {
   summary: "Policy of witnesses of the transparency log",
   description:
     "Whose cosignatures a checkpoint has before it is served (C2SP tlog-cosignature). Who believes which witness is for each reader to decide.",
-  answers: { 200: { description: "The policy", body: witnessesAnswer, headers: ["Cache-Control"] } },
+  answers: answeredWith("The policy", witnessesAnswer, ["Cache-Control"]),
   problems: [],
 };
 

@@ -13,7 +13,7 @@ import {
 } from "../../protocol/wire/removal.ts";
 import type { Outcome } from "../../service/answer.ts";
 import type { RemovalRequest } from "../../service/publishing/remove-record.ts";
-import { type Route, type RouteDoc, sandboxKey } from "../route.ts";
+import { answeredWith, type Route, type RouteDoc, sandboxKey } from "../route.ts";
 import { businessPush, type Callers, idempotencyKey, sentIn } from "../signed.ts";
 
 /** What the routes call; it checks its input beyond authentication. */
@@ -86,6 +86,6 @@ const withdrawalsDoc: RouteDoc = {
     "Each document is judged as by the route for one, and counts as one record; one that is refused changes nothing of the others. The answer is 200 whatever its results, and is the same for the same Idempotency-Key: send a document that was refused again under another. The places that a problem names are those of its own document.",
   parameters: [sandboxKey, idempotencyKey],
   body: withdrawalsBody,
-  answers: { 200: { description: "What became of each document", body: withdrawalsAnswer } },
+  answers: answeredWith("What became of each document", withdrawalsAnswer),
   problems: problems.filter((code) => !ofOneDocument.includes(code)),
 };

@@ -29,7 +29,7 @@ import type { ChooseListing } from "../../service/verification/key-directory.ts"
 import { buildServer, type HttpDeps } from "../http-server.ts";
 import { parameter } from "../public-read.ts";
 import { prefersLines } from "../request-parts.ts";
-import { inPath, inQuery, type Route, type RouteDoc, sandboxKey } from "../route.ts";
+import { answeredWith, inPath, inQuery, type Route, type RouteDoc, sandboxKey } from "../route.ts";
 import { type Callers, companyRoute } from "../signed.ts";
 import { readImageRoute } from "./ad-image-routes.ts";
 import { type AdRoutesServices, adRoutes } from "./ad-routes.ts";
@@ -121,9 +121,7 @@ function searchDoc(collection: CollectionName | null): RouteDoc {
     description: `At most ${searchRowsMax} rows, in the order asked for; there is no second page.`,
     parameters: [sandboxKey],
     body: { schema: searchRequestSchema(collection) },
-    answers: {
-      200: { description: "Rows and their receipt", body: searchAnswer, headers: ["Cache-Control"] },
-    },
+    answers: answeredWith("Rows and their receipt", searchAnswer, ["Cache-Control"]),
     problems: searchProblems,
   };
 }
@@ -133,13 +131,11 @@ const fetchDoc: RouteDoc = {
   description:
     "The record exactly as it was sealed. Records that never existed, that were withdrawn or that are not served to the caller get the same 404.",
   parameters: [inPath("record_id", "Record id.", recordId.schema), sandboxKey],
-  answers: {
-    200: {
-      description: "The record with its seal, sidecar, AI policy, provenance and receipt",
-      body: fetchedRecord,
-      headers: ["Cache-Control"],
-    },
-  },
+  answers: answeredWith(
+    "The record with its seal, sidecar, AI policy, provenance and receipt",
+    fetchedRecord,
+    ["Cache-Control"],
+  ),
   problems: [
     ...(["request_invalid", "allowance_exhausted", "not_found", "region_misdirected"] as const),
     ...(["record_too_large", "request_timeout"] as const),
@@ -154,7 +150,7 @@ const listingDoc: RouteDoc = {
     "Nobody is listed who did not choose so. `GET /.well-known/svc-keys` on the verification host then lists your company with all of its keys, while its certificate is active; it may be cached for five minutes. Any key of the company may choose; sent again, it changes nothing. It is not billed and has no receipt.",
   parameters: [sandboxKey],
   body: listingBody,
-  answers: { 200: { description: "What is chosen now", body: listingAnswer, headers: ["Cache-Control"] } },
+  answers: answeredWith("What is chosen now", listingAnswer, ["Cache-Control"]),
   problems: ["request_invalid", "region_misdirected", "request_timeout", "media_type_unsupported"],
 };
 
@@ -163,9 +159,7 @@ const entitlementDoc: RouteDoc = {
   description:
     "A signed statement for others: who your company is, by which keys it asks, and which terms it agreed to, valid for 24 hours at most. Anyone checks it offline, or with `POST /v1/verify`. Where terms are in force, your company must have agreed to their exact text (`terms_not_agreed`), and its certificate must be active (`business_not_verified`). It is not billed and has no receipt.",
   parameters: [sandboxKey],
-  answers: {
-    200: { description: "The entitlement", body: entitlementAnswer, headers: ["Cache-Control"] },
-  },
+  answers: answeredWith("The entitlement", entitlementAnswer, ["Cache-Control"]),
   problems: ["request_invalid", "terms_not_agreed", "business_not_verified", "region_misdirected"],
 };
 
@@ -186,13 +180,11 @@ const eventsDoc: RouteDoc = {
     }),
     sandboxKey,
   ],
-  answers: {
-    200: {
-      description: "The events after the cursor, in the order in which they were stored",
-      body: companyEvents,
-      headers: ["Cache-Control", "Vary"],
-    },
-  },
+  answers: answeredWith(
+    "The events after the cursor, in the order in which they were stored",
+    companyEvents,
+    ["Cache-Control", "Vary"],
+  ),
   lines: [200],
   problems: ["request_invalid", "region_misdirected"],
 };
@@ -205,13 +197,7 @@ const termsDoc: RouteDoc = {
     inQuery("version", "The number of a version; without it, the one in force now.", termsVersion.schema),
     sandboxKey,
   ],
-  answers: {
-    200: {
-      description: "The version, and all that are published",
-      body: termsAnswer,
-      headers: ["Cache-Control"],
-    },
-  },
+  answers: answeredWith("The version, and all that are published", termsAnswer, ["Cache-Control"]),
   problems: ["request_invalid", "not_found", "region_misdirected"],
 };
 
@@ -221,9 +207,7 @@ const agreeDoc: RouteDoc = {
     "Your company agrees to the exact text of a version: the one in force, or one that comes into force later. Any key of the company may; which key did, and by which signed request, is recorded. Sent again, it changes nothing and gets the first answer, with the instant of the agreement. Other text than the published is refused with `terms_mismatch`, and a version that a later one in force has replaced with `terms_superseded`. It is not billed and has no receipt.",
   parameters: [sandboxKey],
   body: agreementBody,
-  answers: {
-    200: { description: "The agreement", body: agreementAnswer, headers: ["Cache-Control"] },
-  },
+  answers: answeredWith("The agreement", agreementAnswer, ["Cache-Control"]),
   problems: [
     ...(["request_invalid", "not_found", "terms_mismatch", "terms_superseded"] as const),
     ...(["region_misdirected", "request_timeout", "media_type_unsupported"] as const),

@@ -9,7 +9,7 @@ import type { IssueSandboxGrant } from "../../service/authentication/sandbox-gra
 import { type BodyLimits, closeUnread, leaveBodyUnread, readBody } from "../body.ts";
 import type { Edge } from "../edge.ts";
 import { isRefused, parseQuery, requestHead, send } from "../request-parts.ts";
-import type { Route, RouteDoc } from "../route.ts";
+import { answeredWith, type Route, type RouteDoc } from "../route.ts";
 
 export interface SandboxGrantRouteDeps {
   readonly issue: IssueSandboxGrant;
@@ -25,13 +25,9 @@ const doc: RouteDoc = {
   description:
     "Sandbox only. The key that the grant is for signs the request, which proves its possession, and gets a new party; if it asks again, it gets the same one. A registered key gets the grant of its own party. Nothing is stored: the first request with the grant registers the key. The nonce is not claimed.",
   body: grantQuestion,
-  answers: {
-    200: {
-      description: "`grant` is sent as `SVC-Sandbox-Key` with every request of the key",
-      body: grantAnswer,
-      headers: ["Cache-Control"],
-    },
-  },
+  answers: answeredWith("`grant` is sent as `SVC-Sandbox-Key` with every request of the key", grantAnswer, [
+    "Cache-Control",
+  ]),
   problems: ["request_invalid", "record_too_large", "request_timeout"],
 };
 

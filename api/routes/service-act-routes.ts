@@ -7,7 +7,7 @@ import { heldDeletionsAnswer, takedownsAnswer } from "../../protocol/wire/remova
 import type { CampaignName } from "../../service/ads/campaign-renders.ts";
 import { type Outcome, wrongParameter } from "../../service/answer.ts";
 import { parameter } from "../public-read.ts";
-import { inPath, inQuery, type Route, type RouteDoc, sandboxKey } from "../route.ts";
+import { answeredWith, inPath, inQuery, type Route, type RouteDoc, sandboxKey } from "../route.ts";
 import { businessRead, type Callers } from "../signed.ts";
 
 export interface ServiceActReads {
@@ -23,7 +23,7 @@ const takedownsDoc: RouteDoc = {
   description:
     "A record that was taken down, or all records of a business, are found by no search, fetch or ad pool, and leave your catalogue, until the takedown is lifted. Nothing else changes: seals stay valid, and what you publish, withdraw or delete meanwhile counts from then on.",
   parameters: [sandboxKey],
-  answers: { 200: { description: "All of them", body: takedownsAnswer } },
+  answers: answeredWith("All of them", takedownsAnswer),
 };
 
 const heldDeletionsDoc: RouteDoc = {
@@ -31,7 +31,7 @@ const heldDeletionsDoc: RouteDoc = {
   description:
     "A deletion that is received after the certificate was revoked for compromise waits, because a thief of the keys may have sealed it. Until an operator releases it, the record stays as it is; a withdrawal takes it out of serving at once.",
   parameters: [sandboxKey, after],
-  answers: { 200: { description: "A page of 100", body: heldDeletionsAnswer } },
+  answers: answeredWith("A page of 100", heldDeletionsAnswer),
   problems: ["request_invalid"],
 };
 
@@ -44,7 +44,7 @@ const campaignDoc: RouteDoc = {
     inPath("campaign_id", "Your own name of the campaign.", { type: "string" }),
     after,
   ],
-  answers: { 200: { description: "The campaign, and a page of 100 companies", body: campaignRenders } },
+  answers: answeredWith("The campaign, and a page of 100 companies", campaignRenders),
   problems: ["request_invalid", "not_found"],
 };
 

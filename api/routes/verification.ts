@@ -34,7 +34,15 @@ import {
   type Read,
 } from "../public-read.ts";
 import { isRefused, parseQuery, prefersHtml, type Query, send } from "../request-parts.ts";
-import { type HeaderName, inPath, inQuery, type Parameter, type Route, type RouteDoc } from "../route.ts";
+import {
+  answeredWith,
+  type HeaderName,
+  inPath,
+  inQuery,
+  type Parameter,
+  type Route,
+  type RouteDoc,
+} from "../route.ts";
 
 /** Several times what the largest evidence contains: a row, a proof, a sidecar. */
 const verifyValuesMax = 4_096;
@@ -188,34 +196,23 @@ const certificateDoc: RouteDoc = {
   summary: "Certificate of a business or an AI company, with its history",
   description: "HTML with `Accept: text/html` or `?format=html`.",
   parameters: [uuidParameter, formatParameter],
-  answers: {
-    200: {
-      description: "What the service states of the party today, and said before",
-      body: certificateAnswer,
-      headers: ["Cache-Control", "Vary"],
-    },
-  },
+  answers: answeredWith("What the service states of the party today, and said before", certificateAnswer, [
+    "Cache-Control",
+    "Vary",
+  ]),
   pages: [200, 400, 404],
   problems: ["not_found", "request_invalid"],
 };
 const keysDoc: RouteDoc = {
   summary: "Published keys of a business",
   parameters: [uuidParameter],
-  answers: {
-    200: { description: "The keys; only `signed` is trusted", body: businessKeysAnswer, headers: cached },
-  },
+  answers: answeredWith("The keys; only `signed` is trusted", businessKeysAnswer, cached),
   problems: ["not_found"],
 };
 const custodyDoc: RouteDoc = {
   summary: "Who holds the keys of a business",
   parameters: [uuidParameter],
-  answers: {
-    200: {
-      description: "What is stated, newest first; only `statement` counts",
-      body: keyCustodyAnswer,
-      headers: cached,
-    },
-  },
+  answers: answeredWith("What is stated, newest first; only `statement` counts", keyCustodyAnswer, cached),
   problems: ["not_found"],
 };
 const keySetDoc: DocumentDoc = {
@@ -235,13 +232,7 @@ const verifyPageDoc: RouteDoc = {
     inQuery("served_at", "When the record was served.", { type: "string", format: "date-time" }),
     formatParameter,
   ],
-  answers: {
-    200: {
-      description: "What was found, and the same signed",
-      body: verifyPageAnswer,
-      headers: ["Cache-Control", "Vary"],
-    },
-  },
+  answers: answeredWith("What was found, and the same signed", verifyPageAnswer, ["Cache-Control", "Vary"]),
   pages: [200, 400, 404],
   problems: ["not_found", "request_invalid"],
 };
@@ -250,12 +241,6 @@ const verifyDoc: RouteDoc = {
   description:
     "A failed check gives an answer with `valid: false` and a `reason`. Nobody is refused for asking much: a request waits for its turn, which goes round the addresses, and is 503 with the reason `checks_waiting` only after ten seconds or when the node is full.",
   body: verifyRequest,
-  answers: {
-    200: {
-      description: "Findings and their signed statement",
-      body: verifyAnswer,
-      headers: ["Cache-Control"],
-    },
-  },
+  answers: answeredWith("Findings and their signed statement", verifyAnswer, ["Cache-Control"]),
   problems: ["request_invalid", "record_too_large", "request_timeout"],
 };

@@ -83,9 +83,14 @@ export function refusedWith(
   return refused(problem(code, detail, extras), headers);
 }
 
+/** The refusal of a request for what is at this place of it. */
+export function invalidAt(pointer: string, detail: string): Refused {
+  return refusedWith("request_invalid", detail, { pointer });
+}
+
 /** The refusal of a query parameter. */
 export function wrongParameter(name: string, detail: string): Refused {
-  return refusedWith("request_invalid", detail, { pointer: `/query/${name}` });
+  return invalidAt(`/query/${name}`, detail);
 }
 
 /** Turns a refusal whose code also exists for problem documents into an answer. */
@@ -135,7 +140,7 @@ export function parseJson(
   const json = parseStrictJson(body, bounds);
   if (json.ok) return { value: json.value };
   const detail = `The body is not strict JSON: ${json.detail}`;
-  return refusedWith("request_invalid", detail, { pointer: json.pointer ?? "" });
+  return invalidAt(json.pointer ?? "", detail);
 }
 
 /** The same as a value of this shape, which names the member that is wrong. */

@@ -23,6 +23,7 @@ import {
 import { isObject } from "../../std/json-pointer.ts";
 import {
   type Caller,
+  invalidAt,
   isRefused,
   type Outcome,
   parseJson,
@@ -105,18 +106,13 @@ function readRequest(body: Uint8Array): Asked | Refused {
 
 function judgeRequest({ country, subdivision, keywords }: PoolRequest): Refused | null {
   if (!countries.codes.has(country))
-    return refusedWith("request_invalid", "country must be a code of ISO 3166-1 alpha-2.", {
-      pointer: "/country",
-    });
+    return invalidAt("/country", "country must be a code of ISO 3166-1 alpha-2.");
   if (subdivision !== undefined && !subdivision.startsWith(`${country}-`))
-    return refusedWith("request_invalid", `subdivision must be one of ${country}.`, {
-      pointer: "/subdivision",
-    });
+    return invalidAt("/subdivision", `subdivision must be one of ${country}.`);
   const seen = new Set<string>();
   for (const [at, keyword] of keywords.entries()) {
     const pointer = `/keywords/${at}`;
-    if (seen.has(foldKeyword(keyword)))
-      return refusedWith("request_invalid", "Each keyword is named once.", { pointer });
+    if (seen.has(foldKeyword(keyword))) return invalidAt(pointer, "Each keyword is named once.");
     seen.add(foldKeyword(keyword));
     const fault = keywordFault(keyword);
     if (fault !== null)

@@ -33,6 +33,7 @@ import type { ReceiptStore } from "../../storage/receipt-store.ts";
 import {
   answerJson,
   type Caller,
+  invalidAt,
   isRefused,
   type Outcome,
   parseJson,
@@ -295,9 +296,7 @@ async function notSponsored(
   if (row === null || row.company !== company) return unknown();
   const receipt = receiptIn(row.envelope);
   if (receipt.kind !== "search" || receipt.collection !== "products")
-    return refusedWith("request_invalid", "The retrieval_id must be that of a search of products.", {
-      pointer: "/retrieval_id",
-    });
+    return invalidAt("/retrieval_id", "The retrieval_id must be that of a search of products.");
   if (receipt.rows.every((each) => each.record_id !== record_id))
     return refusedWith("not_found", "The search did not answer a row with this record_id.", {
       pointer: "/record_id",

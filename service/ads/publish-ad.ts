@@ -34,6 +34,7 @@ import type { RecordStore } from "../../storage/record-store.ts";
 import { verifySeal } from "../../verifier/seal.ts";
 import {
   answerJson,
+  invalidAt,
   isRefused,
   type Outcome,
   type Refused,
@@ -75,8 +76,7 @@ export interface SealedAdCall {
 /** Takes a sealed campaign, creative or sponsored product, by the schema that its bytes name. */
 export async function publishAd(deps: PublishAdServices, call: SealedAdCall): Promise<Outcome> {
   const bytes = parseBase64(call.recordBase64);
-  if (bytes === null)
-    return refusedWith("request_invalid", "record_base64 must be base64.", { pointer: "/record_base64" });
+  if (bytes === null) return invalidAt("/record_base64", "record_base64 must be base64.");
   const { businessUuid } = call;
   const campaign = isCampaign(bytes) ? parseCampaign(bytes) : null;
   if (campaign !== null && !campaign.ok) return campaignRefused("campaign_invalid", campaign.detail);

@@ -25,7 +25,7 @@ import type { PasskeyOrigins } from "../../protocol/keys/signatures.ts";
 import { mandateLifeMaxMs, mandatePayload } from "../../protocol/mandate.ts";
 import { countries } from "../../protocol/records/vocabularies/countries.ts";
 import type { GrantAnswer, GrantQuestion } from "../../protocol/wire/grant.ts";
-import { answerJson, type Outcome, type Refused, refusedWith } from "../answer.ts";
+import { answerJson, invalidAt, type Outcome, type Refused, refusedWith } from "../answer.ts";
 import { verifyPossession } from "../register/key-possession.ts";
 import { type Parties, RegisterRefused } from "../register/parties.ts";
 import { type GrantRegistration, issueGrant, type SandboxGrant } from "../register/sandbox-grant.ts";
@@ -78,15 +78,11 @@ interface Granted {
   readonly owner: GivenKey | null;
 }
 
-function invalid(detail: string, pointer: string): Refused {
-  return refusedWith("request_invalid", detail, { pointer });
-}
-
 function readKey(value: unknown): GivenKey | Refused {
   const parsed = parsePublicJwk(value);
-  if (!parsed.ok) return invalid(parsed.detail, `/public_key${parsed.pointer ?? ""}`);
+  if (!parsed.ok) return invalidAt(`/public_key${parsed.pointer ?? ""}`, parsed.detail);
   if (algorithmOf(parsed.value) === "ML-DSA-65")
-    return invalid("Requests must be signed with Ed25519 or ES256.", "/public_key");
+    return invalidAt("/public_key", "Requests must be signed with Ed25519 or ES256.");
   return { keyId: thumbprint(parsed.value), jwk: parsed.value };
 }
 
@@ -122,8 +118,8 @@ async function joinedParty(
 ): Promise<Granted | Refused> {
   const { role, possession, legal_name: name, country, owner } = request.question;
   if (name !== undefined || country !== undefined)
-    return invalid("The party already has a name and country; leave both out.", "/possession");
-  if (owner !== undefined) return invalid("Only a new business is given an owner.", "/owner");
+    return invalidAt("/possession", "The party already has a name and country; leave both out.");
+  if (owner !== undefined) return invalidAt("/owner", "Only a new business is given an owner.");
   const { register, crypto, clock } = deps.authentication;
   const signer = await signedBy(deps, request, async (keyId) => {
     const facts = await register.key(keyId);
@@ -145,7 +141,7 @@ async function joinedParty(
   if (!proven.ok)
     return refusedWith("request_invalid", proven.detail, { pointer: "/possession", reason: proven.code });
   return registered !== null && registered.party_uuid !== party.uuid
-    ? invalid("The key belongs to another party.", "/public_key")
+    ? invalidAt("/public_key", "The key belongs to another party.")
     : { party: partyInGrant(party), isRegistered: registered !== null, owner: null };
 }
 
@@ -194,10 +190,10 @@ function unknownSigner({ possession }: GrantQuestion): Refused {
 }
 
 function newParty(uuid: string, { role, legal_name: name, country }: GrantQuestion): PartyFacts | Refused {
-  if (name === undefined) return invalid("A new party needs a name.", "/legal_name");
-  if (country === undefined) return invalid("A new party needs a country.", "/country");
+  if (name === undefined) return invalidAt("/legal_name", "A new party needs a name.");
+  if (country === undefined) return invalidAt("/country", "A new party needs a country.");
   if (!countries.codes.has(country))
-    return invalid("This is not a country code of ISO 3166-1 alpha-2.", "/country");
+    return invalidAt("/country", "This is not a country code of ISO 3166-1 alpha-2.");
   const kind = role === "integration" ? "business" : "ai_company";
   const legal_name = `${name}${sandboxNameEnding}`;
   return { uuid, kind, legal_name, country, group: uuid, blocked_groups: [] };

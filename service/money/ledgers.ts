@@ -22,7 +22,7 @@ import {
   month as monthShape,
   type StatementAnswer,
 } from "../../protocol/wire/allowance.ts";
-import { answerJson, type Outcome, refusedWith } from "../answer.ts";
+import { answerJson, invalidAt, type Outcome, refusedWith } from "../answer.ts";
 
 export interface LedgerDeps {
   readonly actors: ActorSystem;
@@ -195,8 +195,7 @@ export async function answerStatement(
     format,
   }: { readonly company: string; readonly month: string; readonly format: "json" | "csv" },
 ): Promise<Outcome> {
-  if (!isMonth(month))
-    return refusedWith("request_invalid", `month ${monthDetail}`, { pointer: "/path/month" });
+  if (!isMonth(month)) return invalidAt("/path/month", `month ${monthDetail}`);
   const statement = await readStatement(actors, company, month);
   if (statement === null) return noAccount;
   if (format === "json") return answerJson(200, shownStatement(statement), headers);

@@ -33,6 +33,7 @@ import {
   answerJson,
   type Caller,
   type Given,
+  invalidAt,
   isRefused,
   type Outcome,
   type Refused,
@@ -192,9 +193,7 @@ export async function readCatalogueRecord(
   return recordNotFound;
 }
 
-const idMalformed = refusedWith("request_invalid", `An id has 1 to ${ownIdLengthMax} characters.`, {
-  pointer: "/path/record_id",
-});
+const idMalformed = invalidAt("/path/record_id", `An id has 1 to ${ownIdLengthMax} characters.`);
 const recordNotFound = refusedWith(
   "not_found",
   "Your catalogue has no record with this id: none was published, or it was withdrawn.",

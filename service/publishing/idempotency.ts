@@ -14,7 +14,7 @@ import { toBase64Url } from "../../protocol/bytes.ts";
 import { idempotencyKeyPattern } from "../../protocol/limits.ts";
 import type { ProblemCode } from "../../protocol/problem.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
-import { type Outcome, type Refused, refusedWith, type SentRequest } from "../answer.ts";
+import { invalidAt, type Outcome, type Refused, refusedWith, type SentRequest } from "../answer.ts";
 import { wholeStatus } from "./push-status.ts";
 
 interface IdempotentRequest {
@@ -159,9 +159,10 @@ export function claimFor(
 ): IdempotentRequest | Refused {
   if (idempotencyKey === null || !idempotencyKeyPattern.test(idempotencyKey)) {
     const wanted = idempotencyKey === null ? "is required:" : "must be";
-    return refusedWith("request_invalid", `Idempotency-Key ${wanted} 1 to 255 printable ASCII characters.`, {
-      pointer: "/headers/idempotency-key",
-    });
+    return invalidAt(
+      "/headers/idempotency-key",
+      `Idempotency-Key ${wanted} 1 to 255 printable ASCII characters.`,
+    );
   }
   return { key, scope: `${route} ${idempotencyKey}`, digest, replayed };
 }

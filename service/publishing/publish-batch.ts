@@ -29,6 +29,7 @@ import { inSteps, type Pace } from "../../std/work.ts";
 import { verifySealer } from "../../verifier/business-keys.ts";
 import {
   type Caller,
+  invalidAt,
   isRefused,
   type Refused,
   rateLimited,
@@ -195,7 +196,10 @@ export async function parsePublishBody(body: Uint8Array, pace: Pace): Promise<Pu
   const split = await inSteps(splitArray(body, { member: "records", ...limits }), pace);
   if (split.kind === "too_many") return tooMany();
   if (split.kind === "malformed") {
-    return invalid(`The body is not strict JSON: byte ${split.at} does not continue the array records.`, "");
+    return invalidAt(
+      "",
+      `The body is not strict JSON: byte ${split.at} does not continue the array records.`,
+    );
   }
   if (split.kind === "too_long") {
     if (split.item === null) return restTooLong();
@@ -212,9 +216,9 @@ async function parseParts(
   pace: Pace,
 ): Promise<PublishBody | Refused> {
   const json = parseStrictJson(rest);
-  if (!json.ok) return invalid(`The body is not strict JSON: ${json.detail}`, json.pointer ?? "");
+  if (!json.ok) return invalidAt(json.pointer ?? "", `The body is not strict JSON: ${json.detail}`);
   const { value } = json;
-  if (!isObject(value)) return invalid("The body must be a JSON object.", "");
+  if (!isObject(value)) return invalidAt("", "The body must be a JSON object.");
   const unknown = Object.keys(value).find((name) => !members.includes(name));
   if (unknown !== undefined) {
     const suggestion = nearestName(unknown, members);
@@ -224,11 +228,11 @@ async function parseParts(
     });
   }
   const { batch_seal, records } = value as { batch_seal?: unknown; records?: unknown };
-  if (batch_seal === undefined) return invalid("batch_seal is required.", "/batch_seal");
+  if (batch_seal === undefined) return invalidAt("/batch_seal", "batch_seal is required.");
   const envelope = parseEnvelope(batch_seal);
   if (!envelope.ok) return sealRefused(envelope.code, envelope.detail, { pointer: "/batch_seal" });
   const places = items ?? placesOf(records);
-  if (places === null) return invalid("records must be an array of base64 strings.", "/records");
+  if (places === null) return invalidAt("/records", "records must be an array of base64 strings.");
   const parsed = await inSteps(parseRecords(body, places), pace);
   return isRefused(parsed) ? parsed : { batchSeal: envelope.value, records: parsed };
 }
@@ -243,7 +247,7 @@ function* parseRecords(
   body: Uint8Array,
   places: readonly (ItemPlace | string)[],
 ): Generator<void, readonly Uint8Array[] | Refused> {
-  if (places.length === 0) return invalid("records must have at least one item.", "/records");
+  if (places.length === 0) return invalidAt("/records", "records must have at least one item.");
   if (places.length > batchRecordsMax) return tooMany();
   const parsed: Uint8Array[] = [];
   const faults: { pointer: string; detail: string }[] = [];
@@ -301,15 +305,11 @@ function recordTooLarge(): Refusal<"record_too_large"> {
 }
 
 function restTooLong(): Refused {
-  return invalid(`Besides the items of records, the body must have at most ${restBytesMax} bytes.`, "");
+  return invalidAt("", `Besides the items of records, the body must have at most ${restBytesMax} bytes.`);
 }
 
 function tooMany(): Refused {
-  return invalid(`records has at most ${batchRecordsMax} items; publish more by a bulk file.`, "/records");
-}
-
-function invalid(detail: string, pointer: string): Refused {
-  return refusedWith("request_invalid", detail, { pointer });
+  return invalidAt("/records", `records has at most ${batchRecordsMax} items; publish more by a bulk file.`);
 }
 
 // The checks of a publishing request that precede its content, for batches and for imports of a file: key, mandate,

@@ -45,6 +45,7 @@ import {
   answerJson,
   bodyText,
   type Caller,
+  invalidAt,
   isRefused,
   type Outcome,
   parseJsonBody,
@@ -282,7 +283,7 @@ async function openRemoval(
   if (!document.ok) return sealRefused(document.code, document.detail, { pointer: "/document_base64" });
   if (document.value.action !== request.action) {
     const detail = `The document says ${document.value.action}, and the route is for ${request.action}.`;
-    return invalid(detail, "/document_base64");
+    return invalidAt("/document_base64", detail);
   }
   if (request.collection !== null && seal.record_type !== request.collection) {
     const detail = `The seal is for ${seal.record_type}, but the request is for ${request.collection}.`;
@@ -367,8 +368,4 @@ function writtenInTime({ at }: Withdrawal, nowMs: number): Result<void, "at_skew
   return atMs !== null && Math.abs(nowMs - atMs) <= sealedAtSkewMs
     ? ok(undefined)
     : refuse("at_skew", "The document's at must be within five minutes of receipt.");
-}
-
-function invalid(detail: string, pointer: string): Refused {
-  return refusedWith("request_invalid", detail, { pointer });
 }

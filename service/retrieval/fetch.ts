@@ -16,7 +16,7 @@ import { sealLeafOf } from "../../protocol/log/leaves.ts";
 import { formatSourceLine } from "../../protocol/source-line.ts";
 import { BoundedMap } from "../../std/bounded-map.ts";
 import type { RecordStore, StoredSeal } from "../../storage/record-store.ts";
-import { type Outcome, type Refused, refusedWith } from "../answer.ts";
+import { invalidAt, type Outcome, type Refused, refusedWith } from "../answer.ts";
 import type { Authenticated } from "../authentication/authenticate.ts";
 import { fetchCost } from "../authentication/request-rate.ts";
 import {
@@ -178,8 +178,7 @@ async function refuseUnread(
   deps: FetchServices,
   { recordId, authenticated }: FetchRequest,
 ): Promise<Refused | null> {
-  if (!isRecordId(recordId))
-    return refusedWith("request_invalid", "This is not a valid record id.", { pointer: "/path/record_id" });
+  if (!isRecordId(recordId)) return invalidAt("/path/record_id", "This is not a valid record id.");
   return (await deps.budget?.spend(authenticated.caller.key.key_id, fetchCost)) ?? null;
 }
 

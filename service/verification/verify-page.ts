@@ -31,7 +31,15 @@ import type { VerifyPageAnswer } from "../../protocol/wire/verification.ts";
 import { parseWithdrawal } from "../../protocol/withdrawal.ts";
 import type { AcceptedSeal, StandingFault } from "../../verifier/standing.ts";
 import type { Trust } from "../../verifier/trust.ts";
-import { type Answer, type Given, isRefused, type Outcome, type Refused, refusedWith } from "../answer.ts";
+import {
+  type Answer,
+  type Given,
+  invalidAt,
+  isRefused,
+  type Outcome,
+  type Refused,
+  refusedWith,
+} from "../answer.ts";
 import { failureAnswer } from "../failure.ts";
 import { certificateOf } from "../register/home-evidence.ts";
 import { signEnvelope } from "../register/service-keys.ts";
@@ -138,18 +146,14 @@ async function signed(
 }
 
 function requestFault({ recordId, origin, cert, servedAt }: VerifyPageRequest): Refused | null {
-  if (!isRecordId(recordId)) return invalid("This is not a valid record id.", "/path/record_id");
+  if (!isRecordId(recordId)) return invalidAt("/path/record_id", "This is not a valid record id.");
   if (origin === null || !isHash(origin))
-    return invalid("origin is required: sha256: and 64 lower-case hex digits.", "/query/origin");
+    return invalidAt("/query/origin", "origin is required: sha256: and 64 lower-case hex digits.");
   if (cert !== null && !isHash(cert))
-    return invalid("cert must be sha256: and 64 lower-case hex digits.", "/query/cert");
+    return invalidAt("/query/cert", "cert must be sha256: and 64 lower-case hex digits.");
   if (servedAt !== null && parseDateTime(servedAt) === null)
-    return invalid("served_at must be a date-time such as 2026-01-31T08:00:00.000Z.", "/query/served_at");
+    return invalidAt("/query/served_at", "served_at must be a date-time such as 2026-01-31T08:00:00.000Z.");
   return null;
-}
-
-function invalid(detail: string, pointer: string): Refused {
-  return refusedWith("request_invalid", detail, { pointer });
 }
 
 interface JudgedVersion extends Version {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { utf8 } from "./bytes.ts";
 import { type PayloadFormat, parsePayload } from "./dsse.ts";
 import { canonicalBytes, type JsonValue } from "./json/canonical-json.ts";
-import { closed, distinct, flag, integer, list, literal, nullable, optional, text } from "./shape.ts";
+import { distinct, flag, integer, list, literal, nullable, object, optional, text } from "./shape.ts";
 
 interface Sample {
   readonly v: 2;
@@ -16,7 +16,7 @@ interface Sample {
 const format: PayloadFormat<Sample> = {
   version: 2,
   versions: [1, 2],
-  shape: closed<Sample>({
+  shape: object({
     v: literal(2),
     name: text(5),
     count: nullable(integer({ min: 0, max: 9 })),

@@ -50,8 +50,6 @@ export type ObjectOf<M> = { readonly [K in Exclude<keyof M, OptionalNames<M>>]: 
   readonly [K in OptionalNames<M>]?: Of<M[K]>;
 };
 
-export type Shapes<T> = { readonly [K in keyof T]-?: Shape<Exclude<T[K], undefined>> };
-
 /** The first fault of a value; null when there is none. */
 export function firstFault(shape: Shape<unknown>, value: JsonValue, pointer = ""): ShapeFault | null {
   let first: ShapeFault | null = null;
@@ -94,11 +92,6 @@ export function object<M extends Members>(members: M, others: Members = {}): Sha
     schema: objectSchema(members, others),
     judge: (value, pointer, tell) => judgeObject(known, { value, pointer }, tell),
   };
-}
-
-/** Like {@link object}, for an already declared type to which the members must conform. */
-export function closed<T extends object>(members: Shapes<T>): Shape<T> {
-  return object(members as Members) as Shape<unknown> as Shape<T>;
 }
 
 /** An object with arbitrary names, whose values all have the same shape. */

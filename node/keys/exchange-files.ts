@@ -4,16 +4,15 @@
 import { createFile, replaceFile } from "../../crypto/durable-file.ts";
 import { parsePrivateJwk, publicHalfOf } from "../../crypto/private-jwk.ts";
 import { type Envelope, parseEnvelope } from "../../protocol/dsse.ts";
-import type { JsonValue } from "../../protocol/json/canonical-json.ts";
 import { thumbprint } from "../../protocol/keys/jwk.ts";
 import { keyUses } from "../../protocol/keys/key-set.ts";
 import {
   anything,
-  closed,
   keyId,
   list,
   literal,
   nullable,
+  object,
   oneOf,
   publicJwk,
   readShape,
@@ -31,28 +30,14 @@ const itemsMax = 1_024;
 /** Readable by everybody: nothing here is secret. */
 const publicMode = 0o644;
 
-interface RequestsFile {
-  readonly format: typeof requestsFormat;
-  readonly keys: readonly KeyRequest[];
-}
-
-interface CertificatesFile {
-  readonly format: typeof certificatesFormat;
-  readonly certificates: readonly JsonValue[];
-}
-
-const requestsShape = closed<RequestsFile>({
+const requestsShape = object({
   format: literal(requestsFormat),
   keys: list(
-    closed<KeyRequest>({
+    object({
       use: oneOf(keyUses),
       region: nullable(region),
       keys: list(
-        closed<KeyRequest["keys"][number]>({
-          key_id: keyId,
-          alg: oneOf(["Ed25519", "ES256", "ML-DSA-65"]),
-          public_key: publicJwk,
-        }),
+        object({ key_id: keyId, alg: oneOf(["Ed25519", "ES256", "ML-DSA-65"]), public_key: publicJwk }),
         { min: 1, max: 2 },
       ),
       valid_from: timestamp,
@@ -62,7 +47,7 @@ const requestsShape = closed<RequestsFile>({
   ),
 });
 
-const certificatesShape = closed<CertificatesFile>({
+const certificatesShape = object({
   format: literal(certificatesFormat),
   certificates: list(anything, { min: 1, max: itemsMax }),
 });

@@ -19,7 +19,11 @@ import { businessRef } from "../../actors/messages/refs.ts";
 import type { Actors } from "../../actors/system/definition.ts";
 import type { Platform, Signer } from "../../crypto/port.ts";
 import { formatTimestamp, isKeyId, isUuidV4, parseTimestamp } from "../../protocol/identifiers.ts";
-import { type Certificate, type CertificateStatus, transitionFault } from "../../protocol/keys/certificate.ts";
+import {
+  type Certificate,
+  type CertificateStatus,
+  transitionFault,
+} from "../../protocol/keys/certificate.ts";
 import { ok, type Refusal, type Result, refuse } from "../../protocol/result.ts";
 import { certificateOf } from "./home-evidence.ts";
 import type { Registered } from "./parties.ts";

@@ -15,7 +15,6 @@ import { aiPolicyBytes } from "../../protocol/ai-policy.ts";
 import { hashOf, toBase64 } from "../../protocol/bytes.ts";
 import { type Envelope, payloadTypes } from "../../protocol/dsse.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
-import type { Environment } from "../../service/register/service-keys.ts";
 import type { CertificateStatus } from "../../protocol/keys/certificate.ts";
 import { coseKeyOf } from "../../protocol/keys/jwk.ts";
 import { type Mandate, mandatePayload } from "../../protocol/mandate.ts";

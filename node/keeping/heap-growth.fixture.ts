@@ -6,10 +6,10 @@ import { boundHeapGrowth } from "./heap-growth.ts";
 if (process.argv[2] === "bounded") boundHeapGrowth();
 
 /** Objects in use at a time; each of them lives long enough to be garbage of the old generation afterwards. */
-const inUse = 400_000;
+const inUse = 200_000;
 const ring: unknown[] = new Array(inUse).fill(null);
 let highest = 0;
-for (let made = 0; made < inUse * 20; made += 1) {
+for (let made = 0; made < inUse * 8; made += 1) {
   // Before the first collection V8 goes by how fast it is, which follows what else the machine does.
   if (made === inUse) globalThis.gc?.();
   ring[made % inUse] = { made, text: `object ${made}`, list: [made, made + 1] };

@@ -1,13 +1,10 @@
 // `svc ads`: pools of ads and what becomes of them, for AI companies; sealed campaigns and ads, for advertisers of a sandbox.
 
-import { readFile } from "node:fs/promises";
-import { resolve } from "node:path";
-import type { Envelope } from "../client/business-answers.ts";
 import { forms, ofForm } from "../client/business-client.ts";
-import { ownersPasskey, sealAlone } from "../node/sandbox/sealer.ts";
-import { type Call, type Command, type CommandContext, UsageError } from "./command.ts";
-import { connect, connectionOptions, homeOf, loadSandbox } from "./connection.ts";
-import { loadOwner } from "./owner.ts";
+import { sealAlone } from "../node/sandbox/sealer.ts";
+import { type Command, UsageError } from "./command.ts";
+import { connect, connectionOptions } from "./connection.ts";
+import { bytesOf, envelopeIn, ownerOf } from "./owner.ts";
 import {
   businessAndConnection,
   companyQuery,
@@ -122,8 +119,13 @@ ${connectionOptions}`,
     const sealFile = call.text("seal");
     const seal =
       sealFile === null
-        ? await sealFor(call, identity, { record, context: (await client.sealContext()).body })
-        : await sealIn(sealFile, call);
+        ? await sealAlone(await ownerOf(call, identity), {
+            record,
+            type: "ads",
+            context: (await client.sealContext()).body,
+            atMs: call.now(),
+          })
+        : await envelopeIn(sealFile, call);
     const { text, body } = await client.publishAd(record, seal);
     const said =
       "ad_id" in body
@@ -134,36 +136,6 @@ ${connectionOptions}`,
 };
 
 export const adsCommands: readonly Command[] = [pool, render, click, publish];
-
-async function sealFor(
-  call: Call,
-  businessUuid: string,
-  given: Omit<Parameters<typeof sealAlone>[1], "atMs">,
-): Promise<Envelope> {
-  const config = call.text("config");
-  const facts = { ...given, atMs: call.now() };
-  if (config !== null) return sealAlone(await loadOwner(config, call), facts);
-  const { anchors, businesses } = await loadSandbox(homeOf(call));
-  const owner = businesses.find((each) => each.business_uuid === businessUuid)?.owner;
-  if (owner === undefined) throw new UsageError("sandbox.json has no passkey of this business.");
-  return sealAlone(ownersPasskey(owner.private_jwk, anchors.passkeys), facts);
-}
-
-async function sealIn(file: string, context: CommandContext): Promise<Envelope> {
-  try {
-    return JSON.parse(new TextDecoder().decode(await bytesOf(file, context))) as Envelope;
-  } catch (error) {
-    if (error instanceof UsageError) throw error;
-    throw new UsageError(`${file} is not a seal as JSON.`);
-  }
-}
-
-async function bytesOf(file: string, { cwd }: CommandContext): Promise<Uint8Array> {
-  const bytes = await readFile(resolve(cwd, file)).catch((error: NodeJS.ErrnoException) => {
-    throw new UsageError(`${file} cannot be read (${error.code ?? error.message}).`);
-  });
-  return new Uint8Array(bytes);
-}
 
 // `svc ads image`: sends an image of an ad, which a creative then names by its hash.
 

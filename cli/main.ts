@@ -30,6 +30,7 @@ import { opsTakedown } from "./ops/takedown.ts";
 import { attempts, domains } from "./publishing/attempts.ts";
 import { catalogue } from "./publishing/catalogue.ts";
 import { holdCommands } from "./publishing/hold.ts";
+import { publish } from "./publishing/publish.ts";
 import { push } from "./publishing/push.ts";
 import { cancel, pushes, pushStatus } from "./publishing/push-status.ts";
 import { deleteCommand, withdraw } from "./publishing/remove.ts";
@@ -51,6 +52,7 @@ const commands: readonly Command[] = [
   verify,
   mcp,
   push,
+  publish,
   pushStatus,
   pushes,
   cancel,

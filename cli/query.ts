@@ -2,9 +2,17 @@
 // anything is connected, `ask` judges what was typed.
 
 import { type Business, createBusiness } from "../client/business.ts";
+import type { Patience } from "../client/retry-until.ts";
 import type { SvcClient } from "../client/service-client.ts";
 import type { Shape } from "../protocol/shape.ts";
-import { type Arguments, type Call, type Command, type ExitCode, exitCodes } from "./command.ts";
+import {
+  type Arguments,
+  type Call,
+  type Command,
+  type CommandContext,
+  type ExitCode,
+  exitCodes,
+} from "./command.ts";
 import { type Connection, connect, connectionOptions } from "./connection.ts";
 import { connectOps, opsOptions } from "./ops-connection.ts";
 import { number } from "./publishing/push-progress.ts";
@@ -92,16 +100,19 @@ export interface BusinessConnection extends Connection {
 
 export async function connectBusiness(call: Call): Promise<BusinessConnection> {
   const connection = await connect("business", call);
-  const business = createBusiness({
-    client: connection.client,
-    key: connection.key,
-    now: call.now,
-    wait: call.wait,
+  const { client, key } = connection;
+  return { ...connection, business: createBusiness({ client, key, ...patienceOf(call) }) };
+}
+
+/** How long a command waits, and what it says meanwhile. */
+export function patienceOf({ now, wait, terminal }: CommandContext): Patience {
+  return {
+    now,
+    wait,
     patienceMs,
     onWaiting: ({ delayMs, error }) =>
-      call.terminal.note(`Waiting ${Math.ceil(delayMs / 1000)} s: ${error.message}`),
-  });
-  return { ...connection, business };
+      terminal.note(`Waiting ${Math.ceil(delayMs / 1000)} s: ${error.message}`),
+  };
 }
 
 // What operators ask of a node: a list in the answer of one address, whose form is judged.

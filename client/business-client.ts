@@ -23,11 +23,15 @@ import { dailyAnalytics, demand, whoIsAsking } from "../protocol/wire/analytics.
 import { bulkUpload, fileValidation, uploadedFile, validationOutcome } from "../protocol/wire/bulk.ts";
 import { attemptsPage, cataloguePage, catalogueRecord } from "../protocol/wire/catalogue.ts";
 import {
+  type AcceptedPolicy,
+  acceptedPolicy,
   domainsAnswer,
   heldPushes,
   type InlineOutcome,
   inlineOutcome,
+  type PublishOutcome,
   type PushStatus,
+  publishOutcome,
   pushStatus,
   type SealContext,
   sealContext,
@@ -128,6 +132,14 @@ export interface BusinessClient extends BulkClient {
   decideHold(pushId: string, decision: Envelope): Promise<JsonAnswer<PushStatus>>;
   /** The pushes that wait for such a decision, oldest first. */
   holdsPage(query?: HoldsQuery): Promise<JsonAnswer<HeldPushes>>;
+  /** Delivers a record that was sealed alone. Sent again, it is answered with its outcome again. */
+  publishRecord(
+    type: CollectionName,
+    record: Uint8Array,
+    seal: Envelope,
+  ): Promise<JsonAnswer<PublishOutcome>>;
+  /** Delivers a sealed AI policy, which is in force from then on. */
+  publishPolicy(record: Uint8Array, seal: Envelope): Promise<JsonAnswer<AcceptedPolicy>>;
   remove(request: RemovalRequest): Promise<JsonAnswer<RemovalOutcome>>;
   /** Hands in many withdrawals, of records of any type; each is answered as if it had come alone. */
   withdraw(request: WithdrawalsRequest): Promise<JsonAnswer<WithdrawalsAnswer>>;
@@ -174,6 +186,17 @@ function adMethods(post: Post): Pick<BusinessClient, "publishAd" | "removeAd"> {
       post(removedAdAnswer, "/v1/ads/remove", {
         body: jsonBody({ campaign_id: campaignId, document_base64: toBase64(document), seal }),
       }),
+  };
+}
+
+function sealedMethods(post: Post): Pick<BusinessClient, "publishRecord" | "publishPolicy"> {
+  const body = (record: Uint8Array, seal: Envelope) => ({
+    body: jsonBody({ record_base64: toBase64(record), seal }),
+  });
+  return {
+    publishRecord: (type, record, seal) =>
+      post(publishOutcome, `/v1/publish/${type.replaceAll("_", "-")}/record`, body(record, seal)),
+    publishPolicy: (record, seal) => post(acceptedPolicy, "/v1/ai-policies", body(record, seal)),
   };
 }
 
@@ -224,6 +247,7 @@ export function businessMethods(send: Send, sender: Sender): BusinessClient {
     decideHold: (pushId, decision) =>
       post(pushStatus, `${push(pushId)}/hold`, { body: jsonBody({ decision }) }),
     holdsPage: (query = {}) => get(heldPushes, `/v1/holds${queryOf(query)}`),
+    ...sealedMethods(post),
     ...removalMethods(post),
     cataloguePage: (query = {}) => get(cataloguePage, `/v1/catalogue${queryOf(query)}`),
     catalogueRecord: async (id) => {

@@ -37,6 +37,14 @@ export type {
   RemovalRequest,
 } from "./business-client.ts";
 export { type JoinedRecord, joinCountries } from "./country-feeds.ts";
+export { documentFaults, sealFault } from "./documents/document-check.ts";
+export {
+  type DocumentOptions,
+  type Documents,
+  type DocumentType,
+  documentTypes,
+  readDocuments,
+} from "./documents/read-documents.ts";
 export { SvcConnectionError, SvcProblemError } from "./errors.ts";
 export {
   type AnchorsChoice,

@@ -85,7 +85,7 @@ it("says where people decide, if it has no passkey of the business", async () =>
   expect([elsewhere.code, elsewhere.output]).toEqual([2, expect.stringContaining("--document FILE")]);
   const document = join(sandbox.home, "decision.json");
   const send = () => sandbox.svc("hold", "confirm", pushId, "--config", config, "--document", document);
-  expect((await send()).output).toContain("is not a sealed decision as JSON");
+  expect((await send()).output).toContain("cannot be read (ENOENT)");
   await writeFile(document, "{}");
   const sent = await send();
   expect([sent.code, sent.output]).toEqual([3, expect.stringContaining("400 request_invalid")]);

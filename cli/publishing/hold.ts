@@ -2,14 +2,12 @@
 // a file: that of sandbox.json for a sample business, that of the configuration for a business of one's own. In production
 // the document comes from where its people seal.
 
-import { readFile } from "node:fs/promises";
-import { resolve } from "node:path";
 import type { Envelope, HeldPushes } from "../../client/business-answers.ts";
 import type { JsonAnswer } from "../../client/json-answer.ts";
-import { sealDecision, sealOwnersDecision } from "../../node/sandbox/sealer.ts";
-import { type Call, type Command, type ExitCode, exitCodes, UsageError } from "../command.ts";
-import { connect, connectionOptions, homeOf, loadSandbox } from "../connection.ts";
-import { loadOwner } from "../owner.ts";
+import { sealDecision } from "../../node/sandbox/sealer.ts";
+import { type Call, type Command, type ExitCode, exitCodes } from "../command.ts";
+import { connect, connectionOptions } from "../connection.ts";
+import { envelopeIn, ownerOf } from "../owner.ts";
 import { asItCame } from "../query.ts";
 import { visible } from "../terminal.ts";
 import { showHeldReasons } from "./held-reasons.ts";
@@ -100,23 +98,7 @@ async function documentOf(
   },
 ): Promise<Envelope> {
   const file = call.text("document");
-  if (file !== null) {
-    const text = await readFile(resolve(call.cwd, file), "utf8").catch(() => null);
-    try {
-      return JSON.parse(text ?? "") as Envelope;
-    } catch {
-      throw new UsageError(`${file} is not a sealed decision as JSON.`);
-    }
-  }
-  const config = call.text("config");
-  if (config !== null) {
-    const passkey = await loadOwner(config, call);
-    return sealDecision(passkey, { ...decision, business_uuid: passkey.businessUuid, atMs: call.now() });
-  }
-  const sandbox = await loadSandbox(homeOf(call));
-  const sealed = await sealOwnersDecision(sandbox, { ...decision, atMs: call.now() });
-  if (sealed !== null) return sealed;
-  throw new UsageError(
-    "sandbox.json has no passkey of this business; start the node again to have it written.",
-  );
+  if (file !== null) return envelopeIn(file, call);
+  const owner = await ownerOf(call, decision.business_uuid);
+  return sealDecision(owner, { ...decision, business_uuid: owner.businessUuid, atMs: call.now() });
 }

@@ -217,7 +217,8 @@ async function loadMapping(path: string): Promise<FeedMapping> {
   throw new UsageError(`${path} is not a mapping, at ${mapping.pointer || "/"}: ${mapping.detail}`);
 }
 
-function pairs(args: Arguments, option: string): ReadonlyMap<string, string> {
+/** The values of an option `NAME=VALUE…`. */
+export function pairs(args: Arguments, option: string): ReadonlyMap<string, string> {
   return new Map(
     args.texts(option).map((pair) => {
       const at = pair.indexOf("=");

@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from "../../protocol/json/canonical-json.t
 import { isObject } from "../../std/json-pointer.ts";
 import { type MerchantItem, MerchantItemBuilder } from "./merchant-item.ts";
 
-type Node = Readonly<Record<string, JsonValue>>;
+export type Node = Readonly<Record<string, JsonValue>>;
 
 /** The products of a value that was parsed as JSON; null if it is no JSON-LD. */
 export function jsonLdItems(place: number, value: JsonValue): readonly MerchantItem[] | null {
@@ -32,13 +32,13 @@ function isOf(node: Node, type: string): boolean {
 }
 
 /** A value of JSON-LD is one, several, or none. */
-function all(value: JsonValue | undefined): readonly JsonValue[] {
+export function all(value: JsonValue | undefined): readonly JsonValue[] {
   if (value === undefined || value === null) return [];
   return Array.isArray(value) ? (value as readonly JsonValue[]) : [value as JsonValue];
 }
 
 /** What a value says as a text: itself, a literal with its language, or a thing with a name. */
-function textsOf(value: JsonValue | undefined): readonly string[] {
+export function textsOf(value: JsonValue | undefined): readonly string[] {
   return all(value).flatMap((each) => {
     if (typeof each === "string" || typeof each === "number") return [String(each)];
     return isObject(each) ? textsOf(each["@value"] ?? each["name"] ?? each["@id"]) : [];
@@ -120,7 +120,7 @@ function put(
   }
 }
 
-function nodesOf(value: JsonValue | undefined): readonly Node[] {
+export function nodesOf(value: JsonValue | undefined): readonly Node[] {
   return all(value).filter((each): each is JsonObject => isObject(each));
 }
 

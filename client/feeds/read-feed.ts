@@ -52,7 +52,7 @@ export interface Feed {
 }
 
 /** Maximum characters of one line, row or item: a record of the greatest size, escaped at its worst, fits. */
-const itemLengthMax = 1_048_576;
+export const itemLengthMax = 1_048_576;
 /** An error page or a login page is often what comes in place of a feed. */
 const htmlPage = /^\s*(?:<\?[^>]*>\s*|<!--[\s\S]*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b/i;
 /** The format is detected within this many characters. */
@@ -83,7 +83,7 @@ export async function readFeed(bytes: Bytes, options: FeedOptions = {}): Promise
     "merchant-tsv": () => merchantItems(merchantRows(text, separator, itemLengthMax), options),
     "merchant-xml": () => merchantItems(merchantXmlItems(text, itemLengthMax), options),
   }[format]();
-  return { format, placeName: format === "json" ? "item" : "line", items: once(sized(items)) };
+  return { format, placeName: format === "json" ? "item" : "line", items: checkedItems(items) };
 }
 
 /** The mapping with what was set as defaults. */
@@ -307,6 +307,11 @@ function leftOut(place: number, why: FeedNote): FeedItem {
   return { place, id: null, bytes: null, notes: [why] };
 }
 
+/** The items of which none is too large, or given twice. */
+export function checkedItems(items: AsyncIterable<FeedItem>): AsyncIterable<FeedItem> {
+  return once(sized(items));
+}
+
 /** The service refuses a whole request for one record that is too large. */
 async function* sized(items: AsyncIterable<FeedItem>): AsyncGenerator<FeedItem> {
   for await (const item of items) {
@@ -334,7 +339,7 @@ async function* once(items: AsyncIterable<FeedItem>): AsyncGenerator<FeedItem> {
       yield item;
       continue;
     }
-    const detail = `The file has this product before, at ${earlier}: take one of them out.`;
+    const detail = `The file has it before, at ${earlier}: take one of them out.`;
     const why = note("item_left_out", "duplicate_in_file", { attribute: "", value: id, detail });
     yield { ...item, bytes: null, notes: [...notes, why] };
   }

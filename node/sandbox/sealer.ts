@@ -6,7 +6,7 @@ import type { Signer } from "../../crypto/port.ts";
 import { type PrivateJwk, privateKeyOf, publicHalfOf } from "../../crypto/private-jwk.ts";
 import { concatBytes, hashOf, toBase64, utf8 } from "../../protocol/bytes.ts";
 import { type Envelope, makeEnvelope, pae, payloadTypes } from "../../protocol/dsse.ts";
-import { formatTimestamp } from "../../protocol/identifiers.ts";
+import { type CollectionName, formatTimestamp } from "../../protocol/identifiers.ts";
 import { coseKeyOf, type PublicJwk, thumbprint } from "../../protocol/keys/jwk.ts";
 import { type PasskeyOrigins, passkeyChallenge } from "../../protocol/keys/signatures.ts";
 import { sealPayload } from "../../protocol/seal.ts";
@@ -73,10 +73,12 @@ export function createHostedSealer(signer: Signer): Sealer {
   };
 }
 
-// Seals a document about ads with an owner's passkey, as a portal does.
+// Seals one document with an owner's passkey, as a portal does.
 
 interface SealedFacts {
   readonly record: Uint8Array;
+  /** As the seal names it. An AI policy is sealed as the version that follows the one in force. */
+  readonly type: CollectionName | "ads" | "ai_policy";
   /** What is in force for the business now. */
   readonly context: { readonly cert_id: string | null; readonly ai_policy_version: number };
   readonly atMs: number;
@@ -84,7 +86,7 @@ interface SealedFacts {
 
 export function sealAlone(
   passkey: Pick<Sealer, "seal" | "keyId">,
-  { record, context, atMs }: SealedFacts,
+  { record, type, context, atMs }: SealedFacts,
 ): Promise<Envelope> {
   const payload = sealPayload({
     v: 2,
@@ -92,8 +94,8 @@ export function sealAlone(
     cert_id: context.cert_id ?? "",
     hash: hashOf(record, nativeCrypto.sha256),
     sealed_at: formatTimestamp(atMs),
-    record_type: "ads",
-    ai_policy_version: context.ai_policy_version,
+    record_type: type,
+    ai_policy_version: context.ai_policy_version + (type === "ai_policy" ? 1 : 0),
   });
   return passkey.seal(payloadTypes["seal.v2"], payload);
 }

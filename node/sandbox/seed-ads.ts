@@ -78,7 +78,12 @@ async function publishOne(
     const context = { cert_id: certificate?.cert_id ?? null, ai_policy_version: policy.version };
     for (const instant of instants.kept().slice(tried)) {
       tried += 1;
-      const seal = await sealAlone(sealer, { record, context, atMs: parseTimestamp(instant) ?? 0 });
+      const seal = await sealAlone(sealer, {
+        record,
+        type: "ads",
+        context,
+        atMs: parseTimestamp(instant) ?? 0,
+      });
       const outcome = await deps.publishAd({
         businessUuid: business.uuid,
         recordBase64: toBase64(record),

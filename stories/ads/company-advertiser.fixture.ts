@@ -50,7 +50,7 @@ export async function advertise(
   const { body: context } = await client.sealContext();
   const publish = async (record: object) => {
     const bytes = utf8(JSON.stringify(record));
-    const seal = await sealAlone(owner, { record: bytes, context, atMs: Date.now() });
+    const seal = await sealAlone(owner, { record: bytes, type: "ads", context, atMs: Date.now() });
     const send = async () => (await client.publishAd(bytes, seal)).body;
     return { send, first: await send() };
   };

@@ -152,6 +152,15 @@ describe("an AI policy sealed by a person", () => {
       status: 422,
       json: { code: "seal_invalid", reason: "key_unknown" },
     });
+    const developer = await newPerson(asNode(), business, "developer");
+    const byDeveloper = await sealedBy(developer, policy(true), {
+      ...claims,
+      ai_policy_version: ai_policy_version + 1,
+    });
+    expect(await deliver("/v1/ai-policies", byDeveloper)).toMatchObject({
+      status: 403,
+      json: { code: "role_not_allowed", detail: expect.not.stringContaining("role_not_allowed") },
+    });
     expect((await context()).json["ai_policy_version"]).toBe(ai_policy_version);
   });
 });

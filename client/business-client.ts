@@ -38,6 +38,8 @@ import {
 } from "../protocol/wire/push.ts";
 import { removalAnswer, withdrawalsAnswer } from "../protocol/wire/removal.ts";
 import { fetchedRecord, searchAnswer } from "../protocol/wire/retrieval.ts";
+import { type AcceptedMandate, acceptedMandate } from "../protocol/wire/sealed-documents.ts";
+import { type CustodyStatement, custodyStatement } from "../protocol/wire/verification.ts";
 import { isObject, joinPointer } from "../std/json-pointer.ts";
 import type { BulkClient } from "./bulk.ts";
 import type {
@@ -140,6 +142,10 @@ export interface BusinessClient extends BulkClient {
   ): Promise<JsonAnswer<PublishOutcome>>;
   /** Delivers a sealed AI policy, which is in force from then on. */
   publishPolicy(record: Uint8Array, seal: Envelope): Promise<JsonAnswer<AcceptedPolicy>>;
+  /** Delivers a sealed mandate for a key of the business. The same one is answered again. */
+  registerMandate(mandate: Envelope): Promise<JsonAnswer<AcceptedMandate>>;
+  /** Delivers a sealed request for a statement of who holds a key. */
+  requestCustody(request: Envelope): Promise<JsonAnswer<CustodyStatement>>;
   remove(request: RemovalRequest): Promise<JsonAnswer<RemovalOutcome>>;
   /** Hands in many withdrawals, of records of any type; each is answered as if it had come alone. */
   withdraw(request: WithdrawalsRequest): Promise<JsonAnswer<WithdrawalsAnswer>>;
@@ -189,7 +195,9 @@ function adMethods(post: Post): Pick<BusinessClient, "publishAd" | "removeAd"> {
   };
 }
 
-function sealedMethods(post: Post): Pick<BusinessClient, "publishRecord" | "publishPolicy"> {
+function sealedMethods(
+  post: Post,
+): Pick<BusinessClient, "publishRecord" | "publishPolicy" | "registerMandate" | "requestCustody"> {
   const body = (record: Uint8Array, seal: Envelope) => ({
     body: jsonBody({ record_base64: toBase64(record), seal }),
   });
@@ -197,6 +205,8 @@ function sealedMethods(post: Post): Pick<BusinessClient, "publishRecord" | "publ
     publishRecord: (type, record, seal) =>
       post(publishOutcome, `/v1/publish/${type.replaceAll("_", "-")}/record`, body(record, seal)),
     publishPolicy: (record, seal) => post(acceptedPolicy, "/v1/ai-policies", body(record, seal)),
+    requestCustody: (request) => post(custodyStatement, "/v1/key-custody", { body: jsonBody({ request }) }),
+    registerMandate: (mandate) => post(acceptedMandate, "/v1/mandates", { body: jsonBody({ mandate }) }),
   };
 }
 

@@ -46,6 +46,7 @@ export const payloadTypes = {
   "key-possession.v1": payloadType("key-possession", 1),
   "entitlement.v1": payloadType("entitlement", 1),
   "hold-decision.v1": payloadType("hold-decision", 1),
+  "custody-request.v1": payloadType("custody-request", 1),
 } as const;
 
 /** A kind of payload with its version, for example `seal.v2`. */

@@ -9,7 +9,12 @@ import { collectionNames, type ShownType } from "./identifiers.ts";
 import type { JsonObject } from "./json/canonical-json.ts";
 import { businessKeysFormat } from "./keys/business-keys.ts";
 import { certificateFormat } from "./keys/certificate.ts";
-import { keyCustodyFormat, keyDirectoryFormat, keyPossessionFormat } from "./keys/key-directory.ts";
+import {
+  custodyRequestFormat,
+  keyCustodyFormat,
+  keyDirectoryFormat,
+  keyPossessionFormat,
+} from "./keys/key-directory.ts";
 import { keyCertificateFormat, keySetFormat } from "./keys/key-set.ts";
 import { mandateFormat } from "./mandate.ts";
 import { receiptV1, receiptV2, receiptV3 } from "./receipt.ts";
@@ -104,6 +109,13 @@ const facts: Readonly<Record<PayloadKind, KindFacts>> = {
     says: "A person of the business confirms or rejects a push that was held.",
     signedBy: "a passkey of the business, valid at `at`",
     format: holdDecisionFormat,
+  },
+  "custody-request.v1": {
+    ...one,
+    says: "A person of the business asks for a statement of who holds one of its keys.",
+    signedBy: "a passkey of the business, valid at `at`",
+    format: custodyRequestFormat,
+    rules: ["`effective_from` is never later than `at`."],
   },
   "key-possession.v1": {
     ...one,

@@ -13,6 +13,7 @@ import { canonicalBytes, type JsonValue } from "../protocol/json/canonical-json.
 import type { BusinessKey, BusinessKeys } from "../protocol/keys/business-keys.ts";
 import type { Certificate } from "../protocol/keys/certificate.ts";
 import { coseKeyOf } from "../protocol/keys/jwk.ts";
+import { type CustodyRequest, custodyRequestPayload } from "../protocol/keys/key-directory.ts";
 import type { Mandate } from "../protocol/mandate.ts";
 import { buildTree, leafHash } from "../protocol/merkle.ts";
 import { type BatchSealV2, type SealV2, sealPayload } from "../protocol/seal.ts";
@@ -153,6 +154,24 @@ export function sealedDecision(
     ...facts,
   });
   return asJson(sealWithPasskey(payloadTypes["hold-decision.v1"], payload, business.passkey, parts));
+}
+
+/** A request for a custody statement, sealed by the business's passkey. */
+export function sealedCustodyRequest(
+  business: TestBusiness,
+  facts: Partial<CustodyRequest> = {},
+  parts: AssertionParts = {},
+): JsonValue {
+  const payload = custodyRequestPayload({
+    v: 1,
+    business_uuid: business.uuid,
+    key_id: business.system.keyId,
+    custody: "self",
+    effective_from: sealedAt,
+    at: sealedAt,
+    ...facts,
+  });
+  return asJson(sealWithPasskey(payloadTypes["custody-request.v1"], payload, business.passkey, parts));
 }
 
 export const product = {

@@ -8,7 +8,12 @@ import { openEntitlement } from "../protocol/entitlement.ts";
 import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
 import { openBusinessKeys } from "../protocol/keys/business-keys.ts";
 import { openCertificate } from "../protocol/keys/certificate.ts";
-import { openKeyCustody, openKeyDirectory, openKeyPossession } from "../protocol/keys/key-directory.ts";
+import {
+  openCustodyRequest,
+  openKeyCustody,
+  openKeyDirectory,
+  openKeyPossession,
+} from "../protocol/keys/key-directory.ts";
 import { openKeyCertificate, parseKeySet } from "../protocol/keys/key-set.ts";
 import { openMandate } from "../protocol/mandate.ts";
 import { payloadSchemaDocument, publishedKinds } from "../protocol/payload-kinds.ts";
@@ -22,6 +27,7 @@ import {
   passkeySeal,
   publishedKeys,
   recordBytes,
+  sealedCustodyRequest,
   sealedDecision,
   sealedMandate,
   sidecarFacts,
@@ -76,6 +82,7 @@ const payloads: Readonly<Record<PayloadKind, JsonObject>> = {
   },
   "mandate.v1": payloadOf(sealedMandate(business)),
   "hold-decision.v1": payloadOf(sealedDecision(business)),
+  "custody-request.v1": payloadOf(sealedCustodyRequest(business)),
   "key-possession.v1": {
     v: 1,
     party_uuid: business.uuid,
@@ -107,6 +114,7 @@ const readers: Readonly<Record<string, (envelope: Envelope) => { readonly ok: bo
   "key-custody": openKeyCustody,
   mandate: openMandate,
   "hold-decision": openHoldDecision,
+  "custody-request": openCustodyRequest,
   "key-possession": openKeyPossession,
   "key-set": ({ payload }) => parseKeySet(parseBase64(payload) ?? new Uint8Array()),
   "key-certificate": openKeyCertificate,

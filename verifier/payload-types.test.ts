@@ -9,6 +9,7 @@ import {
   passkeySeal,
   publishedKeys,
   recordBytes,
+  sealedCustodyRequest,
   sealedDecision,
   sealedMandate,
   sidecarEnvelope,
@@ -48,6 +49,11 @@ const documents: readonly (readonly [string, JsonValue, (envelope: JsonValue) =>
   ],
   ["mandate", sealedMandate(business), (envelope) => codeOf(verifier.mandate(keys(), envelope))],
   ["hold-decision", sealedDecision(business), (envelope) => codeOf(verifier.holdDecision(keys(), envelope))],
+  [
+    "custody-request",
+    sealedCustodyRequest(business),
+    (envelope) => codeOf(verifier.custodyRequest(keys(), envelope)),
+  ],
   [
     "sidecar",
     sidecarEnvelope(service, sidecarFacts(business, bytes)),

@@ -1,7 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
 import type { KeyCustody } from "../protocol/keys/key-directory.ts";
-import { listedKey, publishedKeys, sealedDecision, sealedMandate } from "./business.fixture.ts";
+import {
+  listedKey,
+  publishedKeys,
+  sealedCustodyRequest,
+  sealedDecision,
+  sealedMandate,
+} from "./business.fixture.ts";
 import { codeOf, makeScene } from "./scene.fixture.ts";
 import { asJson, day0, document, issueCertificate, soleKey } from "./service.fixture.ts";
 
@@ -176,6 +182,19 @@ describe("a hold decision", () => {
   });
 
   it("of another business is out_of_scope", () => {
+    expect(judge({ business_uuid: "3f2b8c1e-5d4a-4f6b-9c7d-0e1f2a3b4c5e" })).toBe("out_of_scope");
+  });
+});
+
+describe("a request for a custody statement", () => {
+  it("is judged as a decision is, and takes effect when it is made or earlier", () => {
+    const judge = (facts: object, listed = business.listed) =>
+      codeOf(verifier.custodyRequest(keys(listed), sealedCustodyRequest(business, facts)));
+    const at = "2026-03-01T00:00:00.000Z";
+    expect(judge({ at, effective_from: at, custody: "hosted" })).toBe("ok");
+    expect(judge({ at, effective_from: "2026-03-01T00:00:00.001Z" })).toBe("payload_malformed");
+    const revoked = [listedKey("passkey", business.passkey, { revoked_at: at })];
+    expect(judge({ at, effective_from: at }, revoked)).toBe("key_not_valid");
     expect(judge({ business_uuid: "3f2b8c1e-5d4a-4f6b-9c7d-0e1f2a3b4c5e" })).toBe("out_of_scope");
   });
 });

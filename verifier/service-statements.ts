@@ -9,9 +9,11 @@ import { type Entitlement, openEntitlement } from "../protocol/entitlement.ts";
 import { canonicalize, type JsonValue } from "../protocol/json/canonical-json.ts";
 import type { BusinessKeys } from "../protocol/keys/business-keys.ts";
 import {
+  type CustodyRequest,
   type KeyDirectory,
   type ListedCompany,
   type ListedKey,
+  openCustodyRequest,
   openKeyDirectory,
 } from "../protocol/keys/key-directory.ts";
 import type { ReasonCode, Verdict } from "../protocol/reason-codes.ts";
@@ -199,7 +201,7 @@ export function verifyEntitlement(
     : refuse("entitlement_expired", `The entitlement was valid until ${until}.`, "/valid_until");
 }
 
-// Hold decisions: what an owner or admin of a business decided about a held push.
+// What an owner or admin of a business asked of the service: the decision about a held push, and a statement of who holds a key.
 
 /**
  * Verifies a decision on a hold: it must be sealed by a passkey of the business, under any anchors, that was valid at `at`.
@@ -210,15 +212,32 @@ export function verifyHoldDecision(
   keys: BusinessKeys,
   value: JsonValue,
 ): Verdict<HoldDecision> {
+  return verifyAsked(trust, keys, { value, open: openHoldDecision });
+}
+
+/** Verifies a request for a custody statement in the same way. */
+export function verifyCustodyRequest(
+  trust: Trust,
+  keys: BusinessKeys,
+  value: JsonValue,
+): Verdict<CustodyRequest> {
+  return verifyAsked(trust, keys, { value, open: openCustodyRequest });
+}
+
+function verifyAsked<T extends { readonly business_uuid: string; readonly at: string }>(
+  trust: Trust,
+  keys: BusinessKeys,
+  { value, open }: { readonly value: JsonValue; readonly open: (envelope: Envelope) => Verdict<T> },
+): Verdict<T> {
   const envelope = parseEnvelope(value);
   if (!envelope.ok) return envelope;
-  const decision = openHoldDecision(envelope.value);
-  if (!decision.ok) return decision;
+  const asked = open(envelope.value);
+  if (!asked.ok) return asked;
   const sealer = verifySealer(trust, keys, envelope.value, { keyId: null, kinds: ["passkey"] });
   if (!sealer.ok) return sealer;
-  const fault = windowFault(sealer.value, decision.value.at);
+  const fault = windowFault(sealer.value, asked.value.at);
   if (fault !== null) return fault;
-  return decision.value.business_uuid === keys.uuid
-    ? decision
-    : refuse("out_of_scope", "The decision is another business's.");
+  return asked.value.business_uuid === keys.uuid
+    ? asked
+    : refuse("out_of_scope", "The document is another business's.");
 }

@@ -9,6 +9,7 @@ import type { Anchors } from "../protocol/keys/anchors.ts";
 import type { BusinessKeys } from "../protocol/keys/business-keys.ts";
 import type { Certificate, IssuedCertificate } from "../protocol/keys/certificate.ts";
 import type {
+  CustodyRequest,
   CustodyState,
   KeyCustody,
   KeyDirectory,
@@ -69,6 +70,7 @@ import {
   type EntitlementSubject,
   listedKeyAt,
   type StatementSubject,
+  verifyCustodyRequest,
   verifyEntitlement,
   verifyHoldDecision,
   verifyKeyDirectory,
@@ -109,6 +111,8 @@ export interface Verifier {
   mandate(keys: BusinessKeys, envelope: JsonValue): Verdict<Mandate>;
   /** What an owner or admin decided about a held push. */
   holdDecision(keys: BusinessKeys, envelope: JsonValue): Verdict<HoldDecision>;
+  /** What an owner or admin asked the service to state about a key. */
+  custodyRequest(keys: BusinessKeys, envelope: JsonValue): Verdict<CustodyRequest>;
   /** A refusal reports what the seal claims, under a name of its own, and which checks were made. */
   seal(evidence: SealEvidence): SealVerdict;
   sidecar(envelope: JsonValue, subject?: SidecarSubject): Verdict<Sidecar>;
@@ -240,6 +244,7 @@ function verifierOf(trust: Trust): Verifier {
     custodyAt: (statements, about) => custodyAt(trust, statements, about),
     mandate: (keys, envelope) => verifyMandate(trust, keys, envelope),
     holdDecision: (keys, envelope) => verifyHoldDecision(trust, keys, envelope),
+    custodyRequest: (keys, envelope) => verifyCustodyRequest(trust, keys, envelope),
     seal: (evidence) => verifySeal(trust, withStatedHash(trust, evidence)),
     sidecar: (envelope, subject) => verifySidecar(trust, envelope, subject),
     receipt: (envelope, subject) => verifyReceipt(trust, envelope, subject),

@@ -97,12 +97,12 @@ describe("a mandate", () => {
     });
     const codeFor = (key_id: string) =>
       (accept(business, mandate(`m of ${key_id}`, { key_id })) as { code?: string }).code;
-    expect(codeFor("nobody")).toBe("key_unknown");
-    expect(codeFor("person")).toBe("key_unknown");
-    expect(codeFor("ended")).toBe("key_not_valid");
-    expect(codeFor("ends now")).toBe("key_not_valid");
+    expect(codeFor("nobody")).toBe("mandated_key_unknown");
+    expect(codeFor("person")).toBe("mandated_key_unknown");
+    expect(codeFor("ended")).toBe("mandated_key_not_valid");
+    expect(codeFor("ends now")).toBe("mandated_key_not_valid");
     expect(codeFor("ends later")).toBeUndefined();
-    expect(codeFor("lost")).toBe("key_not_valid");
+    expect(codeFor("lost")).toBe("mandated_key_not_valid");
     expect(codeFor("k")).toBeUndefined();
     // A mandate accepted while the key was live is still the same mandate.
     business.send({

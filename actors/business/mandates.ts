@@ -61,11 +61,14 @@ export function refusalOf(
   const entry = registerOf(view, `key/${mandate.key_id}`);
   const key = entry && factsIn("key", entry);
   if (key?.role !== "integration")
-    return refused("key_unknown", "A mandate must be for a registered integration key of its business.");
+    return refused(
+      "mandated_key_unknown",
+      "A mandate must be for a registered integration key of its business.",
+    );
   const now = formatTimestamp(view.nowMs);
   const hasEnded = key.valid_until !== null && key.valid_until <= now;
   if (key.revoked_at !== null || key.compromised_from !== null || hasEnded)
-    return refused("key_not_valid", "The key that the mandate is for was revoked or has ended.");
+    return refused("mandated_key_not_valid", "The key that the mandate is for was revoked or has ended.");
   const live = indexed(mandate.key_id, view).filter(
     (each) => each.revoked_at === null && each.valid_until > now,
   ).length;

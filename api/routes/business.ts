@@ -17,23 +17,19 @@ import {
   publishBytesMax,
   pushPageMax,
   refusalsPerHour,
-  verifyBytesMax,
 } from "../../protocol/limits.ts";
 import type { ProblemCode } from "../../protocol/problem.ts";
 import { either } from "../../protocol/shape.ts";
 import { validationOutcome } from "../../protocol/wire/bulk.ts";
 import { attemptsPage, cataloguePage, catalogueRecord } from "../../protocol/wire/catalogue.ts";
 import {
-  acceptedPolicy,
   domainsAnswer,
   inlineOutcome,
   publishBody,
-  publishOutcome,
   pushId,
   pushStatus,
   recordOutcomes,
   sealContext,
-  sealedRecordRequest,
 } from "../../protocol/wire/push.ts";
 import type { UploadImage } from "../../service/ads/ad-images.ts";
 import type { Caller, Outcome } from "../../service/answer.ts";
@@ -41,7 +37,6 @@ import type { ListCatalogueRequest, ReadCatalogueRequest } from "../../service/p
 import type { CancelRequest } from "../../service/publishing/decide-hold.ts";
 import type { PublishRequest } from "../../service/publishing/publish.ts";
 import { publishedType } from "../../service/publishing/publish-batch.ts";
-import type { SealedDelivery } from "../../service/publishing/publish-record.ts";
 import type { PushAttemptsRequest } from "../../service/publishing/push-attempts.ts";
 import type { ReadPushRequest } from "../../service/publishing/push-status.ts";
 import { bodyTimeMs } from "../http-limits.ts";
@@ -64,19 +59,17 @@ import { type AnalyticsReads, analyticsRoutes } from "./analytics-routes.ts";
 import { type Bulk, bulkRoutes } from "./bulk-routes.ts";
 import { type Holds, holdRoutes } from "./hold-routes.ts";
 import { type Removing, removalRoutes } from "./removal-routes.ts";
+import { type Delivering, sealedRoutes } from "./sealed-routes.ts";
 import { type ServiceActReads, serviceActRoutes } from "./service-act-routes.ts";
 
 /** What the surface calls; each function checks its input beyond authentication. */
-export interface Publishing extends Removing, Holds {
+export interface Publishing extends Removing, Holds, Delivering {
   publishBatch(request: PublishRequest): Promise<Outcome>;
   /** The same request, which changes nothing and answers what it would come to. */
   validateBatch(request: PublishRequest): Promise<Outcome>;
   readPush(request: ReadPushRequest): Promise<Outcome>;
   cancelPush(request: CancelRequest): Promise<Outcome>;
   sealContext(request: { readonly caller: Caller }): Promise<Outcome>;
-  /** Records and AI policies that were sealed alone. */
-  deliverRecord(request: SealedDelivery & { readonly collection: CollectionName }): Promise<Outcome>;
-  deliverPolicy(request: SealedDelivery): Promise<Outcome>;
 }
 
 export interface BusinessDeps extends Callers {
@@ -106,8 +99,7 @@ export function buildBusiness(deps: BusinessDeps): FastifyInstance {
   const [readPush, cancelPush] = pushRoutes(deps);
   const routes = [
     ...collectionNames.map((name) => publishRoute(deps, name)),
-    ...collectionNames.map((name) => sealedRecordRoute(deps, name)),
-    sealedPolicyRoute(deps),
+    ...sealedRoutes(deps, deps.publishing),
     ...removalRoutes(deps, deps.publishing),
     readPush,
     ...holdRoutes(deps, deps.publishing),
@@ -173,47 +165,6 @@ const notPublished: typeof published = {
   answers: {},
   problems: requestProblems,
 };
-
-const sealedAloneProblems: readonly ProblemCode[] = [
-  "request_invalid",
-  "media_type_unsupported",
-  "business_not_verified",
-  "seal_invalid",
-];
-
-function sealedRecordRoute(deps: BusinessDeps, collection: CollectionName): Route {
-  const { path, title } = collections[collection];
-  const doc: RouteDoc = {
-    summary: `Publish one of your ${title}, sealed alone`,
-    description:
-      "The exact bytes of one record, with a seal over them alone by a person's passkey or a hosted key of the business. Any live integration key may deliver it: the seal is the authority, so no mandate is asked for, and none covers what an integration key seals. Sent again, the same seal is answered with its outcome again.",
-    parameters: [sandboxKey],
-    body: sealedRecordRequest,
-    answers: answeredWith("The outcome of the record, also if it was rejected", publishOutcome),
-    problems: sealedAloneProblems,
-  };
-  return businessPush(deps, `/v1/publish/${path}/record`, doc, {
-    bytesMax: verifyBytesMax,
-    answer: ({ authenticated: { caller }, body }) =>
-      deps.publishing.deliverRecord({ caller, body, collection }),
-  });
-}
-
-function sealedPolicyRoute(deps: BusinessDeps): Route {
-  const doc: RouteDoc = {
-    summary: "Put a sealed AI policy into force",
-    description:
-      "The exact bytes of an AI policy (`svc/ai_policy/1`), with a seal that names the version that it creates: the next one. It is in force from its acceptance on. Any live integration key may deliver it. The same record is answered again; another one under an accepted version is `seal_invalid` with reason `ai_policy_version_used`.",
-    parameters: [sandboxKey],
-    body: sealedRecordRequest,
-    answers: answeredWith("The policy is in force", acceptedPolicy),
-    problems: sealedAloneProblems,
-  };
-  return businessPush(deps, "/v1/ai-policies", doc, {
-    bytesMax: verifyBytesMax,
-    answer: ({ authenticated: { caller }, body }) => deps.publishing.deliverPolicy({ caller, body }),
-  });
-}
 
 function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
   const { path, title } = collections[collection];

@@ -35,6 +35,7 @@ import { removeRecord, withdrawRecords } from "../../service/publishing/remove-r
 import { sealContext } from "../../service/publishing/seal-context.ts";
 import { validateBatch } from "../../service/publishing/validate-batch.ts";
 import { createValidations, validateImport } from "../../service/publishing/validate-import.ts";
+import { deliverCustody, deliverMandate } from "../../service/register/deliver-document.ts";
 import { readOwnDomains } from "../../service/register/read-domains.ts";
 import { readOwnTakedowns } from "../../service/register/takedowns.ts";
 import { createRecordStanding } from "../../service/retrieval/record-standing.ts";
@@ -83,6 +84,8 @@ function publishingOf(services: NodeServices, keep: KeepMandate): PublishingCall
     },
     deliverRecord: (request) => deliverRecord(services, request),
     deliverPolicy: (request) => deliverPolicy(services, request),
+    deliverMandate: (request) => deliverMandate(services, request),
+    deliverCustody: (request) => deliverCustody(services, request),
     cancelPush: (request) => cancelPush(services, request),
     readPush: (request) => readPush(services.actors, request),
     listHolds: (request) => listHolds(services, request),

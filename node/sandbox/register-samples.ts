@@ -187,12 +187,12 @@ async function unlessDone(isDone: () => Promise<boolean>, run: () => Promise<voi
   }
 }
 
-function stateCustody(
+async function stateCustody(
   deps: RegisterDeps,
   uuid: string,
   { keyId, custody }: Pick<Sealer, "keyId" | "custody">,
 ): Promise<void> {
-  return deps.parties.stateCustody({ uuid, key_id: keyId, custody, effective_from: deps.since });
+  await deps.parties.stateCustody({ uuid, key_id: keyId, custody, effective_from: deps.since });
 }
 
 async function revokeKey(

@@ -182,6 +182,42 @@ export function statementIdOf(payload: Uint8Array, sha256?: Sha256): string {
   return hashOf(payload, sha256);
 }
 
+// Custody requests: an owner or admin asks for a statement about a key of the business. The specification describes the statement alone.
+
+export const custodyRequestFormat = soleFormat(
+  object({
+    v: literal(1),
+    business_uuid: uuid,
+    key_id: keyId,
+    custody: oneOf(["hosted", "self"]),
+    /** Never later than `at`. */
+    effective_from: timestamp,
+    /** When it was sealed. */
+    at: timestamp,
+  }),
+);
+export type CustodyRequest = PayloadOf<typeof custodyRequestFormat>;
+
+/** Reads the payload of a request for a custody statement. */
+export function parseCustodyRequest(payload: Uint8Array): Verdict<CustodyRequest> {
+  const parsed = parsePayload(payload, custodyRequestFormat);
+  if (!parsed.ok) return parsed;
+  return parsed.value.effective_from > parsed.value.at
+    ? malformed("A statement must take effect when it is asked for, or earlier.", "/effective_from")
+    : parsed;
+}
+
+/** Opens a request's envelope. It only reads: the signature is not verified. */
+export function openCustodyRequest(envelope: Envelope): Verdict<CustodyRequest> {
+  const payload = openEnvelope(envelope, payloadTypes["custody-request.v1"]);
+  return payload.ok ? parseCustodyRequest(payload.value) : payload;
+}
+
+/** @internal for tests: the payload bytes to seal, which a portal makes. */
+export function custodyRequestPayload(request: CustodyRequest): Uint8Array {
+  return canonicalBytes({ ...request });
+}
+
 /**
  * The statement about a key that is in force at an instant: the one with the latest `effective_from` at or before it; ties
  * go to the later issuance. Null when there is none.

@@ -69,21 +69,19 @@ export const businessKeysAnswer = namedObject("BusinessKeysAnswer", {
   signed: described(envelopeShape, "The same, signed: only this is trusted."),
 });
 
+export const custodyStatement = namedObject("CustodyStatement", {
+  key_id: keyId,
+  custody: oneOf(["hosted", "self"]),
+  effective_from: timestamp,
+  issued_at: timestamp,
+  statement_id: hash,
+  statement: described(envelopeShape, "The same, signed: only this counts."),
+});
+export type CustodyStatement = Of<typeof custodyStatement>;
+
 export const keyCustodyAnswer = namedObject("KeyCustodyAnswer", {
   uuid,
-  statements: described(
-    listOf(
-      object({
-        key_id: keyId,
-        custody: oneOf(["hosted", "self"]),
-        effective_from: timestamp,
-        issued_at: timestamp,
-        statement_id: hash,
-        statement: described(envelopeShape, "The same, signed: only this counts."),
-      }),
-    ),
-    "Newest first.",
-  ),
+  statements: described(listOf(custodyStatement), "Newest first."),
 });
 
 export const keySetAnswer = namedObject("KeySetAnswer", {

@@ -16,16 +16,14 @@ import { type AcceptedPolicy, sealedRecordRequest } from "../../protocol/wire/pu
 import { verifySeal } from "../../verifier/seal.ts";
 import {
   answerJson,
-  type Caller,
   isRefused,
   type Outcome,
   parseJsonBody,
   type Refused,
   rateLimited,
   refusedAs,
-  type SealReason,
-  sealRefused,
 } from "../answer.ts";
+import { documentRefusal, registered, type SealedDelivery } from "../register/deliver-document.ts";
 import {
   decideOwnNames,
   judgeKnown,
@@ -39,15 +37,9 @@ import {
   type Sealed,
   timelineOf,
 } from "../register/home-evidence.ts";
-import { type Parties, RegisterRefused } from "../register/parties.ts";
+import type { Parties } from "../register/parties.ts";
 import { acceptPush, admit, awaitSettled } from "./accept-batch.ts";
 import type { PublishServices } from "./publish-batch.ts";
-
-/** What a business delivers as documents that were sealed alone. */
-export interface SealedDelivery {
-  readonly caller: Pick<Caller, "party">;
-  readonly body: Uint8Array;
-}
 
 /** `POST /v1/publish/{type}/record`: the outcome of the record, or why its seal is not accepted. */
 export async function deliverRecord(
@@ -67,13 +59,10 @@ export async function deliverPolicy(
 ): Promise<Outcome> {
   const read = readSealed(body);
   if (isRefused(read)) return read;
-  try {
+  return registered("/seal", async () => {
     const accepted: AcceptedPolicy = await parties.acceptPolicy({ uuid: caller.party.uuid, ...read });
     return answerJson(200, accepted);
-  } catch (error) {
-    if (error instanceof RegisterRefused) return sealedRefusal({ code: error.code, detail: error.message });
-    throw error;
-  }
+  });
 }
 
 /** The exact bytes of the document, and its seal. */
@@ -87,12 +76,12 @@ function readSealed(body: Uint8Array): { readonly record: Uint8Array; readonly s
 /** How long a business that publishes too much waits: fair use is counted by the minute. */
 const busySeconds = 60;
 
-/** The answer to a refusal of a document that was sealed alone. */
+/** The answer to a refusal of a record that was sealed alone. */
 function sealedRefusal({ code, detail }: { readonly code: string; readonly detail: string }): Refused {
   if (code === "rate_limited")
     return rateLimited(detail, { retry_after_seconds: busySeconds, reason: "pushes_waiting" });
-  if (code === "business_not_verified" || code === "internal_error") return refusedAs({ code, detail });
-  return sealRefused(code as SealReason, detail, { pointer: "/seal" });
+  if (code === "internal_error") return refusedAs({ code, detail });
+  return documentRefusal({ code, detail }, "/seal");
 }
 
 export interface PublishRecordRequest {

@@ -203,7 +203,7 @@ export function mayBind(
 ): Result<void, "key_not_valid" | "key_compromised" | "role_not_allowed"> {
   const live = judgeLive(key, nowMs);
   if (!live.ok || bindsBusiness(key)) return live;
-  return refuse("role_not_allowed", "Only an owner or admin may seal mandates and AI policies.");
+  return refuse("role_not_allowed", "Only an owner or admin may seal what binds the business.");
 }
 
 // A seal that the service has accepted before, presented again: to ask for its outcome, a caller shows a seal of the

@@ -3,6 +3,7 @@
 
 import type {
   CertificateFacts,
+  CustodyFacts,
   KeyFacts,
   ListedMandate,
   MandateFacts,
@@ -49,6 +50,11 @@ export interface PartiesDeps extends RegisteringServices {
   readonly settleHome: (uuid: string) => Promise<void>;
 }
 
+export interface NewMandate {
+  readonly mandate: MandateFacts;
+  readonly beside: PublishingFacts["mandates"];
+}
+
 /** Who is known, and who registers. */
 export interface Registered {
   readonly register: Register;
@@ -58,10 +64,12 @@ export interface Registered {
 /** The register did not accept it: a refusal by the business actor, or a document that is not as it should be. */
 export class RegisterRefused extends Error {
   readonly code: string;
+  readonly detail: string;
   constructor(code: string, detail: string) {
     super(`${code}: ${detail}`);
     this.name = "RegisterRefused";
     this.code = code;
+    this.detail = detail;
   }
 }
 
@@ -104,9 +112,10 @@ export interface Parties {
   revokeKey(request: Change<"key.revoke">): Promise<boolean>;
   /**
    * Sealed by an owner's or admin's passkey; in the sandbox also by the key held for the business. Returns those that it stands
-   * beside: it replaces none, so a portal asks whether one is to be revoked ({@link revokeMandate}).
+   * beside: it replaces none, so a portal asks whether one is to be revoked ({@link revokeMandate}). It is judged by the keys of
+   * `uuid`, or of the business that it names.
    */
-  acceptMandate(envelope: Envelope): Promise<PublishingFacts["mandates"]>;
+  acceptMandate(envelope: Envelope, uuid?: string): Promise<NewMandate>;
   /**
    * From now on nothing is published under it, and nothing sealed from `revoked_at` on is valid; what was sealed before
    * remains valid.
@@ -117,7 +126,7 @@ export interface Parties {
    * same record again has no effect; a different one for an existing version is refused with `ai_policy_version_used`.
    */
   acceptPolicy(request: PolicyRequest): Promise<{ readonly record_id: string; readonly version: number }>;
-  stateCustody(request: CustodyRequest): Promise<void>;
+  stateCustody(request: CustodyRequest): Promise<CustodyFacts>;
   /** A business blocks or unblocks a group of AI companies. Returns false if it changed nothing. */
   setBlocked(request: Change<"group.block"> & { readonly blocked: boolean }): Promise<boolean>;
   /** The party's entry as its actor has it, which may be ahead of every register; null for one that was never opened. */
@@ -186,11 +195,12 @@ export function createParties(deps: PartiesDeps): Parties {
     setListed: ({ uuid, listed }) => ask(uuid, { type: "directory.choose", listed }),
     facts,
     issueCertificate: (request) => issueCertificate(deps, request, { facts, ask }),
-    acceptMandate: async (envelope) => {
-      const mandate = taken(await judgeMandate(deps, envelope));
-      const { business_uuid: uuid, key_id, mandate_id } = mandate;
-      await ask(uuid, { type: "mandate.accept", mandate });
-      return besides((await facts(uuid, key_id)).mandates, mandate_id, deps.clock.now());
+    acceptMandate: async (envelope, uuid) => {
+      const mandate = taken(await judgeMandate(deps, envelope, uuid));
+      const { business_uuid: home, key_id, mandate_id } = mandate;
+      await ask(home, { type: "mandate.accept", mandate });
+      const { mandates } = await facts(home, key_id);
+      return { mandate, beside: besides(mandates, mandate_id, deps.clock.now()) };
     },
     acceptPolicy: async (request) => {
       const inForce = await facts(request.uuid, "");
@@ -203,6 +213,7 @@ export function createParties(deps: PartiesDeps): Parties {
     stateCustody: async (request) => {
       const custody = await buildCustody(deps, request);
       await ask(request.uuid, { type: "custody.state", custody });
+      return custody;
     },
   };
 }
@@ -364,7 +375,7 @@ async function issued({ keys }: PartiesDeps, payloadType: string, payload: Uint8
 async function buildCustody(
   deps: PartiesDeps,
   { uuid: business_uuid, key_id, custody, effective_from }: CustodyRequest,
-) {
+): Promise<CustodyFacts> {
   const issued_at = formatTimestamp(deps.clock.now());
   const facts = { business_uuid, key_id, custody, effective_from, issued_at };
   const payload = keyCustodyPayload({ v: 1, ...facts, ...sandboxMark(deps) });
@@ -400,10 +411,11 @@ function besides(
 async function judgeMandate(
   { actors, clock, trust }: RegisteringServices,
   envelope: Envelope,
+  asked?: string,
 ): Promise<Result<MandateFacts>> {
   const opened = openMandate(envelope);
   if (!opened.ok) return opened;
-  const uuid = opened.value.business_uuid;
+  const uuid = asked ?? opened.value.business_uuid;
   const key = await readSigner(actors, uuid, envelope);
   const verified = verifyMandate(trust(), keysOf(uuid, [key]), envelope);
   if (!verified.ok) return verified;

@@ -35,7 +35,14 @@ import {
 import { fileOf, sendFile } from "../publishing/bulk.fixture.ts";
 import { newPerson, sealDecision } from "../publishing/hold-decisions.fixture.ts";
 import { openBusiness, product, seal, type TestBusiness } from "../publishing/publishing.fixture.ts";
-import { removalText, sealAlone, sealPolicyAlone, sealRemoval } from "../publishing/removal.fixture.ts";
+import {
+  removalText,
+  sealAlone,
+  sealCustodyRequest,
+  sealMandate,
+  sealPolicyAlone,
+  sealRemoval,
+} from "../publishing/removal.fixture.ts";
 import {
   type AttackNode,
   awaitPush,
@@ -188,13 +195,17 @@ async function removing(): Promise<void> {
   }
 }
 
-/** The policy of another business: what is sealed afterwards would have to name it. */
+/** The policy and a mandate of another business: what is sealed afterwards would have to name it. */
 async function policies(): Promise<void> {
   const { services, urls } = node.running;
   const merchant = await openBusiness(services, "00000000-0000-4000-8000-0000000000e5");
   const body = await sealPolicyAlone(services, merchant);
   const caller = { key: merchant.signingKey, grant: "" };
   await ask(urls.business_url, caller, { path: "/v1/ai-policies", body, tag: "svc-push" });
+  const mandate = await sealMandate(services, merchant);
+  await ask(urls.business_url, caller, { path: "/v1/mandates", body: mandate, tag: "svc-push" });
+  const request = await sealCustodyRequest(merchant, await newPerson(node, merchant));
+  await ask(urls.business_url, caller, { path: "/v1/key-custody", body: request, tag: "svc-push" });
 }
 
 async function bulk(): Promise<void> {

@@ -17,13 +17,21 @@ import { removalActions } from "../../protocol/wire/removal.ts";
 import { isFullDose } from "../../tools/test-dose.ts";
 import { type Advertiser, newAdvertiser } from "../ads/ads.fixture.ts";
 import { fileOf, newUpload, requestImport, sendFile, stageRecords } from "../publishing/bulk.fixture.ts";
-import { confirmation, heldPush, priced, sendDecision } from "../publishing/hold-decisions.fixture.ts";
+import {
+  confirmation,
+  heldPush,
+  newPerson,
+  priced,
+  sendDecision,
+} from "../publishing/hold-decisions.fixture.ts";
 import { openBusiness } from "../publishing/publishing.fixture.ts";
 import {
   publishAlone,
   removalText,
   removeOver,
   sealAlone,
+  sealCustodyRequest,
+  sealMandate,
   sealPolicyAlone,
   sealRemoval,
 } from "../publishing/removal.fixture.ts";
@@ -176,6 +184,26 @@ const cases: Readonly<Record<string, () => Promise<void>>> = {
     const body = await sealPolicyAlone(services, business);
     await measure("POST /v1/ai-policies", () =>
       accepted(publishOver(node, business, body, { path: "/v1/ai-policies" })),
+    );
+  },
+  "/v1/mandates": async () => {
+    const { node, measure } = measured;
+    const { services } = node.running;
+    const business = await openBusiness(services, "00000000-0000-4000-8000-0000000000a2", "Mandates Ltd");
+    const source_ip_allow_list = Array.from({ length: 256 }, (_, at) => `2001:db8:${at.toString(16)}::/48`);
+    const scope = { countries: [...countries.codes], source_ip_allow_list };
+    const body = await sealMandate(services, business, scope);
+    await measure("POST /v1/mandates", () =>
+      accepted(publishOver(node, business, body, { path: "/v1/mandates" })),
+    );
+  },
+  "/v1/key-custody": async () => {
+    const { node, measure } = measured;
+    const uuid = "00000000-0000-4000-8000-0000000000a3";
+    const business = await openBusiness(node.running.services, uuid, "Custody Ltd");
+    const body = await sealCustodyRequest(business, await newPerson(node, business));
+    await measure("POST /v1/key-custody", () =>
+      accepted(publishOver(node, business, body, { path: "/v1/key-custody" })),
     );
   },
   ...Object.fromEntries(

@@ -278,16 +278,16 @@ describe("a mandate", () => {
     const idsOf = (beside: readonly { readonly mandate_id: string }[]) =>
       beside.map(({ mandate_id: id }) => id);
     const narrow = await mandateFor(business, "mdt_narrow", ["FR"]);
-    expect(await parties().acceptMandate(narrow)).toMatchObject([
+    expect((await parties().acceptMandate(narrow)).beside).toMatchObject([
       { mandate_id: wide?.mandate_id, scope: wide?.scope, valid_until: wide?.valid_until },
     ]);
     expect(await publishOne(business)).toBe(200);
     // It was meant to replace the other, which its answer names.
     const revoked_at = formatTimestamp(Date.now());
     await parties().revokeMandate({ uuid, mandate_id: wide?.mandate_id ?? "", revoked_at });
-    expect(await parties().acceptMandate(narrow)).toEqual([]);
+    expect((await parties().acceptMandate(narrow)).beside).toEqual([]);
     const next = await mandateFor(business, "mdt_next", ["GB", "US", "DE"]);
-    expect(idsOf(await parties().acceptMandate(next))).toEqual(["mdt_narrow"]);
+    expect(idsOf((await parties().acceptMandate(next)).beside)).toEqual(["mdt_narrow"]);
   });
 
   it("that is not there cannot be revoked", async () => {

@@ -1,4 +1,4 @@
-// Which test shows the effect of each member of a withdrawal or deletion, and of what is delivered sealed alone.
+// Which test shows the effect of each member of a withdrawal or deletion, and of what is delivered sealed.
 
 const routes = [
   {
@@ -18,6 +18,18 @@ const routes = [
     file: "api/sealed-alone.test.ts",
     replayed: "is published, whatever its type, and answered again: %s",
     judged: "is refused for another type, other bytes and another business's route",
+  },
+  {
+    path: /^POST \/v1\/mandates (.*)$/,
+    file: "api/sealed-mandates.test.ts",
+    replayed: "lets the very key publish that delivers it, and is answered again",
+    judged: "changed after sealing, or with another's signature, is refused",
+  },
+  {
+    path: /^POST \/v1\/key-custody (.*)$/,
+    file: "api/custody-requests.test.ts",
+    replayed: "is answered with the statement, which is published, and answered again",
+    judged: "changed after sealing, or in another envelope, is refused",
   },
 ];
 

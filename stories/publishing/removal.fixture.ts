@@ -11,6 +11,8 @@ import { type Envelope, makeEnvelope, pae, payloadTypes } from "../../protocol/d
 import { contentDigest } from "../../protocol/http-signature.ts";
 import { type CollectionName, formatTimestamp } from "../../protocol/identifiers.ts";
 import { canonicalBytes, type JsonObject } from "../../protocol/json/canonical-json.ts";
+import { custodyRequestPayload } from "../../protocol/keys/key-directory.ts";
+import { type MandateScope, mandateLifeMaxMs, mandatePayload } from "../../protocol/mandate.ts";
 import { sampleRecords } from "../../protocol/records/records.fixture.ts";
 import { type SealV2, sealPayload } from "../../protocol/seal.ts";
 import { withdrawalDocument } from "../../protocol/withdrawal.fixture.ts";
@@ -18,6 +20,7 @@ import type { Withdrawal } from "../../protocol/withdrawal.ts";
 import type { Caller, Outcome } from "../../service/answer.ts";
 import { publishRecord } from "../../service/publishing/publish-record.ts";
 import { removeRecord } from "../../service/publishing/remove-record.ts";
+import { signEnvelope } from "../../service/register/service-keys.ts";
 import { policyRecord } from "../../verifier/business.fixture.ts";
 import { sealHosted, type TestBusiness } from "./publishing.fixture.ts";
 
@@ -99,6 +102,45 @@ export async function sealPolicyAlone(
   const sealed = { record, record_type: "ai_policy", ai_policy_version: 1 };
   const seal = await sealHosted(services, { uuid: party.uuid, certId }, sealed);
   return JSON.stringify({ record_base64: toBase64(record), seal });
+}
+
+/** A mandate for the business's key, sealed by the key that the service holds for it; the body that delivers it. */
+export async function sealMandate(
+  services: NodeServices,
+  { party, key }: Pick<TestBusiness, "party" | "key">,
+  scope: Partial<MandateScope> = {},
+): Promise<string> {
+  const nowMs = services.clock.now();
+  const payload = mandatePayload({
+    v: 1,
+    mandate_id: "mdt_winter",
+    business_uuid: party.uuid,
+    key_id: key.key_id,
+    scope: {
+      record_types: ["products"],
+      countries: ["GB", "IE"],
+      directions: ["publish"],
+      caps: { records_per_hour: 10_000, bytes_per_day: 50_000_000 },
+      source_ip_allow_list: ["203.0.113.0/24"],
+      ...scope,
+    },
+    valid_from: formatTimestamp(nowMs),
+    valid_until: formatTimestamp(nowMs + mandateLifeMaxMs),
+  });
+  const signer = await services.hostedSigner(party.uuid);
+  const mandate = await signEnvelope(payloadTypes["mandate.v1"], payload, [signer]);
+  return JSON.stringify({ mandate });
+}
+
+/** A request for the statement that the person's own passkey is held by the business; the body that delivers it. */
+export async function sealCustodyRequest(
+  { party }: Pick<TestBusiness, "party">,
+  person: Extract<RemovalSealer, { seal: unknown }>,
+): Promise<string> {
+  const at = formatTimestamp(Date.now());
+  const asked = { business_uuid: party.uuid, key_id: person.keyId, effective_from: at, at } as const;
+  const payload = custodyRequestPayload({ v: 1, custody: "self", ...asked });
+  return JSON.stringify({ request: await person.seal(payloadTypes["custody-request.v1"], payload) });
 }
 
 /** Publishes the sample of a type under the key that the service holds for the business, and returns its record id. */

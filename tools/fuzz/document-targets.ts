@@ -10,7 +10,7 @@ import { parseStrictJson } from "../../protocol/json/strict-json.ts";
 import { parseAnchors } from "../../protocol/keys/anchors.ts";
 import { parseBusinessKeys } from "../../protocol/keys/business-keys.ts";
 import { parseCertificate } from "../../protocol/keys/certificate.ts";
-import { parseKeyCustody } from "../../protocol/keys/key-directory.ts";
+import { parseCustodyRequest, parseKeyCustody } from "../../protocol/keys/key-directory.ts";
 import { parseKeySet } from "../../protocol/keys/key-set.ts";
 import { parseMandate } from "../../protocol/mandate.ts";
 import { openReceipt } from "../../protocol/receipt.ts";
@@ -182,6 +182,7 @@ const payloadParsers = [
   (payload) => parsePayload(payload, batchSealV2),
   parseMandate,
   (payload) => parsePayload(payload, holdDecisionFormat),
+  parseCustodyRequest,
   parseCertificate,
   parseBusinessKeys,
   parseKeySet,

@@ -237,12 +237,14 @@ func (t *trust) registered(check string, in object) object {
 	case "custody_at":
 		state, reason := t.custodyAt(in["answer"], text(in, "business_uuid"), text(in, "key_id"), text(in, "at"))
 		return verdict(reason, state)
-	case "mandate", "hold_decision":
+	case "mandate", "hold_decision", "custody_request":
 		keys, reason := t.businessKeys(text(in, "uuid"), in["business_keys"])
 		if reason == "" && check == "mandate" {
 			_, reason = t.mandate(keys, in["envelope"])
+		} else if reason == "" && check == "hold_decision" {
+			reason = t.asked(keys, in["envelope"], holdDecisionV1)
 		} else if reason == "" {
-			reason = t.holdDecision(keys, in["envelope"])
+			reason = t.asked(keys, in["envelope"], custodyRequestV1)
 		}
 		return verdict(reason, nil)
 	case "seal":

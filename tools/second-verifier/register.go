@@ -233,10 +233,19 @@ var holdDecisionV1 = format{"hold-decision", 1, map[string]member{
 	"business_uuid": need(isUUID), "push_id": need(matches(batchForm)), "decision": need(oneOf("confirm", "reject")), "at": need(isInstant),
 }}
 
-func (t *trust) holdDecision(keys *businessKeys, value any) refusal {
-	env, payload, reason := read(value, holdDecisionV1)
+var custodyRequestV1 = format{"custody-request", 1, map[string]member{
+	"business_uuid": need(isUUID), "key_id": need(isKeyID), "custody": need(oneOf("hosted", "self")),
+	"effective_from": need(isInstant), "at": need(isInstant),
+}}
+
+// What a person of the business asks of the service.
+func (t *trust) asked(keys *businessKeys, value any, of format) refusal {
+	env, payload, reason := read(value, of)
 	if reason != "" {
 		return reason
+	}
+	if from, is := payload["effective_from"].(string); is && from > text(payload, "at") {
+		return "payload_malformed"
 	}
 	if text(payload, "business_uuid") != keys.uuid {
 		return "out_of_scope"

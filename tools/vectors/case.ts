@@ -16,6 +16,7 @@ export const checkNames = [
   "custody_at",
   "mandate",
   "hold_decision",
+  "custody_request",
   "key_possession",
   "seal",
   "sidecar",

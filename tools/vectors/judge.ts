@@ -115,6 +115,10 @@ const checks: Partial<Record<CheckName, (verifier: Verifier, input: Input) => Ex
     const keys = verifier.businessKeys(text(input, "uuid"), value(input, "business_keys"));
     return expectedOf(keys.ok ? verifier.holdDecision(keys.value, value(input, "envelope")) : keys);
   },
+  custody_request: (verifier, input) => {
+    const keys = verifier.businessKeys(text(input, "uuid"), value(input, "business_keys"));
+    return expectedOf(keys.ok ? verifier.custodyRequest(keys.value, value(input, "envelope")) : keys);
+  },
   seal: judgeSeal,
   sidecar: (verifier, input) =>
     expectedOf(verifier.sidecar(value(input, "envelope"), optional(input, "subject"))),

@@ -3,7 +3,13 @@
 import { payloadTypes } from "../../protocol/dsse.ts";
 import type { JsonObject, JsonValue } from "../../protocol/json/canonical-json.ts";
 import { keyPossessionPayload } from "../../protocol/keys/key-directory.ts";
-import { listedKey, publishedKeys, sealedDecision, sealedMandate } from "../../verifier/business.fixture.ts";
+import {
+  listedKey,
+  publishedKeys,
+  sealedCustodyRequest,
+  sealedDecision,
+  sealedMandate,
+} from "../../verifier/business.fixture.ts";
 import { asJson, day0, document } from "../../verifier/service.fixture.ts";
 import { seal, sealWithPasskey, type TestKey } from "../../verifier/signing.fixture.ts";
 import type { VectorCase } from "./case.ts";
@@ -281,6 +287,62 @@ export function decisionCases(world: World): readonly VectorCase[] {
     bad("out_of_scope", "another business", "It is another business's.", of({ business_uuid: otherUuid })),
     bad("payload_malformed", "other decision", "There is no such decision.", of({ decision: "maybe" })),
     bad("payload_type_mismatch", "other type", "A mandate where a decision is expected.", {
+      ...of({}),
+      envelope: sealedMandate(business),
+    }),
+  ];
+}
+
+export function custodyRequestCases(world: World): readonly VectorCase[] {
+  const { service, business } = world.production;
+  const { good, bad } = casesOf("custody_request");
+  const of = (
+    facts: object,
+    keys = business.listed,
+    parts: Parameters<typeof sealedCustodyRequest>[2] = {},
+  ) => ({
+    uuid: business.uuid,
+    business_keys: publishedKeys(service, business, keys),
+    envelope: sealedCustodyRequest(business, facts, parts),
+  });
+  const at = "2026-03-01T00:00:00.000Z";
+  const asked = {
+    v: 1,
+    business_uuid: business.uuid,
+    key_id: business.system.keyId,
+    custody: "self",
+    effective_from: at,
+    at,
+  };
+  const ended = (facts: object) => [listedKey("passkey", business.passkey, facts)];
+  return [
+    good("self", "A passkey of the business asks for the statement that the business holds a key.", of({})),
+    good("hosted", "It asks for the statement that the service does.", of({ custody: "hosted" })),
+    bad(
+      "key_not_valid",
+      "revoked",
+      "The passkey was revoked.",
+      of({ at, effective_from: at }, ended({ revoked_at: at })),
+    ),
+    bad(
+      "signature_invalid",
+      "other origin",
+      "The assertion was made on another site.",
+      of({}, ended({}), { origin: "https://elsewhere.test" }),
+    ),
+    bad("key_unknown", "by a system's key", "Only a person asks.", {
+      ...of({}),
+      envelope: document("custody-request.v1", asked, business.system),
+    }),
+    bad("out_of_scope", "another business", "It is another business's.", of({ business_uuid: otherUuid })),
+    bad("payload_malformed", "other custody", "There is no such custody.", of({ custody: "shared" })),
+    bad(
+      "payload_malformed",
+      "later effect",
+      "It takes effect later than it is sealed.",
+      of({ at, effective_from: "2026-03-01T00:00:00.001Z" }),
+    ),
+    bad("payload_type_mismatch", "other type", "A mandate where a request is expected.", {
       ...of({}),
       envelope: sealedMandate(business),
     }),

@@ -13,6 +13,7 @@ import { proofCases } from "./proof-cases.fixture.ts";
 import {
   businessKeysCases,
   custodyCases,
+  custodyRequestCases,
   decisionCases,
   mandateCases,
   possessionCases,
@@ -44,6 +45,7 @@ export async function makeSuite(): Promise<Suite> {
     "key-custody": custodyCases(world),
     mandate: mandateCases(world),
     "hold-decision": decisionCases(world),
+    "custody-request": custodyRequestCases(world),
     "key-possession": possessionCases(world),
     seal: sealCases(world),
     sidecar: sidecarCases(world),

@@ -196,7 +196,7 @@ function isMembers(value: unknown): value is JsonObject {
 /** Checks whose documents both verifiers judge to the last member. */
 const wholeChecks: readonly CheckName[] = [
   ...(["seal", "sidecar", "receipt", "certificate", "business_keys", "key_custody", "mandate"] as const),
-  ...(["hold_decision", "key_possession"] as const),
+  ...(["hold_decision", "custody_request", "key_possession"] as const),
 ];
 
 interface Given {

@@ -1,7 +1,6 @@
 // How operators let parties in: who they are, and the keys of their systems.
 
 import { envelopeShape } from "../protocol/dsse.ts";
-import type { PublicJwk } from "../protocol/keys/jwk.ts";
 import { country, described, object, optional, publicJwk, timestamp } from "../protocol/shape.ts";
 import type { Enrolment } from "../service/register/enrolment.ts";
 import { actOf } from "./acts.ts";
@@ -72,7 +71,7 @@ export function partyRoutes(enrolment: Enrolment): readonly OpsRoute[] {
       },
       async (request, reply) => {
         const { reason: _, valid_until = null, public_key, proof } = request.body;
-        const key = { public_key: public_key as PublicJwk, proof, valid_until };
+        const key = { public_key, proof, valid_until };
         return tell(
           reply,
           "key",

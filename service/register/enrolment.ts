@@ -11,9 +11,9 @@ import type { RegisterAct } from "../../actors/messages/protocol.ts";
 import { businessRef } from "../../actors/messages/refs.ts";
 import type { Actors } from "../../actors/system/definition.ts";
 import type { Platform } from "../../crypto/port.ts";
-import type { Envelope } from "../../protocol/dsse.ts";
+import { parseEnvelope } from "../../protocol/dsse.ts";
 import { formatTimestamp, isUuidV4 } from "../../protocol/identifiers.ts";
-import { algorithmOf, type PublicJwk, thumbprint } from "../../protocol/keys/jwk.ts";
+import { algorithmOf, type PublicJwk, parsePublicJwk, thumbprint } from "../../protocol/keys/jwk.ts";
 import { keyChallengeOf } from "../../protocol/keys/key-directory.ts";
 import { ok, type Refusal, type Result, refuse } from "../../protocol/result.ts";
 import type { Registered } from "./parties.ts";
@@ -54,10 +54,12 @@ export interface Enrolment {
   /** A business's key signs its pushes and reads (`integration`), an AI company's what it asks (`retrieval`). See E2. */
   registerKey(request: {
     readonly uuid: string;
-    readonly public_key: PublicJwk;
+    /** A public JWK; refused if it is none, or of an algorithm by which no request is signed. */
+    readonly public_key: unknown;
     /** When the key ends (ISO 8601); null for no end. */
     readonly valid_until: string | null;
-    readonly proof: Envelope;
+    /** An envelope with a proof of possession. */
+    readonly proof: unknown;
     readonly act: RegisterAct;
   }): Outcome<KeyState>;
 }
@@ -137,8 +139,13 @@ async function certify(
 
 async function registerKey(
   { parties, register, actors, clock, crypto }: EnrolmentServices,
-  { uuid, public_key, valid_until, proof, act }: Parameters<Enrolment["registerKey"]>[0],
+  { uuid, valid_until, act, ...given }: Parameters<Enrolment["registerKey"]>[0],
 ): Outcome<KeyState> {
+  const jwk = parsePublicJwk(given.public_key);
+  if (!jwk.ok) return refuse("refused", jwk.detail);
+  const envelope = parseEnvelope(given.proof);
+  if (!envelope.ok) return refuse("refused", envelope.detail);
+  const [public_key, proof] = [jwk.value, envelope.value];
   const party = isUuidV4(uuid) && (await register.party(uuid)) !== null ? await parties.party(uuid) : null;
   if (party === null) return unknown;
   const fault = keyFault(public_key, valid_until, clock.now());

@@ -15,6 +15,7 @@ import {
   type TestCaller,
 } from "../../api/surfaces.fixture.ts";
 import { publishBody } from "../../client/batch.ts";
+import { proveToOperator } from "../../client/signing-key.ts";
 import { collections } from "../../collections/collections.ts";
 import { nativeCrypto } from "../../crypto/native.ts";
 import { imageLinksOf } from "../../node/images/ad-images.ts";
@@ -69,6 +70,7 @@ let business: TestBusiness;
 let pusher: TestCaller;
 let company: TestCaller;
 const companyUuid = "10000000-0000-4000-8000-0000000000e2";
+const companyToCome = "10000000-0000-4000-8000-0000000000e3";
 
 beforeAll(async () => {
   node = await openAttackNode({}, { samples: true });
@@ -371,6 +373,18 @@ async function operations(pushId: string, grant: string): Promise<void> {
   const joined = { group: "answers-group", ...act };
   await askOps(`/ops/groups/${companyUuid}/join`, "/ops/groups/:company_uuid/join", joined);
   await askOps("/ops/grants/revoke", "/ops/grants/revoke", { grant, ...act });
+  const comer = `/ops/parties/${companyToCome}`;
+  const named = { kind: "ai_company", legal_name: "Ask Ltd", country: "GB" };
+  await askOps(`${comer}/certify`, "/ops/parties/:uuid/certify", { ...named, ...act });
+  await node.running.services.register.refresh();
+  await askOps(comer, "/ops/parties/:uuid");
+  const { certificate } = await node.running.services.parties.facts(companyToCome, "");
+  const key = await newSigningKey();
+  const claim = { uuid: companyToCome, role: "retrieval", certId: certificate?.cert_id ?? "" } as const;
+  const proven = await proveToOperator(key, claim);
+  if (!proven.ok) throw new Error(proven.detail);
+  const { public_key, proof } = proven.value;
+  await askOps(`${comer}/keys`, "/ops/parties/:uuid/keys", { public_key, proof, ...act });
   await askOps(`/ops/certificates/${uuid}`, "/ops/certificates/:uuid");
   const ends = { withdraw: "approval_reversed", close: "business_closed", revoke: "fraud" };
   for (const [last, status_reason] of Object.entries(ends))

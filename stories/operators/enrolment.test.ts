@@ -157,6 +157,9 @@ describe("a key is refused", () => {
     const { signatures } = thief.proof;
     const forged = { ...fine.proof, signatures: [{ ...fine.proof.signatures[0], sig: signatures[0].sig }] };
     expect(await refusal({ ...fine, proof: forged })).toBe("signature_invalid");
+    expect(await refusal({ ...fine, public_key: { kty: "OKP", crv: "Ed25519", x: "AAAA" } })).toContain("x");
+    const alone = { ...signatures[0], authenticatorData: "AAAA" };
+    expect(await refusal({ ...fine, proof: { ...fine.proof, signatures: [alone] } })).toContain("both");
     expect(await refusal({ ...fine, valid_until: "2020-01-01T00:00:00.000Z" })).toContain(
       "not in the future",
     );

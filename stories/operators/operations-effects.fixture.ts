@@ -92,6 +92,41 @@ export const operations: Readonly<Record<string, Proof>> = {
       .map((key) => [`POST /ops/${key}`, { shownBy: "ops/revocations.test.ts: say %s %j, by whom and why" }]),
   ),
   ...Object.fromEntries(
+    [
+      ...["path uuid", "body /kind", "body /legal_name", "body /country", "body /reason"].map(
+        (member) => `POST /ops/parties/{uuid}/certify ${member}`,
+      ),
+      ...["path uuid", "body /reason"].map((member) => `POST /ops/parties/{uuid}/keys ${member}`),
+      "GET /ops/parties/{uuid} path uuid",
+    ].map((key) => [
+      key,
+      {
+        shownBy:
+          "stories/operators/enrolment.test.ts: is certified, proves its key and asks; doing it again changes nothing",
+      },
+    ]),
+  ),
+  ...Object.fromEntries(
+    ["valid_until", "public_key", "proof", "proof/payload", "proof/payloadType", "proof/signatures"]
+      .concat(["kty", "crv", "x", "y", "pub"].map((name) => `public_key/${name}`))
+      .concat(
+        ["keyid", "sig", "authenticatorData", "clientDataJSON"].map((name) => `proof/signatures/*/${name}`),
+      )
+      .map((name) => [
+        `POST /ops/parties/{uuid}/keys body /${name}`,
+        {
+          shownBy:
+            "stories/operators/enrolment.test.ts: whose proof is for another party, role or certificate, or was not made by it",
+        },
+      ]),
+  ),
+  ...Object.fromEntries(
+    ["alg", "ext", "key_ops", "kid", "use"].map((name) => [
+      `POST /ops/parties/{uuid}/keys body /public_key/${name}`,
+      { shownBy: "protocol/keys/jwk.test.ts: loses what is not the key" },
+    ]),
+  ),
+  ...Object.fromEntries(
     ["keys/{key_id} path key_id", "certificates/{uuid} path uuid", "acts/{uuid} path uuid"]
       .concat(
         "acts/{uuid} query after",

@@ -8,7 +8,7 @@ import { payloadTypes } from "../protocol/dsse.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { type CustodyRequest, custodyRequestPayload } from "../protocol/keys/key-directory.ts";
 import { part } from "../protocol/rubbish.fixture.ts";
-import { newPerson } from "../stories/publishing/hold-decisions.fixture.ts";
+import { falseAssertions, newPerson, newPersonWith } from "../stories/publishing/hold-decisions.fixture.ts";
 import { openBusiness, type TestBusiness } from "../stories/publishing/publishing.fixture.ts";
 import type { AttackNode } from "../stories/retrieval/attack.fixture.ts";
 import { openSurfaces, send, type TestSurfaces } from "./surfaces.fixture.ts";
@@ -148,5 +148,10 @@ describe("a request for a custody statement", () => {
       status: 400,
       json: { code: "request_invalid", pointer: "/request/payloadType" },
     });
+  });
+
+  it.each(falseAssertions)("is refused %s", async (_how, parts) => {
+    const person = await newPersonWith(asNode(), business, parts);
+    expect(await deliver(await sealed({}, person))).toMatchObject(refused("signature_invalid"));
   });
 });

@@ -3,13 +3,11 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { businessRef, regionRef } from "../actors/messages/refs.ts";
-import { hashOf, toBase64 } from "../protocol/bytes.ts";
+import { hashOf } from "../protocol/bytes.ts";
 import { parseEnvelope } from "../protocol/dsse.ts";
 import { type CollectionName, collectionNames, formatTimestamp } from "../protocol/identifiers.ts";
-import { coseKeyOf } from "../protocol/keys/jwk.ts";
 import { part } from "../protocol/rubbish.fixture.ts";
-import { sandboxKeyFacts } from "../service/authentication/sandbox-grants.ts";
-import { newPerson } from "../stories/publishing/hold-decisions.fixture.ts";
+import { falseAssertions, newPerson, newPersonWith } from "../stories/publishing/hold-decisions.fixture.ts";
 import { openBusiness, type TestBusiness } from "../stories/publishing/publishing.fixture.ts";
 import {
   publishAlone,
@@ -19,7 +17,6 @@ import {
 } from "../stories/publishing/removal.fixture.ts";
 import { type AttackNode, giveMandate } from "../stories/retrieval/attack.fixture.ts";
 
-import { type AssertionParts, makeKey, sealWithPasskey } from "../verifier/signing.fixture.ts";
 import {
   newCaller,
   openSurfaces,
@@ -104,44 +101,23 @@ describe.each(Object.entries(sealers))("%s", (_name, open) => {
 });
 
 describe("a passkey seals nothing", () => {
-  /** A passkey of the business whose assertions a test may falsify. */
-  async function newPasskey(parts: AssertionParts = {}) {
-    const { parties, anchors } = surfaces.services;
-    const key = makeKey("ES256");
-    const facts = sandboxKeyFacts({
-      keyId: key.keyId,
-      jwk: key.jwk,
-      partyUuid: business.party.uuid,
-      role: "integration",
-      validFrom: formatTimestamp(Date.now() - 3_600_000),
-    });
-    const cose = toBase64(coseKeyOf(key.jwk) ?? new Uint8Array());
-    await parties.registerKey({ ...facts, role: "sealing", person_role: "owner", cose });
-    const own = { origin: anchors.passkeys.origins[0] ?? "", rpId: anchors.passkeys.rp_ids[0] ?? "" };
-    return {
-      keyId: key.keyId,
-      seal: async (payloadType: string, payload: Uint8Array) =>
-        sealWithPasskey(payloadType, payload, key, { ...own, ...parts }),
-    };
-  }
-
-  it.each([
-    ["without user verification", { flags: 0x01 }],
-    ["for an origin outside the allow-list", { origin: "https://portal.evil.example" }],
-    ["for another relying party", { rpId: "evil.example" }],
-    ["with an assertion that was made for other bytes", { challengeOf: new Uint8Array([1]) }],
-    ["with a registration", { type: "webauthn.create" }],
-    ["in a frame of another site", { crossOrigin: true }],
-  ] as const)("%s", async (_how, parts) => {
+  it.each(falseAssertions)("%s", async (_how, parts) => {
     const record_id = await publishAlone(surfaces.services, business, "events");
-    const answer = await remove("events", "delete", record_id, await newPasskey(parts));
+    const answer = await remove(
+      "events",
+      "delete",
+      record_id,
+      await newPersonWith(asNode(), business, parts),
+    );
     expect([answer.status, answer.json]).toMatchObject([
       422,
       { code: "seal_invalid", reason: "signature_invalid" },
     ]);
     expect(await fetched(record_id)).toBe(200);
     // The same passkey may seal it rightly.
-    expect((await remove("events", "delete", record_id, await newPasskey())).status).toBe(200);
+    expect(
+      (await remove("events", "delete", record_id, await newPersonWith(asNode(), business))).status,
+    ).toBe(200);
   });
 
   it("that is of another business, or was revoked", async () => {

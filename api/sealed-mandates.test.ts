@@ -9,7 +9,7 @@ import { makeEnvelope, pae, payloadTypes } from "../protocol/dsse.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { type Mandate, mandatePayload } from "../protocol/mandate.ts";
 import { part } from "../protocol/rubbish.fixture.ts";
-import { newPerson } from "../stories/publishing/hold-decisions.fixture.ts";
+import { falseAssertions, newPerson, newPersonWith } from "../stories/publishing/hold-decisions.fixture.ts";
 import { openBusiness, product, seal, type TestBusiness } from "../stories/publishing/publishing.fixture.ts";
 import type { AttackNode } from "../stories/retrieval/attack.fixture.ts";
 import { freshNonce, openSurfaces, send, type TestSurfaces } from "./surfaces.fixture.ts";
@@ -239,5 +239,10 @@ describe("a delivered mandate", () => {
       status: 400,
       json: { code: "request_invalid", pointer: "/mandate/payloadType" },
     });
+  });
+
+  it.each(falseAssertions)("is refused %s", async (_how, parts) => {
+    const person = await newPersonWith(asNode(), business, parts);
+    expect(await deliver(await sealed({}, person))).toMatchObject(refused("signature_invalid"));
   });
 });

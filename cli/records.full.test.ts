@@ -168,7 +168,7 @@ it("--dry-run judges more products than a batch may have as one file", { timeout
   expect(judged.code, judged.output).toBe(1);
   expect(judged.output).toContain("10,001 would be published, 0 updated, 0 rejected");
   // What the file names twice is told with both places, before the service is asked.
-  expect(judged.output).toContain("The file has this product before, at 2");
+  expect(judged.output).toContain("The file has it before, at 2");
   expect(judged.output).toContain('  line 10003, such as "large/0"');
 });
 

@@ -4,10 +4,13 @@ import type { PersonRole } from "../../actors/messages/party.ts";
 import { type ReceivedAnswer, type SentRequest, send } from "../../api/surfaces.fixture.ts";
 import { generatePrivateJwk } from "../../crypto/private-jwk.ts";
 import { createSoftwarePasskey, type Sealer } from "../../node/sandbox/sealer.ts";
+import { toBase64 } from "../../protocol/bytes.ts";
 import { type Envelope, payloadTypes } from "../../protocol/dsse.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
+import { coseKeyOf } from "../../protocol/keys/jwk.ts";
 import { type HoldDecision, holdDecisionPayload } from "../../protocol/withdrawal.ts";
 import { sandboxKeyFacts } from "../../service/authentication/sandbox-grants.ts";
+import { type AssertionParts, makeKey, sealWithPasskey } from "../../verifier/signing.fixture.ts";
 import {
   type AttackNode,
   awaitPush,
@@ -37,6 +40,40 @@ export async function newPerson(
   });
   await parties.registerKey({ ...facts, role: "sealing", person_role, cose });
   return passkey;
+}
+
+/** What is wrong with an assertion, whatever it is for. */
+export const falseAssertions = [
+  ["without user verification", { flags: 0x01 }],
+  ["for an origin outside the allow-list", { origin: "https://portal.evil.example" }],
+  ["for another relying party", { rpId: "evil.example" }],
+  ["with an assertion that was made for other bytes", { challengeOf: new Uint8Array([1]) }],
+  ["with a registration", { type: "webauthn.create" }],
+  ["in a frame of another site", { crossOrigin: true }],
+] as const satisfies readonly (readonly [string, AssertionParts])[];
+
+/** An owner of the business whose assertions a test falsifies. */
+export async function newPersonWith(
+  node: AttackNode,
+  business: TestBusiness,
+  parts: AssertionParts = {},
+): Promise<Pick<Sealer, "keyId" | "seal">> {
+  const { parties, anchors } = node.running.services;
+  const key = makeKey("ES256");
+  const facts = sandboxKeyFacts({
+    keyId: key.keyId,
+    jwk: key.jwk,
+    partyUuid: business.party.uuid,
+    role: "integration",
+    validFrom: formatTimestamp(Date.now() - hourMs),
+  });
+  const cose = toBase64(coseKeyOf(key.jwk) ?? new Uint8Array());
+  await parties.registerKey({ ...facts, role: "sealing", person_role: "owner", cose });
+  const own = { origin: anchors.passkeys.origins[0] ?? "", rpId: anchors.passkeys.rp_ids[0] ?? "" };
+  return {
+    keyId: key.keyId,
+    seal: async (payloadType, payload) => sealWithPasskey(payloadType, payload, key, { ...own, ...parts }),
+  };
 }
 
 export function sealDecision(

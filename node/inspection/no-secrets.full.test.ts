@@ -216,6 +216,7 @@ function planOf(planted: Planted): typeof plan {
     "GET /ops/keys/:key_id": each(`/ops/keys/${keyId}`),
     "GET /ops/mandates/:business_uuid/:mandate_id": each(`/ops/mandates/${uuid}/mdt_${keyId}`),
     "GET /ops/certificates/:uuid": each(`/ops/certificates/${uuid}`, `/ops/certificates/${companyUuid}`),
+    "GET /ops/parties/:uuid": each(`/ops/parties/${uuid}`, `/ops/parties/${companyUuid}`),
     "GET /ops/acts/:uuid": each(`/ops/acts/${uuid}`),
     "GET /ops/blocks/:business_uuid": each(`/ops/blocks/${uuid}`),
     "GET /ops/brands/:business_uuid": each(`/ops/brands/${uuid}`),
@@ -275,6 +276,15 @@ function actsOf({ uuid, companyUuid, keyId, pushId, grant }: Planted): typeof pl
     "POST /ops/takedowns/:subject/lift": post(`/ops/takedowns/${uuid}/lift`),
     "POST /ops/campaigns/:business_uuid/:campaign_id/reverse": post(`/ops/campaigns/${uuid}/spring/reverse`, {
       company_uuid: companyUuid,
+    }),
+    "POST /ops/parties/:uuid/certify": post(`/ops/parties/${companyUuid}/certify`, {
+      kind: "ai_company",
+      legal_name: "Test ai_company",
+      country: "GB",
+    }),
+    "POST /ops/parties/:uuid/keys": post(`/ops/parties/${companyUuid}/keys`, {
+      public_key: { kty: "OKP", crv: "Ed25519", x: "AAAA" },
+      proof: { payloadType: "", payload: "", signatures: [{ keyid: "k", sig: "" }] },
     }),
     "POST /ops/groups/:company_uuid/join": post(`/ops/groups/${companyUuid}/join`),
     "POST /ops/mandates/:business_uuid/:mandate_id/revoke": post(`/ops/mandates/${uuid}/mdt_${keyId}/revoke`),

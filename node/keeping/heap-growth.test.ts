@@ -1,0 +1,21 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+
+const module = fileURLToPath(new URL("./heap-growth.ts", import.meta.url));
+
+/** What V8 says of a flag, once a program has gone on for a while. */
+async function saidAfter(statement: string): Promise<string> {
+  const program = `const { boundHeapGrowth } = await import(${JSON.stringify(module)}); ${statement} globalThis.gc();`;
+  const args = ["--expose-gc", "--input-type=module", "--eval", program];
+  return (await promisify(execFile)(process.execPath, args)).stderr;
+}
+
+// How large V8 then lets a heap become follows the time that others leave it, so it is not measured here.
+test("V8 knows the flag by which the growth of a heap is bounded; it names one that it does not know", async () => {
+  expect(await saidAfter("boundHeapGrowth();")).toBe("");
+  const other =
+    'boundHeapGrowth(); (await import("node:v8")).setFlagsFromString("--heap-growing-per-mille=1");';
+  expect(await saidAfter(other)).toContain("heap-growing-per-mille");
+});

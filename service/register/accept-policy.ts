@@ -18,7 +18,7 @@ import {
   keysOf,
   mayBind,
   namesWhatIsInForce,
-  readEntries,
+  readEntry,
   readIssuances,
   readSigner,
   receivedInTime,
@@ -56,11 +56,11 @@ export async function judgePolicy(
   const seal = opened.value;
   if (seal.v !== 2) return refuse("version_unknown", "An AI policy must be sealed in format 2.");
   const name = `policy/${request.uuid}/${seal.ai_policy_version}`;
-  const body = (await readEntries(deps.actors, request.uuid, [name])).get(name);
+  const known = await readEntry<PolicyFacts>(deps.actors, request.uuid, name);
   const key = await readSigner(deps.actors, request.uuid, request.seal);
   const sealed = { seal, key };
   const { newest } = facts.policy;
-  if (body !== undefined) return judgeAgain(deps, request, { ...sealed, policy: JSON.parse(body), newest });
+  if (known !== null) return judgeAgain(deps, request, { ...sealed, policy: known, newest });
   const judged = await judgeNew(deps, request, { ...sealed, facts });
   if (!judged.ok) return judged;
   const policy = policyFacts(deps, request, seal);

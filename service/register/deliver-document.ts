@@ -27,7 +27,7 @@ import {
   sealRefused,
 } from "../answer.ts";
 import type { RegisteringServices } from "./accept-policy.ts";
-import { keysOf, mayBind, readEntries, readSigner, receivedInTime } from "./home-evidence.ts";
+import { keysOf, mayBind, readEntry, readSigner, receivedInTime } from "./home-evidence.ts";
 import { type Parties, type Registered, RegisterRefused } from "./parties.ts";
 
 /** A document that a business delivers, as the body of a request. */
@@ -106,11 +106,10 @@ async function judgeCustody(
   if (!allowed.ok) return allowed;
   const inTime = receivedInTime({ sealed_at: request.at }, nowMs);
   if (!inTime.ok) return refuse(inTime.code, "A request must be sealed within five minutes of its receipt.");
-  const name = `key/${request.key_id}`;
-  const body = (await readEntries(actors, uuid, [name])).get(name);
-  if (body === undefined)
+  const key = await readEntry<KeyFacts>(actors, uuid, `key/${request.key_id}`);
+  if (key === null)
     return refuse("stated_key_unknown", "A statement must be about a registered key of the business.");
-  const { role, valid_from } = JSON.parse(body) as KeyFacts;
+  const { role, valid_from } = key;
   if ((role === "hosted") !== (request.custody === "hosted")) {
     const who = role === "hosted" ? "The service holds this key" : "The service does not hold this key";
     return refuse("custody_mismatch", `${who}, and states nothing else.`);

@@ -8,7 +8,6 @@
 
 import type { KeyFacts } from "../../actors/messages/business.ts";
 import type { RegisterAct } from "../../actors/messages/protocol.ts";
-import { businessRef } from "../../actors/messages/refs.ts";
 import type { Actors } from "../../actors/system/definition.ts";
 import type { Platform } from "../../crypto/port.ts";
 import { parseEnvelope } from "../../protocol/dsse.ts";
@@ -16,6 +15,7 @@ import { formatTimestamp, isUuidV4 } from "../../protocol/identifiers.ts";
 import { algorithmOf, type PublicJwk, parsePublicJwk, thumbprint } from "../../protocol/keys/jwk.ts";
 import { keyChallengeOf } from "../../protocol/keys/key-directory.ts";
 import { ok, type Refusal, type Result, refuse } from "../../protocol/result.ts";
+import { readEntry } from "./home-evidence.ts";
 import type { Registered } from "./parties.ts";
 import {
   type CertificateState,
@@ -82,10 +82,17 @@ const unknown = refuse("unknown", "No party with this uuid was opened here.");
 async function stateOf(deps: EnrolmentServices, uuid: string): Promise<PartyState | null> {
   const party = isUuidV4(uuid) ? await deps.register.party(uuid) : null;
   if (party === null) return null;
-  const { kind, legal_name, country } = party;
   const certificate = await deps.revocations.certificate(uuid);
-  const keys = (await deps.register.keys(uuid)).map((key) => keyState(key, legal_name));
-  return { uuid, kind, legal_name, country, certificate: certificate.ok ? certificate.value : null, keys };
+  return shown(deps, party, certificate.ok ? certificate.value : null);
+}
+
+async function shown(
+  { register }: Pick<EnrolmentServices, "register">,
+  { uuid, kind, legal_name, country }: Omit<PartyState, "certificate" | "keys">,
+  certificate: CertificateState | null,
+): Promise<PartyState> {
+  const keys = (await register.keys(uuid)).map((key) => keyState(key, legal_name));
+  return { uuid, kind, legal_name, country, certificate, keys };
 }
 
 async function certify(
@@ -103,14 +110,11 @@ async function certify(
       `The party was opened as ${party.legal_name} of ${party.country}, ${party.kind}.`,
     );
   const { certificate: before } = await parties.facts(uuid, "");
-  const since = formatTimestamp(clock.now());
   const isActive = before?.status === "active";
   if (!isActive) {
+    const since = formatTimestamp(clock.now());
     await parties.issueCertificate({
-      uuid,
-      kind,
-      legal_name,
-      country,
+      ...asked,
       verified_since: since,
       status: "active",
       status_effective_from: since,
@@ -119,21 +123,13 @@ async function certify(
       ...(before === null ? {} : { follows: before.cert_id }),
     });
   }
-  const { certificate } = await parties.facts(uuid, "");
+  const certificate = isActive ? before : (await parties.facts(uuid, "")).certificate;
   if (certificate === null)
     throw new Error(`A certificate of ${uuid} was issued, and its party does not know it.`);
-  const keys = (await deps.register.keys(uuid)).map((key) => keyState(key, legal_name));
   return ok({
     changed: !isActive,
     since: certificate.status_effective_from,
-    subject: {
-      uuid,
-      kind,
-      legal_name,
-      country,
-      certificate: { ...certificate, uuid, kind, legal_name },
-      keys,
-    },
+    subject: await shown(deps, party, { ...certificate, uuid, kind, legal_name }),
   });
 }
 
@@ -171,8 +167,7 @@ async function registerKey(
   const changed = await parties.registerProvenKey({ key, challenge, proof, act });
   if (changed && key.role === "integration")
     await parties.stateCustody({ uuid, key_id, custody: "self", effective_from: valid_from });
-  const { entries } = await actors.ask(businessRef(uuid), { type: "register.read", keys: [`key/${key_id}`] });
-  const facts = JSON.parse(entries[0]?.body ?? "null") as KeyFacts | null;
+  const facts = await readEntry<KeyFacts>(actors, uuid, `key/${key_id}`);
   if (facts === null) throw new Error(`The key ${key_id} was registered, and its party does not know it.`);
   return ok({ changed, since: facts.valid_from, subject: keyState(facts, party.legal_name) });
 }

@@ -56,6 +56,13 @@ export async function readEntries(
   return new Map(entries.map((entry) => [`${entry.table}/${entry.key}`, entry.body]));
 }
 
+/** One entry of a party's register as the party's actor has it, which may be ahead of every region's; null if there is none. */
+export async function readEntry<T>(actors: ActorSystem, uuid: string, name: string): Promise<T | null> {
+  const command: BusinessCommand = { type: "register.read", keys: [name] };
+  const [entry] = (await actors.ask(businessRef(uuid), command)).entries;
+  return entry === undefined ? null : (JSON.parse(entry.body) as T);
+}
+
 /** The key that an envelope names as its signer, if the business has it. It proves nothing yet. */
 export async function readSigner(
   actors: ActorSystem,
@@ -63,10 +70,7 @@ export async function readSigner(
   envelope: Envelope,
 ): Promise<KeyFacts | null> {
   const keyId = envelope.signatures[0]?.keyid ?? "";
-  if (!isKeyId(keyId)) return null;
-  const name = `key/${keyId}`;
-  const body = (await readEntries(actors, uuid, [name])).get(name);
-  return body === undefined ? null : (JSON.parse(body) as KeyFacts);
+  return isKeyId(keyId) ? await readEntry<KeyFacts>(actors, uuid, `key/${keyId}`) : null;
 }
 
 /** The content of an issuance; null if the party has none with this id. */
@@ -75,9 +79,8 @@ export async function readCertificate(
   uuid: string,
   certId: string,
 ): Promise<Certificate | null> {
-  const name = `certificate/${certId}`;
-  const body = (await readEntries(actors, uuid, [name])).get(name);
-  return body === undefined ? null : certificateOf(JSON.parse(body) as CertificateFacts);
+  const facts = await readEntry<CertificateFacts>(actors, uuid, `certificate/${certId}`);
+  return facts && certificateOf(facts);
 }
 
 /**
@@ -95,10 +98,8 @@ export async function readIssuances(
   if (named === inForce.cert_id) return { issuances };
   let next: string | null = inForce.cert_id;
   while (next !== null && issuances.length <= issuancesMax) {
-    const name = `certificate/${next}`;
-    const body: string | undefined = (await readEntries(actors, uuid, [name])).get(name);
-    if (body === undefined) break;
-    const facts = JSON.parse(body) as CertificateFacts;
+    const facts: CertificateFacts | null = await readEntry(actors, uuid, `certificate/${next}`);
+    if (facts === null) break;
     if (next !== inForce.cert_id) issuances.push({ certId: next, certificate: standingOf(facts) });
     next = next === named ? null : previousOf(facts);
   }

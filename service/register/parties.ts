@@ -37,7 +37,7 @@ import { ok, type Result } from "../../protocol/result.ts";
 import type { RegisterStore } from "../../storage/register-store.ts";
 import { verifyMandate } from "../../verifier/mandate.ts";
 import { judgePolicy, type PolicyRequest, type RegisteringServices } from "./accept-policy.ts";
-import { keysOf, mayBind, publishedKeys, readCertificate, readSigner } from "./home-evidence.ts";
+import { keysOf, mayBind, publishedKeys, readCertificate, readEntry, readSigner } from "./home-evidence.ts";
 import { type PossessionRequest, verifyPossession } from "./key-possession.ts";
 import type { Register } from "./register.ts";
 import type { ServiceKeys } from "./service-keys.ts";
@@ -140,12 +140,6 @@ export interface Parties {
   facts(uuid: string, keyId: string): Promise<PublishingFacts>;
 }
 
-async function readParty({ actors }: Pick<PartiesDeps, "actors">, uuid: string): Promise<PartyFacts | null> {
-  const command = { type: "register.read", keys: [`party/${uuid}`] } as const;
-  const [entry] = (await actors.ask(businessRef(uuid), command)).entries;
-  return entry === undefined ? null : (JSON.parse(entry.body) as PartyFacts);
-}
-
 /** Registers parties, keys, mandates and certificates; each call throws {@link RegisterRefused} for what is not accepted. */
 export function createParties(deps: PartiesDeps): Parties {
   const change = async (uuid: string, command: RegisterCommand): Promise<boolean> => {
@@ -189,7 +183,7 @@ export function createParties(deps: PartiesDeps): Parties {
     },
     setBlocked: ({ uuid, blocked, ...asked }) =>
       change(uuid, { type: blocked ? "group.block" : "group.unblock", ...asked }),
-    party: (uuid) => readParty(deps, uuid),
+    party: (uuid) => readEntry(deps.actors, uuid, `party/${uuid}`),
     confirmBrand: ({ uuid, ...asked }) => change(uuid, { type: "brand.confirm", ...asked }),
     joinGroup: ({ uuid, ...asked }) => change(uuid, { type: "group.join", ...asked }),
     setListed: ({ uuid, listed }) => ask(uuid, { type: "directory.choose", listed }),

@@ -25,7 +25,7 @@ import {
   transitionFault,
 } from "../../protocol/keys/certificate.ts";
 import { ok, type Refusal, type Result, refuse } from "../../protocol/result.ts";
-import { certificateOf } from "./home-evidence.ts";
+import { certificateOf, readEntry } from "./home-evidence.ts";
 import type { Registered } from "./parties.ts";
 import { isSuperseded, issueAttemptsMax, type Parties } from "./parties.ts";
 import { openGrant, type RegisterGrantedKey } from "./sandbox-grant.ts";
@@ -199,9 +199,7 @@ async function entryOf<T>(
   uuid: string,
   name: string,
 ): Promise<T | null> {
-  if (!isUuidV4(uuid) || (await register.party(uuid)) === null) return null;
-  const [entry] = (await actors.ask(businessRef(uuid), { type: "register.read", keys: [name] })).entries;
-  return entry === undefined ? null : (JSON.parse(entry.body) as T);
+  return isUuidV4(uuid) && (await register.party(uuid)) !== null ? readEntry<T>(actors, uuid, name) : null;
 }
 
 async function nameOf({ register }: RevocationServices, uuid: string): Promise<string> {

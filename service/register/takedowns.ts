@@ -15,6 +15,7 @@ import type { TakedownsAnswer } from "../../protocol/wire/removal.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
 import type { RegisterStore } from "../../storage/register-store.ts";
 import { answerJson, type Outcome } from "../answer.ts";
+import { readEntry } from "./home-evidence.ts";
 import { RegisterRefused } from "./parties.ts";
 import type { Register } from "./register.ts";
 
@@ -113,12 +114,7 @@ async function resolve(deps: TakedownDeps, subject: Subject): Promise<Named | nu
 /** As the party's actor has it, which may be ahead of every register. */
 async function stateOf({ actors }: TakedownDeps, named: Named): Promise<TakedownState> {
   const name = `takedown/${named.record_id ?? named.business_uuid}`;
-  const { entries } = await actors.ask(businessRef(named.business_uuid), {
-    type: "register.read",
-    keys: [name],
-  });
-  const [entry] = entries;
-  return { ...named, takedown: entry === undefined ? null : (JSON.parse(entry.body) as TakedownFacts) };
+  return { ...named, takedown: await readEntry<TakedownFacts>(actors, named.business_uuid, name) };
 }
 
 /** GET /v1/takedowns: what the operators took out of serving of the caller's own, newest first, with what was lifted since. */

@@ -34,7 +34,7 @@ import {
   refusedWith,
   wrongParameter,
 } from "../answer.ts";
-import { certificateOf } from "./home-evidence.ts";
+import { certificateOf, readEntry } from "./home-evidence.ts";
 import { RegisterRefused } from "./parties.ts";
 import type { Register } from "./register.ts";
 import { type ServiceKeys, signEnvelope } from "./service-keys.ts";
@@ -250,9 +250,8 @@ interface Agreements {
 /** The agreements of companies, as their own actors keep them. */
 export function createAgreements({ actors, register }: AgreementsDeps): Agreements {
   const atHome = async (uuid: string, version: number): Promise<TermsAgreement | null> => {
-    const question = { type: "register.read", keys: [`party/${uuid}`] } as const;
-    const [entry] = (await actors.ask(businessRef(uuid), question)).entries;
-    return entry === undefined ? null : agreementIn(JSON.parse(entry.body) as PartyFacts, version);
+    const party = await readEntry<PartyFacts>(actors, uuid, `party/${uuid}`);
+    return party && agreementIn(party, version);
   };
   return {
     find: async (uuid, version) => {

@@ -3,6 +3,7 @@
 
 import { parseDictionary, serializeInnerList } from "structured-headers";
 import { parseBase64, sha256 as portableSha256, type Sha256, toBase64 } from "./bytes.ts";
+import { createdAheadMaxSeconds, signatureLifeMaxSeconds } from "./limits.ts";
 import { ok, type Result, refuse } from "./result.ts";
 
 export const signatureTags = ["svc-retrieval", "svc-push", "svc-business-read"] as const;
@@ -11,10 +12,6 @@ export type SignatureTag = (typeof signatureTags)[number];
 
 /** Label of a request's signature (specification, «Authentication»); others may be present under other labels. */
 export const signatureLabel = "sig1";
-
-/** Longest lifetime of a signature, and how far `created` may lie in the future, in seconds (specification, «Limits»). */
-export const signatureLifeMaxSeconds = 300;
-export const createdAheadMaxSeconds = 30;
 
 /**
  * Maximum length of Signature-Input and of Signature, in characters; reading longer ones would cost more than the rest of

@@ -1,5 +1,14 @@
-// The limits on requests (specification, «Limits»), each defined in one place: what is enforced, what is published and what
-// a client observes all follow from here.
+// The limits (specification, «Limits»), each defined in one place: what is enforced, what is published and what a client
+// observes all follow from here. Those of the search grammar are with the grammar (collections/).
+
+/** Longest lifetime of a request's signature, and how far its `created` may lie in the future, in seconds. */
+export const signatureLifeMaxSeconds = 300;
+export const createdAheadMaxSeconds = 30;
+/** Maximum difference between the `sealed_at` of a seal and the moment at which the service received it. */
+export const sealedAtSkewMs = 300_000;
+/** Longest validity of a mandate. */
+export const mandateDaysMax = 92;
+export const mandateLifeMaxMs = mandateDaysMax * 86_400_000;
 
 /** Maximum number of records in a batch. */
 export const batchRecordsMax = 10_000;

@@ -12,6 +12,7 @@ import {
 } from "./dsse.ts";
 import { parseTimestamp } from "./identifiers.ts";
 import { canonicalBytes } from "./json/canonical-json.ts";
+import { mandateDaysMax, mandateLifeMaxMs } from "./limits.ts";
 import type { Verdict } from "./reason-codes.ts";
 import { ok, refuse } from "./result.ts";
 import {
@@ -28,10 +29,6 @@ import {
   timestamp,
   uuid,
 } from "./shape.ts";
-
-export const mandateDaysMax = 92;
-const dayMs = 86_400_000;
-export const mandateLifeMaxMs = mandateDaysMax * dayMs;
 
 /** `203.0.113.0/24`, `2001:db8::/32` or `AS64496`; a range that is not a valid address range matches nothing. */
 const sourceRange = matching(

@@ -32,10 +32,6 @@ import {
 
 /** Bounds what is read; whether a path has the length that its tree requires is judged with the tree (RFC 6962 §2.1.1). */
 const proofLengthMax = 64;
-/**
- * Maximum difference between `sealed_at` and the moment the service received the seal (specification, «Publish behaviour»).
- */
-export const sealedAtSkewMs = 300_000;
 
 const index = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 const inclusionShape = object({

@@ -11,9 +11,9 @@ import {
   type IssuedCertificate,
   openCertificate,
 } from "../protocol/keys/certificate.ts";
+import { sealedAtSkewMs } from "../protocol/limits.ts";
 import type { Verdict } from "../protocol/reason-codes.ts";
 import { ok, type Refusal, refuse } from "../protocol/result.ts";
-import { sealedAtSkewMs } from "../protocol/seal.ts";
 import { isObject } from "../std/json-pointer.ts";
 import { besideFault } from "./members.ts";
 import { sandboxFault, type Trust, verifyIssued } from "./trust.ts";

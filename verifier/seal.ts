@@ -15,6 +15,7 @@ import { equalBytes, hashOf, parseHash } from "../protocol/bytes.ts";
 import { parseObject } from "../protocol/dsse.ts";
 import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
 import type { BusinessKey, BusinessKeys } from "../protocol/keys/business-keys.ts";
+import { sealedAtSkewMs } from "../protocol/limits.ts";
 import { scopeAllows } from "../protocol/mandate.ts";
 import { leafHash, rootFromPath } from "../protocol/merkle.ts";
 import type { ReasonCode, Verdict } from "../protocol/reason-codes.ts";
@@ -27,7 +28,6 @@ import {
   parseRecordSeal,
   type RecordSeal,
   type Seal,
-  sealedAtSkewMs,
 } from "../protocol/seal.ts";
 import type { Sidecar } from "../protocol/signed-version.ts";
 import { verifySealer } from "./business-keys.ts";

@@ -1,9 +1,9 @@
 // What is served of a business beside what it sealed: how old its keys are, and its AI policy with its own seal.
 
 import type { BusinessKeys } from "../protocol/keys/business-keys.ts";
+import { sealedAtSkewMs } from "../protocol/limits.ts";
 import type { Verdict } from "../protocol/reason-codes.ts";
 import { ok, refuse } from "../protocol/result.ts";
-import { sealedAtSkewMs } from "../protocol/seal.ts";
 import { type CertificateHistory, instantOf } from "./certificate.ts";
 import type { FetchedPolicy } from "./fetched-record.ts";
 import type { PolicyTimeline } from "./policy-timeline.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
-import { sealedAtSkewMs } from "../../protocol/seal.ts";
+import { sealedAtSkewMs } from "../../protocol/limits.ts";
 import { driveActor } from "../actor.fixture.ts";
 import { businessUuid, partyFacts, policyFacts } from "../facts.fixture.ts";
 import { businessActor } from "./definition.ts";

@@ -6,7 +6,7 @@
 
 import type { BusinessEvent } from "../../machines/business.ts";
 import { formatTimestamp, parseTimestamp } from "../../protocol/identifiers.ts";
-import { sealedAtSkewMs } from "../../protocol/seal.ts";
+import { sealedAtSkewMs } from "../../protocol/limits.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
 import type { HeldPush, HoldFault, HoldReply, HoldsReply, KeptDecision } from "../messages/admission.ts";
 import type { BusinessProtocol } from "../messages/business.ts";

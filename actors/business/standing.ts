@@ -10,7 +10,7 @@
 
 import type { BusinessEvent } from "../../machines/business.ts";
 import { formatTimestamp, parseTimestamp, recordIdPrefix } from "../../protocol/identifiers.ts";
-import { sealedAtSkewMs } from "../../protocol/seal.ts";
+import { sealedAtSkewMs } from "../../protocol/limits.ts";
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
 import {
   type AcceptedSeal,

@@ -1,7 +1,8 @@
 // What persons of a business seal about the business itself, as its system delivers it: mandates, and requests for custody statements.
 
 import { envelopeShape } from "../dsse.ts";
-import { mandateDaysMax, mandateScope } from "../mandate.ts";
+import { mandateDaysMax } from "../limits.ts";
+import { mandateScope } from "../mandate.ts";
 import { anyText, described, keyId, listOf, named, type Of, object, timestamp } from "../shape.ts";
 
 /** The body of POST /v1/mandates. */

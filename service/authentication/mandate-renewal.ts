@@ -11,8 +11,8 @@
 import type { MandateFacts, PublishingFacts } from "../../actors/messages/business.ts";
 import { payloadTypes } from "../../protocol/dsse.ts";
 import { formatTimestamp, parseTimestamp } from "../../protocol/identifiers.ts";
-import { mandateLifeMaxMs, mandatePayload } from "../../protocol/mandate.ts";
-import { sealedAtSkewMs } from "../../protocol/seal.ts";
+import { mandateLifeMaxMs, sealedAtSkewMs } from "../../protocol/limits.ts";
+import { mandatePayload } from "../../protocol/mandate.ts";
 import { BoundedMap } from "../../std/bounded-map.ts";
 import { RegisterRefused } from "../register/parties.ts";
 import { signEnvelope } from "../register/service-keys.ts";

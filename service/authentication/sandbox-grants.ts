@@ -22,7 +22,8 @@ import {
   thumbprint,
 } from "../../protocol/keys/jwk.ts";
 import type { PasskeyOrigins } from "../../protocol/keys/signatures.ts";
-import { mandateLifeMaxMs, mandatePayload } from "../../protocol/mandate.ts";
+import { mandateLifeMaxMs } from "../../protocol/limits.ts";
+import { mandatePayload } from "../../protocol/mandate.ts";
 import { countries } from "../../protocol/records/vocabularies/countries.ts";
 import type { GrantAnswer, GrantQuestion } from "../../protocol/wire/grant.ts";
 import { answerJson, invalidAt, type Outcome, type Refused, refusedWith } from "../answer.ts";

@@ -26,9 +26,10 @@ import {
 } from "../../actors/messages/removal.ts";
 import { hashOf, parseBase64, parseUtf8 } from "../../protocol/bytes.ts";
 import { formatTimestamp, parseTimestamp } from "../../protocol/identifiers.ts";
+import { sealedAtSkewMs } from "../../protocol/limits.ts";
 import { scopeAllows } from "../../protocol/mandate.ts";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
-import { openSeal, type SealV2, sealedAtSkewMs } from "../../protocol/seal.ts";
+import { openSeal, type SealV2 } from "../../protocol/seal.ts";
 import {
   confirmedWithinMs,
   type RemovalAnswer,

@@ -3,6 +3,7 @@
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { timeZones } from "../../protocol/records/vocabularies/time-zones.ts";
 import type { ReadValue } from "../feeds/feed-values.ts";
+import { parseInstant } from "../feeds/merchant-price.ts";
 
 /** A time on a wall clock, with the instant at which a clock in UTC would show it; in Unix milliseconds. */
 export type WallMs = number;
@@ -21,9 +22,9 @@ export function readInstant(text: string, zone: string | null): ReadValue {
     return {
       fault: `Is a local time, and nothing says of which place: write ${day}T${time}+01:00, or name the time zone with --timezone Europe/Paris.`,
     };
-  const ms = offset === undefined ? instantOf(wallMs, zone ?? "UTC") : wallMs - offsetMs(offset);
-  const value = formatTimestamp(ms);
-  return { value, change: null, fault: null };
+  const ms = offset === undefined ? instantOf(wallMs, zone ?? "UTC") : parseInstant(text);
+  if (ms === null) return { fault: `${offset} is no offset from UTC.` };
+  return { value: formatTimestamp(ms), change: null, fault: null };
 }
 
 /** Null for what no calendar has, such as 30 February. */
@@ -32,13 +33,6 @@ export function wallOf(day: string, time: string): WallMs | null {
   const whole = `${day}T${clock.length === 5 ? `${clock}:00` : clock}`;
   const ms = Date.parse(`${whole}.${fraction.padEnd(3, "0").slice(0, 3)}Z`);
   return Number.isNaN(ms) || new Date(ms).toISOString().slice(0, 19) !== whole ? null : ms;
-}
-
-function offsetMs(offset: string): number {
-  if (/^z$/i.test(offset)) return 0;
-  const [, sign, hours, minutes] = /^([+-])([0-9]{2}):?([0-9]{2})$/.exec(offset) ?? [];
-  const ms = (Number(hours) * 60 + Number(minutes)) * 60_000;
-  return sign === "-" ? -ms : ms;
 }
 
 /** Whether times can be read in the zone, and records may name it. */

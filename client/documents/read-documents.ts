@@ -5,7 +5,7 @@ import { aiPolicySchemaId } from "../../protocol/ai-policy.ts";
 import { type CollectionName, collectionNames } from "../../protocol/identifiers.ts";
 import type { JsonObject, JsonValue } from "../../protocol/json/canonical-json.ts";
 import { isObject } from "../../std/json-pointer.ts";
-import { FeedError, type FeedItem, note } from "../feeds/feed-item.ts";
+import { FeedError, type FeedItem, leftOut, note } from "../feeds/feed-item.ts";
 import { parseFeedMapping } from "../feeds/feed-mapping.ts";
 import { type Bytes, textOf } from "../feeds/feed-text.ts";
 import { checkedItems, itemLengthMax, readFeed } from "../feeds/read-feed.ts";
@@ -185,7 +185,7 @@ function valuesOf(text: string): {
         value: line,
         detail: parsed.detail,
       });
-      return [{ place, id: null, bytes: null, notes: [why] }];
+      return [leftOut(place, why)];
     }),
   };
 }
@@ -210,7 +210,7 @@ function recordsOf(
       value: JSON.stringify(value),
       detail: "Must be an object.",
     });
-    return [{ place, id: null, bytes: null, notes: [why] }];
+    return [leftOut(place, why)];
   }
   return [new RecordDraft(type, beside, value).finished(place, { emptyLists: false })];
 }

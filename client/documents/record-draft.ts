@@ -16,6 +16,8 @@ import {
   markupRemoved,
   type NoteCode,
   note,
+  valueRewritten,
+  valueShortened,
 } from "../feeds/feed-item.ts";
 import { type ReadValue, readAmount, readCell, readLink } from "../feeds/feed-values.ts";
 import { leftOver, readText } from "../feeds/published-text.ts";
@@ -169,10 +171,7 @@ export class RecordDraft {
     const fault = (detail: string): null => this.#unusable(attribute, isOptional, { value: text, detail });
     const taken = (read: ReadValue): string | null => {
       if (read.fault !== null) return fault(read.fault);
-      if (read.change !== null)
-        this.#notes.push(
-          note("value_changed", "value_rewritten", { attribute, value: text, detail: read.change }),
-        );
+      if (read.change !== null) this.#notes.push(valueRewritten(attribute, text, read.change));
       return read.value;
     };
     switch (field.kind) {
@@ -233,9 +232,7 @@ export class RecordDraft {
     if (read.hadMarkup) this.#notes.push(markupRemoved(attribute, written));
     if (read.text === "") return fault("There is no text in it.");
     const short = shortTexts.includes(name) ? shortened(read.text, field.max) : read.text;
-    const detail = `Shortened to at most ${field.max} characters.`;
-    if (short !== read.text)
-      this.#notes.push(note("value_changed", "value_shortened", { attribute, value: read.text, detail }));
+    if (short !== read.text) this.#notes.push(valueShortened(attribute, read.text, field.max));
     return short;
   }
 

@@ -3,7 +3,7 @@
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import { recordTypes } from "../../protocol/records/parse-record.ts";
-import { FeedError, type FeedItem } from "../feeds/feed-item.ts";
+import { FeedError, type FeedItem, leftOut } from "../feeds/feed-item.ts";
 import type { TableRow } from "../feeds/table-rows.ts";
 import { type Beside, leafPaths, RecordDraft, unknownMember } from "./record-draft.ts";
 
@@ -22,7 +22,7 @@ export async function* tableRecords(
   let header: readonly Column[] | null = null;
   for await (const row of rows) {
     const { line } = row;
-    if ("fault" in row) yield { place: line, id: null, bytes: null, notes: [row.fault] };
+    if ("fault" in row) yield leftOut(line, row.fault);
     else if (header === null) header = columnsOf(row.fields, collection, { renamed, line });
     else {
       const draft = new RecordDraft(collection, beside);

@@ -63,6 +63,11 @@ describe("an event of schema.org", () => {
 
   it.each([
     ["a day in place of a time", { startDate: "2026-12-05" }, "startDate: Is a day: write the time as well"],
+    [
+      "an offset that no clock has",
+      { startDate: "2026-12-05T18:00+99:99" },
+      "startDate: +99:99 is no offset from UTC.",
+    ],
     ["a status that is none", { eventStatus: "EventPostponed" }, "eventStatus: Only what takes place"],
     ["two names", { name: ["One", "Two"] }, "name: Says several things: write one."],
     [

@@ -52,8 +52,7 @@ export function isJsonLd(value: JsonValue): boolean {
 
 /** The types of records that a value describes. */
 export function describedTypes(value: JsonValue): readonly DescribedType[] {
-  const types = (Object.keys(typesOf) as DescribedType[]).filter((type) => thingsIn(value, type).length > 0);
-  return types;
+  return (Object.keys(typesOf) as DescribedType[]).filter((type) => thingsIn(value, type).length > 0);
 }
 
 /** The things of one type in a value, as records. */

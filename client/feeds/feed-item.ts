@@ -68,6 +68,22 @@ export function note(
   return { effect, attribute, value: shown, code, detail: detail.slice(0, detailLengthMax) };
 }
 
+/** The item at a place of which nothing is published, not even its id, for a reason. */
+export function leftOut(place: number, why: FeedNote): FeedItem {
+  return { place, id: null, bytes: null, notes: [why] };
+}
+
+/** A value was written in the form that records use. */
+export function valueRewritten(attribute: string, value: string, detail: string): FeedNote {
+  return note("value_changed", "value_rewritten", { attribute, value, detail });
+}
+
+/** A text was longer than the `max` characters that records allow. */
+export function valueShortened(attribute: string, value: string, max: number): FeedNote {
+  const detail = `Shortened to at most ${max} characters.`;
+  return note("value_changed", "value_shortened", { attribute, value, detail });
+}
+
 /** Markup in a text was turned into the text that it shows. */
 export function markupRemoved(attribute: string, value: string): FeedNote {
   const detail = "Markup became the text that it shows.";

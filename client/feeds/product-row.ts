@@ -6,7 +6,14 @@ import { millionthsOf } from "../../protocol/price-list.ts";
 import { type Field, httpsUrlForm } from "../../protocol/records/fields.ts";
 import { products } from "../../protocol/records/products.ts";
 import { taxonomyList } from "../../protocol/records/vocabularies/taxonomy.ts";
-import { type FeedNote, forNothing, markupRemoved, note } from "./feed-item.ts";
+import {
+  type FeedNote,
+  forNothing,
+  markupRemoved,
+  note,
+  valueRewritten,
+  valueShortened,
+} from "./feed-item.ts";
 import type { FeedMapping } from "./feed-mapping.ts";
 import { type ReadValue, readAmount, readCell, readGtin, readLink } from "./feed-values.ts";
 import { leftOver, readText } from "./published-text.ts";
@@ -113,9 +120,7 @@ export class RowReader {
 
   #shortened(column: string, text: string, max: number): string {
     const short = shortened(text, max);
-    const detail = `Shortened to at most ${max} characters.`;
-    if (short !== text)
-      this.#notes.push(note("value_changed", "value_shortened", { attribute: column, value: text, detail }));
+    if (short !== text) this.#notes.push(valueShortened(column, text, max));
     return short;
   }
 
@@ -146,10 +151,7 @@ export class RowReader {
 
   #read(column: string, written: string, read: ReadValue, isOptional = false): string | null {
     if (read.fault !== null) return this.#unusable(column, written, read.fault, isOptional);
-    if (read.change !== null)
-      this.#notes.push(
-        note("value_changed", "value_rewritten", { attribute: column, value: written, detail: read.change }),
-      );
+    if (read.change !== null) this.#notes.push(valueRewritten(column, written, read.change));
     return read.value;
   }
 

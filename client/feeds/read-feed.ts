@@ -5,7 +5,7 @@ import { isObject } from "../../std/json-pointer.ts";
 import { base64Length, recordCharactersMax } from "../batch.ts";
 import { type JsonValue, ownIdOf, parseJsonText, recordBytes } from "../record-set.ts";
 import type { CsvRow } from "./csv.ts";
-import { FeedError, type FeedItem, type FeedNote, markupKept, note } from "./feed-item.ts";
+import { FeedError, type FeedItem, leftOut, markupKept, note } from "./feed-item.ts";
 import { emptyMapping, type FeedMapping, mappedMembers, mapsColumns } from "./feed-mapping.ts";
 import { type Bytes, type FeedEncoding, linesOf, peek, textOf } from "./feed-text.ts";
 import { arrayItems } from "./json-items.ts";
@@ -301,10 +301,6 @@ async function* merchantItems(
 
 function itemOf(place: number, value: JsonValue): FeedItem {
   return { place, id: ownIdOf(value), bytes: recordBytes(value), notes: [] };
-}
-
-function leftOut(place: number, why: FeedNote): FeedItem {
-  return { place, id: null, bytes: null, notes: [why] };
 }
 
 /** The items of which none is too large, or given twice. */

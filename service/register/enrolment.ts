@@ -1,5 +1,5 @@
 // How parties come in where there is no portal: operators open and certify them, and register the keys of their systems.
-//   E1. Whatever is asked again changes nothing, and the answer says so.
+//   E1. Whatever is asked again changes nothing, and the answer says so; of two operators who certify a party at once, one is refused.
 //   E2. A key is registered only with its own proof that it is the party's: it signs the party, its role and, as the challenge, the
 //       certificate in force, so a proof is worth nothing once another certificate was issued.
 //   E3. The operator and the reason are kept by the party's actor with each change. The reason of a certificate is what was
@@ -120,7 +120,7 @@ async function certify(
       status_effective_from: since,
       status_reason: null,
       act,
-      ...(before === null ? {} : { follows: before.cert_id }),
+      follows: before?.cert_id ?? null,
     });
   }
   const certificate = isActive ? before : (await parties.facts(uuid, "")).certificate;
@@ -165,10 +165,12 @@ async function registerKey(
   };
   const challenge = keyChallengeOf(certificate.cert_id);
   const changed = await parties.registerProvenKey({ key, challenge, proof, act });
-  if (changed && key.role === "integration")
-    await parties.stateCustody({ uuid, key_id, custody: "self", effective_from: valid_from });
   const facts = await readEntry<KeyFacts>(actors, uuid, `key/${key_id}`);
   if (facts === null) throw new Error(`The key ${key_id} was registered, and its party does not know it.`);
+  // The node may have died between the two, so whoever asks again has the statement made that is missing.
+  const isStated = !changed && (await register.custody(uuid)).some((each) => each.key_id === key_id);
+  if (facts.role === "integration" && !isStated)
+    await parties.stateCustody({ uuid, key_id, custody: "self", effective_from: facts.valid_from });
   return ok({ changed, since: facts.valid_from, subject: keyState(facts, party.legal_name) });
 }
 

@@ -82,8 +82,10 @@ export interface CertificateRequest
   readonly kind: Certificate["subject"]["kind"];
   /** Required for every status except `active`. */
   readonly status_reason: string | null;
-  /** The cert_id that must be in force; otherwise `certificate_superseded` is thrown. If omitted, the newest is followed. */
-  readonly follows?: string;
+  /**
+   * The cert_id that must be in force, null for none; otherwise `certificate_superseded` is thrown. If omitted, the newest is followed.
+   */
+  readonly follows?: string | null;
   /** Who has it issued, and why; never published. */
   readonly act?: RegisterAct;
 }
@@ -228,7 +230,7 @@ async function issueCertificate(
   for (let attempt = 1; ; attempt += 1) {
     const { certificate: inForce } = await facts(request.uuid, "");
     if (inForce !== null && (await saysAllOf(deps, request, inForce, attempt > 1))) return inForce.cert_id;
-    const follows = request.follows ?? inForce?.cert_id ?? null;
+    const follows = request.follows === undefined ? (inForce?.cert_id ?? null) : request.follows;
     const certificate = await buildCertificate(deps, request, follows);
     const act = request.act === undefined ? {} : { act: request.act };
     try {

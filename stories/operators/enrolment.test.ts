@@ -4,7 +4,7 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { contractFetch } from "../../api/contract.fixture.ts";
 import { productSearch } from "../../api/surfaces.fixture.ts";
 import type { Command } from "../../cli/command.ts";
@@ -132,6 +132,38 @@ describe("a business", () => {
       `${node.running.urls.base_url}/v1/certificates/${party.uuid}/key-custody`,
     );
     expect(await custody.json()).toMatchObject({ statements: [{ key_id: key.keyId, custody: "self" }] });
+  });
+
+  it("has the statement made that a node did not come to make, when its key is registered again", async () => {
+    const party = await certified(words.with(1, "business"));
+    const { proof, key } = await proven("--business", party);
+    const { parties, register } = node.running.services;
+    const stateCustody = vi.spyOn(parties, "stateCustody").mockRejectedValueOnce(new Error("The node died."));
+    expect((await ops(opsRegisterKey, [proof, ...why])).code).not.toBe(0);
+    stateCustody.mockRestore();
+    const again = await ops(opsRegisterKey, [proof, ...why]);
+    expect(again.printed, again.said).toContain("It was registered before");
+    const statements = () => register.custody(party.uuid);
+    await expect
+      .poll(statements, { timeout: 10_000 })
+      .toMatchObject([{ key_id: key.keyId, custody: "self" }]);
+  });
+});
+
+describe("two operators who certify a party at once", () => {
+  it("put one certificate in force, and one of them is told", async () => {
+    const uuid = "90000000-0000-4000-8000-000000000008";
+    const body = { kind: "ai_company", legal_name: "Ask Ltd", country: "GB", reason: "A test." };
+    const answers = await Promise.all([1, 2, 3].map(() => ask(`/ops/parties/${uuid}/certify`, body)));
+    expect(answers.filter((answer) => answer["changed"] === true)).toHaveLength(1);
+    for (const answer of answers.filter(({ changed }) => changed !== true))
+      expect([answer["changed"] ?? answer["reason"]]).toEqual([
+        expect.toSatisfy((said) => said === false || said === "certificate_superseded"),
+      ]);
+    const { acts } = (await (
+      await contractFetch(`${node.running.urls.ops_url}/ops/acts/${uuid}`)
+    ).json()) as { acts: readonly { act: string }[] };
+    expect(acts.filter(({ act }) => act === "certificate.issue")).toHaveLength(1);
   });
 });
 

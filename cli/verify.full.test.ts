@@ -3,6 +3,9 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { ownersPasskey } from "../node/sandbox/sealer.ts";
+import { payloadTypes } from "../protocol/dsse.ts";
+import { holdDecisionPayload } from "../protocol/withdrawal.ts";
 import { type RunningSandbox, startSandbox } from "./running-sandbox.fixture.ts";
 
 let sandbox: RunningSandbox;
@@ -90,6 +93,37 @@ it("judges a record of a business's own catalogue by whose keys they are", async
     output: expect.stringContaining("hash_mismatch"),
   });
   expect(await verify("own.json")).toMatchObject({
+    code: 2,
+    output: expect.stringContaining("--business-keys"),
+  });
+});
+
+it("says in words what the owner of a business sealed, and not what somebody else did", async () => {
+  const { businesses, anchors } = JSON.parse(await readFile(path("sandbox.json"), "utf8"));
+  const [{ business_uuid, owner }, other] = businesses;
+  const decision = holdDecisionPayload({
+    v: 1,
+    business_uuid,
+    push_id: `bat_${"0a".repeat(12)}`,
+    decision: "reject",
+    at: new Date().toISOString(),
+  });
+  const type = payloadTypes["hold-decision.v1"];
+  const sealAs = async (name: string, jwk: object) =>
+    writeFile(path(name), JSON.stringify(await ownersPasskey(jwk, anchors.passkeys).seal(type, decision)));
+  await sealAs("decision.json", owner.private_jwk);
+  await sealAs("others.json", other.owner.private_jwk);
+  await save("business-keys.json", `/v1/certificates/${business_uuid}/keys`);
+  const words = `The held push bat_${"0a".repeat(12)} of the business ${business_uuid} is rejected: nothing of it is published.`;
+  const keys = ["--business-keys", path("business-keys.json")];
+  const found = await verify("decision.json", ...keys);
+  expect(found, found.output).toMatchObject({ code: 0 });
+  expect(found.output).toContain(words);
+  expect(await verify("others.json", ...keys)).toMatchObject({
+    code: 1,
+    output: expect.stringContaining("key_unknown"),
+  });
+  expect(await verify("decision.json")).toMatchObject({
     code: 2,
     output: expect.stringContaining("--business-keys"),
   });

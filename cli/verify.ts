@@ -8,10 +8,12 @@ import {
   type Check,
   type FileVerdict,
   isCatalogueFile,
+  isSealedFile,
   isStatementFile,
   type Report,
   verifyCatalogueFile,
   verifyEvidenceFile,
+  verifySealedFile,
   verifyStatementFile,
 } from "../client/evidence.ts";
 import {
@@ -36,15 +38,17 @@ export const verify: Command = {
     "FILE may also be a saved answer of POST /v1/verify, GET /v1/verify/{record_id}, GET /.well-known/svc-keys or",
     "GET /v1/entitlement, or only the envelope in it. The key that signed it is then judged by --key-set, a saved GET /.well-known/keys.",
     "Of a business's own record (svc catalogue ID --json), --business-keys says whose it has to be, and --certificate what it was sealed under.",
+    "A document that a person sealed (a mandate, a decision about a held push, a custody request, or with --record the seal of a record, an AI policy,",
+    "a withdrawal) needs --key-set and --business-keys, a seal --certificate as well. It is printed in the words that the person was shown.",
     "Exits with 0 if every check that could be made passes, and with 1 if one fails.",
   ],
   options: `
     --anchors FILE        pinned anchors (JSON)
     --sandbox             accept sandbox anchors
     --key-set FILE        the key set, for an answer that carries none
-    --record FILE         the record's exact bytes, that the answer must be about
-    --business-keys FILE  a saved GET /v1/certificates/{uuid}/keys, for a record of a catalogue
-    --certificate FILE    a saved GET /v1/certificates/{uuid}, for a record of a catalogue
+    --record FILE         the exact bytes that the answer must be about, or that the seal is over
+    --business-keys FILE  a saved GET /v1/certificates/{uuid}/keys, for a record of a catalogue or a sealed document
+    --certificate FILE    a saved GET /v1/certificates/{uuid}, for a record of a catalogue or a seal
     --json                print the report as JSON
     --home DIR            home folder whose sandbox.json has the anchors`,
   run: async (call) => {
@@ -54,7 +58,9 @@ export const verify: Command = {
       ? await verifyStatement(contents, choice, call)
       : isCatalogueFile(contents)
         ? await verifyCatalogue(contents, choice, call)
-        : verifyEvidence(contents, choice, call);
+        : isSealedFile(contents)
+          ? await verifySealed(contents, choice, call)
+          : verifyEvidence(contents, choice, call);
     if (!outcome.ok) throw new UsageError(outcome.detail);
     return showReport(outcome.value, call);
   },
@@ -65,6 +71,7 @@ export function showReport(report: Report, call: Call): ExitCode {
   const { terminal } = call;
   if (call.flag("json")) terminal.print(JSON.stringify(report));
   else {
+    for (const line of report.words ?? []) terminal.print(line);
     for (const check of report.checks) showCheck(terminal, check);
     const missing = report.complete ? "" : " Some checks could not be made.";
     terminal.print(report.valid ? terminal.good(`Valid.${missing}`) : terminal.bad(`Not valid.${missing}`));
@@ -100,6 +107,26 @@ async function verifyCatalogue(
     keySet: await readBytes(keySet, call),
     businessKeys: await readBytes(businessKeys, call),
     certificate: await readBytes(certificate, call),
+  });
+}
+
+async function verifySealed(contents: Uint8Array, choice: AnchorsChoice, call: Call): Promise<FileVerdict> {
+  const [keySet, businessKeys, certificate, record] = await Promise.all(
+    ["key-set", "business-keys", "certificate", "record"].map(async (name) => {
+      const file = call.text(name);
+      return file === null ? undefined : await readBytes(file, call);
+    }),
+  );
+  if (keySet === undefined || businessKeys === undefined)
+    throw new UsageError(
+      "A sealed document needs --key-set and --business-keys: saved answers of the verification surface.",
+    );
+  return verifySealedFile(contents, {
+    ...choice,
+    keySet,
+    businessKeys,
+    ...(certificate === undefined ? {} : { certificate }),
+    ...(record === undefined ? {} : { document: record }),
   });
 }
 

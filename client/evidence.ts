@@ -9,6 +9,7 @@ import { ok, type Result, refuse } from "../protocol/result.ts";
 import { isObject } from "../std/json-pointer.ts";
 import { type EvidenceTexts, evidenceText } from "../verifier/evidence.ts";
 import { checkOf, type Report, reportOf } from "../verifier/members.ts";
+import { isSealedByPerson } from "../verifier/sealed-words.ts";
 import { statedAnswer, verifyStatedAnswer } from "../verifier/stated-answer.ts";
 import { createVerifier, verifyEvidence } from "../verifier/verifier.ts";
 import type { RecordAnswer, SvcClient } from "./service-client.ts";
@@ -122,24 +123,77 @@ export function verifyCatalogueFile(
   file: Uint8Array,
   files: CatalogueFiles,
 ): Result<Report, "anchors_unusable" | "evidence_unusable"> {
-  const anchors = readAnchors(files);
+  const read = readFiles(files);
+  if (!read.ok) return read;
+  const { verifier, chain, uuid, values } = read.value;
+  if (verifier === null) return ok(reportOf([chain]));
+  return ok(reportOf([chain, ...verifier.catalogueAnswer(file, { businessUuid: uuid, ...values }).checks]));
+}
+
+/** The saved answers as JSON, whose business the keys are of, and the verifier under the key set; null where that is not trusted. */
+function readFiles({
+  keySet,
+  businessKeys,
+  certificate,
+  ...choice
+}: Omit<CatalogueFiles, "certificate"> & { readonly certificate?: Uint8Array }) {
+  const anchors = readAnchors(choice);
   if (!anchors.ok) return anchors;
-  const [keySet, certificate, businessKeys] = [files.keySet, files.certificate, files.businessKeys].map(
-    (bytes) => parseStrictJson(bytes),
-  );
-  if (keySet?.ok !== true || certificate?.ok !== true || businessKeys?.ok !== true)
+  const parsed = {
+    keySet: parseStrictJson(keySet),
+    businessKeys: parseStrictJson(businessKeys),
+    certificate: certificate === undefined ? null : parseStrictJson(certificate),
+  };
+  if (!parsed.keySet.ok || !parsed.businessKeys.ok || parsed.certificate?.ok === false)
     return refuse("evidence_unusable", "The key set, the certificate and the keys must be JSON.");
-  const uuid = isObject(businessKeys.value) ? businessKeys.value["uuid"] : undefined;
+  const uuid = isObject(parsed.businessKeys.value) ? parsed.businessKeys.value["uuid"] : undefined;
   if (typeof uuid !== "string")
     return refuse(
       "evidence_unusable",
       "The keys are no answer of GET /v1/certificates/{uuid}/keys: no uuid.",
     );
-  const verifier = createVerifier({ anchors: anchors.value, keySet: keySet.value });
-  const chain = checkOf("key_set", verifier, ({ trust }) => `Issued at ${trust.keySet.issued_at}.`);
-  if (!verifier.ok) return ok(reportOf([chain]));
-  const evidence = { businessUuid: uuid, certificate: certificate.value, businessKeys: businessKeys.value };
-  return ok(reportOf([chain, ...verifier.value.catalogueAnswer(file, evidence).checks]));
+  const verifier = createVerifier({ anchors: anchors.value, keySet: parsed.keySet.value });
+  return ok({
+    uuid,
+    verifier: verifier.ok ? verifier.value : null,
+    chain: checkOf("key_set", verifier, ({ trust }) => `Issued at ${trust.keySet.issued_at}.`),
+    values: {
+      businessKeys: parsed.businessKeys.value,
+      ...(parsed.certificate === null ? {} : { certificate: parsed.certificate.value }),
+    },
+  });
+}
+
+/** What {@link verifySealedFile} judges a document by; `certificate` and `document` are for a seal alone. */
+export interface SealedFiles extends Omit<CatalogueFiles, "certificate"> {
+  readonly certificate?: Uint8Array;
+  /** The exact bytes that the seal is over. */
+  readonly document?: Uint8Array;
+}
+
+/** Whether a file holds the envelope of a document that a person sealed, for {@link verifySealedFile}. */
+export function isSealedFile(file: Uint8Array): boolean {
+  const parsed = parseStrictJson(file);
+  return parsed.ok && isSealedByPerson(parsed.value);
+}
+
+/** Verifies a document that a person sealed, and says what it says in words. Files that are no JSON are `evidence_unusable`. */
+export function verifySealedFile(
+  file: Uint8Array,
+  { certificate, document, ...files }: SealedFiles,
+): Result<Report, "anchors_unusable" | "evidence_unusable"> {
+  const read = readFiles({ ...files, ...(certificate === undefined ? {} : { certificate }) });
+  if (!read.ok) return read;
+  const { verifier, chain, uuid, values } = read.value;
+  const envelope = parseStrictJson(file);
+  if (!envelope.ok) return refuse("evidence_unusable", envelope.detail);
+  if (verifier === null) return ok(reportOf([chain]));
+  const { checks, words = [] } = verifier.sealedByPerson(envelope.value, {
+    businessUuid: uuid,
+    ...values,
+    ...(document === undefined ? {} : { document }),
+  });
+  return ok({ ...reportOf([chain, ...checks]), words });
 }
 
 /** Sandbox anchors must be allowed explicitly. */

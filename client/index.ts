@@ -52,10 +52,13 @@ export {
   collectEvidence,
   type FileVerdict,
   isCatalogueFile,
+  isSealedFile,
   isStatementFile,
   type Report,
+  type SealedFiles,
   verifyCatalogueFile,
   verifyEvidenceFile,
+  verifySealedFile,
   verifyStatementFile,
 } from "./evidence.ts";
 export {

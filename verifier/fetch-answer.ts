@@ -204,7 +204,7 @@ function businessChecks(trust: Trust, fetched: FetchedRecord, evidence: DatedEvi
 }
 
 /** The certificates of the business; where its keys are known, the history must include the issuance that they name. */
-function certificatesOf(
+export function certificatesOf(
   trust: Trust,
   uuid: string,
   answer: JsonValue,

@@ -137,6 +137,8 @@ export interface Report {
   /** Whether every check could be made: nothing was left open but the members on the list, each of which has its check. */
   readonly complete: boolean;
   readonly checks: readonly Check[];
+  /** Only of a document that a person sealed and that can be read: what it says (sealed-words.ts). */
+  readonly words?: readonly string[];
 }
 
 /** Turns a verdict into a check. `found` describes a successful one. */

@@ -65,6 +65,7 @@ import { type AnswerEvidence, type ReceiptSubject, verifyReceipt } from "./recei
 import { type SidecarSubject, verifyProjection, verifyRowSignature, verifySidecar } from "./row.ts";
 import { type SealEvidence, verifySeal, withStatedHash } from "./seal.ts";
 import type { SealVerdict } from "./seal-report.ts";
+import { type PersonEvidence, verifySealedByPerson } from "./sealed-words.ts";
 import { verifyPoolAnswer, verifySearchAnswer } from "./search-answer.ts";
 import {
   type EntitlementSubject,
@@ -159,6 +160,11 @@ export interface Verifier {
   catalogueAnswer(body: Uint8Array, evidence: CatalogueEvidence): Report;
   /** Checks the body of a pool of ads, exactly as received. */
   poolAnswer(body: Uint8Array, evidence?: AnswerEvidence): Report;
+  /**
+   * Judges a mandate, a decision about a held push, a custody request or a seal alone, and says what it says in the words that a person
+   * was shown.
+   */
+  sealedByPerson(envelope: JsonValue, evidence: PersonEvidence): Report;
   /** Checks the item of an ad, as the exact bytes that a pool served or as parsed JSON. */
   adItem(item: JsonValue | Uint8Array, evidence?: AdEvidence): Report;
 }
@@ -265,6 +271,7 @@ function verifierOf(trust: Trust): Verifier {
     fetchAnswer: (body, evidence) => verifyFetchAnswer(trust, body, evidence),
     catalogueAnswer: (body, evidence) => verifyCatalogueAnswer(trust, body, evidence),
     poolAnswer: (body, evidence) => verifyPoolAnswer(trust, body, evidence),
+    sealedByPerson: (envelope, evidence) => verifySealedByPerson(trust, envelope, evidence),
     adItem: (item, evidence) => verifyAdItem(trust, item, evidence),
   };
 }

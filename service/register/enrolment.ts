@@ -167,7 +167,7 @@ async function registerKey(
   const changed = await parties.registerProvenKey({ key, challenge, proof, act });
   const facts = await readEntry<KeyFacts>(actors, uuid, `key/${key_id}`);
   if (facts === null) throw new Error(`The key ${key_id} was registered, and its party does not know it.`);
-  // The node may have died between the two, so whoever asks again has the statement made that is missing.
+  // The node may have died between the two, so a second request has the missing statement made.
   const isStated = !changed && (await register.custody(uuid)).some((each) => each.key_id === key_id);
   if (facts.role === "integration" && !isStated)
     await parties.stateCustody({ uuid, key_id, custody: "self", effective_from: facts.valid_from });

@@ -4,11 +4,11 @@
 
 import { execFile } from "node:child_process";
 import { cp, mkdir, readFile, realpath, rm, symlink } from "node:fs/promises";
-import { loadavg } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { root } from "../tools/process.ts";
 import { median, tableOf } from "./figures.ts";
+import { type Noise, noiseText, watchNoise } from "./noise.ts";
 import type { Cost } from "./work.ts";
 import type { World } from "./world.ts";
 
@@ -59,11 +59,10 @@ interface Pair {
 export async function hold(contest: Contest, pairs: number) {
   for (let warming = 0; warming < contest.warmingTurns; warming += 1)
     await takePair(contest, pairs + warming);
-  const machineBefore = await machineTimes();
+  const watched = await watchNoise();
   const taken: Pair[] = [];
   for (let turn = 0; turn < pairs; turn += 1) taken.push(await takePair(contest, turn));
-  const noise = noiseText(machineBefore, await machineTimes(), taken);
-  return judge(contest.name, taken, noise);
+  return judge(contest.name, taken, machineText(await watched(), taken));
 }
 
 async function takePair(contest: Contest, turn: number): Promise<Pair> {
@@ -108,26 +107,10 @@ function slowdownText({ median: middle, low, high, isAlarm }: Slowdown): string 
   return `${middle.toFixed(3)} (${low.toFixed(3)} to ${high.toFixed(3)})${alarm}`;
 }
 
-/** Time of all processors, and that of it which another machine had; null where the system does not say. */
-async function machineTimes() {
-  const text = await readFile("/proc/stat", "utf8").catch(() => "");
-  // user, nice, system, idle, iowait, irq, softirq, steal; what guests use is part of user.
-  const times = /^cpu +([\d ]+)$/m.exec(text)?.[1]?.split(" ").slice(0, 8).map(Number);
-  if (times === undefined) return null;
-  return { total: times.reduce((sum, each) => sum + each, 0), stolen: times[7] ?? 0 };
-}
-
-type MachineTimes = Awaited<ReturnType<typeof machineTimes>>;
-
 /** How much the machine did besides, and by how much equal work differed. */
-function noiseText(before: MachineTimes, after: MachineTimes, pairs: readonly Pair[]): string {
-  const percent = (share: number): string => `${(share * 100).toFixed(1)} %`;
-  const stolen =
-    before === null || after === null
-      ? "unknown"
-      : percent((after.stolen - before.stolen) / (after.total - before.total));
-  const spread = percent(spreadOf(pairs.map(({ floor }) => floor.micros)));
-  return `The machine: ${stolen} of its time stolen, load ${(loadavg()[0] ?? 0).toFixed(1)}; the middle half of the floor's times spreads over ${spread}.`;
+function machineText(noise: Noise | null, pairs: readonly Pair[]): string {
+  const spread = (spreadOf(pairs.map(({ floor }) => floor.micros)) * 100).toFixed(1);
+  return `The machine: ${noiseText(noise)}; the middle half of the floor's times spreads over ${spread} %.`;
 }
 
 // Whether one of two programs is slower than the other, judged by pairs of measurements that were taken close together. What

@@ -3,6 +3,7 @@
 // the median of each round's own ratio.
 
 import { availableParallelism, cpus, totalmem } from "node:os";
+import type { Noise } from "./noise.ts";
 
 export interface Measured {
   readonly name: string;
@@ -21,6 +22,8 @@ export interface Measured {
 
 export interface Figure extends Measured {
   readonly section: string;
+  /** What others did on the machine during the section; null where that is unknown. */
+  readonly noise: Noise | null;
 }
 
 export interface Goal {

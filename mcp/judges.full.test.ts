@@ -4,6 +4,7 @@
 
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Tool } from "@modelcontextprotocol/client";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type RunningSandbox, startSandbox } from "../cli/running-sandbox.fixture.ts";
 import { toBase64, utf8 } from "../protocol/bytes.ts";
@@ -130,6 +131,29 @@ describe("the official inspector", () => {
     const keys = ["--method", "tools/call", "--tool-name", "keys", "--tool-arg", "of=service"];
     const hosted = await overHttpTo(hostedUrl(), "--protocol-era", era, ...keys);
     expect(answerOf(hosted as unknown as ToolResult).body).toHaveProperty("signed");
+  });
+});
+
+describe("the definitions of all fourteen tools", () => {
+  const listed = async (): Promise<readonly Tool[]> => {
+    await using own = await overHttp({ url: http.url, headers: {} }, "session");
+    return (await own.client.listTools()).tools;
+  };
+
+  it("cost a model at most 6,000 tokens (cl100k) for what it is told to choose and call them by", async ({
+    skip,
+  }) => {
+    if (judges === null) return skip(notInstalled);
+    const tools = await listed();
+    expect(tools).toHaveLength(14);
+    const given = tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
+    const counts = await Promise.all(given.map((tool) => judges?.tokens(JSON.stringify(tool)) ?? 0));
+    expect(counts.reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(6_000);
+  });
+
+  it("leave `tdqs lint` nothing to note", async ({ skip }) => {
+    if (python === null) return skip(notInstalled);
+    expect(await python.lint(await listed())).toBe("0 errors, 0 warnings, 0 notes");
   });
 });
 

@@ -23,7 +23,15 @@ import {
 import { termsVersion } from "../protocol/wire/terms.ts";
 import { invalidHere, type Outcome, refusedHere } from "./outcome.ts";
 import { answerTerms, receiptFacts } from "./policy-words.ts";
-import { argumentsOf, type CallFacts, type Tool, type ToolDeps } from "./tool.ts";
+import {
+  argumentsOf,
+  type CallFacts,
+  receiptMember,
+  resultSchema,
+  rowsOf,
+  type Tool,
+  type ToolDeps,
+} from "./tool.ts";
 
 const receiptsShape = object({
   from: optional(described(instant, "The instant or day from which receipts are listed.")),
@@ -32,7 +40,7 @@ const receiptsShape = object({
   ),
   key_id: optional(described(keyId, "Only receipts of this key of the company.")),
   cursor: optional(receiptCursor),
-  limit: optional(integer({ min: 1, max: receiptsPageMax })),
+  limit: optional(described(integer({ min: 1, max: receiptsPageMax }), "Receipts at most on a page.")),
   retrieval_id: optional(described(retrievalId, "One receipt, checked; without the other arguments.")),
 });
 
@@ -51,6 +59,7 @@ interface Read {
   readonly title: string;
   readonly description: string;
   readonly shape: Shape<object>;
+  readonly outputSchema: JsonObject;
   readonly path: string;
   /** The public surface is read without a signature. */
   readonly isPublic?: boolean;
@@ -61,31 +70,40 @@ const reads: readonly Read[] = [
     name: "receipts",
     title: "Own receipts",
     description:
-      "The signed receipts that the service gave to the caller's company, by window or key, or one of them with the checks that the service made.",
+      "List the signed receipts that the service gave to the caller's company, by window or key, or one of them with the checks that the service made.",
     shape: receiptsShape,
+    outputSchema: resultSchema({
+      receipts: rowsOf("A page of them; with retrieval_id the one receipt and its checks are there instead."),
+    }),
     path: "/v1/receipts",
   },
   {
     name: "usage",
     title: "Own usage",
     description:
-      "What the caller's company used, by day, key, kind, collection and country, counted from its receipts.",
+      "Count what the caller's company used, by day, key, kind, collection and country, counted from its receipts.",
     shape: usageShape,
+    outputSchema: resultSchema({ usage: rowsOf("A count for each group.") }),
     path: "/v1/usage",
   },
   {
     name: "terms",
     title: "Terms of AI companies",
     description:
-      "The terms that are in force for AI companies, or those of a version, with the hash of their text.",
+      "Read the terms that are in force for AI companies, or those of a version, with the hash of their text.",
     shape: termsShape,
+    outputSchema: resultSchema({ version: { type: "integer" }, text: { type: "string" } }),
     path: "/v1/terms",
   },
   {
     name: "ai_policy_key",
     title: "Key to AI policy bits",
-    description: "What each bit of an AI policy means. The tool ai_policy applies it.",
+    description: "Read what each bit of an AI policy means. The tool ai_policy applies it.",
     shape: object({}),
+    outputSchema: resultSchema({
+      groups: { type: "object", description: "Bits of use and action." },
+      blocked: rowsOf("Contexts."),
+    }),
     path: "/v1/ai-policy-key",
     isPublic: true,
   },
@@ -134,9 +152,12 @@ function poolTool(deps: ToolDeps): Tool {
     name: "ads_pool",
     title: "Sponsored items",
     description:
-      "Answers at most 20 sponsored items for subject terms, in the order that sort_by names. Give subject terms only, " +
+      "List at most 20 sponsored items for subject terms, in the order that sort_by names. Give subject terms only, " +
       "never the user's question and nothing about a person. Confirm each item with report before it is shown.",
     inputSchema: { ...schema, properties: members, required: ["keywords", "sort_by"] },
+    outputSchema: resultSchema({ ads: rowsOf("Each with its render_token."), receipt: receiptMember }, [
+      "ads",
+    ]),
     readOnly: true,
     run: (args, facts) => runPool(deps, args, facts),
   };
@@ -195,9 +216,13 @@ function reportTool(deps: ToolDeps): Tool {
     name: "report",
     title: "Confirm a sponsored item",
     description:
-      "Confirms to the service that an ad, or a sponsored row of a product search, is shown (ad_render, which answers the " +
+      "Confirm to the service that an ad, or a sponsored row of a product search, is shown (ad_render, which answers the " +
       "label to show and a click token) or was followed (ad_click).",
     inputSchema: reportShape.schema,
+    outputSchema: resultSchema({
+      label: { type: "object", description: "ad_render: to be shown with the item." },
+      click_token: { type: "string", description: "ad_render: for ad_click." },
+    }),
     readOnly: false,
     run: async (args) => {
       const parsed = argumentsOf(reportShape, args);

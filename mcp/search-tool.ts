@@ -2,13 +2,13 @@
 //   S1. The country of a search is the one that its filter names, else that of the call's metadata, else the configured one.
 //   S2. A search is judged by the rules of the API before it is sent; what they refuse is not sent.
 //   S3. The model neither sees nor sets session_ref.
+//   S4. An object of the filter may give several fields; the API gets a clause for each, and a fault is said of the object that was given.
 
 import type { SearchRequest } from "../client/service-client.ts";
 import { collections } from "../collections/collections.ts";
-import { type CollectionDefinition, textMatchKey } from "../collections/definition.ts";
-import { refuseName, type SearchRefusal, shown } from "../collections/parse-filter.ts";
-import { parseSearchRequest, searchMembers } from "../collections/search-request.ts";
-import { searchRequestSchema } from "../collections/search-schema.ts";
+import { type CollectionDefinition, type FilterField, textMatchKey } from "../collections/definition.ts";
+import { clausesMax, refuseName, type SearchRefusal, shown } from "../collections/parse-filter.ts";
+import { parseSearchRequest, searchLimits, searchMembers } from "../collections/search-request.ts";
 import { parsePolicyBits, policyBits } from "../protocol/ai-policy.ts";
 import { collectionNames, isRecordId } from "../protocol/identifiers.ts";
 import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
@@ -20,7 +20,15 @@ import type { FetchedRecord } from "../protocol/wire/retrieval.ts";
 import { isObject, joinPointer } from "../std/json-pointer.ts";
 import { type Notes, type Outcome, refusedHere, unreadableAnswer } from "./outcome.ts";
 import { answerTerms, type PolicyWords, policyWords, receiptFacts } from "./policy-words.ts";
-import { argumentsOf, type CallFacts, type Tool, type ToolDeps } from "./tool.ts";
+import {
+  argumentsOf,
+  type CallFacts,
+  receiptMember,
+  resultSchema,
+  rowsOf,
+  type Tool,
+  type ToolDeps,
+} from "./tool.ts";
 
 /** What the tool sets itself. */
 const ownMembers: readonly string[] = ["collection", "session_ref"];
@@ -31,35 +39,95 @@ export function searchTools(deps: ToolDeps): readonly Tool[] {
 }
 
 function searchTool(deps: ToolDeps, definition: CollectionDefinition): Tool {
-  const keys = [textMatchKey, ...definition.sortKeys].join(", ");
   return {
     name: `search_${definition.name}`,
     title: `Search ${definition.title}`,
     description:
-      `Finds at most 50 rows of ${definition.title} by text and conditions, in the order that sort_by names ` +
-      `(${keys}). A search is for one country: name it in the filter to override the user's. There is no second ` +
-      "page; narrow the filter instead. Fetch a record before relying on its details.",
+      `Find at most 50 ${definition.title.toLowerCase()} by words and conditions, sorted as sort_by says. There is no second ` +
+      "page: narrow the filter. Fetch a record before relying on its details.",
     inputSchema: argumentsSchema(definition),
+    outputSchema: resultSchema({ rows: rowsOf("What was found, signed."), receipt: receiptMember }, ["rows"]),
     readOnly: true,
     run: (args, facts) => runSearch(deps, { definition, args, facts }),
   };
 }
 
-/** The schema of the API's body without what the tool sets itself; the filter may leave out the country. */
-function argumentsSchema(definition: CollectionDefinition): JsonObject {
-  const { properties, title: _title, ...schema } = searchRequestSchema(definition.name);
-  const { collection: _collection, session_ref: _session, filter, ...others } = properties as JsonObject;
-  const { all } = (filter as { readonly properties: { readonly all: JsonObject } }).properties;
-  const { contains: _contains, description: _description, ...clauses } = all;
-  const description =
-    "Conditions that must all hold. At most one country is named; without one, the user's country is taken.";
-  const members = { all: { ...clauses, description } };
+/**
+ * What parseSearchRequest reads without what the tool sets itself, as shortly as models need it: one object with all fields in place of a
+ * schema for each clause. The filter may leave out the country.
+ */
+function argumentsSchema({ textFields, fields, sortKeys }: CollectionDefinition): JsonObject {
+  const keys = [textMatchKey, ...sortKeys];
+  const one = `(?:${keys.join("|")}):(?:asc|desc)`;
+  const conditions = fields.map((field): [string, JsonObject] => [field.name, conditionSchema(field)]);
   return {
-    ...schema,
-    properties: { ...others, filter: { ...(filter as JsonObject), properties: members } },
+    type: "object",
+    properties: {
+      q: {
+        type: "string",
+        description: "Words that must all occur in the text, in their singular or plural.",
+      },
+      query_by: {
+        type: "array",
+        items: { type: "string", enum: textFields },
+        description: "Where q is searched; everywhere if left out.",
+      },
+      filter: {
+        type: "object",
+        properties: {
+          all: {
+            type: "array",
+            items: { type: "object", properties: Object.fromEntries(conditions) },
+            maxItems: clausesMax,
+          },
+        },
+        required: ["all"],
+        description:
+          "Conditions that all hold. A field is given once in an object; a further object may give it again. One country: the user's if none is named.",
+      },
+      sort_by: {
+        type: "string",
+        pattern: `^${one}(?:,${one}){0,${searchLimits.sortKeysMax - 1}}$`,
+        description: `${textMatchKey} is relevance and needs q.`,
+      },
+      limit: {
+        type: "integer",
+        maximum: searchLimits.rowsMax,
+        description: `Rows at most; ${searchLimits.rowsMax} if left out.`,
+      },
+      client_query_id: { type: "string", description: "The caller's own reference, for its event stream." },
+      topic_keywords: {
+        type: "array",
+        items: { type: "string" },
+        maxItems: searchLimits.topicKeywordsMax,
+        description: "What it is about, for statistics: subjects only, nothing personal.",
+      },
+    },
     required: ["sort_by"],
   };
 }
+
+function conditionSchema({ type, operators, description }: FilterField): JsonObject {
+  const value = valueSchemas[type];
+  const operands = operators.map((operator): [string, JsonObject] => [
+    operator,
+    operator === "in" || operator === "nin" ? { type: "array", items: value } : value,
+  ]);
+  return { type: "object", properties: Object.fromEntries(operands), description };
+}
+
+const valueSchemas: Readonly<Record<FilterField["type"], JsonObject>> = {
+  country: { type: "string" },
+  keyword: { type: "string" },
+  boolean: { type: "boolean" },
+  integer: { type: "integer" },
+  money: { type: "number" },
+  timestamp: { type: "string", format: "date-time" },
+  geopoint: {
+    type: "object",
+    properties: { lat: { type: "number" }, lng: { type: "number" }, radius_km: { type: "number" } },
+  },
+};
 
 interface SearchCall {
   readonly definition: CollectionDefinition;
@@ -76,10 +144,11 @@ async function runSearch(deps: ToolDeps, { definition, args, facts }: SearchCall
     const given = { given: unknown, allowed: toolMembers, detail };
     return searchRefused(refuseName("request_invalid", joinPointer("", unknown), given));
   }
-  const { filter, countryFrom } = withCountry(args["filter"], facts);
+  const { filter: separate, places } = separated(args["filter"]);
+  const { filter, countryFrom } = withCountry(separate, facts);
   const body = { ...args, collection: definition.name, ...(filter === undefined ? {} : { filter }) };
   const request = parseSearchRequest(body, definition.name);
-  if (!request.ok) return searchRefused(request);
+  if (!request.ok) return searchRefused({ ...request, pointer: givenPointer(request.pointer, places) });
   const sent = { ...body, session_ref: facts.sessionRef } as unknown as SearchRequest;
   const { text, body: answer, requestHash } = await deps.client.search(sent);
   // A type is what the service promises; a proxy promises nothing.
@@ -101,6 +170,33 @@ async function runSearch(deps: ToolDeps, { definition, args, facts }: SearchCall
     sponsored,
   };
   return { body: text, notes, isError: false };
+}
+
+/** The filter with a clause for each field, as the API takes them, and which given clause each of them is of. */
+function separated(filter: JsonValue | undefined): {
+  readonly filter: JsonValue | undefined;
+  readonly places: readonly number[];
+} {
+  const all = isObject(filter) ? filter["all"] : null;
+  if (!Array.isArray(all)) return { filter, places: [] };
+  const clauses = all.flatMap((clause: JsonValue, at): { clause: JsonValue; at: number }[] => {
+    const members = isObject(clause) ? Object.entries(clause as JsonObject) : [];
+    return members.length < 2
+      ? [{ clause, at }]
+      : members.map(([name, condition]) => ({ clause: Object.fromEntries([[name, condition]]), at }));
+  });
+  return {
+    filter: { ...(filter as JsonObject), all: clauses.map(({ clause }) => clause) },
+    places: clauses.map(({ at }) => at),
+  };
+}
+
+/** The pointer to a clause of the filter as the caller gave it. */
+function givenPointer(pointer: string, places: readonly number[]): string {
+  return pointer.replace(/^(\/filter\/all\/)([0-9]+)/, (whole, path, at) => {
+    const place = places[Number(at)];
+    return place === undefined ? whole : `${path}${place}`;
+  });
 }
 
 type CountryFrom = "arguments" | "metadata" | "configuration" | null;
@@ -175,9 +271,18 @@ export function fetchTool(deps: ToolDeps): Tool {
     name: "fetch",
     title: "Fetch a record",
     description:
-      "Answers one record exactly as the business sealed it, with its seal, its AI policy, its source line and a " +
+      "Get one record exactly as the business sealed it, with its seal, its AI policy, its source line and a " +
       "receipt. One id for each call. An unknown, withdrawn or blocked record is not found.",
     inputSchema: shape.schema,
+    outputSchema: resultSchema(
+      {
+        record: { type: "object", description: "As the business sealed it." },
+        ai_policy: { type: "object", description: "What the business allows." },
+        provenance: { type: "object", description: "Has the source line." },
+        receipt: receiptMember,
+      },
+      ["record"],
+    ),
     readOnly: true,
     run: async (args) => {
       const parsed = argumentsOf(shape, args);

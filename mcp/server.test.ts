@@ -1,9 +1,9 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
+import { collections } from "../collections/collections.ts";
 import { searchRequestSchema } from "../collections/search-schema.ts";
 import { collectionNames } from "../protocol/identifiers.ts";
 import { refusedPlaces } from "../protocol/tool-schema.fixture.ts";
-import { toolSchema } from "../protocol/tool-schema.ts";
 import { callTool } from "./mcp-client.fixture.ts";
 import { asked, connected, noRows, search, type TestServer, testServer } from "./tool-server.fixture.ts";
 
@@ -28,6 +28,19 @@ describe("an answer", () => {
     expect(blocks[0]).toBe(noRows);
     expect(Object.keys(JSON.parse(blocks[1] ?? ""))).toEqual(["masterdb_mcp_notes"]);
     expect(notes["billable"]).toBe(false);
+  });
+
+  it("is there for clients that read no text as well, but no refusal is", async () => {
+    await using own = await connected(await testServer([{ body: noRows }]));
+    const found = await own.client.callTool({ name: "search_products", arguments: search });
+    expect(found.structuredContent).toEqual(JSON.parse(noRows));
+    const refused = await own.client.callTool({ name: "search_products", arguments: {} });
+    expect([refused.isError, refused.structuredContent]).toEqual([true, undefined]);
+  });
+
+  it.each(["[]", "null", "OK"])("is said to be unreadable if it is no object: %s", async (body) => {
+    const { isError, body: problem } = await asked(await testServer([{ body }]), "terms");
+    expect([isError, problem["code"]]).toEqual([true, "unavailable"]);
   });
 
   it("keeps what a record says out of the notes", async () => {
@@ -108,6 +121,19 @@ describe("a bad search", () => {
       { sort_by: "published_at:desc" },
       { code: "request_invalid", detail: expect.stringContaining("country") },
     ],
+    [
+      "with a wrong operator in an object of several fields, said of that object",
+      {
+        ...search,
+        filter: {
+          all: [
+            { country: "US", brand: "x" },
+            { tags: "a", on_sale: { gt: 1 } },
+          ],
+        },
+      },
+      { code: "operator_not_allowed", pointer: "/filter/all/1/on_sale/gt" },
+    ],
     ["of 51 rows", { ...search, limit: 51 }, { code: "request_invalid", pointer: "/limit" }],
     [
       "with an unknown argument",
@@ -129,6 +155,33 @@ describe("a bad search", () => {
     const { body, notes, isError } = await asked(on, "search_products", args);
     expect(body).toMatchObject(problem);
     expect([isError, notes["billable"], on.sent.length]).toEqual([true, false, 0]);
+  });
+});
+
+describe("a filter", () => {
+  it.each<[string, unknown]>([
+    [
+      "with several fields in an object (S4)",
+      { all: [{ country: "US", brand: "x" }, { brand: { ne: "y" } }] },
+    ],
+    ["as JSON text", JSON.stringify({ all: [{ country: "US" }, { brand: "x" }, { brand: { ne: "y" } }] })],
+    [
+      "with clauses as JSON text",
+      { all: JSON.stringify([{ country: "US" }, { brand: "x" }, { brand: { ne: "y" } }]) },
+    ],
+  ])("%s is sent as the API takes it", async (_name, filter) => {
+    const on = await testServer([{ body: noRows }]);
+    await asked(on, "search_products", { ...search, filter });
+    expect(bodyOf(on)["filter"]).toEqual({
+      all: [{ country: "US" }, { brand: "x" }, { brand: { ne: "y" } }],
+    });
+  });
+
+  it("that is no JSON is refused in words", async () => {
+    const on = await testServer([{ body: noRows }]);
+    const { body, isError } = await asked(on, "search_products", { ...search, filter: "{brand: x}" });
+    expect([isError, body["code"], on.sent.length]).toEqual([true, "request_invalid", 0]);
+    expect(body["detail"]).toContain("{all: [clause, …]}");
   });
 });
 
@@ -282,19 +335,22 @@ describe("what is offered", () => {
     for (const { inputSchema } of tools) expect(() => ajv.compile(inputSchema)).not.toThrow();
     for (const name of collectionNames) {
       const {
-        filter,
         collection: _collection,
         session_ref: _session,
-        ...others
-      } = propertiesOf(toolSchema(searchRequestSchema(name)));
+        ...members
+      } = propertiesOf(searchRequestSchema(name));
       const offered = propertiesOf(tools.find((tool) => tool.name === `search_${name}`)?.inputSchema);
-      const { filter: offeredFilter, ...offeredOthers } = offered;
-      expect(offeredOthers).toEqual(others);
-      // Each field with its operators; only the country may be left out.
-      const clausesOf = (schema: unknown) =>
-        (propertiesOf(schema)["all"] as { readonly items: unknown }).items;
-      expect(clausesOf(offeredFilter)).toEqual(clausesOf(filter));
-      expect(JSON.stringify(clausesOf(filter))).toContain('"country"');
+      expect(Object.keys(offered).sort()).toEqual(Object.keys(members).sort());
+      // Each field with its operators.
+      const all = propertiesOf(offered["filter"])["all"] as { readonly items: unknown };
+      const fields = Object.entries(propertiesOf(all.items)).map(([field, condition]) => [
+        field,
+        Object.keys(propertiesOf(condition)),
+      ]);
+      const { fields: known, sortKeys } = collections[name];
+      expect(fields).toEqual(known.map((field) => [field.name, [...field.operators]]));
+      const { pattern } = offered["sort_by"] as { readonly pattern: string };
+      expect(pattern).toContain(`(?:${["_text_match", ...sortKeys].join("|")}):`);
     }
   });
 

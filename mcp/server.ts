@@ -4,6 +4,7 @@
 //   T2. What the protocol's peer sends selects among fixed names; an unknown name is an error of the protocol.
 
 import {
+  type CallToolResult,
   ProtocolError,
   ProtocolErrorCode,
   ResourceNotFoundError,
@@ -38,9 +39,10 @@ import {
   optional,
   text,
 } from "../protocol/shape.ts";
-import { toolSchema } from "../protocol/tool-schema.ts";
+import { meantArguments, toolSchema } from "../protocol/tool-schema.ts";
+import { isObject } from "../std/json-pointer.ts";
 import { Semaphore } from "../std/semaphore.ts";
-import { failureOutcome, invalidHere, type Outcome, refusedHere } from "./outcome.ts";
+import { failureOutcome, invalidHere, type Outcome, refusedHere, unreadableAnswer } from "./outcome.ts";
 import { answerTerms, policyWords } from "./policy-words.ts";
 import { adTools, readTools } from "./read-tools.ts";
 import { fetchTool, searchTools } from "./search-tool.ts";
@@ -51,6 +53,7 @@ import {
   type CallFacts,
   callFacts,
   newConversation,
+  resultSchema,
   type Tool,
   type ToolDeps,
 } from "./tool.ts";
@@ -162,7 +165,7 @@ function serverOf({ deps, tools, limited, version }: Parts): Server {
         tools.map(({ name }) => name),
       );
     const facts = callFacts(mcpReq._meta ?? params._meta, conversation, deps.config.country);
-    const args = (params.arguments ?? {}) as JsonObject;
+    const args = meantArguments(tool.inputSchema, (params.arguments ?? {}) as JsonObject) as JsonObject;
     return resultOf(
       typeof facts === "string" ? invalidHere(facts) : await callTool({ limited }, tool, { args, facts }),
     );
@@ -172,20 +175,34 @@ function serverOf({ deps, tools, limited, version }: Parts): Server {
   return server;
 }
 
-function listedTool({ name, title, description, inputSchema, readOnly }: Tool) {
+function listedTool({ name, title, description, inputSchema, outputSchema, readOnly }: Tool) {
   return {
     name,
     title,
     description,
-    inputSchema: { ...toolSchema(inputSchema), type: "object" as const },
+    inputSchema: toolSchema(inputSchema),
+    outputSchema: { ...outputSchema, type: "object" as const },
     annotations: { title, readOnlyHint: readOnly, destructiveHint: false, openWorldHint: true },
   };
 }
 
 /** The content blocks: the body as it is, what this server adds, and further bodies (O1, O2 of outcome.ts). */
-function resultOf({ body, notes, isError, more = [] }: Outcome) {
+function resultOf({ body, notes, isError, more = [] }: Outcome): CallToolResult {
+  // What the first block says, for clients that read no text. Only that block is byte-exact.
+  const structuredContent = isError ? null : objectIn(body);
+  if (structuredContent === null && !isError) return resultOf(unreadableAnswer("an object"));
   const texts = [body, JSON.stringify({ [notesName]: notes }), ...more];
-  return { content: texts.map((text) => ({ type: "text" as const, text })), ...(isError ? { isError } : {}) };
+  const content = texts.map((text) => ({ type: "text" as const, text }));
+  return structuredContent === null ? { content, isError } : { content, structuredContent };
+}
+
+function objectIn(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
 }
 
 function unknownName(kind: string, name: string, known: readonly string[]): ProtocolError {
@@ -404,9 +421,16 @@ const policyTool: Tool = {
   name: "ai_policy",
   title: "AI policy in plain words",
   description:
-    "Says in plain words what a business allows and asks: give the ai_policy_bits of a row as bits, or the text of a " +
+    "Say in plain words what a business allows and asks: give the ai_policy_bits of a row as bits, or the text of a " +
     "sealed AI policy record as record. Nothing is sent and nothing is billed.",
   inputSchema: shape.schema,
+  outputSchema: resultSchema(
+    {
+      not_allowed: { type: "array", items: { type: "string" }, description: "In plain words." },
+      asked: { type: "array", items: { type: "string" }, description: "In plain words." },
+    },
+    ["not_allowed", "asked"],
+  ),
   readOnly: true,
   run: async (args) => {
     const parsed = argumentsOf(shape, args);

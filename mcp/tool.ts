@@ -27,11 +27,29 @@ export interface Tool {
   readonly description: string;
   /** JSON Schema (2020-12) of the arguments. */
   readonly inputSchema: JsonObject;
+  /** What the first block has, as much of it as helps to choose the tool. */
+  readonly outputSchema: JsonObject;
   /** False for a tool that changes something at the service. */
   readonly readOnly: boolean;
   /** Rejects with what the client throws; a refusal of the arguments is an outcome. */
   run(args: JsonObject, facts: CallFacts): Promise<Outcome>;
 }
+
+/** The schema of a result with these members, of which those in `required` are always there; others may be. */
+export function resultSchema(
+  properties: Readonly<Record<string, JsonObject>>,
+  required: readonly string[] = [],
+): JsonObject {
+  return { type: "object", properties, ...(required.length === 0 ? {} : { required }) };
+}
+
+/** A list of objects. */
+export function rowsOf(description: string): JsonObject {
+  return { type: "array", items: { type: "object" }, description };
+}
+
+/** The member of every answer that the service served. */
+export const receiptMember: JsonObject = { type: "object", description: "The service's signed receipt." };
 
 // The arguments of a tool against its shape; a fault is answered with the API's own problem.
 

@@ -18,7 +18,7 @@ import { createVerifier, type Verifier } from "../verifier/verifier.ts";
 import { invalidHere, type Outcome } from "./outcome.ts";
 import { receiptFacts } from "./policy-words.ts";
 import { recordIdArgument } from "./search-tool.ts";
-import { argumentsOf, type KeptAnswer, type Tool, type ToolDeps } from "./tool.ts";
+import { argumentsOf, type KeptAnswer, resultSchema, rowsOf, type Tool, type ToolDeps } from "./tool.ts";
 
 const shape = object({
   retrieval_id: optional(
@@ -41,12 +41,19 @@ export function verifyTool(deps: ToolDeps): Tool {
     name: "verify",
     title: "Verify an answer",
     description:
-      "Checks an earlier answer on this machine with pinned anchors: row signatures, receipt and sidecar" +
+      "Check an earlier answer on this machine with pinned anchors: row signatures, receipt and sidecar" +
       (deps.config.verifyOnline
         ? ", and the seal and the AI policy's seal with the service's signed statement. "
         : ". ") +
       "Name the answer by retrieval_id, or by record_id for a fetched record.",
     inputSchema: shape.schema,
+    outputSchema: resultSchema(
+      {
+        verdict: { type: "string", enum: ["valid", "not_valid", "nothing_claimed"] },
+        checks: rowsOf("Each check with its state."),
+      },
+      ["verdict", "checks"],
+    ),
     readOnly: true,
     run: async (args) => {
       const parsed = argumentsOf(shape, args);

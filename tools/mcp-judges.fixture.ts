@@ -1,10 +1,11 @@
-// The conformance suite of the Model Context Protocol and its inspector, as they are published. They need more packages than
+// The conformance suite of the Model Context Protocol, its inspector and a tokenizer, as they are published. They need more packages than
 // this project, so they are installed into a folder of their own, exactly as tools/mcp-judges/package-lock.json pins them.
 
 import { execFile, spawnSync } from "node:child_process";
 import { cp, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { npmCommand } from "./client-package.ts";
 import { root } from "./process.ts";
 import { withoutJudge } from "./virtual-environment.fixture.ts";
@@ -28,6 +29,8 @@ export interface McpJudges extends AsyncDisposable {
   conformance(url: string, revision: string): Promise<readonly ConformanceCheck[]>;
   /** Runs the inspector's command line. */
   inspect(...args: readonly string[]): Promise<Inspected>;
+  /** How many tokens of cl100k a text has. */
+  tokens(text: string): Promise<number>;
 }
 
 const packages = "node_modules/@modelcontextprotocol";
@@ -58,6 +61,11 @@ export async function installMcpJudges(): Promise<McpJudges | null> {
       return withoutExtensions(await checksIn(results), `${stdout}${stderr}`);
     },
     inspect: (...words) => start("inspector/clients/launcher/build/index.js", ["--cli", ...words]),
+    tokens: async (text) => {
+      const address = pathToFileURL(join(folder, "node_modules/gpt-tokenizer/esm/encoding/cl100k_base.js"));
+      const { countTokens } = (await import(address.href)) as { countTokens: (text: string) => number };
+      return countTokens(text);
+    },
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
   };
 }

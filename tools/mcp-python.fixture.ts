@@ -1,6 +1,7 @@
 // The official client of the Model Context Protocol for Python, as a process that is asked line by line.
 
-import { join } from "node:path";
+import { spawnSync } from "node:child_process";
+import { dirname, join } from "node:path";
 import { createInterface, type Interface } from "node:readline";
 import { root, type StartedProcess, startProcess } from "./process.ts";
 import { makeVirtualEnvironment } from "./virtual-environment.fixture.ts";
@@ -22,6 +23,8 @@ export interface PythonClient extends AsyncDisposable {
 
 export interface PythonClients extends AsyncDisposable {
   open(server: PythonServer): Promise<PythonClient>;
+  /** What `tdqs lint` says of tools in its last line. */
+  lint(tools: readonly unknown[]): Promise<string>;
 }
 
 /** Installs what tools/mcp-judges/requirements.txt pins. Null, said loudly, where that cannot be done; in CI that is a failure. */
@@ -38,6 +41,14 @@ export async function installPythonClients(): Promise<PythonClients | null> {
       const client = new LineClient(process_);
       await client.ask(server);
       return client;
+    },
+    lint: async (tools) => {
+      const lint = [join(dirname(environment.python), "tdqs"), "lint", "--file", "-", "--format", "text"];
+      const { stdout } = spawnSync(environment.python, lint, {
+        input: JSON.stringify({ tools }),
+        encoding: "utf8",
+      });
+      return stdout.trim().split("\n").at(-1) ?? "";
     },
     [Symbol.asyncDispose]: () => environment[Symbol.asyncDispose](),
   };

@@ -20,10 +20,9 @@ import {
   region,
   ruled,
   type Shape,
-  type ShapeFault,
   uuid,
 } from "../../protocol/shape.ts";
-import { type VerifyRequest, verifyRequest, wholes } from "../../protocol/wire/verify.ts";
+import { verifyRequest } from "../../protocol/wire/verify.ts";
 import { isRefused, type Outcome, type Refused, refused, refusedWith } from "../../service/answer.ts";
 import type { LogReads } from "../../service/log/log-reads.ts";
 import {
@@ -34,42 +33,8 @@ import {
 import type { Verification } from "../../service/verification/verification.ts";
 import type { Verify } from "../../service/verification/verify.ts";
 
-// The arguments of the public tools: each shape judges a call and is published as the tool's JSON Schema. Rules between
-// members are published without `anyOf` at the top, which some callers of tools do not take there.
-
-/** The same as {@link ruled}, with what is published of the rule. */
-function ruledAs<T>(shape: Shape<T>, published: JsonObject, rule: (value: T) => ShapeFault | null): Shape<T> {
-  return { ...ruled(shape, rule), schema: { ...shape.schema, ...published } };
-}
-
-const ruleKeywords = ["if", "then", "else"] as const;
-
-/** The rule of JSON Schema that applies one schema where another is met, and a third where it is not. */
-function where(...schemas: readonly [met: JsonObject, one: JsonObject, other: JsonObject]): JsonObject {
-  return Object.fromEntries(ruleKeywords.map((keyword, index) => [keyword, schemas[index] ?? {}]));
-}
-
-/** A member that must be left out: some readers of tools take no bare `false` for a schema. */
-const absent: JsonObject = { not: {} };
-
-const { anyOf: _rule, ...verifyMembers } = verifyRequest.schema;
-
-/** The body of POST /v1/verify. */
-export const verifyArguments: Shape<VerifyRequest> = {
-  ...verifyRequest,
-  schema: {
-    ...verifyMembers,
-    ...where(
-      { anyOf: wholes.map((name) => ({ required: [name] })) },
-      { maxProperties: 1 },
-      {
-        required: ["record_base64"],
-        anyOf: ["seal", "sidecar", "row"].map((name) => ({ required: [name] })),
-        dependentRequired: { ai_policy_bits: ["seal"] },
-      },
-    ),
-  },
-};
+// The arguments of the public tools: each shape judges a call and is published as the tool's JSON Schema, without its rules between
+// members (protocol/tool-schema.ts).
 
 export const certificateArguments = object({
   uuid: described(uuid, "UUID of the business or AI company."),
@@ -77,7 +42,7 @@ export const certificateArguments = object({
 
 const ofParty: readonly string[] = ["business", "custody"];
 
-export const keysArguments = ruledAs(
+export const keysArguments = ruled(
   object({
     of: described(
       oneOf(["service", "ai_companies", "business", "custody"]),
@@ -85,7 +50,6 @@ export const keysArguments = ruledAs(
     ),
     uuid: optional(described(uuid, "UUID of the business, for `business` and `custody` only.")),
   }),
-  where({ properties: { of: { enum: ofParty } } }, { required: ["uuid"] }, { properties: { uuid: absent } }),
   ({ of, uuid: named }) => {
     if (ofParty.includes(of) === (named !== undefined)) return null;
     const detail = ofParty.includes(of)
@@ -111,7 +75,7 @@ export const noArguments = object({});
 
 const size = integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
 
-export const proofArguments = ruledAs(
+export const proofArguments = ruled(
   object({
     leaf: described(
       optional(hash),
@@ -130,14 +94,6 @@ export const proofArguments = ruledAs(
     first: optional(described(size, "For a proof that the log only grew: the earlier size, without `leaf`.")),
     second: optional(described(size, "With `first`: the later size; the latest if left out.")),
   }),
-  where(
-    { required: ["leaf"] },
-    {
-      properties: { first: absent, second: absent },
-      dependentRequired: { region: ["name"], name: ["region"] },
-    },
-    { required: ["first"], properties: { region: absent, name: absent } },
-  ),
   ({ leaf, region: place, name, first, second }) => {
     if (leaf === undefined && first === undefined)
       return { pointer: "", detail: "Give leaf for a proof of inclusion, or first for one of consistency." };
@@ -156,7 +112,7 @@ export const proofArguments = ruledAs(
   },
 );
 
-export const vocabularyArguments = ruledAs(
+export const vocabularyArguments = ruled(
   object({
     name: optional(described(oneOf(vocabularyNames), "Vocabulary; the index of all of them if left out.")),
     version: described(
@@ -164,7 +120,6 @@ export const vocabularyArguments = ruledAs(
       "With `name`: the latest version if left out.",
     ),
   }),
-  { dependentRequired: { version: ["name"] } },
   ({ name, version }) =>
     name === undefined && version !== undefined
       ? { pointer: "/name", detail: "name is required with version." }
@@ -256,7 +211,7 @@ function verifyTool({ verify }: PublicToolDeps): PublicTool {
         "`statement` is the same, signed by the service. Check it with anchors that you hold, not with keys from this host alone.",
       ],
     },
-    verifyArguments,
+    verifyRequest,
     (given, { text }) => ({
       request: "POST /v1/verify",
       waits: true,

@@ -69,7 +69,7 @@ export type VerifyRequest = Of<typeof requestMembers>;
 
 const against = ["seal", "sidecar", "row"] as const;
 /** Members of which each is verified on its own. */
-export const wholes = ["ad_item", "entitlement"] as const;
+const wholes = ["ad_item", "entitlement"] as const;
 
 /** Rules that no single member shows: what is verified, and against what. */
 function ruleFault(body: VerifyRequest): ShapeFault | null {

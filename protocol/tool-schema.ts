@@ -61,7 +61,7 @@ function closedNowhere({
 
 /**
  * The arguments of a call as they were meant: where the schema has an object or an array and a model wrote one as JSON text, that text is
- * read. Everything else is left as it is, for whoever judges the call.
+ * read. Everything else is left as it is, for what judges the call.
  */
 export function meantArguments(schema: JsonObject, value: JsonValue): JsonValue {
   const { type, properties, items } = schema;

@@ -1,6 +1,7 @@
 // What a command of the program is, and how its arguments are parsed.
 
 import { parseArgs } from "node:util";
+import { nearestName } from "../client/errors.ts";
 import type { Terminal } from "./terminal.ts";
 
 export interface OptionSpec {
@@ -139,7 +140,10 @@ function parseOrThrow(command: Command, args: readonly string[], options: Option
     });
   } catch (error) {
     const reason = error instanceof Error ? (error.message.split(". ")[0] ?? "") : String(error);
-    throw new UsageError(`${reason}. See: svc help ${command.name}`);
+    const unknown = /^Unknown option '--([^']*)'/.exec(reason)?.[1];
+    const nearest = unknown === undefined ? null : nearestName(unknown, Object.keys(options));
+    const hint = nearest === null ? "" : ` Did you mean --${nearest}?`;
+    throw new UsageError(`${reason}.${hint} See: svc help ${command.name}`);
   }
 }
 

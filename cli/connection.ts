@@ -7,7 +7,14 @@ import { dirname, join, resolve } from "node:path";
 import { createSvcClient, type SvcClient, type SvcClientOptions } from "../client/service-client.ts";
 import { parseSigningKey, type SigningKey } from "../client/signing-key.ts";
 import type { Sandbox, SandboxKey } from "../node/sandbox/sandbox-file.ts";
-import { type Arguments, type Call, type CommandContext, UsageError } from "./command.ts";
+import {
+  type Arguments,
+  type Call,
+  type Command,
+  type CommandContext,
+  optionsOf,
+  UsageError,
+} from "./command.ts";
 import { recordingKey } from "./own-seals.ts";
 
 export const defaultHome = ".svc";
@@ -25,8 +32,20 @@ export interface Connection {
 /** Options of commands that call the service. */
 export const connectionOptions = `
     --home DIR     the node's home folder (default ${defaultHome})
-    --config FILE  configuration for a service elsewhere (docs/svc.md)
+    --config FILE  configuration for a service elsewhere (default SVC_CONFIG; docs/svc.md)
     --key N|ID     key to use: a number from 1, or a key_id`;
+
+const configHelp = optionsOf(connectionOptions)["config"]?.help;
+/** With one of these a command names its party itself. */
+const ownParty = ["config", "home", "business", "company"];
+
+/** The arguments, with `SVC_CONFIG` for the configuration of a command that acts as a party and names none. */
+export function withConfig(command: Command, args: Arguments, env: CommandContext["env"]): Arguments {
+  const file = env["SVC_CONFIG"];
+  const takesOne = optionsOf(command.options)["config"]?.help === configHelp;
+  if (file === undefined || !takesOne || ownParty.some((name) => args.text(name) !== null)) return args;
+  return { ...args, text: (name) => (name === "config" ? file : args.text(name)) };
+}
 
 export type Side = "business" | "ai_company";
 

@@ -8,6 +8,19 @@ import { visible } from "./terminal.ts";
 export interface Failure {
   readonly lines: readonly string[];
   readonly code: ExitCode;
+  /** What the service answered, if it refused. */
+  readonly problem?: unknown;
+}
+
+/** The last line of a command with `--json` that failed. */
+export function failureJson({ lines, code, problem }: Failure): string {
+  const message = lines.join("\n");
+  return JSON.stringify({
+    type: "failed",
+    exit_code: code,
+    message,
+    ...(problem === undefined ? {} : { problem }),
+  });
 }
 
 /** The failure to report, or null for a bug, which is shown with its stack. */
@@ -51,14 +64,20 @@ const advice: Readonly<Record<string, string>> = {
     "Name an order with --sort, for example --sort _text_match:desc or --sort published_at:desc.",
 };
 
+const allowedMax = 30;
+
 function problemFailure(error: SvcProblemError): Failure {
   const { problem, retryAfterSeconds } = error;
   const said = visible(error.detail || error.code);
   const lines = [`The service refused: ${said} (${error.status} ${visible(error.code)})`];
-  const { pointer, suggestion, errors } = problem;
+  const { pointer, suggestion, allowed, errors } = problem;
   if (typeof pointer === "string" && pointer !== "") lines.push(`  at ${visible(pointer)}`);
   if (typeof suggestion === "string" && !error.detail.includes(suggestion))
     lines.push(`  Did you mean ${visible(suggestion)}?`);
+  if (Array.isArray(allowed) && allowed.every((each) => typeof each === "string"))
+    lines.push(
+      `  Allowed: ${visible(allowed.slice(0, allowedMax).join(", "))}${allowed.length > allowedMax ? ", …" : ""}`,
+    );
   if (Array.isArray(errors)) lines.push(...errors.slice(0, 10).map((each) => `  ${faultLine(each)}`));
   const help = advice[error.code];
   if (help !== undefined) lines.push(help);
@@ -66,7 +85,7 @@ function problemFailure(error: SvcProblemError): Failure {
   if (clock !== null) lines.push(clock);
   if (retryAfterSeconds !== null) lines.push(`Try again in ${retryAfterSeconds} s.`);
   const isPassing = [429, 502, 503, 504].includes(error.status);
-  return { lines, code: isPassing ? exitCodes.unavailable : exitCodes.refused };
+  return { lines, code: isPassing ? exitCodes.unavailable : exitCodes.refused, problem };
 }
 
 /** What is signed and sealed says when, so a clock that is wrong is refused. */

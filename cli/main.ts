@@ -11,8 +11,10 @@ import {
   parseArguments,
   runCommand,
 } from "./command.ts";
+import { completion } from "./completion.ts";
+import { withConfig } from "./connection.ts";
 import { doctor } from "./doctor.ts";
-import { failureOf } from "./failure.ts";
+import { failureJson, failureOf } from "./failure.ts";
 import { fetchCommand } from "./fetch.ts";
 import { grant } from "./grant.ts";
 import { blocks, brands, group } from "./groups.ts";
@@ -21,7 +23,7 @@ import { keygen, proveKey } from "./keygen.ts";
 import { keyCommands } from "./keys/commands.ts";
 import { allowance, ledger } from "./ledger.ts";
 import { logAudit } from "./log-audit.ts";
-import { mcp } from "./mcp.ts";
+import { mcp, programVersion } from "./mcp.ts";
 import { opsAct } from "./ops/act.ts";
 import { opsActors, opsAudit, opsNodes, opsPushes, opsRefusals, opsSearch } from "./ops/lists.ts";
 import { opsCertify, opsParty, opsRegisterKey } from "./ops/party.ts";
@@ -46,6 +48,7 @@ import { verify } from "./verify.ts";
 import { witness } from "./witness.ts";
 
 const commands: readonly Command[] = [
+  completion(() => commands),
   start,
   search,
   fetchCommand,
@@ -115,28 +118,42 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) =>
 process.exitCode = await runProgram(process.argv.slice(2), terminal);
 
 async function runProgram(words: readonly string[], terminal: Terminal): Promise<ExitCode> {
-  const [name] = words;
-  if (name === undefined || name === "help" || name === "--help" || name === "-h")
-    return showHelp(words.slice(1), terminal);
+  const [name, ...more] = words;
+  if (name === undefined || name === "help" || isHelp(name))
+    return showHelp(
+      more.filter((word) => !isHelp(word)),
+      terminal,
+    );
+  if (["--version", "-V", "version"].includes(name)) {
+    terminal.print(`svc ${await programVersion()}`);
+    return exitCodes.done;
+  }
   const named = commandNamed(words);
-  if (named === null && isGroup(name) && words.length === 1) return showHelp(words, terminal);
+  if (named === null && isGroup(name) && more.every(isHelp)) return showHelp([name], terminal);
   if (named === null) {
     terminal.note(unknownCommand(nameIn(words), commandNames));
     return exitCodes.usage;
   }
   const { command, args } = named;
+  let asJson = false;
   try {
     const parsed = parseArguments(command, args);
     if (parsed === null) return showHelp(words, terminal);
-    return await runCommand(command, parsed, contextOf(terminal));
+    asJson = parsed.flag("json");
+    return await runCommand(command, withConfig(command, parsed, process.env), contextOf(terminal));
   } catch (error) {
     const failure = failureOf(error);
     if (failure === null) throw error;
     for (const line of failure.lines) terminal.note(line);
+    if (asJson) terminal.print(failureJson(failure));
     // Handles that a library left open must not keep a failed program running.
     setTimeout(() => process.exit(), lingerMs).unref();
     return failure.code;
   }
+}
+
+function isHelp(word: string): boolean {
+  return word === "--help" || word === "-h";
 }
 
 function contextOf(terminal: Terminal): CommandContext {

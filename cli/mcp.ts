@@ -22,8 +22,6 @@ export const mcp: Command = {
   run: async (call) => {
     // Loaded only here: no other command needs the protocol's library.
     const { runToolServer } = await import("../mcp/program.ts");
-    const packageFile = await readFile(new URL("../package.json", import.meta.url), "utf8");
-    const { version } = JSON.parse(packageFile) as { readonly version: string };
     const options = {
       configFile: call.text("config"),
       sandboxHome: call.flag("sandbox") ? homeOf(call) : null,
@@ -35,7 +33,7 @@ export const mcp: Command = {
       cwd: call.cwd,
       stdin: process.stdin,
       stdout: process.stdout,
-      version,
+      version: await programVersion(),
       log: (line) => call.terminal.note(line),
       onStop: (stop) =>
         call.onStop(async () => {
@@ -45,3 +43,10 @@ export const mcp: Command = {
     });
   },
 };
+
+/** The version of this program, from its package. */
+export async function programVersion(): Promise<string> {
+  const file = await readFile(new URL("../package.json", import.meta.url), "utf8");
+  const { version } = JSON.parse(file) as { readonly version: string };
+  return version;
+}

@@ -3,6 +3,7 @@
 
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
+import { buffer } from "node:stream/consumers";
 import {
   type AnchorsChoice,
   type Check,
@@ -16,6 +17,7 @@ import {
   verifySealedFile,
   verifyStatementFile,
 } from "../client/evidence.ts";
+import { parseObject } from "../protocol/dsse.ts";
 import {
   type Arguments,
   type Call,
@@ -35,7 +37,7 @@ export const verify: Command = {
   details: [
     "Trust comes only from anchors: --anchors FILE, or with --sandbox those of the sandbox in the home folder.",
     "Sandbox anchors vouch for nothing real, so they are used only if --sandbox says so.",
-    "FILE may also be a saved answer of POST /v1/verify, GET /v1/verify/{record_id}, GET /.well-known/svc-keys or",
+    "FILE is - for the standard input. It may also be a saved answer of POST /v1/verify, GET /v1/verify/{record_id}, GET /.well-known/svc-keys or",
     "GET /v1/entitlement, or only the envelope in it. The key that signed it is then judged by --key-set, a saved GET /.well-known/keys.",
     "Of a business's own record (svc catalogue ID --json), --business-keys says whose it has to be, and --certificate what it was sealed under.",
     "A document that a person sealed (a mandate, a decision about a held push, a custody request, or with --record the seal of a record, an AI policy,",
@@ -80,6 +82,8 @@ export function showReport(report: Report, call: Call): ExitCode {
 }
 
 function verifyEvidence(contents: Uint8Array, choice: AnchorsChoice, args: Arguments): FileVerdict {
+  if (!parseObject(contents).ok)
+    throw new UsageError("The file is no JSON object, so it is neither evidence nor a saved answer.");
   refuseUnused(args, ["key-set", "record", ...ofCatalogue], "evidence carries its own");
   return verifyEvidenceFile(contents, choice);
 }
@@ -148,8 +152,9 @@ async function verifyStatement(
   });
 }
 
-/** The contents of a file that the user named. Throws {@link UsageError}. */
+/** The contents of a file that the user named, `-` for the standard input. Throws {@link UsageError}. */
 export async function readBytes(path: string, { cwd }: CommandContext): Promise<Uint8Array> {
+  if (path === "-") return new Uint8Array(await buffer(process.stdin));
   const file = resolve(cwd, path);
   const contents = await readFile(file).catch((error: Error) => {
     throw new UsageError(`${file} cannot be read: ${error.message}`);

@@ -1,0 +1,123 @@
+// The program as a whole where no node is needed: its version, help, completion and failures.
+
+import { execFile, spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+import { runRevoke } from "../stories/operators/revocations.fixture.ts";
+import { root } from "../tools/process.ts";
+import { optionsOf, parseArguments } from "./command.ts";
+import { completion } from "./completion.ts";
+import { connectionOptions, withConfig } from "./connection.ts";
+import { failureJson } from "./failure.ts";
+import { opsNodes, opsSearch } from "./ops/lists.ts";
+import { search } from "./search.ts";
+import { verify } from "./verify.ts";
+
+async function svc(...words: readonly string[]) {
+  const args = [join(root, "cli/main.ts"), ...words];
+  return await promisify(execFile)(process.execPath, args, { cwd: root }).then(
+    ({ stdout }) => ({ code: 0, stdout, stderr: "" }),
+    ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => ({
+      code,
+      stdout,
+      stderr,
+    }),
+  );
+}
+
+describe("svc", () => {
+  it("says its version, and the help of a group, however it is asked", async () => {
+    expect((await svc("--version")).stdout).toMatch(/^svc [0-9]+\.[0-9]+\.[0-9]+\n$/);
+    const [named, asked] = [await svc("help", "ops"), await svc("ops", "--help")];
+    expect(named.stdout).toContain("ops nodes");
+    expect(asked).toEqual(named);
+    expect((await svc("help", "--help")).stdout).toContain("Exit codes: 0 done");
+  });
+
+  it("names the nearest option, and what it takes is still refused with 2", async () => {
+    const { code, stderr } = await svc("search", "products", "--contry", "US");
+    expect([code, stderr]).toEqual([2, expect.stringContaining("Did you mean --country?")]);
+  });
+
+  it("ends with 2 where what it should verify is no JSON, also from the standard input", () => {
+    const args = [join(root, "cli/main.ts"), "verify", "-", "--anchors", join(root, "package.json")];
+    const { status, stderr } = spawnSync(process.execPath, args, {
+      cwd: root,
+      input: "id,name\n",
+      encoding: "utf8",
+    });
+    expect([status, stderr]).toEqual([2, expect.stringContaining("no JSON object")]);
+  });
+});
+
+describe("SVC_CONFIG", () => {
+  const given = (...words: readonly string[]) => {
+    const args = parseArguments(search, words);
+    if (args === null) throw new Error("help was asked for");
+    return withConfig(search, args, { SVC_CONFIG: "mine.json" }).text("config");
+  };
+
+  it("is the configuration of a command that names no party", () => {
+    expect(given("products")).toBe("mine.json");
+    expect(given("products", "--config", "other.json")).toBe("other.json");
+    expect(given("products", "--home", "elsewhere")).toBe(null);
+    expect(given("products", "--company", "2")).toBe(null);
+  });
+
+  it("is no file of anything else", () => {
+    expect(optionsOf(connectionOptions)["config"]?.help).toContain("SVC_CONFIG");
+    const args = parseArguments(verify, ["file"]);
+    expect(args && withConfig(verify, args, { SVC_CONFIG: "mine.json" }).text("config")).toBe(null);
+  });
+});
+
+describe("a failure as JSON", () => {
+  it("has the exit code, the words and the problem", () => {
+    const problem = { code: "unknown_field" };
+    expect(JSON.parse(failureJson({ lines: ["a", "b"], code: 3, problem }))).toEqual({
+      type: "failed",
+      exit_code: 3,
+      message: "a\nb",
+      problem,
+    });
+  });
+});
+
+describe("svc completion", () => {
+  const own = completion(() => [search, opsNodes, opsSearch]);
+  const script = async (shell: string) =>
+    (await runRevoke([shell], { home: null, reply: null, command: own })).printed;
+
+  it.each<[string, string]>([
+    ["", "search ops"],
+    ["ops n", "nodes"],
+    ["ops ", "nodes search"],
+    ["search --cou", "--country"],
+    ["search --country US --wh", "--where"],
+    ["ops search --jso", "--json"],
+  ])("lets bash complete «svc %s»", async (typed, found) => {
+    const words = ["svc", ...typed.split(" ")].map((word) => `"${word}"`).join(" ");
+    const program = `${await script("bash")}\nCOMP_WORDS=(${words}); COMP_CWORD=$((\${#COMP_WORDS[@]}-1)); _svc; echo "\${COMPREPLY[@]}"`;
+    const { stdout, stderr } = spawnSync("bash", ["-c", program], { encoding: "utf8" });
+    expect([stdout.trim(), stderr]).toEqual([found, ""]);
+  });
+
+  it("gives fish each command and option with its help", async () => {
+    const lines = (await script("fish")).split("\n");
+    expect(lines).toContainEqual(
+      expect.stringMatching(/^complete -c svc -n __fish_use_subcommand -a search -d 'find/),
+    );
+    expect(lines).toContainEqual(
+      expect.stringMatching(
+        /-n '__fish_seen_subcommand_from ops; and __fish_seen_subcommand_from search' -l json /,
+      ),
+    );
+    expect(lines).toContainEqual(expect.stringMatching(/from search' -l country -r -d '/));
+  });
+
+  it("is for three shells", async () => {
+    expect(await script("zsh")).toMatch(/^autoload -U \+X bashcompinit/);
+    expect((await runRevoke(["tcsh"], { home: null, reply: null, command: own })).code).toBe(2);
+  });
+});

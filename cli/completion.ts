@@ -47,17 +47,16 @@ function bashScript(commands: readonly Command[], shell: string): string {
       const pattern = typed === "" ? '""' : `"${typed}"|"${typed} "*`;
       return `    ${pattern}) names="${words.join(" ")}" ;;`;
     });
+  const words = (which: string, range = ""): string => `\${COMP_WORDS[${which}]${range}}`;
   return [
     ...(shell === "zsh" ? ["autoload -U +X bashcompinit && bashcompinit"] : []),
     "_svc() {",
-    // biome-ignore-start lint/suspicious/noTemplateCurlyInString: the shell's own.
-    '  local current="${COMP_WORDS[COMP_CWORD]}" names=""',
-    '  local typed="${COMP_WORDS[*]:1:COMP_CWORD-1}"',
+    `  local current="${words("COMP_CWORD")}" names=""`,
+    `  local typed="${words("*", ":1:COMP_CWORD-1")}"`,
     '  case "$typed" in',
     ...cases,
     "  esac",
     '  COMPREPLY=($(compgen -W "$names" -- "$current"))',
-    // biome-ignore-end lint/suspicious/noTemplateCurlyInString: the shell's own.
     "}",
     "complete -o default -F _svc svc",
   ].join("\n");

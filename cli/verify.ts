@@ -17,7 +17,6 @@ import {
   verifySealedFile,
   verifyStatementFile,
 } from "../client/evidence.ts";
-import { parseObject } from "../protocol/dsse.ts";
 import {
   type Arguments,
   type Call,
@@ -82,10 +81,19 @@ export function showReport(report: Report, call: Call): ExitCode {
 }
 
 function verifyEvidence(contents: Uint8Array, choice: AnchorsChoice, args: Arguments): FileVerdict {
-  if (!parseObject(contents).ok)
+  if (!isObjectText(new TextDecoder().decode(contents)))
     throw new UsageError("The file is no JSON object, so it is neither evidence nor a saved answer.");
   refuseUnused(args, ["key-set", "record", ...ofCatalogue], "evidence carries its own");
   return verifyEvidenceFile(contents, choice);
+}
+
+function isObjectText(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
 }
 
 const ofCatalogue = ["business-keys", "certificate"] as const;

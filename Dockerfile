@@ -4,9 +4,9 @@ ARG NODE_IMAGE=node:26-slim
 FROM ${NODE_IMAGE}
 WORKDIR /srv/svc
 COPY package.json package-lock.json .npmrc ./
-# The image's own Node runs it: the packages that bring one along are removed. Other optional packages stay: sharp's decoder
-# for this platform is one.
-RUN npm ci --omit=dev && rm -rf node_modules/node-linux-* node_modules/node-bin-*
+# The image's own Node runs it: the packages that bring one along are removed, and libsodium for other systems. Other optional
+# packages stay: sharp's decoder for this platform is one.
+RUN npm ci --omit=dev && rm -rf node_modules/node-linux-* node_modules/node-bin-* node_modules/sodium-native/prebuilds/[!l]*
 # Only what .dockerignore lets through: the folders that the program is made of.
 COPY . .
 RUN mkdir /data && chown node:node /data

@@ -7,8 +7,8 @@
 //   G2. A turn signs at most `onLoopMax` + 1 messages on this thread.
 //   G3. A message waits at most for the lists that are already in the thread, and for none once `listMax` have gathered.
 
-import { sign as signNative } from "node:crypto";
 import { packMessages } from "../protocol/signed-version.ts";
+import { ed25519Library } from "./ed25519.ts";
 import type { Signer } from "./port.ts";
 import { type PrivateJwk, privateKeyOf } from "./private-jwk.ts";
 import { createWorkerSigner, type SigningThread } from "./worker-signer.ts";
@@ -27,11 +27,7 @@ interface Waiting {
 /** Like {@link createWorkerSigner}, it takes only an Ed25519 key and throws for any other. */
 export function createCoalescingSigner(jwk: PrivateJwk, thread?: SigningThread): Signer {
   const signer = createWorkerSigner(jwk, thread);
-  const key = privateKeyOf(jwk);
-  const signHere = (message: Uint8Array): Uint8Array => {
-    const signature = signNative(null, message, key);
-    return new Uint8Array(signature.buffer, signature.byteOffset, signature.length);
-  };
+  const signHere = ed25519Library().signerOf(privateKeyOf(jwk));
   let waiting: Waiting[] = [];
   let endsTurn = false;
   let isBusy = false;

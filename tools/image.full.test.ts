@@ -157,6 +157,7 @@ describe.skipIf(lacks.length > 0)("the release", () => {
       await untilReady(node, { name: "The image's node", maxMs: 300_000, isReady });
       const vectors = await fetch(`http://127.0.0.1:${port + 2}/openapi.json`);
       expect(vectors.status).toBe(200);
+      expect(await readFile(join(folder, "node.log"), "utf8")).toContain('"ed25519":"libsodium"');
     } finally {
       await node.stop(10_000);
       await guard.close();

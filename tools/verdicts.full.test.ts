@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { nativeCrypto } from "../crypto/native.ts";
+import { nativePorts } from "../crypto/native.fixture.ts";
 import { sha256 } from "../protocol/bytes.ts";
 import { verifySignature } from "../protocol/keys/signatures.ts";
 import { buildGoPrograms, type GoPrograms } from "./go-programs.ts";
@@ -39,13 +39,13 @@ it("judges what it never saw as the verifier in Go does, portably and natively",
   const known = [...suite.files.values()].flatMap(({ cases }) => cases);
   const seed = testSeed(process.env);
   const drawn = variations({ world: makeWorld(), cases: known, seed }, amounts);
-  const [portable, native] = [verifySignature, nativeCrypto.verify].map((verify) =>
+  const [portable, ...native] = [verifySignature, ...nativePorts.map(({ verify }) => verify)].map((verify) =>
     makeJudge(suite.trust.trust, { verify, sha256 }),
   );
   const cases = drawn.map((each): VectorCase => {
     const vector = { ...each, expected: { valid: true } };
     const expected = portable?.judge(vector);
-    expect(native?.judge(vector), each.name).toEqual(expected);
+    for (const { judge } of native) expect(judge(vector), each.name).toEqual(expected);
     return { ...vector, expected: expected ?? vector.expected };
   });
   expect(new Set(cases.map(({ expected }) => expected.valid))).toEqual(new Set([true, false]));

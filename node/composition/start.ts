@@ -15,6 +15,7 @@ import { regionRef } from "../../actors/messages/refs.ts";
 import type { LogEntry } from "../../actors/system/ports.ts";
 import { isTransient } from "../../client/retry-until.ts";
 import { replaceFile } from "../../crypto/durable-file.ts";
+import { ed25519Library } from "../../crypto/ed25519.ts";
 import type { AuditLog } from "../../ops/acts.ts";
 import { failureAnswer } from "../../service/failure.ts";
 import { publishRecord } from "../../service/publishing/publish-record.ts";
@@ -103,7 +104,8 @@ async function startOn(
   const seeded = seed(services, urls);
   // Callers that wait for the samples get the error; a node without them still serves.
   seeded.catch((error: unknown) => logger.error({ err: error }, "sandbox.seed_failed"));
-  logger.info({ urls, region: config.region, environment: config.environment }, "node.listening");
+  const { region, environment } = config;
+  logger.info({ urls, region, environment, ed25519: ed25519Library().name }, "node.listening");
   return {
     config,
     urls,

@@ -197,6 +197,9 @@ async function stagePackages(folder: string, arch: string): Promise<void> {
     (name) => /^node-(bin-)?(linux|darwin|win)-/.test(name) && name !== `node-linux-${arch}`,
   );
   for (const name of others) await rm(join(folder, "node_modules", name), { recursive: true });
+  const libsodium = join(folder, "node_modules", "sodium-native", "prebuilds");
+  const foreign = (await readdir(libsodium)).filter((name) => name !== `linux-${arch}`);
+  for (const name of foreign) await rm(join(libsodium, name), { recursive: true });
   await chmod(join(runtime, "bin", "node"), 0o755);
 }
 

@@ -50,6 +50,13 @@ export async function open(home: string, isLimited = false) {
   return seeded.sandbox;
 }
 
+/** The same, without libsodium. */
+export async function openWithOpenssl(home: string) {
+  const { chooseOpenssl } = await import("../crypto/ed25519.ts");
+  chooseOpenssl();
+  return await open(home);
+}
+
 /** Starts a node among others, and returns its addresses once its surfaces listen and its region's index answers. */
 export async function join(env: Readonly<Record<string, string>>): Promise<RunningNode["urls"]> {
   boundHeapGrowth();

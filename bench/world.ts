@@ -85,14 +85,16 @@ export class World {
   }
 
   /** The floor of fetch and search, which answers these requests with the bytes of the node. */
-  async openBareServer({ baseUrl, caller }: OpenNode, plans: readonly RequestPlan[]) {
-    const plan = { file: this.path("floor.db"), ...(await captureAnswers(baseUrl, caller, plans)) };
+  async openBareServer({ baseUrl, caller }: OpenNode, plans: readonly RequestPlan[], isOpenssl = false) {
+    const captured = await captureAnswers(baseUrl, caller, plans);
+    const plan = { file: this.path("floor.db"), isOpenssl, ...captured };
     return await this.openFloor((child) => child.call("floor/serve.ts", "listen", plan));
   }
 
-  openNode(home: string): Promise<OpenNode> {
+  /** Starts a node, with OpenSSL in any case if that is asked for. */
+  openNode(home: string, isOpenssl = false): Promise<OpenNode> {
     return opened(this.start(), async (child) => {
-      const sandbox = await child.call("serve.ts", "open", home);
+      const sandbox = await child.call("serve.ts", isOpenssl ? "openWithOpenssl" : "open", home);
       const { base_url: baseUrl, business_url: businessUrl } = sandbox;
       return { sandbox, baseUrl, businessUrl, target: targetOf(baseUrl), caller: companyOf(sandbox) };
     });

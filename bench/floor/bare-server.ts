@@ -1,11 +1,14 @@
 // The bare signed HTTP server that the floors of requests share. For every request it verifies one signature over a base of the
 // same length as ours and makes one signature of a receipt of the same length: what no implementation could leave out. What else
-// has to be done, and with what it answers, each floor says. Verifying is on the main thread and signing on the thread pool.
+// has to be done, and with what it answers, each floor says. Both use the library for Ed25519 that the service would use. Verifying is on
+// the main thread; signing as well with libsodium, as that takes less of it than a job for the thread pool, where OpenSSL signs.
 
-import { generateKeyPairSync, type KeyObject, randomBytes, sign, verify } from "node:crypto";
+import { generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { promisify } from "node:util";
+import { type Ed25519Verifier, ed25519Library } from "../../crypto/ed25519.ts";
+import { parseBase64Url } from "../../protocol/bytes.ts";
 
 /** How much work an answer is, and what the answers are. */
 export interface AnswerPlan {
@@ -19,7 +22,7 @@ export interface AnswerPlan {
 const nonceOf = /;nonce="([^"]{16,128})"/;
 export const nonceLifeMs = 120_000;
 export const keyId = "k".repeat(43);
-const signAsync = promisify<null, Uint8Array, KeyObject, Buffer>(sign);
+const signInPool = promisify<null, Uint8Array, KeyObject, Buffer>(sign);
 
 export function newRetrievalId(nowMs: number): string {
   return `ret_${nowMs.toString(16).padStart(12, "0")}${randomBytes(10).toString("hex")}`;
@@ -40,23 +43,28 @@ export class BareServer {
     request.on("data", (chunk: Buffer) => void chunks.push(chunk));
     request.once("end", () => void this.#take(request, Buffer.concat(chunks), response));
   });
-  readonly #request: { readonly key: KeyObject; readonly base: Uint8Array; readonly signature: Uint8Array };
-  readonly #receipt: { readonly key: KeyObject; readonly message: Uint8Array };
+  readonly #isGenuine: () => boolean;
+  /** Makes the signature of a receipt. */
+  readonly sign: () => Promise<unknown>;
   readonly #bodies: readonly Uint8Array[];
   #next = 0;
 
   constructor(plan: AnswerPlan, answer: Answer) {
     const [caller, region] = [generateKeyPairSync("ed25519"), generateKeyPairSync("ed25519")];
+    const library = ed25519Library();
     const base = randomBytes(plan.signatureBaseLength);
-    this.#request = { key: caller.publicKey, base, signature: sign(null, base, caller.privateKey) };
-    this.#receipt = { key: region.privateKey, message: randomBytes(plan.receiptLength) };
+    const signature = library.signerOf(caller.privateKey)(base);
+    const isBy = verifierOf(caller.publicKey);
+    this.#isGenuine = () => isBy(base, signature);
+    const message = randomBytes(plan.receiptLength);
+    const signHere = library.signerOf(region.privateKey);
+    this.sign =
+      library.name === "openssl"
+        ? () => signInPool(null, message, region.privateKey)
+        : async () => signHere(message);
     this.envelope = "e".repeat(plan.envelopeLength);
     this.#bodies = plan.bodies;
     this.#answer = answer;
-  }
-
-  async sign(): Promise<void> {
-    await signAsync(null, this.#receipt.message, this.#receipt.key);
   }
 
   nextBody(): Uint8Array {
@@ -75,9 +83,8 @@ export class BareServer {
   }
 
   async #take(request: IncomingMessage, body: Buffer, response: ServerResponse): Promise<void> {
-    const { key, base, signature } = this.#request;
     const nonce = nonceOf.exec(String(request.headers["signature-input"]))?.[1];
-    if (nonce === undefined || !verify(null, base, key, signature)) return refuse(response, 401);
+    if (nonce === undefined || !this.#isGenuine()) return refuse(response, 401);
     try {
       const answer = await this.#answer({ request, body, nonce });
       if (typeof answer === "number") return refuse(response, answer);
@@ -88,6 +95,12 @@ export class BareServer {
       refuse(response, 500);
     }
   }
+}
+
+function verifierOf(key: KeyObject): Ed25519Verifier {
+  const x = parseBase64Url(key.export({ format: "jwk" }).x ?? "");
+  if (x === null) throw new Error("An Ed25519 key has an x.");
+  return ed25519Library().verifierOf(x);
 }
 
 function refuse(response: ServerResponse, status: number): void {

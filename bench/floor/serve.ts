@@ -1,11 +1,14 @@
 // In a child process, floor of fetch and search: the bare signed server, with a nonce and a receipt on disk for every answer, which it
 // gives in bytes that were captured from ours.
 
+import { chooseOpenssl } from "../../crypto/ed25519.ts";
 import { type AnswerPlan, BareServer, keyId, newRetrievalId, nonceLifeMs } from "./bare-server.ts";
 import { SyncedFile } from "./synced-file.ts";
 
 export interface FloorPlan extends AnswerPlan {
   readonly file: string;
+  /** True for a floor without libsodium. */
+  readonly isOpenssl?: boolean;
 }
 
 const closing = new AsyncDisposableStack();
@@ -13,6 +16,7 @@ const closing = new AsyncDisposableStack();
 export const close = () => closing.disposeAsync();
 
 export async function listen(plan: FloorPlan): Promise<number> {
+  if (plan.isOpenssl === true) chooseOpenssl();
   const file = closing.adopt(new SyncedFile(plan.file), (opened) => opened.close());
   const { addNonce, addReceipt } = answersIn(file);
   const server = new BareServer(plan, async ({ nonce }) => {

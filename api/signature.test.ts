@@ -149,6 +149,28 @@ describe("over HTTP", () => {
     expect(answer.headers.get("cache-control")).toBe("no-store");
   });
 
+  it("of many requests at once, whose signatures are judged in lists, each is answered as it is alone", async () => {
+    const signedFor = async (other: { readonly path?: string; readonly body?: string }) => ({
+      path,
+      body,
+      headers: (await signed(surfaces.retrievalUrl, company, { path, body, ...other })).headers,
+    });
+    const kinds = [
+      [undefined, () => ({ path, body })],
+      ["digest_mismatch", () => signedFor({ body: "{}" })],
+      ["signature_invalid", () => signedFor({ path: "/v1/search" })],
+    ] as const;
+    const rush = Array.from({ length: 42 }, (_, index) => kinds[index % kinds.length] ?? kinds[0]);
+    // Before the thread has started, and in it.
+    for (let times = 0; times < 3; times += 1) {
+      const requests = await Promise.all(rush.map(([, make]) => make()));
+      const answers = await Promise.all(
+        requests.map((request) => send(surfaces.retrievalUrl, company, request)),
+      );
+      expect(answers.map(({ json }) => json["code"])).toEqual(rush.map(([code]) => code));
+    }
+  });
+
   it.each<readonly [string, (host: string) => Parameters<typeof rawHead>, number]>([
     [
       "addressed in the absolute form, whose host counts (RFC 9112 §3.2.2)",

@@ -2,7 +2,8 @@
 //   H1. A body is read only after checks 1 to 4; one over its limit is then refused with 413, its nonce unused. A long
 //       body is read only after check 6 as well, which needs only the head; a short one is read in any case, so that
 //       check 5 is answered before check 6.
-//   H2. Heads are judged in turns that go round the addresses, since a forged signature costs its sender nothing.
+//   H2. Heads and signatures are judged in turns that go round the addresses, since a forged signature costs its sender nothing;
+//       signatures of one turn together, in a thread (crypto/list-verifier.ts).
 //   H3. A fault in the request itself is reported only after its nonce was claimed, since a replay is refused with
 //       `nonce_reused` before anything else.
 
@@ -79,7 +80,9 @@ export function signedHandler<N extends string>(route: SignedRoute<N>): Route["h
   return async (request, reply) => {
     const arrivedAtMs = authentication.clock.now();
     const { owner } = checkOf(request.raw, limits.edge);
-    const judging = limits.edge.signatures(owner, () => judgeHead(authentication, accepted, request));
+    const judging = limits.edge.signatures(owner, () =>
+      judgeHead(authentication, accepted, { request, owner }),
+    );
     const judged = judging instanceof Promise ? await judging : judging;
     if ("problem" in judged) {
       reply.keyId = judged.keyId ?? null;
@@ -135,10 +138,10 @@ export function holderOfBody(
 function judgeHead(
   authentication: AuthenticationDeps,
   accepted: AcceptedCallers,
-  request: FastifyRequest,
+  { request, owner }: { readonly request: FastifyRequest; readonly owner: string },
 ): MaybeLater<Judged | Refused> {
-  const judge = (candidate: Candidate | Refused): Judged | Refused =>
-    candidate.kind === "problem" ? candidate : judgeSignature(authentication, candidate);
+  const judge = (candidate: Candidate | Refused): MaybeLater<Judged | Refused> =>
+    candidate.kind === "problem" ? candidate : judgeSignature(authentication, candidate, owner);
   const maybe = authenticateHead(authentication, accepted, requestHead(request.raw));
   return maybe instanceof Promise ? maybe.then(judge) : judge(maybe);
 }

@@ -1,6 +1,6 @@
 // Ed25519 by libsodium where its library can be loaded, which takes half the time of the platform's OpenSSL; by OpenSSL otherwise.
 //   E1. Both judge alike, as protocol/keys/signatures.ts does: the same vectors run over both, and a libsodium that judges one of
-//       `probes` otherwise is not used. Its next releases check another equation, which holds for more signatures.
+//       `probes` otherwise is not used. Its main branch checks another equation, which holds for more signatures.
 //   E2. Both sign alike: a signature follows from key and message (RFC 8032 §5.1.6).
 //   E3. Native code gets no key and no signature whose length was not compared here.
 //   E4. Nothing is loaded before the first use, and libsodium not at all by a process that chose OpenSSL, nor by its threads.

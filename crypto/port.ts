@@ -54,6 +54,15 @@ export interface CryptoPort {
   randomBytes(length: number): Uint8Array;
 }
 
+/**
+ * Judges a signature as `verify` of {@link CryptoPort} does, at once or later: those of many requests are judged together, in turns
+ * that go round their owners.
+ */
+export type SignatureJudge = (
+  owner: string,
+  ...signature: Parameters<CryptoPort["verify"]>
+) => boolean | Promise<boolean>;
+
 /** The only source of time below node/. */
 export interface Clock {
   /** Unix milliseconds. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { packMessages } from "../protocol/signed-version.ts";
 import { nativeCrypto } from "./native.ts";
-import { createSigner, generatePrivateJwk } from "./private-jwk.ts";
-import { createWorkerSigner } from "./worker-signer.ts";
+import { createSigner, generatePrivateJwk, privateKeyOf } from "./private-jwk.ts";
+import { createWorkerSigner, signInThread } from "./worker-signer.ts";
 
 const messages = Array.from({ length: 300 }, (_, index) =>
   nativeCrypto.randomBytes(index === 7 ? 0 : 10 + index),
@@ -18,6 +18,16 @@ describe("a batch signer", () => {
       ]);
       expect(a).toEqual(await createSigner(first).signMany(list));
       expect(b).toEqual(await createSigner(second).signMany(list));
+    }
+  });
+
+  it("has a thread that signs with one key and then another", async () => {
+    const jwks = [generatePrivateJwk("Ed25519"), generatePrivateJwk("Ed25519")];
+    const packed = packMessages(messages);
+    for (const jwk of [...jwks, ...jwks]) {
+      const signatures = await createSigner(jwk).signMany(packed);
+      const signed = await signInThread(privateKeyOf(jwk), packed);
+      expect(signed).toEqual(Uint8Array.from(signatures.flatMap((each) => [...each])));
     }
   });
 

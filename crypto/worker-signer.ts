@@ -53,7 +53,8 @@ export function createWorkerSigner(jwk: PrivateJwk, thread: SigningThread = sign
   };
 }
 
-async function signInThread(key: KeyObject, messages: PackedMessages): Promise<Uint8Array> {
+/** @internal for tests: nothing else shows that the thread signed a list, and not the pool (B2). */
+export async function signInThread(key: KeyObject, messages: PackedMessages): Promise<Uint8Array> {
   // Copied rather than transferred: should the thread end, they are signed elsewhere (B2).
   const { signatures } = await calls.call((id) => ({ id, key, messages }));
   return signatures;

@@ -68,6 +68,7 @@ export async function openRegion(environment: "sandbox" | "production" = "sandbo
     register,
     actors: nonceActors(claims, clock),
     crypto: nativeCrypto,
+    judge: (_owner, ...signature) => nativeCrypto.verify(...signature),
     clock: time,
     grantSigner: environment === "sandbox" ? grantSigner : null,
     registerGrantedKey: async (grant, keyId) => {
@@ -238,7 +239,7 @@ export async function authenticate(
 ): Promise<Authenticated | Refused> {
   const candidate = await authenticateHead(region.deps, callers, head);
   if (candidate.kind === "problem") return candidate;
-  const judged = judgeSignature(region.deps, candidate);
+  const judged = await judgeSignature(region.deps, candidate, "");
   const authenticated = await authenticateBody(region.deps, judged, nativeCrypto.sha256(body));
   if (authenticated.kind === "problem") return authenticated;
   return (await authenticated.claimNonce().claimed) ?? authenticated;

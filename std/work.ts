@@ -76,7 +76,7 @@ export function createOwnerTurns(
   const takeTurn = (): void => {
     isScheduled = false;
     spentMs = 0;
-    while (waiting.owners > 0 && spentMs < stretchMs) waiting.next()?.step();
+    while (waiting.owners > 0 && spentMs < stretchMs) waiting.next()?.entry();
     if (waiting.owners > 0) schedule();
   };
   return (owner, work) => {
@@ -89,34 +89,34 @@ export function createOwnerTurns(
   };
 }
 
-interface Next {
+interface Next<T = () => void> {
   readonly owner: string;
-  readonly step: () => void;
+  readonly entry: T;
 }
 
 /** What is waited for: turns go round the owners, and of one owner the first to come goes first (OT2, OT3). */
-class OwnerQueue {
+export class OwnerQueue<T extends object = () => void> {
   /** In the order of their turns. */
-  readonly #waiting = new Map<string, Set<() => void>>();
+  readonly #waiting = new Map<string, Set<T>>();
 
   get owners(): number {
     return this.#waiting.size;
   }
 
-  push(owner: string, step: () => void): void {
+  push(owner: string, entry: T): void {
     const own = this.#waiting.get(owner);
-    if (own === undefined) this.#waiting.set(owner, new Set([step]));
-    else own.add(step);
+    if (own === undefined) this.#waiting.set(owner, new Set([entry]));
+    else own.add(entry);
   }
 
-  next(): Next | undefined {
+  next(): Next<T> | undefined {
     for (const [owner, own] of this.#waiting) {
-      const [step] = own;
+      const [entry] = own;
       this.#waiting.delete(owner);
-      if (step === undefined) continue;
-      own.delete(step);
+      if (entry === undefined) continue;
+      own.delete(entry);
       if (own.size > 0) this.#waiting.set(owner, own);
-      return { owner, step };
+      return { owner, entry };
     }
     return undefined;
   }
@@ -164,7 +164,7 @@ export function createRightOfWay(patienceMs: number, { nowMs, nextTurn, after }:
       begun = null;
       goOn();
     });
-    next.step();
+    next.entry();
   };
   const takeTurn = (): void => {
     isTurnTaken = false;

@@ -39,9 +39,9 @@ export async function measureFetchOf(
   const load = loadOf(node, { plans, each, connections });
   const rounds = await takeRounds(count, { ours: load(node), floor: load(floor) }, 1);
   const library = isOpenssl ? "openssl" : ed25519Library().name;
-  const place = library === "openssl" ? "on the thread pool (4)" : "on the main thread";
+  const place = library === "openssl" ? "on the thread pool (4)" : "there as well";
   const note =
-    `Ed25519 by ${library}, verified on the main thread and signed by ours in a thread, by the floor ${place}; the load comes from a process of its own. ` +
+    `Ed25519 by ${library}, verified and signed by ours in two threads, by the floor on the main thread and ${place}; the load comes from a process of its own. ` +
     `p50 ${sidesText(rounds, ({ p50Ms }) => p50Ms, 1)} ms, p99 ${sidesText(rounds, ({ p99Ms }) => p99Ms, 1)} ms; ${cpuText(rounds)}`;
   const rates = compareBy(rounds, ({ rate }) => rate);
   const name = `distinct records, ${connections} connections${isOpenssl ? ", without libsodium" : ""}`;

@@ -17,6 +17,7 @@ import { sandboxGrantRoute } from "../../api/routes/sandbox-grants.ts";
 import { buildVerification, verificationRoutes } from "../../api/routes/verification.ts";
 import { createToolSessions, type ToolSessions } from "../../api/tool-server/tool-sessions.ts";
 import { buildTools, type ToolsDeps } from "../../api/tools.ts";
+import { createListVerifier } from "../../crypto/list-verifier.ts";
 import { nativeCrypto } from "../../crypto/native.ts";
 import type { AuditLog } from "../../ops/acts.ts";
 import type { OpsAccess } from "../../ops/guard.ts";
@@ -252,6 +253,7 @@ function authenticationOf(
     register: services.register,
     actors: services.actors,
     crypto: nativeCrypto,
+    judge: createListVerifier(),
     clock: services.clock,
     grantSigner: services.keys.grant,
     registerGrantedKey: createGrantedKeys(services),

@@ -18,7 +18,7 @@ import type { IntegrationKeyCommand, NonceReply } from "../../actors/messages/in
 import type { KeyRole } from "../../actors/messages/party.ts";
 import { nonceRef } from "../../actors/messages/refs.ts";
 import type { ActorSystem } from "../../actors/system/definition.ts";
-import type { Clock, CryptoPort, Signer } from "../../crypto/port.ts";
+import type { Clock, CryptoPort, SignatureJudge, Signer } from "../../crypto/port.ts";
 import { equalBytes, hashOf, toBase64Url, utf8 } from "../../protocol/bytes.ts";
 import {
   checkSignatureTimes,
@@ -53,6 +53,8 @@ export interface AuthenticationDeps {
   readonly register: Register;
   readonly actors: ActorSystem;
   readonly crypto: CryptoPort;
+  /** Makes check 6. */
+  readonly judge: SignatureJudge;
   readonly clock: Clock;
   /** Signs grants and bearer tokens; null in production, which accepts neither. */
   readonly grantSigner: Signer | null;
@@ -276,13 +278,19 @@ export interface Judged {
   readonly isGenuine: boolean;
 }
 
-/** Makes check 6; {@link authenticateBody} reports the result in due order. */
-export function judgeSignature(deps: AuthenticationDeps, candidate: Candidate): Judged {
+/** Makes check 6; {@link authenticateBody} reports the result in due order. `owner` is whose turn it takes: an address. */
+export function judgeSignature(
+  deps: AuthenticationDeps,
+  candidate: Candidate,
+  owner: string,
+): MaybeLater<Judged> {
   const { parts, received } = candidate;
   const base = utf8(signatureBase(parts, received?.paramsText ?? ""));
   const key = candidate.key.public_key;
-  const isGenuine = received === null || deps.crypto.verify(key, base, received.signature);
-  return { candidate, requestHash: hashOf(base, deps.crypto.sha256), isGenuine };
+  const verdict = received === null || deps.judge(owner, key, base, received.signature);
+  const requestHash = hashOf(base, deps.crypto.sha256);
+  const judged = (isGenuine: boolean): Judged => ({ candidate, requestHash, isGenuine });
+  return verdict instanceof Promise ? verdict.then(judged) : judged(verdict);
 }
 
 /**

@@ -57,7 +57,7 @@ async function outcomeOf(node: SimNode, request: SimRequest, witness: ServeWitne
     const accepted = { authorities: [authority], tags: [request.tag], roles: [request.role], bearer: false };
     const candidate = await authenticateHead(node.authentication, accepted, request.head);
     if (candidate.kind === "problem") return candidate;
-    const judged = judgeSignature(node.authentication, candidate);
+    const judged = await judgeSignature(node.authentication, candidate, "");
     const digest = node.authentication.crypto.sha256(request.body);
     const authenticated = await authenticateBody(node.authentication, judged, digest);
     if (authenticated.kind === "problem") return authenticated;

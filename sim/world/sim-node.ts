@@ -182,6 +182,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
       register,
       actors,
       crypto,
+      judge: (_owner, ...signature) => crypto.verify(...signature),
       clock,
       registerGrantedKey: () => Promise.reject(new Error("there are no grants in production")),
       requestRate: limits.requestRate,

@@ -1,13 +1,15 @@
 // One store file, one connection, one writer. Every SQLite adapter writes through it, so that all works waiting in the
 // same turn of the event loop share one transaction and one flush to disk.
-//   D1. A promise returned by `write` resolves only after the COMMIT that contains its work has returned and its log is on
-//       disk.
+//   D1. A promise returned by `write` resolves only after the COMMIT that contains its work has returned, and after a flush of
+//       the log that began after that COMMIT has ended well.
 //   D2. A work that throws affects nothing else: its own changes are rolled back, its neighbours are committed.
-//   D3. A COMMIT that fails rejects the whole group, with `unknown` unless SQLite says that nothing was written. After a
-//       failed flush nothing is written until the log is safe again (log-durability.ts).
-//   D4. Groups run without yielding, so a read on the same connection never sees an open transaction. It may see a commit
-//       that is being flushed on another thread (log-durability.ts). What the reader then writes is acknowledged after that
-//       commit, because a group is acknowledged only when all earlier groups are on disk.
+//   D3. A COMMIT that fails rejects the whole group, with `unknown` unless SQLite says that nothing was written. A flush that
+//       fails rejects, with `unknown`, every group that is committed and not acknowledged, whether the flush began before its
+//       COMMIT or after it: in the log it follows what may be missing. Nothing is written then until the log is safe again
+//       (log-durability.ts).
+//   D4. Groups run without yielding, so a read on the same connection never sees an open transaction. It may see commits
+//       that are not on disk yet (log-durability.ts). What the reader then writes is acknowledged after those commits,
+//       because groups are acknowledged in the order of their COMMITs.
 //   D5. A work can tell whether an earlier work is in the same or an earlier COMMIT (`writeAfter`).
 
 import { DatabaseSync, type StatementSync } from "node:sqlite";
@@ -23,6 +25,12 @@ const fileVersion = 1;
 const applicationId = 0x53_56_43_31;
 /** Maximum works in one transaction; the rest wait for the next one, so that readers get a turn in between. */
 const groupMaxDefault = 512;
+/**
+ * From this many waiting works on, a group runs while earlier ones are flushed, and twice as many are halved, so that one half
+ * runs while the other is flushed. Fewer wait for the end of the flush: a COMMIT of their own would save them nothing, because
+ * they need the next flush in either case.
+ */
+const overlapMin = 32;
 const cacheKilobytesDefault = 16_384;
 
 /** The phase of a COMMIT: about to be made, or made but not yet acknowledged to anybody. */
@@ -64,6 +72,9 @@ interface QueuedWork {
   readonly reject: (error: unknown) => void;
 }
 
+/** The works of one COMMIT. */
+type Group = readonly QueuedWork[];
+
 /** Number of free pages overwritten in one transaction, so that nobody waits long. */
 const freePagesAtOnce = 1_000;
 
@@ -82,8 +93,10 @@ export class SqliteDatabase implements AsyncDisposable {
   readonly #onCommit: ((phase: CommitPhase) => void) | undefined;
   #queue: QueuedWork[] = [];
   #scheduled = false;
-  /** The group that is committed while its log is being flushed on another thread. */
-  #flushing: readonly QueuedWork[] | null = null;
+  /** The groups that the flush on another thread will acknowledge: those that were committed before it began. */
+  #flushing: readonly Group[] | null = null;
+  /** The groups that were committed since. */
+  #unflushed: Group[] = [];
   #closed = false;
 
   private constructor(db: DatabaseSync, path: string, options: SqliteOptions) {
@@ -217,8 +230,8 @@ export class SqliteDatabase implements AsyncDisposable {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#settleFlushing();
-    while (this.#queue.length > 0) this.#flush();
+    this.#flushHere();
+    while (this.#queue.length > 0) this.#runNext();
     this.#statements.clear();
     this.#log.close();
     this.db.close();
@@ -228,23 +241,26 @@ export class SqliteDatabase implements AsyncDisposable {
     this.close();
   }
 
-  readonly #flush = (): void => {
+  readonly #runNext = (): void => {
     this.#scheduled = false;
-    // Everything that arrives during a flush forms one group after it.
-    if (this.#flushing !== null || this.#queue.length === 0) return;
-    const group = this.#queue.slice(0, this.#groupMax);
-    this.#queue = this.#queue.slice(this.#groupMax);
-    this.#runGroup(group);
+    if (!this.#mayRun()) return;
+    const waiting = this.#queue.length;
+    const works = waiting < 2 * overlapMin ? waiting : Math.ceil(waiting / 2);
+    this.#runGroup(this.#queue.splice(0, Math.min(works, this.#groupMax)));
     this.#schedule();
   };
 
   #schedule(): void {
-    if (this.#scheduled || this.#flushing !== null || this.#queue.length === 0) return;
+    if (this.#scheduled || !this.#mayRun()) return;
     this.#scheduled = true;
-    setImmediate(this.#flush);
+    setImmediate(this.#runNext);
   }
 
-  #runGroup(group: readonly QueuedWork[]): void {
+  #mayRun(): boolean {
+    return this.#queue.length >= (this.#flushing === null ? 1 : overlapMin);
+  }
+
+  #runGroup(group: Group): void {
     try {
       this.#log.beforeWrite();
       this.prepare("BEGIN IMMEDIATE").run();
@@ -264,7 +280,7 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#commit(group);
   }
 
-  #runIsolated(group: readonly QueuedWork[]): void {
+  #runIsolated(group: Group): void {
     const done: QueuedWork[] = [];
     try {
       this.prepare("BEGIN IMMEDIATE").run();
@@ -295,59 +311,70 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#commit(done);
   }
 
-  #commit(group: readonly QueuedWork[]): void {
+  #commit(group: Group): void {
     try {
       this.#onCommit?.("before");
       this.prepare("COMMIT").run();
-      const flushed = this.#log.committed(group.length, { mayWait: !this.#closed });
-      if (flushed !== null) {
-        this.#tellWhenFlushed(flushed, group);
-        return;
-      }
-      this.#onCommit?.("after");
-      resolveAll(group);
+      this.#log.committed(group.length);
     } catch (error) {
       this.#rollback();
       // When a lock was not granted, nothing was written. After any other failure the commit mark may or may not have
       // reached the log, and if the process died now it would be read back: the outcome is unknowable (D3).
       rejectAll(group, storeError(isLockError(error) ? "not_applied" : "unknown", error));
+      return;
     }
+    this.#unflushed.push(group);
+    if (this.#closed) this.#flushHere();
+    else if (this.#flushing === null) this.#flush();
   }
 
-  #tellWhenFlushed(flushed: Promise<void>, group: readonly QueuedWork[]): void {
-    this.#flushing = group;
-    const end = (tell: () => void): void => {
+  /** Has the log flushed for the groups that are committed by now; those that are committed meanwhile need the next flush. */
+  #flush(): void {
+    if (!this.#log.isFlushedBeside) {
+      this.#flushHere();
+      return;
+    }
+    const groups = this.#takeUnflushed();
+    this.#flushing = groups;
+    this.#log.flushBeside((error) => {
       // Closing the file has already acknowledged them.
-      if (this.#flushing !== group) return;
+      if (this.#flushing !== groups) return;
       this.#flushing = null;
-      tell();
+      if (error === null) this.#acknowledge(groups);
+      else rejectAll([...groups, ...this.#takeUnflushed()].flat(), storeError("unknown", error));
+      if (this.#unflushed.length > 0) this.#flush();
       this.#schedule();
-    };
-    flushed.then(
-      () => end(() => this.#tellDurable(group)),
-      (error: unknown) => end(() => rejectAll(group, storeError("unknown", error))),
-    );
+    });
   }
 
-  #tellDurable(group: readonly QueuedWork[]): void {
-    try {
-      this.#onCommit?.("after");
-      resolveAll(group);
-    } catch (error) {
-      rejectAll(group, storeError("unknown", error));
-    }
-  }
-
-  /** Flushes here what is being flushed on the other thread. */
-  #settleFlushing(): void {
-    const group = this.#flushing;
+  /** Flushes on this thread whatever is committed, including what is being flushed on another one. */
+  #flushHere(): void {
+    const groups = [...(this.#flushing ?? []), ...this.#takeUnflushed()];
     this.#flushing = null;
-    if (group === null) return;
+    if (groups.length === 0) return;
     try {
       this.#log.flushNow();
-      this.#tellDurable(group);
     } catch (error) {
-      rejectAll(group, storeError("unknown", error));
+      rejectAll(groups.flat(), storeError("unknown", error));
+      return;
+    }
+    this.#acknowledge(groups);
+  }
+
+  #takeUnflushed(): readonly Group[] {
+    const groups = this.#unflushed;
+    this.#unflushed = [];
+    return groups;
+  }
+
+  #acknowledge(groups: readonly Group[]): void {
+    for (const group of groups) {
+      try {
+        this.#onCommit?.("after");
+        resolveAll(group);
+      } catch (error) {
+        rejectAll(group, storeError("unknown", error));
+      }
     }
   }
 
@@ -361,11 +388,11 @@ export class SqliteDatabase implements AsyncDisposable {
   }
 }
 
-function resolveAll(group: readonly QueuedWork[]): void {
+function resolveAll(group: Group): void {
   for (const work of group) work.resolve(work.result?.value);
 }
 
-function rejectAll(group: readonly QueuedWork[], error: StoreError): void {
+function rejectAll(group: Group, error: StoreError): void {
   for (const work of group) {
     delete work.result;
     work.reject(error);

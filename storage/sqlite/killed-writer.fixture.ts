@@ -1,7 +1,9 @@
 // A process that writes to one kind of store without end and reports each write that returned, by number, on standard
 // output. Its parent kills it at some point: everything reported must be there afterwards.
 
+import { newActor } from "../actor-store.ts";
 import { recordIdFor } from "../row-index.fixture.ts";
+import { openSqliteActorStore } from "./actor-store.ts";
 import { SqliteDatabase } from "./database.ts";
 import { openSqliteReceiptStore } from "./receipt-store.ts";
 import { openSqliteRecordStore } from "./record-store.ts";
@@ -16,7 +18,22 @@ export const row = (n: number): string =>
   JSON.stringify({ countries: ["US"], product_name: `product w${n}`, published_at: n, filler: body(n) });
 
 /** What write number n of each kind does. */
-const writers: Record<string, (path: string) => (n: number) => Promise<void>> = {
+const writers: Record<string, (path: string) => (n: number) => Promise<unknown>> = {
+  actor: (path) => {
+    const store = openSqliteActorStore(SqliteDatabase.open(path), { now: Date.now });
+    return (n) =>
+      store.commit({
+        ref: { kind: "k", id: `${n}` },
+        epoch: 1,
+        expectedHead: newActor.head,
+        expectedOp: newActor.op,
+        op: `${n}`,
+        puts: [{ rt: 16, k: 0, k2: "", body: body(n) }],
+        deletes: [],
+        wakeAtMs: null,
+        creates: "w",
+      });
+  },
   record: (path) => {
     const store = openSqliteRecordStore(SqliteDatabase.open(path));
     return async (n) => {
@@ -78,8 +95,8 @@ if (import.meta.main) {
   if (open === undefined || path === undefined)
     throw new Error("usage: killed-writer.fixture.ts <kind> <file>");
   const write = open(path);
-  // A few concurrent writers, so that they share commits.
-  const lanes = 4;
+  // A few concurrent writers, so that they share commits; or so many that a commit is made while an earlier one is flushed.
+  const lanes = kind === "actor" ? 100 : 4;
   await Promise.all(
     Array.from({ length: lanes }, async (_, lane) => {
       for (let n = lane; ; n += lanes) {

@@ -1,6 +1,7 @@
 // The durability of one store file's write-ahead log: who flushes it to disk, when it is copied into the file, and what
 // follows a failed flush. database.ts decides what a transaction contains; this module decides when it is safe.
-//   D1. What `committed` was called for is on disk when it returns null, or when the promise that it returned resolves.
+//   D1. What was committed before `flushNow` or `flushBeside` was called is on disk when the former returns, or when the latter
+//       reports no error.
 //   D3. After a failed flush, an operating system may consider the log clean. So nothing more is written to the log until
 //       all of it is in the file itself: `beforeWrite` copies it, and throws while it cannot.
 
@@ -51,6 +52,8 @@ export class LogDurability {
   /** True if a flush failed and the log has not been copied since (D3). */
   #isInDoubt = false;
   #changes = 0;
+  /** Whether the last COMMIT was small. */
+  #isSmall = true;
   /** Whether the last flush was slow: the next ones are likely to be as well. */
   #isSlow = false;
 
@@ -74,34 +77,47 @@ export class LogDurability {
     this.#isInDoubt = false;
   }
 
-  /**
-   * Must be called after each COMMIT, with its number of works. Returns null if the COMMIT is on disk, else a promise that
-   * resolves when it is; throws or rejects with the system's error. It returns a promise only if `mayWait` is set.
-   */
-  committed(works: number, { mayWait }: { readonly mayWait: boolean }): Promise<void> | null {
+  /** Must be called after each COMMIT, with its number of works. */
+  committed(works: number): void {
     const changes = Number(this.#totalChanges.get()?.["total"]);
-    const isSmall = works < besideWorksMin && changes - this.#changes < besideChangesMin;
+    this.#isSmall = works < besideWorksMin && changes - this.#changes < besideChangesMin;
     this.#changes = changes;
     this.#checkpointer?.committed(changes);
-    const startedMs = performance.now();
-    const note = (): void => {
-      this.#isSlow = performance.now() - startedMs > slowFlushMs;
-    };
-    if (this.#flush !== null && (this.#isSlow || !isSmall) && mayWait) {
-      return this.#flush.beside().then(note, (error: unknown) => this.#doubt(error));
-    }
-    this.flushNow();
-    note();
-    return null;
   }
 
-  /** When it returns, everything that was committed is on disk. */
+  /** Whether the last COMMIT is better flushed on another thread than here. */
+  get isFlushedBeside(): boolean {
+    return this.#flush !== null && (this.#isSlow || !this.#isSmall);
+  }
+
+  /** Throws the system's error (D1). */
   flushNow(): void {
+    const startedMs = performance.now();
     try {
       this.#flush?.now();
     } catch (error) {
-      this.#doubt(error);
+      this.#isInDoubt = true;
+      throw error;
     }
+    this.#noteFlush(startedMs);
+  }
+
+  /**
+   * Flushes on another thread, and then calls `end` with null or with the system's error (D1). The log is in doubt before
+   * `end` hears of an error, so nothing can be written in between (D3).
+   */
+  flushBeside(end: (error: unknown) => void): void {
+    const startedMs = performance.now();
+    this.#flush?.beside().then(
+      () => {
+        this.#noteFlush(startedMs);
+        end(null);
+      },
+      (error: unknown) => {
+        this.#isInDoubt = true;
+        end(error);
+      },
+    );
   }
 
   /** Must be called before the connection is closed, which then copies and removes the log. */
@@ -110,9 +126,8 @@ export class LogDurability {
     this.#flush?.close();
   }
 
-  #doubt(error: unknown): never {
-    this.#isInDoubt = true;
-    throw error;
+  #noteFlush(startedMs: number): void {
+    this.#isSlow = performance.now() - startedMs > slowFlushMs;
   }
 }
 

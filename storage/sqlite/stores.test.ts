@@ -14,6 +14,7 @@ import { wholeBatch } from "../receipt-batch.fixture.ts";
 import { receiptStoreConformance } from "../receipt-store.conformance.ts";
 import { recordStoreConformance } from "../record-store.conformance.ts";
 import { registerStoreConformance } from "../register-store.conformance.ts";
+import { openSqliteActorStore } from "./actor-store.ts";
 import { SqliteDatabase } from "./database.ts";
 import { openSqliteEventStore } from "./event-store.ts";
 import { openSqliteFenceLedger } from "./fence-ledger.ts";
@@ -131,6 +132,20 @@ describe("after its process was killed", () => {
     const store = openSqliteRecordStore(database);
     const served = await Promise.all(told.map((n) => store.readServed(`svc_${n}`)));
     expect(served.map((each) => each?.version.row)).toEqual(told.map(body));
+    expect(told.length).toBeGreaterThanOrEqual(count);
+  });
+
+  it.each([3, 1_000])("an actor store has every commit that was acknowledged (%i)", async (count) => {
+    const path = freshFile();
+    const told = await writeAndKill("actor", path, count);
+    await using database = SqliteDatabase.open(path);
+    const store = openSqliteActorStore(database, { now: Date.now });
+    const found = told.map(async (n) => {
+      const ref = { kind: "k", id: `${n}` };
+      const [rows, head] = [await store.readRows(ref, [{ rt: 16, keys: [""] }]), await store.readHead(ref)];
+      return [head?.op, rows.map((each) => each.body)];
+    });
+    expect(await Promise.all(found)).toEqual(told.map((n) => [`${n}`, [body(n)]]));
     expect(told.length).toBeGreaterThanOrEqual(count);
   });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { assign, createMachine, emit, enqueueActions, fromPromise, raise, sendTo, setup } from "xstate";
+import { compare } from "../machines.fixture.ts";
 import type { ActorDefinition } from "./definition.ts";
 import { isReservedName, MachineDriver } from "./machine-driver.ts";
 import { counterActor } from "./world.fixture.ts";
@@ -213,5 +214,165 @@ describe("reserved names", () => {
   });
   it.each(["xstate", "added", "a.xstate.b"])("%j is not", (name) => {
     expect(isReservedName(name)).toBe(false);
+  });
+});
+
+// Machines with one event `go`, which adds to `n`, and what else they have to do with it.
+
+const addOne = assign(({ context }) => ({ n: context["n"] + 1 }));
+/** Adds what its parameters say. */
+const add = assign(({ context }, params: unknown) => ({ n: context["n"] + (params as { by: number }).by }));
+const context = { n: 0 };
+const known = { effects: { ring: () => [] } };
+/** What XState is not asked about (M6). */
+const shortWays: readonly [string, Config][] = [
+  ["an assignment", { context, on: { go: { actions: addOne } } }],
+  [
+    "an assignment by members",
+    { context, on: { go: { actions: assign({ n: ({ event }) => event["by"], m: 5 }) } } },
+  ],
+  ["an effect", { context, on: { go: { actions: "ring" } } }],
+  ["an effect with parameters", { context, on: { go: { actions: { type: "ring", params: { loud: 1 } } } } }],
+  [
+    "several actions, each of which sees what those before it left",
+    {
+      context,
+      on: {
+        go: {
+          actions: [
+            { type: "ring", params: ({ context: { n } }: { context: { n: number } }) => ({ n }) },
+            addOne,
+            { type: "add", params: ({ context: { n } }: { context: { n: number } }) => ({ by: n }) },
+            { type: "add", params: { by: 2 } },
+            { type: "ring", params: ({ context: { n } }: { context: { n: number } }) => ({ n }) },
+          ],
+        },
+      },
+    },
+  ],
+  ["of a state", { context, initial: "a", states: { a: { on: { go: { actions: addOne } } } } }],
+  [
+    "of one region",
+    {
+      context,
+      type: "parallel",
+      states: { a: { on: { go: { actions: addOne } }, tags: "t" }, b: { initial: "c", states: { c: {} } } },
+    },
+  ],
+  [
+    "of a root some other state of which has more to say",
+    {
+      context,
+      initial: "a",
+      on: { go: { actions: addOne } },
+      states: { a: {}, b: { always: "a", on: { go: "a", "*": "a" } } },
+    },
+  ],
+];
+/** What only XState answers. */
+const longWays: readonly [string, Config][] = [
+  ["a guard", { context, on: { go: { guard: ({ context }) => context["n"] === 0, actions: addOne } } }],
+  ["a second candidate", { context, on: { go: [{ actions: addOne }, { actions: "ring" }] } }],
+  [
+    "a target",
+    { context, initial: "a", states: { a: { on: { go: { target: "b", actions: addOne } } }, b: {} } },
+  ],
+  [
+    "itself as target, which is left and entered",
+    { context, initial: "a", states: { a: { entry: "ring", on: { go: { target: "a", reenter: true } } } } },
+  ],
+  [
+    "a state that overrides its parent",
+    {
+      context,
+      initial: "a",
+      on: { go: { actions: addOne } },
+      states: { a: { on: { go: { actions: "ring" } } } },
+    },
+  ],
+  [
+    "two regions",
+    {
+      context,
+      type: "parallel",
+      states: { a: { on: { go: { actions: addOne } } }, b: { on: { go: { actions: "ring" } } } },
+    },
+  ],
+  [
+    "an eventless transition that its context brings about",
+    {
+      context,
+      initial: "a",
+      on: { go: { actions: addOne } },
+      states: { a: { always: { guard: ({ context: { n } }) => n > 2, target: "b" } }, b: {} },
+    },
+  ],
+  [
+    "an eventless transition of its parent",
+    {
+      context,
+      always: { guard: ({ context: { n } }) => n === 2, actions: ["ring", addOne] },
+      initial: "a",
+      states: { a: { on: { go: { actions: addOne } } } },
+    },
+  ],
+  [
+    "a wildcard",
+    {
+      context,
+      initial: "a",
+      on: { go: { actions: "ring" } },
+      states: { a: { on: { "*": { actions: addOne } } } },
+    },
+  ],
+  [
+    "an event that it raises",
+    { context, on: { go: { actions: raise({ type: "come" }) }, come: { actions: addOne } } },
+  ],
+  [
+    "actions that are chosen",
+    { context, on: { go: { actions: enqueueActions(({ enqueue }) => enqueue(addOne)) } } },
+  ],
+  ["no action, which forbids the event", { context, on: { go: {} } }],
+];
+
+describe("the short way past XState (M6)", () => {
+  /** Compares the driver with `transition()`, and returns how often it asked XState. */
+  const asked = (config: Config): number => {
+    const machine = createMachine(config, { actions: { add } });
+    let count = 0;
+    const watched = Object.create(machine) as typeof machine;
+    watched.transition = (...args) => {
+      count += 1;
+      return machine.transition(...args);
+    };
+    const go = { type: "go", by: 7 };
+    compare({ ...definition(config, known), machine: watched }, [go, go, go]);
+    return count;
+  };
+
+  it.each(shortWays)("is taken for %s", (_what, config) => {
+    expect(asked(config)).toBe(3);
+  });
+
+  it("is that of the states that the machine is in", () => {
+    const config: Config = {
+      context,
+      initial: "a",
+      states: {
+        a: { on: { go: { actions: addOne }, turn: "b" } },
+        b: { on: { go: { actions: { type: "add", params: { by: 10 } } }, turn: "c" } },
+        c: { on: { turn: "a", go: "a" } },
+      },
+    };
+    const machine = createMachine(config, { actions: { add } });
+    const events = ["go", "go", "turn", "go", "go", "turn", "go", "go", "turn", "turn"].map((type) => ({
+      type,
+    }));
+    compare({ ...definition(config), machine }, [...events, ...events]);
+  });
+
+  it.each(longWays)("is not taken for %s", (_what, config) => {
+    expect(asked(config)).toBe(6);
   });
 });

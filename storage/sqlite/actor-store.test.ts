@@ -64,6 +64,40 @@ describe("the SQLite store", () => {
     expect(await found()).toEqual([5]);
   });
 
+  it("is asked twice for a claim of an actor that never was, and four times for one that slept", async () => {
+    await using database = SqliteDatabase.open(":memory:");
+    const asked: string[] = [];
+    const prepare = database.prepare.bind(database);
+    database.prepare = (sql) =>
+      new Proxy(prepare(sql), {
+        get: (statement, method) => {
+          asked.push(sql.split(" ", 1).join());
+          const member = Reflect.get(statement, method);
+          return typeof member === "function" ? member.bind(statement) : member;
+        },
+      });
+    const store = openSqliteActorStore(database, { now: () => 0 });
+    const ref = { kind: "key", id: "k" };
+    const askedFor = async (what: () => Promise<unknown>): Promise<readonly string[]> => {
+      asked.length = 0;
+      await what();
+      return asked.filter((each) => each !== "BEGIN" && each !== "COMMIT");
+    };
+    expect(await askedFor(() => store.claim(ref, "a"))).toEqual(["SELECT", "INSERT"]);
+    const following = {
+      ref,
+      epoch: 1,
+      expectedHead: 0,
+      expectedOp: "",
+      op: "1",
+      deletes: [],
+      wakeAtMs: null,
+    };
+    // Its number is known since then.
+    expect(await askedFor(() => store.commit({ ...following, puts: [] }))).toEqual(["UPDATE"]);
+    expect(await askedFor(() => store.claim(ref, "b"))).toEqual(["SELECT", "UPDATE", "SELECT", "SELECT"]);
+  });
+
   it("shares the transaction of a commit with what must not exist without it", async () => {
     const phases: string[] = [];
     await using database = SqliteDatabase.open(":memory:", { onCommit: (phase) => void phases.push(phase) });

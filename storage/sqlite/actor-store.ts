@@ -11,6 +11,7 @@ import {
   type ActorRef,
   type ActorStore,
   type CommitOutcome,
+  newActor,
   type PartitionRow,
   type RowSelection,
   rowTable,
@@ -69,17 +70,17 @@ class SqliteActorStore implements ActorStore {
   }
 
   async claim(ref: ActorRef, owner: string, firstEpoch = 1): Promise<Activation> {
-    const claimed = await this.#database.write(() => {
-      this.#sql.create.run(ref.kind, ref.id, firstEpoch - 1);
-      const no = this.#findNumber(ref);
-      if (no === undefined) throw new Error(`actor ${ref.kind}/${ref.id} was created and is not there`);
+    const { no, activation } = await this.#database.write(() => {
+      const known = this.#findNumber(ref);
+      if (known === undefined) return this.#claimNew(ref, owner, firstEpoch);
       // Another process may have written to it.
-      this.#plainTables.delete(no);
-      this.#sql.claim.run(owner, no);
-      return this.#activation(no);
+      this.#plainTables.delete(known);
+      this.#sql.claim.run(owner, known);
+      return { no: known, activation: this.#activation(known) };
     });
-    this.#number(ref);
-    return claimed;
+    // Not kept before now: what made the actor might have been rolled back.
+    this.#numbers.set(keyOf(ref), no);
+    return activation;
   }
 
   /** The promise is the write's own: what must not exist without the commit may share its transaction ({@link SqliteDatabase.writeAfter}). */
@@ -139,8 +140,8 @@ class SqliteActorStore implements ActorStore {
   /** S9: nothing can have fenced off an actor that is not there, so its first head is written as the commit leaves it. */
   #create(commit: ActorCommit, owner: string): CommitOutcome {
     const { ref, epoch, expectedHead, op, wakeAtMs } = commit;
-    const { createCommitted } = this.#sql;
-    const created = createCommitted.run(ref.kind, ref.id, epoch, owner, expectedHead + 1, op, wakeAtMs);
+    const { createHead } = this.#sql;
+    const created = createHead.run(ref.kind, ref.id, epoch, owner, expectedHead + 1, op, wakeAtMs);
     if (created.changes > 0) return this.#write(commit, Number(created.lastInsertRowid));
     const no = this.#findNumber(ref);
     if (no === undefined) throw new Error(`actor ${ref.kind}/${ref.id} is in the way and is not there`);
@@ -193,6 +194,16 @@ class SqliteActorStore implements ActorStore {
     this.#plainTables.delete(no);
     for (const statement of [this.#sql.forgetRows, this.#sql.forgetSnapshot, this.#sql.forgetHead])
       statement.run(no);
+  }
+
+  /** Of an actor that is not there nothing can be found: its head is written as the claim leaves it. */
+  #claimNew({ kind, id }: ActorRef, owner: string, epoch: number) {
+    const { head, op } = newActor;
+    const created = this.#sql.createHead.run(kind, id, epoch, owner, head, op, null);
+    if (created.changes === 0) throw new Error(`actor ${kind}/${id} is in the way and was not found`);
+    const no = Number(created.lastInsertRowid);
+    const first = { epoch, owner, head, op, snapshotSeq: 0, snapshot: null, schemaVersion: 0 };
+    return { no, activation: { head: first, events: [], outbox: [], timers: [], inbox: [] } };
   }
 
   /** S3: if the operation at the head is our own, an earlier attempt was applied. */
@@ -270,9 +281,7 @@ type Statements = Readonly<Record<keyof typeof statementTexts, StatementSync>>;
 const rowColumns = "rt, k, k2, body, expires_at";
 const statementTexts = {
   number: "SELECT no FROM actor_head WHERE kind = ? AND id = ?",
-  create: `INSERT INTO actor_head (kind, id, epoch, owner, head, op, snapshot_seq, schema_version)
-    VALUES (?, ?, ?, '', 0, '', 0, 0) ON CONFLICT DO NOTHING`,
-  createCommitted: `INSERT INTO actor_head (kind, id, epoch, owner, head, op, wake_at, snapshot_seq, schema_version)
+  createHead: `INSERT INTO actor_head (kind, id, epoch, owner, head, op, wake_at, snapshot_seq, schema_version)
     VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0) ON CONFLICT DO NOTHING`,
   claim: "UPDATE actor_head SET epoch = epoch + 1, owner = ? WHERE no = ?",
   head: `SELECT epoch, owner, head, op, snapshot_seq, schema_version,

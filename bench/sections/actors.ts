@@ -45,7 +45,7 @@ async function durable(world: World, callers: number, calls: number): Promise<Me
     "One thread on both sides, and one that copies SQLite's log; every transaction synced to disk. " +
     `${perGroup} fenced commits share a transaction, ${perCommit === 1 ? "one call" : `${perCommit} calls`} each.`;
   const name = `durable calls over ${actors} actors, ${callers} at once`;
-  return figure(name, "calls/s", compare(rounds), { atLeast: 0.4 }, note);
+  return figure(name, "calls/s", compare(rounds), { atLeast: 0.9 }, note);
 }
 
 /** The same durable calls of the actor systems of two checkouts, each in a new process. */
@@ -73,7 +73,7 @@ async function messages(world: World): Promise<Measured> {
   const rates = compare(await takeRounds(world.size(5, 1), sides));
   const note =
     "One thread on both sides. The floor is the same machine's transition function with one scope for all calls.";
-  return figure(`in-memory messages over ${actors} actors`, "messages/s", rates, { atLeast: 0.5 }, note);
+  return figure(`in-memory messages over ${actors} actors`, "messages/s", rates, { atLeast: 0.8 }, note);
 }
 
 async function passive(world: World): Promise<Measured> {

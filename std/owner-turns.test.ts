@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { platformLoop } from "../api/edge.ts";
-import { createOwnerTurns } from "./work.ts";
+import { createOwnerPlaces, createOwnerTurns } from "./work.ts";
 
 /** Turns whose clock only the work moves, by 6 ms each time. */
 function setUp() {
@@ -17,7 +17,7 @@ function setUp() {
   return { begun, search };
 }
 
-describe("turns of searches", () => {
+describe("turns of work", () => {
   it("begin at once while they have taken little time (OT1)", async () => {
     const { begun, search } = setUp();
     const answers = [1, 2, 3, 4].map((at) => search("a", `a${at}`, 1));
@@ -50,5 +50,50 @@ describe("turns of searches", () => {
       "rejected",
       "fulfilled",
     ]);
+  });
+});
+
+describe("places of work that others do", () => {
+  /** Two places; each piece of work ends when it is told to. */
+  function twoPlaces() {
+    const places = createOwnerPlaces(2);
+    const begun: string[] = [];
+    const ends = new Map<string, PromiseWithResolvers<string>>();
+    const ask = (owner: string, name: string) =>
+      places(owner, () => {
+        begun.push(name);
+        const end = Promise.withResolvers<string>();
+        ends.set(name, end);
+        return end.promise;
+      });
+    const end = async (name: string): Promise<void> => {
+      ends.get(name)?.resolve(name);
+      await nextTurn();
+    };
+    return { begun, ask, end, ends };
+  }
+
+  it("begin at once while one is free, and are never more (OP1)", async () => {
+    const { begun, ask, end } = twoPlaces();
+    const answers = ["a1", "a2", "a3", "a4"].map((name) => ask("a", name));
+    expect(begun).toEqual(["a1", "a2"]);
+    await end("a2");
+    expect(begun).toEqual(["a1", "a2", "a3"]);
+    await end("a1");
+    await end("a3");
+    await end("a4");
+    expect(await Promise.all(answers)).toEqual(["a1", "a2", "a3", "a4"]);
+    void ask("b", "b1");
+    expect(begun.at(-1)).toBe("b1");
+  });
+
+  it("go round the owners that wait, whatever fails (OP2)", async () => {
+    const { begun, ask, end, ends } = twoPlaces();
+    const first = ask("a", "a1");
+    for (const name of ["a2", "a3", "a4", "b1", "c1", "b2"]) void ask(name[0] ?? "", name);
+    ends.get("a1")?.reject(new Error("the index is away"));
+    await expect(first).rejects.toThrow("away");
+    for (const name of ["a2", "a3", "b1", "c1", "a4", "b2"]) await end(name);
+    expect(begun).toEqual(["a1", "a2", "a3", "b1", "c1", "a4", "b2"]);
   });
 });

@@ -89,6 +89,38 @@ export function createOwnerTurns(
   };
 }
 
+// The same where others do the work, in a bounded number of places: a thread of its own, for example.
+//   OP1. At most `placesMax` pieces of work are under way. One that finds a free place begins at once.
+//   OP2. A place that gets free goes to the next owner that waits, in turns as of OT2.
+
+export function createOwnerPlaces(placesMax: number): OwnerTurns {
+  const waiting = new OwnerQueue<() => void>();
+  let underWay = 0;
+  const end = (): void => {
+    underWay -= 1;
+    waiting.next()?.entry();
+  };
+  const begin = <T>(work: () => T | Promise<T>): T | Promise<T> => {
+    underWay += 1;
+    let isOver = true;
+    try {
+      const result = work();
+      isOver = !(result instanceof Promise);
+      if (result instanceof Promise) result.then(end, end);
+      return result;
+    } finally {
+      if (isOver) end();
+    }
+  };
+  return (owner, work) => {
+    if (underWay < placesMax) return begin(work);
+    return new Promise((resolve) => {
+      // What is thrown rejects the promise as well.
+      waiting.push(owner, () => resolve(new Promise((settle) => settle(begin(work)))));
+    });
+  };
+}
+
 interface Next<T = () => void> {
   readonly owner: string;
   readonly entry: T;

@@ -7,7 +7,7 @@ import { collections } from "../../collections/collections.ts";
 import { indexDocument } from "../../collections/row-change.ts";
 import type { JsonObject, JsonValue } from "../../protocol/json/canonical-json.ts";
 import type { RowQuery } from "../../storage/row-index.ts";
-import { SqliteRowIndex } from "../../storage/sqlite/row-index.ts";
+import { RowReader } from "../../storage/sqlite/row-reader.ts";
 import { rowQueryOf } from "../catalogue.ts";
 import { msOf } from "../work.ts";
 
@@ -89,10 +89,10 @@ function conditionOf(clause: RowQuery["clauses"][number]): readonly [string, SQL
   throw new Error(`catalogue.ts asks for ${JSON.stringify(clause)}, which the plain tables do not know`);
 }
 
-let both: { readonly index: SqliteRowIndex; readonly plain: ReturnType<typeof openPlain> } | null = null;
+let both: { readonly index: RowReader; readonly plain: ReturnType<typeof openPlain> } | null = null;
 
 export function open(paths: { readonly index: string; readonly plain: string }): void {
-  both = { index: new SqliteRowIndex(paths.index), plain: openPlain(paths) };
+  both = { index: new RowReader(paths.index), plain: openPlain(paths) };
 }
 
 function opened(): NonNullable<typeof both> {

@@ -98,7 +98,7 @@ async function firstSearch({ baseUrl, caller, target }: OpenNode): Promise<Measu
   const answer = await sendOne(target, request);
   if (answer.status !== 200) throw refused("answer", answer);
   const note =
-    "What is kept of every row's texts is read then, and the terms asked for; nobody else is answered meanwhile.";
+    "What is kept of every row's texts is read then, and the terms asked for, by the thread that searches.";
   const name = "first search with a text after the start";
   return figure(name, "ms", answer.tookMs, { atMost: 10_000 }, note);
 }

@@ -177,7 +177,7 @@ function searchFigures(
   const rate = compareBy<Side>(rounds, (side) => side.rate);
   const note =
     `SQLite directly ${rates.direct} queries/s in one thread, the bare server ${rates.server} answers/s; ` +
-    "combined 1/(1/a + 1/b). Queries and verification on the main thread; signing off it, ours in one thread, the floor on the thread pool (4).";
+    "combined 1/(1/a + 1/b). Verification on the main thread; ours queries and signs in threads of their own, the floor signs on the thread pool (4).";
   const throughput = `throughput, ${connections} connections, ${what}`;
   return [
     latency("p50", ({ p50Ms }) => p50Ms, 1.3, ` ${kindsText(rounds)}`),

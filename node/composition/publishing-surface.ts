@@ -163,7 +163,10 @@ export function pushPartsOf(
 ): Publishing & Pick<Process, "pause"> {
   const pause = (): Promise<void> => nextTurn();
   const { nowMs } = platformLoop;
-  const turns = createThreadTurns({ ...platformLoop, nowMs: parts.workMs ?? nowMs });
+  const turns = createThreadTurns(
+    { ...platformLoop, nowMs: parts.workMs ?? nowMs },
+    parts.stores.searchPlaces,
+  );
   const { paces } = turns;
   return {
     ...turns,

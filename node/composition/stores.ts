@@ -54,6 +54,7 @@ import { openSqliteReceiptStore } from "../../storage/sqlite/receipt-store.ts";
 import { openSqliteRecordStore } from "../../storage/sqlite/record-store.ts";
 import { openSqliteRegisterStore } from "../../storage/sqlite/register-store.ts";
 import { openRepairedIndex } from "../../storage/sqlite/row-index-repair.ts";
+import { rowReadThreads } from "../../storage/sqlite/row-read-threads.ts";
 import type { StagingArea } from "../../storage/staging-area.ts";
 import { hostOf, namesHost } from "../../transport/ws/listener.ts";
 import type { MutualTls } from "../../transport/ws/transport.ts";
@@ -67,6 +68,8 @@ const copiesMin = 1;
 
 export interface NodeStores {
   readonly index: RowIndex;
+  /** How many searches the index is given at once; more would wait there, and nobody could decide whose is next. */
+  readonly searchPlaces: number;
   /** Collections whose index is missing and being built: they cannot be searched. An embedded index is whole once it is open. */
   readonly missingIndexes: () => readonly CollectionName[];
   /** Why the index takes no writes although it answers; null if it takes them. */
@@ -90,6 +93,10 @@ export interface StoresOptions {
   readonly log: (entry: LogEntry) => void;
 }
 
+/** A thread that has answered goes on with the next search before the main thread has read the answer. */
+const searchesOfThread = 2;
+const embeddedSearchPlaces = searchesOfThread * rowReadThreads();
+
 /** Opens two files in the node's home. */
 export async function openEmbeddedStores(
   config: NodeConfig,
@@ -109,6 +116,7 @@ export async function openEmbeddedStores(
   const logStore = openSqliteLogStore({ database, folder: join(config.home, "log") });
   return {
     index: rows.index,
+    searchPlaces: embeddedSearchPlaces,
     missingIndexes: () => [],
     // A disk without room is a check of its own.
     indexBlock: async () => null,
@@ -187,6 +195,8 @@ export async function openEngineStores(
       new Set(cluster.regions.filter((each) => regions.isDead(each)));
     return {
       index,
+      // Another machine does it, and has a queue of its own.
+      searchPlaces: Number.POSITIVE_INFINITY,
       missingIndexes: keeping.missing,
       indexBlock: () => index.writeBlock(),
       actorStore: openCassandraActorStore(session, {

@@ -1,7 +1,7 @@
 // How what a node does shares its one thread: steps of long work, and whose turn it is between them.
 
 import {
-  createOwnerTurns,
+  createOwnerPlaces,
   createPace,
   createRightOfWay,
   type EventLoop,
@@ -15,22 +15,20 @@ const patienceMs = 10;
 /** How long work may keep the thread at a stretch: what somebody waits for, and what nobody waits for. */
 const requestStepMs = 3;
 const queuedStepMs = 2;
-/** How long searches may take at a stretch: a dear one is followed by another only in the next turn. */
-const searchStretchMs = 1;
-
 export interface ThreadTurns {
   readonly rightOfWay: RightOfWay;
   readonly searchTurns: OwnerTurns;
   readonly paces: { readonly inline: PaceOf; readonly queued: PaceOf };
 }
 
-export function createThreadTurns(loop: EventLoop): ThreadTurns {
+/** `searchPlaces` is how many searches the index is given at once. */
+export function createThreadTurns(loop: EventLoop, searchPlaces: number): ThreadTurns {
   const rightOfWay = createRightOfWay(patienceMs, loop);
   const paceOf = (stepMs: number, isWaitedFor: boolean): PaceOf =>
     createPace(stepMs, { ...loop, pause: (owner) => rightOfWay.pause(owner, isWaitedFor) });
   return {
     rightOfWay,
-    searchTurns: createOwnerTurns(searchStretchMs, loop),
+    searchTurns: createOwnerPlaces(searchPlaces),
     paces: { inline: paceOf(requestStepMs, true), queued: paceOf(queuedStepMs, false) },
   };
 }

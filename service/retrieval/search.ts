@@ -16,7 +16,8 @@
 //       kept. The same holds for one that the company's allowance does not cover.
 //   S5. Rows of what operators took out of serving are absent as well.
 //   S6. So are rows whose seal does not stand any more, also before they have left the index (record-standing.ts).
-//   S7. Queries of one company never keep those of another waiting for more than one of them.
+//   S7. A query waits for those that the index is given at once, and then for at most one of each other company, however many
+//       queries they have.
 
 import type { SearchRefusal } from "../../collections/parse-filter.ts";
 import { parseSearchRequest, type SearchRequest, toRowQuery } from "../../collections/search-request.ts";

@@ -186,7 +186,7 @@ export function percentile(tookMs: readonly number[], share: number): number {
 // that others need.
 
 /** How many honest acts of each kind arrive in a second. */
-const honestRates = { search: 180, fetch: 100, publish: 40, check: 100, file: 4, image: 4 } as const;
+const honestRates = { search: 250, fetch: 100, publish: 40, check: 100, file: 4, image: 4 } as const;
 type HonestKind = keyof typeof honestRates;
 
 export const hostileKinds = {
@@ -321,7 +321,7 @@ function hostileActs(
     files: businesses.map((business) => ({ act: file(stage, business, slowFile), count: 12 })),
     lines: [{ act: file(stage, publisher, tinyLines), count: 12 }],
     images: [{ act: image(stage, uuid, 400), count: 8 }],
-    searches: [{ act: search(stage, company, "thing"), count: 16 }],
+    searches: [{ act: search(stage, company, "thing"), count: 32 }],
     requests: [{ act: fetchRecord(stage, company, recordIds), count: 16 }],
     checks: [{ act: check(stage, "198.51.100.1"), count: 64 }],
     forgeries: [{ act: forgery(stage, company), count: 64 }],

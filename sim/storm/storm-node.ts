@@ -21,13 +21,19 @@ export const costs = {
   record: 0.3,
   /** A step of a record with thousands of unknown members, of which it has three. */
   dearRecord: 2.5,
-  search: 1.5,
-  /** A search by words that most rows have. */
-  broadSearch: 3,
+  /** A search, besides what its index does. */
+  search: 0.75,
   /** A check that anyone may make. */
   check: 0.5,
   /** Lines of a piece of a file. */
   piece: 0.5,
+} as const;
+
+/** What searches keep the thread for that searches the index, in milliseconds. */
+const indexCosts = {
+  search: 1,
+  /** By words that most rows have. */
+  broadSearch: 2.5,
 } as const;
 
 /** How a bound or a turn may be missing: who comes first is served first. */
@@ -42,6 +48,9 @@ export const mechanisms = {
   bodyShares: "bodies have room as they come",
 } as const;
 export type Mechanism = keyof typeof mechanisms;
+
+/** Searches that the thread of the index is given at once. */
+const searchPlaces = 2;
 
 export interface StormNode {
   readonly kernel: Kernel;
@@ -65,6 +74,15 @@ export function openStormNode(without: Mechanism | null): StormNode {
   const work = (ms: number): void => {
     busyMs += ms;
     kernel.spend(ms);
+  };
+  let isSearchedUntilMs = 0;
+  /** The thread that searches does one search after the other. */
+  const searched = async (ms: number): Promise<void> => {
+    const nowMs = kernel.elapsedExactly();
+    isSearchedUntilMs = Math.max(nowMs, isSearchedUntilMs) + ms;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    kernel.after(isSearchedUntilMs - nowMs, "a search ends", resolve);
+    await promise;
   };
   const loop: EventLoop = {
     nowMs: () => kernel.elapsedExactly(),
@@ -96,9 +114,10 @@ export function openStormNode(without: Mechanism | null): StormNode {
       name: "storm",
       index: (index) => ({
         ...bound(index),
-        search: (query) => {
-          work(query.text === undefined ? costs.search : costs.broadSearch);
-          return index.search(query);
+        search: async (query) => {
+          work(costs.search);
+          await searched(query.text === undefined ? indexCosts.search : indexCosts.broadSearch);
+          return await index.search(query);
         },
       }),
     },
@@ -127,7 +146,7 @@ function turnsOf(
   without: Mechanism | null,
   workOnRecord: (owner: string) => void,
 ): ThreadTurns {
-  const { rightOfWay, searchTurns, paces } = createThreadTurns(loop);
+  const { rightOfWay, searchTurns, paces } = createThreadTurns(loop, searchPlaces);
   const costing = (paceOf: PaceOf): PaceOf => {
     return (owner) => () => {
       const go = (): void => workOnRecord(owner);

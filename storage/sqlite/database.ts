@@ -75,6 +75,9 @@ interface QueuedWork {
 /** The works of one COMMIT. */
 type Group = readonly QueuedWork[];
 
+/** What reads need of a connection; statements are cached by their text. */
+export type Reads = Pick<SqliteDatabase, "db" | "prepare">;
+
 /** Number of free pages overwritten in one transaction, so that nobody waits long. */
 const freePagesAtOnce = 1_000;
 

@@ -15,6 +15,7 @@ import type { RowChange, RowQuery } from "../row-index.ts";
 import { SqliteDatabase } from "./database.ts";
 import { prepareRowTables, SqliteRowIndex } from "./row-index.ts";
 import { layoutOf } from "./row-layout.ts";
+import { provideNear } from "./row-reader.ts";
 import { fieldOf, keyExpressions, type Plan, rangeConditions, recordsPlan, selectSql } from "./row-select.ts";
 import { RowWriter } from "./row-writer.ts";
 
@@ -57,6 +58,7 @@ describe("every way of answering a query", () => {
   it.each(collectionNames)("gives the same rows of %s", async (collection) => {
     const database = SqliteDatabase.open(":memory:");
     prepareRowTables(database);
+    provideNear(database.db);
     const writer = new RowWriter(database);
     const reference = new MemoryRowIndex();
     const [changes = []] = fc.sample(changesOf(collection, 1, 60), 1);

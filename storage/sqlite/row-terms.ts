@@ -13,7 +13,7 @@
 
 import type { StatementSync } from "node:sqlite";
 import { numberOf, numbersIn, textOf } from "./columns.ts";
-import type { SqliteDatabase } from "./database.ts";
+import type { Reads } from "./database.ts";
 import type { CollectionLayout } from "./row-layout.ts";
 
 /**
@@ -83,7 +83,7 @@ export class CollectionTerms {
   /** By row number: sorts rows in the order of their record ids, as far as a number can; 0 for an unknown row. */
   #idKeys: Float64Array<ArrayBuffer>;
 
-  constructor(database: SqliteDatabase, layout: CollectionLayout, least = postingsMin) {
+  constructor(database: Reads, layout: CollectionLayout, least = postingsMin) {
     this.#postingsMin = least;
     const { row, text, listing, vocabulary, textFields } = layout;
     this.#fields = textFields.length;
@@ -100,7 +100,7 @@ export class CollectionTerms {
     this.#loadLengths(database, text, last);
   }
 
-  #loadIds(database: SqliteDatabase, row: string, last: number): void {
+  #loadIds(database: Reads, row: string, last: number): void {
     const read = database.db.prepare(
       `SELECT json_group_array(rid) AS rids, group_concat(${idKeyText}, '') AS ids FROM ${row} WHERE rid > ? AND rid <= ?`,
     );
@@ -116,7 +116,7 @@ export class CollectionTerms {
    * FTS5 stores how many tokens each row has in each column, as varints (sqlite.org/fts5.html, «The Tables for storing
    * Column Sizes»).
    */
-  #loadLengths(database: SqliteDatabase, text: string, last: number): void {
+  #loadLengths(database: Reads, text: string, last: number): void {
     const read = database.db.prepare(
       `SELECT json_group_array(id) AS rids, group_concat(hex(sz), ' ') AS sizes FROM ${text}_docsize WHERE id > ? AND id <= ?`,
     );

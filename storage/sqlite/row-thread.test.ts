@@ -41,7 +41,7 @@ function removal(n: number, change: number): RowChange {
   return { kind: "remove", collection: "products", record_id: recordIdFor("products", 1, n), change };
 }
 
-/** Names of the rows that contain a word, in the order of their ids; the search runs before this returns. */
+/** Names of the rows that contain a word, in the order of their ids; the thread is asked before this returns. */
 function search(index: SqliteRowIndex, word: string): Promise<readonly string[]> {
   const hits = index.search({
     collection: "products",
@@ -176,10 +176,16 @@ describe("the thread that writes the row index", () => {
     await before.apply([named(1, 1, "old hat")]);
     before.close();
     let starts = 0;
-    await using index = new SqliteRowIndex(path, {}, (data) => {
-      starts += 1;
-      return start(data, starts === 1 ? "./dying-row-worker.fixture.ts" : "./row-worker.ts");
-    });
+    await using index = new SqliteRowIndex(
+      path,
+      {},
+      {
+        writing: (data) => {
+          starts += 1;
+          return start(data, starts === 1 ? "./dying-row-worker.fixture.ts" : "./row-worker.ts");
+        },
+      },
+    );
     expect([await search(index, "hat"), await search(index, "shoe")]).toEqual([["old hat"], []]);
     const lost = await Promise.allSettled([
       index.apply([named(1, 2, "new shoe")]),
@@ -201,11 +207,17 @@ describe("the thread that writes the row index", () => {
 
   it("W2: is started again after it was ended from outside", async () => {
     const workers: Worker[] = [];
-    await using index = new SqliteRowIndex(path, {}, (data) => {
-      const worker = start(data, "./row-worker.ts");
-      workers.push(worker);
-      return worker;
-    });
+    await using index = new SqliteRowIndex(
+      path,
+      {},
+      {
+        writing: (data) => {
+          const worker = start(data, "./row-worker.ts");
+          workers.push(worker);
+          return worker;
+        },
+      },
+    );
     const lost = index.apply([named(1, 1, "one")]);
     void workers[0]?.terminate();
     await expect(lost).rejects.toMatchObject({ effect: "unknown" });
@@ -217,7 +229,7 @@ describe("the thread that writes the row index", () => {
   it("W3: lets the process end, but not before what is under way is done", async () => {
     const script = join(import.meta.dirname, "unclosed-index.fixture.ts");
     const { stdout } = await promisify(execFile)(process.execPath, [script, path]);
-    expect(stdout).toBe("applied\n");
+    expect(stdout).toBe("applied 0\n");
   });
 
   it("W4: has committed everything and let go of the file when the index is closed", async () => {
@@ -233,15 +245,21 @@ describe("the thread that writes the row index", () => {
 
   it("W5: is posted no more rows at once than it may be, and all in the end", async () => {
     const posted: number[] = [];
-    await using index = new SqliteRowIndex(path, {}, (data) => {
-      const worker = start(data, "./row-worker.ts");
-      const post = worker.postMessage.bind(worker);
-      worker.postMessage = (order: RowOrder) => {
-        if (order.kind === "apply") posted.push(order.changes.length);
-        post(order);
-      };
-      return worker;
-    });
+    await using index = new SqliteRowIndex(
+      path,
+      {},
+      {
+        writing: (data) => {
+          const worker = start(data, "./row-worker.ts");
+          const post = worker.postMessage.bind(worker);
+          worker.postMessage = (order: RowOrder) => {
+            if (order.kind === "apply") posted.push(order.changes.length);
+            post(order);
+          };
+          return worker;
+        },
+      },
+    );
     const removals = (from: number) => Array.from({ length: 1_500 }, (_, n) => removal(from + n, 1));
     const applied = [0, 1_500, 3_000, 4_500].map((from) => index.apply(removals(from)));
     expect(posted).toEqual([1_500, 1_500]);

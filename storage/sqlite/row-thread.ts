@@ -17,6 +17,7 @@ import { WorkerCalls, type WorkerEnded } from "../../std/worker-calls.ts";
 import { StoreError } from "../actor-store.ts";
 import type { RowChange } from "../row-index.ts";
 import type { SqliteOptions } from "./database.ts";
+import type { PackedNotes } from "./row-read-threads.ts";
 
 export interface RowThreadData {
   readonly path: string;
@@ -33,8 +34,7 @@ export type RowOrder =
 export interface ThreadApplied {
   /** Places of the changes that were stale. */
   readonly stale: readonly number[];
-  /** JSON of the `RowNote`s: one text is cheaper to pass on than many objects, and is seldom read. */
-  readonly notes: string;
+  readonly notes: PackedNotes;
 }
 
 export type RowAnswer =

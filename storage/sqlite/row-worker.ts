@@ -6,6 +6,8 @@ import { StoreError } from "../actor-store.ts";
 import type { RowChange } from "../row-index.ts";
 import { SqliteDatabase } from "./database.ts";
 import { layoutOf } from "./row-layout.ts";
+import type { PackedNotes } from "./row-read-threads.ts";
+import type { RowNote } from "./row-terms.ts";
 import type { RowAnswer, RowOrder, RowThreadData } from "./row-thread.ts";
 import { RowWriter } from "./row-writer.ts";
 import { lowerPriority } from "./thread-priority.ts";
@@ -77,11 +79,18 @@ const database = SqliteDatabase.open(path, { ...options, cacheKilobytes, checkpo
 process.prependOnceListener("exit", () => database.close());
 const writer = new RowWriter(database);
 
+function packed(notes: readonly RowNote[]): PackedNotes {
+  const bytes = Buffer.from(JSON.stringify(notes));
+  const shared = new Uint8Array(new SharedArrayBuffer(bytes.length));
+  shared.set(bytes);
+  return shared;
+}
+
 async function purgeAnswer(id: number, collections: readonly CollectionName[]): Promise<RowAnswer> {
   try {
     for (const collection of collections) await mergeTexts(database, collection);
     await database.overwriteUnused();
-    return { id, applied: { stale: [], notes: "[]" } };
+    return { id, applied: { stale: [], notes: packed([]) } };
   } catch (error) {
     return { id, effect: error instanceof StoreError ? error.effect : null, error };
   }
@@ -91,7 +100,7 @@ async function answerOf(id: number, changes: readonly RowChange[]): Promise<RowA
   try {
     const { outcomes, notes } = await database.write(() => writer.applyAll(changes));
     const stale = [...outcomes.keys()].filter((place) => outcomes[place] === "stale");
-    return { id, applied: { stale, notes: JSON.stringify(notes) } };
+    return { id, applied: { stale, notes: packed(notes) } };
   } catch (error) {
     return { id, effect: error instanceof StoreError ? error.effect : null, error };
   }

@@ -10,7 +10,7 @@ import { isSpelling } from "../../collections/text-analysis.ts";
 import { BoundedMap } from "../../std/bounded-map.ts";
 import type { GeoPoint, IndexDocument, IndexValue, RowChange } from "../row-index.ts";
 import { numberOf, type Row, textOf } from "./columns.ts";
-import type { SqliteDatabase } from "./database.ts";
+import type { Reads, SqliteDatabase } from "./database.ts";
 import { type CollectionLayout, encodeValues, type FieldColumn, layoutOf } from "./row-layout.ts";
 import type { RememberedRow, RowNote } from "./row-terms.ts";
 
@@ -416,13 +416,13 @@ interface Figure {
 }
 
 export class RowStatistics {
-  readonly #database: SqliteDatabase;
+  readonly #reads: Reads;
   readonly #figures = new BoundedMap<string, Figure>(figuresMax);
   readonly #rows = new Map<string, Figure>();
   readonly #changes = new Map<string, number>();
 
-  constructor(database: SqliteDatabase) {
-    this.#database = database;
+  constructor(reads: Reads) {
+    this.#reads = reads;
   }
 
   noteChanges(collection: string, count: number): void {
@@ -461,7 +461,7 @@ export class RowStatistics {
     max: number,
   ): number {
     const { from, where, params } = condition;
-    const found = this.#database
+    const found = this.#reads
       .prepare(`SELECT count(*) AS n FROM (SELECT 1 FROM ${from} WHERE ${where} LIMIT ${max})`)
       .get(...params);
     return numberOf(found?.["n"]);
@@ -472,7 +472,7 @@ export class RowStatistics {
    * equally dense.
    */
   #extrapolate(layout: CollectionLayout, select: string, param: string): number {
-    const found = this.#database
+    const found = this.#reads
       .prepare(`SELECT count(*) AS n, ifnull(max(rid), 0) AS last FROM (${select} LIMIT ${countedMax})`)
       .get(param);
     const counted = numberOf(found?.["n"]);
@@ -492,6 +492,6 @@ export class RowStatistics {
   }
 
   #count(sql: string): number {
-    return numberOf(this.#database.prepare(sql).get()?.["n"]);
+    return numberOf(this.#reads.prepare(sql).get()?.["n"]);
   }
 }

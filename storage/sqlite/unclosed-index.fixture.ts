@@ -1,4 +1,4 @@
-// A process that applies to a row index, reports when that is done, and neither waits for it nor closes anything.
+// A process that applies to a row index and searches it, reports when that is done, and neither waits for it nor closes anything.
 
 import { recordIdFor } from "../row-index.fixture.ts";
 import { SqliteRowIndex } from "./row-index.ts";
@@ -10,4 +10,4 @@ const index = new SqliteRowIndex(path);
 const record_id = recordIdFor("products", 1, 1);
 void index
   .apply([{ kind: "remove", collection: "products", record_id, change: 1 }])
-  .then((outcomes) => tell(`${outcomes}\n`));
+  .then(async (outcomes) => tell(`${outcomes} ${await index.count("products")}\n`));

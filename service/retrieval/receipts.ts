@@ -11,7 +11,7 @@
 import type { Clock, CryptoPort, SignerAt } from "../../crypto/port.ts";
 import { toBase64, toHex, utf8 } from "../../protocol/bytes.ts";
 import { paeHead, payloadTypes } from "../../protocol/dsse.ts";
-import { type CollectionName, formatTimestamp, isHash } from "../../protocol/identifiers.ts";
+import { type CollectionName, formatTimestamp } from "../../protocol/identifiers.ts";
 import type { Priced } from "../../protocol/price-list.ts";
 import {
   type ReceiptRow,
@@ -277,13 +277,8 @@ export function batchName(servedAt: string, incarnation: string): string {
 }
 
 /** The start of a signed row: the values are texts in which nothing is escaped. */
-const rowHead = [
-  '{"adl_key_id":"',
-  '","adl_origin":"',
-  '","adl_origin_cert":"',
-  '","adl_proj":"',
-  '","adl_row_sig":"',
-];
+const rowHead =
+  /^\{"adl_key_id":"[^"]*","adl_origin":"(sha256:[0-9a-f]{64})","adl_origin_cert":"[^"]*","adl_proj":"([^"]*)","adl_row_sig":"([^"]*)"/;
 const policyVersion = /,"ai_policy_version":([0-9]{1,10})[,}]/g;
 
 /** The members of a signed row that a receipt and an answer name. */
@@ -296,24 +291,13 @@ export interface SignedRowFacts {
 
 /** Reads the members of a signed row that come first in its canonical form, without parsing the row. */
 export function signedRowFacts(row: string): SignedRowFacts {
-  const values: string[] = [];
-  let at = 0;
-  for (const name of rowHead) {
-    if (!row.startsWith(name, at)) throw notSigned();
-    const start = at + name.length;
-    at = row.indexOf('"', start);
-    if (at < 0) throw notSigned();
-    values.push(row.slice(start, at));
-  }
-  policyVersion.lastIndex = at;
+  const head = rowHead.exec(row);
+  policyVersion.lastIndex = head?.[0].length ?? 0;
   const version = policyVersion.exec(row);
-  const [, origin = "", , projection = "", signature = ""] = values;
-  if (version === null || !isHash(origin)) throw notSigned();
+  if (head === null || version === null)
+    throw new Error("A stored row begins with the members that every signed row has.");
+  const [, origin = "", projection = "", signature = ""] = head;
   return { origin, projection, signature, aiPolicyVersion: Number(version[1]) };
-}
-
-function notSigned(): Error {
-  return new Error("A stored row begins with the members that every signed row has.");
 }
 
 /** A row as its receipt names it. */

@@ -9,7 +9,7 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { distanceKm } from "../../collections/geo-distance.ts";
 import { BoundedMap } from "../../std/bounded-map.ts";
 import type { RowHit, RowQuery } from "../row-index.ts";
-import { numberOf, numberOrNull, textOf } from "./columns.ts";
+import { numberOf, numberOrNull, type Row, textOf } from "./columns.ts";
 import type { Reads } from "./database.ts";
 import { type CollectionLayout, layoutOf } from "./row-layout.ts";
 import {
@@ -39,6 +39,10 @@ const mappedBytesMax = 1024 * 1024 * 1024;
 /** Of pages that are not mapped: those of the log. */
 const cacheKilobytes = 8_192;
 const busyTimeoutMs = 5_000;
+
+/** The rows of a JSON array of row numbers, with their places in it. */
+const selectPlaces =
+  "SELECT j.key AS place, e.record_id, e.business_uuid, e.row FROM json_each(?) j CROSS JOIN row_entry e ON e.rid = j.value";
 
 export class RowReader {
   readonly #reads: Reads;
@@ -134,9 +138,11 @@ export class RowReader {
       prepare: (sql: string) => this.#prepare(sql),
     };
     const rids = searchText(search, query);
-    const text =
-      "SELECT e.record_id, e.business_uuid, e.row FROM json_each(?) j CROSS JOIN row_entry e ON e.rid = j.value ORDER BY j.key";
-    return this.#select({ text, params: [JSON.stringify(rids)] });
+    // Sorted here: SQLite would copy every row into a table of its own to sort it.
+    return this.#prepare(selectPlaces)
+      .all(JSON.stringify(rids))
+      .sort((a, b) => numberOf(a["place"]) - numberOf(b["place"]))
+      .map(hitOf);
   }
 
   /** The rows of the named records, or those that have the wanted keys, if looking so few up first is worthwhile. */
@@ -162,11 +168,7 @@ export class RowReader {
   #select({ text, params }: Sql): readonly RowHit[] {
     return this.#prepare(text)
       .all(...params)
-      .map((found) => ({
-        record_id: textOf(found["record_id"]),
-        business_uuid: textOf(found["business_uuid"]),
-        row: textOf(found["row"]),
-      }));
+      .map(hitOf);
   }
 
   #prepare(sql: string): StatementSync {
@@ -176,6 +178,14 @@ export class RowReader {
     this.#statements.set(sql, statement);
     return statement;
   }
+}
+
+function hitOf(found: Row): RowHit {
+  return {
+    record_id: textOf(found["record_id"]),
+    business_uuid: textOf(found["business_uuid"]),
+    row: textOf(found["row"]),
+  };
 }
 
 /** Gives a connection the function that measures distances. */

@@ -424,8 +424,11 @@ export function unite(a: Bits, b: Bits): Bits {
 export function countBits(bits: Bits): number {
   let count = 0;
   for (let word = 0; word < bits.length; word += 1) {
-    let rest = bits[word] ?? 0;
-    for (; rest !== 0; rest &= rest - 1) count += 1;
+    // The sums of two, four and eight neighbouring bits at once, and of all four of these by one multiplication.
+    let sums = bits[word] ?? 0;
+    sums -= (sums >>> 1) & 0x55555555;
+    sums = (sums & 0x33333333) + ((sums >>> 2) & 0x33333333);
+    count += Math.imul((sums + (sums >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
   }
   return count;
 }

@@ -216,9 +216,9 @@ function seek(list: TermList, from: number, rid: number): number {
   return lowerBound(list.rids, from, Math.min(to + 1, list.length), rid);
 }
 
-/** Candidates checked first, as a multiple of the limit: they usually include enough wanted rows. */
-const firstFactor = 4;
-const secondCount = 4_096;
+/** Candidates checked first, and then, as multiples of the limit: usually nearly all are wanted, or a good part is. */
+const checkedFactors = [1.3, 4];
+const lastCount = 4_096;
 
 /**
  * Numbers of the wanted rows in the order of the query, at most its limit. The best candidates are checked first; the rest
@@ -232,7 +232,8 @@ function rankRows(
   const { rids, scores } = candidates;
   const [first] = query.sort;
   const isFirstKey = first?.field === textMatchKey;
-  const counts = isFirstKey ? [query.limit * firstFactor, secondCount] : [];
+  const few = checkedFactors.map((factor) => Math.ceil(query.limit * factor));
+  const counts = isFirstKey ? [...few, lastCount] : [];
   const direction = first?.direction ?? "desc";
   for (const count of [...counts, rids.length]) {
     const best = bestOf({ candidates, terms, direction, count });

@@ -6,6 +6,7 @@ import type { PartitionRow } from "../storage/actor-store.ts";
 import { PartitionRows } from "../storage/memory/actor-store.ts";
 import type { ActorProtocols, KindOf } from "./messages/kinds.ts";
 import type { CommandOf, CommandType, ReplyOf } from "./messages/protocol.ts";
+import { ClaimedNames, type NameClaim } from "./system/claimed-names.ts";
 import type { ActorDefinition, ActorView, Effect, Message } from "./system/definition.ts";
 
 /** No row expires here. */
@@ -67,10 +68,11 @@ export function driveActor<K extends KindOf<ActorProtocols>>(
     send: <T extends CommandType<ActorProtocols[K]>>(command: CommandOf<ActorProtocols[K], T>) => {
       const selections = definition.rows?.(command, id, snapshot) ?? [];
       const loaded = selections.flatMap((selection) => kept.select(selection, unexpired));
-      const view = viewOf(harness, id, loaded);
+      const names = namesIn(definition, kept, harness.nowMs);
+      const view = { ...viewOf(harness, id, loaded), claimedUntil: names.until };
       const decision = definition.decide(command, view);
-      const { puts = [], deletes = [] } = decision;
-      kept.change({ puts, deletes });
+      const { puts = [], deletes = [], claims = [] } = decision;
+      kept.change({ puts: [...puts, ...names.rows(claims)], deletes });
       harness.effects.push(...(decision.effects ?? []));
       for (const event of decision.events ?? []) {
         // The actor system fails such a turn (T1 of turn.ts).
@@ -82,6 +84,27 @@ export function driveActor<K extends KindOf<ActorProtocols>>(
     },
   };
   return harness;
+}
+
+/** The names that the actor has claimed, as every activation reads them from its rows. */
+function namesIn({ claims }: ActorDefinition, kept: PartitionRows, nowMs: number) {
+  if (claims === undefined) return { until: noNames, rows: () => [] };
+  const names = new ClaimedNames(claims);
+  let pages = names.firstPages();
+  while (pages.length > 0) {
+    const rows = pages.flatMap((page) => kept.select(page, unexpired));
+    pages = names.load(pages, rows, nowMs);
+  }
+  const mark = (claim: NameClaim) => ({ mark: names.markOf(claim.name), untilMs: claim.untilMs });
+  return {
+    until: (name: string) => names.until(names.markOf(name)),
+    rows: (claimed: readonly NameClaim[]) =>
+      claimed.length === 0 ? [] : [names.row(claimed.map(mark), nowMs)],
+  };
+}
+
+function noNames(): never {
+  throw new Error("The kind claims no names.");
 }
 
 function perform(
@@ -108,5 +131,6 @@ function viewOf(harness: Driven, id: string, loaded: readonly PartitionRow[]): A
     snapshot: harness.snapshot,
     row: (rt, k, k2) => loaded.find((row) => row.rt === rt && row.k === k && row.k2 === k2),
     rowsOf: (rt) => loaded.filter((row) => row.rt === rt).sort((a, b) => a.k - b.k || (a.k2 < b.k2 ? -1 : 1)),
+    claimedUntil: noNames,
   };
 }

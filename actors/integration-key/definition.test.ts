@@ -57,7 +57,15 @@ describe("nonces (Q1)", () => {
     const key = open();
     const expiresMs = key.nowMs + 1_000;
     claim(key, expiresMs);
-    expect(key.rows(16)[0]?.expiresAtMs).toBe(expiresMs + 60_000);
+    const rows = [20, 21, 22, 23].flatMap((rt) => key.rows(rt));
+    expect(rows).toHaveLength(1);
+    expect(rows[0]?.expiresAtMs).toBeGreaterThanOrEqual(expiresMs + 60_000);
+  });
+
+  it("are claimed for as long as any signature is valid by another clock, and no longer (check 3)", () => {
+    const key = open();
+    expect(claim(key, key.nowMs + 390_001)).toEqual({ status: "expired" });
+    expect(claim(key, key.nowMs + 390_000)).toEqual({ status: "claimed" });
   });
 
   it("of one key say nothing of another nonce", () => {

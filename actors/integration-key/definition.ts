@@ -1,5 +1,5 @@
 // The integration-key actor: seq, caps and idempotency of a registered key at home; its nonces in each region.
-// Keyed rows: 16 nonces, 17 idempotency, 18 charged pushes and the digests of their bodies.
+// Keyed rows: 17 idempotency, 18 charged pushes and the digests of their bodies, 20 to 23 the nonces (actors/system/claimed-names.ts).
 //   Q1. A nonce is claimed at most once while its signature is valid by the clock of any node of the region, and is free
 //       once it has expired by the clock of the node that runs the actor (specification, «Authentication», check 7). A
 //       claim whose signature has expired by that clock is refused for that reason, so a node whose clock is behind cannot
@@ -41,6 +41,11 @@ import { defineJsonTable, defineTable, type RowTable } from "../system/row-table
 
 /** How long a claim is kept after it has ended: many times the difference between the clocks of a region. */
 const nonceSpareMs = 60_000;
+/**
+ * The longest that a signature is valid by the clock of this node: `created` is at most 30 seconds ahead of the clock of the node that has
+ * judged it, which may be ahead itself, and `expires` at most 300 seconds later (specification, «Limits»).
+ */
+const nonceLifeMaxMs = 330_000 + nonceSpareMs;
 /** How long answers are kept, and the digests of requests that nobody answered. */
 const idempotencyKeptMs = dayMs;
 /** A claim expires this long after its last renewal. It need not be long: every step of an answer can be repeated. */
@@ -61,13 +66,6 @@ interface IdempotencyNote {
   readonly answer: IdempotentAnswer | null;
 }
 
-/** The end of a nonce's claim in Unix milliseconds. */
-const nonces = defineTable<number>({
-  name: "nonces",
-  rt: 16,
-  encode: String,
-  decode: Number,
-});
 const notes = defineJsonTable<IdempotencyNote>("idempotency", 17);
 /** What was charged with a push, as text. */
 interface Charge {
@@ -91,6 +89,7 @@ export const integrationKeyActor = defineActor<"integration-key", typeof integra
   schemaVersion: 1,
   machine: integrationKeyMachine,
   durability: "journal",
+  claims: { rt: 20, commands: ["nonce.claim"], lifeMaxMs: nonceLifeMaxMs, keptMs: nonceSpareMs },
   input: (id) => ({ keyId: id }),
   rows: rowsFor,
   decide: {
@@ -113,8 +112,6 @@ export const integrationKeyActor = defineActor<"integration-key", typeof integra
 
 function rowsFor(command: IntegrationKeyCommand): readonly RowSelection[] {
   switch (command.type) {
-    case "nonce.claim":
-      return [nonces.select([command.nonce])];
     case "idempotency.begin":
     case "idempotency.settle":
     case "idempotency.release":
@@ -127,6 +124,7 @@ function rowsFor(command: IntegrationKeyCommand): readonly RowSelection[] {
       return [charged.select([pushKey(command.push_id)])];
     case "removal.charge":
       return [charged.select([removalKey(command.document_hash)])];
+    case "nonce.claim":
     case "key.retire":
     case "seq.read":
       return [];
@@ -134,14 +132,12 @@ function rowsFor(command: IntegrationKeyCommand): readonly RowSelection[] {
 }
 
 function claimNonce(command: Asked<"nonce.claim">, view: View): Decided<NonceReply> {
-  const { nonce, expires_ms: expiresMs } = command;
-  if (expiresMs <= view.nowMs) return { reply: { status: "expired" } };
-  const heldUntilMs = nonces.read(view, nonce);
+  const { nonce: name, expires_ms: untilMs } = command;
+  // One that would last longer was signed ahead of time by this clock, which is refused alike (check 3).
+  if (untilMs <= view.nowMs || untilMs > view.nowMs + nonceLifeMaxMs) return { reply: { status: "expired" } };
+  const heldUntilMs = view.claimedUntil(name);
   if (heldUntilMs !== undefined && heldUntilMs > view.nowMs) return { reply: { status: "reused" } };
-  return {
-    reply: { status: "claimed" },
-    puts: [nonces.write(nonce, expiresMs, { expiresAtMs: expiresMs + nonceSpareMs })],
-  };
+  return { reply: { status: "claimed" }, claims: [{ name, untilMs }] };
 }
 
 function beginIdempotent(command: Asked<"idempotency.begin">, view: View): Decided<IdempotencyReply> {

@@ -1,6 +1,7 @@
 // What an activation knows about its actor: the state that its journal contains, over which a turn is decided.
 
 import type { AnyMachineSnapshot } from "xstate";
+import type { ClaimedNames } from "./claimed-names.ts";
 import type { Message } from "./definition.ts";
 
 export interface Timer {
@@ -26,6 +27,8 @@ export interface ActorState {
   snapshot: AnyMachineSnapshot;
   timers: Map<string, Timer>;
   inbox: Map<string, Heard>;
+  /** Null until the first command that needs them. */
+  names: ClaimedNames | null;
   /** The newest events, oldest first, for operators. */
   recent: unknown[];
 }

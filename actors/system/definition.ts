@@ -22,6 +22,7 @@ import type {
 } from "../../storage/actor-store.ts";
 import type { ActorProtocols, KindOf } from "../messages/kinds.ts";
 import type { CommandOf, Commands, CommandType, Message, ReplyOf } from "../messages/protocol.ts";
+import type { NameClaim, NameClaims } from "./claimed-names.ts";
 
 export type { ActorRef, Message };
 
@@ -40,6 +41,11 @@ export interface ActorView<Snapshot = AnyMachineSnapshot> {
   row(rt: number, k: number, k2: string): PartitionRow | undefined;
   /** All loaded rows of a table, in (k, k2) order. */
   rowsOf(rt: number): readonly PartitionRow[];
+  /**
+   * When the claim of a name ends or ended, in Unix milliseconds, as the earlier decisions of the same batch left it; undefined if none is
+   * known. Only for commands that the kind's {@link NameClaims} name.
+   */
+  claimedUntil(name: string): number | undefined;
 }
 
 /** The view of an actor that runs this machine. */
@@ -76,6 +82,8 @@ export interface Decision<R, E extends Message = Message> {
   readonly events?: readonly E[];
   readonly puts?: readonly PartitionRow[];
   readonly deletes?: readonly RowKey[];
+  /** Names that nobody else gets until then: all those of a commit are one row (claimed-names.ts). */
+  readonly claims?: readonly NameClaim[];
   readonly effects?: readonly Effect[];
 }
 
@@ -119,6 +127,8 @@ interface KindFacts<K extends string> {
 /** An actor kind as the system runs it, whatever its protocol: commands, events and replies are plain messages. */
 export interface ActorDefinition<K extends string = string> extends KindFacts<K> {
   readonly machine: AnyStateMachine;
+  /** How its actors claim names, if they do. */
+  readonly claims?: NameClaims;
   /** The machine's input for a new actor. */
   input(id: string): unknown;
   /**
@@ -145,6 +155,7 @@ export type NamedEffect = { of(params: unknown, view: ActorView): readonly Effec
 /** An actor kind as its author writes it: checked against its protocol `P` and the events and context of its machine `M`. */
 export interface TypedKind<K extends string, P, M extends AnyStateMachine> extends KindFacts<K> {
   readonly machine: M;
+  readonly claims?: NameClaims & { readonly commands: readonly CommandType<P>[] };
   readonly input: (id: string) => InputFrom<M>;
   readonly rows?: (command: Commands<P>, id: string, snapshot: SnapshotFrom<M>) => readonly RowSelection[];
   /** The decision on each command: its own reply, and events of the machine. */

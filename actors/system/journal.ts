@@ -65,6 +65,7 @@ export function initialState(driver: MachineDriver, id: string): ActorState {
     snapshot: driver.initial(id),
     timers: new Map(),
     inbox: new Map(),
+    names: null,
     recent: [],
   };
 }
@@ -183,6 +184,8 @@ export function buildCommit(
     puts.push({ rt: rowTable.inbox, k: 0, k2: sender, body: String(heard.seq), expiresAtMs });
   }
   turn.rows?.collect(puts, deletes);
+  if (turn.claims.size > 0 && state.names !== null)
+    puts.push(state.names.row([...turn.claims.values()], nowMs));
   const wakeAtMs = wakeTime(state, turn, parts.mustWake ? nowMs + limits.outboxWakeMs : null);
   const { epoch, head: expectedHead, op: expectedOp } = state;
   const commit = { ref, epoch, expectedHead, expectedOp, op, puts, deletes, wakeAtMs };
@@ -215,6 +218,7 @@ export function applyTurn(state: ActorState, turn: Turn, lastEventsMax: number):
     if (timer === null) state.timers.delete(id);
     else state.timers.set(id, timer);
   }
+  if (turn.claims.size > 0) state.names?.add([...turn.claims.values()], turn.nowMs);
   if (turn.inbox === null) return;
   for (const [sender, heard] of turn.inbox) state.inbox.set(sender, heard);
   if (state.inbox.size % inboxSweepSize !== 0) return;

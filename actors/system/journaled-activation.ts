@@ -18,6 +18,7 @@ import type { ActorRef } from "../messages/refs.ts";
 import type { ActorHost } from "./activation.ts";
 import { Activation, refuse, TurnFailure } from "./activation.ts";
 import type { ActorState } from "./actor-state.ts";
+import { ClaimedNames } from "./claimed-names.ts";
 import type { Effect } from "./definition.ts";
 import type { Envelope } from "./envelope.ts";
 import {
@@ -124,6 +125,46 @@ export class JournaledActivation extends Activation {
 
   protected take(batch: readonly Envelope[]): void {
     this.phase = "working";
+    const { state } = this;
+    const { claims } = this.driver.definition;
+    const needsNames = batch.some(({ message }) => ClaimedNames.needs(claims, message.type));
+    if (claims === undefined || state === null || state.names !== null || !needsNames) {
+      this.#read(batch);
+      return;
+    }
+    const names = new ClaimedNames(claims);
+    // An actor without a commit has no rows.
+    this.#loadNames(names, state.head === 0 ? [] : names.firstPages(), () => {
+      state.names = names;
+      this.#read(batch);
+    });
+  }
+
+  /** Reads page after page, and lets others run between them: a busy key has a thousand rows for each ten seconds. */
+  #loadNames(names: ClaimedNames, pages: readonly RowSelection[], then: () => void): void {
+    if (this.phase !== "working") return;
+    if (pages.length === 0) {
+      then();
+      return;
+    }
+    const { store, clock, timers } = this.host;
+    store.readRows(this.ref, pages).then(
+      (rows) => {
+        let next: readonly RowSelection[];
+        try {
+          next = names.load(pages, rows, clock.now());
+        } catch (error) {
+          this.crash(new TurnFailure(null, error), null);
+          return;
+        }
+        if (next.length === 0) this.#loadNames(names, next, then);
+        else timers.schedule(0, () => this.#loadNames(names, next, then));
+      },
+      (error: unknown) => this.#readFailed(error),
+    );
+  }
+
+  #read(batch: readonly Envelope[]): void {
     const { state } = this;
     const { rows } = this.driver.definition;
     if (rows === undefined || state === null) {

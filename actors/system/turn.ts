@@ -11,6 +11,7 @@
 import type { AnyMachineSnapshot } from "xstate";
 import { type PartitionRow, type RowKey, type RowSelection, rowTable } from "../../storage/actor-store.ts";
 import type { ActorState, Heard, Timer } from "./actor-state.ts";
+import { ClaimedNames, type MarkedClaim, type NameClaim } from "./claimed-names.ts";
 import type { ActorView, Decision, Effect, Message } from "./definition.ts";
 import type { Envelope } from "./envelope.ts";
 import { type ActorLimits, effectsPerCommitMax } from "./limits.ts";
@@ -43,11 +44,15 @@ export class Turn implements ActorView {
   /** The actor's own outbox sequences that an answer settled. */
   readonly settled: number[] = [];
   rows: TurnRows | null = null;
+  /** By name, what its decisions have claimed. */
+  readonly claims = new Map<string, MarkedClaim>();
   readonly #state: ActorState;
   readonly #options: TurnOptions;
   readonly #driver: MachineDriver;
   #changed = false;
   #traceparent: string | null = null;
+  /** The command that is being decided. */
+  #command: string | null = null;
 
   constructor(state: ActorState, options: TurnOptions) {
     this.#state = state;
@@ -72,6 +77,11 @@ export class Turn implements ActorView {
 
   rowsOf(rt: number): readonly PartitionRow[] {
     return this.#rows().rowsOf(rt);
+  }
+
+  claimedUntil(name: string): number | undefined {
+    const names = this.#names();
+    return this.claims.get(name)?.untilMs ?? names.until(names.markOf(name));
   }
 
   /** Performs the actions of the initial state. */
@@ -105,9 +115,11 @@ export class Turn implements ActorView {
 
   /** See T1. Results of activities come here as well: a kind answers one that comes too late without an event. */
   #decide(command: Message): unknown {
+    this.#command = command.type;
     const decision: Decision<unknown> = this.#driver.definition.decide(command, this);
     if (decision.puts !== undefined) for (const row of decision.puts) this.#changedRows().put(row);
     if (decision.deletes !== undefined) for (const key of decision.deletes) this.#changedRows().delete(key);
+    if (decision.claims !== undefined) for (const claim of decision.claims) this.#claim(claim);
     if (decision.events !== undefined) {
       for (const event of decision.events) {
         if (isReservedName(event.type)) throw new Error(`event name ${event.type} is reserved`);
@@ -193,6 +205,20 @@ export class Turn implements ActorView {
     if (timer !== null && this.timers.size + this.#state.timers.size > 2 * this.#options.limits.timersMax) {
       throw new Error(`more than ${this.#options.limits.timersMax} timers`);
     }
+  }
+
+  #claim({ name, untilMs }: NameClaim): void {
+    this.claims.set(name, { mark: this.#names().markOf(name), untilMs });
+    this.#changed = true;
+  }
+
+  /** Throws where the command may not look at names, so that its outcome does not depend on those that share its turn (W1). */
+  #names(): ClaimedNames {
+    const { names } = this.#state;
+    const { claims } = this.#driver.definition;
+    if (names === null || this.#command === null || !ClaimedNames.needs(claims, this.#command))
+      throw new Error(`${this.#command} looks at names, which its kind does not say`);
+    return names;
   }
 
   #changedRows(): TurnRows {

@@ -96,6 +96,10 @@ export interface CounterProtocol {
   /** Adds once for each `id`, however often it is sent. */
   "add.once"(command: { readonly id: string; readonly by: number }): number;
   await(command: { readonly n: number }): number;
+  /** Takes a name until an instant. */
+  take(command: { readonly name: string; readonly until_ms: number }): "taken" | "held";
+  /** Looks at a name, which its kind does not say. */
+  peep(command: { readonly name: string }): never;
   /** Decides an event of any name, whether or not the machine takes it. */
   emit(command: { readonly event: string }): "emitted";
 }
@@ -149,6 +153,7 @@ export const counterActor = defineActor<"counter", typeof counterMachine, TestPr
   input: () => ({ start: 0 }),
   rows: (command) => (command.type === "add.once" ? [{ rt: 16, keys: [command.id] }] : []),
   absent: { glance: { reply: null } },
+  claims: { rt: 20, commands: ["take"], lifeMaxMs: 300_000, keptMs: 60_000 },
   decide: {
     read: (_, view) => ({
       reply: { ...view.snapshot.context, state: view.snapshot.value, epoch: view.epoch },
@@ -169,6 +174,13 @@ export const counterActor = defineActor<"counter", typeof counterMachine, TestPr
     "work.done": ({ job }) => ({ reply: "noted", events: [{ type: "work.finished", job }] }),
     await: ({ n }, view) =>
       view.snapshot.context.n >= n ? { reply: view.snapshot.context.n } : { wait: true },
+    take: ({ name, until_ms: untilMs }, view) =>
+      (view.claimedUntil(name) ?? 0) > view.nowMs
+        ? { reply: "held" }
+        : { reply: "taken", claims: [{ name, untilMs }] },
+    peep: ({ name }, view) => {
+      throw new Error(`${name} is claimed until ${view.claimedUntil(name)}`);
+    },
     explode: () => ({ reply: "never", events: [{ type: "exploded" }] }),
     emit: ({ event }) => ({ reply: "emitted", events: [rubbish({ type: event })] }),
     fail: () => {

@@ -6,6 +6,7 @@ import type { IntegrationKeyProtocol } from "../../actors/messages/integration-k
 import type { CommandOf } from "../../actors/messages/protocol.ts";
 import type { ActorView } from "../../actors/system/definition.ts";
 import {
+  bound,
   commanding,
   deciding,
   forgetting,
@@ -20,12 +21,27 @@ import {
 /** Keyed rows of an integration key, by its own numbering. */
 const key = { idempotency: 17, charged: 18 } as const;
 
+function isNonceRow(kind: string, rt: number): boolean {
+  return kind === "integration-key" && rt >= 20;
+}
+
 const keys: readonly Mutant[] = [
   mutant(
-    "nonceOnlyInMemory",
-    "a nonce is claimed and not kept",
-    redeciding("integration-key", "nonce.claim", (decision) => ({ ...decision, puts: [] })),
+    "nonceIsNotClaimed",
+    "a nonce is free and stays so",
+    redeciding("integration-key", "nonce.claim", ({ claims: _, ...decision }) => decision),
   ),
+  mutant("nonceOnlyInMemory", "a nonce is claimed and not stored", (changed) => ({
+    actorStore: (given) => ({
+      ...bound(given),
+      createsActors: given.createsActors,
+      commit: (commit) => {
+        const puts = commit.puts.filter((row) => !isNonceRow(commit.ref.kind, row.rt));
+        if (puts.length < commit.puts.length) changed();
+        return given.commit({ ...commit, puts });
+      },
+    }),
+  })),
   mutant(
     "seqIsNotChecked",
     "a used seq is charged again",

@@ -134,6 +134,7 @@ export function viewing(view: ActorView, seen: (row: PartitionRow) => PartitionR
       return row && seen(row);
     },
     rowsOf: (rt) => view.rowsOf(rt).flatMap((row) => seen(row) ?? []),
+    claimedUntil: (name) => view.claimedUntil(name),
   };
 }
 

@@ -1,8 +1,10 @@
 // Receipt: the service's signed statement of what it served, to whom and when (specification, «Receipt»).
 
+import { formatHash, hashOf, type Sha256, utf8 } from "./bytes.ts";
 import { type Envelope, openPayload, type PayloadOf, payloadTypes } from "./dsse.ts";
 import { collectionNames } from "./identifiers.ts";
 import { searchRowsMax } from "./limits.ts";
+import { leafHash } from "./merkle.ts";
 import type { Verdict } from "./reason-codes.ts";
 import {
   country,
@@ -150,4 +152,13 @@ export function openReceiptEvent(text: string): ReceiptEvent {
 export function receiptFacts({ event }: { readonly event: string }): ReceiptFacts {
   const { company, type, collection, country, rows } = openReceiptEvent(event);
   return { company, kind: type, collection, country, rows };
+}
+
+/** By what a receipt is found and proved: the hash of its envelope, and that of the envelope as a leaf of its batch (RFC 6962 §2.1). */
+export function receiptHashes(
+  envelope: string,
+  sha256: Sha256,
+): { readonly hash: string; readonly leaf: string } {
+  const bytes = utf8(envelope);
+  return { hash: hashOf(bytes, sha256), leaf: formatHash(leafHash(bytes, sha256)) };
 }

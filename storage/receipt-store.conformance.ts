@@ -1,9 +1,10 @@
 // What every implementation of the port in receipt-store.ts must pass: obligations T1–T9 and the related reads.
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { receiptEventText } from "../protocol/receipt.ts";
+import { sha256 } from "../protocol/bytes.ts";
+import { receiptEventText, receiptHashes } from "../protocol/receipt.ts";
 import type { CommitOutcome } from "./actor-store.ts";
-import { wholeBatch } from "./receipt-batch.fixture.ts";
+import { factsOf, hashed, wholeBatch } from "./receipt-batch.fixture.ts";
 import { listingTests, retractionTests } from "./receipt-listing.conformance.ts";
 import type { ClosedBatch, ReceiptRow, ReceiptStore } from "./receipt-store.ts";
 
@@ -39,7 +40,7 @@ const event = receiptEventText({
 });
 
 function receipt(region: string, changes: Partial<ReceiptRow> = {}): ReceiptRow {
-  return {
+  return hashed({
     region,
     batch: "202611211358-i1",
     retrieval_id: id("1"),
@@ -51,7 +52,7 @@ function receipt(region: string, changes: Partial<ReceiptRow> = {}): ReceiptRow 
     envelope: '{"payloadType":"receipt","payload":"w6k=","note":"ü😀"}',
     event,
     ...changes,
-  };
+  });
 }
 
 function closed(region: string, changes: Partial<ClosedBatch> = {}): ClosedBatch {
@@ -104,8 +105,16 @@ function receiptTests(store: () => ReceiptStore, reopen: () => Promise<void>): v
     const rows = [receipt(region), receipt(region, { retrieval_id: id("2"), nonce: "n-2", billable: false })];
     for (const row of rows) await store().append(row);
     await reopen();
-    expect(await wholeBatch(store(), region, "202611211358-i1")).toEqual(rows);
+    expect(await wholeBatch(store(), region, "202611211358-i1")).toEqual(rows.map(factsOf));
     expect(await store().readReceipt(region, id("2"))).toEqual(rows[1]);
+  });
+
+  it("of a batch come with the hashes of their envelopes, and without those (T10)", async () => {
+    const region = freshRegion();
+    await store().append(receipt(region));
+    const [stored] = await wholeBatch(store(), region, "202611211358-i1");
+    expect(stored).not.toHaveProperty("envelope");
+    expect(stored).toMatchObject(receiptHashes(receipt(region).envelope, sha256));
   });
 
   it("change nothing when appended again (T2)", async () => {
@@ -113,7 +122,8 @@ function receiptTests(store: () => ReceiptStore, reopen: () => Promise<void>): v
     await store().append(receipt(region));
     await store().append(receipt(region));
     await store().append(receipt(region, { envelope: "{}", nonce: "other", billable: false }));
-    expect(await wholeBatch(store(), region, "202611211358-i1")).toEqual([receipt(region)]);
+    expect(await wholeBatch(store(), region, "202611211358-i1")).toEqual([factsOf(receipt(region))]);
+    expect(await store().readReceipt(region, id("1"))).toEqual(receipt(region));
   });
 
   it("are kept after a commit that was applied, and never without it (T4)", async () => {
@@ -131,7 +141,7 @@ function receiptTests(store: () => ReceiptStore, reopen: () => Promise<void>): v
     expect(await wholeBatch(store(), region, "202611211358-i1")).toEqual([]);
     late.resolve({ status: "applied" });
     await kept;
-    expect(await wholeBatch(store(), region, "202611211358-i1")).toEqual([receipt(region)]);
+    expect(await wholeBatch(store(), region, "202611211358-i1")).toEqual([factsOf(receipt(region))]);
   });
 
   it("are all kept when many are appended at once", async () => {
@@ -144,7 +154,9 @@ function receiptTests(store: () => ReceiptStore, reopen: () => Promise<void>): v
     );
     await Promise.all(rows.map((row) => store().append(row)));
     for (const batch of ["202611211350-i1", "202611211351-i1", "202611211352-i1"]) {
-      expect(await wholeBatch(store(), region, batch)).toEqual(rows.filter((row) => row.batch === batch));
+      expect(await wholeBatch(store(), region, batch)).toEqual(
+        rows.filter((row) => row.batch === batch).map(factsOf),
+      );
     }
   });
 
@@ -258,7 +270,10 @@ function batchTests(store: () => ReceiptStore, reopen: () => Promise<void>): voi
     await close(store(), closed(region));
     const late = receipt(region, { retrieval_id: id("0"), nonce: "n-0" });
     await store().append(late);
-    expect(await wholeBatch(store(), region, "202611211358-i1")).toEqual([late, receipt(region)]);
+    expect(await wholeBatch(store(), region, "202611211358-i1")).toEqual([
+      factsOf(late),
+      factsOf(receipt(region)),
+    ]);
     const again = closed(region, {
       tree_size: 2,
       root: `sha256:${"b".repeat(64)}`,
@@ -276,7 +291,7 @@ function batchTests(store: () => ReceiptStore, reopen: () => Promise<void>): voi
     for (let first = 0; first < 400; first += 50) {
       await Promise.all(rows.slice(first, first + 50).map((row) => store().append(row)));
     }
-    expect(await wholeBatch(store(), region, "202611211358-i1")).toEqual(rows);
+    expect(await wholeBatch(store(), region, "202611211358-i1")).toEqual(rows.map(factsOf));
   });
 }
 
@@ -327,7 +342,7 @@ function forgettingTests(store: () => ReceiptStore, reopen: () => Promise<void>)
     const region = freshRegion();
     await store().append(receipt(region));
     await forgetAll(region);
-    expect(await wholeBatch(store(), region, batch)).toEqual([receipt(region)]);
+    expect(await wholeBatch(store(), region, batch)).toEqual([factsOf(receipt(region))]);
     expect(await store().openBatches(region, later, 10)).toEqual([batch]);
     await close(store(), closed(region));
     expect(await store().keptBatches(region, later, 10)).toEqual([batch]);
@@ -341,9 +356,9 @@ function forgettingTests(store: () => ReceiptStore, reopen: () => Promise<void>)
       await close(store(), closed(row.region, { batch: row.batch }));
     }
     await forgetAll(region);
-    expect(await wholeBatch(store(), region, "202611211358-i2")).toEqual([beside]);
+    expect(await wholeBatch(store(), region, "202611211358-i2")).toEqual([factsOf(beside)]);
     expect(await store().readReceipt(region, id("2"))).toEqual(beside);
-    expect(await wholeBatch(store(), other, batch)).toEqual([receipt(other)]);
+    expect(await wholeBatch(store(), other, batch)).toEqual([factsOf(receipt(other))]);
     expect(await store().keptBatches(region, later, 10)).toEqual(["202611211358-i2"]);
     expect(await store().keptBatches(other, later, 10)).toEqual([batch]);
   });

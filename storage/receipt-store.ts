@@ -18,7 +18,9 @@
 //   T9. A receipt that `retract` took back does not exist: it is in no batch, listing or count, even if its append is still on its
 //       way. Once its batch is closed, it stays: `retract` says so, and changes nothing. Where nothing decides between the
 //       two, it is only called so long before the batch is closed that the clocks decide ({@link retractedWithinMs}).
+//   T10. Envelopes are nearly all of a receipt's bytes: only `readReceipt` and `listReceipts` read them.
 
+import { concatBytes, formatHash, parseHash } from "../protocol/bytes.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { type ReceiptFacts, receiptFacts } from "../protocol/receipt.ts";
 import type { CommitOutcome } from "./actor-store.ts";
@@ -45,11 +47,15 @@ export interface ReceiptRow {
   readonly served_at_ms: number;
   /** JSON text of the receipt envelope. */
   readonly envelope: string;
+  /** `sha256:<hex>` of the envelope, by which proofs are asked for. */
+  readonly hash: string;
+  /** `sha256:<hex>`: the hash of the envelope as a leaf of its batch (RFC 6962 §2.1). */
+  readonly leaf: string;
   /** What the event stream says beyond the other members, as JSON text. */
   readonly event: string;
 }
 
-/** What a closed batch needs of each of its receipts: the envelopes are nearly all of their bytes. */
+/** What a batch, a count and a charge need of a receipt. */
 export type ListedReceipt = Omit<ReceiptRow, "envelope">;
 
 export interface ClosedBatch {
@@ -73,8 +79,8 @@ export interface ReceiptsWanted {
   readonly limit: number;
 }
 
-export interface ReceiptPage {
-  readonly receipts: readonly ReceiptRow[];
+export interface ReceiptPage<Receipt = ReceiptRow> {
+  readonly receipts: readonly Receipt[];
   /** After which position the next page starts; null if there is none. */
   readonly next: string | null;
 }
@@ -103,7 +109,7 @@ export interface ReceiptStore {
    */
   openBatches(region: string, beforeMinute: string, limit: number): Promise<readonly string[]>;
   /** All receipts of a batch, in ascending order of retrieval_id, in pages of some hundred, between which other work has its turn. */
-  readBatch(region: string, batch: string): AsyncIterable<readonly ReceiptRow[]>;
+  readBatch(region: string, batch: string): AsyncIterable<readonly ListedReceipt[]>;
   /**
    * `receipts` are those over which it is closed, as `readBatch` gave them, and `counts` what `countReceipts` gives of them (T7), for a
    * caller that has counted them page by page.
@@ -126,6 +132,8 @@ export interface ReceiptStore {
   /** Finds a receipt by the minute encoded in its id; null for an id that encodes none. */
   readReceipt(region: string, retrievalId: string): Promise<ReceiptRow | null>;
   listReceipts(wanted: ReceiptsWanted): Promise<ReceiptPage>;
+  /** The same pages without envelopes. */
+  listFacts(wanted: ReceiptsWanted): Promise<ReceiptPage<ListedReceipt>>;
   /** In the order of {@link addUsage}; each combination once. */
   readUsage(wanted: UsageWanted): Promise<readonly UsageCount[]>;
 }
@@ -150,6 +158,26 @@ export function positionAt(ms: number): string {
 export function minuteStart(batch: string): number {
   const [, year, month, day, hour, minute] = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)/.exec(batch) ?? [];
   return Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute));
+}
+
+/** The two hashes of a receipt as stores keep them: their bytes, one after the other. Throws for a text that is no hash. */
+export function packHashes({ hash, leaf }: Pick<ReceiptRow, "hash" | "leaf">): Uint8Array {
+  const parts = [parseHash(hash), parseHash(leaf)].map((bytes) => {
+    if (bytes === null) throw new Error("A receipt is stored with the hashes of its envelope.");
+    return bytes;
+  });
+  return concatBytes(...parts);
+}
+
+/** The bytes of a receipt's leaf. */
+export function leafIn({ leaf, retrieval_id }: Pick<ReceiptRow, "leaf" | "retrieval_id">): Uint8Array {
+  const bytes = parseHash(leaf);
+  if (bytes === null) throw new Error(`The receipt ${retrieval_id} has no leaf.`);
+  return bytes;
+}
+
+export function hashesIn(packed: Uint8Array): Pick<ReceiptRow, "hash" | "leaf"> {
+  return { hash: formatHash(packed.subarray(0, 32)), leaf: formatHash(packed.subarray(32)) };
 }
 
 /** The positions between which the receipts of a page are. */

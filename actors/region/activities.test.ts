@@ -2,9 +2,10 @@ import { describe, expect, it } from "vitest";
 import { noPolicyMasks } from "../../protocol/ai-policy.ts";
 import { sha256, toHex, utf8 } from "../../protocol/bytes.ts";
 import { leafHash, merkleRoot } from "../../protocol/merkle.ts";
-import { receiptEventText } from "../../protocol/receipt.ts";
+import { receiptEventText, receiptHashes } from "../../protocol/receipt.ts";
 import { part } from "../../protocol/rubbish.fixture.ts";
 import type { EventStore } from "../../storage/event-store.ts";
+import { factsOf } from "../../storage/receipt-batch.fixture.ts";
 import { countReceipts, type ReceiptRow, type ReceiptStore } from "../../storage/receipt-store.ts";
 import type { RecordHead } from "../../storage/record-store.ts";
 import type { RowReference } from "../messages/push.ts";
@@ -194,6 +195,7 @@ it("receipts of a minute are closed page by page: one root over all, all counted
       served_at_ms: at,
       envelope: `envelope ${at}`,
       event: receiptEventText({ company, type: "search", ...said }),
+      ...receiptHashes(`envelope ${at}`, sha256),
     };
   });
   const order: string[] = [];
@@ -203,7 +205,7 @@ it("receipts of a minute are closed page by page: one root over all, all counted
     readBatch: async function* () {
       for (let from = 0; from < rows.length; from += 10) {
         order.push(`page ${from}`);
-        yield rows.slice(from, from + 10);
+        yield rows.slice(from, from + 10).map(factsOf);
       }
     },
     closeBatch: async (...given) => void closings.push(given),

@@ -1,10 +1,10 @@
 // The activities of the region actor: applying rows to its index, and closing receipt batches.
 
 import { rowPut } from "../../collections/row-change.ts";
-import { type Sha256, toHex, utf8 } from "../../protocol/bytes.ts";
+import { type Sha256, toHex } from "../../protocol/bytes.ts";
 import { type CollectionName, formatTimestamp } from "../../protocol/identifiers.ts";
 import { type LogEntry, receiptBatchEntry } from "../../protocol/log/leaves.ts";
-import { createRootBuilder, leafHash } from "../../protocol/merkle.ts";
+import { createRootBuilder } from "../../protocol/merkle.ts";
 import { openReceiptEvent, receiptFacts, receiptMinute } from "../../protocol/receipt.ts";
 import type { CompanyEvent as StoredBody } from "../../protocol/wire/retrieval.ts";
 import { type CompanyEvent, type EventStore, eventRetentionMs } from "../../storage/event-store.ts";
@@ -13,9 +13,9 @@ import {
   closedAfterMs,
   countReceipts,
   type ListedReceipt,
+  leafIn,
   minuteStart,
   positionAt,
-  type ReceiptRow,
   type ReceiptStore,
 } from "../../storage/receipt-store.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
@@ -191,10 +191,7 @@ export async function closeReceiptBatches(
   return names.length;
 }
 
-/**
- * Reads a batch page by page, and keeps of each what closing needs: a minute of a busy node has tens of thousands of receipts, and their
- * envelopes hundreds of megabytes.
- */
+/** Reads a batch page by page: a minute of a busy node has tens of thousands of receipts. Their envelopes were hashed when they were kept. */
 async function readThrough(
   { receipts: store, events, sha256 }: Pick<RegionPorts, "receipts" | "events" | "sha256">,
   region: string,
@@ -210,8 +207,8 @@ async function readThrough(
   for await (const page of store.readBatch(region, batch)) {
     // Before the batch is closed: what is interrupted is done again, and no event is left out.
     await events.put(region, eventsOf(page));
-    for (const { envelope, ...receipt } of page) {
-      tree.add(leafHash(utf8(envelope), sha256));
+    for (const receipt of page) {
+      tree.add(leafIn(receipt));
       receipts.push(receipt);
     }
     counts = addCounts(counts, countReceipts(page));
@@ -249,7 +246,7 @@ export async function forgetExpired(
 /** An event as it is stored: the cursor is its place in the store. */
 type Body = Omit<StoredBody, "cursor">;
 
-function eventsOf(receipts: readonly ReceiptRow[]): readonly CompanyEvent[] {
+function eventsOf(receipts: readonly ListedReceipt[]): readonly CompanyEvent[] {
   return receipts.map((row) => {
     const { company, collection, ...event } = openReceiptEvent(row.event);
     const body: Body = {
@@ -285,7 +282,7 @@ async function readBillable(
   const settledAt = positionAt(settled_ms);
   if (after >= settledAt) return { answers: [], up_to: after, more: false, settled_ms };
   const wanted = { region, company, keyId: null, fromMs: instantOf(after), toMs: settled_ms, after, limit };
-  const { receipts: rows, next } = await receipts.listReceipts(wanted);
+  const { receipts: rows, next } = await receipts.listFacts(wanted);
   return {
     answers: rows.flatMap((row) => (row.billable ? answerOf(row) : [])),
     up_to: next ?? settledAt,
@@ -307,7 +304,7 @@ function instantOf(position: string): number {
 }
 
 /** A pool of ads is never billable. */
-function answerOf(row: ReceiptRow): readonly BillableAnswer[] {
+function answerOf(row: ListedReceipt): readonly BillableAnswer[] {
   const { kind, collection } = receiptFacts(row);
   if (kind === "ad_pool") return [];
   const answer = {

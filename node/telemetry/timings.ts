@@ -75,6 +75,7 @@ export function createTimings(): Timings {
       closedBatches: (region, minute) => store.closedBatches(region, minute),
       readReceipt: (region, retrievalId) => store.readReceipt(region, retrievalId),
       listReceipts: (wanted) => store.listReceipts(wanted),
+      listFacts: (wanted) => store.listFacts(wanted),
       readUsage: (wanted) => store.readUsage(wanted),
     }),
   };

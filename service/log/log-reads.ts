@@ -3,7 +3,7 @@
 //   R1. Nothing is answered that the published checkpoint does not cover: what is being sequenced cannot be read before.
 //   R2. A tile or bundle never changes, so it may be cached for ever; what it is missing from a region is still on its way there.
 
-import { formatHash, hashOf, parseHash, type Sha256, utf8 } from "../../protocol/bytes.ts";
+import { formatHash, parseHash, type Sha256 } from "../../protocol/bytes.ts";
 import { formatPolicy, type WitnessPolicy } from "../../protocol/log/cosignatures.ts";
 import { type LogEntry, parseBundleEntry, parseEntry, receiptBatchEntry } from "../../protocol/log/leaves.ts";
 import { type NoteKey, verifierKeyOf } from "../../protocol/log/note.ts";
@@ -18,13 +18,13 @@ import {
   tileWidth,
   widthInTree,
 } from "../../protocol/log/tiles.ts";
-import { buildTree, leafHash } from "../../protocol/merkle.ts";
+import { buildTree } from "../../protocol/merkle.ts";
 import type { ReasonCode } from "../../protocol/reason-codes.ts";
 import type { Refusal } from "../../protocol/result.ts";
 import { BoundedMap } from "../../std/bounded-map.ts";
 import { StoreError } from "../../storage/actor-store.ts";
 import type { LogStore, StoredCheckpoint } from "../../storage/log-store.ts";
-import type { ReceiptStore } from "../../storage/receipt-store.ts";
+import { leafIn, type ReceiptStore } from "../../storage/receipt-store.ts";
 import { type InclusionEvidence, verifyLogInclusion } from "../../verifier/log.ts";
 import type { Trust } from "../../verifier/trust.ts";
 import {
@@ -211,10 +211,9 @@ async function findInBatch(
   const leaves: Uint8Array[] = [];
   let index = -1;
   for await (const page of receipts.readBatch(region, name))
-    for (const { envelope } of page) {
-      const bytes = utf8(envelope);
-      if (index < 0 && hashOf(bytes, sha256) === leaf) index = leaves.length;
-      leaves.push(leafHash(bytes, sha256));
+    for (const receipt of page) {
+      if (index < 0 && receipt.hash === leaf) index = leaves.length;
+      leaves.push(leafIn(receipt));
     }
   const tree = buildTree(leaves, sha256);
   if (index < 0 || formatHash(tree.root) !== closed.root) return null;

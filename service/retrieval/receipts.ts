@@ -16,6 +16,7 @@ import type { Priced } from "../../protocol/price-list.ts";
 import {
   type ReceiptRow,
   receiptEventText,
+  receiptHashes,
   receiptMinute,
   receiptPayloadText,
 } from "../../protocol/receipt.ts";
@@ -231,6 +232,7 @@ async function keepReceipt(
     billable: deps.environment === "production" && served.kind !== "ad_pool" && served.rows.length > 0,
     served_at_ms: retrieval.servedAtMs,
     envelope,
+    ...receiptHashes(envelope, deps.crypto.sha256),
     event: receiptEventText({
       company: caller.party.uuid,
       type: served.kind,

@@ -5,6 +5,7 @@ import {
   addUsage,
   type ClosedBatch,
   countReceipts,
+  type ListedReceipt,
   pageBounds,
   type ReceiptRow,
   type ReceiptStore,
@@ -85,7 +86,8 @@ export function openSimReceiptStore(client: StoreClient): ReceiptStore {
         const page = await read(() =>
           rowsOf(region, batch)
             .filter(({ retrieval_id }) => retrieval_id > after)
-            .slice(0, batchPage),
+            .slice(0, batchPage)
+            .map(factsOf),
         );
         if (page.length > 0) yield page;
         after = page.at(-1)?.retrieval_id ?? after;
@@ -150,7 +152,7 @@ function listingOf({
   read,
   counted,
   allRows,
-}: Listed): Pick<ReceiptStore, "listReceipts" | "readUsage"> {
+}: Listed): Pick<ReceiptStore, "listReceipts" | "listFacts" | "readUsage"> {
   /** Ids of the receipts over which a batch was closed; null while it is open. */
   const contents = (name: BatchName): ReadonlySet<string> | null =>
     counted.read(here, keyOf(name))?.ids ?? null;
@@ -160,18 +162,23 @@ function listingOf({
       (row) =>
         row.region === region && row.company === company && (contents(row)?.has(row.retrieval_id) ?? true),
     );
+  const listReceipts: ReceiptStore["listReceipts"] = (wanted) => {
+    const { region, company, keyId, limit } = wanted;
+    const [low, high] = pageBounds(wanted);
+    return read(() => {
+      const receipts = listed(region, company)
+        .filter((row) => row.retrieval_id > low && row.retrieval_id <= high)
+        .filter((row) => keyId === null || row.key_id === keyId)
+        .sort(byId)
+        .slice(0, limit);
+      return { receipts, next: receipts.length < limit ? null : (receipts.at(-1)?.retrieval_id ?? null) };
+    });
+  };
   return {
-    listReceipts: (wanted) => {
-      const { region, company, keyId, limit } = wanted;
-      const [low, high] = pageBounds(wanted);
-      return read(() => {
-        const receipts = listed(region, company)
-          .filter((row) => row.retrieval_id > low && row.retrieval_id <= high)
-          .filter((row) => keyId === null || row.key_id === keyId)
-          .sort(byId)
-          .slice(0, limit);
-        return { receipts, next: receipts.length < limit ? null : (receipts.at(-1)?.retrieval_id ?? null) };
-      });
+    listReceipts,
+    listFacts: async (wanted) => {
+      const { receipts, next } = await listReceipts(wanted);
+      return { receipts: receipts.map(factsOf), next };
     },
     readUsage: ({ region, company, fromDay, toDay }) =>
       read(() => {
@@ -192,6 +199,10 @@ function keyOf({ region, batch }: BatchName): string {
 
 function rowKey(row: ReceiptRow): string {
   return `${keyOf(row)}/${row.retrieval_id}`;
+}
+
+function factsOf({ envelope: _, ...facts }: ReceiptRow): ListedReceipt {
+  return facts;
 }
 
 function byId(a: ReceiptRow, b: ReceiptRow): number {

@@ -85,10 +85,13 @@ export interface ListedReceipts {
   readonly openBatches: (region: string) => Promise<readonly string[]>;
   readonly isOpen: (region: string, batch: string) => Promise<boolean>;
   /** Those that there are, in the order of the places. */
-  readonly readRows: (region: string, places: readonly Place[]) => Promise<readonly ReceiptRow[]>;
+  readonly readRows: ReadPlaces<ReceiptRow>;
+  readonly readFacts: ReadPlaces<ListedReceipt>;
   /** Which of them there are. */
   readonly areStored: (region: string, places: readonly Place[]) => Promise<ReadonlySet<string>>;
 }
+
+type ReadPlaces<Receipt> = (region: string, places: readonly Place[]) => Promise<readonly Receipt[]>;
 
 /** Where a receipt is. */
 export interface Place {
@@ -164,37 +167,38 @@ export interface Pointer extends Place {
   readonly count: UsageCount;
 }
 
-/** See {@link ReceiptStore.listReceipts}. */
-export async function listReceipts(
+/** See {@link ReceiptStore.listReceipts} and {@link ReceiptStore.listFacts}, by what `read` reads. */
+export async function listReceipts<Receipt>(
   session: CassandraSession,
   wanted: ReceiptsWanted,
   receipts: ListedReceipts,
-): Promise<ReceiptPage> {
+  read: ReadPlaces<Receipt>,
+): Promise<ReceiptPage<Receipt>> {
   const { region, company, keyId, limit } = wanted;
   const first = await receipts.firstHour(region);
   if (first === null) return { receipts: [], next: null };
   const fromMs = Math.max(wanted.fromMs, minuteStart(`${first}00`) - lateMs);
   const toMs = Math.min(wanted.toMs, receipts.now() + aheadMs);
   const isListed = listedOf(session, wanted, receipts);
-  const found: ReceiptRow[] = [];
+  const found: Receipt[] = [];
   let [low, high] = pageBounds({ ...wanted, fromMs, toMs });
   let [passed, looked, atOnce] = [0, 0, 1];
   let hour = startOfHour(servedAtOf(low) ?? 0);
   while (hour < toMs && looked < hoursMax && passed < passedOverMax) {
     const hours = hoursFrom(hour, Math.min(toMs, hour + atOnce * hourMs));
-    const read = await Promise.all(
+    const ofHours = await Promise.all(
       hours.map((each) => ofHour(session, { region, company, hour: each, low, high, limit: pointersAtOnce })),
     );
     looked += hours.length;
-    const index = read.findIndex((of) => of.length > 0);
+    const index = ofHours.findIndex((of) => of.length > 0);
     atOnce = index < 0 ? Math.min(2 * atOnce, hoursAtOnce) : 1;
     hour = hours[index < 0 ? hours.length - 1 : index] ?? hour;
-    const pointers = read[index] ?? [];
+    const pointers = ofHours[index] ?? [];
     passed += pointers.length;
     const kept = await chosen(pointers, keyId, isListed);
     const room = limit - found.length;
     const page = kept.slice(0, room);
-    found.push(...(await receipts.readRows(region, page)));
+    found.push(...(await read(region, page)));
     if (kept.length >= room) return { receipts: found, next: page.at(-1)?.retrievalId ?? low };
     low = pointers.at(-1)?.retrievalId ?? low;
     if (pointers.length < pointersAtOnce) hour += hourMs;

@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
-import type { ReceiptRow } from "../receipt-store.ts";
+import { hashed } from "../receipt-batch.fixture.ts";
 import { openCassandraReceiptStore } from "./receipt-store.ts";
 import type { CassandraSession } from "./session.ts";
 
 const servedAtMs = Date.parse("2026-03-04T05:06:07.123Z");
-const row: ReceiptRow = {
+const row = hashed({
   region: "eu-west1",
   batch: "202603040506-i1",
   company: "c",
@@ -15,7 +15,7 @@ const row: ReceiptRow = {
   served_at_ms: servedAtMs,
   envelope: "{}",
   event: "{}",
-};
+});
 
 it.each([
   [0, true],

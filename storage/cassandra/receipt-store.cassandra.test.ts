@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { receiptEventText } from "../../protocol/receipt.ts";
-import { wholeBatch } from "../receipt-batch.fixture.ts";
+import { hashed, wholeBatch } from "../receipt-batch.fixture.ts";
 import { receiptStoreConformance } from "../receipt-store.conformance.ts";
 import type { ReceiptRow } from "../receipt-store.ts";
 import { hasCassandra, openStoreIn, openTestKeyspace, type TestKeyspace } from "./keyspace.fixture.ts";
@@ -25,25 +25,26 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
 
   const servedAtMs = Date.parse("2026-03-04T05:06:07.123Z");
   const batch = "202603040506-i1";
-  const receipt = (region: string, unique: string): ReceiptRow => ({
-    region,
-    batch,
-    retrieval_id: `ret_${servedAtMs.toString(16).padStart(12, "0")}${unique}`,
-    company: "c",
-    key_id: "k",
-    nonce: unique,
-    billable: false,
-    served_at_ms: servedAtMs,
-    envelope: "{}",
-    event: receiptEventText({
+  const receipt = (region: string, unique: string): ReceiptRow =>
+    hashed({
+      region,
+      batch,
+      retrieval_id: `ret_${servedAtMs.toString(16).padStart(12, "0")}${unique}`,
       company: "c",
-      type: "fetch",
-      collection: null,
-      country: null,
-      rows: 1,
-      client_query_id: null,
-    }),
-  });
+      key_id: "k",
+      nonce: unique,
+      billable: false,
+      served_at_ms: servedAtMs,
+      envelope: "{}",
+      event: receiptEventText({
+        company: "c",
+        type: "fetch",
+        collection: null,
+        country: null,
+        rows: 1,
+        client_query_id: null,
+      }),
+    });
   /** Counts what is sent, and fails the statements that `fails` selects. */
   const watched = (fails: (cql: string) => boolean = () => false) => {
     const sent: string[] = [];

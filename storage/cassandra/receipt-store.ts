@@ -20,12 +20,22 @@ import {
   type ClosedBatch,
   closedAfterMs,
   countReceipts,
+  hashesIn,
+  type ListedReceipt,
+  packHashes,
   type ReceiptRow,
   type ReceiptStore,
   retractedWithinMs,
   servedAtOf,
 } from "../receipt-store.ts";
-import { bucketOf, createWriteTimestamps, numberOf, textOf, type WriteTimestamps } from "./columns.ts";
+import {
+  bucketOf,
+  bytesOf,
+  createWriteTimestamps,
+  numberOf,
+  textOf,
+  type WriteTimestamps,
+} from "./columns.ts";
 import {
   countBatch,
   forgetPointers,
@@ -41,7 +51,7 @@ import { type CassandraSession, type CqlRow, executeAll } from "./session.ts";
 
 /** Partitions per batch: 60,000 receipts of 14 KB are 26 MB each. Changing the number loses what is stored. */
 const shards = 32;
-/** Number of shards read at once, and of receipts of each that are read ahead: some 8 MB in all. */
+/** Number of shards read at once, and of receipts of each that are read ahead: half a kilobyte each, without envelopes. */
 const shardsAtOnce = 8;
 const receiptsAhead = 16;
 /** Receipts of a page that are read at once. */
@@ -57,9 +67,10 @@ const checkedWithinMs = (closedAfterMs - retractedWithinMs) / 2;
 /** See B2. */
 const stampOf = { open: 1, notOpen: 2 } as const;
 
+const factColumns = "retrieval_id, key_id, nonce, billable, served_at, event, company, hashes";
 const cql = {
-  append: `INSERT INTO receipt (region, name, shard, retrieval_id, key_id, nonce, billable, served_at, envelope, event, company)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ?`,
+  append: `INSERT INTO receipt (region, name, shard, retrieval_id, key_id, nonce, billable, served_at, event, company, hashes, envelope)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ?`,
   retract: `DELETE FROM receipt USING TIMESTAMP ?
     WHERE region = ? AND name = ? AND shard = ? AND retrieval_id = ?`,
   announce: "INSERT INTO receipt_open (region, hour, name) VALUES (?, ?, ?) USING TIMESTAMP ?",
@@ -74,9 +85,11 @@ const cql = {
   closed: "SELECT root, tree_size, closed_at FROM receipt_closed WHERE region = ? AND hour = ? AND name = ?",
   openOfMinute: "SELECT name FROM receipt_open WHERE region = ? AND hour = ? AND name > ? AND name < ?",
   closedOfMinute: "SELECT name FROM receipt_closed WHERE region = ? AND hour = ? AND name > ? AND name < ?",
-  shard: `SELECT retrieval_id, key_id, nonce, billable, served_at, envelope, event, company FROM receipt
+  shard: `SELECT ${factColumns} FROM receipt
     WHERE region = ? AND name = ? AND shard = ? AND retrieval_id > ? LIMIT ?`,
-  one: `SELECT retrieval_id, key_id, nonce, billable, served_at, envelope, event, company FROM receipt
+  one: `SELECT ${factColumns}, envelope FROM receipt
+    WHERE region = ? AND name = ? AND shard = ? AND retrieval_id = ?`,
+  oneFacts: `SELECT ${factColumns} FROM receipt
     WHERE region = ? AND name = ? AND shard = ? AND retrieval_id = ?`,
   isStored: `SELECT retrieval_id FROM receipt
     WHERE region = ? AND name = ? AND shard = ? AND retrieval_id = ?`,
@@ -136,7 +149,8 @@ export function openCassandraReceiptStore(
       return rows.map((row) => textOf(row["name"]));
     },
     readReceipt: (region, retrievalId) => readReceipt(session, region, retrievalId),
-    listReceipts: (wanted) => listReceipts(session, wanted, listed),
+    listReceipts: (wanted) => listReceipts(session, wanted, listed, listed.readRows),
+    listFacts: (wanted) => listReceipts(session, wanted, listed, listed.readFacts),
     readUsage: (wanted) => readUsage(session, wanted, listed),
   };
 }
@@ -152,6 +166,18 @@ function listedReceipts(
     retrievalId,
   ];
   const lanes = new Semaphore(receiptsAtOnce);
+  const readEach = async <Receipt>(
+    text: string,
+    receiptOfRow: (row: CqlRow, region: string, batch: string) => Receipt,
+    region: string,
+    places: readonly Place[],
+  ): Promise<readonly Receipt[]> => {
+    const reads = places.map((place) => async () => {
+      const { rows } = await session.execute(text, at(region, place), plain);
+      return rows.map((row) => receiptOfRow(row, region, place.batch));
+    });
+    return (await lanes.all(reads)).flat();
+  };
   return {
     ...time,
     firstHour: (region) => firstHour(session, region),
@@ -160,13 +186,8 @@ function listedReceipts(
       const { rows } = await session.execute(cql.isOpen, [region, hourOf(batch), batch], plain);
       return rows.length > 0;
     },
-    readRows: async (region, places) => {
-      const reads = places.map((place) => async () => {
-        const { rows } = await session.execute(cql.one, at(region, place), plain);
-        return rows.map((row) => receiptOf(row, region, place.batch));
-      });
-      return (await lanes.all(reads)).flat();
-    },
+    readRows: (region, places) => readEach(cql.one, receiptOf, region, places),
+    readFacts: (region, places) => readEach(cql.oneFacts, factsOf, region, places),
     areStored: async (region, places) => {
       const reads = places.map((place) => async () => {
         const { rows } = await session.execute(cql.isStored, at(region, place), plain);
@@ -210,8 +231,9 @@ function announcer(
 }
 
 async function append(session: CassandraSession, row: ReceiptRow, stamp: number): Promise<void> {
-  const facts = [row.key_id, row.nonce, row.billable, row.served_at_ms, row.envelope, row.event, row.company];
-  await session.execute(cql.append, [...keyOf(row), ...facts, stamp], plain);
+  const facts = [row.key_id, row.nonce, row.billable, row.served_at_ms, row.event, row.company];
+  const params = [...keyOf(row), ...facts, packHashes(row), row.envelope, stamp];
+  await session.execute(cql.append, params, plain);
 }
 
 function keyOf({ region, batch, retrieval_id: id }: ReceiptRow) {
@@ -245,10 +267,10 @@ async function* readBatch(
   session: CassandraSession,
   region: string,
   batch: string,
-): AsyncGenerator<readonly ReceiptRow[]> {
+): AsyncGenerator<readonly ListedReceipt[]> {
   let open: readonly number[] = Array.from({ length: shards }, (_, shard) => shard);
   const lastOf = new Map<number, string>();
-  let rows: readonly ReceiptRow[] = [];
+  let rows: readonly ListedReceipt[] = [];
   while (open.length > 0) {
     const kept = Map.groupBy(rows, ({ retrieval_id }) => bucketOf(retrieval_id, shards));
     const short = open.filter((shard) => (kept.get(shard)?.length ?? 0) < receiptsAhead);
@@ -258,7 +280,7 @@ async function* readBatch(
         return executeAll(session, cql.shard, params, { ...plain, fetchSize: receiptsAhead });
       }),
     );
-    const found = read.map((each) => each.map((row) => receiptOf(row, region, batch)));
+    const found = read.map((each) => each.map((row) => factsOf(row, region, batch)));
     for (const [at, shard] of short.entries()) {
       const last = found[at]?.at(-1)?.retrieval_id;
       if (last !== undefined) lastOf.set(shard, last);
@@ -334,6 +356,10 @@ function namesOfMinute(region: string, minute: string): readonly string[] {
 }
 
 function receiptOf(row: CqlRow, region: string, batch: string): ReceiptRow {
+  return { ...factsOf(row, region, batch), envelope: textOf(row["envelope"]) };
+}
+
+function factsOf(row: CqlRow, region: string, batch: string): ListedReceipt {
   return {
     region,
     batch,
@@ -343,8 +369,8 @@ function receiptOf(row: CqlRow, region: string, batch: string): ReceiptRow {
     nonce: textOf(row["nonce"]),
     billable: row["billable"] === true,
     served_at_ms: numberOf(row["served_at"]),
-    envelope: textOf(row["envelope"]),
     event: textOf(row["event"]),
+    ...hashesIn(bytesOf(row["hashes"])),
   };
 }
 

@@ -2,6 +2,7 @@
 // output. Its parent kills it at some point: everything reported must be there afterwards.
 
 import { newActor } from "../actor-store.ts";
+import { hashed } from "../receipt-batch.fixture.ts";
 import { recordIdFor } from "../row-index.fixture.ts";
 import { openSqliteActorStore } from "./actor-store.ts";
 import { SqliteDatabase } from "./database.ts";
@@ -70,7 +71,7 @@ const writers: Record<string, (path: string) => (n: number) => Promise<unknown>>
       served_at_ms: 1,
       event: "{}",
     };
-    return (n) => store.append({ ...common, retrieval_id: `${n}`, nonce: `${n}`, envelope: body(n) });
+    return (n) => store.append(hashed({ ...common, retrieval_id: `${n}`, nonce: `${n}`, envelope: body(n) }));
   },
   register: (path) => {
     const store = openSqliteRegisterStore(SqliteDatabase.open(path));

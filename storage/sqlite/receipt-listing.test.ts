@@ -2,7 +2,13 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { wholeBatch } from "../receipt-batch.fixture.ts";
 import { servedReceipt } from "../receipt-listing.conformance.ts";
-import { addUsage, type ReceiptRow, type ReceiptStore, usageOf } from "../receipt-store.ts";
+import {
+  addUsage,
+  type ListedReceipt,
+  type ReceiptRow,
+  type ReceiptStore,
+  usageOf,
+} from "../receipt-store.ts";
 import { SqliteDatabase } from "./database.ts";
 import { openSqliteReceiptStore } from "./receipt-store.ts";
 
@@ -74,7 +80,7 @@ describe("the usage of a store in SQLite", () => {
         await using database = SqliteDatabase.open(":memory:");
         let store = openSqliteReceiptStore(database);
         const rows: ReceiptRow[] = [];
-        const forgotten: ReceiptRow[] = [];
+        const forgotten: ListedReceipt[] = [];
         const act = async (of: Step, n: number): Promise<void> => {
           if (of.kind === "append") {
             const atMs = startMs + of.minute * 60_000 + of.lateness;

@@ -8,7 +8,10 @@ import {
   addUsage,
   type CountedReceipt,
   countReceipts,
+  hashesIn,
+  type ListedReceipt,
   minuteStart,
+  packHashes,
   pageBounds,
   positionAt,
   type ReceiptPage,
@@ -20,7 +23,7 @@ import {
   type UsageWanted,
   usageOf,
 } from "../receipt-store.ts";
-import { numberOf, type Row, textOf } from "./columns.ts";
+import { bytesOf, numberOf, type Row, textOf } from "./columns.ts";
 import { overwritingFreed, type SqliteDatabase } from "./database.ts";
 
 // Which receipts are whose, and how many, in SQLite: the port's obligations T6–T8.
@@ -42,6 +45,24 @@ const receiptListingTables = `CREATE INDEX receipt_by_company ON receipt (compan
 
 function openReceiptListing(database: SqliteDatabase) {
   const sql = prepareListing(database);
+  const pageOf = <Receipt extends ListedReceipt>(
+    { ofAll, ofKey }: typeof sql.facts,
+    wanted: ReceiptsWanted,
+    receiptOfRow: (row: Row) => Receipt,
+  ): ReceiptPage<Receipt> => {
+    const { region, company, keyId, limit } = wanted;
+    const [low, high] = pageBounds(wanted);
+    // How far is looked, if not to the end.
+    const passed =
+      keyId === null ? null : sql.passed.get(company, low, high, passedOverMax - 1)?.["retrieval_id"];
+    const until = typeof passed === "string" ? passed : null;
+    const rows =
+      keyId === null
+        ? ofAll.all(company, low, high, region, limit)
+        : ofKey.all(company, low, until ?? high, region, keyId, limit);
+    const receipts = rows.map(receiptOfRow);
+    return { receipts, next: receipts.length < limit ? until : (receipts.at(-1)?.retrieval_id ?? null) };
+  };
   const count = (region: string, company: string, each: UsageCount): void => {
     const { day, key_id, kind, collection, country, requests, billable, rows } = each;
     const of = [region, company, day, key_id, kind, collection ?? "", country ?? ""];
@@ -68,14 +89,8 @@ function openReceiptListing(database: SqliteDatabase) {
       const all = stored === given.size ? given.counts : countReceipts(sql.batch.all(no).map(countedOf));
       for (const [company, counts] of all) for (const each of counts) count(region, company, each);
     },
-    list: (wanted: ReceiptsWanted): ReceiptPage => {
-      const { region, company, keyId, limit } = wanted;
-      const [low, high] = pageBounds(wanted);
-      if (keyId === null) return pageOf(sql.list.all(company, low, high, region, limit), limit, null);
-      const passed = sql.passed.get(company, low, high, passedOverMax - 1)?.["retrieval_id"];
-      const until = typeof passed === "string" ? passed : null;
-      return pageOf(sql.listOfKey.all(company, low, until ?? high, region, keyId, limit), limit, until);
-    },
+    list: (wanted: ReceiptsWanted): ReceiptPage => pageOf(sql.receipts, wanted, receiptOf),
+    facts: (wanted: ReceiptsWanted): ReceiptPage<ListedReceipt> => pageOf(sql.facts, wanted, factsOf),
     usage: (wanted: UsageWanted): readonly UsageCount[] => {
       const { region, company, fromDay, toDay } = wanted;
       const counted = sql.usage.all(region, company, fromDay, toDay).map(usageCountOf);
@@ -86,12 +101,6 @@ function openReceiptListing(database: SqliteDatabase) {
       return addUsage([...counted, ...open.map((row) => usageOf(countedOf(row)))]);
     },
   };
-}
-
-/** `until` is how far was looked, if not to the end. */
-function pageOf(rows: readonly Row[], limit: number, until: string | null): ReceiptPage {
-  const receipts = rows.map(receiptOf);
-  return { receipts, next: receipts.length < limit ? until : (receipts.at(-1)?.retrieval_id ?? null) };
 }
 
 function usageCountOf(row: Row): UsageCount {
@@ -121,7 +130,14 @@ function prepareListing(database: SqliteDatabase) {
   const ofCompany = `FROM receipt r INDEXED BY receipt_by_company CROSS JOIN receipt_batch b ON b.no = r.batch
      WHERE r.company = ? AND r.retrieval_id > ? AND r.retrieval_id <= ? AND b.region = ?`;
   const facts = "r.company, r.key_id, r.billable, r.served_at, r.event";
-  const all = `${facts}, r.envelope, b.region, b.batch, r.retrieval_id, r.nonce`;
+  const all = `${facts}, b.region, b.batch, r.retrieval_id, r.nonce, r.hashes`;
+  /** Pages of these columns. */
+  const listing = (columns: string) => ({
+    ofAll: database.prepare(`SELECT ${columns} ${ofCompany} ORDER BY r.retrieval_id LIMIT ?`),
+    ofKey: database.prepare(
+      `SELECT ${columns} ${ofCompany} AND r.key_id = ? ORDER BY r.retrieval_id LIMIT ?`,
+    ),
+  });
   return {
     isClosed: database.prepare("SELECT 1 FROM receipt_batch WHERE no = ? AND root IS NOT NULL"),
     count: database.prepare(
@@ -132,10 +148,8 @@ function prepareListing(database: SqliteDatabase) {
     batch: database.prepare(
       "SELECT company, key_id, billable, served_at, event FROM receipt WHERE batch = ?",
     ),
-    list: database.prepare(`SELECT ${all} ${ofCompany} ORDER BY r.retrieval_id LIMIT ?`),
-    listOfKey: database.prepare(
-      `SELECT ${all} ${ofCompany} AND r.key_id = ? ORDER BY r.retrieval_id LIMIT ?`,
-    ),
+    receipts: listing(`${all}, r.envelope`),
+    facts: listing(all),
     passed: database.prepare(
       `SELECT retrieval_id FROM receipt INDEXED BY receipt_by_company WHERE company = ? AND retrieval_id > ? AND retrieval_id <= ?
        ORDER BY retrieval_id LIMIT 1 OFFSET ?`,
@@ -158,7 +172,8 @@ const batchPage = 250;
 
 /** Migration steps of the tables, for {@link SqliteDatabase.migrate}. */
 const migrations: readonly string[] = [
-  // An id encodes its minute, and thereby its batches: one index of receipts is enough.
+  // An id encodes its minute, and thereby its batches: one index of receipts is enough. The envelope is the last column: it is on pages of
+  // its own, which nobody reads who asks for the others.
   `CREATE TABLE receipt_batch (
      no INTEGER PRIMARY KEY, region TEXT NOT NULL, batch TEXT NOT NULL, root TEXT, tree_size INTEGER,
      closed_at INTEGER, forgotten INTEGER NOT NULL DEFAULT 0, UNIQUE (region, batch));
@@ -166,7 +181,8 @@ const migrations: readonly string[] = [
    CREATE INDEX receipt_batch_kept ON receipt_batch (region, batch) WHERE root IS NOT NULL AND forgotten = 0;
    CREATE TABLE receipt (
      batch INTEGER NOT NULL, retrieval_id TEXT NOT NULL, key_id TEXT NOT NULL, nonce TEXT NOT NULL,
-     billable INTEGER NOT NULL, served_at INTEGER NOT NULL, envelope TEXT NOT NULL, event TEXT NOT NULL, company TEXT NOT NULL);
+     billable INTEGER NOT NULL, served_at INTEGER NOT NULL, event TEXT NOT NULL, company TEXT NOT NULL, hashes BLOB NOT NULL,
+     envelope TEXT NOT NULL);
    CREATE UNIQUE INDEX receipt_by_batch ON receipt (batch, retrieval_id);
    ${receiptListingTables}`,
 ];
@@ -196,11 +212,12 @@ export function openSqliteReceiptStore(database: SqliteDatabase): ReceiptStore {
     sharesCommits: true,
     append: async (row, after = null) => {
       const known = committedNumber(row.region, row.batch);
+      const hashes = packHashes(row);
       const work = (): void => {
         const no = known ?? batchNumber(row.region, row.batch);
         const { retrieval_id, key_id, nonce, billable, served_at_ms, envelope, event, company } = row;
-        const facts = [billable ? 1 : 0, served_at_ms, envelope, event, company] as const;
-        const { changes } = sql.append.run(no, retrieval_id, key_id, nonce, ...facts);
+        const facts = [billable ? 1 : 0, served_at_ms, event, company] as const;
+        const { changes } = sql.append.run(no, retrieval_id, key_id, nonce, ...facts, hashes, envelope);
         if (changes > 0) listing.added(row, no);
       };
       if (after === null) await database.write(work);
@@ -218,7 +235,7 @@ export function openSqliteReceiptStore(database: SqliteDatabase): ReceiptStore {
     openBatches: async (...wanted) => sql.openBatches.all(...wanted).map((row) => textOf(row["batch"])),
     async *readBatch(region, batch) {
       for (let after = "", isOver = false; !isOver; ) {
-        const page = sql.readBatch.all(region, batch, after, batchPage).map(receiptOf);
+        const page = sql.readBatch.all(region, batch, after, batchPage).map(factsOf);
         if (page.length > 0) yield page;
         after = page.at(-1)?.retrieval_id ?? after;
         isOver = page.length < batchPage;
@@ -263,6 +280,7 @@ export function openSqliteReceiptStore(database: SqliteDatabase): ReceiptStore {
       return row === undefined ? null : receiptOf(row);
     },
     listReceipts: async (wanted) => listing.list(wanted),
+    listFacts: async (wanted) => listing.facts(wanted),
     readUsage: async (wanted) => listing.usage(wanted),
   };
 }
@@ -273,17 +291,21 @@ function namesOfMinute(minute: string): readonly [from: string, before: string] 
 }
 
 function prepareStatements(database: SqliteDatabase) {
-  const receipts = `SELECT b.region, b.batch, r.retrieval_id, r.key_id, r.nonce, r.billable, r.served_at, r.envelope, r.event, r.company
-     FROM receipt_batch b CROSS JOIN receipt r ON r.batch = b.no`;
+  const facts =
+    "b.region, b.batch, r.retrieval_id, r.key_id, r.nonce, r.billable, r.served_at, r.event, r.company, r.hashes";
+  const receipts = "FROM receipt_batch b CROSS JOIN receipt r ON r.batch = b.no";
   return {
     batchNumber: database.prepare("SELECT no FROM receipt_batch WHERE region = ? AND batch = ?"),
     addBatch: database.prepare("INSERT INTO receipt_batch (region, batch) VALUES (?, ?)"),
-    append: database.prepare("INSERT INTO receipt VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"),
+    append: database.prepare(
+      "INSERT INTO receipt VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+    ),
     retract: database.prepare("DELETE FROM receipt WHERE batch = ? AND retrieval_id = ?"),
     openBatches: database.prepare(
       "SELECT batch FROM receipt_batch WHERE root IS NULL AND region = ? AND batch < ? ORDER BY batch LIMIT ?",
     ),
-    readBatch: database.prepare(`${receipts} WHERE b.region = ? AND b.batch = ? AND r.retrieval_id > ?
+    readBatch:
+      database.prepare(`SELECT ${facts} ${receipts} WHERE b.region = ? AND b.batch = ? AND r.retrieval_id > ?
        ORDER BY r.retrieval_id LIMIT ?`),
     // A batch is closed again only after late rows came in (T3), so over more rows: repeating an earlier close undoes
     // nothing.
@@ -311,12 +333,16 @@ function prepareStatements(database: SqliteDatabase) {
        ORDER BY batch`,
     ),
     readReceipt: database.prepare(
-      `${receipts} WHERE b.region = ? AND b.batch >= ? AND b.batch < ? AND r.retrieval_id = ? LIMIT 1`,
+      `SELECT ${facts}, r.envelope ${receipts} WHERE b.region = ? AND b.batch >= ? AND b.batch < ? AND r.retrieval_id = ? LIMIT 1`,
     ),
   };
 }
 
 function receiptOf(row: Row): ReceiptRow {
+  return { ...factsOf(row), envelope: textOf(row["envelope"]) };
+}
+
+function factsOf(row: Row): ListedReceipt {
   return {
     region: textOf(row["region"]),
     batch: textOf(row["batch"]),
@@ -326,7 +352,7 @@ function receiptOf(row: Row): ReceiptRow {
     nonce: textOf(row["nonce"]),
     billable: row["billable"] === 1,
     served_at_ms: numberOf(row["served_at"]),
-    envelope: textOf(row["envelope"]),
     event: textOf(row["event"]),
+    ...hashesIn(bytesOf(row["hashes"])),
   };
 }

@@ -5,12 +5,13 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, describe, expect, it } from "vitest";
 import { queryWords } from "../../collections/text-analysis.ts";
+import { hashOf, utf8 } from "../../protocol/bytes.ts";
 import { eventStoreConformance, type OpenEventStore } from "../event-store.conformance.ts";
 import { fenceLedgerConformance } from "../fence-ledger.conformance.ts";
 import type { FenceLedger } from "../fence-ledger.ts";
 import { imageStoreConformance, type OpenImageStore } from "../image-store.conformance.ts";
 import { insightStoreConformance } from "../insight-store.conformance.ts";
-import { wholeBatch } from "../receipt-batch.fixture.ts";
+import { factsOf, hashed, wholeBatch } from "../receipt-batch.fixture.ts";
 import { receiptStoreConformance } from "../receipt-store.conformance.ts";
 import { recordStoreConformance } from "../record-store.conformance.ts";
 import { registerStoreConformance } from "../register-store.conformance.ts";
@@ -155,9 +156,9 @@ describe("after its process was killed", () => {
     await using database = SqliteDatabase.open(path);
     const store = openSqliteReceiptStore(database);
     const batch = new Map(
-      (await wholeBatch(store, "r", "202611211358-i1")).map((row) => [row.retrieval_id, row.envelope]),
+      (await wholeBatch(store, "r", "202611211358-i1")).map((row) => [row.retrieval_id, row.hash]),
     );
-    expect(told.map((n) => batch.get(`${n}`))).toEqual(told.map(body));
+    expect(told.map((n) => batch.get(`${n}`))).toEqual(told.map((n) => hashOf(utf8(body(n)))));
     expect(await store.openBatches("r", "202611211359", 5)).toEqual(["202611211358-i1"]);
   });
 
@@ -242,15 +243,15 @@ describe("the SQLite stores", () => {
       envelope: "{}",
       event: "{}",
     };
-    const one = { ...row, batch: "197001010000-i1", retrieval_id: "ret_000000000001" };
-    const two = { ...row, batch: "197001010000-i2", retrieval_id: "ret_000000000002" };
+    const one = hashed({ ...row, batch: "197001010000-i1", retrieval_id: "ret_000000000001" });
+    const two = hashed({ ...row, batch: "197001010000-i2", retrieval_id: "ret_000000000002" });
     fails = true;
     await expect(store.append(one)).rejects.toThrow("no commit");
     fails = false;
     // Another batch takes the number meanwhile.
     await openSqliteReceiptStore(database).append(two);
     for (const each of [one, { ...one, retrieval_id: "ret_000000000003" }]) await store.append(each);
-    expect(await wholeBatch(store, "r", two.batch)).toEqual([two]);
+    expect(await wholeBatch(store, "r", two.batch)).toEqual([factsOf(two)]);
     expect((await wholeBatch(store, "r", one.batch)).length).toBe(2);
   });
 

@@ -7,6 +7,7 @@ import { nativeCrypto } from "../../crypto/native.ts";
 import { loadConfig } from "../../node/configuration/config.ts";
 import { retentionSettings } from "../../node/configuration/retention.ts";
 import { receiptEventText } from "../../protocol/receipt.ts";
+import { hashed } from "../../storage/receipt-batch.fixture.ts";
 import type { ReceiptRow } from "../../storage/receipt-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import { openSqliteEventStore } from "../../storage/sqlite/event-store.ts";
@@ -30,7 +31,7 @@ afterEach(() => {
 
 /** A receipt of a search: what it says about its caller appears verbatim in the file. */
 function receipt(atMs: number, n: number): ReceiptRow {
-  return {
+  return hashed({
     region,
     batch: `${minuteName(atMs)}-i1`,
     retrieval_id: `ret_${atMs.toString(16).padStart(12, "0")}${String(n).padStart(8, "0")}`,
@@ -48,7 +49,7 @@ function receipt(atMs: number, n: number): ReceiptRow {
       rows: 1,
       client_query_id: `asked-as-${n}`,
     }),
-  };
+  });
 }
 
 async function serveMinute(minute: number, perMinute: number): Promise<void> {

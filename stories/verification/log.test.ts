@@ -28,7 +28,7 @@ import {
 } from "../../protocol/log/note.ts";
 import { extendTree, tilePath } from "../../protocol/log/tiles.ts";
 import { leafHash, merkleRoot, rootFromPath, verifyConsistency } from "../../protocol/merkle.ts";
-import { receiptEventText } from "../../protocol/receipt.ts";
+import { receiptEventText, receiptHashes } from "../../protocol/receipt.ts";
 import { product } from "../publishing/publishing.fixture.ts";
 import {
   type AttackNode,
@@ -195,6 +195,7 @@ describe("the transparency log", () => {
     const envelopes = ['{"a":1}', '{"b":2}', '{"c":3}'];
     for (const [index, envelope] of envelopes.entries())
       await services.receipts.append({
+        ...receiptHashes(envelope, sha256),
         region,
         batch,
         envelope,

@@ -33,10 +33,13 @@ export function toBase64(bytes: Uint8Array): string {
  */
 export function parseBase64(text: string): Uint8Array | null {
   noteWork("byte", text.length);
-  if (text.length % 4 !== 0 || /[^A-Za-z0-9+/=]/.test(text)) return null;
+  if (text.length % 4 !== 0) return null;
   if (!isNative) return decodeBase64(text, "base64");
   try {
-    return Uint8Array.fromBase64(text, { lastChunkHandling: "strict" });
+    const bytes = Uint8Array.fromBase64(text, { lastChunkHandling: "strict" });
+    const padding = text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;
+    // The platform passes over white space: then there are fewer bytes than the text has room for.
+    return bytes.length === (text.length / 4) * 3 - padding ? bytes : null;
   } catch {
     return null;
   }

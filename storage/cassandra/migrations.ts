@@ -112,7 +112,7 @@ const receipts: readonly string[] = [
   // A batch is what one node served in one minute, spread over shards (W2); "batch" is quoted because it is a CQL keyword.
   `CREATE TABLE IF NOT EXISTS receipt (
      region text, name text, shard smallint, retrieval_id text,
-     company text, key_id text, nonce text, billable boolean, served_at bigint, hashes blob, envelope text, event text,
+     company text, key_id text, nonce text, billable boolean, served_at bigint, hashes blob, envelope blob, event text,
      PRIMARY KEY ((region, name, shard), retrieval_id)) WITH ${compaction}`,
   // Batches that are not closed, by hour (`YYYYMMDDHH`), and the hours that may contain any. Tombstones stay few: a
   // partition is abandoned with its hour.

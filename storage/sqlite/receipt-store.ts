@@ -4,6 +4,7 @@
 import { setImmediate } from "node:timers/promises";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { receiptMinute } from "../../protocol/receipt.ts";
+import { packEnvelope, unpackEnvelope } from "../packed-envelope.ts";
 import {
   addUsage,
   type CountedReceipt,
@@ -182,7 +183,7 @@ const migrations: readonly string[] = [
    CREATE TABLE receipt (
      batch INTEGER NOT NULL, retrieval_id TEXT NOT NULL, key_id TEXT NOT NULL, nonce TEXT NOT NULL,
      billable INTEGER NOT NULL, served_at INTEGER NOT NULL, event TEXT NOT NULL, company TEXT NOT NULL, hashes BLOB NOT NULL,
-     envelope TEXT NOT NULL);
+     envelope BLOB NOT NULL);
    CREATE UNIQUE INDEX receipt_by_batch ON receipt (batch, retrieval_id);
    ${receiptListingTables}`,
 ];
@@ -212,12 +213,12 @@ export function openSqliteReceiptStore(database: SqliteDatabase): ReceiptStore {
     sharesCommits: true,
     append: async (row, after = null) => {
       const known = committedNumber(row.region, row.batch);
-      const hashes = packHashes(row);
+      const [hashes, packed] = [packHashes(row), packEnvelope(row.envelope)];
       const work = (): void => {
         const no = known ?? batchNumber(row.region, row.batch);
-        const { retrieval_id, key_id, nonce, billable, served_at_ms, envelope, event, company } = row;
+        const { retrieval_id, key_id, nonce, billable, served_at_ms, event, company } = row;
         const facts = [billable ? 1 : 0, served_at_ms, event, company] as const;
-        const { changes } = sql.append.run(no, retrieval_id, key_id, nonce, ...facts, hashes, envelope);
+        const { changes } = sql.append.run(no, retrieval_id, key_id, nonce, ...facts, hashes, packed);
         if (changes > 0) listing.added(row, no);
       };
       if (after === null) await database.write(work);
@@ -339,7 +340,7 @@ function prepareStatements(database: SqliteDatabase) {
 }
 
 function receiptOf(row: Row): ReceiptRow {
-  return { ...factsOf(row), envelope: textOf(row["envelope"]) };
+  return { ...factsOf(row), envelope: unpackEnvelope(bytesOf(row["envelope"])) };
 }
 
 function factsOf(row: Row): ListedReceipt {

@@ -44,6 +44,7 @@ export const settingNames: readonly string[] = [
   "SVC_CLUSTER_NAME",
   "SVC_CLUSTER_SECRET",
   "SVC_CLUSTER_SECRET_ALSO",
+  "SVC_CONFIG",
   "SVC_CONNECTIONS_MAX",
   "SVC_CONNECTION_REQUESTS_MAX",
   "SVC_CONTENT_LISTS",

@@ -377,6 +377,8 @@ describe("the decoder", () => {
       order.push(name);
       return reply.ok ? reply.value.width : null;
     };
+    // Both processes run before their images count: starting one takes as long as the machine pleases.
+    await Promise.all(["a", "b"].map((owner) => ask(slow(0), png, owner)));
     const pids = await Promise.all([
       ...["a1", "a2", "a3"].map((name) => ended(name, "a", 150)),
       ended("b1", "b", 0),
@@ -386,9 +388,11 @@ describe("the decoder", () => {
   });
 
   it("is killed over an image that takes too long or breaks it, and decodes the next one (D4)", async () => {
-    const ask = createImageDecoder({ program, decodeMs: 400 });
-    for (const deed of [0, 1])
-      expect(await ask(Uint8Array.of(deed), png, "a")).toMatchObject({ ok: false, code: "image_invalid" });
+    const hasty = createImageDecoder({ program, decodeMs: 400 });
+    expect(await hasty(Uint8Array.of(0), png, "a")).toMatchObject({ ok: false, code: "image_invalid" });
+    // The time of an image begins before its process is there.
+    const ask = createImageDecoder({ program, decodeMs: 60_000 });
+    expect(await ask(Uint8Array.of(1), png, "a")).toMatchObject({ ok: false, code: "image_invalid" });
     await expect(ask(Uint8Array.of(2), png, "a")).rejects.toMatchObject({ reason: "image_decoder" });
     expect(await ask(slow(0), png, "a")).toMatchObject({ ok: true });
   });

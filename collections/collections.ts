@@ -39,7 +39,7 @@ const products: CollectionDefinition = {
     field("vertical", "keyword", anyChoice, "Vertical of the taxonomy."),
     field("category", "keyword", anyChoice, "Category of the taxonomy."),
     field("channel", "keyword", anyChoice, "How the product is obtained (taxonomy)."),
-    field("availability", "keyword", anyChoice, "Availability (taxonomy)."),
+    field("availability", "keyword", anyChoice, "Whether it is in stock (taxonomy)."),
     field("on_sale", "boolean", only, "Whether the price is reduced."),
     { ...field("price_amount", "money", exactOrRange, "The country's price."), countryStem: "price_" },
     {
@@ -86,7 +86,7 @@ const events: CollectionDefinition = {
     language,
     field("region", "keyword", exact, "ISO 3166-2 subdivision."),
     field("event_type", "keyword", anyChoice, "Kind of event (taxonomy)."),
-    field("attendance_mode", "keyword", choice, "How it is attended (taxonomy)."),
+    field("attendance_mode", "keyword", choice, "Whether it is attended on site or online (taxonomy)."),
     field("start_at", "timestamp", range, "When it begins."),
     field("end_at", "timestamp", range, "When it ends."),
     field("timezone", "keyword", exact, "IANA time zone of the place."),

@@ -10,7 +10,7 @@ import { type CollectionDefinition, type FilterField, textMatchKey } from "../co
 import { clausesMax, refuseName, type SearchRefusal, shown } from "../collections/parse-filter.ts";
 import { parseSearchRequest, searchLimits, searchMembers } from "../collections/search-request.ts";
 import { parsePolicyBits, policyBits } from "../protocol/ai-policy.ts";
-import { collectionNames, isRecordId } from "../protocol/identifiers.ts";
+import { type CollectionName, collectionNames, isRecordId } from "../protocol/identifiers.ts";
 import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
 import { problem } from "../protocol/problem.ts";
 import { type IndexRow, parseRow } from "../protocol/row.ts";
@@ -30,6 +30,15 @@ import {
   type ToolDeps,
 } from "./tool.ts";
 
+/** What a collection has, in words that people ask with. */
+const subjects: Readonly<Record<CollectionName, string>> = {
+  products: "products: goods to buy, with price, brand and whether they are in stock",
+  business_files: "business files: shops and companies, where to visit, how they deliver and are paid",
+  events: "events: concerts, fairs and courses, when and where they take place, with tickets",
+  jobs: "jobs: open positions with employer, salary and work place",
+  updates: "updates: news and announcements of businesses",
+};
+
 /** What the tool sets itself. */
 const ownMembers: readonly string[] = ["collection", "session_ref"];
 const toolMembers = searchMembers.filter((name) => !ownMembers.includes(name));
@@ -43,8 +52,8 @@ function searchTool(deps: ToolDeps, definition: CollectionDefinition): Tool {
     name: `search_${definition.name}`,
     title: `Search ${definition.title}`,
     description:
-      `Find at most 50 ${definition.title.toLowerCase()} by words and conditions, sorted as sort_by says. There is no second ` +
-      "page: narrow the filter. Fetch a record before relying on its details.",
+      `Find at most 50 ${subjects[definition.name]}. There is no second page: narrow the filter. Fetch a record before ` +
+      "relying on its details.",
     inputSchema: argumentsSchema(definition),
     outputSchema: resultSchema({ rows: rowsOf("What was found, signed."), receipt: receiptMember }, ["rows"]),
     readOnly: true,

@@ -17,6 +17,8 @@ export interface Modules {
   readonly "floor/search.ts": typeof import("./floor/search.ts");
   readonly "floor/serve.ts": typeof import("./floor/serve.ts");
   readonly "floor/synced-file.ts": typeof import("./floor/synced-file.ts");
+  readonly "peers/durable.ts": typeof import("./peers/durable.ts");
+  readonly "peers/libraries.ts": typeof import("./peers/libraries.ts");
   readonly "sections/log-append.ts": typeof import("./sections/log-append.ts");
   readonly "serve.ts": typeof import("./serve.ts");
   readonly "storm/hostile.ts": typeof import("./storm/hostile.ts");

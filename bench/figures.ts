@@ -133,8 +133,9 @@ export function reportJson(
   return `${JSON.stringify({ started_at: facts.startedAt, quick: facts.quick, machine, figures: rows }, null, 2)}\n`;
 }
 
-export function reportTable(figures: readonly Figure[]): string {
-  const headings = ["section", "figure", "ours", "floor", "ratio", "goal", "met"];
+/** `other` is what stands beside ours. */
+export function reportTable(figures: readonly Figure[], other: "floor" | "peer" = "floor"): string {
+  const headings = ["section", "figure", "ours", other, "ratio", "goal", "met"];
   const notes = figures
     .filter(({ note }) => note !== "")
     .map(({ section, name, note }) => `${section}, ${name}: ${note}`);

@@ -5,9 +5,10 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { hold, unpack } from "./against.ts";
-import { type Figure, isMet, reportJson, reportTable } from "./figures.ts";
+import { type Figure, isMet, type Measured, reportJson, reportTable } from "./figures.ts";
 import { measureQuietly, noiseText } from "./noise.ts";
 import { type BenchOptions, contests, parseOptions, sectionNames, sections, usage } from "./options.ts";
+import { measurePeer, peerTexts } from "./peers/peers.ts";
 import { World } from "./world.ts";
 
 /** How long a run may take with everything that it measures again. */
@@ -19,8 +20,7 @@ async function measure(folder: string, options: BenchOptions): Promise<void> {
   const machine: string[] = [];
   const world = new World(folder, options);
   const startedMs = performance.now();
-  for (const section of sectionNames) {
-    if (!options.sections.includes(section)) continue;
+  for (const [section, measure] of partsOf(options)) {
     world.say(section);
     const sectionMs = performance.now();
     // What was disturbed is measured once more where that leaves the run within its time.
@@ -28,7 +28,7 @@ async function measure(folder: string, options: BenchOptions): Promise<void> {
       const nowMs = performance.now();
       return !options.quick && nowMs - startedMs + (nowMs - sectionMs) < wholeRunMs;
     };
-    const { result, noise, times } = await measureQuietly(() => sections[section](world), { mayRepeat });
+    const { result, noise, times } = await measureQuietly(() => measure(world), { mayRepeat });
     machine.push(`${section}: ${noiseText(noise)}${times > 1 ? "; the quieter of two measurements" : ""}`);
     for (const measured of result) {
       const { name, ratio, ours, unit } = measured;
@@ -38,10 +38,22 @@ async function measure(folder: string, options: BenchOptions): Promise<void> {
   }
   const json = reportJson(figures, { quick: options.quick, startedAt });
   if (options.json === "-") process.stdout.write(json);
-  else console.log(`\n${reportTable(figures)}\nThe machine during\n${machine.join("\n")}\n`);
+  else {
+    const table = reportTable(figures, options.peers === null ? "floor" : "peer");
+    console.log(`\n${table}\nThe machine during\n${machine.join("\n")}\n`);
+    if (options.peers !== null) console.log(peerTexts(options.peers));
+  }
   if (options.json !== null && options.json !== "-") await writeFile(options.json, json);
+  if (options.peers !== null) return;
   const missed = figures.filter((figure) => isMet(figure) === false).length;
   console.error(missed === 0 ? "Every goal is met." : `${missed} of the goals are not met.`);
+}
+
+type Measure = (world: World) => Promise<readonly Measured[]>;
+
+function partsOf({ peers, sections: named }: BenchOptions): readonly (readonly [string, Measure])[] {
+  if (peers !== null) return peers.map((name) => [name, (world) => measurePeer(world, name)]);
+  return sectionNames.filter((name) => named.includes(name)).map((name) => [name, sections[name]]);
 }
 
 async function compareWith(

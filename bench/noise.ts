@@ -76,15 +76,16 @@ export async function machineTimes(): Promise<MachineTimes | null> {
   if (times === undefined) return null;
   const [, , , idle = 0, waiting = 0, , , stolen = 0] = times;
   const total = times.reduce((sum, each) => sum + each, 0);
-  return { total, idle: idle + waiting, stolen, own: await ownTimes() };
+  return { total, idle: idle + waiting, stolen, own: await ticksOf(process.pid) };
 }
 
-async function ownTimes(): Promise<number> {
+/** Processor time of a process and of those below it, also those that have ended and were waited for, in ticks of the system. */
+export async function ticksOf(pid: number): Promise<number> {
   const ids = (await readdir("/proc")).filter((name) => /^[0-9]+$/.test(name));
   const stats = await Promise.all(
     ids.map(async (id) => ({ id, ...timesIn(await readFile(`/proc/${id}/stat`, "utf8").catch(() => "")) })),
   );
-  const below = new Set([String(process.pid)]);
+  const below = new Set([String(pid)]);
   let ticks = 0;
   for (let found = true; found; ) {
     found = false;

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseOptions, sectionNames } from "./options.ts";
+import { peerNames } from "./peers/peers.ts";
 
 describe("the options of the benchmark", () => {
   it("run what takes long only where it is named", () => {
@@ -30,6 +31,13 @@ describe("the options of the benchmark", () => {
     expect(parseOptions(some).against).toMatchObject({ pairs: 31, contests: ["actors", "fetch"] });
     expect(() => parseOptions(["--against", "HEAD", "--pairs", "5"])).toThrow("from 6, not 5");
     expect(() => parseOptions(["--against", "HEAD", "--only", "start"])).toThrow("start cannot be compared");
+  });
+
+  it("measure peers instead of sections, all or those that are named", () => {
+    expect(parseOptions(["--quick"]).peers).toBeNull();
+    expect(parseOptions(["--peers"])).toMatchObject({ peers: peerNames, sections: [] });
+    expect(parseOptions(["--peers", "--only", "sigstore,restate"]).peers).toEqual(["sigstore", "restate"]);
+    expect(() => parseOptions(["--peers", "--only", "fetch"])).toThrow("There is no peer fetch.");
   });
 
   it("are those that the table of docs/production.md names, with the records of its figures", () => {

@@ -5,6 +5,7 @@ import { parseArgs } from "node:util";
 import { bulkRecordsMax } from "../protocol/limits.ts";
 import { type OpenContest, pairsMin } from "./against.ts";
 import type { Measured } from "./figures.ts";
+import { peerNames } from "./peers/peers.ts";
 import { contestOfCalls, measureActors } from "./sections/actors.ts";
 import { measureAds } from "./sections/ads.ts";
 import { measureCluster, measureClusterImport } from "./sections/cluster.ts";
@@ -68,6 +69,8 @@ export const usage = `npm run bench -- [options]
   --against COMMIT compares the speed with that commit, in ${contestNames.join(",")} or those of --only;
                    ends with 1 if this one is certainly slower
   --pairs N        how often both are measured then; ${pairsDefault} if not said, at least ${pairsMin}
+  --peers          measures other programs and libraries beside ours: ${peerNames.join(",")},
+                   or those of --only
   --dir DIR        where temporary files go (a disk; default: the system's)
   --prepared DIR   keeps the prepared homes there and uses them again`;
 
@@ -86,10 +89,12 @@ export function parseOptions(args: readonly string[]) {
       against: text,
       pairs: text,
       quick: { type: "boolean", default: false },
+      peers: { type: "boolean", default: false },
     },
   });
   const { only, quick, json = null, profile = null, dir = null, prepared = null, against } = values;
-  const named = only?.split(",") ?? sectionNames.filter((name) => !onlyNamed.includes(name));
+  const usual = sectionNames.filter((name) => !onlyNamed.includes(name));
+  const named = values.peers ? [] : (only?.split(",") ?? usual);
   const records = Number(values.records ?? bulkRecordsMax);
   if (!Number.isInteger(records) || records < 1 || records > bulkRecordsMax)
     throw new Error(`--records is a number from 1 to ${bulkRecordsMax}, not ${values.records}.`);
@@ -98,6 +103,11 @@ export function parseOptions(args: readonly string[]) {
       const fault = `There is no section ${name}. Sections are ${sectionNames.join(", ")}.`;
       return oneOf(sectionNames, name, fault);
     }),
+    peers: values.peers
+      ? (only?.split(",") ?? peerNames).map((name) =>
+          oneOf(peerNames, name, `There is no peer ${name}. Peers are ${peerNames.join(", ")}.`),
+        )
+      : null,
     quick,
     json,
     dir,

@@ -36,6 +36,24 @@ describe("the lock file", () => {
     expect(lockFaults(Object.fromEntries(withoutScripts) as Lock["packages"])).toEqual([]);
   });
 
+  it("of the benchmark's peers has an integrity for every package, and the version that is asked for", () => {
+    const folder = join(root, "bench", "peers");
+    const read = (name: string) => JSON.parse(readFileSync(join(folder, name), "utf8"));
+    const { packages }: Lock = read("package-lock.json");
+    // Their scripts are not run, and not every registry has their packages for other platforms (bench/peers/peer.ts).
+    const plain = Object.entries(packages).map(([name, { version, integrity, resolved, link }]) => [
+      name,
+      Object.fromEntries(
+        Object.entries({ version, integrity, resolved, link }).filter(([, value]) => value !== undefined),
+      ),
+    ]);
+    expect(plain.length).toBeGreaterThan(200);
+    expect(lockFaults(Object.fromEntries(plain) as Lock["packages"])).toEqual([]);
+    const { dependencies }: { dependencies: Readonly<Record<string, string>> } = read("package.json");
+    for (const [name, version] of Object.entries(dependencies))
+      expect(packages[`node_modules/${name}`]?.version, name).toBe(version);
+  });
+
   it.each<[string, LockEntry]>([
     ["no integrity", {}],
     ["a weak integrity", { integrity: "sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=" }],

@@ -17,7 +17,11 @@ export interface ElasticsearchPlan {
   /** Folder for its data, configuration and log; created if needed. Starting on an existing one keeps its data. */
   readonly folder: string;
   readonly heapMb: number;
+  /** Java's options besides the heap; by default those that start fast and need little. */
+  readonly javaOptions?: string;
 }
+
+const sparingOptions = "-XX:+UseSerialGC -XX:-UseG1GC -XX:TieredStopAtLevel=1";
 
 export interface RunningElasticsearch {
   /** `http://address:port`, without a trailing slash. */
@@ -62,7 +66,7 @@ export async function startElasticsearch(
         ES_JAVA_HOME: runnable.javaHome,
         ES_PATH_CONF: conf,
         ES_TMPDIR: join(folder, "tmp"),
-        ES_JAVA_OPTS: `-Xms${plan.heapMb}m -Xmx${plan.heapMb}m -XX:+UseSerialGC -XX:-UseG1GC -XX:TieredStopAtLevel=1 -Xlog:disable`,
+        ES_JAVA_OPTS: `-Xms${plan.heapMb}m -Xmx${plan.heapMb}m ${plan.javaOptions ?? sparingOptions} -Xlog:disable`,
       },
       cwd: folder,
       logFile: join(folder, "elasticsearch.log"),

@@ -28,7 +28,7 @@ export interface TestSurfaces extends AsyncDisposable {
   readonly businessUrl: string;
   readonly verifyUrl: string;
   readonly toolsUrl: string;
-  /** Advances the clock that authentication and answers read. */
+  /** Advances the clock of the node. */
   skipMs(ms: number): void;
   /** The instants until which the 404 of a fetch was held, with the clock's time at that moment. */
   readonly delays: { readonly atMs: number; readonly nowMs: number }[];
@@ -47,14 +47,14 @@ export async function openSurfaces(
   platform: Parameters<typeof openPublishingNode>[1] = {},
   env: Parameters<typeof openPublishingNode>[0] = {},
 ): Promise<TestSurfaces> {
-  const node = await openPublishingNode(env, platform);
+  let skippedMs = 0;
+  const clock: Clock = { now: () => Date.now() + skippedMs };
+  const node = await openPublishingNode(env, { clock, ...platform });
   const held = await Promise.all(Array.from({ length: 4 }, () => holdPort("127.0.0.1", 0)));
   const ports = held.map(({ port }) => port);
   const [base_url = "", business_url = "", verify_url = "", mcp_url = ""] = ports.map(
     (port) => `http://127.0.0.1:${port}`,
   );
-  let skippedMs = 0;
-  const clock: Clock = { now: () => Date.now() + skippedMs };
   const { config } = node.services;
   const keyLimits = { requestsPerSecond: null, queryCostPerMinute: null };
   const services: NodeServices = { ...node.services, clock, config: { ...config, keyLimits } };

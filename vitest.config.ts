@@ -42,7 +42,7 @@ const failRegions = [
   "stories/regions/region-loss.regions.test.ts",
 ];
 // Time-outs are for what hangs: a machine may take the processor away for a minute.
-const patient = { testTimeout: 120_000, hookTimeout: 120_000 };
+const patient = { testTimeout: 120_000, hookTimeout: 120_000, expect: { poll: { timeout: 60_000 } } };
 /** Each file has its own names in the engines. With more files at a time, nodes of a busy machine lose leases that no test took from them. */
 const together = { maxWorkers: 2, sequence: { groupOrder: 1 } } as const;
 /** One file at a time, when the others are over. */

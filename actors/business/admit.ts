@@ -248,6 +248,7 @@ export function plannedRecords(plan: PushPlan): readonly string[] {
   return [...new Set(planned.map(([recordId]) => recordId))];
 }
 
+/** The rows that a preview of an admission reads. */
 export function selectForPreview({ push_id, plan, root }: PreviewCommand): readonly RowSelection[] {
   return [
     admissions.select([push_id, ...plan.pending]),

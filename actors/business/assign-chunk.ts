@@ -29,6 +29,7 @@ interface Tally {
   live: number;
 }
 
+/** The rows that the assignment of a chunk reads: its earlier answer, the heads of its records, and what decides whether they stand. */
 export function selectForAssign(
   { push_id, chunk, leaves, refused, seal }: AssignCommand,
   { id: uuid, snapshot }: { readonly id: string; readonly snapshot: BusinessView["snapshot"] },

@@ -21,10 +21,12 @@ const cancelled = defineJsonTable<{ readonly at_ms: number; readonly by_operator
 
 type CancelCommand = Extract<BusinessCommand, { type: "push.cancel" }>;
 
+/** The rows that tell whether a push was cancelled, or has versions already. */
 export function selectForCancel({ push_id }: CancelCommand): readonly RowSelection[] {
   return [cancelled.select([push_id]), answers.select([answerKey(push_id, 0)])];
 }
 
+/** The row that tells whether a push was cancelled. */
 export function selectCancelled(pushId: string): RowSelection {
   return cancelled.select([pushId]);
 }

@@ -63,6 +63,7 @@ export function selectNamedDomains(recordIds: readonly string[], uuid: string): 
   return [domainsOfFiles.select(recordIds), ...selectDomains(uuid)];
 }
 
+/** The rows of all watched domains, and of the party that publishes them. */
 export function selectDomains(uuid: string): readonly RowSelection[] {
   return [domains.selectPage(watchedDomainsMax), ...selectRegister([partyKey(uuid)])];
 }
@@ -141,6 +142,7 @@ export function watchedFacts(view: BusinessView): readonly DomainFacts[] {
   return factsOf(rowsOf(view));
 }
 
+/** The watched domains that are to be probed now. */
 export function dueDomains(view: BusinessView): { readonly domains: readonly string[] } {
   const due = watchedOf(rowsOf(view)).filter(([, { next_at_ms }]) => next_at_ms <= view.nowMs);
   return { domains: due.map(([domain]) => domain) };
@@ -365,6 +367,7 @@ function brandKey(name: string): string {
   return foldedWords(name).join(" ");
 }
 
+/** The rows of the brands that each business file declares. */
 export function selectBrands(): readonly RowSelection[] {
   return [brandsOfFiles.selectPage(brandFilesMax)];
 }

@@ -67,6 +67,7 @@ export function heldRows(pushId: string, reasons: readonly HeldReason[]): readon
   return [...records].map((recordId) => heldBecause.write(`${recordId}/${pushId}`, null));
 }
 
+/** The rows from which the business's own ids of these records are read, of as many as one question may name. */
 export function selectOwnIds({ record_ids }: Asked<"own_ids.read">): readonly RowSelection[] {
   const ids = record_ids.slice(0, idsMax);
   return [heads.select(ids), names.select(ids)];

@@ -42,6 +42,7 @@ const deletionsMax = 4;
 /** Maximum number of documents listed at once. */
 const listedMax = 100;
 
+/** The rows that a withdrawal or deletion reads: the head, what this document did before, and what its business file named. */
 export function selectForRemoval(
   { record_id, document_hash }: Pick<RemoveRecord, "record_id" | "document_hash">,
   uuid: string,
@@ -247,6 +248,7 @@ export function selectHeld({ after, limit }: HeldListCommand): readonly RowSelec
   return [heldDeletions.selectPage(Math.min(limit, listedMax), { k: 0, k2: after })];
 }
 
+/** The deletions that wait for an operator. */
 export function listHeld(_command: HeldListCommand, view: BusinessView): readonly HeldDeletion[] {
   return heldDeletions.readAll(view).map(({ value }) => value);
 }

@@ -321,6 +321,7 @@ export type Answer = Change | RegisterReply;
 
 export const done: RegisterReply = { status: "done" };
 
+/** The reply to a change of the register that is not accepted: its stable code, and what is wrong in words. */
 export function refusal(code: string, detail: string): RegisterReply {
   return { status: "refused", code, detail };
 }
@@ -385,6 +386,7 @@ export function actRow(
   return acts.write(done.entry, kept, { k: done.change });
 }
 
+/** The rows of what operators did to the party after an act, as many as one page has. */
 export function selectActs({ after, limit }: ActsCommand): readonly RowSelection[] {
   return [acts.selectPage(Math.min(limit, actsMax), { k: after, k2: "\uffff" })];
 }

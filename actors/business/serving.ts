@@ -164,6 +164,7 @@ export function setFileAside(recordId: string, isDown: boolean, view: BusinessVi
   return nameInFiles(new Map([[recordId, named]]), view, new Set(isDown ? [recordId] : []));
 }
 
+/** The rows of what the business declares of itself: its domains and brands. */
 export function selectDeclared(uuid: string): readonly RowSelection[] {
   return [...selectDomains(uuid), ...selectBrands()];
 }

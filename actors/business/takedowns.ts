@@ -17,6 +17,7 @@ export type TakedownCommand =
   | CommandOf<BusinessProtocol, "takedown.impose">
   | CommandOf<BusinessProtocol, "takedown.lift">;
 
+/** The name of a takedown in the register: of a record, or of the whole business where `recordId` is null. */
 export function takedownKey(recordId: string | null, uuid: string): string {
   return `takedown/${recordId ?? uuid}`;
 }

@@ -47,6 +47,7 @@ export function bulkUploadRef(businessUuid: string, uploadId: string): ActorRef<
   return { kind: "bulk-upload", id: `${businessUuid}.${uploadId}` };
 }
 
+/** A business's campaign of ads, by the business's own id of it. */
 export function campaignRef(businessUuid: string, campaignId: string): ActorRef<"ad-campaign"> {
   return { kind: "ad-campaign", id: `${businessUuid}.${campaignId}` };
 }
@@ -61,6 +62,7 @@ export function adSessionRef(mark: string, region: string): ActorRef<"ad-session
   return { kind: "ad-session", id: `${mark}@${region}` };
 }
 
+/** The prepaid account of an AI company. */
 export function ledgerRef(companyUuid: string): ActorRef<"ledger"> {
   return { kind: "ledger", id: companyUuid };
 }
@@ -73,6 +75,7 @@ export function logRef(): ActorRef<"log-sequencer"> {
   return { kind: "log-sequencer", id: logParty };
 }
 
+/** The region's own actor, which writes its index and closes its receipts. */
 export function regionRef(region: string): ActorRef<"region"> {
   return { kind: "region", id: region };
 }

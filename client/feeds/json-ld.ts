@@ -120,6 +120,7 @@ function put(
   }
 }
 
+/** The objects among the values of a property, which may be one value or several. */
 export function nodesOf(value: JsonValue | undefined): readonly Node[] {
   return all(value).filter((each): each is JsonObject => isObject(each));
 }

@@ -100,6 +100,7 @@ function unsure(...found: readonly (boolean | FeedNote)[]): readonly FeedNote[] 
   return found.includes(true) ? null : found.filter((each) => typeof each !== "boolean");
 }
 
+/** The text of a column, empty where the row has none. */
 export const cell = (cells: Cells, name: string): string => cells[name] ?? "";
 /** What a variant leaves empty is that of its product. */
 const inherited = ({ parent }: From, cells: Cells, name: string): string =>

@@ -12,6 +12,7 @@ import { integrationKeyActor } from "./integration-key/definition.ts";
 import { ledgerActor } from "./ledger/definition.ts";
 import { logSequencerActor } from "./log-sequencer/definition.ts";
 import type { ActorProtocols, KindOf } from "./messages/kinds.ts";
+import { personActor } from "./person/definition.ts";
 import { pushActor } from "./push/definition.ts";
 import type { ActorDefinition, Message } from "./system/definition.ts";
 
@@ -160,6 +161,15 @@ export const goldenLives: readonly GoldenLife[] = [
       items: [{ ad_id: "ad_a", business_uuid: uuid, campaign_id: "spring", allow_repeats: false }],
     },
     { type: "item.settle", index: 0, format: "card", refusal: null, at_ms: Date.UTC(2026, 0, 1) + 1 },
+  ]),
+  life(personActor, uuid, [
+    {
+      type: "person.join",
+      name: "n",
+      passkey: { credential_id: "c", public_key: "p", name: "n", counter: 0 },
+      session: { session: "s", ends_at_ms: Date.UTC(2027, 0, 1) },
+      network: null,
+    },
   ]),
   life(adSessionActor, "s@eu-west1", [{ type: "shown.note", ad_id: "ad_a", until_ms: 1 }]),
 ];

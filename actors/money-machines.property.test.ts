@@ -1,4 +1,4 @@
-// The machines of accounts and ads: the system runs them exactly as XState does, and every resting state is reached.
+// The machines of accounts, ads and people: the system runs them exactly as XState does, and every resting state is reached.
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -7,12 +7,14 @@ import { type AdItemEvent, adItemMachine } from "../machines/ad-item.ts";
 import type { AdPoolEvent } from "../machines/ad-pool.ts";
 import type { AdSessionEvent } from "../machines/ad-session.ts";
 import type { LedgerEvent } from "../machines/ledger.ts";
+import type { PersonEvent } from "../machines/person.ts";
 import { adClickMs } from "../protocol/limits.ts";
 import { adCampaignActor } from "./ad-campaign/definition.ts";
 import { adPoolActor } from "./ad-pool/definition.ts";
 import { adSessionActor } from "./ad-session/definition.ts";
 import { ledgerActor } from "./ledger/definition.ts";
 import { compare, restingStates, timer } from "./machines.fixture.ts";
+import { personActor } from "./person/definition.ts";
 import type { ActorDefinition, Message } from "./system/definition.ts";
 
 const id = fc.constantFrom("a", "b", "c");
@@ -95,6 +97,11 @@ const poolEvents: fc.Arbitrary<AdPoolEvent> = fc.oneof(
 
 const sessionEvents: fc.Arbitrary<AdSessionEvent> = fc.record({ type: constant("shown.noted"), ad_id: id });
 
+const personEvents: fc.Arbitrary<PersonEvent> = fc.oneof(
+  fc.record({ type: constant("person.joined"), at_ms }),
+  fc.record({ type: fc.constantFrom("passkey.added", "passkey.removed", "person.left") }),
+);
+
 const kinds: readonly [string, ActorDefinition, fc.Arbitrary<Message>][] = [
   ["ad-campaign", adCampaignActor, campaignEvents],
   ["ad-pool", adPoolActor, poolEvents],
@@ -102,6 +109,7 @@ const kinds: readonly [string, ActorDefinition, fc.Arbitrary<Message>][] = [
   ["ad-item", { ...adPoolActor, machine: adItemMachine, input: () => ({ ad_id: "a" }) }, itemEvents],
   ["ad-session", adSessionActor, sessionEvents],
   ["ledger", ledgerActor, ledgerEvents],
+  ["person", personActor, personEvents],
 ];
 
 describe("the driver of the machines", () => {

@@ -31,6 +31,7 @@ import {
 import { cancelPush, selectForCancel } from "./cancel.ts";
 import { dueDomains, noteProbes, readDomains, selectDomains } from "./domains.ts";
 import { publishingFacts, registerRead, selectMandatesOf } from "./mandates.ts";
+import { readMember, selectMembers, setMember } from "./members.ts";
 import { duePurges, finishPurges, selectDone, selectDue } from "./purge.ts";
 import {
   forgetRecord,
@@ -143,11 +144,14 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "upload.open": openUpload,
     "upload.keep": keepUpload,
     "upload.close": closeUpload,
+    "member.set": setMember,
+    "member.read": (command, view) => ({ reply: readMember(command, view) }),
     "acts.read": (command, view) => ({ reply: { acts: actsAfter(command, view) } }),
     "record.read": (command, view) => ({ reply: { head: heads.read(view, command.record_id) ?? null } }),
   },
   absent: {
     "acts.read": { reply: { acts: [] } },
+    "member.read": { reply: null },
     "domains.read": { reply: { domains: [] } },
     "holds.read": { reply: { holds: [] } },
     "removals.list": { reply: { places: [] } },
@@ -221,6 +225,9 @@ function rowsFor(command: BusinessCommand, uuid: string, now: Snapshot): readonl
       return selectDomains(uuid);
     case "record.read":
       return [heads.select([command.record_id])];
+    case "member.set":
+    case "member.read":
+      return [selectMembers()];
     case "upload.open":
       return [openUploads.selectPage(placesRead)];
     case "upload.keep":

@@ -19,6 +19,7 @@ import type {
 } from "./admission.ts";
 import type { CompanyProtocol } from "./company.ts";
 import type { BrandFacts, BrandsProtocol, DomainFacts, DomainsProtocol } from "./domains.ts";
+import type { MembersProtocol } from "./members.ts";
 import type { CertificateInForce, Party, RoledKey } from "./party.ts";
 import type { Commands, RegisterAct, RegisterReply } from "./protocol.ts";
 import type { RecordHeadFacts, RemovalProtocol } from "./removal.ts";
@@ -152,6 +153,7 @@ export interface BusinessProtocol
     ServingProtocol,
     StandingProtocol,
     BrandsProtocol,
+    MembersProtocol,
     CompanyProtocol {
   "party.open"(command: { readonly party: PartyFacts; readonly act?: RegisterAct }): RegisterReply;
   "certificate.issue"(command: {

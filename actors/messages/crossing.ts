@@ -65,6 +65,8 @@ const crossings: {
     "upload.close": "deliver",
     "acts.read": "ask",
     "record.read": "ask",
+    "member.set": "ask",
+    "member.read": "ask",
   },
   "integration-key": {
     "nonce.claim": "ask",
@@ -81,6 +83,18 @@ const crossings: {
   },
   "key-limits": {
     "limit.lease": "ask",
+  },
+  person: {
+    "person.join": "ask",
+    "passkey.read": "ask",
+    "session.open": "ask",
+    "session.use": "ask",
+    "session.end": "ask",
+    "act.confirm": "ask",
+    "passkey.add": "ask",
+    "passkey.remove": "ask",
+    "person.leave": "ask",
+    "person.read": "ask",
   },
   push: {
     "push.accept": "ask",

@@ -6,6 +6,7 @@ import type { BusinessProtocol } from "./business.ts";
 import type { IntegrationKeyProtocol, KeyLimitsProtocol } from "./integration-key.ts";
 import type { LedgerProtocol } from "./ledger.ts";
 import type { LogSequencerProtocol } from "./log-sequencer.ts";
+import type { PersonProtocol } from "./person.ts";
 import type { PushProtocol } from "./push.ts";
 import type { RegionProtocol } from "./region.ts";
 
@@ -19,6 +20,7 @@ export interface ActorProtocols {
   readonly ledger: LedgerProtocol;
   readonly "key-limits": KeyLimitsProtocol;
   readonly "log-sequencer": LogSequencerProtocol;
+  readonly person: PersonProtocol;
   readonly push: PushProtocol;
   readonly region: RegionProtocol;
 }

@@ -1,5 +1,6 @@
 // The names of actors and where each belongs. The place follows from the name alone, so any node can route without asking.
 //   P1. All actors of a party (the party itself, its keys, its pushes, its uploads, its ledger) live together in the party's home region.
+//       A person is a party of its own, which has nothing else.
 //   P2. The log's sequencer is a party of its own, so that the log has one home region.
 //   P3. Nonce actors, those of a key's limits, the region actor, and the pools and conversations of ads live in the region that
 //       their name contains.
@@ -67,6 +68,10 @@ export function ledgerRef(companyUuid: string): ActorRef<"ledger"> {
   return { kind: "ledger", id: companyUuid };
 }
 
+export function personRef(personId: string): ActorRef<"person"> {
+  return { kind: "person", id: personId };
+}
+
 /** The party whose home region is the log's. */
 export const logParty = "svc-log";
 
@@ -88,7 +93,7 @@ export function isSoonForgotten(kind: string): boolean {
 /** Where an actor belongs. Throws for a name that no function here makes, which is a bug of the service. */
 export function placementOf(ref: ActorRef): Placement {
   const { kind, id } = ref;
-  if (kind === "business" || kind === "ledger" || kind === "log-sequencer") return { party: id };
+  if (["business", "ledger", "log-sequencer", "person"].includes(kind)) return { party: id };
   if (kind === "region") return { region: id };
   if (["integration-key", "key-limits", "ad-pool", "ad-session"].includes(kind)) {
     const at = id.indexOf("@");

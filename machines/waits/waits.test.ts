@@ -11,6 +11,7 @@ import { integrationKeyMachine } from "../integration-key.ts";
 import { keyLimitsMachine } from "../key-limits.ts";
 import { ledgerMachine } from "../ledger.ts";
 import { logSequencerMachine } from "../log-sequencer.ts";
+import { personMachine } from "../person.ts";
 import { pushMachine } from "../push.ts";
 import { regionMachine } from "../region.ts";
 import { explainWaits, type WaitingActor, waitsOfKinds } from "./waits.ts";
@@ -25,6 +26,7 @@ const machines: Readonly<Record<keyof typeof waitsOfKinds, AnyStateMachine>> = {
   "key-limits": keyLimitsMachine,
   ledger: ledgerMachine,
   "log-sequencer": logSequencerMachine,
+  person: personMachine,
   push: pushMachine,
   region: regionMachine,
 };

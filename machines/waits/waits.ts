@@ -11,6 +11,7 @@ import type { IntegrationKeyContext } from "../integration-key.ts";
 import type { KeyLimitsContext } from "../key-limits.ts";
 import type { LedgerContext } from "../ledger.ts";
 import type { LogSequencerContext } from "../log-sequencer.ts";
+import type { PersonContext } from "../person.ts";
 import { chunkCount, type PushContext } from "../push.ts";
 import type { RegionContext } from "../region.ts";
 
@@ -367,6 +368,12 @@ const bulkUploadWaits: Waits<BulkUploadContext> = {
   deleted: over("Its time is over; nothing of it is kept."),
 };
 
+const personWaits: Waits<PersonContext> = {
+  unknown: () => wait("person", "It was named, and nobody joined under it."),
+  active: calls("The person may sign in."),
+  removed: over("The person left: everything of them is forgotten."),
+};
+
 const adCampaignWaits: Waits<AdCampaignContext> = {
   unknown: () => wait("terms", "It was named but has no terms."),
   running: calls("It runs: its ads may be served."),
@@ -391,6 +398,7 @@ export const waitsOfKinds: Readonly<Record<KindOf<ActorProtocols>, AnyWaits>> = 
   "key-limits": keyLimitsWaits,
   ledger: ledgerWaits,
   "log-sequencer": logWaits,
+  person: personWaits,
   push: pushWaits,
   region: regionWaits,
 };

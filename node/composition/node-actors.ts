@@ -13,6 +13,7 @@ import { integrationKeyActor } from "../../actors/integration-key/definition.ts"
 import { keyLimitsActor } from "../../actors/key-limits/definition.ts";
 import { ledgerActivities } from "../../actors/ledger/activities.ts";
 import { ledgerActor } from "../../actors/ledger/definition.ts";
+import { personActor } from "../../actors/person/definition.ts";
 import { pushActivities } from "../../actors/push/activities.ts";
 import { pushActor } from "../../actors/push/definition.ts";
 import { regionActivities } from "../../actors/region/activities.ts";
@@ -36,6 +37,7 @@ export function nodeDefinitions(parts: Process & Keys): readonly ActorDefinition
     integrationKeyActor,
     keyLimitsActor,
     ledgerActor,
+    personActor,
     pushActor,
     regionActor,
     adCampaignActor,

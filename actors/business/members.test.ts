@@ -1,0 +1,52 @@
+import { describe, expect, it } from "vitest";
+import { driveActor } from "../actor.fixture.ts";
+import { partyFacts, businessUuid as uuid } from "../facts.fixture.ts";
+import type { MemberRole } from "../messages/members.ts";
+import { businessActor } from "./definition.ts";
+
+const act = { by: "Ada", reason: "She founded it." };
+
+function open() {
+  const business = driveActor(businessActor, uuid);
+  business.send({ type: "party.open", party: partyFacts() });
+  const set = (person_id: string, role: MemberRole | null) =>
+    business.send({ type: "member.set", person_id, role, act });
+  const roleOf = (person_id: string) => business.send({ type: "member.read", person_id });
+  return { business, set, roleOf };
+}
+
+describe("the people of a business", () => {
+  it("have one role each, until it is changed or taken", () => {
+    const { set, roleOf } = open();
+    expect(roleOf("ada")).toBeNull();
+    expect(set("ada", "owner")).toEqual({ status: "done", changed: true });
+    expect(set("ada", "owner")).toEqual({ status: "done" });
+    set("bob", "viewer");
+    expect([roleOf("ada"), roleOf("bob"), roleOf("eve")]).toEqual(["owner", "viewer", null]);
+    expect(set("bob", "developer")).toEqual({ status: "done", changed: true });
+    expect(set("bob", null)).toEqual({ status: "done", changed: true });
+    expect(set("bob", null)).toEqual({ status: "done" });
+    expect(roleOf("bob")).toBeNull();
+  });
+
+  it("keep an owner (MB1)", () => {
+    const { set, roleOf } = open();
+    set("ada", "owner");
+    expect(set("ada", null)).toMatchObject({ code: "owner_last" });
+    expect(set("ada", "viewer")).toMatchObject({ code: "owner_last" });
+    set("bob", "owner");
+    expect(set("ada", "viewer")).toEqual({ status: "done", changed: true });
+    expect(roleOf("ada")).toBe("viewer");
+    expect(set("bob", null)).toMatchObject({ code: "owner_last" });
+  });
+
+  it("are of a business that was opened, and in no register (MB2)", () => {
+    const unknown = driveActor(businessActor, uuid);
+    const set = { type: "member.set", person_id: "ada", role: "owner", act } as const;
+    expect(unknown.send(set)).toMatchObject({ code: "party_unknown" });
+    const { business } = open();
+    const before = business.effects.length;
+    business.send(set);
+    expect(business.effects).toHaveLength(before);
+  });
+});

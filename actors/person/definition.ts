@@ -1,0 +1,302 @@
+// The actor of a person. Keyed rows: 16 what the person is called, 17 passkeys, 18 sessions, 19 used challenges, 20 acts by time, 21 the
+// networks that they came from.
+//   PN1. A challenge is used once: whoever asserts it again is refused, whatever for.
+//   PN2. An act needs a session in force and a passkey that the person has when the act is decided. A removed passkey ends its sessions
+//        in the same commit.
+//   PN3. Of a session the actor has a hash alone. It ends by itself: twelve hours after it was opened, or two after it was used last.
+//   PN4. Acts are added and never changed. Their networks are forgotten after 90 days, and the acts themselves after 400.
+//   PN5. A signature counter that does not grow is refused, except where the authenticator has none and always says 0.
+
+import { type PersonEvent, personMachine } from "../../machines/person.ts";
+import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
+import type {
+  Assertion,
+  Confirmation,
+  PersonAct,
+  PersonProtocol,
+  PersonRefusal,
+  PersonReply,
+  PersonReport,
+  PersonSession,
+  SignInPasskey,
+  UsedChallenge,
+  UsedSession,
+} from "../messages/person.ts";
+import type { CommandOf, Commands } from "../messages/protocol.ts";
+import { type Decision, defineActor, type ViewOf } from "../system/definition.ts";
+import { defineJsonTable, defineTable } from "../system/row-table.ts";
+
+type View = ViewOf<typeof personMachine>;
+type Asked<T extends keyof PersonProtocol> = CommandOf<PersonProtocol, T>;
+type Decided = Decision<PersonReply, PersonEvent>;
+
+const names = defineTable<string>({ name: "name", rt: 16, encode: String, decode: String });
+const passkeys = defineJsonTable<SignInPasskey>("passkeys", 17);
+const sessions = defineJsonTable<PersonSession>("sessions", 18);
+const challenges = defineTable<string>({ name: "used challenges", rt: 19, encode: String, decode: String });
+/** By the time that is left until the last instant (`k`), so that the newest come first, and the challenge or session that they came with. */
+const acts = defineJsonTable<Omit<PersonAct, "network">>("acts", 20);
+const networks = defineTable<string>({ name: "networks of acts", rt: 21, encode: String, decode: String });
+
+export const passkeysMax = 20;
+/** Maximum number of sessions of one person; one more ends the one that was used longest ago. */
+const sessionsMax = 20;
+const idleMs = 2 * 3_600_000;
+/** How long a use of a session need not be noted. */
+const noteEveryMs = 5 * 60_000;
+/** Clocks of nodes differ; a challenge is remembered for longer than any of them takes it. */
+const clockSpareMs = 60_000;
+const dayMs = 86_400_000;
+const actsKeptMs = 400 * dayMs;
+const networksKeptMs = 90 * dayMs;
+const actsShown = 100;
+/** The last instant that a date can be (ECMA-262, «Time Values and Time Range»). */
+const lastInstantMs = 8_640_000_000_000_000;
+
+export const personActor = defineActor<"person", typeof personMachine>({
+  kind: "person",
+  schemaVersion: 1,
+  machine: personMachine,
+  durability: "journal",
+  input: () => ({}),
+  rows: rowsFor,
+  decide: {
+    "person.join": join,
+    "passkey.read": ({ credential_id }, view) => ({ reply: passkeys.read(view, credential_id) ?? null }),
+    "session.open": openSession,
+    "session.use": useSession,
+    "session.end": endSession,
+    "act.confirm": ({ by, act, subject }, view) => confirmed(by, view, { act, subject }),
+    "passkey.add": addPasskey,
+    "passkey.remove": removePasskey,
+    "person.leave": ({ by }, view) =>
+      confirmed(by, view, { act: "person.leave", subject: "" }, { events: [{ type: "person.left" }] }),
+    "person.read": (_command, view) => ({ reply: reportOf(view) }),
+  },
+  absent: {
+    "passkey.read": { reply: null },
+    "session.open": { reply: { status: "refused", code: "person_unknown" } },
+    "session.use": { reply: null },
+    "session.end": { reply: { status: "refused", code: "person_unknown" } },
+    "act.confirm": { reply: { status: "refused", code: "person_unknown" } },
+    "passkey.add": { reply: { status: "refused", code: "person_unknown" } },
+    "passkey.remove": { reply: { status: "refused", code: "person_unknown" } },
+    "person.leave": { reply: { status: "refused", code: "person_unknown" } },
+    "person.read": { reply: null },
+  },
+  effects: {},
+});
+
+function rowsFor(command: Commands<PersonProtocol>): readonly RowSelection[] {
+  const all = [passkeys.selectPage(passkeysMax + 1), sessions.selectPage(sessionsMax + 1)];
+  switch (command.type) {
+    case "person.join":
+      return [];
+    case "passkey.read":
+      return [passkeys.select([command.credential_id])];
+    case "session.use":
+      return [names.select([""]), ...all];
+    case "session.end":
+      return all;
+    case "passkey.add":
+      return [...all, challenges.select([command.challenge.nonce])];
+    case "person.read":
+      return [names.select([""]), ...all, acts.selectPage(actsShown), networks.selectPage(actsShown)];
+    case "session.open":
+    case "act.confirm":
+    case "passkey.remove":
+    case "person.leave":
+      return [...all, challenges.select([command.by.challenge.nonce])];
+  }
+}
+
+function join({ name, passkey, session, network }: Asked<"person.join">, view: View): Decided {
+  if (view.snapshot.value !== "unknown") return refused("challenge_used");
+  const added = { ...passkey, added_at_ms: view.nowMs, used_at_ms: view.nowMs };
+  const opened = newSession({ ...session, network, credential_id: passkey.credential_id }, view);
+  return {
+    reply: done,
+    events: [{ type: "person.joined", at_ms: view.nowMs }],
+    puts: [
+      names.write("", name),
+      passkeys.write(passkey.credential_id, added),
+      sessionRow(opened),
+      ...actRows({ act: "person.join", subject: "", ...opened }, session.session, view),
+    ],
+  };
+}
+
+function openSession({ by, session }: Asked<"session.open">, view: View): Decided {
+  const fault = assertionFault(by, view);
+  if (fault !== null) return refused(fault);
+  const { credential_id, network } = by;
+  const opened = newSession({ ...session, credential_id, network }, view);
+  const [oldest, ...others] = liveSessions(view).sort((a, b) => a.used_at_ms - b.used_at_ms);
+  const isFull = others.length + 1 >= sessionsMax;
+  return {
+    reply: done,
+    puts: [
+      ...assertedRows(by, view),
+      sessionRow(opened),
+      ...actRows({ act: "session.open", subject: "", ...opened }, by.challenge.nonce, view),
+    ],
+    deletes: isFull && oldest !== undefined ? [sessions.key(oldest.session)] : [],
+  };
+}
+
+function newSession(
+  { session, ends_at_ms, credential_id, network }: Omit<PersonSession, "opened_at_ms" | "used_at_ms">,
+  { nowMs }: View,
+): PersonSession {
+  return { session, ends_at_ms, credential_id, network, opened_at_ms: nowMs, used_at_ms: nowMs };
+}
+
+function useSession({ session }: Asked<"session.use">, view: View): Decision<UsedSession | null, never> {
+  const known = liveSession(session, view);
+  if (known === null) return { reply: null };
+  const reply = { name: names.read(view, "") ?? "", session: known };
+  if (view.nowMs - known.used_at_ms < noteEveryMs) return { reply };
+  return { reply, puts: [sessionRow({ ...known, used_at_ms: view.nowMs })] };
+}
+
+function endSession({ session, ended }: Asked<"session.end">, view: View): Decided {
+  const own = liveSession(session, view);
+  if (own === null) return refused("session_ended");
+  if (sessions.read(view, ended) === undefined) return { reply: done };
+  return {
+    reply: done,
+    puts: actRows({ act: "session.end", subject: "", ...own }, ended, view),
+    deletes: [sessions.key(ended)],
+  };
+}
+
+function addPasskey(command: Asked<"passkey.add">, view: View): Decided {
+  const { session, passkey, challenge, network } = command;
+  const own = liveSession(session, view);
+  if (own === null) return refused("session_ended");
+  if (isUsed(challenge, view)) return refused("challenge_used");
+  if (passkeys.readAll(view).length >= passkeysMax) return refused("too_many_passkeys");
+  if (passkeys.read(view, passkey.credential_id) !== undefined) return refused("challenge_used");
+  const added = { ...passkey, added_at_ms: view.nowMs, used_at_ms: null };
+  const act = { act: "passkey.add", subject: passkey.name, credential_id: own.credential_id, network };
+  return {
+    reply: done,
+    events: [{ type: "passkey.added" }],
+    puts: [
+      passkeys.write(passkey.credential_id, added),
+      usedRow(challenge),
+      ...actRows(act, challenge.nonce, view),
+    ],
+  };
+}
+
+function removePasskey({ by, credential_id }: Asked<"passkey.remove">, view: View): Decided {
+  const known = passkeys.read(view, credential_id);
+  if (known === undefined) return refused("passkey_unknown");
+  if (view.snapshot.context.passkeys < 2) return refused("passkey_last");
+  const its = sessions.readAll(view).filter(({ value }) => value.credential_id === credential_id);
+  const rest = {
+    events: [{ type: "passkey.removed" } as const],
+    deletes: [passkeys.key(credential_id), ...its.map(({ k2 }) => sessions.key(k2))],
+  };
+  return confirmed(by, view, { act: "passkey.remove", subject: known.name }, rest);
+}
+
+/** The decision on an act: what `rest` has, together with the rows that every confirmed act leaves. */
+function confirmed(
+  by: Confirmation,
+  view: View,
+  act: Pick<PersonAct, "act" | "subject">,
+  rest: Pick<Decided, "events" | "deletes"> = {},
+): Decided {
+  const own = liveSession(by.session, view);
+  const fault = own === null ? "session_ended" : assertionFault(by, view);
+  if (fault !== null) return refused(fault);
+  const removed = rest.deletes ?? [];
+  const asserted = assertedRows(by, view).filter(
+    ({ rt, k2 }) => !removed.some((each) => each.rt === rt && each.k2 === k2),
+  );
+  const puts = [...asserted, ...actRows({ ...act, ...by }, by.challenge.nonce, view)];
+  return { reply: done, puts, ...rest };
+}
+
+/** Why an assertion counts for nothing; null if it counts (PN1, PN2, PN5). */
+function assertionFault({ credential_id, counter, challenge }: Assertion, view: View): PersonRefusal | null {
+  if (isUsed(challenge, view)) return "challenge_used";
+  const known = passkeys.read(view, credential_id);
+  if (known === undefined) return "passkey_unknown";
+  return (counter > 0 || known.counter > 0) && counter <= known.counter ? "counter_stale" : null;
+}
+
+function isUsed({ nonce, until_ms }: UsedChallenge, view: View): boolean {
+  return challenges.read(view, nonce) !== undefined || until_ms + clockSpareMs <= view.nowMs;
+}
+
+function assertedRows({ credential_id, counter, challenge }: Assertion, view: View): readonly PartitionRow[] {
+  const known = passkeys.read(view, credential_id);
+  const used = known && { ...known, counter, used_at_ms: view.nowMs };
+  return [usedRow(challenge), ...(used === undefined ? [] : [passkeys.write(credential_id, used)])];
+}
+
+function usedRow({ nonce, until_ms }: UsedChallenge): PartitionRow {
+  return challenges.write(nonce, "", { expiresAtMs: until_ms + 2 * clockSpareMs });
+}
+
+/** `source` tells two acts of one millisecond apart. */
+function actRows(
+  { act, subject, credential_id, network }: Omit<PersonAct, "at_ms">,
+  source: string,
+  { nowMs }: View,
+): readonly PartitionRow[] {
+  const [k, k2] = [lastInstantMs - nowMs, source];
+  const row = acts.write(
+    k2,
+    { at_ms: nowMs, act, subject, credential_id },
+    { k, expiresAtMs: nowMs + actsKeptMs },
+  );
+  return network === null
+    ? [row]
+    : [row, networks.write(k2, network, { k, expiresAtMs: nowMs + networksKeptMs })];
+}
+
+function sessionRow(session: PersonSession): PartitionRow {
+  const { ends_at_ms, used_at_ms } = session;
+  // The use is noted every few minutes only, and the row must not be gone before.
+  const expiresAtMs = Math.min(ends_at_ms, used_at_ms + idleMs + noteEveryMs);
+  return sessions.write(session.session, session, { expiresAtMs });
+}
+
+function liveSessions(view: View): PersonSession[] {
+  return sessions.readAll(view).flatMap(({ value }) => (isLive(value, view) ? [value] : []));
+}
+
+function liveSession(session: string, view: View): PersonSession | null {
+  const known = sessions.read(view, session);
+  return known !== undefined && isLive(known, view) ? known : null;
+}
+
+function isLive({ ends_at_ms, used_at_ms, credential_id }: PersonSession, view: View): boolean {
+  const isInTime = view.nowMs < Math.min(ends_at_ms, used_at_ms + idleMs);
+  return isInTime && passkeys.read(view, credential_id) !== undefined;
+}
+
+function reportOf(view: View): PersonReport | null {
+  const { joinedAtMs } = view.snapshot.context;
+  if (joinedAtMs === null) return null;
+  const from = new Map(networks.readAll(view).map(({ k, k2, value }) => [`${k}/${k2}`, value]));
+  return {
+    name: names.read(view, "") ?? "",
+    joined_at_ms: joinedAtMs,
+    passkeys: passkeys.readAll(view).map(({ value }) => value),
+    sessions: liveSessions(view),
+    acts: acts
+      .readAll(view)
+      .map(({ k, k2, value }) => ({ ...value, network: from.get(`${k}/${k2}`) ?? null })),
+  };
+}
+
+const done: PersonReply = { status: "done" };
+
+function refused(code: PersonRefusal): Decided {
+  return { reply: { status: "refused", code } };
+}

@@ -1,0 +1,203 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { type ActorHarness, driveActor } from "../actor.fixture.ts";
+import type { Confirmation, UsedChallenge } from "../messages/person.ts";
+import { passkeysMax, personActor } from "./definition.ts";
+
+const hourMs = 3_600_000;
+const network = "203.0.113.0/24";
+
+let person: ActorHarness<"person">;
+let nonces = 0;
+beforeEach(() => {
+  person = driveActor(personActor, "00000000-0000-4000-8000-000000000001");
+});
+
+const fresh = (): UsedChallenge => {
+  nonces += 1;
+  return { nonce: `n${nonces}`, until_ms: person.nowMs + 300_000 };
+};
+const passkey = (credential_id: string, counter = 0) => ({
+  credential_id,
+  public_key: "pk",
+  name: credential_id,
+  counter,
+});
+const session = (name: string) => ({ session: name, ends_at_ms: person.nowMs + 12 * hourMs });
+const join = () =>
+  person.send({ type: "person.join", name: "Ada", passkey: passkey("a"), session: session("s1"), network });
+const by = (more: Partial<Confirmation> = {}): Confirmation => ({
+  session: "s1",
+  credential_id: "a",
+  counter: 0,
+  challenge: fresh(),
+  network,
+  ...more,
+});
+const open = (name: string, more: Partial<Confirmation> = {}) =>
+  person.send({ type: "session.open", by: by(more), session: session(name) });
+const use = (name: string) => person.send({ type: "session.use", session: name });
+const add = (credential_id: string, challenge = fresh(), from = "s1") =>
+  person.send({ type: "passkey.add", session: from, passkey: passkey(credential_id), challenge, network });
+const remove = (credential_id: string, more: Partial<Confirmation> = {}) =>
+  person.send({ type: "passkey.remove", by: by(more), credential_id });
+const confirm = (more: Partial<Confirmation> = {}) =>
+  person.send({ type: "act.confirm", by: by(more), act: "key.register", subject: "k" });
+const report = () => person.send({ type: "person.read" });
+const done = { status: "done" };
+const refused = (code: string) => ({ status: "refused", code });
+
+describe("a person", () => {
+  it("joins once, with a passkey and a session", () => {
+    expect(report()).toBeNull();
+    expect(join()).toEqual(done);
+    expect(join()).toEqual(refused("challenge_used"));
+    expect(report()).toMatchObject({
+      name: "Ada",
+      passkeys: [{ credential_id: "a" }],
+      sessions: [{ session: "s1" }],
+    });
+    expect(use("s1")).toMatchObject({ name: "Ada", session: { credential_id: "a", network } });
+  });
+
+  it("leaves, and is forgotten (PE2)", () => {
+    join();
+    expect(person.send({ type: "person.leave", by: by() })).toEqual(done);
+    expect(person.snapshot.status).toBe("done");
+  });
+
+  it("reads what they did, the newest first, and for 90 days from where (PN4)", () => {
+    join();
+    person.nowMs += 1_000;
+    confirm();
+    const acts = report()?.acts.map(({ act, subject, network: from }) => [act, subject, from]);
+    expect(acts).toEqual([
+      ["key.register", "k", network],
+      ["person.join", "", network],
+    ]);
+    const kept = (rt: number) =>
+      person.rows(rt).map(({ expiresAtMs = 0 }) => Math.round((expiresAtMs - person.nowMs) / (24 * hourMs)));
+    expect(kept(20)).toEqual([400, 400]);
+    expect(kept(21)).toEqual([90, 90]);
+  });
+});
+
+describe("a challenge", () => {
+  it("is used once, whatever for (PN1)", () => {
+    join();
+    const challenge = fresh();
+    expect(open("s2", { challenge })).toEqual(done);
+    expect(open("s3", { challenge })).toEqual(refused("challenge_used"));
+    expect(confirm({ challenge })).toEqual(refused("challenge_used"));
+    expect(add("b", challenge)).toEqual(refused("challenge_used"));
+    expect(use("s3")).toBeNull();
+  });
+
+  it("is remembered for as long as anybody takes it", () => {
+    join();
+    const challenge = fresh();
+    confirm({ challenge });
+    const [row] = person.rows(19);
+    expect(row?.expiresAtMs).toBeGreaterThan(challenge.until_ms + 60_000);
+    person.nowMs = challenge.until_ms + 60_000;
+    expect(confirm({ challenge: { ...challenge, nonce: "another" } })).toEqual(refused("challenge_used"));
+  });
+});
+
+describe("a session", () => {
+  it("ends twelve hours after it was opened, or two after it was used last (PN3)", () => {
+    join();
+    person.nowMs += 2 * hourMs - 1;
+    expect(use("s1")).not.toBeNull();
+    person.nowMs += 2 * hourMs - 1;
+    expect(use("s1")).not.toBeNull();
+    person.nowMs += 2 * hourMs;
+    expect(use("s1")).toBeNull();
+    open("s2");
+    for (let hours = 0; hours < 11; hours += 1) {
+      person.nowMs += hourMs;
+      expect(use("s2")).not.toBeNull();
+    }
+    person.nowMs += hourMs;
+    expect(use("s2")).toBeNull();
+    expect(confirm({ session: "s2" })).toEqual(refused("session_ended"));
+  });
+
+  it("notes its use every few minutes only", () => {
+    join();
+    const noted = () => report()?.sessions[0]?.used_at_ms;
+    const first = noted();
+    person.nowMs += 60_000;
+    use("s1");
+    expect(noted()).toBe(first);
+    person.nowMs += 300_000;
+    use("s1");
+    expect(noted()).toBe(person.nowMs);
+  });
+
+  it("is ended by another one, and then takes no act", () => {
+    join();
+    open("s2");
+    expect(person.send({ type: "session.end", session: "s2", ended: "s1" })).toEqual(done);
+    expect(use("s1")).toBeNull();
+    expect(confirm()).toEqual(refused("session_ended"));
+    expect(person.send({ type: "session.end", session: "s1", ended: "s2" })).toEqual(
+      refused("session_ended"),
+    );
+    expect(use("s2")).not.toBeNull();
+  });
+
+  it("beyond twenty ends the one that was used longest ago", () => {
+    join();
+    for (let count = 2; count <= 21; count += 1) {
+      person.nowMs += 1_000;
+      open(`s${count}`);
+    }
+    expect(report()?.sessions).toHaveLength(20);
+    expect(use("s1")).toBeNull();
+    expect(use("s2")).not.toBeNull();
+  });
+});
+
+describe("a passkey", () => {
+  it("that is removed ends the sessions that it opened, in the same commit (PN2)", () => {
+    join();
+    add("b");
+    open("s2", { credential_id: "b" });
+    expect(remove("b")).toEqual(done);
+    expect(use("s2")).toBeNull();
+    expect(open("s3", { credential_id: "b" })).toEqual(refused("passkey_unknown"));
+    expect(confirm({ credential_id: "b" })).toEqual(refused("passkey_unknown"));
+    expect(report()?.passkeys.map(({ name }) => name)).toEqual(["a"]);
+  });
+
+  it("may remove itself, and is gone then", () => {
+    join();
+    add("b");
+    expect(remove("a")).toEqual(done);
+    expect(report()?.passkeys.map(({ name }) => name)).toEqual(["b"]);
+    expect(use("s1")).toBeNull();
+  });
+
+  it("stays if it is the last (PE1)", () => {
+    join();
+    expect(remove("a")).toEqual(refused("passkey_last"));
+    expect(remove("x")).toEqual(refused("passkey_unknown"));
+  });
+
+  it("is added in a session in force, and there are twenty at most", () => {
+    join();
+    expect(add("b", fresh(), "nobody's")).toEqual(refused("session_ended"));
+    for (let count = 1; count < passkeysMax; count += 1) expect(add(`p${count}`)).toEqual(done);
+    expect(add("more")).toEqual(refused("too_many_passkeys"));
+  });
+
+  it("whose counter does not grow is refused, except where it has none (PN5)", () => {
+    join();
+    expect(confirm({ counter: 0 })).toEqual(done);
+    expect(confirm({ counter: 5 })).toEqual(done);
+    expect(confirm({ counter: 5 })).toEqual(refused("counter_stale"));
+    expect(confirm({ counter: 0 })).toEqual(refused("counter_stale"));
+    expect(open("s2", { counter: 4 })).toEqual(refused("counter_stale"));
+    expect(confirm({ counter: 6 })).toEqual(done);
+  });
+});

@@ -64,13 +64,13 @@ export async function openSurfaces(
   const logger = pino({ level: "info" }, { write: (line: string) => void log.push(JSON.parse(line)) });
   const edge = createEdge({ limits });
   const places: SurfacePlaces = {
-    urls: { base_url, business_url, verify_url, mcp_url, ops_url: "" },
+    urls: { base_url, business_url, verify_url, mcp_url, ops_url: "", portal_url: "http://localhost:0" },
     ports,
     access: await loadOpsAccess(config.ops, 0),
     logger,
     audit: { record: () => {} },
   };
-  const { ops, ...surfaces } = buildSurfaces(services, places, {
+  const { ops, portal, ...surfaces } = buildSurfaces(services, places, {
     edge,
     observer: { observe: (each) => void observed.push(each) },
     hosts: null,
@@ -96,7 +96,7 @@ export async function openSurfaces(
     observed,
     log,
     [Symbol.asyncDispose]: async () => {
-      await Promise.all([...built, ops].map((surface) => surface.close()));
+      await Promise.all([...built, ops, portal].map((surface) => surface.close()));
       await node.close();
     },
   };

@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { type Command, untilStopped } from "./command.ts";
 import { defaultHome } from "./connection.ts";
 
-const portBaseMax = 65_531;
+const portBaseMax = 65_530;
 
 export const start: Command = {
   name: "start",
@@ -12,7 +12,7 @@ export const start: Command = {
   summary: "run a node with sample businesses, and suggest what to try",
   options: `
     --home DIR     folder in which the node keeps everything (default ${defaultHome})
-    --port-base N  first of five ports: retrieval, business, verification, tools, ops`,
+    --port-base N  first of six ports: retrieval, business, verification, tools, ops, portal`,
   run: async (call) => {
     // Files that this process writes are private to the node.
     process.umask(0o077);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isPublicAddress } from "./ip-address.ts";
+import { isPublicAddress, networkOf } from "./ip-address.ts";
 
 describe("an address of the public Internet", () => {
   it.each([
@@ -58,4 +58,15 @@ describe("an address of the public Internet", () => {
     "is nothing to be said of %j",
     (text) => expect(isPublicAddress(text)).toBeNull(),
   );
+});
+
+describe("the network of an address", () => {
+  it.each([
+    ["203.0.113.77", "203.0.113.0/24"],
+    ["0.0.0.1", "0.0.0.0/24"],
+    ["2001:db8:1:2:3:4:5:6", "2001:db8:1::/48"],
+    ["::ffff:203.0.113.77", "203.0.113.0/24"],
+    ["::1", "0:0:0::/48"],
+    ["not an address", null],
+  ])("of %s is %s", (address, network) => expect(networkOf(address)).toBe(network));
 });

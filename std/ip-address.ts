@@ -25,6 +25,19 @@ export function addressBlock(address: string): string {
   return bits.width === 32 ? `4/${bits.value}` : `6/${bits.value >> 64n}`;
 }
 
+/**
+ * The network of an address as people are shown it, so that nobody's address is kept: the /24 of an IPv4 address, the /48 of an IPv6
+ * address. Null for what is not an address.
+ */
+export function networkOf(address: string): string | null {
+  const bits = parseAddress(address);
+  if (bits === null) return null;
+  const part = (shift: bigint, mask: bigint): bigint => (bits.value >> shift) & mask;
+  return bits.width === 32
+    ? `${[24n, 16n, 8n].map((shift) => part(shift, 0xffn)).join(".")}.0/24`
+    : `${[112n, 96n, 80n].map((shift) => part(shift, 0xffffn).toString(16)).join(":")}::/48`;
+}
+
 /** A CIDR range, or a single address as a range of one; null for anything else. */
 export function parseRange(text: string): AddressRange | null {
   const [base = "", prefixText, ...rest] = text.split("/");

@@ -39,7 +39,7 @@ describe("the nodes of the local cluster", () => {
     expect(distinct((node) => node.env["SVC_KEYS"])).toBe(1);
     expect(distinct((node) => node.home)).toBe(4);
     const taken = nodes.flatMap((node) => [...node.urls, `http://${node.env["SVC_NODE_LISTEN"]}`]);
-    expect(new Set(taken).size).toBe(24);
+    expect(new Set(taken).size).toBe(28);
     const places = nodePlaces(plan.portBase, plan.regions.length);
     expect(places.map(({ address, port }) => `http://${address}:${port}`).sort()).toEqual(taken.sort());
     expect(places.at(-1)?.port).toBe(plan.portBase + portsSpan(plan.regions.length));

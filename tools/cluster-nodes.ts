@@ -27,18 +27,18 @@ export interface NodePlan {
   readonly name: string;
   readonly region: string;
   readonly home: string;
-  /** First of the node's five ports for callers. */
+  /** First of the node's six ports for people and programs. */
   readonly portBase: number;
-  /** URLs of its retrieval, business, verification, tools and ops surfaces. */
+  /** URLs of its retrieval, business, verification, tools, ops and portal surfaces. */
   readonly urls: readonly string[];
   readonly env: Readonly<Record<string, string>>;
 }
 
 const nodesPerRegion = 2;
 const portsPerNode = 10;
-const surfaces = 5;
-/** Offset of the port for other nodes, after the five of the surfaces. */
-const nodePort = 5;
+const surfaces = 6;
+/** Offset of the port for other nodes, after the six of the surfaces. */
+const nodePort = 6;
 const address = "127.0.0.1";
 
 /** Distance from the first to the last port of the nodes. */

@@ -1,7 +1,7 @@
 import { createServer } from "node:net";
 
 /** Number of ports on which a node listens: one per surface. */
-export const surfacePorts = 5;
+export const surfacePorts = 6;
 
 const basesTried = 50;
 const claimed = new Set<number>();

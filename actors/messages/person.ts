@@ -87,7 +87,7 @@ export type PersonReply =
 type NewSession = Pick<PersonSession, "session" | "ends_at_ms">;
 
 export interface PersonProtocol {
-  /** Somebody becomes a person, with a first passkey and a session. Whoever is one is refused with `challenge_used`. */
+  /** Somebody becomes a person, with a first passkey and a session. Somebody who is one is refused with `challenge_used`. */
   "person.join"(command: {
     readonly name: string;
     readonly passkey: Pick<SignInPasskey, "credential_id" | "public_key" | "name" | "counter">;

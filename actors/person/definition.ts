@@ -1,6 +1,6 @@
 // The actor of a person. Keyed rows: 16 what the person is called, 17 passkeys, 18 sessions, 19 used challenges, 20 acts by time, 21 the
 // networks that they came from.
-//   PN1. A challenge is used once: whoever asserts it again is refused, whatever for.
+//   PN1. A challenge is used once: what asserts it again is refused, whatever it is for.
 //   PN2. An act needs a session in force and a passkey that the person has when the act is decided. A removed passkey ends its sessions
 //        in the same commit.
 //   PN3. Of a session the actor has a hash alone. It ends by itself: twelve hours after it was opened, or two after it was used last.

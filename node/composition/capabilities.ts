@@ -73,6 +73,8 @@ export interface DerivedKeys {
   readonly adSessionKey: Uint8Array;
   /** Secret bytes for the links to images. */
   readonly imageLinkKey: Uint8Array;
+  /** Secret bytes for what passkeys confirm at the portal, and for its forms. */
+  readonly portalKey: Uint8Array;
 }
 
 /** The actors, and where they live. */

@@ -56,7 +56,7 @@ export interface TestNode {
   readonly home: string;
   /** The folder of its keys, which is the whole cluster's. */
   readonly keys: string;
-  readonly urls: Readonly<Record<"retrieval" | "business" | "verification" | "tools" | "ops", string>>;
+  readonly urls: Readonly<Record<(typeof surfaceNames)[number], string>>;
   /** The address at which other nodes find it; placement uses it. */
   readonly address: string;
   readonly links: NodeLinks;
@@ -105,7 +105,7 @@ export interface PartyCaller extends TestCaller {
 
 const startMaxMs = 90_000;
 const stopMaxMs = 30_000;
-const surfaceNames = ["retrieval", "business", "verification", "tools", "ops"] as const;
+const surfaceNames = ["retrieval", "business", "verification", "tools", "ops", "portal"] as const;
 
 /** Starts all nodes and waits until each is ready. */
 export async function openCluster(options: ClusterOptions): Promise<TestCluster> {

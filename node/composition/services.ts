@@ -234,7 +234,7 @@ function beginBackground(
 }
 
 /** A new party gets its home in the region that first hears of it. */
-async function settleHome(cluster: NodeCluster | null, party: string): Promise<void> {
+export async function settleHome(cluster: NodeCluster | null, party: string): Promise<void> {
   if (cluster !== null && cluster.placement.homeOf(party) === null) await cluster.placement.assignHome(party);
 }
 
@@ -327,6 +327,7 @@ function derivedFrom(recordIdKey: Uint8Array): DerivedKeys {
       recordIdOf(kind, hmacSha256(recordIdKey, utf8(`${businessUuid}\n${kind}\n${localId}`))),
     cursorKey: hmacSha256(recordIdKey, utf8("cursors")),
     imageLinkKey: hmacSha256(recordIdKey, utf8("image links")),
+    portalKey: hmacSha256(recordIdKey, utf8("portal")),
     adTokenKey: hmacSha256(recordIdKey, utf8("ad tokens")),
     adSessionKey: hmacSha256(recordIdKey, utf8("ad sessions")),
   };

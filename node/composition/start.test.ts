@@ -18,7 +18,7 @@ it("names the ports that it got where any was asked for, the operators' too (N3)
   await using node = await startNode({ home, portBase: 0, logLevel: "silent" });
   await node.seeded;
   const urls = Object.values(node.urls);
-  expect(new Set(urls.map((url) => new URL(url).port)).size).toBe(5);
+  expect(new Set(urls.map((url) => new URL(url).port)).size).toBe(6);
   expect((await fetch(`${node.urls.ops_url}/healthz`)).status).toBe(200);
 });
 
@@ -32,13 +32,13 @@ it("says at once that a new sandbox cannot publish its samples while background 
   expect((await fetch(`${node.urls.ops_url}/healthz`)).status).toBe(200);
 });
 
-/** Holds a port; the two before it and the two behind it are free. */
+/** Holds a port; the two before it and the three behind it are free. */
 async function holdAmongFree(): Promise<{ readonly taken: HeldPort; readonly portBase: number }> {
   for (;;) {
     const taken = await holdPort("127.0.0.1", 0);
     const portBase = taken.port - 2;
     const others = await Promise.allSettled(
-      [0, 1, 3, 4].map((index) => holdPort("127.0.0.1", portBase + index)),
+      [0, 1, 3, 4, 5].map((index) => holdPort("127.0.0.1", portBase + index)),
     );
     for (const each of others) if (each.status === "fulfilled") await each.value.release();
     if (others.every(({ status }) => status === "fulfilled")) return { taken, portBase };
@@ -50,15 +50,15 @@ it("opens nothing where a port is taken, and holds none of the others (N3)", asy
   const { taken, portBase } = await holdAmongFree();
   const before = new Set(readdirSync(home));
   await expect(startNode({ home, portBase, logLevel: "silent" })).rejects.toThrow(
-    `${portBase} to ${portBase + 4} are not all free (taken: ${taken.port}); choose another base`,
+    `${portBase} to ${portBase + 5} are not all free (taken: ${taken.port}); choose another base`,
   );
   expect(readdirSync(home).filter((name) => !before.has(name) && /\.sqlite|\.db|keys/.test(name))).toEqual(
     [],
   );
   const again = await Promise.allSettled(
-    [0, 1, 3, 4].map((index) => holdPort("127.0.0.1", portBase + index)),
+    [0, 1, 3, 4, 5].map((index) => holdPort("127.0.0.1", portBase + index)),
   );
-  expect(again.map(({ status }) => status)).toEqual(Array(4).fill("fulfilled"));
+  expect(again.map(({ status }) => status)).toEqual(Array(5).fill("fulfilled"));
   for (const each of again) if (each.status === "fulfilled") await each.value.release();
   await taken.release();
 });

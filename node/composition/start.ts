@@ -1,4 +1,4 @@
-// A running node: services, the five HTTP surfaces, and in the sandbox the samples.
+// A running node: services, the six HTTP surfaces, and in the sandbox the samples.
 //   N1. The surfaces answer before the samples are in: a first answer does not wait for them.
 //   N2. Closing accepts no new connections, finishes the requests under way on open ones, hands the actors over, then
 //       closes the stores.
@@ -23,12 +23,14 @@ import { isDamage, StoreFileRefused } from "../../storage/sqlite/database.ts";
 import { loadConfig, loadSecrets, type NodeConfig, type NodeOptions } from "../configuration/config.ts";
 import { ConfigError } from "../configuration/config-error.ts";
 import { loadOpsAccess, opsUrlFile } from "../configuration/http-config.ts";
+import { withOwnPortal } from "../configuration/key-config.ts";
 import { isAudited, openAuditLog, recordKeySet } from "../keeping/audit-log.ts";
 import { clockFault } from "../keeping/fence-refusals.ts";
 import { type NodeLog, openLog, openLogFile } from "../keeping/log-file.ts";
 import { nodeTimers } from "../keeping/node-timers.ts";
 import { type SandboxUrls, type SeedOutcome, seedSandbox } from "../sandbox/seed.ts";
 import type { NodeServices } from "./capabilities.ts";
+import { portalUrlOf } from "./portal-surface.ts";
 import { adPublishingOf } from "./publishing-surface.ts";
 import { type NodePlatform, openNodeServices } from "./services.ts";
 import { buildSurfaces, type Surfaces } from "./surfaces.ts";
@@ -83,18 +85,20 @@ function storeDamaged({ home }: NodeConfig, cause: unknown): StoreFileRefused {
 
 async function startOn(
   held: readonly HeldPort[],
-  config: NodeConfig,
+  given: NodeConfig,
   platform: NodePlatform,
 ): Promise<RunningNode> {
-  const urls = urlsOf(
-    config,
+  const local = urlsOf(
+    given,
     held.map(({ port }) => port),
   );
+  const config = withOwnPortal(given, local.portal_url);
   const log = logOf(config);
   const logger: Logger = pino({ level: config.logLevel }, log.destination);
   const audit = openAuditLog(config);
   const logEntry = (entry: LogEntry): void => logActor(logger, audit, entry);
   const services = await openNodeServices(config, logEntry, platform);
+  const urls = await withPortal(services, local);
   const surfaces = await listening({ services, urls, held, logger, audit });
   await services.actors.start();
   // In a cluster, the node that owns the region's actor opens it.
@@ -143,12 +147,12 @@ async function listening({
   let surfaces: Surfaces | null = null;
   const ports = held.map(({ port }) => port);
   try {
-    const access = await loadOpsAccess(services.config.ops, ports.at(-1) ?? 0);
+    const access = await loadOpsAccess(services.config.ops, ports[surfaceNames.indexOf("ops")] ?? 0);
     await services.register.refresh();
     recordKeySet(audit, services.keys.keySet());
     const built = buildSurfaces(services, { urls, ports, access, logger, audit });
     surfaces = built;
-    await Promise.all(held.map((each, index) => each.giveTo(built[surfaceNames[index] ?? "ops"])));
+    await Promise.all(held.map((each, index) => each.giveTo(built[surfaceNames[index] ?? "portal"])));
     // For the program on the same machine, which finds the token beside it.
     await replaceFile(join(services.config.home, opsUrlFile), `${urls.ops_url}\n`);
     return surfaces;
@@ -158,7 +162,19 @@ async function listening({
   }
 }
 
-const surfaceNames = ["retrieval", "business", "verification", "tools", "ops"] as const;
+/** A start that fails leaves nothing open. */
+async function withPortal(services: NodeServices, local: SandboxUrls): Promise<SandboxUrls> {
+  try {
+    const given = services.config.publicUrls.portal_url;
+    const portal_url = portalUrlOf(services.anchors.passkeys, { given, local: local.portal_url });
+    return { ...local, portal_url };
+  } catch (error) {
+    await close(services, null);
+    throw error;
+  }
+}
+
+const surfaceNames = ["retrieval", "business", "verification", "tools", "ops", "portal"] as const;
 
 /** Reserves the ports of all surfaces; none stays reserved if one cannot be had. */
 async function holdPorts(config: NodeConfig): Promise<readonly HeldPort[]> {
@@ -195,14 +211,16 @@ function urlsOf(config: NodeConfig, ports: readonly number[]): SandboxUrls {
       return `http://${host.includes(":") ? `[${host}]` : host}:${ports[index]}`;
     },
   );
-  return { base_url, business_url, verify_url, mcp_url, ops_url, ...config.publicUrls };
+  // An address of numbers is no domain, and passkeys are of domains.
+  const portal_url = `http://localhost:${ports[surfaceNames.indexOf("portal")]}`;
+  return { base_url, business_url, verify_url, mcp_url, ops_url, portal_url, ...config.publicUrls };
 }
 
 function portTaken(error: unknown, config: NodeConfig, taken: readonly number[]): unknown {
   if (!(error instanceof Error && "code" in error && error.code === "EADDRINUSE")) return error;
   return new ConfigError(
     "--port-base",
-    `${config.portBase} to ${config.portBase + 4} are not all free (taken: ${taken.join(", ")}); choose another base`,
+    `${config.portBase} to ${config.portBase + surfaceNames.length - 1} are not all free (taken: ${taken.join(", ")}); choose another base`,
   );
 }
 

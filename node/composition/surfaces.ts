@@ -26,6 +26,7 @@ import { counter, createMetrics, gauge, processMetrics, type Reading } from "../
 import { createRefusedRequests, type RefusedRequests } from "../../ops/refused-requests.ts";
 import { buildOps } from "../../ops/server.ts";
 import manifest from "../../package.json" with { type: "json" };
+import { buildPortal } from "../../portal/server.ts";
 import type { SignatureTag } from "../../protocol/http-signature.ts";
 import { createOperatorCampaigns } from "../../service/ads/campaign-renders.ts";
 import {
@@ -66,6 +67,7 @@ import type { NodeServices } from "./capabilities.ts";
 import { clusterOps } from "./cluster-ops.ts";
 import { nodeDefinitions } from "./node-actors.ts";
 import { nodeReadings } from "./node-readings.ts";
+import { portalOf } from "./portal-surface.ts";
 import { type PublicReads, publicReadsOf } from "./public-reads.ts";
 import { adPublishingOf, businessReadsOf, publishingParts } from "./publishing-surface.ts";
 import { readiness, readinessWithSpaces, readyReadings } from "./readiness.ts";
@@ -77,6 +79,7 @@ export interface Surfaces {
   readonly verification: FastifyInstance;
   readonly tools: FastifyInstance;
   readonly ops: FastifyInstance;
+  readonly portal: FastifyInstance;
 }
 
 export interface SurfacePlaces {
@@ -181,6 +184,7 @@ export function buildSurfaces(
       edge,
       live: changes.live,
     }),
+    portal: buildPortal({ http: http(urls.portal_url, ports[5]), ...portalOf(services, urls.portal_url) }),
   };
 }
 

@@ -40,7 +40,7 @@ export interface NodeConfig {
   readonly region: string;
   /** Absolute path of the node's home folder. */
   readonly home: string;
-  /** N retrieval, N+1 business, N+2 verification, N+3 tools, N+4 ops; 0 picks any five free ports. */
+  /** N retrieval, N+1 business, N+2 verification, N+3 tools, N+4 ops, N+5 portal; 0 picks any six free ports. */
   readonly portBase: number;
   /** The address to listen on. */
   readonly host: string;
@@ -120,6 +120,7 @@ export const surfaceUrls = {
   business_url: "SVC_BUSINESS_URL",
   verify_url: "SVC_VERIFY_URL",
   mcp_url: "SVC_TOOLS_URL",
+  portal_url: "SVC_PORTAL_URL",
 } as const;
 
 export type SurfaceUrl = keyof typeof surfaceUrls;
@@ -250,8 +251,8 @@ function isClustered(env: Env): boolean {
 
 function parsePortBase(options: NodeOptions, env: Env): number {
   const portBase = options.portBase ?? parsePort(env["SVC_PORT_BASE"] ?? "7300");
-  if (Number.isInteger(portBase) && portBase >= 0 && portBase <= 65_531) return portBase;
-  throw new ConfigError("SVC_PORT_BASE", `is ${portBase}; use a port from 1 to 65531, the first of five`);
+  if (Number.isInteger(portBase) && portBase >= 0 && portBase <= 65_530) return portBase;
+  throw new ConfigError("SVC_PORT_BASE", `is ${portBase}; use a port from 1 to 65530, the first of six`);
 }
 
 function parsePort(text: string): number {

@@ -82,6 +82,23 @@ export function parsePasskeys(env: Env, environment: Environment): PasskeyOrigin
   return Object.freeze({ rp_ids: rpIds, origins });
 }
 
+/**
+ * A sandbox whose settings name no portal has one of its own as well, at this address: what is sealed there verifies by the anchors that
+ * the sandbox makes.
+ */
+export function withOwnPortal<C extends { readonly passkeys: PasskeyOrigins | null }>(
+  config: C,
+  url: string,
+): C {
+  const { passkeys } = config;
+  if (passkeys !== sandboxPortal) return config;
+  const { origin, hostname } = new URL(url);
+  return {
+    ...config,
+    passkeys: { rp_ids: [...passkeys.rp_ids, hostname], origins: [...passkeys.origins, origin] },
+  };
+}
+
 /** Throws {@link ConfigError} if the setting names other portals than the anchors, by which everybody else judges. */
 export function assertPublished(passkeys: PasskeyOrigins | null, anchors: PasskeyOrigins): void {
   const sorted = ({ origins, rp_ids }: PasskeyOrigins) =>

@@ -100,6 +100,7 @@ export const settingNames: readonly string[] = [
   "SVC_OTLP_ENDPOINT",
   "SVC_PASSKEY_ORIGINS",
   "SVC_PASSKEY_RP_IDS",
+  "SVC_PORTAL_URL",
   "SVC_PORT_BASE",
   "SVC_PRICES",
   "SVC_PURGE_AFTER_HOURS",

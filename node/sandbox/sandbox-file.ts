@@ -11,6 +11,7 @@ export interface Sandbox {
   readonly verify_url: string;
   readonly mcp_url: string;
   readonly ops_url: string;
+  readonly portal_url: string;
   readonly anchors: Anchors;
   readonly businesses: readonly SandboxBusiness[];
   readonly ai_companies: readonly SandboxCompany[];

@@ -30,6 +30,7 @@ const urls = {
   verify_url: "http://127.0.0.1:7302",
   mcp_url: "http://127.0.0.1:7303",
   ops_url: "http://127.0.0.1:7304",
+  portal_url: "http://localhost:7305",
 };
 
 /** The business surface without HTTP: the key of the catalogue's pusher is treated as authenticated. */

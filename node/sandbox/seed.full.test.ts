@@ -31,6 +31,7 @@ describe("a new sandbox", () => {
       "verify_url",
       "mcp_url",
       "ops_url",
+      "portal_url",
       "anchors",
       "businesses",
       "ai_companies",

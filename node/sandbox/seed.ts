@@ -51,7 +51,10 @@ import type { Sandbox, SandboxKey } from "./sandbox-file.ts";
 import { type SeedAdsDeps, seedAds } from "./seed-ads.ts";
 import { type SealingInstants, sealingInstants } from "./seed-state.ts";
 
-export type SandboxUrls = Pick<Sandbox, "base_url" | "business_url" | "verify_url" | "mcp_url" | "ops_url">;
+export type SandboxUrls = Pick<
+  Sandbox,
+  "base_url" | "business_url" | "verify_url" | "mcp_url" | "ops_url" | "portal_url"
+>;
 
 export interface SeedDeps extends SampleSetDeps, EntriesDeps, SeedAdsDeps {
   readonly urls: SandboxUrls;

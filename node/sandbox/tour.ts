@@ -19,6 +19,7 @@ export function tourLines(
     `  verification  ${sandbox.verify_url}   public: certificates, keys, proofs`,
     `  tools         ${sandbox.mcp_url}   tool server (MCP)`,
     `  operations    ${sandbox.ops_url}   pages of every actor; health, metrics`,
+    `  portal        ${sandbox.portal_url}   pages for people who work for businesses, with passkeys`,
     `  each of them  /openapi.json`,
     "",
     `  businesses    ${everydayNames(sandbox.businesses)}`,

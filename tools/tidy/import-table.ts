@@ -22,7 +22,7 @@ const ports = ["storage/*.ts", "transport/*.ts", "crypto/port.ts"];
 const adapters = ["storage/sqlite", "storage/cassandra", "storage/elasticsearch", "transport/*", "crypto"];
 /** Parts of a node that only programs and the composition root begin. */
 const programs = ["node/doctor", "node/sandbox"];
-const surfaces = ["api", "ops", "cli", "node"];
+const surfaces = ["api", "ops", "portal", "cli", "node"];
 
 /** A subject of `service/`, with the other subjects that it may import. */
 function serviceRow(
@@ -97,6 +97,7 @@ export const importTable: readonly ImportRow[] = [
   serviceRow("retrieval", ["register", "authentication", "money", "log"], ["ads"]),
   serviceRow("verification", ["register", "retrieval", "log"]),
   serviceRow("publishing", ["register", "retrieval"]),
+  serviceRow("portal", ["register"]),
   serviceRow("ads", ["register", "authentication", "retrieval", "publishing", "verification"]),
   {
     of: "cluster",
@@ -135,6 +136,22 @@ export const importTable: readonly ImportRow[] = [
     ],
     mayTypes: ["crypto/port.ts", "api/route.ts"],
     packages: ["*", "node:*"],
+  },
+  {
+    of: "portal",
+    // It is a surface like those for callers, of pages and forms.
+    may: [
+      "protocol",
+      "service",
+      "web",
+      "api/body.ts",
+      "api/edge.ts",
+      "api/http-server.ts",
+      "api/request-parts.ts",
+      "api/route.ts",
+    ],
+    mayTypes: ["crypto/port.ts", "actors/messages"],
+    packages: ["@simplewebauthn/*", "fastify", "preact", "node:crypto"],
   },
   {
     of: "mcp",

@@ -24,7 +24,7 @@ function wordsIn(file: SourceFile): readonly string[] {
 it("every word that a page shows is in the catalogue", () => {
   const pages = listFiles(root, [".ts"]).filter(
     (path) =>
-      /^(web|ops\/pages|api\/pages)\//.test(path) &&
+      /^(web|ops\/pages|api\/pages|portal)\//.test(path) &&
       !path.endsWith(".test.ts") &&
       !path.startsWith("web/texts/"),
   );

@@ -2,6 +2,7 @@
 // signed are not here; they are part of what is signed (protocol/keys/certificate.ts).
 
 import { operations } from "./en/operations.ts";
+import { portal } from "./en/portal.ts";
 import { certificate, record, sandbox } from "./en/public.ts";
 
 export type Language = "en";
@@ -13,9 +14,10 @@ export interface Texts {
   readonly certificate: typeof certificate;
   readonly sandbox: typeof sandbox;
   readonly operations: typeof operations;
+  readonly portal: typeof portal;
 }
 
-export const english: Texts = { language: "en", record, certificate, sandbox, operations };
+export const english: Texts = { language: "en", record, certificate, sandbox, operations, portal };
 
 const languages: Readonly<Record<Language, Texts>> = { en: english };
 

@@ -1,0 +1,58 @@
+// The portal of a node: where it is, and what its people work with.
+//   PS1. The portal is at an origin that the anchors name: what is sealed at any other verifies for nobody.
+
+import { personRef } from "../../actors/messages/refs.ts";
+import type { PortalPlace } from "../../portal/authenticators.ts";
+import type { PortalDeps } from "../../portal/server.ts";
+import type { PasskeyOrigins } from "../../protocol/keys/signatures.ts";
+import type { Homes } from "../../service/portal/people.ts";
+import { ConfigError } from "../configuration/config-error.ts";
+import type { NodeServices } from "./capabilities.ts";
+import type { NodeCluster } from "./cluster.ts";
+import { settleHome } from "./services.ts";
+
+/** The parts of the portal that are the same for every one of its surfaces. */
+export function portalOf(services: NodeServices, portalUrl: string): Omit<PortalDeps, "http"> {
+  const { keys, anchors } = services;
+  return {
+    ...services,
+    place: placeOf(anchors.passkeys, portalUrl),
+    isSandbox: keys.environment === "sandbox",
+    homes: homesOf(services.cluster),
+  };
+}
+
+/**
+ * The address of the portal: what is set, or else `local` if the anchors name it, or else the first of their origins. Throws {@link
+ * ConfigError} for one that is set and that they do not name (PS1).
+ */
+export function portalUrlOf(
+  { origins }: PasskeyOrigins,
+  { given, local }: { readonly given: string | undefined; readonly local: string },
+): string {
+  if (given === undefined) return origins.includes(local) ? local : (origins[0] ?? local);
+  if (origins.includes(given)) return given;
+  throw new ConfigError(
+    "SVC_PORTAL_URL",
+    `is ${given}, where no passkey may be used; name one of the anchors' origins: ${origins.join(", ")}`,
+  );
+}
+
+/** Passkeys are made for the longest domain to which the portal belongs. */
+function placeOf({ rp_ids: rpIds }: PasskeyOrigins, portalUrl: string): PortalPlace {
+  const { origin, hostname } = new URL(portalUrl);
+  const own = rpIds.filter((each) => hostname === each || hostname.endsWith(`.${each}`));
+  const [rpId = hostname] = own.toSorted((a, b) => b.length - a.length);
+  return { origin, rpId };
+}
+
+function homesOf(cluster: NodeCluster | null): Homes {
+  return {
+    settle: (party) => settleHome(cluster, party),
+    isKnown: async (party) => {
+      if (cluster === null || cluster.placement.homeOf(party) !== null) return true;
+      await cluster.placement.settle(personRef(party));
+      return cluster.placement.homeOf(party) !== null;
+    },
+  };
+}

@@ -1,0 +1,56 @@
+// The acts that a passkey confirms. What a person is shown of an act is made of the act alone, and so is the challenge that they confirm.
+
+import { utf8 } from "../protocol/bytes.ts";
+import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
+import { parseStrictJson } from "../protocol/json/strict-json.ts";
+import { either, literal, type Of, object, readShape, text } from "../protocol/shape.ts";
+import type { SignedIn } from "../service/portal/people.ts";
+import { english } from "../web/texts/catalogue.ts";
+
+const name = text(100);
+
+const act = either(
+  /** Lets a passkey be made, which is then an act of its own. */
+  object({ act: literal("passkey.add"), name }),
+  object({ act: literal("passkey.make"), name }),
+  object({ act: literal("passkey.remove"), credential_id: text(1_400), name }),
+  object({ act: literal("person.leave") }),
+);
+
+export type Act = Of<typeof act>;
+
+/** The act that a form names; null for anything else. */
+export function actIn(given: string): Act | null {
+  const json = parseStrictJson(utf8(given));
+  const read = json.ok ? readShape(act, json.value) : null;
+  return read?.ok === true ? read.value : null;
+}
+
+/** The act as text for a form. */
+export function actText(asked: Act): string {
+  return JSON.stringify(asked);
+}
+
+/** The act as its challenge names it. */
+export function actFacts(asked: Act): JsonObject {
+  return asked as Readonly<Record<string, JsonValue>>;
+}
+
+/** What is confirmed, in words: a title and sentences. */
+export function actWords(asked: Act, who: SignedIn): readonly [title: string, ...sentences: string[]] {
+  const words = english.portal.acts;
+  switch (asked.act) {
+    case "passkey.add":
+    case "passkey.make":
+      return words.addPasskey(asked.name);
+    case "passkey.remove":
+      return words.removePasskey(asked.name);
+    case "person.leave":
+      return words.leave(who.name);
+  }
+}
+
+/** What an act was about, for the journal. */
+export function subjectOf(asked: Act): string {
+  return "name" in asked ? asked.name : "";
+}

@@ -1,0 +1,54 @@
+// The script of the portal's pages: it has authenticators answer the forms that ask for that, and tells them which passkeys are left.
+
+import { startAuthentication, startRegistration } from "@simplewebauthn/browser";
+
+type CreationOptions = Parameters<typeof startRegistration>[0]["optionsJSON"];
+type RequestOptions = Parameters<typeof startAuthentication>[0]["optionsJSON"];
+
+function askedOf(form: HTMLFormElement): Promise<object> {
+  const options: unknown = JSON.parse(form.dataset["options"] ?? "{}");
+  return form.dataset["ceremony"] === "create"
+    ? startRegistration({ optionsJSON: options as CreationOptions })
+    : startAuthentication({ optionsJSON: options as RequestOptions });
+}
+
+async function answer(form: HTMLFormElement): Promise<void> {
+  const field = form.elements.namedItem("credential") as HTMLInputElement;
+  const button = form.querySelector("button");
+  const alert = form.querySelector<HTMLElement>("[role=alert]");
+  if (button === null || alert === null || button.disabled) return;
+  button.disabled = true;
+  alert.hidden = true;
+  try {
+    field.value = JSON.stringify(await askedOf(form));
+    form.submit();
+  } catch {
+    // The person changed their mind, or the authenticator has no passkey for this; they may try again.
+    alert.hidden = false;
+    button.disabled = false;
+  }
+}
+
+for (const form of document.querySelectorAll<HTMLFormElement>("form[data-ceremony]")) {
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    void answer(form);
+  });
+}
+
+// A page that comes back from the history is as it was left.
+addEventListener("pageshow", () => {
+  for (const button of document.querySelectorAll<HTMLButtonElement>("form[data-ceremony] button"))
+    button.disabled = false;
+});
+
+/** Web Authentication Level 3, §5.1.10: a passkey that was removed is not offered any more. */
+interface Signals {
+  signalAllAcceptedCredentials?(accepted: object): Promise<void>;
+}
+
+const accepted = document.querySelector<HTMLElement>("[data-accepted]")?.dataset["accepted"];
+if (accepted !== undefined && "PublicKeyCredential" in globalThis) {
+  const signals = PublicKeyCredential as Signals;
+  void signals.signalAllAcceptedCredentials?.(JSON.parse(accepted) as object).catch(() => {});
+}

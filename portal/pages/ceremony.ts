@@ -1,0 +1,74 @@
+// A form that an authenticator answers: the page's script asks it, puts its answer into the form, and sends it.
+
+import { type ComponentChild, h } from "preact";
+import { toBase64Url, utf8 } from "../../protocol/bytes.ts";
+import type { IssuedChallenge } from "../../service/portal/challenges.ts";
+import { english } from "../../web/texts/catalogue.ts";
+import { type PortalPlace, passkeyAlgorithms } from "../authenticators.ts";
+import { hiddenFields } from "./frame.ts";
+
+const texts = english.portal;
+const timeoutMs = 5 * 60_000;
+
+export interface Ceremony extends IssuedChallenge {
+  readonly action: string;
+  readonly button: string;
+  readonly fields?: Readonly<Record<string, string>>;
+}
+
+/** Asks for an assertion, with any passkey of the portal or with one of those that are named. */
+export function assertionForm(
+  { rpId }: PortalPlace,
+  { challenge, ...ceremony }: Ceremony & { readonly credential_ids?: readonly string[] },
+): ComponentChild {
+  const allowCredentials = (ceremony.credential_ids ?? []).map((id) => ({ id, type: "public-key" }));
+  const options = { challenge, rpId, allowCredentials, timeout: timeoutMs, userVerification: "required" };
+  return ceremonyForm("get", options, ceremony);
+}
+
+/** Asks for a new passkey that the authenticator itself finds again (a discoverable credential). */
+export function creationForm(
+  { rpId }: PortalPlace,
+  {
+    challenge,
+    ...ceremony
+  }: Ceremony & {
+    /** Under what the authenticator keeps it, and what it calls it. */
+    readonly user: { readonly id: string; readonly name: string };
+    /** Passkeys whose authenticators make no second one. */
+    readonly known?: readonly string[];
+  },
+): ComponentChild {
+  const { user, known = [] } = ceremony;
+  const options = {
+    challenge,
+    rp: { id: rpId, name: texts.brand },
+    user: { id: toBase64Url(utf8(user.id)), name: user.name, displayName: user.name },
+    pubKeyCredParams: passkeyAlgorithms.map((alg) => ({ alg, type: "public-key" })),
+    timeout: timeoutMs,
+    attestation: "none",
+    excludeCredentials: known.map((id) => ({ id, type: "public-key" })),
+    authenticatorSelection: {
+      residentKey: "required",
+      requireResidentKey: true,
+      userVerification: "required",
+    },
+  };
+  return ceremonyForm("create", options, ceremony);
+}
+
+function ceremonyForm(
+  kind: "get" | "create",
+  options: object,
+  ceremony: Omit<Ceremony, "challenge">,
+): ComponentChild {
+  const { action, button, ticket, fields = {} } = ceremony;
+  return h(
+    "form",
+    { method: "post", action, "data-ceremony": kind, "data-options": JSON.stringify(options) },
+    hiddenFields({ ...fields, ticket, credential: "" }),
+    h("p", null, h("button", { type: "submit" }, button)),
+    h("noscript", null, h("p", { class: "bad" }, texts.needsScript)),
+    h("p", { role: "alert", hidden: true, class: "badge bad" }, texts.noAnswer),
+  );
+}

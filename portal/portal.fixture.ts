@@ -1,0 +1,174 @@
+// A node with its portal, and somebody who visits it without a browser. For tests.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { vi } from "vitest";
+import { type RunningNode, startNode } from "../node/composition/start.ts";
+import {
+  type CreationOptions,
+  type Oddity,
+  type RequestOptions,
+  TestAuthenticator,
+} from "./authenticator.fixture.ts";
+
+export interface PortalNode extends AsyncDisposable {
+  readonly node: RunningNode;
+  readonly url: string;
+}
+
+export async function openPortalNode(): Promise<PortalNode> {
+  const home = mkdtempSync(join(tmpdir(), "svc-portal-"));
+  // Each visitor has an address of their own, as behind a proxy.
+  vi.stubEnv("SVC_TRUSTED_PROXIES", "127.0.0.1");
+  vi.stubEnv("SVC_OPS_LISTEN", "127.0.0.1:0");
+  const node = await startNode({ home, portBase: 0, samples: false, logLevel: "silent" }).finally(() =>
+    vi.unstubAllEnvs(),
+  );
+  return {
+    node,
+    url: node.urls.portal_url,
+    [Symbol.asyncDispose]: async () => {
+      await node[Symbol.asyncDispose]();
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A form of a page. */
+export interface ShownForm {
+  readonly action: string;
+  readonly fields: Readonly<Record<string, string>>;
+  /** What an authenticator is asked; null for a plain form. */
+  readonly options: CreationOptions & RequestOptions;
+  readonly ceremony: string | null;
+}
+
+export interface Seen {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly html: string;
+  /** The form with this action. */
+  form(action: string): ShownForm;
+}
+
+let visitors = 0;
+
+/** A visitor with cookies and an authenticator. */
+export class Visitor {
+  readonly #url: string;
+  readonly authenticator: TestAuthenticator;
+  readonly cookies = new Map<string, string>();
+  readonly address: string;
+
+  constructor(url: string, authenticator = new TestAuthenticator(url)) {
+    this.#url = url;
+    visitors += 1;
+    this.address = `198.51.${visitors}.7`;
+    this.authenticator = authenticator;
+  }
+
+  async get(path: string): Promise<Seen> {
+    return this.#follow(await this.#fetch(path, {}));
+  }
+
+  /** Sends a form as a page of the portal does; `headers` replace what a browser says, and null leaves it out. */
+  async post(
+    path: string,
+    fields: Readonly<Record<string, string>>,
+    headers: Readonly<Record<string, string | null>> = {},
+  ): Promise<Seen> {
+    const said: Record<string, string> = {
+      origin: this.#url,
+      "sec-fetch-site": "same-origin",
+      "content-type": "application/x-www-form-urlencoded",
+    };
+    for (const [name, value] of Object.entries(headers)) {
+      if (value === null) delete said[name];
+      else said[name] = value;
+    }
+    const body = new URLSearchParams(fields).toString();
+    return this.#follow(await this.#fetch(path, { method: "POST", body, headers: said }));
+  }
+
+  /** Sends a form of a page, with what a person wrote into it. */
+  send(form: ShownForm, written: Readonly<Record<string, string>> = {}): Promise<Seen> {
+    return this.post(form.action, { ...form.fields, ...written });
+  }
+
+  /** Has the authenticator answer a form, and sends it. */
+  answer(form: ShownForm, odd: Oddity = {}): Promise<Seen> {
+    return this.send(form, { credential: this.credentialFor(form, odd) });
+  }
+
+  credentialFor({ ceremony, options }: ShownForm, odd: Oddity = {}): string {
+    const made =
+      ceremony === "create" ? this.authenticator.create(options, odd) : this.authenticator.get(options, odd);
+    return JSON.stringify(made);
+  }
+
+  /** Comes in as somebody new. */
+  async signUp(name = "Ada Lovelace"): Promise<Seen> {
+    const asked = await this.send((await this.get("/sign-up")).form("/sign-up"), { name });
+    return this.answer(asked.form("/sign-up/passkey"));
+  }
+
+  async signIn(odd: Oddity = {}): Promise<Seen> {
+    return this.answer((await this.get("/sign-in")).form("/sign-in"), odd);
+  }
+
+  async #fetch(path: string, init: RequestInit): Promise<Response> {
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+    const headers = {
+      ...init.headers,
+      "x-forwarded-for": this.address,
+      ...(cookie === "" ? {} : { cookie }),
+    };
+    const answer = await fetch(new URL(path, this.#url), { ...init, headers, redirect: "manual" });
+    for (const each of answer.headers.getSetCookie()) {
+      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(each) ?? [];
+      if (value === "") this.cookies.delete(name);
+      else this.cookies.set(name, value);
+    }
+    return answer;
+  }
+
+  async #follow(answer: Response): Promise<Seen> {
+    const { status, headers } = answer;
+    const html = await answer.text();
+    const to = headers.get("location");
+    if (status === 303 && to !== null) return this.get(to);
+    return { status, headers, html, form: (action) => formIn(html, action) };
+  }
+}
+
+function formIn(html: string, action: string): ShownForm {
+  const forms = [...html.matchAll(/<form((?:[^>"]|"[^"]*")*)>(.*?)<\/form>/gs)];
+  const found = forms.find(([, attributes = ""]) => attributeIn(attributes, "action") === action);
+  if (found === undefined) throw new Error(`The page has no form for ${action}: ${html.slice(0, 4_000)}`);
+  const [, attributes = "", inside = ""] = found;
+  const inputs = [...inside.matchAll(/<input((?:[^>"]|"[^"]*")*)>/g)].map(([, input = ""]) => input);
+  const hidden = inputs.filter((each) => attributeIn(each, "type") === "hidden");
+  const options = attributeIn(attributes, "data-options");
+  return {
+    action,
+    ceremony: attributeIn(attributes, "data-ceremony"),
+    options: options === null ? null : JSON.parse(options),
+    fields: Object.fromEntries(
+      hidden.map((each) => [attributeIn(each, "name") ?? "", attributeIn(each, "value") ?? ""]),
+    ),
+  };
+}
+
+function attributeIn(text: string, name: string): string | null {
+  const found = new RegExp(`(?:^|\\s)${name}(?:="([^"]*)")?(?=\\s|/|$)`).exec(text);
+  return found === null ? null : unescaped(found[1] ?? "");
+}
+
+function unescaped(text: string): string {
+  return text
+    .replaceAll("&quot;", '"')
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&amp;", "&");
+}

@@ -1,0 +1,258 @@
+// A person's own page: passkeys, sessions and what they did; and how acts are confirmed.
+
+import { type ComponentChild, h } from "preact";
+import type { PersonReport, PersonSession, SignInPasskey } from "../../actors/messages/person.ts";
+import type { Route } from "../../api/route.ts";
+import { toBase64Url, utf8 } from "../../protocol/bytes.ts";
+import { formatTimestamp } from "../../protocol/identifiers.ts";
+import { type Answered, nameOf, type SignedIn } from "../../service/portal/people.ts";
+import { dataTable, section, shortTime } from "../../web/parts.ts";
+import { english } from "../../web/texts/catalogue.ts";
+import { type Act, actFacts, actIn, actText, actWords, subjectOf } from "../acts.ts";
+import { assertionForm, creationForm } from "../pages/ceremony.ts";
+import { accountPath, nameForm, plainForm } from "../pages/frame.ts";
+import { ownForm, ownPage, type PageAnswer, page, problemPage, redirect, signInPath } from "../visit.ts";
+import { answeredIn, type DoorDeps, refusedPage } from "./door.ts";
+
+const texts = english.portal;
+const confirmPath = "/confirm";
+const makePath = "/passkeys/make";
+
+export function accountRoutes(deps: DoorDeps): readonly Route[] {
+  const { people, challenges } = deps;
+  return [
+    ownPage(deps, "/", "The first page", ({ who }) =>
+      page(
+        texts.home.title,
+        h(
+          "section",
+          { class: "card" },
+          h("h1", null, texts.home.welcome(who.name)),
+          h("p", null, texts.home.words),
+        ),
+      ),
+    ),
+    ownPage(deps, accountPath, "Passkeys, sessions and acts of one's own", async ({ who }) => {
+      const report = await people.report(who);
+      const form_code = challenges.formCode(who.session.session);
+      return page(texts.account.title, accountContent(deps, { who, report, form_code }));
+    }),
+    ownForm(deps, "/passkeys/add", "Asks for a further passkey", (form, { who }) => {
+      const name = nameOf(form("name"));
+      return name === null
+        ? problemPage("name_invalid")
+        : confirmPage(deps, who, { act: "passkey.add", name });
+    }),
+    ownForm(deps, "/passkeys/remove", "Asks for a passkey to be removed", async (form, { who }) => {
+      const { passkeys } = await people.report(who);
+      const known = passkeys.find(({ credential_id }) => credential_id === form("credential_id"));
+      if (known === undefined) return problemPage("passkey_gone", 404);
+      if (passkeys.length < 2) return refusedPage("passkey_last");
+      const { credential_id, name } = known;
+      return confirmPage(deps, who, { act: "passkey.remove", credential_id, name });
+    }),
+    ownForm(deps, "/leave", "Asks for everything of oneself to be forgotten", (_form, { who }) =>
+      confirmPage(deps, who, { act: "person.leave" }),
+    ),
+    ownForm(deps, "/sessions/end", "Ends a session of one's own", async (form, { who }) => {
+      const ended = await people.endSession(who, form("session"));
+      return ended.ok ? redirect(accountPath) : refusedPage(ended.code);
+    }),
+    ownForm(deps, confirmPath, "Does what a passkey confirmed", async (form, { who, network }) => {
+      const act = actIn(form("act"));
+      return act === null
+        ? problemPage("form_stale")
+        : perform(deps, who, act, { ...answeredIn(form), network });
+    }),
+    ownForm(deps, makePath, "Adds a passkey that was made", async (form, { who, network }) => {
+      const act = actIn(form("act"));
+      if (act?.act !== "passkey.make") return problemPage("form_stale");
+      const made = await people.made(who, actFacts(act), { ...answeredIn(form), network });
+      if (!made.ok) return refusedPage(made.code);
+      const added = await people.addPasskey(who, { ...made.value, name: act.name }, network);
+      return added.ok ? redirect(accountPath) : refusedPage(added.code);
+    }),
+  ];
+}
+
+/** The act in words, and the form by which a passkey confirms exactly it. */
+async function confirmPage(deps: DoorDeps, who: SignedIn, act: Act): Promise<PageAnswer> {
+  const { passkeys } = await deps.people.report(who);
+  const [title, ...sentences] = actWords(act, who);
+  const form = assertionForm(deps.place, {
+    ...deps.people.asking(who, actFacts(act)),
+    action: confirmPath,
+    button: texts.confirm,
+    fields: { act: actText(act), form_code: deps.challenges.formCode(who.session.session) },
+    credential_ids: passkeys.map(({ credential_id }) => credential_id),
+  });
+  return page(
+    title,
+    h(
+      "section",
+      { class: "card narrow" },
+      h("h1", null, title),
+      sentences.map((sentence) => h("p", null, sentence)),
+      form,
+      h("p", null, h("a", { href: accountPath }, texts.doNothing)),
+    ),
+  );
+}
+
+async function perform(deps: DoorDeps, who: SignedIn, act: Act, answered: Answered) {
+  const { people } = deps;
+  const by = await people.confirmed(who, actFacts(act), answered);
+  if (!by.ok) return refusedPage(by.code);
+  switch (act.act) {
+    case "passkey.add": {
+      const noted = await people.note(who, by.value, { act: "passkey.allow", subject: subjectOf(act) });
+      return noted.ok ? makePage(deps, who, act.name) : refusedPage(noted.code);
+    }
+    case "passkey.make":
+      return problemPage("form_stale");
+    case "passkey.remove": {
+      const removed = await people.removePasskey(who, by.value, act.credential_id);
+      return removed.ok ? redirect(accountPath) : refusedPage(removed.code);
+    }
+    case "person.leave": {
+      const left = await people.leave(who, by.value);
+      return left.ok ? redirect(signInPath, null) : refusedPage(left.code);
+    }
+  }
+}
+
+async function makePage(deps: DoorDeps, who: SignedIn, name: string): Promise<PageAnswer> {
+  const act: Act = { act: "passkey.make", name };
+  const { passkeys } = await deps.people.report(who);
+  const [title, ...sentences] = actWords(act, who);
+  const form = creationForm(deps.place, {
+    ...deps.people.asking(who, actFacts(act)),
+    action: makePath,
+    button: texts.make,
+    fields: { act: actText(act), form_code: deps.challenges.formCode(who.session.session) },
+    user: { id: who.person_id, name: who.name },
+    known: passkeys.map(({ credential_id }) => credential_id),
+  });
+  return page(
+    title,
+    h(
+      "section",
+      { class: "card narrow" },
+      h("h1", null, title),
+      sentences.map((sentence) => h("p", null, sentence)),
+      form,
+    ),
+  );
+}
+
+interface Shown {
+  readonly who: SignedIn;
+  readonly report: PersonReport;
+  readonly form_code: string;
+}
+
+function accountContent({ place }: DoorDeps, shown: Shown): ComponentChild {
+  const { who, report, form_code } = shown;
+  const accepted = {
+    rpId: place.rpId,
+    userId: toBase64Url(utf8(who.person_id)),
+    allAcceptedCredentialIds: report.passkeys.map(({ credential_id }) => credential_id),
+  };
+  const { passkeys, sessions, acts, leave } = texts.account;
+  return h(
+    "div",
+    { "data-accepted": JSON.stringify(accepted) },
+    h("h1", null, texts.account.title),
+    section(
+      "passkeys",
+      passkeys.title,
+      h("p", { class: "quiet" }, passkeys.words),
+      passkeyTable(report.passkeys, form_code),
+      nameForm({ action: "/passkeys/add", form_code, ...passkeys.add, autocomplete: "off" }),
+    ),
+    section("sessions", sessions.title, sessionTable(shown)),
+    section("acts", acts.title, h("p", { class: "quiet" }, acts.words), actTable(report)),
+    section(
+      "leaving",
+      leave.title,
+      h("p", null, leave.words),
+      plainForm({ action: "/leave", form_code, button: leave.button }),
+    ),
+  );
+}
+
+function passkeyTable(passkeys: readonly SignInPasskey[], form_code: string): ComponentChild {
+  const words = texts.account.passkeys;
+  return dataTable(
+    words.caption,
+    words.columns.map((name) => ({ name })),
+    passkeys.map(({ credential_id, name, added_at_ms, used_at_ms }) => ({
+      key: credential_id,
+      cells: [
+        name,
+        shortTime(formatTimestamp(added_at_ms)),
+        shortTime(used_at_ms === null ? null : formatTimestamp(used_at_ms), words.never),
+        plainForm({
+          action: "/passkeys/remove",
+          form_code,
+          fields: { credential_id },
+          button: words.remove,
+          label: words.removeNamed(name),
+        }),
+      ],
+    })),
+  );
+}
+
+function sessionTable({ who, report, form_code }: Shown): ComponentChild {
+  const words = texts.account.sessions;
+  const nameOfPasskey = ({ credential_id }: PersonSession): string =>
+    report.passkeys.find((each) => each.credential_id === credential_id)?.name ?? "";
+  return dataTable(
+    words.caption,
+    words.columns.map((name) => ({ name })),
+    report.sessions.map((each) => {
+      const { session, opened_at_ms, used_at_ms, network } = each;
+      const isThis = session === who.session.session;
+      const since = formatTimestamp(opened_at_ms);
+      return {
+        key: session,
+        isChosen: isThis,
+        cells: [
+          nameOfPasskey(each),
+          shortTime(since),
+          shortTime(formatTimestamp(used_at_ms)),
+          network ?? texts.unknownNetwork,
+          isThis
+            ? words.current
+            : plainForm({
+                action: "/sessions/end",
+                form_code,
+                fields: { session },
+                button: words.end,
+                label: words.endSince(since),
+              }),
+        ],
+      };
+    }),
+  );
+}
+
+function actTable({ acts, passkeys }: PersonReport): ComponentChild {
+  const words = texts.account.acts;
+  const names: Readonly<Record<string, string>> = words.names;
+  return dataTable(
+    words.caption,
+    words.columns.map((name) => ({ name })),
+    acts.map(({ at_ms, act, subject, credential_id, network }, at) => ({
+      key: String(at),
+      cells: [
+        shortTime(formatTimestamp(at_ms)),
+        names[act] ?? act,
+        subject,
+        passkeys.find((each) => each.credential_id === credential_id)?.name ?? words.removedPasskey,
+        network ?? texts.unknownNetwork,
+      ],
+    })),
+  );
+}

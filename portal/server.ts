@@ -1,0 +1,87 @@
+// The portal: where people who work for businesses come in, with passkeys alone. Its pages are trees of nodes that a server renders; a
+// script is needed for authenticators only.
+
+import type { FastifyInstance } from "fastify";
+import { buildServer, type HttpDeps } from "../api/http-server.ts";
+import { send } from "../api/request-parts.ts";
+import type { Route } from "../api/route.ts";
+import { anyText } from "../protocol/shape.ts";
+import { refusedWith } from "../service/answer.ts";
+import { createAddressRate } from "../service/authentication/request-rate.ts";
+import { createChallenges } from "../service/portal/challenges.ts";
+import { createPeople, type PeopleDeps } from "../service/portal/people.ts";
+import { createAssets } from "../web/assets.ts";
+import { createAuthenticators, type PortalPlace } from "./authenticators.ts";
+import { accountRoutes } from "./routes/account.ts";
+import { type DoorDeps, doorRoutes } from "./routes/door.ts";
+import { sendAsset, type VisitDeps } from "./visit.ts";
+
+export interface PortalDeps extends Omit<PeopleDeps, "challenges" | "authenticators"> {
+  readonly http: HttpDeps;
+  readonly place: PortalPlace;
+  readonly isSandbox: boolean;
+  /** Secret bytes for challenges and forms, the same on all nodes. */
+  readonly portalKey: Uint8Array;
+  /** Monotonic whole milliseconds since some instant. */
+  readonly elapsedMs: () => number;
+}
+
+const assetsBase = "/assets/";
+/** What a node answers one address in a minute, and how often it lets one come to the door. */
+const visitsPerMinute = 300;
+const doorsPerMinute = 30;
+const allDoorsPerMinute = 1_200;
+
+export function buildPortal(deps: PortalDeps): FastifyInstance {
+  const { http, place, portalKey, elapsedMs } = deps;
+  const challenges = createChallenges(portalKey, deps);
+  const people = createPeople({ ...deps, challenges, authenticators: createAuthenticators(place) });
+  const visit: DoorDeps = {
+    ...deps,
+    people,
+    challenges,
+    origin: place.origin,
+    edge: http.edge,
+    assets: createAssets({
+      entry: new URL("./pages/browser/main.ts", import.meta.url),
+      base: assetsBase,
+      failed: (error) => http.logger.error({ err: error }, "portal.script_failed"),
+    }),
+    visits: createAddressRate({
+      perMinute: visitsPerMinute,
+      allPerMinute: Number.POSITIVE_INFINITY,
+      elapsedMs,
+    }),
+    doors: createAddressRate({ perMinute: doorsPerMinute, allPerMinute: allDoorsPerMinute, elapsedMs }),
+  };
+  const info = {
+    title: "Portal",
+    description:
+      "Pages for people who work for businesses. They sign in with passkeys; there are no passwords.",
+    servers: [place.origin],
+  };
+  const routes = [...doorRoutes(visit), ...accountRoutes(visit), assetRoute(visit)];
+  return buildServer(http, { name: "portal", info, routes, isPublic: false });
+}
+
+function assetRoute({ assets }: VisitDeps): Route {
+  return {
+    method: "GET",
+    path: `${assetsBase}:named`,
+    tags: [],
+    doc: {
+      summary: "A script or a stylesheet of the pages",
+      answers: {
+        200: { description: "It never changes under its address", body: anyText, mediaType: "text/css" },
+      },
+      problems: ["not_found"],
+    },
+    handle: async (request, reply) => {
+      const { named } = request.params as { readonly named: string };
+      const { style, icon, script } = await assets();
+      const asset = [style, icon, script].find((each) => each?.path === `${assetsBase}${named}`);
+      if (asset == null) return send(reply, refusedWith("not_found", "This address does not exist here."));
+      return sendAsset(reply, asset);
+    },
+  };
+}

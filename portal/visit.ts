@@ -1,0 +1,286 @@
+// A visit to the portal: who comes, what a form says, and what a browser is answered.
+//   VI1. A form is taken from a page of this portal alone: its browser says so by Origin, and by Sec-Fetch-Site where it knows that.
+//   VI2. A form of somebody who is signed in has the code of their session as well (CH3 in service/portal/challenges.ts).
+//   VI3. The cookie can be set by this host alone and read by no script; over HTTPS its name says so (RFC 6265bis §4.1.3.2).
+//   VI4. What is read of a form, and how often an address comes, are bounded. Of the address only the network is kept.
+//   VI5. No page is kept by a cache, framed, or shown as anything else (web/document.ts).
+
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { ComponentChildren } from "preact";
+import { readBody } from "../api/body.ts";
+import type { Edge } from "../api/edge.ts";
+import { isRefused, parseQuery, send, sourceOfRequest } from "../api/request-parts.ts";
+import type { Route } from "../api/route.ts";
+import type { Clock } from "../crypto/port.ts";
+import { anyText } from "../protocol/shape.ts";
+import { type Outcome, type Refused, refused, refusedWith } from "../service/answer.ts";
+import type { AddressRate } from "../service/authentication/request-rate.ts";
+import type { Challenges } from "../service/portal/challenges.ts";
+import type { OpenedSession, People, SignedIn } from "../service/portal/people.ts";
+import { networkOf } from "../std/ip-address.ts";
+import type { Asset, Assets } from "../web/assets.ts";
+import { applicationHeaders, applicationPage } from "../web/document.ts";
+import { english } from "../web/texts/catalogue.ts";
+import { frame } from "./pages/frame.ts";
+
+export interface VisitDeps {
+  /** The origin of the portal, as browsers say it. */
+  readonly origin: string;
+  readonly isSandbox: boolean;
+  readonly edge: Edge;
+  readonly clock: Clock;
+  readonly people: People;
+  readonly challenges: Challenges;
+  readonly assets: () => Promise<Assets>;
+  /** How often an address may ask for anything, and how often it may come to the door. */
+  readonly visits: AddressRate;
+  readonly doors: AddressRate;
+}
+
+/** Who comes, and from which network. */
+export interface Visit {
+  readonly network: string | null;
+  /** Null for somebody who is not signed in. */
+  readonly who: SignedIn | null;
+  /** The last part of the path of a route that has one. */
+  readonly named: string;
+}
+
+/** A visit by somebody who is signed in. */
+export interface OwnVisit extends Visit {
+  readonly who: SignedIn;
+}
+
+/** The fields of a form; an absent one is empty. */
+export type Form = (name: string) => string;
+
+export interface PageAnswer {
+  readonly kind: "page";
+  readonly status?: number;
+  readonly title: string;
+  readonly content: ComponentChildren;
+}
+
+interface Redirect {
+  readonly kind: "redirect";
+  /** A path of this portal. */
+  readonly to: string;
+  /** A session that begins; null for one that ends. */
+  readonly session?: OpenedSession | null;
+}
+
+type VisitAnswer = PageAnswer | Redirect;
+
+const texts = english.portal;
+export const signInPath = "/sign-in";
+/** The credential of an authenticator takes a few kilobytes. */
+const formBytesMax = 65_536;
+
+export function page(title: string, content: ComponentChildren, status = 200): PageAnswer {
+  return { kind: "page", title, content, status };
+}
+
+export function redirect(to: string, session?: OpenedSession | null): Redirect {
+  return session === undefined ? { kind: "redirect", to } : { kind: "redirect", to, session };
+}
+
+const html = { description: "A page for people", body: anyText, mediaType: "text/html" } as const;
+const elsewhere = { description: "Leads to a page", body: null } as const;
+
+/** A page that anybody may see. */
+export function openPage(
+  deps: VisitDeps,
+  path: string,
+  summary: string,
+  answer: (visit: Visit) => Promise<VisitAnswer> | VisitAnswer,
+): Route {
+  return {
+    method: "GET",
+    path,
+    tags: [],
+    doc: { summary, answers: { 200: html, 303: elsewhere } },
+    handle: async (request, reply) => {
+      const visit = await visitOf(deps, request);
+      return "kind" in visit ? send(reply, visit) : show(deps, reply, visit, await answer(visit));
+    },
+  };
+}
+
+/** A page of somebody who is signed in; anybody else is led to the door. */
+export function ownPage(
+  deps: VisitDeps,
+  path: string,
+  summary: string,
+  answer: (visit: OwnVisit) => Promise<VisitAnswer> | VisitAnswer,
+): Route {
+  return openPage(deps, path, summary, (visit) =>
+    visit.who === null ? redirect(signInPath) : answer({ ...visit, who: visit.who }),
+  );
+}
+
+/** A form at the door, where nobody is known yet. */
+export function doorForm(
+  deps: VisitDeps,
+  path: string,
+  summary: string,
+  answer: (form: Form, visit: Visit) => Promise<VisitAnswer> | VisitAnswer,
+): Route {
+  return postRoute(deps, path, summary, async (request) => {
+    const limited = deps.doors.take(addressOf(deps, request));
+    return limited ?? ((form, visit) => answer(form, visit));
+  });
+}
+
+/** A form of somebody who is signed in (VI2). */
+export function ownForm(
+  deps: VisitDeps,
+  path: string,
+  summary: string,
+  answer: (form: Form, visit: OwnVisit) => Promise<VisitAnswer> | VisitAnswer,
+): Route {
+  return postRoute(deps, path, summary, async () => (form, visit) => {
+    const { who } = visit;
+    if (who === null) return problemPage("signed_out", 401);
+    if (!deps.challenges.isFormCode(who.session.session, form("form_code")))
+      return problemPage("form_stale", 403);
+    return answer(form, { ...visit, who });
+  });
+}
+
+/** What could not be done, and what to do about it. */
+export function problemPage(code: keyof typeof texts.problems, status = 400): PageAnswer {
+  const [title, words] = texts.problems[code];
+  return page(title, frame.problem(title, words), status);
+}
+
+type AnswerForm = (form: Form, visit: Visit) => Promise<VisitAnswer> | VisitAnswer;
+
+function postRoute(
+  deps: VisitDeps,
+  path: string,
+  summary: string,
+  open: (request: FastifyRequest) => Promise<Refused | AnswerForm>,
+): Route {
+  return {
+    method: "POST",
+    path,
+    tags: [],
+    doc: {
+      summary,
+      body: { ...anyText, mediaType: formType },
+      answers: { 200: html, 303: elsewhere, 401: html, 409: html },
+      problems: ["origin_not_allowed", "media_type_unsupported", "record_too_large", "rate_limited"],
+    },
+    handle: async (request, reply) => {
+      const answer = isOwnPage(deps, request) ? await open(request) : notOwnPage;
+      if (typeof answer !== "function") return closing(reply, answer);
+      const visit = await visitOf(deps, request);
+      if ("kind" in visit) return closing(reply, visit);
+      if (!(request.headers["content-type"] ?? "").startsWith(formType)) return closing(reply, notAForm);
+      const body = await readBody(
+        request.raw,
+        { bytesMax: formBytesMax, edge: deps.edge },
+        addressOf(deps, request),
+      );
+      if (!body.ok) return closing(reply, refused(body.problem));
+      try {
+        return await show(deps, reply, visit, await answer(formOf(body.bytes), visit));
+      } finally {
+        body.release();
+      }
+    },
+  };
+}
+
+/** Without any referrer a browser would not say either which page sends a form: its Origin would be `null` (Fetch, «append a request Origin»). */
+const pageHeaders = { ...applicationHeaders, "referrer-policy": "same-origin", "cache-control": "no-store" };
+const formType = "application/x-www-form-urlencoded";
+const notOwnPage = refusedWith("origin_not_allowed", "Forms are taken from the pages of this portal alone.");
+const notAForm = refusedWith("media_type_unsupported", `Send the form as ${formType}.`);
+
+/** Answers a request whose body nobody reads. */
+function closing(reply: FastifyReply, outcome: Outcome): FastifyReply {
+  return send(reply.header("connection", "close"), outcome);
+}
+
+/** VI1: browsers say which page sends a form, and no page can change what they say. */
+function isOwnPage({ origin }: VisitDeps, { headers }: FastifyRequest): boolean {
+  const site = headers["sec-fetch-site"];
+  return headers.origin === origin && (site === undefined || site === "same-origin");
+}
+
+function addressOf({ edge }: VisitDeps, request: FastifyRequest): string {
+  return sourceOfRequest(request.raw, edge) ?? "unknown";
+}
+
+async function visitOf(deps: VisitDeps, request: FastifyRequest): Promise<Visit | Refused> {
+  const address = addressOf(deps, request);
+  const limited = deps.visits.take(address);
+  if (limited !== null) return limited;
+  const query = parseQuery(request.raw.url ?? "", []);
+  if (isRefused(query)) return query;
+  const who = await deps.people.who(cookieIn(request.headers.cookie, cookieName(deps)));
+  const { named = "" } = request.params as { readonly named?: string };
+  return { network: networkOf(address), who, named };
+}
+
+/** Of several fields of one name the first counts. */
+function formOf(bytes: Uint8Array): Form {
+  const fields = new URLSearchParams(new TextDecoder().decode(bytes));
+  return (name) => fields.get(name) ?? "";
+}
+
+async function show(
+  deps: VisitDeps,
+  reply: FastifyReply,
+  visit: Visit,
+  answer: VisitAnswer,
+): Promise<FastifyReply> {
+  reply.headers(pageHeaders);
+  if (answer.kind === "redirect") {
+    const { session } = answer;
+    if (session !== undefined) reply.header("set-cookie", cookieOf(deps, session));
+    return send(reply, { kind: "answer", status: 303, headers: { location: answer.to }, body: "" });
+  }
+  const { status = 200, title, content } = answer;
+  const { who } = visit;
+  const form_code = who === null ? null : deps.challenges.formCode(who.session.session);
+  const framed = frame.around({ name: who?.name ?? null, form_code, isSandbox: deps.isSandbox }, content);
+  const document = { title: texts.pageTitle(title), language: english.language, content: framed };
+  const body = applicationPage(document, await deps.assets());
+  return send(reply, { kind: "answer", status, headers: {}, body });
+}
+
+/** Sends an asset, which never changes under its address. */
+export function sendAsset(reply: FastifyReply, { mediaType, body }: Asset): FastifyReply {
+  const headers = {
+    "content-type": mediaType,
+    "cache-control": "private, max-age=31536000, immutable",
+    "cross-origin-resource-policy": "same-origin",
+  };
+  return send(reply, { kind: "answer", status: 200, headers, body });
+}
+
+function isSecure({ origin }: VisitDeps): boolean {
+  return origin.startsWith("https:");
+}
+
+function cookieName(deps: VisitDeps): string {
+  return isSecure(deps) ? "__Host-svc_portal" : "svc_portal";
+}
+
+/** Lax, so that a link from a mail or a terminal leads to a page of one's own. */
+function cookieOf(deps: VisitDeps, session: OpenedSession | null): string {
+  const seconds =
+    session === null ? 0 : Math.max(0, Math.ceil((session.ends_at_ms - deps.clock.now()) / 1_000));
+  const secure = isSecure(deps) ? "; Secure" : "";
+  return `${cookieName(deps)}=${session?.cookie ?? ""}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure}`;
+}
+
+function cookieIn(cookies: string | undefined, wanted: string): string | null {
+  for (const each of (cookies ?? "").split(";")) {
+    const at = each.indexOf("=");
+    if (at >= 0 && each.slice(0, at).trim() === wanted) return each.slice(at + 1).trim();
+  }
+  return null;
+}

@@ -5,6 +5,7 @@ import { type ActorHarness, driveActor } from "./actor.fixture.ts";
 import { adCampaignActor } from "./ad-campaign/definition.ts";
 import { adPoolActor } from "./ad-pool/definition.ts";
 import { adSessionActor } from "./ad-session/definition.ts";
+import { applicationActor } from "./application/definition.ts";
 import { bulkUploadActor } from "./bulk-upload/definition.ts";
 import { businessActor } from "./business/definition.ts";
 import { pushSeal } from "./facts.fixture.ts";
@@ -161,6 +162,23 @@ export const goldenLives: readonly GoldenLife[] = [
       items: [{ ad_id: "ad_a", business_uuid: uuid, campaign_id: "spring", allow_repeats: false }],
     },
     { type: "item.settle", index: 0, format: "card", refusal: null, at_ms: Date.UTC(2026, 0, 1) + 1 },
+  ]),
+  life(applicationActor, uuid, [
+    {
+      type: "application.file",
+      application: {
+        applicant: "p",
+        applicant_name: "n",
+        legal_name: "L",
+        country: "GB",
+        public_key: { kty: "OKP", crv: "Ed25519", x: "x" },
+        cose: "c",
+        credential_id: "c",
+        challenge: "c",
+        proof: "{}",
+      },
+    },
+    { type: "application.approve", act: { by: "b", reason: "r" } },
   ]),
   life(personActor, uuid, [
     {

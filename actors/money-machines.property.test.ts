@@ -6,12 +6,14 @@ import type { AdCampaignEvent } from "../machines/ad-campaign.ts";
 import { type AdItemEvent, adItemMachine } from "../machines/ad-item.ts";
 import type { AdPoolEvent } from "../machines/ad-pool.ts";
 import type { AdSessionEvent } from "../machines/ad-session.ts";
+import type { ApplicationEvent } from "../machines/application.ts";
 import type { LedgerEvent } from "../machines/ledger.ts";
 import type { PersonEvent } from "../machines/person.ts";
 import { adClickMs } from "../protocol/limits.ts";
 import { adCampaignActor } from "./ad-campaign/definition.ts";
 import { adPoolActor } from "./ad-pool/definition.ts";
 import { adSessionActor } from "./ad-session/definition.ts";
+import { applicationActor } from "./application/definition.ts";
 import { ledgerActor } from "./ledger/definition.ts";
 import { compare, restingStates, timer } from "./machines.fixture.ts";
 import { personActor } from "./person/definition.ts";
@@ -102,6 +104,12 @@ const personEvents: fc.Arbitrary<PersonEvent> = fc.oneof(
   fc.record({ type: fc.constantFrom("passkey.added", "passkey.removed", "person.left") }),
 );
 
+const applicationEvents: fc.Arbitrary<ApplicationEvent> = fc.oneof(
+  fc.record({ type: constant("application.filed"), legal_name: id, country: id, at_ms }),
+  fc.record({ type: fc.constantFrom("application.approved", "application.refused"), by: id, reason: id }),
+  constant({ type: "business.opened" } as const),
+);
+
 const kinds: readonly [string, ActorDefinition, fc.Arbitrary<Message>][] = [
   ["ad-campaign", adCampaignActor, campaignEvents],
   ["ad-pool", adPoolActor, poolEvents],
@@ -109,6 +117,7 @@ const kinds: readonly [string, ActorDefinition, fc.Arbitrary<Message>][] = [
   ["ad-item", { ...adPoolActor, machine: adItemMachine, input: () => ({ ad_id: "a" }) }, itemEvents],
   ["ad-session", adSessionActor, sessionEvents],
   ["ledger", ledgerActor, ledgerEvents],
+  ["application", applicationActor, applicationEvents],
   ["person", personActor, personEvents],
 ];
 

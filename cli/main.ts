@@ -25,6 +25,7 @@ import { allowance, ledger } from "./ledger.ts";
 import { logAudit } from "./log-audit.ts";
 import { mcp, programVersion } from "./mcp.ts";
 import { opsAct } from "./ops/act.ts";
+import { opsApplications, opsApprove, opsRefuse } from "./ops/applications.ts";
 import { opsActors, opsAudit, opsNodes, opsPushes, opsRefusals, opsSearch } from "./ops/lists.ts";
 import { opsCertify, opsParty, opsRegisterKey } from "./ops/party.ts";
 import { opsExport, opsShow } from "./ops/show.ts";
@@ -101,6 +102,9 @@ const commands: readonly Command[] = [
   opsParty,
   opsCertify,
   opsRegisterKey,
+  opsApplications,
+  opsApprove,
+  opsRefuse,
   opsAudit,
   ...keyCommands,
 ];

@@ -7,6 +7,7 @@ import { type Contract, contractOf, type OpenApiDocument } from "../api/contract
 import { ok, refuse } from "../protocol/result.ts";
 import type { OperatorCampaigns } from "../service/ads/campaign-renders.ts";
 import type { OperatorLedgers } from "../service/money/ledgers.ts";
+import type { OperatorApplications } from "../service/portal/applications.ts";
 import type { HeldDeletions } from "../service/publishing/purges.ts";
 import type { Blocks, Brands } from "../service/register/blocks.ts";
 import type { Enrolment } from "../service/register/enrolment.ts";
@@ -120,6 +121,13 @@ export const noRevocations: Revocations = {
   acts: async () => ({ acts: [], next_after: null }),
 };
 
+export const noApplications: OperatorApplications = {
+  read: async () => null,
+  list: async () => ({ applications: [], next_after: null }),
+  approve: nothing,
+  refuse: nothing,
+};
+
 export const noEnrolment: Enrolment = { party: nothing, certify: nothing, registerKey: nothing };
 
 export const noBlocks: Blocks = {
@@ -210,6 +218,7 @@ export function openOps(changes: Partial<OpsDeps> = {}): FastifyInstance {
     purges: noPurges,
     revocations: noRevocations,
     enrolment: noEnrolment,
+    applications: noApplications,
     ledgers: noLedgers,
     blocks: noBlocks,
     brands: noBrands,

@@ -1,13 +1,19 @@
 // How operators let parties in: who they are, and the keys of their systems.
 
+import type { FastifyReply } from "fastify";
 import { envelopeShape } from "../protocol/dsse.ts";
-import { country, described, object, optional, publicJwk, timestamp } from "../protocol/shape.ts";
+import { formatTimestamp } from "../protocol/identifiers.ts";
+import { ok, refuse } from "../protocol/result.ts";
+import { country, described, type Of, object, optional, publicJwk, timestamp } from "../protocol/shape.ts";
+import type { ListedApplication, OperatorApplications } from "../service/portal/applications.ts";
 import type { Enrolment } from "../service/register/enrolment.ts";
 import { actOf } from "./acts.ts";
 import { tell } from "./revocations.ts";
-import { act, type OpsRoute, parameter, shown } from "./route.ts";
+import { act, afterPage, type OpsRoute, parameter, read, shown } from "./route.ts";
 import {
   actMembers,
+  applicationList,
+  applicationState,
   done,
   keyState,
   legalName,
@@ -80,4 +86,89 @@ export function partyRoutes(enrolment: Enrolment): readonly OpsRoute[] {
       },
     ),
   ];
+}
+
+const applicants = [parameter("path", "uuid", "UUID of an application.")];
+const refuseBody = object({
+  statement: plainText(reasonLengthMax, "What the applicant is told."),
+  ...actMembers,
+});
+const approveBody = object({
+  reason: plainText(
+    reasonLengthMax,
+    "What was verified and how. It is kept with the acts that follow, and is published nowhere.",
+  ),
+});
+
+/** What people applied for at the portal. An operator decides about those who applied, and names nobody. */
+export function applicationRoutes(applications: OperatorApplications): readonly OpsRoute[] {
+  return [
+    read(
+      "/ops/applications",
+      {
+        summary: "OperatorApplications for businesses, 50 at most",
+        answer: applicationList,
+        parameters: [afterPage],
+      },
+      async ({ query }) => {
+        const { applications: found, next_after } = await applications.list(query["after"] ?? "");
+        return { applications: found.map(shownApplication), next_after };
+      },
+    ),
+    shown(
+      "/ops/applications/:uuid",
+      "application",
+      { subject: applicationState, parameters: applicants },
+      async ({ uuid }) => {
+        const found = await applications.read(uuid);
+        return found === null
+          ? refuse("unknown", "Nobody applied under this uuid.")
+          : ok(shownApplication(found));
+      },
+    ),
+    act(
+      "/ops/applications/:uuid/approve",
+      {
+        summary: "Lets the business in, with the applicant as its owner",
+        body: approveBody,
+        answer: done("application", applicationState),
+        parameters: applicants,
+      },
+      async (request, reply) =>
+        tellApplication(reply, await applications.approve(request.params.uuid, actOf(request))),
+    ),
+    act(
+      "/ops/applications/:uuid/refuse",
+      {
+        summary: "Refuses an application, and tells the applicant why",
+        body: refuseBody,
+        answer: done("application", applicationState),
+        parameters: applicants,
+      },
+      async (request, reply) => {
+        const { statement } = request.body;
+        return tellApplication(
+          reply,
+          await applications.refuse(request.params.uuid, actOf(request), statement),
+        );
+      },
+    ),
+  ];
+}
+
+function tellApplication(
+  reply: FastifyReply,
+  outcome: Awaited<ReturnType<OperatorApplications["approve"]>>,
+): FastifyReply {
+  if (!outcome.ok) return tell(reply, "application", outcome);
+  const { changed, application } = outcome.value;
+  const since = formatTimestamp(application.filed_at_ms);
+  return tell(reply, "application", ok({ changed, since, subject: shownApplication(application) }));
+}
+
+/** Without the proof, which is for the service alone. */
+function shownApplication(application: ListedApplication): Of<typeof applicationState> {
+  const { uuid, applicant, applicant_name, legal_name, country: of, key_id, state, statement } = application;
+  const filed_at = formatTimestamp(application.filed_at_ms);
+  return { uuid, applicant, applicant_name, legal_name, country: of, key_id, state, filed_at, statement };
 }

@@ -9,6 +9,7 @@ import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { createMetrics } from "./metrics.ts";
 import {
   noActing,
+  noApplications,
   noBlocks,
   noBrands,
   noCampaigns,
@@ -39,6 +40,7 @@ const server = buildOps({
   purges: noPurges,
   revocations: noRevocations,
   enrolment: noEnrolment,
+  applications: noApplications,
   ledgers: noLedgers,
   blocks: noBlocks,
   brands: noBrands,

@@ -25,6 +25,7 @@ import { anyText } from "../protocol/shape.ts";
 import type { OperatorCampaigns } from "../service/ads/campaign-renders.ts";
 import { failureAnswer } from "../service/failure.ts";
 import type { OperatorLedgers } from "../service/money/ledgers.ts";
+import type { OperatorApplications } from "../service/portal/applications.ts";
 import type { HeldDeletions } from "../service/publishing/purges.ts";
 import type { Blocks, Brands } from "../service/register/blocks.ts";
 import type { Enrolment } from "../service/register/enrolment.ts";
@@ -48,7 +49,7 @@ import type { Metrics, Reading } from "./metrics.ts";
 import { openApiOf } from "./open-api.ts";
 import { addPages } from "./pages/routes.ts";
 import { signInPath, uiBase } from "./pages/views/frame.ts";
-import { partyRoutes } from "./parties.ts";
+import { applicationRoutes, partyRoutes } from "./parties.ts";
 import { revocationRoutes } from "./revocations.ts";
 import { addRoutes, type OpsRoute, read } from "./route.ts";
 import { judgeOpenings, sessionRoutes } from "./session-routes.ts";
@@ -80,6 +81,7 @@ export interface OpsDeps {
   readonly purges: PurgeReads;
   readonly revocations: Revocations;
   readonly enrolment: Enrolment;
+  readonly applications: OperatorApplications;
   readonly ledgers: OperatorLedgers;
   readonly blocks: Blocks;
   readonly brands: Brands;
@@ -179,6 +181,7 @@ export function opsRoutes(deps: OpsDeps, sessions: OpsSessions, views: LiveViews
     ...sessionRoutes(deps.access, sessions),
     ...revocationRoutes(deps.revocations),
     ...partyRoutes(deps.enrolment),
+    ...applicationRoutes(deps.applications),
     ...ledgerRoutes(deps.ledgers),
     ...blockRoutes(deps.blocks),
     ...brandRoutes(deps.brands),

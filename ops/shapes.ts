@@ -239,6 +239,28 @@ export const partyState = object({
   keys: described(listOf(keyState), "Every key that it has or had, oldest first."),
 });
 
+/** What somebody applied for at the portal. */
+export const applicationState = object({
+  uuid: described(uuid, "Of the application, and of the business once it is let in."),
+  applicant: described(uuid, "The person who applies, and becomes the owner."),
+  applicant_name: described(text(100), "What the applicant is called, in their own words."),
+  legal_name: text(256),
+  country,
+  key_id: described(
+    keyId,
+    "The passkey that is to seal for the business; it was made for it, and proved itself.",
+  ),
+  state: oneOf(["waiting", "approved", "opened", "refused"]),
+  filed_at: timestamp,
+  statement: described(nullable(text(reasonLengthMax)), "What the applicant is told of a refusal."),
+});
+
+/** A page of applications. */
+export const applicationList = object({
+  applications: listOf(applicationState),
+  next_after: nullable(uuid),
+});
+
 /** The outcome of an action: its subject as it is now. */
 export function done<N extends string, T>(name: N, subject: Shape<T>) {
   const outcome = object({

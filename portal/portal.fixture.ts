@@ -8,6 +8,7 @@ import { type RunningNode, startNode } from "../node/composition/start.ts";
 import {
   type CreationOptions,
   type Oddity,
+  type Passkey,
   type RequestOptions,
   TestAuthenticator,
 } from "./authenticator.fixture.ts";
@@ -51,6 +52,9 @@ export interface Seen {
   /** The form with this action. */
   form(action: string): ShownForm;
 }
+
+/** What an authenticator does otherwise than it should, or which passkey its person chooses. */
+type Answering = Oddity & { readonly passkey?: Passkey };
 
 let visitors = 0;
 
@@ -97,11 +101,11 @@ export class Visitor {
   }
 
   /** Has the authenticator answer a form, and sends it. */
-  answer(form: ShownForm, odd: Oddity = {}): Promise<Seen> {
+  answer(form: ShownForm, odd: Answering = {}): Promise<Seen> {
     return this.send(form, { credential: this.credentialFor(form, odd) });
   }
 
-  credentialFor({ ceremony, options }: ShownForm, odd: Oddity = {}): string {
+  credentialFor({ ceremony, options }: ShownForm, odd: Answering = {}): string {
     const made =
       ceremony === "create" ? this.authenticator.create(options, odd) : this.authenticator.get(options, odd);
     return JSON.stringify(made);
@@ -113,7 +117,14 @@ export class Visitor {
     return this.answer(asked.form("/sign-up/passkey"));
   }
 
-  async signIn(odd: Oddity = {}): Promise<Seen> {
+  /** Applies for a business with a new sealing passkey, as somebody who is signed in; returns the page after it. */
+  async apply(legal_name = "Ada Ltd", country = "GB"): Promise<Seen> {
+    const asked = await this.send((await this.get("/apply")).form("/apply"), { legal_name, country });
+    const made = await this.answer(asked.form("/apply/passkey"));
+    return this.answer(made.form("/apply/file"));
+  }
+
+  async signIn(odd: Answering = {}): Promise<Seen> {
     return this.answer((await this.get("/sign-in")).form("/sign-in"), odd);
   }
 

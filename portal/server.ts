@@ -8,11 +8,13 @@ import type { Route } from "../api/route.ts";
 import { anyText } from "../protocol/shape.ts";
 import { refusedWith } from "../service/answer.ts";
 import { createAddressRate } from "../service/authentication/request-rate.ts";
+import type { Applications } from "../service/portal/applications.ts";
 import { createChallenges } from "../service/portal/challenges.ts";
 import { createPeople, type PeopleDeps } from "../service/portal/people.ts";
 import { createAssets } from "../web/assets.ts";
 import { createAuthenticators, type PortalPlace } from "./authenticators.ts";
 import { accountRoutes } from "./routes/account.ts";
+import { applyingRoutes } from "./routes/applying.ts";
 import { type DoorDeps, doorRoutes } from "./routes/door.ts";
 import { sendAsset, type VisitDeps } from "./visit.ts";
 
@@ -20,6 +22,7 @@ export interface PortalDeps extends Omit<PeopleDeps, "challenges" | "authenticat
   readonly http: HttpDeps;
   readonly place: PortalPlace;
   readonly isSandbox: boolean;
+  readonly applications: Applications;
   /** Secret bytes for challenges and forms, the same on all nodes. */
   readonly portalKey: Uint8Array;
   /** Monotonic whole milliseconds since some instant. */
@@ -31,6 +34,8 @@ const assetsBase = "/assets/";
 const visitsPerMinute = 300;
 const doorsPerMinute = 30;
 const allDoorsPerMinute = 1_200;
+const applicationsPerMinute = 5;
+const allApplicationsPerMinute = 60;
 
 export function buildPortal(deps: PortalDeps): FastifyInstance {
   const { http, place, portalKey, elapsedMs } = deps;
@@ -60,7 +65,17 @@ export function buildPortal(deps: PortalDeps): FastifyInstance {
       "Pages for people who work for businesses. They sign in with passkeys; there are no passwords.",
     servers: [place.origin],
   };
-  const routes = [...doorRoutes(visit), ...accountRoutes(visit), assetRoute(visit)];
+  const applicants = createAddressRate({
+    perMinute: applicationsPerMinute,
+    allPerMinute: allApplicationsPerMinute,
+    elapsedMs,
+  });
+  const routes = [
+    ...doorRoutes(visit),
+    ...accountRoutes(visit),
+    ...applyingRoutes({ ...deps, ...visit, applicants }),
+    assetRoute(visit),
+  ];
   return buildServer(http, { name: "portal", info, routes, isPublic: false });
 }
 

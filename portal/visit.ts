@@ -39,6 +39,8 @@ export interface VisitDeps {
 
 /** Who comes, and from which network. */
 export interface Visit {
+  /** For limits alone; it is kept nowhere. */
+  readonly address: string;
   readonly network: string | null;
   /** Null for somebody who is not signed in. */
   readonly who: SignedIn | null;
@@ -221,7 +223,7 @@ async function visitOf(deps: VisitDeps, request: FastifyRequest): Promise<Visit 
   if (isRefused(query)) return query;
   const who = await deps.people.who(cookieIn(request.headers.cookie, cookieName(deps)));
   const { named = "" } = request.params as { readonly named?: string };
-  return { network: networkOf(address), who, named };
+  return { address, network: networkOf(address), who, named };
 }
 
 /** Of several fields of one name the first counts. */

@@ -68,6 +68,13 @@ const crossings: {
     "member.set": "ask",
     "member.read": "ask",
   },
+  application: {
+    "application.file": "ask",
+    "application.approve": "ask",
+    "application.open": "ask",
+    "application.refuse": "ask",
+    "application.read": "ask",
+  },
   "integration-key": {
     "nonce.claim": "ask",
     "idempotency.begin": "ask",
@@ -93,6 +100,8 @@ const crossings: {
     "act.confirm": "ask",
     "passkey.add": "ask",
     "passkey.remove": "ask",
+    "business.note": "ask",
+    "business.forget": "ask",
     "person.leave": "ask",
     "person.read": "ask",
   },

@@ -1,6 +1,7 @@
 // All kinds of actors, each with its protocol.
 
 import type { AdCampaignProtocol, AdPoolProtocol, AdSessionProtocol } from "./ads.ts";
+import type { ApplicationProtocol } from "./application.ts";
 import type { BulkUploadProtocol } from "./bulk-upload.ts";
 import type { BusinessProtocol } from "./business.ts";
 import type { IntegrationKeyProtocol, KeyLimitsProtocol } from "./integration-key.ts";
@@ -14,6 +15,7 @@ export interface ActorProtocols {
   readonly "ad-campaign": AdCampaignProtocol;
   readonly "ad-pool": AdPoolProtocol;
   readonly "ad-session": AdSessionProtocol;
+  readonly application: ApplicationProtocol;
   readonly "bulk-upload": BulkUploadProtocol;
   readonly business: BusinessProtocol;
   readonly "integration-key": IntegrationKeyProtocol;

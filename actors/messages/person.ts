@@ -1,6 +1,9 @@
 // The commands of a person: somebody who works at the portal, with passkeys that only sign in. Its id is drawn when it joins, and nothing
 // that is published names it. What it may do for a business is asked at the business (members.ts).
 
+/** Maximum number of businesses that one person applied for or works for. */
+export const businessesMax = 20;
+
 /** A passkey that signs in. It is in no register, and nobody outside the service sees it. */
 export interface SignInPasskey {
   /** Base64url, as the authenticator gave it. */
@@ -65,6 +68,8 @@ export interface PersonReport {
   readonly joined_at_ms: number;
   readonly passkeys: readonly SignInPasskey[];
   readonly sessions: readonly PersonSession[];
+  /** The businesses that the person applied for or works for, in no order. */
+  readonly businesses: readonly string[];
   /** The newest acts first, a hundred at most. */
   readonly acts: readonly PersonAct[];
 }
@@ -77,6 +82,9 @@ export type PersonRefusal =
   /** The passkey's counter did not grow: there may be a copy of it. */
   | "counter_stale"
   | "passkey_last"
+  | "too_many_businesses"
+  /** Somebody who works for a business does not leave. */
+  | "has_business"
   | "too_many_passkeys";
 
 export type PersonReply =
@@ -116,6 +124,15 @@ export interface PersonProtocol {
   }): PersonReply;
   /** Ends every session that it opened; the last one stays. */
   "passkey.remove"(command: { readonly by: Confirmation; readonly credential_id: string }): PersonReply;
+  /** Notes a business that the person applies for, by what its own passkey confirmed in the session; repeatable by its uuid. */
+  "business.note"(command: {
+    readonly session: string;
+    readonly uuid: string;
+    readonly name: string;
+    readonly network: string | null;
+  }): PersonReply;
+  /** A business that did not let the person in is not theirs any more. Repeatable. */
+  "business.forget"(command: { readonly uuid: string }): PersonReply;
   /** The person is forgotten, with everything that was kept of them. */
   "person.leave"(command: { readonly by: Confirmation }): PersonReply;
   /** Read-only: everything that the person is shown of themselves. */

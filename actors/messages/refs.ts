@@ -68,6 +68,11 @@ export function ledgerRef(companyUuid: string): ActorRef<"ledger"> {
   return { kind: "ledger", id: companyUuid };
 }
 
+/** The application for a business, under the uuid that the business gets if it is let in. */
+export function applicationRef(uuid: string): ActorRef<"application"> {
+  return { kind: "application", id: uuid };
+}
+
 export function personRef(personId: string): ActorRef<"person"> {
   return { kind: "person", id: personId };
 }
@@ -93,7 +98,7 @@ export function isSoonForgotten(kind: string): boolean {
 /** Where an actor belongs. Throws for a name that no function here makes, which is a bug of the service. */
 export function placementOf(ref: ActorRef): Placement {
   const { kind, id } = ref;
-  if (["business", "ledger", "log-sequencer", "person"].includes(kind)) return { party: id };
+  if (["application", "business", "ledger", "log-sequencer", "person"].includes(kind)) return { party: id };
   if (kind === "region") return { region: id };
   if (["integration-key", "key-limits", "ad-pool", "ad-session"].includes(kind)) {
     const at = id.indexOf("@");

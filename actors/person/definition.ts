@@ -1,5 +1,5 @@
 // The actor of a person. Keyed rows: 16 what the person is called, 17 passkeys, 18 sessions, 19 used challenges, 20 acts by time, 21 the
-// networks that they came from.
+// networks that they came from, 22 the businesses that the person applied for or works for.
 //   PN1. A challenge is used once: what asserts it again is refused, whatever it is for.
 //   PN2. An act needs a session in force and a passkey that the person has when the act is decided. A removed passkey ends its sessions
 //        in the same commit.
@@ -9,18 +9,19 @@
 
 import { type PersonEvent, personMachine } from "../../machines/person.ts";
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
-import type {
-  Assertion,
-  Confirmation,
-  PersonAct,
-  PersonProtocol,
-  PersonRefusal,
-  PersonReply,
-  PersonReport,
-  PersonSession,
-  SignInPasskey,
-  UsedChallenge,
-  UsedSession,
+import {
+  type Assertion,
+  businessesMax,
+  type Confirmation,
+  type PersonAct,
+  type PersonProtocol,
+  type PersonRefusal,
+  type PersonReply,
+  type PersonReport,
+  type PersonSession,
+  type SignInPasskey,
+  type UsedChallenge,
+  type UsedSession,
 } from "../messages/person.ts";
 import type { CommandOf, Commands } from "../messages/protocol.ts";
 import { type Decision, defineActor, type ViewOf } from "../system/definition.ts";
@@ -37,6 +38,8 @@ const challenges = defineTable<string>({ name: "used challenges", rt: 19, encode
 /** By the time that is left until the last instant (`k`), so that the newest come first, and the challenge or session that they came with. */
 const acts = defineJsonTable<Omit<PersonAct, "network">>("acts", 20);
 const networks = defineTable<string>({ name: "networks of acts", rt: 21, encode: String, decode: String });
+
+const businesses = defineTable<string>({ name: "businesses", rt: 22, encode: String, decode: String });
 
 export const passkeysMax = 20;
 /** Maximum number of sessions of one person; one more ends the one that was used longest ago. */
@@ -69,8 +72,12 @@ export const personActor = defineActor<"person", typeof personMachine>({
     "act.confirm": ({ by, act, subject }, view) => confirmed(by, view, { act, subject }),
     "passkey.add": addPasskey,
     "passkey.remove": removePasskey,
+    "business.note": noteBusiness,
+    "business.forget": ({ uuid }) => ({ reply: done, deletes: [businesses.key(uuid)] }),
     "person.leave": ({ by }, view) =>
-      confirmed(by, view, { act: "person.leave", subject: "" }, { events: [{ type: "person.left" }] }),
+      businesses.readAll(view).length > 0
+        ? refused("has_business")
+        : confirmed(by, view, { act: "person.leave", subject: "" }, { events: [{ type: "person.left" }] }),
     "person.read": (_command, view) => ({ reply: reportOf(view) }),
   },
   absent: {
@@ -81,6 +88,8 @@ export const personActor = defineActor<"person", typeof personMachine>({
     "act.confirm": { reply: { status: "refused", code: "person_unknown" } },
     "passkey.add": { reply: { status: "refused", code: "person_unknown" } },
     "passkey.remove": { reply: { status: "refused", code: "person_unknown" } },
+    "business.note": { reply: { status: "refused", code: "person_unknown" } },
+    "business.forget": { reply: { status: "refused", code: "person_unknown" } },
     "person.leave": { reply: { status: "refused", code: "person_unknown" } },
     "person.read": { reply: null },
   },
@@ -101,11 +110,24 @@ function rowsFor(command: Commands<PersonProtocol>): readonly RowSelection[] {
     case "passkey.add":
       return [...all, challenges.select([command.challenge.nonce])];
     case "person.read":
-      return [names.select([""]), ...all, acts.selectPage(actsShown), networks.selectPage(actsShown)];
+      return [
+        names.select([""]),
+        ...all,
+        ...[acts, networks].map((table) => table.selectPage(actsShown)),
+        businesses.selectPage(businessesMax),
+      ];
+    case "business.forget":
+      return [];
+    case "business.note":
+    case "person.leave":
+      return [
+        ...all,
+        businesses.selectPage(businessesMax),
+        ...("by" in command ? [challenges.select([command.by.challenge.nonce])] : []),
+      ];
     case "session.open":
     case "act.confirm":
     case "passkey.remove":
-    case "person.leave":
       return [...all, challenges.select([command.by.challenge.nonce])];
   }
 }
@@ -202,6 +224,16 @@ function removePasskey({ by, credential_id }: Asked<"passkey.remove">, view: Vie
   return confirmed(by, view, { act: "passkey.remove", subject: known.name }, rest);
 }
 
+function noteBusiness({ session, uuid, name, network }: Asked<"business.note">, view: View): Decided {
+  const own = liveSession(session, view);
+  if (own === null) return refused("session_ended");
+  if (businesses.read(view, uuid) !== undefined) return { reply: done };
+  if (businesses.readAll(view).length >= businessesMax) return refused("too_many_businesses");
+  const { credential_id } = own;
+  const act = { act: "business.apply", subject: name, credential_id, network };
+  return { reply: done, puts: [businesses.write(uuid, ""), ...actRows(act, uuid, view)] };
+}
+
 /** The decision on an act: what `rest` has, together with the rows that every confirmed act leaves. */
 function confirmed(
   by: Confirmation,
@@ -289,6 +321,7 @@ function reportOf(view: View): PersonReport | null {
     joined_at_ms: joinedAtMs,
     passkeys: passkeys.readAll(view).map(({ value }) => value),
     sessions: liveSessions(view),
+    businesses: businesses.readAll(view).map(({ k2 }) => k2),
     acts: acts
       .readAll(view)
       .map(({ k, k2, value }) => ({ ...value, network: from.get(`${k}/${k2}`) ?? null })),

@@ -81,6 +81,32 @@ describe("a person", () => {
   });
 });
 
+describe("the businesses of a person", () => {
+  const note = (uuid: string, from = "s1") =>
+    person.send({ type: "business.note", session: from, uuid, name: "Ada Ltd", network });
+
+  it("are noted once, in a session in force, and there are twenty at most", () => {
+    join();
+    expect(note("b", "nobody's")).toEqual(refused("session_ended"));
+    expect([note("b"), note("b")]).toEqual([done, done]);
+    expect(report()?.acts.filter(({ act }) => act === "business.apply")).toHaveLength(1);
+    for (let count = 1; count < 20; count += 1) expect(note(`b${count}`)).toEqual(done);
+    expect(note("more")).toEqual(refused("too_many_businesses"));
+    expect(note("b")).toEqual(done);
+    person.send({ type: "business.forget", uuid: "b" });
+    expect(report()?.businesses).toHaveLength(19);
+    expect(note("more")).toEqual(done);
+  });
+
+  it("keep them from leaving", () => {
+    join();
+    note("b");
+    expect(person.send({ type: "person.leave", by: by() })).toEqual(refused("has_business"));
+    person.send({ type: "business.forget", uuid: "b" });
+    expect(person.send({ type: "person.leave", by: by() })).toEqual(done);
+  });
+});
+
 describe("a challenge", () => {
   it("is used once, whatever for (PN1)", () => {
     join();

@@ -4,6 +4,7 @@ import { rubbish } from "../../protocol/rubbish.fixture.ts";
 import { adCampaignMachine } from "../ad-campaign.ts";
 import { adPoolMachine } from "../ad-pool.ts";
 import { adSessionMachine } from "../ad-session.ts";
+import { applicationMachine } from "../application.ts";
 import { bulkUploadMachine } from "../bulk-upload.ts";
 import { businessMachine } from "../business.ts";
 import { type ChartState, chartOf } from "../chart.ts";
@@ -20,6 +21,7 @@ const machines: Readonly<Record<keyof typeof waitsOfKinds, AnyStateMachine>> = {
   "ad-campaign": adCampaignMachine,
   "ad-pool": adPoolMachine,
   "ad-session": adSessionMachine,
+  application: applicationMachine,
   "bulk-upload": bulkUploadMachine,
   business: businessMachine,
   "integration-key": integrationKeyMachine,

@@ -4,6 +4,7 @@
 import type { ActorProtocols, KindOf } from "../../actors/messages/kinds.ts";
 import type { AdCampaignContext } from "../ad-campaign.ts";
 import type { AdPoolContext } from "../ad-pool.ts";
+import type { ApplicationContext } from "../application.ts";
 import type { BulkUploadContext } from "../bulk-upload.ts";
 import type { BusinessContext } from "../business.ts";
 import { leavesOf } from "../chart.ts";
@@ -368,6 +369,21 @@ const bulkUploadWaits: Waits<BulkUploadContext> = {
   deleted: over("Its time is over; nothing of it is kept."),
 };
 
+const applicationWaits: Waits<ApplicationContext> = {
+  unknown: () => wait("application", "It was named, and nobody applied under it."),
+  waiting: () => wait("decision", "An operator has to approve or refuse it.", isHeld),
+  approved: () =>
+    wait("opening", "It was approved, and its business is not open yet: approving it again opens it."),
+  opened: (view) => decided(view, "Its business is open"),
+  refused: (view) => decided(view, "It was refused"),
+  over: over("It was decided a month ago: it is forgotten."),
+};
+
+function decided(view: WaitView, words: string): Wait {
+  const ms = timerEnd(view, "keep");
+  return wait("kept", `${words}; it is forgotten at ${atTime(ms)}.`, { next: at("ends", ms) });
+}
+
 const personWaits: Waits<PersonContext> = {
   unknown: () => wait("person", "It was named, and nobody joined under it."),
   active: calls("The person may sign in."),
@@ -392,6 +408,7 @@ export const waitsOfKinds: Readonly<Record<KindOf<ActorProtocols>, AnyWaits>> = 
   "ad-campaign": adCampaignWaits,
   "ad-pool": adPoolWaits,
   "ad-session": adSessionWaits,
+  application: applicationWaits,
   "bulk-upload": bulkUploadWaits,
   business: businessWaits,
   "integration-key": integrationKeyWaits,

@@ -5,6 +5,7 @@ import { adCampaignActivities } from "../../actors/ad-campaign/activities.ts";
 import { adCampaignActor } from "../../actors/ad-campaign/definition.ts";
 import { adPoolActor } from "../../actors/ad-pool/definition.ts";
 import { adSessionActor } from "../../actors/ad-session/definition.ts";
+import { applicationActor } from "../../actors/application/definition.ts";
 import { bulkUploadActivities } from "../../actors/bulk-upload/activities.ts";
 import { bulkUploadActor } from "../../actors/bulk-upload/definition.ts";
 import { businessActivities } from "../../actors/business/activities.ts";
@@ -32,6 +33,7 @@ const dayMs = 86_400_000;
 /** The kinds of actors that a node runs. */
 export function nodeDefinitions(parts: Process & Keys): readonly ActorDefinition[] {
   return [
+    applicationActor,
     bulkUploadActor,
     businessActor,
     integrationKeyActor,

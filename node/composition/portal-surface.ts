@@ -5,21 +5,43 @@ import { personRef } from "../../actors/messages/refs.ts";
 import type { PortalPlace } from "../../portal/authenticators.ts";
 import type { PortalDeps } from "../../portal/server.ts";
 import type { PasskeyOrigins } from "../../protocol/keys/signatures.ts";
+import { type Applications, createApplications } from "../../service/portal/applications.ts";
 import type { Homes } from "../../service/portal/people.ts";
+import { createEnrolment } from "../../service/register/enrolment.ts";
+import { createRevocations } from "../../service/register/revocations.ts";
 import { ConfigError } from "../configuration/config-error.ts";
 import type { NodeServices } from "./capabilities.ts";
 import type { NodeCluster } from "./cluster.ts";
 import { settleHome } from "./services.ts";
 
 /** The parts of the portal that are the same for every one of its surfaces. */
-export function portalOf(services: NodeServices, portalUrl: string): Omit<PortalDeps, "http"> {
+export function portalOf(
+  services: NodeServices,
+  portalUrl: string,
+  applications: Applications,
+): Omit<PortalDeps, "http"> {
   const { keys, anchors } = services;
   return {
     ...services,
     place: placeOf(anchors.passkeys, portalUrl),
     isSandbox: keys.environment === "sandbox",
     homes: homesOf(services.cluster),
+    applications,
   };
+}
+
+/** What people apply for and operators decide. */
+export function applicationsOf(services: NodeServices): Applications {
+  const enrolment = createEnrolment({
+    ...services,
+    revocations: createRevocations({ ...services, grants: null }),
+  });
+  return createApplications({
+    ...services,
+    enrolment,
+    homes: homesOf(services.cluster),
+    list: (after, limit) => services.actorStore.listActors("application", after, limit),
+  });
 }
 
 /**

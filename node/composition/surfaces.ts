@@ -51,6 +51,7 @@ import {
 } from "../../service/authentication/request-rate.ts";
 import { createGrantedKeys, createSandboxGrants } from "../../service/authentication/sandbox-grants.ts";
 import { createOperatorLedgers, type OperatorLedgers } from "../../service/money/ledgers.ts";
+import type { Applications } from "../../service/portal/applications.ts";
 import { createHeldDeletions, orderPurge, readPurges } from "../../service/publishing/purges.ts";
 import { createBlocks, createBrands } from "../../service/register/blocks.ts";
 import { createEnrolment } from "../../service/register/enrolment.ts";
@@ -67,7 +68,7 @@ import type { NodeServices } from "./capabilities.ts";
 import { clusterOps } from "./cluster-ops.ts";
 import { nodeDefinitions } from "./node-actors.ts";
 import { nodeReadings } from "./node-readings.ts";
-import { portalOf } from "./portal-surface.ts";
+import { applicationsOf, portalOf } from "./portal-surface.ts";
 import { type PublicReads, publicReadsOf } from "./public-reads.ts";
 import { adPublishingOf, businessReadsOf, publishingParts } from "./publishing-surface.ts";
 import { readiness, readinessWithSpaces, readyReadings } from "./readiness.ts";
@@ -140,6 +141,7 @@ export function buildSurfaces(
   const reads = publicReadsOf(services, urls.verify_url);
   const verification = publicRoutes(reads, edge, changes.vectors ?? vectorFolder());
   const grants = grantRoutes(services, authentication, edge);
+  const applications = applicationsOf(services);
   return {
     retrieval: buildRetrieval({
       http: http(urls.base_url, ports[0]),
@@ -183,8 +185,9 @@ export function buildSurfaces(
       refused,
       edge,
       live: changes.live,
+      applications,
     }),
-    portal: buildPortal({ http: http(urls.portal_url, ports[5]), ...portalOf(services, urls.portal_url) }),
+    portal: buildPortal({ http: http(urls.portal_url, ports[5]), ...portalOf(services, urls.portal_url, applications) }),
   };
 }
 
@@ -208,6 +211,7 @@ function opsOf(
     readonly refused: RefusedRequests;
     readonly edge: Edge;
     readonly live: LiveTiming | undefined;
+    readonly applications: Applications;
   },
 ): FastifyInstance {
   const { grantSigner, registerGrantedKey } = authentication;

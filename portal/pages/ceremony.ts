@@ -26,7 +26,7 @@ export function assertionForm(
   return ceremonyForm("get", options, ceremony);
 }
 
-/** Asks for a new passkey that the authenticator itself finds again (a discoverable credential). */
+/** Asks for a new passkey; unless `isFound` is false, one that the authenticator finds by itself (a discoverable credential). */
 export function creationForm(
   { rpId }: PortalPlace,
   {
@@ -37,9 +37,11 @@ export function creationForm(
     readonly user: { readonly id: string; readonly name: string };
     /** Passkeys whose authenticators make no second one. */
     readonly known?: readonly string[];
+    /** Whether the authenticator finds it by itself, as for signing in. */
+    readonly isFound?: boolean;
   },
 ): ComponentChild {
-  const { user, known = [] } = ceremony;
+  const { user, known = [], isFound = true } = ceremony;
   const options = {
     challenge,
     rp: { id: rpId, name: texts.brand },
@@ -49,8 +51,8 @@ export function creationForm(
     attestation: "none",
     excludeCredentials: known.map((id) => ({ id, type: "public-key" })),
     authenticatorSelection: {
-      residentKey: "required",
-      requireResidentKey: true,
+      residentKey: isFound ? "required" : "discouraged",
+      requireResidentKey: isFound,
       userVerification: "required",
     },
   };

@@ -21,17 +21,6 @@ const makePath = "/passkeys/make";
 export function accountRoutes(deps: DoorDeps): readonly Route[] {
   const { people, challenges } = deps;
   return [
-    ownPage(deps, "/", "The first page", ({ who }) =>
-      page(
-        texts.home.title,
-        h(
-          "section",
-          { class: "card" },
-          h("h1", null, texts.home.welcome(who.name)),
-          h("p", null, texts.home.words),
-        ),
-      ),
-    ),
     ownPage(deps, accountPath, "Passkeys, sessions and acts of one's own", async ({ who }) => {
       const report = await people.report(who);
       const form_code = challenges.formCode(who.session.session);

@@ -130,6 +130,8 @@ export function refusedPage(code: PeopleRefusal): PageAnswer {
     case "challenge_expired":
     case "name_invalid":
     case "passkey_last":
+    case "too_many_businesses":
+    case "has_business":
     case "too_many_passkeys":
       return problemPage(code, 409);
   }

@@ -5,6 +5,7 @@ import { p256 } from "@noble/curves/nist.js";
 import { isObject } from "../../std/json-pointer.ts";
 import {
   concatBytes,
+  equalBytes,
   parseBase64Url,
   sha256 as portableSha256,
   type Sha256,
@@ -147,6 +148,18 @@ const ec2Head = Uint8Array.of(0xa5, 0x01, 0x02, 0x03, 0x26, 0x20, 0x01, 0x21, 0x
 const ec2Middle = Uint8Array.of(0x22, 0x58, 0x20);
 /** The start of {1: 1 (OKP), 3: -8 (EdDSA), -1: 6 (Ed25519), -2: x}, RFC 9053 §7.2. */
 const okpHead = Uint8Array.of(0xa4, 0x01, 0x01, 0x03, 0x27, 0x20, 0x06, 0x21, 0x58, 0x20);
+
+/** The key of a COSE_Key that {@link coseKeyOf} writes; null for anything else, such as another algorithm. */
+export function parseCoseKey(bytes: Uint8Array): PublicJwk | null {
+  const part = (from: number): string => toBase64Url(bytes.subarray(from, from + 32));
+  const jwk = parsePublicJwk(
+    bytes[0] === ec2Head[0]
+      ? { kty: "EC", crv: "P-256", x: part(ec2Head.length), y: part(ec2Head.length + 32 + ec2Middle.length) }
+      : { kty: "OKP", crv: "Ed25519", x: part(okpHead.length) },
+  );
+  const written = jwk.ok ? coseKeyOf(jwk.value) : null;
+  return jwk.ok && written !== null && equalBytes(written, bytes) ? jwk.value : null;
+}
 
 /** Returns null for a kind of key that passkeys do not use. */
 export function coseKeyOf(jwk: PublicJwk): Uint8Array | null {

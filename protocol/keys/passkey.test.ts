@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync, sign } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { concatBytes, sha256, toBase64, utf8 } from "../bytes.ts";
-import { coseKeyOf, type PublicJwk, parsePublicJwk } from "./jwk.ts";
+import { coseKeyOf, type PublicJwk, parseCoseKey, parsePublicJwk } from "./jwk.ts";
 import { passkeyChallenge, verifyPasskey, verifySignature } from "./signatures.ts";
 
 const message = utf8("DSSEv1 what is sealed");
@@ -137,5 +137,16 @@ describe("a COSE key", () => {
     expect(coseKeyOf(jwk)?.toHex()).toBe(`a5010203262001215820${x}225820${y}`);
     expect(coseKeyOf(ed25519.jwk)?.toHex().slice(0, 20)).toBe("a4010103272006215820");
     expect(coseKeyOf({ kty: "AKP", alg: "ML-DSA-65", pub: "AA" })).toBeNull();
+  });
+
+  it("has a COSE_Key that is read again in that form alone", () => {
+    for (const { jwk } of [p256, ed25519]) {
+      const cose = coseKeyOf(jwk) ?? new Uint8Array();
+      expect(parseCoseKey(cose)).toEqual(jwk);
+      expect(parseCoseKey(concatBytes(cose, new Uint8Array(1)))).toBeNull();
+      expect(parseCoseKey(cose.subarray(1))).toBeNull();
+      expect(parseCoseKey(cose.with(4, 0x38))).toBeNull();
+    }
+    expect(parseCoseKey(new Uint8Array())).toBeNull();
   });
 });

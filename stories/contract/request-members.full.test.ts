@@ -64,6 +64,7 @@ async function opsDocument(): Promise<unknown> {
     purges: rubbish({}),
     revocations: rubbish({}),
     enrolment: rubbish({}),
+    applications: rubbish({}),
     ledgers: rubbish({}),
     campaigns: rubbish({}),
     blocks: rubbish({}),

@@ -107,6 +107,24 @@ export const operations: Readonly<Record<string, Proof>> = {
     ]),
   ),
   ...Object.fromEntries(
+    [
+      "GET /ops/applications query after",
+      "GET /ops/applications/{uuid} path uuid",
+      ...["approve path uuid", "approve body /reason"].map(
+        (member) => `POST /ops/applications/{uuid}/${member}`,
+      ),
+      ...["path uuid", "body /reason", "body /statement"].map(
+        (member) => `POST /ops/applications/{uuid}/refuse ${member}`,
+      ),
+    ].map((key) => [
+      key,
+      {
+        shownBy:
+          "stories/portal/applying.test.ts: comes in when an operator approves it: certified, with its owner and the owner's passkey",
+      },
+    ]),
+  ),
+  ...Object.fromEntries(
     ["valid_until", "public_key", "proof", "proof/payload", "proof/payloadType", "proof/signatures"]
       .concat(["kty", "crv", "x", "y", "pub"].map((name) => `public_key/${name}`))
       .concat(

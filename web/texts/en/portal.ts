@@ -39,6 +39,31 @@ export const portal = {
     title: "Businesses",
     welcome: (name: string) => `Welcome, ${name}`,
     words: "You work for no business here yet.",
+    caption: "Your businesses and applications",
+    columns: ["Business", "Country", "State"],
+    states: {
+      waiting: "waits for the operators of this service",
+      approved: "approved, and is being opened",
+      opened: "open",
+      refused: "refused",
+    },
+    apply: "Apply for a business",
+  },
+  apply: {
+    title: "Apply for a business",
+    words:
+      "The operators of this service verify that the business exists and that you may act for it. Then it gets a certificate, and you are its owner.",
+    legalName: "Legal name",
+    legalNameHint: "Exactly as in the register in which the business is entered: its certificate states it.",
+    country: "Country",
+    countryHint: "The two letters of the country in which it is registered, such as GB or DE.",
+    button: "Continue",
+    makeTitle: "Make the passkey that seals",
+    makeWords: (name: string) =>
+      `What binds ${name} is sealed with a passkey of its own. Your device now makes it. It is published with the business, and signs nobody in.`,
+    make: "Make the sealing passkey",
+    sealedAs: (name: string) => `Seal for ${name}`,
+    confirm: "Apply, with the sealing passkey",
   },
   account: {
     title: "My account",
@@ -77,6 +102,7 @@ export const portal = {
         "passkey.allow": "allowed a further passkey",
         "passkey.add": "added a passkey",
         "passkey.remove": "removed a passkey",
+        "business.apply": "applied for a business",
       },
     },
     leave: {
@@ -94,6 +120,11 @@ export const portal = {
     removePasskey: (name: string): Act => [
       "Remove a passkey",
       `The passkey ${name} is removed. It signs nobody in any more, and the sessions that it opened end.`,
+    ],
+    apply: (name: string, country: string): Act => [
+      "Apply for a business",
+      `You apply for ${name} of ${country}.`,
+      "If the operators approve it, the business gets a certificate, you are its owner, and the passkey that signs this seals for it.",
     ],
     leave: (name: string): Act => [
       "Leave the portal",
@@ -114,6 +145,14 @@ export const portal = {
       "The last passkey",
       "It stays: without it nobody could come in as you. Add another one first.",
     ],
+    too_many_businesses: ["Enough businesses", "You applied for twenty businesses, or work for them."],
+    has_business: [
+      "You work for a business",
+      "Leave your businesses first, or wait until your applications are decided.",
+    ],
+    too_many_applications: ["Too many applications", "Too many come from your network at the moment. Try again in a minute."],
+    country_invalid: ["Not a country", "Write the two letters of a country, such as GB or DE."],
+    not_there: ["Not there", "There is no such page, or you do not work for this business."],
     passkey_gone: ["Not there", "You have no such passkey."],
     too_many_passkeys: ["Enough passkeys", "You have twenty passkeys. Remove one first."],
   },

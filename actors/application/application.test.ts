@@ -1,0 +1,68 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { type ActorHarness, driveActor } from "../actor.fixture.ts";
+import type { ApplicationFacts } from "../messages/application.ts";
+import { applicationActor } from "./definition.ts";
+
+const act = { by: "Olga", reason: "HRB 1 was seen." };
+const facts: ApplicationFacts = {
+  applicant: "p",
+  applicant_name: "Ada",
+  legal_name: "Ada Ltd",
+  country: "GB",
+  public_key: { kty: "OKP", crv: "Ed25519", x: "x" },
+  cose: "c",
+  credential_id: "c",
+  challenge: "c",
+  proof: "{}",
+};
+
+let application: ActorHarness<"application">;
+beforeEach(() => {
+  application = driveActor(applicationActor, "00000000-0000-4000-8000-000000000001");
+});
+
+const file = (more: Partial<ApplicationFacts> = {}) =>
+  application.send({ type: "application.file", application: { ...facts, ...more } });
+const approve = () => application.send({ type: "application.approve", act });
+const open = () => application.send({ type: "application.open" });
+const refuse = () => application.send({ type: "application.refuse", act, statement: "No extract." });
+const read = () => application.send({ type: "application.read" });
+const [changed, same] = [true, false].map((each) => ({ status: "done", changed: each }));
+
+describe("an application", () => {
+  it("is filed once, and again only with the same facts", () => {
+    expect(read()).toBeNull();
+    expect([file(), file()]).toEqual([changed, same]);
+    expect(file({ applicant: "eve" })).toEqual({ status: "refused", state: "waiting" });
+    expect(read()).toMatchObject({ state: "waiting", applicant: "p", decided: null, statement: null });
+  });
+
+  it("is decided once, and every step can be repeated (AP1)", () => {
+    expect(approve()).toEqual({ status: "refused", state: "unknown" });
+    file();
+    expect(open()).toEqual({ status: "refused", state: "waiting" });
+    expect([approve(), approve()]).toEqual([changed, same]);
+    expect(refuse()).toEqual({ status: "refused", state: "approved" });
+    expect([open(), open(), approve()]).toEqual([changed, same, same]);
+    expect(read()).toMatchObject({ state: "opened", decided: act });
+  });
+
+  it("that was refused says why, and is approved no more (AP1)", () => {
+    file();
+    expect([refuse(), refuse()]).toEqual([changed, same]);
+    expect(approve()).toEqual({ status: "refused", state: "refused" });
+    expect(read()).toMatchObject({ state: "refused", statement: "No extract." });
+  });
+
+  it.each([refuse, () => [approve(), open()]])(
+    "is forgotten thirty days after the decision (AP2)",
+    (decide) => {
+      file();
+      expect(application.timers.size).toBe(0);
+      decide();
+      expect([...application.timers.values()]).toEqual([30 * 86_400_000]);
+      application.fireTimers();
+      expect(application.snapshot.status).toBe("done");
+    },
+  );
+});

@@ -1,0 +1,197 @@
+// Applying for a business, in three steps: what it is, the passkey that is to seal for it, and the application that this passkey signs.
+
+import { type ComponentChild, h } from "preact";
+import type { Route } from "../../api/route.ts";
+import type { CryptoPort } from "../../crypto/port.ts";
+import { utf8 } from "../../protocol/bytes.ts";
+import { parseStrictJson } from "../../protocol/json/strict-json.ts";
+import { countries } from "../../protocol/records/vocabularies/countries.ts";
+import { country, literal, object, readShape, text, uuid } from "../../protocol/shape.ts";
+import type { AddressRate } from "../../service/authentication/request-rate.ts";
+import type { Applications, ListedApplication } from "../../service/portal/applications.ts";
+import { newUuid, type SignedIn } from "../../service/portal/people.ts";
+import { badge, dataTable } from "../../web/parts.ts";
+import { english } from "../../web/texts/catalogue.ts";
+import { assertionForm, creationForm } from "../pages/ceremony.ts";
+import { hiddenFields } from "../pages/frame.ts";
+import { type Form, ownForm, ownPage, type PageAnswer, page, problemPage, redirect } from "../visit.ts";
+import { answeredIn, type DoorDeps, refusedPage } from "./door.ts";
+
+const texts = english.portal;
+const applyPath = "/apply";
+const passkeyPath = `${applyPath}/passkey`;
+const filePath = `${applyPath}/file`;
+
+export interface ApplyingDeps extends DoorDeps {
+  readonly applications: Applications;
+  readonly crypto: CryptoPort;
+  /** How many applications are begun from one address. */
+  readonly applicants: AddressRate;
+}
+
+const legalName = text(256);
+/** The passkey that is to be made, for which business. */
+const making = object({ act: literal("sealing.make"), uuid, legal_name: legalName, country });
+const applying = object({
+  act: literal("business.apply"),
+  uuid,
+  legal_name: legalName,
+  country,
+  credential_id: text(1_400),
+  public_key: text(400),
+});
+
+export function applyingRoutes(deps: ApplyingDeps): readonly Route[] {
+  const { people, place, applications, challenges } = deps;
+  return [
+    ownPage(deps, "/", "Businesses and applications of one's own", async ({ who }) =>
+      page(texts.home.title, homeContent(who, await ownApplications(deps, who))),
+    ),
+    ownPage(deps, applyPath, "What one applies for", ({ who }) =>
+      page(texts.apply.title, applyContent(challenges.formCode(who.session.session))),
+    ),
+    ownForm(deps, applyPath, "Says which business it is", (form, { who, address }) => {
+      const named = nameIn(form);
+      if (named === null) return problemPage("name_invalid");
+      const code = form("country").trim().toUpperCase();
+      if (!countries.codes.has(code)) return problemPage("country_invalid");
+      if (deps.applicants.take(address) !== null) return problemPage("too_many_applications", 429);
+      const act = { act: "sealing.make" as const, uuid: newUuid(deps), legal_name: named, country: code };
+      const form_code = challenges.formCode(who.session.session);
+      const made = creationForm(place, {
+        ...people.asking(who, act),
+        action: passkeyPath,
+        button: texts.apply.make,
+        fields: { act: JSON.stringify(act), form_code },
+        // Of its own, so that it replaces no other passkey of the person.
+        user: { id: act.uuid, name: texts.apply.sealedAs(named) },
+        isFound: false,
+      });
+      return narrow(texts.apply.makeTitle, [texts.apply.makeWords(named)], made);
+    }),
+    ownForm(deps, passkeyPath, "Takes the passkey that is to seal", async (form, { who, network }) => {
+      const act = shapeIn(making, form);
+      if (act === null) return problemPage("form_stale");
+      const made = await people.made(who, { ...act }, { ...answeredIn(form), network });
+      if (!made.ok) return refusedPage(made.code);
+      const { credential_id, public_key } = made.value;
+      const asked = { ...act, act: "business.apply" as const, credential_id, public_key };
+      const issued = applications.asking(challenges, who, asked);
+      if (issued === null) return problemPage("not_verified", 401);
+      const [title, ...sentences] = texts.acts.apply(act.legal_name, act.country);
+      const form_code = challenges.formCode(who.session.session);
+      return narrow(
+        title,
+        sentences,
+        assertionForm(place, {
+          ...issued,
+          action: filePath,
+          button: texts.apply.confirm,
+          fields: { act: JSON.stringify(asked), form_code },
+          credential_ids: [credential_id],
+        }),
+      );
+    }),
+    ownForm(deps, filePath, "Files the application", async (form, { who, network }) => {
+      const asked = shapeIn(applying, form);
+      if (asked === null) return problemPage("form_stale");
+      const filed = await applications.file(challenges, who, asked, { ...answeredIn(form), network });
+      return filed.ok ? redirect("/") : refusedPage(filed.code);
+    }),
+  ];
+}
+
+function narrow(title: string, sentences: readonly string[], form: ComponentChild): PageAnswer {
+  const said = sentences.map((sentence) => h("p", null, sentence));
+  return page(title, h("section", { class: "card narrow" }, h("h1", null, title), said, form));
+}
+
+/** A legal name that can be shown and signed as it is; null for any other text. */
+function nameIn(form: Form): string | null {
+  const name = form("legal_name").normalize("NFC").trim();
+  return name.length <= 256 && /^[^\p{C}\p{Bidi_Control}\u2028\u2029]+$/u.test(name) ? name : null;
+}
+
+function shapeIn<T>(shape: Parameters<typeof readShape<T>>[0], form: Form): T | null {
+  const json = parseStrictJson(utf8(form("act")));
+  const read = json.ok ? readShape(shape, json.value) : null;
+  return read?.ok === true ? read.value : null;
+}
+
+/** Those that are known still. */
+async function ownApplications(
+  { people, applications }: ApplyingDeps,
+  who: SignedIn,
+): Promise<readonly ListedApplication[]> {
+  const { businesses } = await people.report(who);
+  const found = await Promise.all(businesses.map((each) => applications.read(each)));
+  return found.flatMap((each) => (each?.applicant === who.person_id ? [each] : []));
+}
+
+function homeContent(who: SignedIn, own: readonly ListedApplication[]) {
+  const { welcome, words, caption, columns, states, apply } = texts.home;
+  const rows = own.map(({ uuid: key, legal_name, country: code, state, statement }) => ({
+    key,
+    cells: [
+      legal_name,
+      code,
+      h(
+        "span",
+        null,
+        badge(state === "refused" ? "bad" : state === "opened" ? "good" : "warn", states[state]),
+        statement === null ? null : h("p", null, statement),
+      ),
+    ],
+  }));
+  return h(
+    "section",
+    { class: "card" },
+    h("h1", null, welcome(who.name)),
+    rows.length === 0
+      ? h("p", null, words)
+      : dataTable(
+          caption,
+          columns.map((name) => ({ name })),
+          rows,
+        ),
+    h("p", null, h("a", { href: applyPath }, apply)),
+  );
+}
+
+function applyContent(form_code: string) {
+  const {
+    title,
+    words,
+    legalName: label,
+    legalNameHint,
+    country: countryLabel,
+    countryHint,
+    button,
+  } = texts.apply;
+  return h(
+    "section",
+    { class: "card narrow" },
+    h("h1", null, title),
+    h("p", { class: "quiet" }, words),
+    h(
+      "form",
+      { method: "post", action: applyPath },
+      hiddenFields({ form_code }),
+      h(
+        "label",
+        null,
+        label,
+        h("input", { name: "legal_name", required: true, maxLength: 256, autocomplete: "organization" }),
+      ),
+      h("p", { class: "quiet small" }, legalNameHint),
+      h(
+        "label",
+        null,
+        countryLabel,
+        h("input", { name: "country", required: true, minLength: 2, maxLength: 2, autocomplete: "country" }),
+      ),
+      h("p", { class: "quiet small" }, countryHint),
+      h("p", null, h("button", { type: "submit" }, button)),
+    ),
+  );
+}

@@ -1,0 +1,291 @@
+// How a business comes in: a person applies for it with a passkey made for it alone, and an operator decides.
+//   BA1. The passkey that is to seal for the business signs the application as it was shown, by its proof of possession: its challenge is
+//        the code of the act (CH1 in challenges.ts). It is nobody's way in, and the passkeys that sign in are in no register.
+//   BA2. An operator decides about the owner and the passkey that applied, and names neither: an operator alone makes nobody an owner.
+//   BA3. An application opens a business of its own. It names none that is there.
+//   BA4. What follows from an approval are repeatable steps (party, certificate, passkey, owner), and the application is open after the
+//        last. A crash between any two is repaired by approving it again.
+
+import type { ApplicationFacts, ApplicationReport } from "../../actors/messages/application.ts";
+import type { KeyFacts } from "../../actors/messages/business.ts";
+import { businessesMax } from "../../actors/messages/person.ts";
+import type { RegisterAct } from "../../actors/messages/protocol.ts";
+import { applicationRef, businessRef, personRef } from "../../actors/messages/refs.ts";
+import type { Actors } from "../../actors/system/definition.ts";
+import type { Platform } from "../../crypto/port.ts";
+import { parseBase64Url, toBase64 } from "../../protocol/bytes.ts";
+import { type Envelope, makeEnvelope, pae, parseEnvelope, payloadTypes } from "../../protocol/dsse.ts";
+import { formatTimestamp, isUuidV4 } from "../../protocol/identifiers.ts";
+import type { JsonObject } from "../../protocol/json/canonical-json.ts";
+import { algorithmOf, type PublicJwk, parseCoseKey, thumbprint } from "../../protocol/keys/jwk.ts";
+import { keyPossessionPayload } from "../../protocol/keys/key-directory.ts";
+import { passkeyChallenge } from "../../protocol/keys/signatures.ts";
+import { ok, type Result, refuse } from "../../protocol/result.ts";
+import type { Trust } from "../../verifier/trust.ts";
+import type { Enrolment } from "../register/enrolment.ts";
+import { readEntry } from "../register/home-evidence.ts";
+import { verifyPossession } from "../register/key-possession.ts";
+import { type Registered, RegisterRefused } from "../register/parties.ts";
+import type { Challenges } from "./challenges.ts";
+import type { Homes, SignedIn } from "./people.ts";
+
+export interface ApplicationDeps extends Actors, Registered, Pick<Platform, "crypto" | "clock"> {
+  readonly trust: () => Trust;
+  readonly homes: Homes;
+  readonly enrolment: Pick<Enrolment, "certify">;
+  /** The applications that this region knows, by uuid after the given one. */
+  readonly list: (after: string, limit: number) => Promise<readonly string[]>;
+}
+
+/** What is applied for, as it is shown and confirmed. */
+export interface Asked {
+  readonly act: "business.apply";
+  /** Drawn for this application; the uuid of the business if it is let in. */
+  readonly uuid: string;
+  readonly legal_name: string;
+  readonly country: string;
+  readonly credential_id: string;
+  /** The COSE_Key of the passkey that is to seal, in base64url. */
+  readonly public_key: string;
+}
+
+export type ApplyRefusal = "challenge_expired" | "not_verified" | "too_many_businesses" | "session_ended";
+
+/** An application with its uuid, as operators see it. */
+export interface ListedApplication extends ApplicationReport {
+  readonly uuid: string;
+  /** The thumbprint of the passkey that is to seal. */
+  readonly key_id: string;
+}
+
+type Decision<C extends string = "unknown" | "refused"> = Promise<
+  Result<{ readonly changed: boolean; readonly application: ListedApplication }, C>
+>;
+
+export interface Applications {
+  /** What the new passkey has to sign, and the ticket that comes back with it; null if its key is of no kind that seals. */
+  asking(
+    challenges: Challenges,
+    who: SignedIn,
+    asked: Asked,
+  ): { readonly challenge: string; readonly ticket: string } | null;
+  /** Files the application by what the new passkey signed; repeatable. */
+  file(
+    challenges: Challenges,
+    who: SignedIn,
+    asked: Asked,
+    answered: { readonly ticket: string; readonly credential: unknown; readonly network: string | null },
+  ): Promise<Result<void, ApplyRefusal>>;
+  read(uuid: string): Promise<ListedApplication | null>;
+  list(after: string): Promise<{
+    readonly applications: readonly ListedApplication[];
+    readonly next_after: string | null;
+  }>;
+  approve(uuid: string, act: RegisterAct): Decision;
+  /** The applicant is told `statement`; the reason stays with the operators. */
+  refuse(uuid: string, act: RegisterAct, statement: string): Decision;
+}
+
+/** The part of it that operators use. */
+export type OperatorApplications = Pick<Applications, "read" | "list" | "approve" | "refuse">;
+
+const pageMax = 50;
+
+export function createApplications(deps: ApplicationDeps): Applications {
+  return {
+    asking: (challenges, who, asked) => {
+      const jwk = keyIn(asked);
+      if (jwk === null) return null;
+      const { challenge, ticket } = challenges.issue(factsOf(asked), boundTo(who));
+      const { message } = possessionOf(deps, asked, { jwk, challenge });
+      return { challenge: passkeyChallenge(message, deps.crypto.sha256), ticket };
+    },
+    file: (challenges, who, asked, answered) => file(deps, challenges, { who, asked, ...answered }),
+    read: (uuid) => read(deps, uuid),
+    list: (after) => list(deps, after),
+    approve: (uuid, act) => approve(deps, uuid, act),
+    refuse: async (uuid, act, statement) => {
+      if ((await read(deps, uuid)) === null) return unknown;
+      const command = { type: "application.refuse", act, statement } as const;
+      const reply = await deps.actors.ask(applicationRef(uuid), command);
+      return reply.status === "done" ? decided(deps, uuid, reply.changed) : otherwise(reply.state);
+    },
+  };
+}
+
+const unknown = refuse("unknown", "Nobody applied under this uuid, or it was decided more than a month ago.");
+
+function otherwise(state: string) {
+  return refuse("refused", `The application is ${state}.`);
+}
+
+function boundTo({ person_id, session: { session } }: SignedIn) {
+  return { person_id, session };
+}
+
+function factsOf(asked: Asked): JsonObject {
+  return { ...asked };
+}
+
+function keyIn({ public_key }: Asked): PublicJwk | null {
+  const bytes = parseBase64Url(public_key);
+  return bytes === null ? null : parseCoseKey(bytes);
+}
+
+/** The proof of possession that the passkey signs (BA1). */
+function possessionOf(
+  { crypto }: Pick<Platform, "crypto">,
+  { uuid }: Asked,
+  { jwk, challenge }: { readonly jwk: PublicJwk; readonly challenge: string },
+) {
+  const key_id = thumbprint(jwk, crypto.sha256);
+  const payload = keyPossessionPayload({ v: 1, party_uuid: uuid, key_id, role: "sealing", challenge });
+  return { key_id, payload, message: pae(payloadTypes["key-possession.v1"], payload) };
+}
+
+interface Filing {
+  readonly who: SignedIn;
+  readonly asked: Asked;
+  readonly ticket: string;
+  readonly credential: unknown;
+  readonly network: string | null;
+}
+
+async function file(
+  deps: ApplicationDeps,
+  challenges: Challenges,
+  { who, asked, ticket, credential, network }: Filing,
+): Promise<Result<void, ApplyRefusal>> {
+  const { actors, crypto, trust } = deps;
+  const expected = challenges.expected(factsOf(asked), boundTo(who), ticket);
+  if (!expected.ok) return expected;
+  const { challenge } = expected.value;
+  const jwk = keyIn(asked);
+  const { uuid, legal_name, country, credential_id } = asked;
+  if (jwk === null || !isUuidV4(uuid)) return notVerified;
+  const { key_id, payload } = possessionOf(deps, asked, { jwk, challenge });
+  const proof = sealedBy({ type: payloadTypes["key-possession.v1"], payload, key_id }, credential);
+  if (proof === null) return notVerified;
+  const key = sealingKey({ uuid, jwk, key_id, cose: coseOf(asked) }, deps.clock.now());
+  const passkeys = trust().anchors.passkeys;
+  if (!verifyPossession({ crypto, passkeys }, { key, challenge, proof }).ok) return notVerified;
+  const report = await actors.ask(personRef(who.person_id), { type: "person.read" });
+  const known = report?.businesses ?? [];
+  if (!known.includes(uuid) && known.length >= businessesMax)
+    return refuse("too_many_businesses", "The person applied for enough businesses.");
+  await deps.homes.settle(uuid);
+  const application: ApplicationFacts = {
+    applicant: who.person_id,
+    applicant_name: who.name,
+    legal_name,
+    country,
+    public_key: jwk,
+    cose: coseOf(asked),
+    credential_id,
+    challenge,
+    proof: JSON.stringify(proof),
+  };
+  const filed = await actors.ask(applicationRef(uuid), { type: "application.file", application });
+  if (filed.status !== "done") return notVerified;
+  const noted = await actors.ask(personRef(who.person_id), {
+    type: "business.note",
+    session: who.session.session,
+    uuid,
+    name: legal_name,
+    network,
+  });
+  if (noted.status === "done") return ok(undefined);
+  return noted.code === "too_many_businesses"
+    ? refuse("too_many_businesses", "The person applied for enough businesses.")
+    : refuse("session_ended", "The session is over.");
+}
+
+const notVerified = refuse("not_verified", "The passkey's answer does not verify.");
+
+function coseOf({ public_key }: Asked): string {
+  return toBase64(parseBase64Url(public_key) ?? new Uint8Array());
+}
+
+/** The key of an owner's passkey, valid from now on. */
+function sealingKey(
+  given: { readonly uuid: string; readonly jwk: PublicJwk; readonly key_id: string; readonly cose: string },
+  nowMs: number,
+) {
+  return {
+    key_id: given.key_id,
+    party_uuid: given.uuid,
+    role: "sealing",
+    person_role: "owner",
+    alg: algorithmOf(given.jwk),
+    public_key: given.jwk,
+    cose: given.cose,
+    valid_from: formatTimestamp(nowMs),
+    valid_until: null,
+    revoked_at: null,
+    compromised_from: null,
+  } as const;
+}
+
+/** What an authenticator signed as an envelope; null for what is not an assertion. It proves nothing by itself. */
+export function sealedBy(
+  { type, payload, key_id }: { readonly type: string; readonly payload: Uint8Array; readonly key_id: string },
+  credential: unknown,
+): Envelope | null {
+  const { response } = { ...(credential as { readonly response?: unknown } | null) };
+  const said: Readonly<Record<string, unknown>> = { ...(response as object | null | undefined) };
+  const [sig, authenticatorData, clientDataJSON] = ["signature", "authenticatorData", "clientDataJSON"].map(
+    (name) => {
+      const text = said[name];
+      return typeof text === "string" ? parseBase64Url(text) : null;
+    },
+  );
+  if (!sig || !authenticatorData || !clientDataJSON) return null;
+  return makeEnvelope(type, payload, [{ keyid: key_id, sig, authenticatorData, clientDataJSON }]);
+}
+
+async function read(deps: ApplicationDeps, uuid: string): Promise<ListedApplication | null> {
+  if (!isUuidV4(uuid) || !(await deps.homes.isKnown(uuid))) return null;
+  const report = await deps.actors.ask(applicationRef(uuid), { type: "application.read" });
+  return report && { uuid, key_id: thumbprint(report.public_key, deps.crypto.sha256), ...report };
+}
+
+async function list(deps: ApplicationDeps, after: string) {
+  const uuids = await deps.list(after, pageMax + 1);
+  const page = uuids.slice(0, pageMax);
+  const found = await Promise.all(page.map((uuid) => read(deps, uuid)));
+  const applications = found.filter((each) => each !== null);
+  return { applications, next_after: uuids.length > pageMax ? (page.at(-1) ?? null) : null };
+}
+
+async function decided(deps: ApplicationDeps, uuid: string, changed: boolean): Decision<"unknown"> {
+  const application = await read(deps, uuid);
+  return application === null ? unknown : ok({ changed, application });
+}
+
+/** See BA4. */
+async function approve(deps: ApplicationDeps, uuid: string, act: RegisterAct): Decision {
+  const { actors, parties, enrolment, clock } = deps;
+  const application = await read(deps, uuid);
+  if (application === null) return unknown;
+  if (application.state === "opened") return ok({ changed: false, application });
+  const approved = await actors.ask(applicationRef(uuid), { type: "application.approve", act });
+  if (approved.status !== "done") return otherwise(approved.state);
+  // What was decided first counts, also where somebody else goes on.
+  const by = application.decided ?? act;
+  const { legal_name, country, public_key: jwk, key_id, cose, challenge, applicant } = application;
+  const certified = await enrolment.certify({ uuid, kind: "business", legal_name, country, act: by });
+  if (!certified.ok) return refuse("refused", certified.detail);
+  const proof = parseEnvelope(JSON.parse(application.proof));
+  if (!proof.ok) throw new RegisterRefused(proof.code, proof.detail);
+  const key = sealingKey({ uuid, jwk, key_id, cose }, clock.now());
+  await parties.registerProvenKey({ key, challenge, proof: proof.value, act: by });
+  const owner = { type: "member.set", person_id: applicant, role: "owner", act: by } as const;
+  const facts = await readEntry<KeyFacts>(actors, uuid, `key/${key_id}`);
+  const isStated = (await deps.register.custody(uuid)).some((each) => each.key_id === key_id);
+  if (facts !== null && !isStated)
+    await parties.stateCustody({ uuid, key_id, custody: "self", effective_from: facts.valid_from });
+  const member = await actors.ask(businessRef(uuid), owner);
+  if (member.status === "refused") throw new RegisterRefused(member.code, member.detail);
+  await actors.ask(applicationRef(uuid), { type: "application.open" });
+  return decided(deps, uuid, true);
+}

@@ -1,0 +1,213 @@
+// A business comes in: somebody applies for it at the portal with a passkey made for it, and an operator decides.
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { businessRef, personRef } from "../../actors/messages/refs.ts";
+import { contractFetch } from "../../api/contract.fixture.ts";
+import type { Command } from "../../cli/command.ts";
+import { opsApplications, opsApprove, opsRefuse } from "../../cli/ops/applications.ts";
+import { openPortalNode, type PortalNode, Visitor } from "../../portal/portal.fixture.ts";
+import { runRevoke } from "../operators/revocations.fixture.ts";
+
+let portal: PortalNode;
+beforeAll(async () => {
+  portal = await openPortalNode();
+}, 120_000);
+afterAll(() => portal?.[Symbol.asyncDispose]());
+
+const why = ["--by", "Olga at the desk", "--reason", "Extract 1234 of today, by its registrar"];
+
+const ops = (command: Command, words: readonly string[]) =>
+  runRevoke(words, { home: portal.node.config.home, reply: "yes", command });
+
+async function newPerson(name = "Ada Lovelace"): Promise<Visitor> {
+  const person = new Visitor(portal.url);
+  expect((await person.signUp(name)).status).toBe(200);
+  return person;
+}
+
+/** Somebody who applied, and their application as operators see it. */
+async function applied(legal_name: string) {
+  const person = await newPerson();
+  const page = await person.apply(legal_name);
+  expect(page.html).toContain("waits for the operators");
+  return { person, application: await applicationOf(legal_name) };
+}
+
+async function applicationOf(legal_name: string) {
+  const answer = await ask("/ops/applications", null);
+  return answer.applications.find((each: { legal_name: string }) => each.legal_name === legal_name);
+}
+
+async function ask(path: string, body: object | null) {
+  const { config, urls } = portal.node;
+  const token = readFileSync(join(config.home, "ops-token"), "utf8").trim();
+  const answer = await contractFetch(`${urls.ops_url}${path}`, {
+    method: body === null ? "GET" : "POST",
+    headers: {
+      "content-type": "application/json",
+      authorization: `Basic ${Buffer.from(`Olga:${token}`).toString("base64")}`,
+    },
+    ...(body === null ? {} : { body: JSON.stringify(body) }),
+  });
+  return answer.json();
+}
+
+const roleOf = (uuid: string, person_id: string) =>
+  portal.node.services.actors.ask(businessRef(uuid), { type: "member.read", person_id });
+
+describe("a business that somebody applies for", () => {
+  it("comes in when an operator approves it: certified, with its owner and the owner's passkey", async () => {
+    const { person, application } = await applied("Tea & Sons Ltd");
+    const { uuid, key_id, applicant } = application;
+    expect(await portal.node.services.parties.party(uuid)).toBeNull();
+    const listed = await ops(opsApplications, []);
+    expect(listed.printed).toContain("Tea & Sons Ltd");
+    const run = await ops(opsApprove, [uuid, ...why]);
+    expect([run.code, run.printed]).toEqual([0, expect.stringContaining(`Done: ${uuid} is opened.`)]);
+    expect((await person.get("/")).html).toMatch(/Tea &amp; Sons Ltd.*open/s);
+    expect(await roleOf(uuid, applicant)).toBe("owner");
+    const { party } = await ask(`/ops/parties/${uuid}`, null);
+    expect(party).toMatchObject({
+      legal_name: "Tea & Sons Ltd",
+      country: "GB",
+      certificate: { status: "active" },
+      keys: [{ key_id, role: "sealing", revoked_at: null }],
+    });
+    const { acts } = await ask(`/ops/acts/${uuid}`, null);
+    expect(acts).toMatchObject(Array(acts.length).fill({ by: "Olga at the desk", reason: why[3] }));
+    expect(acts.map(({ act }: { act: string }) => act)).toContain("key.register");
+    // What is published names no person.
+    const { verify_url } = portal.node.urls;
+    const published = await (await fetch(`${verify_url}/v1/certificates/${uuid}/keys`)).text();
+    expect(published).toContain(key_id);
+    expect(published).not.toMatch(new RegExp(`${applicant}|Lovelace|owner`));
+    const again = await ops(opsApprove, [uuid, ...why]);
+    expect(again.printed).toContain("It was so before");
+  });
+
+  it("is repaired by approving it again, whatever the node did before it died", async () => {
+    const { application } = await applied("Crash Ltd");
+    const { uuid, applicant, key_id } = application;
+    const { actors, parties } = portal.node.services;
+    const act = { by: "Olga", reason: "Seen." };
+    await actors.ask({ kind: "application", id: uuid }, { type: "application.approve", act });
+    const party = { uuid, kind: "business", legal_name: "Crash Ltd", country: "GB", group: uuid } as const;
+    await parties.open({ ...party, blocked_groups: [] }, act);
+    expect((await applicationOf("Crash Ltd")).state).toBe("approved");
+    expect((await ops(opsRefuse, [uuid, ...why, "--statement", "No."])).code).not.toBe(0);
+    await ask(`/ops/applications/${uuid}/approve`, { reason: "Again." });
+    const opened = await ask(`/ops/parties/${uuid}`, null);
+    expect(opened.party.keys).toMatchObject([{ key_id, role: "sealing" }]);
+    expect(await roleOf(uuid, applicant)).toBe("owner");
+    expect((await applicationOf("Crash Ltd")).state).toBe("opened");
+  });
+
+  it("is refused with words for the applicant, and is not approved after it", async () => {
+    const { person, application } = await applied("Refused Ltd");
+    const statement = "The register <b>has</b> no such company.";
+    const run = await ops(opsRefuse, [application.uuid, ...why, "--statement", statement]);
+    expect(run.code).toBe(0);
+    const home = (await person.get("/")).html;
+    expect(home).toContain("The register &lt;b>has&lt;/b> no such company.");
+    expect(home).not.toContain("Extract 1234");
+    expect((await ops(opsApprove, [application.uuid, ...why])).code).not.toBe(0);
+    expect(await portal.node.services.parties.party(application.uuid)).toBeNull();
+  });
+});
+
+describe("an application", () => {
+  /** The last page of the three, before the passkey signs. */
+  async function lastPage(person: Visitor, legal_name: string) {
+    const asked = await person.send((await person.get("/apply")).form("/apply"), {
+      legal_name,
+      country: "gb",
+    });
+    return (await person.answer(asked.form("/apply/passkey"))).form("/apply/file");
+  }
+
+  it("is for exactly what was shown, by the passkey that was made for it, in the same session", async () => {
+    const ada = await newPerson();
+    const form = await lastPage(ada, "Shown Ltd");
+    const act = JSON.parse(form.fields["act"] ?? "");
+    const credential = ada.credentialFor(form);
+    const changed = (more: object) => ({ credential, act: JSON.stringify({ ...act, ...more }) });
+    const [signIn, sealing] = ada.authenticator.passkeys;
+    const other = await lastPage(ada, "Other Ltd");
+    for (const written of [
+      changed({ legal_name: "Another Ltd" }),
+      changed({ country: "DE" }),
+      changed({ uuid: "10000000-0000-4000-8000-0000000000aa" }),
+      changed({ public_key: JSON.parse(other.fields["act"] ?? "").public_key }),
+      { credential: JSON.stringify(ada.authenticator.get(form.options, signIn && { passkey: signIn })) },
+      { credential: ada.credentialFor(form, { flags: 0x01 }) },
+      { credential: ada.credentialFor(form, { origin: "http://localhost:1" }) },
+      { credential: ada.credentialFor(other) },
+      { credential, ticket: other.fields["ticket"] ?? "" },
+    ])
+      expect((await ada.send(form, written)).status).toBe(401);
+    const elsewhere = new Visitor(portal.url, ada.authenticator);
+    await elsewhere.signIn(signIn && { passkey: signIn });
+    const form_code = (await elsewhere.get("/account")).form("/leave").fields["form_code"] ?? "";
+    expect((await elsewhere.send(form, { credential, form_code })).status).toBe(401);
+    expect(await applicationOf("Shown Ltd")).toBeUndefined();
+    expect((await ada.send(form, { credential })).html).toContain("waits for the operators");
+    expect(sealing).toBeDefined();
+    // A double click does no harm.
+    expect((await ada.send(form, { credential })).html.match(/Shown Ltd/g)).toHaveLength(1);
+  });
+
+  it("has a sealing passkey that lets nobody in", async () => {
+    const ada = await newPerson();
+    await ada.apply("Sealed Ltd");
+    await ada.send((await ada.get("/")).form("/sign-out"));
+    const [own, sealing] = ada.authenticator.passkeys;
+    expect((await ada.signIn(sealing && { passkey: sealing })).status).toBe(401);
+    expect((await ada.signIn(own && { passkey: own })).status).toBe(200);
+  });
+
+  it("is of a name and a country that can be certified, and people with one do not leave", async () => {
+    const ada = await newPerson();
+    const form = (await ada.get("/apply")).form("/apply");
+    for (const legal_name of ["", "x".repeat(257), "a\u202eb", "a\u0000"])
+      expect((await ada.send(form, { legal_name, country: "GB" })).html).toContain("Not a name");
+    for (const country of ["", "G", "XX", "UK", "1A"])
+      expect((await ada.send(form, { legal_name: "A", country })).html).toContain("Not a country");
+    await ada.apply("Stay Ltd");
+    const leave = await ada.send((await ada.get("/account")).form("/leave"));
+    const [own] = ada.authenticator.passkeys;
+    const credential = JSON.stringify(
+      ada.authenticator.get(leave.form("/confirm").options, own && { passkey: own }),
+    );
+    expect((await ada.send(leave.form("/confirm"), { credential })).html).toContain(
+      "You work for a business",
+    );
+  });
+
+  it("is shown to the person who applied alone", async () => {
+    const { application } = await applied("Hidden Ltd");
+    const eve = await newPerson("Eve");
+    const { actors } = portal.node.services;
+    const [, eveId = ""] = /^([0-9a-f-]{36})\./.exec(eve.cookies.get("svc_portal") ?? "") ?? [];
+    const report = await actors.ask(personRef(eveId), { type: "person.read" });
+    const session = report?.sessions[0]?.session ?? "";
+    const note = {
+      type: "business.note",
+      session,
+      uuid: application.uuid,
+      name: "x",
+      network: null,
+    } as const;
+    await actors.ask(personRef(eveId), note);
+    expect((await eve.get("/")).html).not.toContain("Hidden Ltd");
+  });
+
+  it("is begun from one address five times a minute at most", async () => {
+    const ada = await newPerson();
+    const form = (await ada.get("/apply")).form("/apply");
+    const begin = async () => (await ada.send(form, { legal_name: "Many Ltd", country: "GB" })).status;
+    for (let count = 1; count <= 5; count += 1) expect(await begin()).toBe(200);
+    expect(await begin()).toBe(429);
+  });
+});

@@ -3,7 +3,7 @@
 import { utf8 } from "../protocol/bytes.ts";
 import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
 import { parseStrictJson } from "../protocol/json/strict-json.ts";
-import { either, literal, type Of, object, readShape, text } from "../protocol/shape.ts";
+import { either, keyId, literal, type Of, object, readShape, text, uuid } from "../protocol/shape.ts";
 import type { SignedIn } from "../service/portal/people.ts";
 import { english } from "../web/texts/catalogue.ts";
 
@@ -15,6 +15,9 @@ const act = either(
   object({ act: literal("passkey.make"), name }),
   object({ act: literal("passkey.remove"), credential_id: text(1_400), name }),
   object({ act: literal("person.leave") }),
+  object({ act: literal("key.register"), uuid, key_id: keyId, legal_name: text(256) }),
+  object({ act: literal("key.revoke"), uuid, key_id: keyId, legal_name: text(256) }),
+  object({ act: literal("mandate.revoke"), uuid, mandate_id: text(128), legal_name: text(256) }),
 );
 
 export type Act = Of<typeof act>;
@@ -47,10 +50,18 @@ export function actWords(asked: Act, who: SignedIn): readonly [title: string, ..
       return words.removePasskey(asked.name);
     case "person.leave":
       return words.leave(who.name);
+    case "key.register":
+      return words.registerKey(asked.legal_name, asked.key_id);
+    case "key.revoke":
+      return words.revokeKey(asked.legal_name, asked.key_id);
+    case "mandate.revoke":
+      return words.revokeMandate(asked.legal_name, asked.mandate_id);
   }
 }
 
 /** What an act was about, for the journal. */
 export function subjectOf(asked: Act): string {
+  if ("key_id" in asked) return asked.key_id;
+  if ("mandate_id" in asked) return asked.mandate_id;
   return "name" in asked ? asked.name : "";
 }

@@ -10,19 +10,25 @@ import { refusedWith } from "../service/answer.ts";
 import { createAddressRate } from "../service/authentication/request-rate.ts";
 import type { Applications } from "../service/portal/applications.ts";
 import { createChallenges } from "../service/portal/challenges.ts";
+import { createOwner, type OwnerDeps } from "../service/portal/owner.ts";
 import { createPeople, type PeopleDeps } from "../service/portal/people.ts";
 import { createAssets } from "../web/assets.ts";
 import { createAuthenticators, type PortalPlace } from "./authenticators.ts";
-import { accountRoutes } from "./routes/account.ts";
+import { type AccountDeps, accountRoutes } from "./routes/account.ts";
 import { applyingRoutes } from "./routes/applying.ts";
+import { businessRoutes, type ServiceUrls } from "./routes/business.ts";
 import { type DoorDeps, doorRoutes } from "./routes/door.ts";
 import { sendAsset, type VisitDeps } from "./visit.ts";
 
-export interface PortalDeps extends Omit<PeopleDeps, "challenges" | "authenticators"> {
+export interface PortalDeps
+  extends Omit<PeopleDeps, "challenges" | "authenticators">,
+    Omit<OwnerDeps, "challenges"> {
   readonly http: HttpDeps;
   readonly place: PortalPlace;
   readonly isSandbox: boolean;
   readonly applications: Applications;
+  /** Where the systems of businesses send what they publish. */
+  readonly urls: ServiceUrls;
   /** Secret bytes for challenges and forms, the same on all nodes. */
   readonly portalKey: Uint8Array;
   /** Monotonic whole milliseconds since some instant. */
@@ -38,7 +44,7 @@ const applicationsPerMinute = 5;
 const allApplicationsPerMinute = 60;
 
 export function buildPortal(deps: PortalDeps): FastifyInstance {
-  const { http, place, portalKey, elapsedMs } = deps;
+  const { http, place, portalKey, elapsedMs, urls } = deps;
   const challenges = createChallenges(portalKey, deps);
   const people = createPeople({ ...deps, challenges, authenticators: createAuthenticators(place) });
   const visit: DoorDeps = {
@@ -65,6 +71,8 @@ export function buildPortal(deps: PortalDeps): FastifyInstance {
       "Pages for people who work for businesses. They sign in with passkeys; there are no passwords.",
     servers: [place.origin],
   };
+  const owner = createOwner({ ...deps, challenges });
+  const account: AccountDeps = { ...visit, owner };
   const applicants = createAddressRate({
     perMinute: applicationsPerMinute,
     allPerMinute: allApplicationsPerMinute,
@@ -72,7 +80,8 @@ export function buildPortal(deps: PortalDeps): FastifyInstance {
   });
   const routes = [
     ...doorRoutes(visit),
-    ...accountRoutes(visit),
+    ...accountRoutes(account),
+    ...businessRoutes(account, urls),
     ...applyingRoutes({ ...deps, ...visit, applicants }),
     assetRoute(visit),
   ];

@@ -149,6 +149,12 @@ export function ownForm(
   });
 }
 
+/** What the service says about something that it does not accept. */
+export function saidPage(detail: string, status = 409): PageAnswer {
+  const [title] = texts.notAccepted;
+  return page(title, frame.problem(title, detail), status);
+}
+
 /** What could not be done, and what to do about it. */
 export function problemPage(code: keyof typeof texts.problems, status = 400): PageAnswer {
   const [title, words] = texts.problems[code];

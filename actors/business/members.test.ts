@@ -11,8 +11,9 @@ function open() {
   business.send({ type: "party.open", party: partyFacts() });
   const set = (person_id: string, role: MemberRole | null) =>
     business.send({ type: "member.set", person_id, role, act });
-  const roleOf = (person_id: string) => business.send({ type: "member.read", person_id });
-  return { business, set, roleOf };
+  const memberOf = (person_id: string) => business.send({ type: "member.read", person_id });
+  const roleOf = (person_id: string) => memberOf(person_id)?.role ?? null;
+  return { business, set, roleOf, memberOf };
 }
 
 describe("the people of a business", () => {
@@ -27,6 +28,20 @@ describe("the people of a business", () => {
     expect(set("bob", null)).toEqual({ status: "done", changed: true });
     expect(set("bob", null)).toEqual({ status: "done" });
     expect(roleOf("bob")).toBeNull();
+  });
+
+  it("keep the passkey with which they seal, whatever becomes of their role, until it is taken", () => {
+    const { business, set, memberOf } = open();
+    const sealing = { key_id: "k", credential_id: "c" };
+    const give = () => business.send({ type: "member.set", person_id: "ada", role: "owner", sealing, act });
+    expect([give(), give()]).toEqual([{ status: "done", changed: true }, { status: "done" }]);
+    set("bob", "owner");
+    set("ada", "admin");
+    expect(memberOf("ada")).toEqual({ role: "admin", sealing });
+    expect(memberOf("bob")).toEqual({ role: "owner", sealing: null });
+    set("ada", null);
+    set("ada", "viewer");
+    expect(memberOf("ada")).toEqual({ role: "viewer", sealing: null });
   });
 
   it("keep an owner (MB1)", () => {

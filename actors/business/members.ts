@@ -4,7 +4,7 @@
 
 import type { BusinessEvent } from "../../machines/business.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
-import type { MemberRole, MembersProtocol } from "../messages/members.ts";
+import type { Member, MembersProtocol } from "../messages/members.ts";
 import type { CommandOf, RegisterAct, RegisterReply } from "../messages/protocol.ts";
 import type { Decision } from "../system/definition.ts";
 import { defineJsonTable } from "../system/row-table.ts";
@@ -12,13 +12,12 @@ import { type BusinessView, done, refusal } from "./rows.ts";
 
 type Asked<T extends keyof MembersProtocol> = CommandOf<MembersProtocol, T>;
 
-/** A role, with who gave it and why. */
-interface Member extends RegisterAct {
-  readonly role: MemberRole;
+/** With who gave the role and why. */
+interface KeptMember extends Member, RegisterAct {
   readonly since_ms: number;
 }
 
-const members = defineJsonTable<Member>("people", 95);
+const members = defineJsonTable<KeptMember>("people", 95);
 /** Maximum number of people of one business: all of them are looked at for each of them. */
 const membersMax = 200;
 
@@ -27,25 +26,28 @@ export function selectMembers(): RowSelection {
   return members.selectPage(membersMax);
 }
 
-export function readMember({ person_id }: Asked<"member.read">, view: BusinessView): MemberRole | null {
-  return members.read(view, person_id)?.role ?? null;
+export function readMember({ person_id }: Asked<"member.read">, view: BusinessView): Member | null {
+  const known = members.read(view, person_id);
+  return known === undefined ? null : { role: known.role, sealing: known.sealing };
 }
 
 export function setMember(
-  { person_id, role, act }: Asked<"member.set">,
+  { person_id, role, sealing: given, act }: Asked<"member.set">,
   view: BusinessView,
 ): Decision<RegisterReply, BusinessEvent> {
   if (view.snapshot.context.party?.kind !== "business")
     return { reply: refusal("party_unknown", "Only a business has people.") };
   const known = members.read(view, person_id);
-  if ((known?.role ?? null) === role) return { reply: done };
+  const sealing = given ?? known?.sealing ?? null;
+  const isSame = (known?.role ?? null) === role && known?.sealing?.key_id === sealing?.key_id;
+  if (isSame) return { reply: done };
   const all = members.readAll(view);
   const owners = all.filter(({ value }) => value.role === "owner");
-  if (known?.role === "owner" && owners.length < 2)
+  if (known?.role === "owner" && role !== "owner" && owners.length < 2)
     return { reply: refusal("owner_last", "The last owner of a business stays its owner.") };
   if (role === null) return { reply: { status: "done", changed: true }, deletes: [members.key(person_id)] };
   if (known === undefined && all.length >= membersMax)
     return { reply: refusal("too_many_people", `A business has at most ${membersMax} people.`) };
-  const member = { role, since_ms: view.nowMs, ...act };
+  const member = { role, sealing, since_ms: view.nowMs, ...act };
   return { reply: { status: "done", changed: true }, puts: [members.write(person_id, member)] };
 }

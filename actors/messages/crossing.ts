@@ -98,6 +98,7 @@ const crossings: {
     "session.use": "ask",
     "session.end": "ask",
     "act.confirm": "ask",
+    "act.note": "ask",
     "passkey.add": "ask",
     "passkey.remove": "ask",
     "business.note": "ask",

@@ -6,13 +6,30 @@ import type { RegisterAct, RegisterReply } from "./protocol.ts";
 /** A viewer sees everything of the business and changes nothing. */
 export type MemberRole = PersonRole | "viewer";
 
+/** What a person may do for the business, and with what they seal. */
+export interface Member {
+  readonly role: MemberRole;
+  /** The passkey that was made for this business; null for somebody who has none. */
+  readonly sealing: SealingPasskey | null;
+}
+
+export interface SealingPasskey {
+  /** Its key in the register. */
+  readonly key_id: string;
+  /** By which a browser finds it, in base64url. */
+  readonly credential_id: string;
+}
+
 export interface MembersProtocol {
-  /** Gives the person this role; with null, takes the one that it has. A business that has an owner keeps one. */
+  /**
+   * Gives the person this role, and a passkey if one is given; with a role of null, takes both. A business that has an owner keeps one.
+   */
   "member.set"(command: {
     readonly person_id: string;
     readonly role: MemberRole | null;
+    readonly sealing?: SealingPasskey;
     readonly act: RegisterAct;
   }): RegisterReply;
-  /** Read-only: the role of a person in the business; null for none. */
-  "member.read"(command: { readonly person_id: string }): MemberRole | null;
+  /** Read-only; null for a person who has no role in the business. */
+  "member.read"(command: { readonly person_id: string }): Member | null;
 }

@@ -124,6 +124,15 @@ export interface PersonProtocol {
   }): PersonReply;
   /** Ends every session that it opened; the last one stays. */
   "passkey.remove"(command: { readonly by: Confirmation; readonly credential_id: string }): PersonReply;
+  /** Keeps an act that something else confirmed, such as a sealing passkey. */
+  "act.note"(command: {
+    readonly session: string;
+    readonly act: string;
+    readonly subject: string;
+    /** What tells it apart from any other act. */
+    readonly source: string;
+    readonly network: string | null;
+  }): PersonReply;
   /** Notes a business that the person applies for, by what its own passkey confirmed in the session; repeatable by its uuid. */
   "business.note"(command: {
     readonly session: string;

@@ -70,6 +70,7 @@ export const personActor = defineActor<"person", typeof personMachine>({
     "session.use": useSession,
     "session.end": endSession,
     "act.confirm": ({ by, act, subject }, view) => confirmed(by, view, { act, subject }),
+    "act.note": noteAct,
     "passkey.add": addPasskey,
     "passkey.remove": removePasskey,
     "business.note": noteBusiness,
@@ -86,6 +87,7 @@ export const personActor = defineActor<"person", typeof personMachine>({
     "session.use": { reply: null },
     "session.end": { reply: { status: "refused", code: "person_unknown" } },
     "act.confirm": { reply: { status: "refused", code: "person_unknown" } },
+    "act.note": { reply: { status: "refused", code: "person_unknown" } },
     "passkey.add": { reply: { status: "refused", code: "person_unknown" } },
     "passkey.remove": { reply: { status: "refused", code: "person_unknown" } },
     "business.note": { reply: { status: "refused", code: "person_unknown" } },
@@ -106,6 +108,7 @@ function rowsFor(command: Commands<PersonProtocol>): readonly RowSelection[] {
     case "session.use":
       return [names.select([""]), ...all];
     case "session.end":
+    case "act.note":
       return all;
     case "passkey.add":
       return [...all, challenges.select([command.challenge.nonce])];
@@ -222,6 +225,13 @@ function removePasskey({ by, credential_id }: Asked<"passkey.remove">, view: Vie
     deletes: [passkeys.key(credential_id), ...its.map(({ k2 }) => sessions.key(k2))],
   };
   return confirmed(by, view, { act: "passkey.remove", subject: known.name }, rest);
+}
+
+function noteAct({ session, act, subject, source, network }: Asked<"act.note">, view: View): Decided {
+  const own = liveSession(session, view);
+  if (own === null) return refused("session_ended");
+  const { credential_id } = own;
+  return { reply: done, puts: actRows({ act, subject, credential_id, network }, source, view) };
 }
 
 function noteBusiness({ session, uuid, name, network }: Asked<"business.note">, view: View): Decided {

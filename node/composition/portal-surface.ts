@@ -7,9 +7,10 @@ import type { PortalDeps } from "../../portal/server.ts";
 import type { PasskeyOrigins } from "../../protocol/keys/signatures.ts";
 import { type Applications, createApplications } from "../../service/portal/applications.ts";
 import type { Homes } from "../../service/portal/people.ts";
-import { createEnrolment } from "../../service/register/enrolment.ts";
+import { createEnrolment, type Enrolment } from "../../service/register/enrolment.ts";
 import { createRevocations } from "../../service/register/revocations.ts";
 import { ConfigError } from "../configuration/config-error.ts";
+import type { SandboxUrls } from "../sandbox/seed.ts";
 import type { NodeServices } from "./capabilities.ts";
 import type { NodeCluster } from "./cluster.ts";
 import { settleHome } from "./services.ts";
@@ -17,28 +18,26 @@ import { settleHome } from "./services.ts";
 /** The parts of the portal that are the same for every one of its surfaces. */
 export function portalOf(
   services: NodeServices,
-  portalUrl: string,
+  urls: SandboxUrls,
   applications: Applications,
 ): Omit<PortalDeps, "http"> {
   const { keys, anchors } = services;
   return {
     ...services,
-    place: placeOf(anchors.passkeys, portalUrl),
+    place: placeOf(anchors.passkeys, urls.portal_url),
     isSandbox: keys.environment === "sandbox",
     homes: homesOf(services.cluster),
     applications,
+    enrolment: enrolmentOf(services),
+    urls,
   };
 }
 
 /** What people apply for and operators decide. */
 export function applicationsOf(services: NodeServices): Applications {
-  const enrolment = createEnrolment({
-    ...services,
-    revocations: createRevocations({ ...services, grants: null }),
-  });
   return createApplications({
     ...services,
-    enrolment,
+    enrolment: enrolmentOf(services),
     homes: homesOf(services.cluster),
     list: (after, limit) => services.actorStore.listActors("application", after, limit),
   });
@@ -58,6 +57,10 @@ export function portalUrlOf(
     "SVC_PORTAL_URL",
     `is ${given}, where no passkey may be used; name one of the anchors' origins: ${origins.join(", ")}`,
   );
+}
+
+function enrolmentOf(services: NodeServices): Enrolment {
+  return createEnrolment({ ...services, revocations: createRevocations({ ...services, grants: null }) });
 }
 
 /** Passkeys are made for the longest domain to which the portal belongs. */

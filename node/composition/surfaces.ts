@@ -187,7 +187,7 @@ export function buildSurfaces(
       live: changes.live,
       applications,
     }),
-    portal: buildPortal({ http: http(urls.portal_url, ports[5]), ...portalOf(services, urls.portal_url, applications) }),
+    portal: buildPortal({ http: http(urls.portal_url, ports[5]), ...portalOf(services, urls, applications) }),
   };
 }
 

@@ -5,20 +5,35 @@ import type { PersonReport, PersonSession, SignInPasskey } from "../../actors/me
 import type { Route } from "../../api/route.ts";
 import { toBase64Url, utf8 } from "../../protocol/bytes.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
+import type { Refusal } from "../../protocol/result.ts";
+import type { Owner, OwnerRefusal } from "../../service/portal/owner.ts";
 import { type Answered, nameOf, type SignedIn } from "../../service/portal/people.ts";
 import { dataTable, section, shortTime } from "../../web/parts.ts";
 import { english } from "../../web/texts/catalogue.ts";
 import { type Act, actFacts, actIn, actText, actWords, subjectOf } from "../acts.ts";
 import { assertionForm, creationForm } from "../pages/ceremony.ts";
 import { accountPath, nameForm, plainForm } from "../pages/frame.ts";
-import { ownForm, ownPage, type PageAnswer, page, problemPage, redirect, signInPath } from "../visit.ts";
+import {
+  ownForm,
+  ownPage,
+  type PageAnswer,
+  page,
+  problemPage,
+  redirect,
+  saidPage,
+  signInPath,
+} from "../visit.ts";
 import { answeredIn, type DoorDeps, refusedPage } from "./door.ts";
 
 const texts = english.portal;
 const confirmPath = "/confirm";
 const makePath = "/passkeys/make";
 
-export function accountRoutes(deps: DoorDeps): readonly Route[] {
+export interface AccountDeps extends DoorDeps {
+  readonly owner: Owner;
+}
+
+export function accountRoutes(deps: AccountDeps): readonly Route[] {
   const { people, challenges } = deps;
   return [
     ownPage(deps, accountPath, "Passkeys, sessions and acts of one's own", async ({ who }) => {
@@ -49,9 +64,8 @@ export function accountRoutes(deps: DoorDeps): readonly Route[] {
     }),
     ownForm(deps, confirmPath, "Does what a passkey confirmed", async (form, { who, network }) => {
       const act = actIn(form("act"));
-      return act === null
-        ? problemPage("form_stale")
-        : perform(deps, who, act, { ...answeredIn(form), network });
+      if (act === null) return problemPage("form_stale");
+      return perform(deps, who, { act, proven: form("proven"), ...answeredIn(form), network });
     }),
     ownForm(deps, makePath, "Adds a passkey that was made", async (form, { who, network }) => {
       const act = actIn(form("act"));
@@ -65,14 +79,19 @@ export function accountRoutes(deps: DoorDeps): readonly Route[] {
 }
 
 /** The act in words, and the form by which a passkey confirms exactly it. */
-async function confirmPage(deps: DoorDeps, who: SignedIn, act: Act): Promise<PageAnswer> {
+export async function confirmPage(
+  deps: DoorDeps,
+  who: SignedIn,
+  act: Act,
+  fields: Readonly<Record<string, string>> = {},
+): Promise<PageAnswer> {
   const { passkeys } = await deps.people.report(who);
   const [title, ...sentences] = actWords(act, who);
   const form = assertionForm(deps.place, {
     ...deps.people.asking(who, actFacts(act)),
     action: confirmPath,
     button: texts.confirm,
-    fields: { act: actText(act), form_code: deps.challenges.formCode(who.session.session) },
+    fields: { ...fields, act: actText(act), form_code: deps.challenges.formCode(who.session.session) },
     credential_ids: passkeys.map(({ credential_id }) => credential_id),
   });
   return page(
@@ -83,13 +102,19 @@ async function confirmPage(deps: DoorDeps, who: SignedIn, act: Act): Promise<Pag
       h("h1", null, title),
       sentences.map((sentence) => h("p", null, sentence)),
       form,
-      h("p", null, h("a", { href: accountPath }, texts.doNothing)),
+      h("p", null, h("a", { href: "uuid" in act ? businessPath(act.uuid) : accountPath }, texts.doNothing)),
     ),
   );
 }
 
-async function perform(deps: DoorDeps, who: SignedIn, act: Act, answered: Answered) {
-  const { people } = deps;
+interface Confirmed extends Answered {
+  readonly act: Act;
+  /** What `svc prove-key` printed, where the act registers a key. */
+  readonly proven: string;
+}
+
+async function perform(deps: AccountDeps, who: SignedIn, { act, proven, ...answered }: Confirmed) {
+  const { people, owner } = deps;
   const by = await people.confirmed(who, actFacts(act), answered);
   if (!by.ok) return refusedPage(by.code);
   switch (act.act) {
@@ -107,6 +132,36 @@ async function perform(deps: DoorDeps, who: SignedIn, act: Act, answered: Answer
       const left = await people.leave(who, by.value);
       return left.ok ? redirect(signInPath, null) : refusedPage(left.code);
     }
+    default: {
+      // The confirmation is used up, and the act kept, before anything is done.
+      const noted = await people.note(who, by.value, { act: act.act, subject: subjectOf(act) });
+      if (!noted.ok) return refusedPage(noted.code);
+      const done =
+        act.act === "key.register"
+          ? await owner.registerKey(who, { ...act, proven })
+          : act.act === "key.revoke"
+            ? await owner.revokeKey(who, act)
+            : await owner.revokeMandate(who, act);
+      return done.ok ? redirect(businessPath(act.uuid)) : ownerRefusedPage(done);
+    }
+  }
+}
+
+/** Where one does something for a business. */
+export function businessPath(uuid: string): string {
+  return `/businesses/${uuid}`;
+}
+
+export function ownerRefusedPage({ code, detail }: Refusal<OwnerRefusal>): PageAnswer {
+  switch (code) {
+    case "not_there":
+      return problemPage(code, 404);
+    case "role_too_low":
+      return problemPage(code, 403);
+    case "challenge_expired":
+      return problemPage(code, 409);
+    case "not_accepted":
+      return saidPage(detail);
   }
 }
 

@@ -15,6 +15,7 @@ import { english } from "../../web/texts/catalogue.ts";
 import { assertionForm, creationForm } from "../pages/ceremony.ts";
 import { hiddenFields } from "../pages/frame.ts";
 import { type Form, ownForm, ownPage, type PageAnswer, page, problemPage, redirect } from "../visit.ts";
+import { businessPath } from "./account.ts";
 import { answeredIn, type DoorDeps, refusedPage } from "./door.ts";
 
 const texts = english.portal;
@@ -133,7 +134,7 @@ function homeContent(who: SignedIn, own: readonly ListedApplication[]) {
   const rows = own.map(({ uuid: key, legal_name, country: code, state, statement }) => ({
     key,
     cells: [
-      legal_name,
+      state === "opened" ? h("a", { href: businessPath(key) }, legal_name) : legal_name,
       code,
       h(
         "span",

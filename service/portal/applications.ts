@@ -279,7 +279,9 @@ async function approve(deps: ApplicationDeps, uuid: string, act: RegisterAct): D
   if (!proof.ok) throw new RegisterRefused(proof.code, proof.detail);
   const key = sealingKey({ uuid, jwk, key_id, cose }, clock.now());
   await parties.registerProvenKey({ key, challenge, proof: proof.value, act: by });
-  const owner = { type: "member.set", person_id: applicant, role: "owner", act: by } as const;
+  const { credential_id } = application;
+  const sealing = { key_id, credential_id };
+  const owner = { type: "member.set", person_id: applicant, role: "owner", sealing, act: by } as const;
   const facts = await readEntry<KeyFacts>(actors, uuid, `key/${key_id}`);
   const isStated = (await deps.register.custody(uuid)).some((each) => each.key_id === key_id);
   if (facts !== null && !isStated)

@@ -103,6 +103,16 @@ export interface People {
     by: Confirmation,
     act: { readonly act: string; readonly subject: string },
   ): Outcome<void>;
+  /** Keeps an act that something else than a passkey of the person confirmed. */
+  keep(
+    who: SignedIn,
+    act: {
+      readonly act: string;
+      readonly subject: string;
+      readonly source: string;
+      readonly network: string | null;
+    },
+  ): Outcome<void>;
   /** A passkey made for exactly this act. */
   made(
     who: SignedIn,
@@ -151,6 +161,7 @@ export function createPeople(deps: PeopleDeps): People {
     asking: (who, act) => challenges.issue(act, boundTo(who)),
     confirmed: (who, act, answered) => confirmed(deps, who, act, answered),
     note: (who, by, act) => ask(actors.ask(to(who), { type: "act.confirm", by, ...act })),
+    keep: (who, act) => ask(actors.ask(to(who), { type: "act.note", session: who.session.session, ...act })),
     made: async (who, act, { ticket, credential }) => {
       const expected = challenges.expected(act, boundTo(who), ticket);
       if (!expected.ok) return expected;

@@ -54,8 +54,8 @@ async function ask(path: string, body: object | null) {
   return answer.json();
 }
 
-const roleOf = (uuid: string, person_id: string) =>
-  portal.node.services.actors.ask(businessRef(uuid), { type: "member.read", person_id });
+const roleOf = async (uuid: string, person_id: string) =>
+  (await portal.node.services.actors.ask(businessRef(uuid), { type: "member.read", person_id }))?.role;
 
 describe("a business that somebody applies for", () => {
   it("comes in when an operator approves it: certified, with its owner and the owner's passkey", async () => {

@@ -1,10 +1,18 @@
 // A person in a real browser, from the first page on, with a virtual authenticator and from the keyboard. axe-core finds nothing on any page.
 
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { keygen, proveKey } from "../../cli/keygen.ts";
+import { opsApplications, opsApprove } from "../../cli/ops/applications.ts";
+import { push } from "../../cli/publishing/push.ts";
 import { openPortalNode, type PortalNode } from "../../portal/portal.fixture.ts";
 import { findBrowser } from "../../tools/browser.ts";
 import { faultsOf } from "../operators/inspector.fixture.ts";
+import { runRevoke } from "../operators/revocations.fixture.ts";
+import { product } from "../publishing/publishing.fixture.ts";
 
 const path = findBrowser();
 if (path === null) console.warn("NOT TESTED: no Chromium on this machine, so nobody came to the portal.");
@@ -28,6 +36,17 @@ interface Visit extends AsyncDisposable {
   readonly context: BrowserContext;
   readonly page: Page;
   readonly complaints: string[];
+}
+
+/** Approves what is applied for, as an operator on the node's machine does. */
+async function approve(): Promise<void> {
+  const { home } = portal.node.config;
+  const listed = await runRevoke(["--json"], { home, reply: null, command: opsApplications });
+  const { uuid } = JSON.parse(listed.printed.split("\n")[0] ?? "");
+  const words = [uuid, "--by", "Olga", "--reason", "Extract 1234, called back", "--yes"];
+  const run = await runRevoke(words, { home, reply: null, command: opsApprove });
+  expect(run.code, run.said).toBe(0);
+  await portal.node.services.register.refresh();
 }
 
 /** A browser of somebody, with an authenticator that knows who they are. */
@@ -98,4 +117,79 @@ inBrowser(
     expect(complaints).toEqual([]);
   },
   120_000,
+);
+
+inBrowser(
+  "a business comes in, by pages and passkeys alone, as far as its first push",
+  async () => {
+    await using visit = await newVisit();
+    const { page, complaints } = visit;
+    const folder = await mkdtemp(join(tmpdir(), "svc-journey-"));
+    const inFolder = (name: string) => join(folder, name);
+    const judged = async (): Promise<void> => expect(await faultsOf(page)).toEqual([]);
+    try {
+      await signUp(visit);
+      await page.getByRole("link", { name: "Apply for a business" }).press("Enter");
+      await page.getByLabel("Legal name").fill("Crumb & Crust Ltd");
+      await page.getByLabel("Country").fill("gb");
+      await judged();
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { name: "Make the passkey that seals" }).waitFor();
+      await judged();
+      await press(page, "Make the sealing passkey");
+      await page.getByText("You apply for Crumb & Crust Ltd of GB.").waitFor();
+      await judged();
+      await press(page, "Apply, with the sealing passkey");
+      await page.getByText("waits for the operators").waitFor();
+      await judged();
+      await approve();
+      await page.reload();
+      await page.getByRole("link", { name: "Crumb & Crust Ltd" }).press("Enter");
+      await page.getByRole("heading", { name: "Keys of your systems" }).waitFor();
+      await judged();
+      // What the page prints is what one types.
+      const commands = (await page.locator("pre").first().innerText()).split("\n");
+      const words = (line: string) => line.replace(/ > .*/, "").split(" ").slice(2);
+      const local = { home: null, reply: null };
+      const place = (word: string) => (word === "key.json" ? inFolder(word) : word);
+      await runRevoke(words(commands[0] ?? "").map(place), { ...local, command: keygen });
+      const proof = await runRevoke(words(commands[1] ?? "").map(place), { ...local, command: proveKey });
+      await writeFile(inFolder("proof.json"), proof.printed);
+      await page.getByLabel("Or the file with it").setInputFiles(inFolder("proof.json"));
+      await expect.poll(() => page.getByLabel("What svc prove-key printed").inputValue()).toBe(proof.printed);
+      await press(page, "Register the key");
+      await page.getByText("is registered for Crumb & Crust Ltd").waitFor();
+      await judged();
+      await press(page, "Confirm with a passkey");
+      await page.getByRole("heading", { name: "Mandates" }).waitFor();
+      await portal.node.services.register.refresh();
+      await page.reload();
+      await page.getByLabel("Countries").fill("GB, US, CA");
+      await judged();
+      await press(page, "Show its words");
+      await page.getByText("This is what you seal, word by word.").waitFor();
+      await judged();
+      await press(page, "Seal it");
+      await page.getByRole("heading", { name: "Mandates" }).waitFor();
+      await portal.node.services.register.refresh();
+      await page.reload();
+      await page.getByRole("heading", { name: "Push" }).waitFor();
+      await judged();
+      await writeFile(inFolder("business.json"), await page.locator("#push ~ pre").first().innerText());
+      await writeFile(inFolder("products.json"), `[${new TextDecoder().decode(product("loaf"))}]`);
+      const pushed = await runRevoke([inFolder("products.json"), "--config", inFolder("business.json")], {
+        ...local,
+        home: inFolder("home"),
+        command: push,
+      });
+      expect(pushed.code, pushed.said).toBe(0);
+      await page.getByRole("link", { name: "My account" }).press("Enter");
+      await page.getByText("sealed a mandate").waitFor();
+      await judged();
+      expect(complaints).toEqual([]);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  },
+  240_000,
 );

@@ -1,4 +1,5 @@
-// The script of the portal's pages: it has authenticators answer the forms that ask for that, and tells them which passkeys are left.
+// The script of the portal's pages: it has authenticators answer the forms that ask for that, reads a file into a form,
+// and tells authenticators which passkeys are left.
 
 import { startAuthentication, startRegistration } from "@simplewebauthn/browser";
 
@@ -33,6 +34,17 @@ for (const form of document.querySelectorAll<HTMLFormElement>("form[data-ceremon
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     void answer(form);
+  });
+}
+
+for (const input of document.querySelectorAll<HTMLInputElement>("input[data-into]")) {
+  input.addEventListener("change", () => {
+    const field = input.form?.elements.namedItem(input.dataset["into"] ?? "");
+    const file = input.files?.[0];
+    if (!(field instanceof HTMLTextAreaElement) || file === undefined || file.size > field.maxLength) return;
+    void file.text().then((text) => {
+      field.value = text;
+    });
   });
 }
 

@@ -1,0 +1,374 @@
+// The page of a business: its certificate, the keys of its systems, their mandates, and how to push.
+
+import { type ComponentChild, h } from "preact";
+import type { MandateFacts } from "../../actors/messages/business.ts";
+import type { Route } from "../../api/route.ts";
+import { collectionNames } from "../../protocol/identifiers.ts";
+import { mandateDaysMax } from "../../protocol/limits.ts";
+import { bindingRoles, keyRoles, type OwnBusiness } from "../../service/portal/owner.ts";
+import type { KeyState } from "../../service/register/revocations.ts";
+import { code, dataTable, facts, section, shortTime } from "../../web/parts.ts";
+import { english } from "../../web/texts/catalogue.ts";
+import { assertionForm } from "../pages/ceremony.ts";
+import { hiddenFields, plainForm } from "../pages/frame.ts";
+import {
+  type Form,
+  type OwnVisit,
+  ownForm,
+  ownPage,
+  type PageAnswer,
+  page,
+  problemPage,
+  redirect,
+} from "../visit.ts";
+import { type AccountDeps, businessPath, confirmPage, ownerRefusedPage } from "./account.ts";
+import { answeredIn } from "./door.ts";
+
+const texts = english.portal;
+
+/** The addresses that a business's system is configured with. */
+export interface ServiceUrls {
+  readonly base_url: string;
+  readonly business_url: string;
+  readonly verify_url: string;
+}
+
+export function businessRoutes(deps: AccountDeps, urls: ServiceUrls): readonly Route[] {
+  const { owner, people, place, challenges } = deps;
+  /** The business that a form names, for somebody who works for it. */
+  const named = async (form: Form, { who }: OwnVisit): Promise<OwnBusiness | PageAnswer> =>
+    (await owner.business(who, form("uuid"))) ?? problemPage("not_there", 404);
+  return [
+    ownPage(deps, "/businesses/:named", "A business that one works for", async ({ who, named: uuid }) => {
+      const own = await owner.business(who, uuid);
+      if (own === null) return problemPage("not_there", 404);
+      const form_code = challenges.formCode(who.session.session);
+      return page(own.party.legal_name, businessContent(own, form_code, { urls, isSandbox: deps.isSandbox }));
+    }),
+    ownForm(deps, "/keys/register", "Asks for a key to be registered", async (form, visit) => {
+      const own = await named(form, visit);
+      if ("kind" in own) return own;
+      const { uuid, legal_name } = own.party;
+      const allowed = await owner.may(visit.who, uuid, keyRoles);
+      if (!allowed.ok) return ownerRefusedPage(allowed);
+      const proven = form("proven");
+      const key = owner.keyIn(uuid, proven);
+      if (!key.ok) return ownerRefusedPage(key);
+      return confirmPage(
+        deps,
+        visit.who,
+        { act: "key.register", uuid, key_id: key.value, legal_name },
+        { proven },
+      );
+    }),
+    ownForm(deps, "/keys/revoke", "Asks for a key to be revoked", async (form, visit) => {
+      const own = await named(form, visit);
+      if ("kind" in own) return own;
+      const { uuid, legal_name, keys } = own.party;
+      const allowed = await owner.may(visit.who, uuid, keyRoles);
+      if (!allowed.ok) return ownerRefusedPage(allowed);
+      const key_id = form("key_id");
+      const isOwn = integrationKeys(keys).some((each) => each.key_id === key_id);
+      if (!isOwn) return problemPage("not_there", 404);
+      return confirmPage(deps, visit.who, { act: "key.revoke", uuid, key_id, legal_name });
+    }),
+    ownForm(deps, "/mandates/revoke", "Asks for a mandate to be revoked", async (form, visit) => {
+      const own = await named(form, visit);
+      if ("kind" in own) return own;
+      const { uuid, legal_name } = own.party;
+      const allowed = await owner.may(visit.who, uuid, bindingRoles);
+      if (!allowed.ok) return ownerRefusedPage(allowed);
+      const mandate_id = form("mandate_id");
+      if (!own.mandates.some((each) => each.mandate_id === mandate_id)) return problemPage("not_there", 404);
+      return confirmPage(deps, visit.who, { act: "mandate.revoke", uuid, mandate_id, legal_name });
+    }),
+    ownForm(
+      deps,
+      "/mandates/make",
+      "Shows the words of a mandate before it is sealed",
+      async (form, visit) => {
+        const uuid = form("uuid");
+        const ready = await owner.mandate(visit.who, { uuid, ...mandateIn(form) });
+        if (!ready.ok) return ownerRefusedPage(ready);
+        const { payload, words, challenge, ticket, code: shown, credential_id } = ready.value;
+        const { sealTitle, sealWords, seal } = texts.business.mandates;
+        const form_code = challenges.formCode(visit.who.session.session);
+        const sealing = assertionForm(place, {
+          challenge,
+          ticket,
+          action: "/mandates/seal",
+          button: seal,
+          fields: { uuid, payload, code: shown, form_code },
+          credential_ids: [credential_id],
+        });
+        return page(
+          sealTitle,
+          h(
+            "section",
+            { class: "card" },
+            h("h1", null, sealTitle),
+            h("p", null, sealWords),
+            h("pre", { tabIndex: 0 }, words.join("\n")),
+            sealing,
+            h("p", null, h("a", { href: businessPath(uuid) }, texts.doNothing)),
+          ),
+        );
+      },
+    ),
+    ownForm(
+      deps,
+      "/mandates/seal",
+      "Accepts a mandate that a passkey sealed",
+      async (form, { who, network }) => {
+        const uuid = form("uuid");
+        const [payload, shown] = [form("payload"), form("code")];
+        const sealed = await owner.seal(who, { uuid, payload, code: shown, ...answeredIn(form) });
+        if (!sealed.ok) return ownerRefusedPage(sealed);
+        await people.keep(who, { act: "mandate.seal", subject: sealed.value, source: sealed.value, network });
+        return redirect(businessPath(uuid));
+      },
+    ),
+  ];
+}
+
+/** What the form of a mandate says; whether it can be one is judged where it is made. */
+function mandateIn(form: Form) {
+  const words = (text: string): readonly string[] => [
+    ...new Set(text.split(/[\s,]+/).filter((each) => each !== "")),
+  ];
+  const whole = (text: string): number => (/^[0-9]{1,15}$/.test(text.trim()) ? Number(text) : -1);
+  const sources = words(form("sources"));
+  return {
+    key_id: form("key_id"),
+    days: whole(form("days")),
+    scope: {
+      record_types: collectionNames.filter((each) => form(`type_${each}`) === "on"),
+      countries: words(form("countries").toUpperCase()),
+      directions: ["publish"],
+      caps: {
+        records_per_hour: whole(form("records_per_hour")),
+        bytes_per_day: whole(form("bytes_per_day")),
+      },
+      source_ip_allow_list: sources.length === 0 ? null : sources,
+    },
+  };
+}
+
+interface Place {
+  readonly urls: ServiceUrls;
+  readonly isSandbox: boolean;
+}
+
+function businessContent(own: OwnBusiness, form_code: string, place: Place): ComponentChild {
+  const { party, member } = own;
+  const { certificate } = party;
+  const words = texts.business;
+  const isBinding = bindingRoles.includes(member.role);
+  const state =
+    certificate === null
+      ? words.facts.none
+      : h(
+          "span",
+          null,
+          `${words.statuses[certificate.status]} ${words.facts.since} `,
+          shortTime(certificate.status_effective_from),
+          h("br", null),
+          code(certificate.cert_id),
+        );
+  const keys = integrationKeys(party.keys);
+  return h(
+    "div",
+    null,
+    h("h1", null, party.legal_name),
+    h(
+      "section",
+      { class: "card" },
+      facts([
+        [words.facts.uuid, code(party.uuid)],
+        [words.facts.country, party.country],
+        [words.facts.certificate, state],
+        [words.facts.role, words.roles[member.role]],
+      ]),
+    ),
+    section(
+      "keys",
+      words.keys.title,
+      keyTable(own, keys, form_code),
+      keyRoles.includes(member.role) ? keyForm(own, form_code) : null,
+    ),
+    section(
+      "mandates",
+      words.mandates.title,
+      mandateTable(own, form_code),
+      isBinding ? mandateForm(own, keys, form_code) : null,
+    ),
+    own.mandates.some(({ revoked_at }) => revoked_at === null) ? pushSection(place) : null,
+  );
+}
+
+function integrationKeys(keys: readonly KeyState[]): readonly KeyState[] {
+  return keys.filter(({ role }) => role === "integration");
+}
+
+function keyTable(
+  { party, member }: OwnBusiness,
+  keys: readonly KeyState[],
+  form_code: string,
+): ComponentChild {
+  const words = texts.business.keys;
+  if (keys.length === 0) return h("p", null, words.none);
+  const rows = keys.map(({ key_id, valid_from, revoked_at }) => ({
+    key: key_id,
+    cells: [
+      code(key_id),
+      shortTime(valid_from),
+      shortTime(revoked_at, words.live),
+      revoked_at !== null || !keyRoles.includes(member.role)
+        ? null
+        : plainForm({
+            action: "/keys/revoke",
+            form_code,
+            fields: { uuid: party.uuid, key_id },
+            button: words.revoke,
+            label: words.revokeNamed(key_id),
+          }),
+    ],
+  }));
+  return dataTable(
+    words.caption,
+    words.columns.map((name) => ({ name })),
+    rows,
+  );
+}
+
+function keyForm({ party: { uuid, certificate } }: OwnBusiness, form_code: string): ComponentChild {
+  const { words, label, file, button } = texts.business.keys;
+  const commands = [
+    "svc keygen --out key.json",
+    `svc prove-key key.json --business ${uuid} --certificate ${certificate?.cert_id ?? ""} > proof.json`,
+  ];
+  return h(
+    "form",
+    { method: "post", action: "/keys/register" },
+    h("p", null, words),
+    h("pre", { tabIndex: 0 }, commands.join("\n")),
+    hiddenFields({ uuid, form_code }),
+    h(
+      "label",
+      null,
+      label,
+      h("textarea", { name: "proven", required: true, maxLength: 8_192, spellcheck: false }),
+    ),
+    h("label", null, file, h("input", { type: "file", accept: ".json", "data-into": "proven" })),
+    h("p", null, h("button", { type: "submit" }, button)),
+  );
+}
+
+function mandateTable({ party: { uuid }, member, mandates }: OwnBusiness, form_code: string): ComponentChild {
+  const words = texts.business.mandates;
+  if (mandates.length === 0) return h("p", null, words.none);
+  const rows = mandates.map((each: MandateFacts) => {
+    const { mandate_id, key_id, scope, valid_from, valid_until, revoked_at } = each;
+    return {
+      key: mandate_id,
+      cells: [
+        code(mandate_id),
+        code(key_id),
+        scope.record_types.join(", "),
+        scope.countries.join(", "),
+        shortTime(valid_from),
+        shortTime(valid_until),
+        shortTime(revoked_at, words.live),
+        revoked_at !== null || !bindingRoles.includes(member.role)
+          ? null
+          : plainForm({
+              action: "/mandates/revoke",
+              form_code,
+              fields: { uuid, mandate_id },
+              button: words.revoke,
+              label: words.revokeNamed(mandate_id),
+            }),
+      ],
+    };
+  });
+  return dataTable(
+    words.caption,
+    words.columns.map((name) => ({ name })),
+    rows,
+  );
+}
+
+function mandateForm(
+  { party, member }: OwnBusiness,
+  keys: readonly KeyState[],
+  form_code: string,
+): ComponentChild {
+  const words = texts.business.mandates;
+  const live = keys.filter(({ revoked_at }) => revoked_at === null);
+  if (live.length === 0) return null;
+  if (member.sealing === null) return h("p", null, words.noSealing);
+  const number = (name: string, label: string, value: string, max: number) =>
+    h("label", null, label, h("input", { name, type: "number", required: true, min: 1, max, value }));
+  return h(
+    "form",
+    { method: "post", action: "/mandates/make" },
+    h("p", null, words.words),
+    hiddenFields({ uuid: party.uuid, form_code }),
+    h(
+      "label",
+      null,
+      words.key,
+      h(
+        "select",
+        { name: "key_id" },
+        live.map(({ key_id }) => h("option", { value: key_id }, key_id)),
+      ),
+    ),
+    h(
+      "fieldset",
+      null,
+      h("legend", null, words.types),
+      collectionNames.map((each) =>
+        h(
+          "label",
+          { class: "choice" },
+          h("input", { type: "checkbox", name: `type_${each}`, checked: each === "products" }),
+          words.typeNames[each],
+        ),
+      ),
+    ),
+    h(
+      "label",
+      null,
+      words.countries,
+      h("input", { name: "countries", required: true, value: party.country }),
+    ),
+    number("records_per_hour", words.records, "10000", Number.MAX_SAFE_INTEGER),
+    number("bytes_per_day", words.bytes, "1000000000", Number.MAX_SAFE_INTEGER),
+    number("days", words.days, String(mandateDaysMax), mandateDaysMax),
+    h("label", null, words.sources, h("input", { name: "sources" })),
+    h("p", null, h("button", { type: "submit" }, words.button)),
+  );
+}
+
+const configFile = "business.json";
+
+/** What a system needs to push, which has no secret in it. */
+function pushSection({ urls, isSandbox }: Place): ComponentChild {
+  const config = {
+    version: 1,
+    environment: isSandbox ? "sandbox" : "production",
+    api_base_url: urls.base_url,
+    business_base_url: urls.business_url,
+    public_base_url: urls.verify_url,
+    key: { file: "key.json" },
+  };
+  const { title, words } = texts.business.push;
+  return section(
+    "push",
+    title,
+    h("p", null, words(configFile)),
+    h("pre", { tabIndex: 0 }, JSON.stringify(config, null, 2)),
+    h("pre", { tabIndex: 0 }, `svc push products.csv --config ${configFile}`),
+  );
+}

@@ -1,0 +1,292 @@
+// What people do for their business at the portal: the keys of its systems, and their mandates.
+//   PO1. The business's actor is asked for the person's role at every act, when it is asked for and again when it is done.
+//   PO2. A mandate is shown in the words of the verifier for its exact bytes; the sealing passkey signs those bytes, and what it signed
+//        is judged as if it had been delivered (`POST /v1/mandates`).
+//   PO3. What is acted on is the business's own: ids of others are unknown here.
+
+import type { KeyFacts, MandateFacts, MandateScopeFacts } from "../../actors/messages/business.ts";
+import type { Member, MemberRole } from "../../actors/messages/members.ts";
+import { businessRef } from "../../actors/messages/refs.ts";
+import type { Actors } from "../../actors/system/definition.ts";
+import type { Platform } from "../../crypto/port.ts";
+import { parseBase64Url, toBase64Url, toHex } from "../../protocol/bytes.ts";
+import { pae, payloadTypes } from "../../protocol/dsse.ts";
+import { formatTimestamp } from "../../protocol/identifiers.ts";
+import type { JsonObject } from "../../protocol/json/canonical-json.ts";
+import { parsePublicJwk, thumbprint } from "../../protocol/keys/jwk.ts";
+import { passkeyChallenge } from "../../protocol/keys/signatures.ts";
+import { mandatePayload, parseMandate } from "../../protocol/mandate.ts";
+import { ok, type Result, refuse } from "../../protocol/result.ts";
+import { sealedWords } from "../../verifier/sealed-words.ts";
+import type { Enrolment, PartyState } from "../register/enrolment.ts";
+import { type Registered, RegisterRefused } from "../register/parties.ts";
+import { sealedBy } from "./applications.ts";
+import type { Challenges } from "./challenges.ts";
+import type { Homes, SignedIn } from "./people.ts";
+
+export interface OwnerDeps extends Actors, Registered, Pick<Platform, "crypto" | "clock"> {
+  readonly homes: Homes;
+  readonly challenges: Challenges;
+  readonly enrolment: Pick<Enrolment, "party" | "registerKey">;
+}
+
+/** A business as one of its people sees it. */
+export interface OwnBusiness {
+  readonly party: PartyState;
+  readonly member: Member;
+  /** Newest first. */
+  readonly mandates: readonly MandateFacts[];
+}
+
+export type OwnerRefusal =
+  /** There is no such business, or the person has no role in it. */
+  | "not_there"
+  | "role_too_low"
+  /** What was sent cannot be used; the detail says why. */
+  | "not_accepted"
+  | "challenge_expired";
+
+type Outcome<T> = Promise<Result<T, OwnerRefusal>>;
+
+/** A mandate that is ready to be sealed. */
+export interface ReadyMandate {
+  /** The exact bytes, in base64url. */
+  readonly payload: string;
+  /** What they say. */
+  readonly words: readonly string[];
+  /** What the passkey signs, and which. */
+  readonly challenge: string;
+  readonly credential_id: string;
+  /** That this was shown here, to this person in this session, and until when it may be sealed. */
+  readonly ticket: string;
+  readonly code: string;
+}
+
+export interface Owner {
+  business(who: SignedIn, uuid: string): Promise<OwnBusiness | null>;
+  /** Whether the person may do now what takes one of these roles. */
+  may(who: SignedIn, uuid: string, roles: readonly MemberRole[]): Outcome<Member>;
+  /** The key in what `svc prove-key` printed; it proves nothing yet. */
+  keyIn(uuid: string, proven: string): Result<string, "not_accepted">;
+  registerKey(
+    who: SignedIn,
+    key: { readonly uuid: string; readonly key_id: string; readonly proven: string },
+  ): Outcome<void>;
+  revokeKey(who: SignedIn, key: { readonly uuid: string; readonly key_id: string }): Outcome<void>;
+  mandate(
+    who: SignedIn,
+    asked: {
+      readonly uuid: string;
+      readonly key_id: string;
+      readonly scope: MandateScopeFacts;
+      readonly days: number;
+    },
+  ): Outcome<ReadyMandate>;
+  /** Accepts what the passkey sealed, and says its id. Repeatable. */
+  seal(
+    who: SignedIn,
+    sealed: Pick<ReadyMandate, "payload" | "ticket" | "code"> & {
+      readonly uuid: string;
+      readonly credential: unknown;
+    },
+  ): Outcome<string>;
+  revokeMandate(
+    who: SignedIn,
+    mandate: { readonly uuid: string; readonly mandate_id: string },
+  ): Outcome<void>;
+}
+
+/** Who registers keys, and who binds the business. */
+export const keyRoles: readonly MemberRole[] = ["owner", "admin", "developer"];
+export const bindingRoles: readonly MemberRole[] = ["owner", "admin"];
+const dayMs = 86_400_000;
+
+export function createOwner(deps: OwnerDeps): Owner {
+  return {
+    business: (who, uuid) => business(deps, who, uuid),
+    may: (who, uuid, roles) => may(deps, who, { uuid, roles }),
+    keyIn: (uuid, proven) => {
+      const read = provenIn(deps, uuid, proven);
+      return read.ok ? ok(read.value.key_id) : read;
+    },
+    registerKey: async (who, { uuid, key_id, proven }) => {
+      const allowed = await may(deps, who, { uuid, roles: keyRoles });
+      if (!allowed.ok) return allowed;
+      const read = provenIn(deps, uuid, proven);
+      if (!read.ok) return read;
+      if (read.value.key_id !== key_id)
+        return refuse("not_accepted", "The proof is of another key than was shown.");
+      const { public_key, proof } = read.value;
+      const asked = {
+        uuid,
+        public_key,
+        proof,
+        valid_until: null,
+        act: actOf(who, "Registered at the portal."),
+      };
+      return accepted(async () => {
+        const registered = await deps.enrolment.registerKey(asked);
+        return registered.ok ? ok(undefined) : refuse("not_accepted", registered.detail);
+      });
+    },
+    revokeKey: async (who, { uuid, key_id }) => {
+      const allowed = await may(deps, who, { uuid, roles: keyRoles });
+      if (!allowed.ok) return allowed;
+      const key = await ownKey(deps, uuid, key_id);
+      if (key === null) return notThere;
+      const revoked_at = formatTimestamp(deps.clock.now());
+      const act = actOf(who, "Revoked at the portal.");
+      return accepted(async () => {
+        await deps.parties.revokeKey({ uuid, key_id, revoked_at, compromised_from: null, act });
+        return ok(undefined);
+      });
+    },
+    mandate: (who, asked) => readyMandate(deps, who, asked),
+    seal: (who, sealed) => seal(deps, who, sealed),
+    revokeMandate: async (who, { uuid, mandate_id }) => {
+      const allowed = await may(deps, who, { uuid, roles: bindingRoles });
+      if (!allowed.ok) return allowed;
+      const revoked_at = formatTimestamp(deps.clock.now());
+      const act = actOf(who, "Revoked at the portal.");
+      return accepted(async () => {
+        await deps.parties.revokeMandate({ uuid, mandate_id, revoked_at, act });
+        return ok(undefined);
+      });
+    },
+  };
+}
+
+const notThere = refuse("not_there", "There is no such business, or you do not work for it.");
+
+function actOf({ person_id, name }: SignedIn, reason: string) {
+  return { by: `${name} (person ${person_id})`, reason };
+}
+
+/** What the register refuses is said to the person. */
+async function accepted<T>(work: () => Outcome<T>): Outcome<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof RegisterRefused) return refuse("not_accepted", error.detail);
+    throw error;
+  }
+}
+
+async function memberOf(deps: OwnerDeps, who: SignedIn, uuid: string): Promise<Member | null> {
+  if ((await deps.register.party(uuid)) === null || !(await deps.homes.isKnown(uuid))) return null;
+  return deps.actors.ask(businessRef(uuid), { type: "member.read", person_id: who.person_id });
+}
+
+async function may(
+  deps: OwnerDeps,
+  who: SignedIn,
+  { uuid, roles }: { readonly uuid: string; readonly roles: readonly MemberRole[] },
+): Outcome<Member> {
+  const member = await memberOf(deps, who, uuid);
+  if (member === null) return notThere;
+  return roles.includes(member.role)
+    ? ok(member)
+    : refuse("role_too_low", `A ${member.role} does not do this.`);
+}
+
+async function business(deps: OwnerDeps, who: SignedIn, uuid: string): Promise<OwnBusiness | null> {
+  const member = await memberOf(deps, who, uuid);
+  const party = member === null ? null : await deps.enrolment.party(uuid);
+  if (member === null || party === null || !party.ok) return null;
+  const mandates = [...(await deps.register.mandates(uuid))];
+  return {
+    member,
+    party: party.value,
+    mandates: mandates.sort((a, b) => (a.accepted_at < b.accepted_at ? 1 : -1)),
+  };
+}
+
+/** A key of the business's own system that has not ended. */
+async function ownKey({ register }: OwnerDeps, uuid: string, keyId: string): Promise<KeyFacts | null> {
+  const keys = await register.keys(uuid);
+  return (
+    keys.find(
+      ({ key_id, role, revoked_at }) => key_id === keyId && role === "integration" && revoked_at === null,
+    ) ?? null
+  );
+}
+
+function provenIn({ crypto }: OwnerDeps, uuid: string, proven: string) {
+  const malformed = refuse("not_accepted", "This is not what svc prove-key prints for this business.");
+  try {
+    const read = JSON.parse(proven) as Readonly<Record<string, unknown>> | null;
+    const { party_uuid, public_key, proof } = { ...read };
+    const jwk = parsePublicJwk(public_key);
+    if (party_uuid !== uuid || !jwk.ok || proof === undefined) return malformed;
+    return ok({ key_id: thumbprint(jwk.value, crypto.sha256), public_key, proof });
+  } catch {
+    return malformed;
+  }
+}
+
+async function readyMandate(
+  deps: OwnerDeps,
+  who: SignedIn,
+  { uuid, key_id, scope, days }: Parameters<Owner["mandate"]>[1],
+): Outcome<ReadyMandate> {
+  const allowed = await may(deps, who, { uuid, roles: bindingRoles });
+  if (!allowed.ok) return allowed;
+  const { sealing } = allowed.value;
+  if (sealing === null) return refuse("role_too_low", "You have no passkey that seals for this business.");
+  if ((await ownKey(deps, uuid, key_id)) === null) return notThere;
+  const nowMs = deps.clock.now();
+  const payload = mandatePayload({
+    v: 1,
+    mandate_id: `m-${formatTimestamp(nowMs).slice(0, 10)}-${toHex(deps.crypto.randomBytes(6))}`,
+    business_uuid: uuid,
+    key_id,
+    scope: { ...scope, directions: ["publish"] },
+    valid_from: formatTimestamp(nowMs),
+    valid_until: formatTimestamp(nowMs + days * dayMs),
+  });
+  const parsed = parseMandate(payload);
+  if (!parsed.ok) return refuse("not_accepted", `${parsed.pointer ?? ""} ${parsed.detail}`.trim());
+  const { sha256 } = deps.crypto;
+  const words = sealedWords({ sha256 }, mandateType, { payload, document: null });
+  if (!words.ok) return refuse("not_accepted", words.detail);
+  const text = toBase64Url(payload);
+  const { challenge: code, ticket } = deps.challenges.issue(sealAct(uuid, text), boundTo(who));
+  const challenge = passkeyChallenge(pae(mandateType, payload), sha256);
+  return ok({
+    payload: text,
+    words: words.value,
+    challenge,
+    ticket,
+    code,
+    credential_id: sealing.credential_id,
+  });
+}
+
+const mandateType = payloadTypes["mandate.v1"];
+
+function sealAct(uuid: string, payload: string): JsonObject {
+  return { act: "mandate.seal", uuid, payload };
+}
+
+function boundTo({ person_id, session: { session } }: SignedIn) {
+  return { person_id, session };
+}
+
+async function seal(deps: OwnerDeps, who: SignedIn, sealed: Parameters<Owner["seal"]>[1]): Outcome<string> {
+  const { uuid, payload: text, ticket, code, credential } = sealed;
+  const allowed = await may(deps, who, { uuid, roles: bindingRoles });
+  if (!allowed.ok) return allowed;
+  const expected = deps.challenges.expected(sealAct(uuid, text), boundTo(who), ticket);
+  // Only what was shown here is taken: the code is that of these bytes, this person and this session.
+  if (!expected.ok || expected.value.challenge !== code)
+    return refuse("challenge_expired", "The time to seal this is over.");
+  const payload = parseBase64Url(text);
+  const { sealing } = allowed.value;
+  if (payload === null || sealing === null) return notThere;
+  const envelope = sealedBy({ type: mandateType, payload, key_id: sealing.key_id }, credential);
+  if (envelope === null) return refuse("not_accepted", "The passkey did not answer.");
+  return accepted(async () => {
+    const { mandate } = await deps.parties.acceptMandate(envelope, uuid);
+    return ok(mandate.mandate_id);
+  });
+}

@@ -12,7 +12,8 @@ export interface Oddity {
   /** The flags of the authenticator data; present and verified unless given. */
   readonly flags?: number;
   readonly counter?: number;
-  readonly fmt?: string;
+  /** Whether the new passkey attests itself. */
+  readonly isAttested?: true;
 }
 
 export interface Passkey {
@@ -59,11 +60,10 @@ export class TestAuthenticator {
       credential,
     );
     const clientDataJSON = this.#clientData("webauthn.create", options.challenge, odd);
-    const response = {
-      clientDataJSON,
-      attestationObject: attestationOf(odd.fmt ?? "none", authData),
-      transports: [],
-    };
+    const attestationObject = odd.isAttested
+      ? attestationOf("packed", authData, selfAttested(privateKey, authData, clientDataJSON))
+      : attestationOf("none", authData, Uint8Array.of(0xa0));
+    const response = { clientDataJSON, attestationObject, transports: [] };
     return { id, rawId: id, type: "public-key", response, clientExtensionResults: {} };
   }
 
@@ -101,20 +101,24 @@ function dataOf(rpId: string, flags: number, counter = 0): Uint8Array {
   return concatBytes(createHash("sha256").update(rpId).digest(), Uint8Array.of(flags), count);
 }
 
-/** A CBOR map (RFC 8949) of the format, an empty statement and the data. */
-function attestationOf(fmt: string, authData: Uint8Array): string {
-  const text = (said: string) => concatBytes(Uint8Array.of(0x60 + said.length), utf8(said));
+/** A CBOR map (RFC 8949) of the format, a statement and the data. */
+function attestationOf(fmt: string, authData: Uint8Array, statement: Uint8Array): string {
   const length = Uint8Array.of(0x59, authData.length >> 8, authData.length & 0xff);
-  const members = [
-    text("fmt"),
-    text(fmt),
-    text("attStmt"),
-    Uint8Array.of(0xa0),
-    text("authData"),
-    length,
-    authData,
-  ];
+  const members = [cbor("fmt"), cbor(fmt), cbor("attStmt"), statement, cbor("authData"), length, authData];
   return base64url(concatBytes(Uint8Array.of(0xa3), ...members));
+}
+
+/** The statement of a «packed» self attestation: ES256 over the data and the hash of the client data (§8.2). */
+function selfAttested(privateKey: KeyObject, authData: Uint8Array, clientDataJSON: string): Uint8Array {
+  const hashed = createHash("sha256").update(Buffer.from(clientDataJSON, "base64url")).digest();
+  const sig = sign("sha256", concatBytes(authData, hashed), privateKey);
+  const bytes = concatBytes(Uint8Array.of(0x58, sig.length), sig);
+  return concatBytes(Uint8Array.of(0xa2), cbor("alg"), Uint8Array.of(0x26), cbor("sig"), bytes);
+}
+
+/** A short text. */
+function cbor(said: string): Uint8Array {
+  return concatBytes(Uint8Array.of(0x60 + said.length), utf8(said));
 }
 
 function base64url(bytes: Uint8Array): string {

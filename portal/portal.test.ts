@@ -107,7 +107,7 @@ describe("nobody is let in", () => {
     for (const odd of [
       { origin: "http://localhost:1" },
       { flags: 0x01 },
-      { fmt: "packed" },
+      { isAttested: true as const },
       { challenge: "AAAA" },
     ]) {
       const eve = visitor();

@@ -238,6 +238,12 @@ describe("nothing is done for a business", () => {
     for (const written of [
       { credential: sealed, payload },
       { credential: sealed, payload, code, ticket },
+      // Nothing of the time and the bytes that were shown can be changed.
+      {
+        credential: sealed,
+        ticket: (words.fields["ticket"] ?? "").replace(/[0-9]$/, (last) => (last === "9" ? "8" : "9")),
+      },
+      { credential: sealed, code },
       { credential: owner.credentialFor(words, { flags: 0x01 }) },
       { credential: owner.credentialFor(words, { origin: "http://localhost:1" }) },
       {

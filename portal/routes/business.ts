@@ -364,11 +364,12 @@ function pushSection({ urls, isSandbox }: Place): ComponentChild {
     key: { file: "key.json" },
   };
   const { title, words } = texts.business.push;
+  const firstPush = `svc push products.csv --config ${configFile}`;
   return section(
     "push",
     title,
     h("p", null, words(configFile)),
     h("pre", { tabIndex: 0 }, JSON.stringify(config, null, 2)),
-    h("pre", { tabIndex: 0 }, `svc push products.csv --config ${configFile}`),
+    h("pre", { tabIndex: 0 }, firstPush),
   );
 }

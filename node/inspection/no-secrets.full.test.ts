@@ -4,10 +4,12 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { personRef } from "../../actors/messages/refs.ts";
 import { freshNonce, newCaller, send, type TestCaller } from "../../api/surfaces.fixture.ts";
 import type { ClusterOps } from "../../ops/cluster.ts";
 import { act, openOps } from "../../ops/ops.fixture.ts";
 import { signedIn } from "../../ops/sign-in.fixture.ts";
+import { Visitor } from "../../portal/portal.fixture.ts";
 import { part } from "../../protocol/rubbish.fixture.ts";
 import { budgetText, grossPrice, newAdvertiser, openPool } from "../../stories/ads/ads.fixture.ts";
 import { fileOf, newUpload, sendFile } from "../../stories/publishing/bulk.fixture.ts";
@@ -99,10 +101,18 @@ async function plant(): Promise<Planted> {
     ["the operators' token", readFileSync(join(config.home, "ops-token"), "utf8").trim()],
   ] as const)
     secrets.set(name, value);
-  for (const name of ["cursorKey", "adTokenKey", "adSessionKey", "imageLinkKey"] as const)
+  for (const name of ["cursorKey", "adTokenKey", "adSessionKey", "imageLinkKey", "portalKey"] as const)
     for (const form of ["hex", "base64", "base64url"] as const)
       secrets.set(`${name} as ${form}`, Buffer.from(services[name]).toString(form));
   for (const [at, key] of privateKeysIn(config.home).entries()) secrets.set(`private key ${at}`, key);
+  const person = new Visitor(urls.portal_url);
+  await person.signUp("Ada Lovelace");
+  await person.apply("Hidden Ltd");
+  const [, personId = "", cookie = ""] = /^([^.]+)\.(.+)$/.exec(person.cookies.get("svc_portal") ?? "") ?? [];
+  secrets.set("the cookie of a person", cookie);
+  const report = await services.actors.ask(personRef(personId), { type: "person.read" });
+  secrets.set("the hash of a person's session", report?.sessions[0]?.session ?? "");
+  secrets.set("a passkey that signs in", report?.passkeys[0]?.credential_id ?? "");
   session = await openSession(urls.ops_url);
   secrets.set("the cookie of a session", session.split("=")[1] ?? "");
   const refs = await actorsOf([uuid, company.uuid]);
@@ -216,6 +226,10 @@ function planOf(planted: Planted): typeof plan {
     "GET /ops/keys/:key_id": each(`/ops/keys/${keyId}`),
     "GET /ops/mandates/:business_uuid/:mandate_id": each(`/ops/mandates/${uuid}/mdt_${keyId}`),
     "GET /ops/certificates/:uuid": each(`/ops/certificates/${uuid}`, `/ops/certificates/${companyUuid}`),
+    "GET /ops/applications": each("/ops/applications"),
+    "GET /ops/applications/:uuid": each(
+      ...refs.filter(({ kind }) => kind === "application").map(({ id }) => `/ops/applications/${id}`),
+    ),
     "GET /ops/parties/:uuid": each(`/ops/parties/${uuid}`, `/ops/parties/${companyUuid}`),
     "GET /ops/acts/:uuid": each(`/ops/acts/${uuid}`),
     "GET /ops/blocks/:business_uuid": each(`/ops/blocks/${uuid}`),
@@ -277,6 +291,8 @@ function actsOf({ uuid, companyUuid, keyId, pushId, grant }: Planted): typeof pl
     "POST /ops/campaigns/:business_uuid/:campaign_id/reverse": post(`/ops/campaigns/${uuid}/spring/reverse`, {
       company_uuid: companyUuid,
     }),
+    "POST /ops/applications/:uuid/approve": post(`/ops/applications/${uuid}/approve`),
+    "POST /ops/applications/:uuid/refuse": post(`/ops/applications/${uuid}/refuse`, { statement: "No." }),
     "POST /ops/parties/:uuid/certify": post(`/ops/parties/${companyUuid}/certify`, {
       kind: "ai_company",
       legal_name: "Test ai_company",

@@ -12,7 +12,7 @@ const forms: readonly (readonly [RegExp, string])[] = [
   [/ref_[0-9a-f]{24}/g, "<refusal id>"],
   [/bup_[0-9a-f]{24}/g, "<upload id>"],
   [/(svc\/log)\n\d+/g, "$1\n<size>"],
-  [/http:\/\/127\.0\.0\.1:\d+/g, "<host>"],
+  [/http:\/\/(?:127\.0\.0\.1|localhost):\d+/g, "<host>"],
   [/[A-Za-z0-9+/_-]{40,}={0,2}/g, "<bytes>"],
 ];
 

@@ -21,6 +21,7 @@ import { nativeCrypto } from "../../crypto/native.ts";
 import { imageLinksOf } from "../../node/images/ad-images.ts";
 import { imageOf } from "../../node/images/images.fixture.ts";
 import { signedIn } from "../../ops/sign-in.fixture.ts";
+import { Visitor } from "../../portal/portal.fixture.ts";
 import { toBase64, utf8 } from "../../protocol/bytes.ts";
 import { collectionNames } from "../../protocol/identifiers.ts";
 import { exactMember } from "../../protocol/json/strict-json.ts";
@@ -395,6 +396,23 @@ async function operations(pushId: string, grant: string): Promise<void> {
   await askOps(`/ops/acts/${uuid}`, "/ops/acts/:uuid");
 }
 
+/** What somebody applied for at the portal, and how an operator decides. */
+async function applications(): Promise<void> {
+  const ada = new Visitor(node.running.urls.portal_url);
+  await ada.signUp("Ada Lovelace");
+  // Their order is that of uuids that were drawn.
+  for (let count = 1; count <= 2; count += 1) await ada.apply("Crumb & Crust Ltd", "GB");
+  const act = { reason: "Found in a public repository." };
+  const route = "/ops/applications/:uuid";
+  await askOps("/ops/applications", "/ops/applications");
+  const uuids = await node.running.services.actorStore.listActors("application", "", 2);
+  const [approved, refused] = uuids.map((uuid) => `/ops/applications/${uuid}`);
+  await askOps(`${approved}/approve`, `${route}/approve`, act);
+  const statement = "The register has no such company.";
+  await askOps(`${refused}/refuse`, `${route}/refuse`, { statement, ...act });
+  await askOps(refused ?? "", route);
+}
+
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly responses: object }>>>>;
 }
@@ -432,6 +450,7 @@ it("are of every operation, and what a node answers now", async () => {
   await moneyExamples({ node, company, companyUuid, ask, askOps });
   await takedownExamples({ node, ask, askOps });
   await operations(pushId, await grants());
+  await applications();
   const operationKeys = await allOperations();
   const sorted = Object.fromEntries(Object.entries(made).sort(([a], [b]) => (a < b ? -1 : 1)));
   if (process.env["SVC_WRITE_EXAMPLES"] === "1")

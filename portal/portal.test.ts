@@ -264,6 +264,14 @@ describe("a form", () => {
   });
 });
 
+it("lets an address come to the door thirty times a minute, and no other address less for it", async () => {
+  const eve = visitor();
+  const knock = async (who: Visitor) => (await who.post("/sign-in", {})).status;
+  for (let count = 1; count <= 30; count += 1) expect(await knock(eve)).toBe(409);
+  expect(await knock(eve)).toBe(429);
+  expect(await knock(visitor())).toBe(409);
+});
+
 describe("a page", () => {
   it("is never kept, framed, or run as anything else", async () => {
     const ada = await newPerson();

@@ -3,7 +3,7 @@
 //        the code of the act (CH1 in challenges.ts). It is nobody's way in, and the passkeys that sign in are in no register.
 //   BA2. An operator decides about the owner and the passkey that applied, and names neither: an operator alone makes nobody an owner.
 //   BA3. An application opens a business of its own. It names none that is there.
-//   BA4. What follows from an approval are repeatable steps (party, certificate, passkey, owner), and the application is open after the
+//   BA4. What follows from an approval are repeatable steps (party, passkey, certificate, owner), and the application is open after the
 //        last. A crash between any two is repaired by approving it again.
 
 import type { ApplicationFacts, ApplicationReport } from "../../actors/messages/application.ts";
@@ -268,17 +268,23 @@ async function approve(deps: ApplicationDeps, uuid: string, act: RegisterAct): D
   const application = await read(deps, uuid);
   if (application === null) return unknown;
   if (application.state === "opened") return ok({ changed: false, application });
+  const { key_id } = application;
+  const holder = await deps.register.key(key_id);
+  if (holder !== null && holder.party_uuid !== uuid)
+    return refuse("refused", "Its passkey seals for another business; a passkey is of one business.");
   const approved = await actors.ask(applicationRef(uuid), { type: "application.approve", act });
   if (approved.status !== "done") return otherwise(approved.state);
   // What was decided first counts, also where somebody else goes on.
   const by = application.decided ?? act;
-  const { legal_name, country, public_key: jwk, key_id, cose, challenge, applicant } = application;
-  const certified = await enrolment.certify({ uuid, kind: "business", legal_name, country, act: by });
-  if (!certified.ok) return refuse("refused", certified.detail);
+  const { legal_name, country, public_key: jwk, cose, challenge, applicant } = application;
+  const party = { uuid, kind: "business", legal_name, country } as const;
+  await parties.open({ ...party, group: uuid, blocked_groups: [] }, by);
   const proof = parseEnvelope(JSON.parse(application.proof));
   if (!proof.ok) throw new RegisterRefused(proof.code, proof.detail);
   const key = sealingKey({ uuid, jwk, key_id, cose }, clock.now());
   await parties.registerProvenKey({ key, challenge, proof: proof.value, act: by });
+  const certified = await enrolment.certify({ ...party, act: by });
+  if (!certified.ok) return refuse("refused", certified.detail);
   const { credential_id } = application;
   const sealing = { key_id, credential_id };
   const owner = { type: "member.set", person_id: applicant, role: "owner", sealing, act: by } as const;

@@ -1,7 +1,8 @@
 // What a person seals, in words: shown before the passkey is asked for, and printed again by everyone who verifies the document.
 //   SW1. The words are a function of the exact bytes alone: of the payload and, where that is a seal, of the document that it is over.
-//   SW2. Every member is said. Texts of a document are quoted, and what is not seen in them is escaped, so none can look like words
-//        of this file, and no two contents have the same words.
+//        So nothing here depends on which characters a release of Unicode has.
+//   SW2. Every member is said, and numbers as they are written. Texts of a document are quoted, and what is not seen in them is
+//        escaped, so none can look like words of this file, and no two contents have the same words.
 //   SW3. They are English, and a payload type names them with its version. A translation stands beside them, never in their place.
 
 import { aiPolicyKeyDocument, parseAiPolicy } from "../protocol/ai-policy.ts";
@@ -22,7 +23,7 @@ import type { Verdict } from "../protocol/reason-codes.ts";
 import { ok, refuse } from "../protocol/result.ts";
 import { openSeal, sealV2 } from "../protocol/seal.ts";
 import { holdDecisionFormat, parseWithdrawal } from "../protocol/withdrawal.ts";
-import { isObject, joinPointer } from "../std/json-pointer.ts";
+import { isObject, joinPointer, valueAt } from "../std/json-pointer.ts";
 import { verifyBusinessKeys } from "./business-keys.ts";
 import { certificatesOf } from "./fetch-answer.ts";
 import { verifyMandate } from "./mandate.ts";
@@ -134,7 +135,10 @@ function documentWords(document: Uint8Array, recordType: string, policyVersion: 
   if (!parsed.ok) return parsed;
   if (recordType === aiPolicyRecordType) return policyWords(document, policyVersion);
   const kind = kindOf(document, recordType);
-  if (kind !== "withdrawal") return ok([`A ${recordType} record, with:`, ...memberWords(parsed.value, "")]);
+  if (kind !== "withdrawal") {
+    const members = memberWords(parsed.value, withWrittenNumbers(document), "");
+    return ok([`A ${recordType} record, with:`, ...members]);
+  }
   const withdrawal = parseWithdrawal(document);
   if (!withdrawal.ok) return withdrawal;
   const { record_id, action, at } = withdrawal.value;
@@ -175,27 +179,46 @@ function policyWords(document: Uint8Array, version: number): Verdict<Words> {
   ]);
 }
 
-/** A line for each value, by its JSON pointer; an empty list or object is a value. */
-function memberWords(value: JsonValue, pointer: string): Words {
+/** A line for each value, by its JSON pointer; an empty list or object is a value. `written` is the document with numbers as texts. */
+function memberWords(value: JsonValue, written: unknown, pointer: string): Words {
   if (Array.isArray(value) && value.length > 0)
-    return value.flatMap((each, index) => memberWords(each, `${pointer}/${index}`));
+    return value.flatMap((each, index) => memberWords(each, written, `${pointer}/${index}`));
   if (isObject(value) && Object.keys(value).length > 0)
     return Object.entries(value).flatMap(([name, each]) =>
-      memberWords(each as JsonValue, joinPointer(pointer, name)),
+      memberWords(each as JsonValue, written, joinPointer(pointer, name)),
     );
-  return [`  ${escaped(pointer)}: ${escaped(JSON.stringify(value))}`];
+  const said = typeof value === "number" ? valueAt(written, pointer) : escaped(JSON.stringify(value));
+  return [`  ${plainPointer.test(pointer) ? pointer : quoted(pointer)}: ${said}`];
+}
+
+/** Any other pointer is quoted: the names in it are texts of a document. */
+const plainPointer = /^[\w/~-]*$/;
+
+/** The document, which is strict JSON, with each number as the text that it is written in: reading may have changed it (2⁵³ + 1). */
+function withWrittenNumbers(document: Uint8Array): unknown {
+  let isInText = false;
+  // Not a whole text at a time: of a long one, a regular expression runs out of stack.
+  const step = (token: string): string => {
+    if (token === '"') isInText = !isInText;
+    return isInText || token === '"' ? token : `"${token}"`;
+  };
+  return JSON.parse(new TextDecoder().decode(document).replaceAll(/\\.|"|-?[0-9][0-9.eE+-]*/g, step));
 }
 
 function quoted(text: string): string {
   return escaped(JSON.stringify(text));
 }
 
-/** Controls, and whatever else has no picture of its own or changes the direction of what follows, as JavaScript would escape it. */
+/**
+ * Controls, and whatever else has no picture of its own or changes the direction or the place of what follows. Unicode does not change
+ * what these are; whether a character is assigned yet, and to which category, it does (SW1).
+ */
+const unseen =
+  /[\p{Cc}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb\u{13430}-\u{13440}]/gu;
+
+/** As JavaScript would escape them. */
 function escaped(text: string): string {
-  return text.replaceAll(
-    /[\p{C}\p{Zl}\p{Zp}]/gu,
-    (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
-  );
+  return text.replaceAll(unseen, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
 }
 
 function number(value: number): string {

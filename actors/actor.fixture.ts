@@ -89,7 +89,7 @@ export function driveActor<K extends KindOf<ActorProtocols>>(
 /** The names that the actor has claimed, as every activation reads them from its rows. */
 function namesIn({ claims }: ActorDefinition, kept: PartitionRows, nowMs: number) {
   if (claims === undefined) return { until: noNames, rows: () => [] };
-  const names = new ClaimedNames(claims);
+  const names = new ClaimedNames(claims, "secret");
   let pages = names.firstPages();
   while (pages.length > 0) {
     const rows = pages.flatMap((page) => kept.select(page, unexpired));

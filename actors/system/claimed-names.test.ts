@@ -1,7 +1,9 @@
-// The invariants N1–N5 of claimed-names.ts: over rows alone, and through the commits of an actor.
+// The invariants N1–N6 of claimed-names.ts: over rows alone, and through the commits of an actor.
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { toBase64Url } from "../../protocol/bytes.ts";
+import { observeWork } from "../../std/work.ts";
 import type { PartitionRow } from "../../storage/actor-store.ts";
 import { PartitionRows } from "../../storage/memory/actor-store.ts";
 import { ClaimedNames, type NameClaims } from "./claimed-names.ts";
@@ -13,7 +15,7 @@ const noExpiry = Number.NEGATIVE_INFINITY;
 
 /** What an activation has in memory of what is stored. */
 function loaded(stored: PartitionRows, nowMs: number, forgetsBefore = noExpiry) {
-  const names = new ClaimedNames(claims);
+  const names = new ClaimedNames(claims, "secret");
   let reads = 0;
   for (let pages = names.firstPages(); pages.length > 0; reads += 1) {
     const rows = pages.flatMap((page) => stored.select(page, forgetsBefore));
@@ -147,8 +149,30 @@ describe("claimed names", () => {
     expect(first?.body.length).toBeLessThan(50 * 22 + 60);
   });
 
+  it("are spread in memory, whatever marks somebody looked for (N6)", () => {
+    const count = 3_000;
+    const marks = new Uint32Array(count * 4);
+    // As somebody would choose them who knew how they are spread by two of their numbers, or by one.
+    for (let at = 0; at < count; at += 1) marks[4 * at + 2] = at;
+    const untilMs = 140_000 * 1_000_000;
+    const body = JSON.stringify([1_000_000, [untilMs, toBase64Url(new Uint8Array(marks.buffer))]]);
+    const names = new ClaimedNames(claims, "secret");
+    let comparisons = 0;
+    observeWork((_kind, times) => {
+      comparisons += times;
+    });
+    try {
+      names.load([{ rt: 20, limit: 1 }], [{ rt: 20, k: 0, k2: "00000", body }], untilMs - 1);
+    } finally {
+      observeWork(null);
+    }
+    expect(comparisons).toBeLessThan(10 * count);
+    expect(names.until(Uint32Array.of(0, 0, count - 1, 0))).toBe(untilMs);
+    expect(names.until(Uint32Array.of(0, 0, count, 0))).toBeUndefined();
+  });
+
   it("last no longer than their windows allow (N4)", () => {
-    const names = new ClaimedNames(claims);
+    const names = new ClaimedNames(claims, "secret");
     const mark = names.markOf("name");
     expect(() => names.row([{ mark, untilMs: 400_000 }], 99_999)).toThrow("a name was claimed for 300001 ms");
   });
@@ -158,7 +182,8 @@ describe("claims of an actor", () => {
   const take = (system: LocalActorSystem<TestProtocols>, name: string, until_ms = 1_100_000) =>
     ask(system, "a", { type: "take", name, until_ms });
   const rowsOf = async ({ store }: World) =>
-    (await store.readRows({ kind: "counter", id: "a" }, new ClaimedNames(claims).firstPages())).length;
+    (await store.readRows({ kind: "counter", id: "a" }, new ClaimedNames(claims, "secret").firstPages()))
+      .length;
 
   it("that share a commit are one row, and of two that want one name the first has it", async () => {
     const world = newWorld();

@@ -10,8 +10,11 @@
 //       had the table before. That one ended long ago: no claim lasts longer than `lifeMaxMs`. So an actor's rows are as many as it
 //       commits within one round, where a store that keeps what it deletes for a day would have those of the day.
 //   N5. Rows of a window expire together, and a load ends at the first row of an earlier window: it reads what counts, whatever was there.
+//   N6. Where a mark is in memory follows from a secret of the activation as well. Who chooses names knows their marks, and could
+//       otherwise have all of them in one place, where each claim would look at every other one.
 
 import { parseBase64Url, sha256, toBase64Url, utf8 } from "../../protocol/bytes.ts";
+import { noteWork } from "../../std/work.ts";
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
 
 /** How the actors of a kind claim names. */
@@ -55,13 +58,16 @@ type Written = readonly [window: number, ...ends: readonly (readonly [untilMs: n
 export class ClaimedNames {
   readonly #claims: NameClaims;
   readonly #windowMs: number;
+  readonly #secret: Mark;
   readonly #windows = new Map<number, Window>();
   /** A decision looks a name up and then claims it. */
   #last: { readonly name: string; readonly mark: Mark } | null = null;
 
-  constructor(claims: NameClaims) {
+  /** `secret` is a text that nobody who chooses names can guess (N6). */
+  constructor(claims: NameClaims, secret: string) {
     this.#claims = claims;
     this.#windowMs = windowMsOf(claims);
+    this.#secret = markOf(secret);
   }
 
   /** Whether the decision on a command may look at claims. */
@@ -70,8 +76,7 @@ export class ClaimedNames {
   }
 
   markOf(name: string): Mark {
-    if (this.#last?.name !== name)
-      this.#last = { name, mark: wordsOf(sha256(utf8(name)).subarray(0, markBytes)) };
+    if (this.#last?.name !== name) this.#last = { name, mark: markOf(name) };
     return this.#last.mark;
   }
 
@@ -160,7 +165,7 @@ export class ClaimedNames {
   #open(number: number): Window {
     const known = this.#windows.get(number);
     if (known !== undefined) return known;
-    const window = { marks: new MarkTimes(this.#endOf(number)), rows: 0 };
+    const window = { marks: new MarkTimes(this.#endOf(number), this.#secret), rows: 0 };
     this.#windows.set(number, window);
     return window;
   }
@@ -193,6 +198,10 @@ function windowMsOf({ lifeMaxMs, keptMs }: NameClaims): number {
   return Math.ceil((lifeMaxMs + 2 * keptMs) / (tableCount - 1));
 }
 
+function markOf(text: string): Mark {
+  return wordsOf(sha256(utf8(text)).subarray(0, markBytes));
+}
+
 function join(marks: readonly Mark[]): string {
   const bytes = new Uint8Array(marks.length * markBytes);
   for (const [index, mark] of marks.entries()) bytes.set(new Uint8Array(mark.buffer), index * markBytes);
@@ -206,10 +215,10 @@ function wordsOf(bytes: Uint8Array): Mark {
 
 const markWords = markBytes / Uint32Array.BYTES_PER_ELEMENT;
 const entryWords = markWords + 1;
-/** Number of parts that the marks of a window are spread over: each grows by itself, so that none of it takes long. */
-const partCount = 64;
-/** Number of places that a part begins with. */
-const placesFirst = 8;
+/** The marks of a window are spread over two to the power of this many parts: each grows by itself, so that none of it takes long. */
+const partBits = 6;
+/** A part begins with two to the power of this many places. */
+const placeBitsFirst = 3;
 
 /**
  * Marks with an instant each, as 20 bytes in arrays of numbers that are at most two thirds full: the 860,000 nonces of a key that sends
@@ -218,14 +227,16 @@ const placesFirst = 8;
  */
 class MarkTimes {
   readonly #endMs: number;
+  readonly #secret: Mark;
   readonly #parts: MarkPart[] = [];
 
-  constructor(endMs: number) {
+  constructor(endMs: number, secret: Mark) {
     this.#endMs = endMs;
+    this.#secret = secret;
   }
 
   get(mark: Mark): number | undefined {
-    const before = this.#parts[partOf(mark, 0)]?.get(mark) ?? 0;
+    const before = this.#parts[partOf(spread(mark, 0, this.#secret))]?.get(mark) ?? 0;
     return before === 0 ? undefined : this.#endMs - (before - 1);
   }
 
@@ -233,24 +244,36 @@ class MarkTimes {
   setAll(marks: Mark, untilMs: number): void {
     const before = this.#endMs - untilMs + 1;
     for (let from = 0; from < marks.length; from += markWords) {
-      const number = partOf(marks, from);
-      const part = this.#parts[number] ?? new MarkPart();
+      const number = partOf(spread(marks, from, this.#secret));
+      const part = this.#parts[number] ?? new MarkPart(this.#secret);
       this.#parts[number] = part;
       part.set(marks, from, before);
     }
   }
 }
 
-/** By another number of the mark than the one that names its place in the part. */
-function partOf(marks: Uint32Array, from: number): number {
-  return (marks[from + 1] ?? 0) % partCount;
+/** 32 bits, of which the first ones say where the mark at `from` is: the sum of its numbers, each times an odd one of the secret. */
+function spread(marks: Uint32Array, from: number, secret: Mark): number {
+  let sum = 0;
+  for (let word = 0; word < markWords; word += 1)
+    sum += Math.imul(marks[from + word] ?? 0, (secret[word] ?? 0) | 1);
+  return sum >>> 0;
+}
+
+function partOf(bits: number): number {
+  return bits >>> (32 - partBits);
 }
 
 class MarkPart {
   /** Each entry: the mark, then how long before the window's end it ends, plus one; zero for none. */
-  #words = new Uint32Array(placesFirst * entryWords);
-  #places = placesFirst;
+  #words = new Uint32Array(2 ** placeBitsFirst * entryWords);
+  #placeBits = placeBitsFirst;
   #size = 0;
+  readonly #secret: Mark;
+
+  constructor(secret: Mark) {
+    this.#secret = secret;
+  }
 
   get(mark: Mark): number | undefined {
     return this.#words[this.#find(mark, 0) + markWords];
@@ -264,27 +287,29 @@ class MarkPart {
     if (known !== 0) return;
     for (let word = 0; word < markWords; word += 1) words[at + word] = marks[from + word] ?? 0;
     this.#size += 1;
-    if (this.#size * 3 > this.#places * 2) this.#grow();
+    if (this.#size * 3 > 2 ** this.#placeBits * 2) this.#grow();
   }
 
-  /** Where the entry of a mark is or belongs: the first place, from the one that its first number names, that is its own or free. */
+  /** Where the entry of a mark is or belongs: the first place, from the one that follows its part in the bits, that is its own or free. */
   #find(marks: Uint32Array, from: number): number {
     const words = this.#words;
-    const places = this.#places;
-    for (let place = (marks[from] ?? 0) % places; ; place = (place + 1) % places) {
+    const places = 2 ** this.#placeBits;
+    const first = (spread(marks, from, this.#secret) << partBits) >>> (32 - this.#placeBits);
+    for (let place = first; ; place = (place + 1) % places) {
       const at = place * entryWords;
       if (words[at + markWords] === 0) return at;
       let same = 0;
       while (same < markWords && words[at + same] === marks[from + same]) same += 1;
       if (same === markWords) return at;
+      noteWork("comparison", 1);
     }
   }
 
   #grow(): void {
     const old = this.#words;
-    this.#places *= 2;
+    this.#placeBits += 1;
     this.#size = 0;
-    this.#words = new Uint32Array(this.#places * entryWords);
+    this.#words = new Uint32Array(2 ** this.#placeBits * entryWords);
     for (let at = 0; at < old.length; at += entryWords) {
       const before = old[at + markWords] ?? 0;
       if (before !== 0) this.set(old, at, before);

@@ -132,7 +132,7 @@ export class JournaledActivation extends Activation {
       this.#read(batch);
       return;
     }
-    const names = new ClaimedNames(claims);
+    const names = new ClaimedNames(claims, this.host.entropy.newOperationId());
     // An actor without a commit has no rows.
     this.#loadNames(names, state.head === 0 ? [] : names.firstPages(), () => {
       state.names = names;

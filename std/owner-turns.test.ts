@@ -70,7 +70,7 @@ describe("places of work that others do", () => {
       ends.get(name)?.resolve(name);
       await nextTurn();
     };
-    return { begun, ask, end, ends };
+    return { places, begun, ask, end, ends };
   }
 
   it("begin at once while one is free, and are never more (OP1)", async () => {
@@ -95,5 +95,13 @@ describe("places of work that others do", () => {
     await expect(first).rejects.toThrow("away");
     for (const name of ["a2", "a3", "b1", "c1", "a4", "b2"]) await end(name);
     expect(begun).toEqual(["a1", "a2", "a3", "b1", "c1", "a4", "b2"]);
+  });
+
+  it("are given to all that wait, however many of them end at once (OP2)", async () => {
+    const { places, ask, end } = twoPlaces();
+    for (const name of ["a1", "a2"]) void ask("a", name);
+    const many = Array.from({ length: 5_000 }, (_, at) => places(`${at}`, () => at));
+    await end("a1");
+    expect(await Promise.all(many)).toHaveLength(5_000);
   });
 });

@@ -96,9 +96,19 @@ export function createOwnerTurns(
 export function createOwnerPlaces(placesMax: number): OwnerTurns {
   const waiting = new OwnerQueue<() => void>();
   let underWay = 0;
+  let isFilling = false;
   const end = (): void => {
     underWay -= 1;
-    waiting.next()?.entry();
+    // Work that ends at once, however much of it waits, must not begin within the end of the work before it.
+    if (isFilling) return;
+    isFilling = true;
+    for (
+      let next = waiting.next();
+      next !== undefined;
+      next = underWay < placesMax ? waiting.next() : undefined
+    )
+      next.entry();
+    isFilling = false;
   };
   const begin = <T>(work: () => T | Promise<T>): T | Promise<T> => {
     underWay += 1;

@@ -55,6 +55,21 @@ describe("calls of a worker thread", () => {
     expect(await Promise.all(answers)).toEqual(["answer 1", "answer 2"]);
   });
 
+  it("fail as if it had ended where no thread can be started, and the next call tries again (K1, K2)", async () => {
+    let canStart = false;
+    const thread = new FakeThread();
+    const calls = new WorkerCalls<Order, Order>("test", () => {
+      if (canStart) return thread;
+      throw new Error("no more threads");
+    });
+    const call = () => calls.call((id) => ({ id, text: "a" }));
+    await expect(call()).rejects.toThrow("the test thread could not be started: no more threads");
+    canStart = true;
+    const answer = call();
+    thread.answer(1);
+    expect(await answer).toMatchObject({ text: "answer 1" });
+  });
+
   it("keep the process alive while an answer is owed only (K3)", async () => {
     const { threads, call } = world();
     const answers = [call("a"), call("b")];

@@ -1,5 +1,6 @@
 // Requests to a worker thread, matched with their answers by number.
-//   K1. Every call settles: with the thread's answer, or with {@link WorkerEnded} if the thread ended without one.
+//   K1. Every call settles: with the thread's answer, or with {@link WorkerEnded} if the thread ended without one, or could not be
+//       started.
 //   K2. The first call starts the thread, and so does the first call after it has ended.
 //   K3. A thread that owes an answer keeps the process alive; an idle one does not.
 //   K4. The cause of its end is reported once it has ended, after all answers that it still gave.
@@ -48,7 +49,11 @@ export class WorkerCalls<Order extends Numbered, Answer extends Numbered> {
 
   /** Posts the order that `orderOf` makes from its number, before this method returns. */
   call(orderOf: (id: number) => Order): Promise<Answer> {
-    this.#thread ??= this.#watch(this.#start());
+    try {
+      this.#thread ??= this.#watch(this.#start());
+    } catch (error) {
+      return Promise.reject(this.#ended("could not be started", error));
+    }
     if (this.#waiting.size === 0) this.#thread.ref();
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     this.#orders += 1;
@@ -84,8 +89,12 @@ export class WorkerCalls<Order extends Numbered, Answer extends Numbered> {
     const lost = [...this.#waiting.values()];
     this.#thread = null;
     this.#waiting.clear();
-    const why = cause === null ? "" : `: ${cause instanceof Error ? cause.message : String(cause)}`;
-    const error = new WorkerEnded(`the ${this.#name} thread ended${why}`, { cause });
+    const error = this.#ended("ended", cause);
     for (const each of lost) each.reject(error);
+  }
+
+  #ended(what: string, cause: unknown): WorkerEnded {
+    const why = cause === null ? "" : `: ${cause instanceof Error ? cause.message : String(cause)}`;
+    return new WorkerEnded(`the ${this.#name} thread ${what}${why}`, { cause });
   }
 }

@@ -1,7 +1,9 @@
+import { once } from "node:events";
 import { readdirSync, rmSync } from "node:fs";
 import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createCheckpointer } from "./checkpointer.ts";
 import { SqliteDatabase } from "./database.ts";
@@ -80,5 +82,25 @@ describe("the checkpointer", () => {
     expect((await stat(path)).size).toBeGreaterThan(bytes);
     database.close();
     expect(readdirSync(folder)).toEqual(["store.db"]);
+  });
+
+  it("is done by the database itself also while others read without end, once the log is long", async () => {
+    const database = SqliteDatabase.open(path, { checkpoints: "self" });
+    makeTable(database);
+    const isOver = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+    const readers = new Worker(new URL("./endless-readers.fixture.ts", import.meta.url), {
+      workerData: { path, isOver },
+    });
+    await once(readers, "message");
+    let longest = 0;
+    for (let at = 0; at < 40; at += 1) {
+      await database.write((db) => db.prepare("INSERT INTO t (body) VALUES (?)").run("x".repeat(2_000_000)));
+      longest = Math.max(longest, (await stat(`${path}-wal`)).size);
+    }
+    Atomics.store(isOver, 0, 1);
+    await once(readers, "exit");
+    database.close();
+    // 80 MB were written.
+    expect(longest).toBeLessThan(40_000_000);
   });
 });

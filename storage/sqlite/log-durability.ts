@@ -13,6 +13,11 @@ import { type Checkpointer, createCheckpointer } from "./checkpointer.ts";
 const logPagesMax = 16_384;
 /** The same limit where nobody else copies the log. */
 const logPagesSelf = 2_048;
+/**
+ * At this length (32 MiB) a connection that copies the log itself waits for its readers. A COMMIT copies no more than what the oldest
+ * read under way began with, and the log begins again only when nobody reads it: never, where reads overlap.
+ */
+const logPagesLong = 4 * logPagesSelf;
 /** A COMMIT of fewer works and fewer changed rows is flushed inline: the round trip to another thread takes longer. */
 const besideWorksMin = 4;
 const besideChangesMin = 64;
@@ -46,7 +51,11 @@ function isFlushedHere(path: string, { synchronous, checkpoints }: LogOptions): 
 export class LogDurability {
   readonly #db: DatabaseSync;
   readonly #totalChanges: StatementSync;
+  /** Copies nothing. */
+  readonly #logLength: StatementSync;
   readonly #checkpointer: Checkpointer | null;
+  /** Length at which the log is next begun again; null where somebody else copies it. */
+  #pagesMost: number | null;
   /** Null where the log is not flushed, or is flushed by SQLite itself. */
   readonly #flush: LogFlush | null;
   /** True if a flush failed and the log has not been copied since (D3). */
@@ -61,8 +70,10 @@ export class LogDurability {
   constructor(db: DatabaseSync, path: string, options: LogOptions) {
     this.#db = db;
     this.#totalChanges = db.prepare("SELECT total_changes() AS total");
+    this.#logLength = db.prepare("PRAGMA wal_checkpoint(NOOP)");
     const isCopiedBeside = path !== ":memory:" && options.checkpoints !== "self";
     this.#checkpointer = isCopiedBeside ? createCheckpointer(path) : null;
+    this.#pagesMost = options.checkpoints === "self" ? logPagesLong : null;
     this.#flush = isFlushedHere(path, options) ? (options.logFlush ?? createLogFlush)(path) : null;
   }
 
@@ -83,6 +94,20 @@ export class LogDurability {
     this.#isSmall = works < besideWorksMin && changes - this.#changes < besideChangesMin;
     this.#changes = changes;
     this.#checkpointer?.committed(changes);
+    if (this.#pagesMost !== null) this.#beginAgain(this.#pagesMost);
+  }
+
+  /** Waits at most as long as for a lock: reads that begin meanwhile are not waited for. */
+  #beginAgain(pagesMost: number): void {
+    const pages = Number(this.#logLength.get()?.["log"]);
+    if (pages < pagesMost) return;
+    let isDone = false;
+    try {
+      isDone = this.#db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get()?.["busy"] === 0;
+    } catch {
+      // The COMMIT stands, whatever becomes of the copy.
+    }
+    this.#pagesMost = isDone ? logPagesLong : pages + logPagesLong;
   }
 
   /** Whether the last COMMIT is better flushed on another thread than here. */

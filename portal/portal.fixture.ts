@@ -18,12 +18,16 @@ export interface PortalNode extends AsyncDisposable {
   readonly url: string;
 }
 
-export async function openPortalNode(): Promise<PortalNode> {
+export async function openPortalNode(
+  env: Readonly<Record<string, string>> = {},
+  portBase = 0,
+): Promise<PortalNode> {
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
   const home = mkdtempSync(join(tmpdir(), "svc-portal-"));
   // Each visitor has an address of their own, as behind a proxy.
   vi.stubEnv("SVC_TRUSTED_PROXIES", "127.0.0.1");
   vi.stubEnv("SVC_OPS_LISTEN", "127.0.0.1:0");
-  const node = await startNode({ home, portBase: 0, samples: false, logLevel: "silent" }).finally(() =>
+  const node = await startNode({ home, portBase, samples: false, logLevel: "silent" }).finally(() =>
     vi.unstubAllEnvs(),
   );
   return {
@@ -61,12 +65,17 @@ let visitors = 0;
 /** A visitor with cookies and an authenticator. */
 export class Visitor {
   readonly #url: string;
+  readonly #origin: string;
+  /** What the browser was told to keep. */
+  readonly setCookies: string[] = [];
   readonly authenticator: TestAuthenticator;
   readonly cookies = new Map<string, string>();
   readonly address: string;
 
-  constructor(url: string, authenticator = new TestAuthenticator(url)) {
+  /** Visits the portal at `url`; its pages are of `origin`. */
+  constructor(url: string, authenticator = new TestAuthenticator(url), origin = url) {
     this.#url = url;
+    this.#origin = origin;
     visitors += 1;
     this.address = `198.51.${visitors}.7`;
     this.authenticator = authenticator;
@@ -83,7 +92,7 @@ export class Visitor {
     headers: Readonly<Record<string, string | null>> = {},
   ): Promise<Seen> {
     const said: Record<string, string> = {
-      origin: this.#url,
+      origin: this.#origin,
       "sec-fetch-site": "same-origin",
       "content-type": "application/x-www-form-urlencoded",
     };
@@ -137,6 +146,7 @@ export class Visitor {
     };
     const answer = await fetch(new URL(path, this.#url), { ...init, headers, redirect: "manual" });
     for (const each of answer.headers.getSetCookie()) {
+      this.setCookies.push(each);
       const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(each) ?? [];
       if (value === "") this.cookies.delete(name);
       else this.cookies.set(name, value);

@@ -1,5 +1,5 @@
 // How parties come in where there is no portal: operators open and certify them, and register the keys of their systems.
-//   E1. Whatever is asked again changes nothing, and the answer says so; of two operators who certify a party at once, one is refused.
+//   E1. Whatever is asked again changes nothing, and the answer says so; where several operators certify a party at once, one certificate comes of it.
 //   E2. A key is registered only with its own proof that it is the party's: it signs the party, its role and, as the challenge, the
 //       certificate in force, so a proof is worth nothing once another certificate was issued.
 //   E3. The operator and the reason are kept by the party's actor with each change. The reason of a certificate is what was

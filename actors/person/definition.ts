@@ -156,8 +156,10 @@ function openSession({ by, session }: Asked<"session.open">, view: View): Decide
   if (fault !== null) return refused(fault);
   const { credential_id, network } = by;
   const opened = newSession({ ...session, credential_id, network }, view);
-  const [oldest, ...others] = liveSessions(view).sort((a, b) => a.used_at_ms - b.used_at_ms);
-  const isFull = others.length + 1 >= sessionsMax;
+  // Those that were idle for too long go as well: what ends sessions looks at one page of them (PN2).
+  const kept = liveSessions(view).sort((a, b) => b.used_at_ms - a.used_at_ms);
+  const stay = new Set(kept.slice(0, sessionsMax - 1).map((each) => each.session));
+  const ended = sessions.readAll(view).filter(({ k2 }) => !stay.has(k2));
   return {
     reply: done,
     puts: [
@@ -165,7 +167,7 @@ function openSession({ by, session }: Asked<"session.open">, view: View): Decide
       sessionRow(opened),
       ...actRows({ act: "session.open", subject: "", ...opened }, by.challenge.nonce, view),
     ],
-    deletes: isFull && oldest !== undefined ? [sessions.key(oldest.session)] : [],
+    deletes: ended.map(({ k2 }) => sessions.key(k2)),
   };
 }
 

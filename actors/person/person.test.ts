@@ -196,6 +196,18 @@ describe("a passkey", () => {
     expect(report()?.passkeys.map(({ name }) => name)).toEqual(["a"]);
   });
 
+  it("that is removed ends its sessions also beside many that were idle for too long (PN2)", () => {
+    join();
+    add("b");
+    const names = (first: string) => Array.from({ length: 20 }, (_, index) => `${first}${index}`);
+    for (const name of names("a")) open(name, { credential_id: "b" });
+    person.nowMs += 2 * hourMs + 60_000;
+    for (const name of names("z")) open(name, { credential_id: "b" });
+    open("own");
+    expect(remove("b", { session: "own" })).toEqual(done);
+    expect(names("z").filter((name) => use(name) !== null)).toEqual([]);
+  });
+
   it("may remove itself, and is gone then", () => {
     join();
     add("b");

@@ -1,5 +1,7 @@
 // People come in, sign in and confirm what they do, over HTTP and with an authenticator in software. What keeps others out has a test each.
 
+import { once } from "node:events";
+import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openPortalNode, type PortalNode, Visitor } from "./portal.fixture.ts";
 
@@ -251,6 +253,31 @@ describe("a form", () => {
     await ada.signIn();
     expect((await ada.send(form)).status).toBe(403);
     expect((await ada.get("/")).html).toContain("Welcome");
+  });
+
+  it("of a session that ended while the form was on its way is refused (VI6)", async () => {
+    const ada = await newPerson();
+    const form = (await ada.get("/account")).form("/passkeys/add");
+    const body = new URLSearchParams({ ...form.fields, name: "Later" }).toString();
+    const sent = request(`${portal.url}${form.action}`, {
+      method: "POST",
+      headers: {
+        cookie: `svc_portal=${ada.cookies.get("svc_portal")}`,
+        origin: portal.url,
+        "content-type": "application/x-www-form-urlencoded",
+        "content-length": body.length,
+        expect: "100-continue",
+      },
+    });
+    const answered = once(sent, "response");
+    // The node has the head, and says so.
+    sent.flushHeaders();
+    await once(sent, "continue");
+    await ada.send((await ada.get("/account")).form("/sign-out"));
+    sent.end(body);
+    const [answer] = await answered;
+    answer.resume();
+    expect(answer.statusCode).toBe(401);
   });
 
   it("is bounded, and nothing else than a form is read", async () => {

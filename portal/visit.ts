@@ -4,6 +4,7 @@
 //   VI3. The cookie can be set by this host alone and read by no script; over HTTPS its name says so (RFC 6265bis §4.1.3.2).
 //   VI4. What is read of a form, and how often an address comes, are bounded. Of the address only the network is kept.
 //   VI5. No page is kept by a cache, framed, or shown as anything else (web/document.ts).
+//   VI6. Who comes is asked once a form is there: a session that ended while it was on its way sends nothing.
 
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { ComponentChildren } from "preact";
@@ -102,8 +103,10 @@ export function openPage(
     tags: [],
     doc: { summary, answers: { 200: html, 303: elsewhere } },
     handle: async (request, reply) => {
+      const limited = limitedOf(deps, request);
+      if (limited !== null) return send(reply, limited);
       const visit = await visitOf(deps, request);
-      return "kind" in visit ? send(reply, visit) : show(deps, reply, visit, await answer(visit));
+      return show(deps, reply, visit, await answer(visit));
     },
   };
 }
@@ -182,8 +185,8 @@ function postRoute(
     handle: async (request, reply) => {
       const answer = isOwnPage(deps, request) ? await open(request) : notOwnPage;
       if (typeof answer !== "function") return closing(reply, answer);
-      const visit = await visitOf(deps, request);
-      if ("kind" in visit) return closing(reply, visit);
+      const limited = limitedOf(deps, request);
+      if (limited !== null) return closing(reply, limited);
       if (!(request.headers["content-type"] ?? "").startsWith(formType)) return closing(reply, notAForm);
       const body = await readBody(
         request.raw,
@@ -192,6 +195,7 @@ function postRoute(
       );
       if (!body.ok) return closing(reply, refused(body.problem));
       try {
+        const visit = await visitOf(deps, request);
         return await show(deps, reply, visit, await answer(formOf(body.bytes), visit));
       } finally {
         body.release();
@@ -221,12 +225,16 @@ function addressOf({ edge }: VisitDeps, request: FastifyRequest): string {
   return sourceOfRequest(request.raw, edge) ?? "unknown";
 }
 
-async function visitOf(deps: VisitDeps, request: FastifyRequest): Promise<Visit | Refused> {
-  const address = addressOf(deps, request);
-  const limited = deps.visits.take(address);
+/** Why nothing is read of a request; null for one that is. */
+function limitedOf(deps: VisitDeps, request: FastifyRequest): Refused | null {
+  const limited = deps.visits.take(addressOf(deps, request));
   if (limited !== null) return limited;
   const query = parseQuery(request.raw.url ?? "", []);
-  if (isRefused(query)) return query;
+  return isRefused(query) ? query : null;
+}
+
+async function visitOf(deps: VisitDeps, request: FastifyRequest): Promise<Visit> {
+  const address = addressOf(deps, request);
   const who = await deps.people.who(cookieIn(request.headers.cookie, cookieName(deps)));
   const { named = "" } = request.params as { readonly named?: string };
   return { address, network: networkOf(address), who, named };

@@ -15,6 +15,7 @@ import { formatTimestamp } from "../../protocol/identifiers.ts";
 import type { JsonObject } from "../../protocol/json/canonical-json.ts";
 import { parsePublicJwk, thumbprint } from "../../protocol/keys/jwk.ts";
 import { passkeyChallenge } from "../../protocol/keys/signatures.ts";
+import { mandateDaysMax } from "../../protocol/limits.ts";
 import { mandatePayload, parseMandate } from "../../protocol/mandate.ts";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
 import { sealedWords } from "../../verifier/sealed-words.ts";
@@ -242,7 +243,8 @@ async function readyMandate(
     key_id,
     scope: { ...scope, directions: ["publish"] },
     valid_from: formatTimestamp(nowMs),
-    valid_until: formatTimestamp(nowMs + days * dayMs),
+    // One day too many is refused by the reader, in its words; many more would be no instant.
+    valid_until: formatTimestamp(nowMs + Math.min(days, mandateDaysMax + 1) * dayMs),
   });
   const parsed = parseMandate(payload);
   if (!parsed.ok) return refuse("not_accepted", `${parsed.pointer ?? ""} ${parsed.detail}`.trim());

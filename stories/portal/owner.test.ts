@@ -267,6 +267,7 @@ describe("nothing is done for a business", () => {
     for (const written of [
       { days: "93" },
       { days: "0" },
+      { days: "999999999999999" },
       { countries: "" },
       { countries: "<b>" },
       { type_products: "" },

@@ -1,6 +1,13 @@
 // An authenticator in software, as far as a portal sees one: it makes passkeys and assertions for one origin. For tests.
 
-import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
+import {
+  createHash,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  sign,
+} from "node:crypto";
 import { concatBytes, utf8 } from "../protocol/bytes.ts";
 import { coseKeyOf, parsePublicJwk } from "../protocol/keys/jwk.ts";
 
@@ -14,6 +21,8 @@ export interface Oddity {
   readonly counter?: number;
   /** Whether the new passkey attests itself. */
   readonly isAttested?: true;
+  /** The key of the new passkey; authenticators make one. */
+  readonly privateKey?: KeyObject;
 }
 
 export interface Passkey {
@@ -46,8 +55,8 @@ export class TestAuthenticator {
 
   /** A new passkey, as `navigator.credentials.create` answers with it, in JSON. */
   create(options: CreationOptions, odd: Oddity = {}): object {
-    const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
-    const jwk = parsePublicJwk(publicKey.export({ format: "jwk" }));
+    const { privateKey = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey } = odd;
+    const jwk = parsePublicJwk(createPublicKey(privateKey).export({ format: "jwk" }));
     const cose = jwk.ok ? coseKeyOf(jwk.value) : null;
     if (cose === null) throw new Error("A P-256 key has a COSE_Key.");
     const rawId = randomBytes(32);

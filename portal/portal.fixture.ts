@@ -127,9 +127,9 @@ export class Visitor {
   }
 
   /** Applies for a business with a new sealing passkey, as somebody who is signed in; returns the page after it. */
-  async apply(legal_name = "Ada Ltd", country = "GB"): Promise<Seen> {
+  async apply(legal_name = "Ada Ltd", country = "GB", odd: Answering = {}): Promise<Seen> {
     const asked = await this.send((await this.get("/apply")).form("/apply"), { legal_name, country });
-    const made = await this.answer(asked.form("/apply/passkey"));
+    const made = await this.answer(asked.form("/apply/passkey"), odd);
     return this.answer(made.form("/apply/file"));
   }
 

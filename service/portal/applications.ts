@@ -4,7 +4,7 @@
 //   BA2. An operator decides about the owner and the passkey that applied, and names neither: an operator alone makes nobody an owner.
 //   BA3. An application opens a business of its own. It names none that is there.
 //   BA4. What follows from an approval are repeatable steps (party, passkey, certificate, owner), and the application is open after the
-//        last. A crash between any two is repaired by approving it again.
+//        last. A crash between any two is repaired by approving it again. A passkey that another business has is refused before the first.
 
 import type { ApplicationFacts, ApplicationReport } from "../../actors/messages/application.ts";
 import type { KeyFacts } from "../../actors/messages/business.ts";
@@ -170,6 +170,8 @@ async function file(
   const passkeys = trust().anchors.passkeys;
   if (!verifyPossession({ crypto, passkeys }, { key, challenge, proof }).ok) return notVerified;
   const report = await actors.ask(personRef(who.person_id), { type: "person.read" });
+  // A passkey that signs in would be published with the business.
+  if (report?.passkeys.some(({ public_key }) => public_key === asked.public_key)) return notVerified;
   const known = report?.businesses ?? [];
   if (!known.includes(uuid) && known.length >= businessesMax)
     return refuse("too_many_businesses", "The person applied for enough businesses.");
@@ -268,21 +270,17 @@ async function approve(deps: ApplicationDeps, uuid: string, act: RegisterAct): D
   const application = await read(deps, uuid);
   if (application === null) return unknown;
   if (application.state === "opened") return ok({ changed: false, application });
-  const { key_id } = application;
-  const holder = await deps.register.key(key_id);
-  if (holder !== null && holder.party_uuid !== uuid)
-    return refuse("refused", "Its passkey seals for another business; a passkey is of one business.");
+  const proven = provenKey(application, clock.now());
+  // Before anything is decided: what was approved can only be opened, and must not hang on a passkey that another business has.
+  if (application.state === "waiting") await parties.claimProvenKey(proven);
   const approved = await actors.ask(applicationRef(uuid), { type: "application.approve", act });
   if (approved.status !== "done") return otherwise(approved.state);
   // What was decided first counts, also where somebody else goes on.
-  const by = application.decided ?? act;
-  const { legal_name, country, public_key: jwk, cose, challenge, applicant } = application;
+  const by = (await read(deps, uuid))?.decided ?? act;
+  const { legal_name, country, key_id, applicant } = application;
   const party = { uuid, kind: "business", legal_name, country } as const;
   await parties.open({ ...party, group: uuid, blocked_groups: [] }, by);
-  const proof = parseEnvelope(JSON.parse(application.proof));
-  if (!proof.ok) throw new RegisterRefused(proof.code, proof.detail);
-  const key = sealingKey({ uuid, jwk, key_id, cose }, clock.now());
-  await parties.registerProvenKey({ key, challenge, proof: proof.value, act: by });
+  await parties.registerProvenKey({ ...proven, act: by });
   const certified = await enrolment.certify({ ...party, act: by });
   if (!certified.ok) return refuse("refused", certified.detail);
   const { credential_id } = application;
@@ -296,4 +294,14 @@ async function approve(deps: ApplicationDeps, uuid: string, act: RegisterAct): D
   if (member.status === "refused") throw new RegisterRefused(member.code, member.detail);
   await actors.ask(applicationRef(uuid), { type: "application.open" });
   return decided(deps, uuid, true);
+}
+
+/** The passkey that applied, with its proof. */
+function provenKey(
+  { uuid, public_key: jwk, key_id, cose, challenge, ...application }: ListedApplication,
+  nowMs: number,
+) {
+  const proof = parseEnvelope(JSON.parse(application.proof));
+  if (!proof.ok) throw new RegisterRefused(proof.code, proof.detail);
+  return { key: sealingKey({ uuid, jwk, key_id, cose }, nowMs), challenge, proof: proof.value };
 }

@@ -110,6 +110,10 @@ export interface Parties {
    * The key itself signs the party, the role and the challenge of its registration. Returns false if it was registered before.
    */
   registerProvenKey(request: PossessionRequest & { readonly act?: RegisterAct }): Promise<boolean>;
+  /**
+   * Verifies the proof, and claims the key for the party, which need not be open yet. Nothing is registered.
+   */
+  claimProvenKey(request: PossessionRequest): Promise<void>;
   /** The earlier instants are kept. Returns false if it changed nothing, also for {@link revokeMandate}. */
   revokeKey(request: Change<"key.revoke">): Promise<boolean>;
   /**
@@ -161,18 +165,22 @@ export function createParties(deps: PartiesDeps): Parties {
     await assertOwner(deps, key);
     return change(key.party_uuid, { type: "key.register", key, ...(act === undefined ? {} : { act }) });
   };
+  const assertProven = (request: PossessionRequest): void => {
+    const passkeys = deps.trust().anchors.passkeys;
+    taken(verifyPossession({ crypto: deps.crypto, passkeys }, request));
+  };
   return {
     open: async (party, act) => {
       await deps.settleHome(party.uuid);
       return ask(party.uuid, { type: "party.open", party, ...(act === undefined ? {} : { act }) });
     },
     registerKey: (key) => registerKey(key).then(() => {}),
+    claimProvenKey: async (request) => {
+      assertProven(request);
+      await assertOwner(deps, request.key);
+    },
     registerProvenKey: async (request) => {
-      const proven = verifyPossession(
-        { crypto: deps.crypto, passkeys: deps.trust().anchors.passkeys },
-        request,
-      );
-      if (!proven.ok) throw new RegisterRefused(proven.code, proven.detail);
+      assertProven(request);
       return registerKey(request.key, request.act);
     },
     revokeMandate: async ({ uuid, ...revocation }) => {

@@ -1,5 +1,6 @@
 // A business comes in: somebody applies for it at the portal with a passkey made for it, and an operator decides.
 
+import { generateKeyPairSync } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -132,6 +133,20 @@ describe("a business that somebody applies for", () => {
     expect((await ops(opsApprove, [application.uuid, ...why])).code).not.toBe(0);
     expect(await portal.node.services.parties.party(application.uuid)).toBeNull();
   });
+
+  it("is not approved with a passkey that another business has, and then nothing of it is opened", async () => {
+    const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    const [first, second] = [await newPerson(), await newPerson("Bob")];
+    await first.apply("First Ltd", "GB", { privateKey });
+    await second.apply("Second Ltd", "GB", { privateKey });
+    expect((await ops(opsApprove, [(await applicationOf("First Ltd")).uuid, ...why])).code).toBe(0);
+    const { uuid } = await applicationOf("Second Ltd");
+    const run = await ops(opsApprove, [uuid, ...why]);
+    expect([run.code === 0, run.said]).toEqual([false, expect.stringContaining("another party")]);
+    expect((await applicationOf("Second Ltd")).state).toBe("waiting");
+    expect(await portal.node.services.parties.party(uuid)).toBeNull();
+    expect((await ops(opsRefuse, [uuid, ...why, "--statement", "Make a new passkey."])).code).toBe(0);
+  });
 });
 
 describe("an application", () => {
@@ -175,8 +190,12 @@ describe("an application", () => {
     expect((await ada.send(form, { credential })).html.match(/Shown Ltd/g)).toHaveLength(1);
   });
 
-  it("has a sealing passkey that lets nobody in", async () => {
+  it("has a sealing passkey that lets nobody in, and is none of those that do", async () => {
     const ada = await newPerson();
+    const { privateKey } = ada.authenticator.passkeys[0] ?? {};
+    const reused = await ada.apply("Reused Ltd", "GB", privateKey && { privateKey });
+    expect([reused.status, await applicationOf("Reused Ltd")]).toEqual([401, undefined]);
+    ada.authenticator.passkeys.pop();
     await ada.apply("Sealed Ltd");
     await ada.send((await ada.get("/")).form("/sign-out"));
     const [own, sealing] = ada.authenticator.passkeys;

@@ -72,7 +72,7 @@ export function buildPortal(deps: PortalDeps): FastifyInstance {
     servers: [place.origin],
   };
   const owner = createOwner({ ...deps, challenges });
-  const account: AccountDeps = { ...visit, owner };
+  const account: AccountDeps = { ...visit, owner, applications: deps.applications };
   const applicants = createAddressRate({
     perMinute: applicationsPerMinute,
     allPerMinute: allApplicationsPerMinute,

@@ -6,6 +6,7 @@ import type { Route } from "../../api/route.ts";
 import { toBase64Url, utf8 } from "../../protocol/bytes.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import type { Refusal } from "../../protocol/result.ts";
+import type { Applications } from "../../service/portal/applications.ts";
 import type { Owner, OwnerRefusal } from "../../service/portal/owner.ts";
 import { type Answered, nameOf, type SignedIn } from "../../service/portal/people.ts";
 import { dataTable, section, shortTime } from "../../web/parts.ts";
@@ -30,6 +31,7 @@ const confirmPath = "/confirm";
 const makePath = "/passkeys/make";
 
 export interface AccountDeps extends DoorDeps {
+  readonly applications: Pick<Applications, "forgetRefused">;
   readonly owner: Owner;
 }
 
@@ -129,6 +131,7 @@ async function perform(deps: AccountDeps, who: SignedIn, { act, proven, ...answe
       return removed.ok ? redirect(accountPath) : refusedPage(removed.code);
     }
     case "person.leave": {
+      await deps.applications.forgetRefused(who);
       const left = await people.leave(who, by.value);
       return left.ok ? redirect(signInPath, null) : refusedPage(left.code);
     }

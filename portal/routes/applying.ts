@@ -8,7 +8,7 @@ import { parseStrictJson } from "../../protocol/json/strict-json.ts";
 import { countries } from "../../protocol/records/vocabularies/countries.ts";
 import { country, literal, object, readShape, text, uuid } from "../../protocol/shape.ts";
 import type { AddressRate } from "../../service/authentication/request-rate.ts";
-import type { Applications, ListedApplication } from "../../service/portal/applications.ts";
+import type { Applications, OwnApplication } from "../../service/portal/applications.ts";
 import { newUuid, type SignedIn } from "../../service/portal/people.ts";
 import { badge, dataTable } from "../../web/parts.ts";
 import { english } from "../../web/texts/catalogue.ts";
@@ -46,7 +46,7 @@ export function applyingRoutes(deps: ApplyingDeps): readonly Route[] {
   const { people, place, applications, challenges } = deps;
   return [
     ownPage(deps, "/", "Businesses and applications of one's own", async ({ who }) =>
-      page(texts.home.title, homeContent(who, await ownApplications(deps, who))),
+      page(texts.home.title, homeContent(who, await applications.own(who))),
     ),
     ownPage(deps, applyPath, "What one applies for", ({ who }) =>
       page(texts.apply.title, applyContent(challenges.formCode(who.session.session))),
@@ -119,17 +119,7 @@ function shapeIn<T>(shape: Parameters<typeof readShape<T>>[0], form: Form): T | 
   return read?.ok === true ? read.value : null;
 }
 
-/** Those that are known still. */
-async function ownApplications(
-  { people, applications }: ApplyingDeps,
-  who: SignedIn,
-): Promise<readonly ListedApplication[]> {
-  const { businesses } = await people.report(who);
-  const found = await Promise.all(businesses.map((each) => applications.read(each)));
-  return found.flatMap((each) => (each?.applicant === who.person_id ? [each] : []));
-}
-
-function homeContent(who: SignedIn, own: readonly ListedApplication[]) {
+function homeContent(who: SignedIn, own: readonly OwnApplication[]) {
   const { welcome, words, caption, columns, states, apply } = texts.home;
   const rows = own.map(({ uuid: key, legal_name, country: code, state, statement }) => ({
     key,

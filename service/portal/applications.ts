@@ -58,6 +58,10 @@ export interface ListedApplication extends ApplicationReport {
   readonly key_id: string;
 }
 
+/** A business of a person: one that they applied for, or work for. */
+export interface OwnApplication
+  extends Pick<ListedApplication, "uuid" | "legal_name" | "country" | "state" | "statement"> {}
+
 type Decision<C extends string = "unknown" | "refused"> = Promise<
   Result<{ readonly changed: boolean; readonly application: ListedApplication }, C>
 >;
@@ -76,6 +80,10 @@ export interface Applications {
     asked: Asked,
     answered: { readonly ticket: string; readonly credential: unknown; readonly network: string | null },
   ): Promise<Result<void, ApplyRefusal>>;
+  /** What the person applied for or works for. What they do neither is forgotten. */
+  own(who: SignedIn): Promise<readonly OwnApplication[]>;
+  /** Forgets what was refused, so that somebody who has nothing else may leave. */
+  forgetRefused(who: SignedIn): Promise<void>;
   read(uuid: string): Promise<ListedApplication | null>;
   list(after: string): Promise<{
     readonly applications: readonly ListedApplication[];
@@ -101,6 +109,11 @@ export function createApplications(deps: ApplicationDeps): Applications {
       return { challenge: passkeyChallenge(message, deps.crypto.sha256), ticket };
     },
     file: (challenges, who, asked, answered) => file(deps, challenges, { who, asked, ...answered }),
+    own: (who) => own(deps, who),
+    forgetRefused: async (who) => {
+      for (const { uuid, state } of await own(deps, who))
+        if (state === "refused") await forget(deps, who, uuid);
+    },
     read: (uuid) => read(deps, uuid),
     list: (after) => list(deps, after),
     approve: (uuid, act) => approve(deps, uuid, act),
@@ -249,6 +262,28 @@ async function read(deps: ApplicationDeps, uuid: string): Promise<ListedApplicat
   if (!isUuidV4(uuid) || !(await deps.homes.isKnown(uuid))) return null;
   const report = await deps.actors.ask(applicationRef(uuid), { type: "application.read" });
   return report && { uuid, key_id: thumbprint(report.public_key, deps.crypto.sha256), ...report };
+}
+
+async function own(deps: ApplicationDeps, who: SignedIn): Promise<readonly OwnApplication[]> {
+  const report = await deps.actors.ask(personRef(who.person_id), { type: "person.read" });
+  const found = await Promise.all((report?.businesses ?? []).map((uuid) => ownOf(deps, who, uuid)));
+  return found.filter((each) => each !== null);
+}
+
+/** A business outlasts its application, which is kept for thirty days only. */
+async function ownOf(deps: ApplicationDeps, who: SignedIn, uuid: string): Promise<OwnApplication | null> {
+  const { person_id } = who;
+  const application = await read(deps, uuid);
+  if (application?.applicant === person_id && application.state !== "opened") return application;
+  const member = await deps.actors.ask(businessRef(uuid), { type: "member.read", person_id });
+  const party = member === null ? null : await deps.parties.party(uuid);
+  if (party !== null) return { ...party, state: "opened", statement: null };
+  await forget(deps, who, uuid);
+  return null;
+}
+
+async function forget({ actors }: ApplicationDeps, { person_id }: SignedIn, uuid: string): Promise<void> {
+  await actors.ask(personRef(person_id), { type: "business.forget", uuid });
 }
 
 async function list(deps: ApplicationDeps, after: string) {

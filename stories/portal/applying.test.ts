@@ -105,23 +105,6 @@ describe("a business that somebody applies for", () => {
     expect((await applicationOf("Crash Ltd")).state).toBe("opened");
   });
 
-  it("does not come in with the passkey of another one", async () => {
-    const { application } = await applied("First Ltd");
-    await ask(`/ops/applications/${application.uuid}/approve`, { reason: "Seen." });
-    const { actors, parties, register } = portal.node.services;
-    await register.refresh();
-    const ref = (id: string) => ({ kind: "application", id }) as const;
-    const first = await actors.ask(ref(application.uuid), { type: "application.read" });
-    if (first === null) throw new Error("It was filed.");
-    const { state: _state, filed_at_ms: _at, decided: _decided, statement: _statement, ...facts } = first;
-    const uuid = "10000000-0000-4000-8000-0000000000ab";
-    await actors.ask(ref(uuid), { type: "application.file", application: facts });
-    const answer = await ask(`/ops/applications/${uuid}/approve`, { reason: "Seen." });
-    expect(answer.detail).toContain("seals for another business");
-    expect(await parties.party(uuid)).toBeNull();
-    expect((await actors.ask(ref(uuid), { type: "application.read" }))?.state).toBe("waiting");
-  });
-
   it("is refused with words for the applicant, and is not approved after it", async () => {
     const { person, application } = await applied("Refused Ltd");
     const statement = "The register <b>has</b> no such company.";

@@ -316,7 +316,9 @@ async function approve(deps: ApplicationDeps, uuid: string, act: RegisterAct): D
   const party = { uuid, kind: "business", legal_name, country } as const;
   await parties.open({ ...party, group: uuid, blocked_groups: [] }, by);
   await parties.registerProvenKey({ ...proven, act: by });
-  const certified = await enrolment.certify({ ...party, act: by });
+  // One that was issued may have been ended since: that is not for a repetition to take back.
+  const { certificate } = await parties.facts(uuid, key_id);
+  const certified = certificate === null ? await enrolment.certify({ ...party, act: by }) : ok(undefined);
   if (!certified.ok) return refuse("refused", certified.detail);
   const { credential_id } = application;
   const sealing = { key_id, credential_id };

@@ -3,7 +3,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { businessRef, personRef } from "../../actors/messages/refs.ts";
 import { contractFetch } from "../../api/contract.fixture.ts";
 import type { Command } from "../../cli/command.ts";
@@ -103,6 +103,20 @@ describe("a business that somebody applies for", () => {
     expect(opened.party.keys).toMatchObject([{ key_id, role: "sealing" }]);
     expect(await roleOf(uuid, applicant)).toBe("owner");
     expect((await applicationOf("Crash Ltd")).state).toBe("opened");
+  });
+
+  it("is opened by a repetition, and not certified again where its certificate was ended in between", async () => {
+    const { application } = await applied("Ended Ltd");
+    const { uuid, applicant } = application;
+    const stateCustody = vi.spyOn(portal.node.services.parties, "stateCustody");
+    stateCustody.mockRejectedValueOnce(new Error("The node died."));
+    expect((await ops(opsApprove, [uuid, ...why])).code).not.toBe(0);
+    stateCustody.mockRestore();
+    await ask(`/ops/certificates/${uuid}/withdraw`, { status_reason: "error", reason: "Seen." });
+    await ask(`/ops/applications/${uuid}/approve`, { reason: "Again." });
+    expect(await roleOf(uuid, applicant)).toBe("owner");
+    const { party } = await ask(`/ops/parties/${uuid}`, null);
+    expect(party.certificate.status).toBe("withdrawn");
   });
 
   it("is refused with words for the applicant, and is not approved after it", async () => {

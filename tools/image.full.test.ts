@@ -11,7 +11,7 @@ import { pipeline } from "node:stream/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { playedBlocks } from "../node/keys/runbook.fixture.ts";
 import { startEngineProcess, startGuard, untilReady } from "./engines/engine-process.ts";
-import { freePorts } from "./free-ports.ts";
+import { freePorts, surfacePorts } from "./free-ports.ts";
 import { buildGoPrograms } from "./go-programs.ts";
 import { type Built, buildRelease } from "./image/build.ts";
 import { root } from "./process.ts";
@@ -123,7 +123,7 @@ describe.skipIf(lacks.length > 0)("the release", () => {
     expect(`${said.stdout.trim()}${said.stderr}`).toBe(first.digest);
     await mkdir(rootfs);
     expect(spawnSync("tar", ["-xpf", archive, "-C", rootfs]).status).toBe(0);
-    const port = await freePorts(5);
+    const port = await freePorts(surfacePorts);
     const guard = startGuard();
     const node = startEngineProcess(
       {

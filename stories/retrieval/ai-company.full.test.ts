@@ -95,7 +95,7 @@ async function kill(): Promise<void> {
 
 const payIn = (entryId: string, amount: string): Promise<void> =>
   enterPayment({ company: billed.parties.companyUuid, entryId, amount }, () => [
-    { url: surfaceUrls().at(-1) ?? "", token: () => readFile(join(billed.home, "ops-token"), "utf8") },
+    { url: surfaceUrls()[4] ?? "", token: () => readFile(join(billed.home, "ops-token"), "utf8") },
   ]);
 
 describe("on the embedded default, an AI company", () => {

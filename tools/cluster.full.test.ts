@@ -61,11 +61,11 @@ describe("npm run cluster", () => {
   });
 
   it.each<[string, readonly string[], string]>([
-    ["cluster.ts", ["--port-base", "x"], '--port-base must be a whole number from 1024 to 65500, not "x".'],
+    ["cluster.ts", ["--port-base", "x"], '--port-base must be a whole number from 1024 to 65499, not "x".'],
     [
       "cluster.ts",
-      ["--port-base", "65501"],
-      '--port-base must be a whole number from 1024 to 65500, not "65501".',
+      ["--port-base", "65500"],
+      '--port-base must be a whole number from 1024 to 65499, not "65500".',
     ],
     ["cluster.ts", ["--port-base"], "Option '--port-base <value>' argument missing; see --help."],
     [

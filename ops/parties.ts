@@ -106,7 +106,7 @@ export function applicationRoutes(applications: OperatorApplications): readonly 
     read(
       "/ops/applications",
       {
-        summary: "OperatorApplications for businesses, 50 at most",
+        summary: "Applications for businesses, 50 at most",
         answer: applicationList,
         parameters: [afterPage],
       },

@@ -56,6 +56,8 @@ const actsShown = 100;
 /** The last instant that a date can be (ECMA-262, «Time Values and Time Range»). */
 const lastInstantMs = 8_640_000_000_000_000;
 
+const nobody = { reply: { status: "refused", code: "person_unknown" } } as const;
+
 export const personActor = defineActor<"person", typeof personMachine>({
   kind: "person",
   schemaVersion: 1,
@@ -83,16 +85,16 @@ export const personActor = defineActor<"person", typeof personMachine>({
   },
   absent: {
     "passkey.read": { reply: null },
-    "session.open": { reply: { status: "refused", code: "person_unknown" } },
+    "session.open": nobody,
     "session.use": { reply: null },
-    "session.end": { reply: { status: "refused", code: "person_unknown" } },
-    "act.confirm": { reply: { status: "refused", code: "person_unknown" } },
-    "act.note": { reply: { status: "refused", code: "person_unknown" } },
-    "passkey.add": { reply: { status: "refused", code: "person_unknown" } },
-    "passkey.remove": { reply: { status: "refused", code: "person_unknown" } },
-    "business.note": { reply: { status: "refused", code: "person_unknown" } },
-    "business.forget": { reply: { status: "refused", code: "person_unknown" } },
-    "person.leave": { reply: { status: "refused", code: "person_unknown" } },
+    "session.end": nobody,
+    "act.confirm": nobody,
+    "act.note": nobody,
+    "passkey.add": nobody,
+    "passkey.remove": nobody,
+    "business.note": nobody,
+    "business.forget": nobody,
+    "person.leave": nobody,
     "person.read": { reply: null },
   },
   effects: {},

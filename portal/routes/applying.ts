@@ -9,7 +9,7 @@ import { countries } from "../../protocol/records/vocabularies/countries.ts";
 import { country, literal, object, readShape, text, uuid } from "../../protocol/shape.ts";
 import type { AddressRate } from "../../service/authentication/request-rate.ts";
 import type { Applications, OwnApplication } from "../../service/portal/applications.ts";
-import { newUuid, type SignedIn } from "../../service/portal/people.ts";
+import { nameOf, newUuid, type SignedIn } from "../../service/portal/people.ts";
 import { badge, dataTable } from "../../web/parts.ts";
 import { english } from "../../web/texts/catalogue.ts";
 import { assertionForm, creationForm } from "../pages/ceremony.ts";
@@ -30,7 +30,8 @@ export interface ApplyingDeps extends DoorDeps {
   readonly applicants: AddressRate;
 }
 
-const legalName = text(256);
+const legalNameMax = 256;
+const legalName = text(legalNameMax);
 /** The passkey that is to be made, for which business. */
 const making = object({ act: literal("sealing.make"), uuid, legal_name: legalName, country });
 const applying = object({
@@ -52,7 +53,7 @@ export function applyingRoutes(deps: ApplyingDeps): readonly Route[] {
       page(texts.apply.title, applyContent(challenges.formCode(who.session.session))),
     ),
     ownForm(deps, applyPath, "Says which business it is", (form, { who, address }) => {
-      const named = nameIn(form);
+      const named = nameOf(form("legal_name"), legalNameMax);
       if (named === null) return problemPage("name_invalid");
       const code = form("country").trim().toUpperCase();
       if (!countries.codes.has(code)) return problemPage("country_invalid");
@@ -105,12 +106,6 @@ export function applyingRoutes(deps: ApplyingDeps): readonly Route[] {
 function narrow(title: string, sentences: readonly string[], form: ComponentChild): PageAnswer {
   const said = sentences.map((sentence) => h("p", null, sentence));
   return page(title, h("section", { class: "card narrow" }, h("h1", null, title), said, form));
-}
-
-/** A legal name that can be shown and signed as it is; null for any other text. */
-function nameIn(form: Form): string | null {
-  const name = form("legal_name").normalize("NFC").trim();
-  return name.length <= 256 && /^[^\p{C}\p{Bidi_Control}\u2028\u2029]+$/u.test(name) ? name : null;
 }
 
 function shapeIn<T>(shape: Parameters<typeof readShape<T>>[0], form: Form): T | null {

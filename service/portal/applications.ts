@@ -27,7 +27,7 @@ import { readEntry } from "../register/home-evidence.ts";
 import { verifyPossession } from "../register/key-possession.ts";
 import { type Registered, RegisterRefused } from "../register/parties.ts";
 import type { Challenges } from "./challenges.ts";
-import type { Homes, SignedIn } from "./people.ts";
+import { boundTo, type Homes, type SignedIn } from "./people.ts";
 
 export interface ApplicationDeps extends Actors, Registered, Pick<Platform, "crypto" | "clock"> {
   readonly trust: () => Trust;
@@ -130,10 +130,6 @@ const unknown = refuse("unknown", "Nobody applied under this uuid, or it was dec
 
 function otherwise(state: string) {
   return refuse("refused", `The application is ${state}.`);
-}
-
-function boundTo({ person_id, session: { session } }: SignedIn) {
-  return { person_id, session };
 }
 
 function factsOf(asked: Asked): JsonObject {

@@ -23,7 +23,7 @@ import type { Enrolment, PartyState } from "../register/enrolment.ts";
 import { type Registered, RegisterRefused } from "../register/parties.ts";
 import { sealedBy } from "./applications.ts";
 import type { Challenges } from "./challenges.ts";
-import type { Homes, SignedIn } from "./people.ts";
+import { boundTo, type Homes, type SignedIn } from "./people.ts";
 
 export interface OwnerDeps extends Actors, Registered, Pick<Platform, "crypto" | "clock"> {
   readonly homes: Homes;
@@ -268,10 +268,6 @@ const mandateType = payloadTypes["mandate.v1"];
 
 function sealAct(uuid: string, payload: string): JsonObject {
   return { act: "mandate.seal", uuid, payload };
-}
-
-function boundTo({ person_id, session: { session } }: SignedIn) {
-  return { person_id, session };
 }
 
 async function seal(deps: OwnerDeps, who: SignedIn, sealed: Parameters<Owner["seal"]>[1]): Outcome<string> {

@@ -186,14 +186,15 @@ export function createPeople(deps: PeopleDeps): People {
 
 const notVerified = refuse("not_verified", "The passkey's answer does not verify.");
 
-/** A name that can be shown as it is, without spaces around it; null for any other text. */
-export function nameOf(text: string): string | null {
+/** A name of at most so many characters that can be shown as it is, without spaces around it; null for any other text. */
+export function nameOf(text: string, lengthMax = nameLengthMax): string | null {
   const name = text.normalize("NFC").trim();
   const isVisible = /^[^\p{C}\p{Bidi_Control}\u2028\u2029]+$/u.test(name);
-  return isVisible && name.length <= nameLengthMax ? name : null;
+  return isVisible && name.length <= lengthMax ? name : null;
 }
 
-function boundTo({ person_id, session: { session } }: SignedIn): Bound {
+/** In whose name and in which session a challenge is issued. */
+export function boundTo({ person_id, session: { session } }: SignedIn): Bound {
   return { person_id, session };
 }
 

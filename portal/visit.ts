@@ -7,7 +7,7 @@
 //   VI6. Who comes is asked once a form is there: a session that ended while it was on its way sends nothing.
 
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { ComponentChildren } from "preact";
+import { type ComponentChildren, h } from "preact";
 import { readBody } from "../api/body.ts";
 import type { Edge } from "../api/edge.ts";
 import { isRefused, parseQuery, send, sourceOfRequest } from "../api/request-parts.ts";
@@ -81,6 +81,11 @@ const formBytesMax = 65_536;
 
 export function page(title: string, content: ComponentChildren, status = 200): PageAnswer {
   return { kind: "page", title, content, status };
+}
+
+/** A page of one card, whose heading is its title. */
+export function cardPage(title: string, ...content: ComponentChildren[]): PageAnswer {
+  return page(title, h("section", { class: "card narrow" }, h("h1", null, title), ...content));
 }
 
 export function redirect(to: string, session?: OpenedSession | null): Redirect {

@@ -15,6 +15,7 @@ import { type Act, actFacts, actIn, actText, actWords, subjectOf } from "../acts
 import { assertionForm, creationForm } from "../pages/ceremony.ts";
 import { accountPath, nameForm, plainForm } from "../pages/frame.ts";
 import {
+  cardPage,
   ownForm,
   ownPage,
   type PageAnswer,
@@ -96,17 +97,8 @@ export async function confirmPage(
     fields: { ...fields, act: actText(act), form_code: deps.challenges.formCode(who.session.session) },
     credential_ids: passkeys.map(({ credential_id }) => credential_id),
   });
-  return page(
-    title,
-    h(
-      "section",
-      { class: "card narrow" },
-      h("h1", null, title),
-      sentences.map((sentence) => h("p", null, sentence)),
-      form,
-      h("p", null, h("a", { href: "uuid" in act ? businessPath(act.uuid) : accountPath }, texts.doNothing)),
-    ),
-  );
+  const back = h("a", { href: "uuid" in act ? businessPath(act.uuid) : accountPath }, texts.doNothing);
+  return cardPage(title, ...sentences.map((sentence) => h("p", null, sentence)), form, h("p", null, back));
 }
 
 interface Confirmed extends Answered {
@@ -180,16 +172,7 @@ async function makePage(deps: DoorDeps, who: SignedIn, name: string): Promise<Pa
     user: { id: who.person_id, name: who.name },
     known: passkeys.map(({ credential_id }) => credential_id),
   });
-  return page(
-    title,
-    h(
-      "section",
-      { class: "card narrow" },
-      h("h1", null, title),
-      sentences.map((sentence) => h("p", null, sentence)),
-      form,
-    ),
-  );
+  return cardPage(title, ...sentences.map((sentence) => h("p", null, sentence)), form);
 }
 
 interface Shown {

@@ -14,7 +14,16 @@ import { badge, dataTable } from "../../web/parts.ts";
 import { english } from "../../web/texts/catalogue.ts";
 import { assertionForm, creationForm } from "../pages/ceremony.ts";
 import { hiddenFields } from "../pages/frame.ts";
-import { type Form, ownForm, ownPage, type PageAnswer, page, problemPage, redirect } from "../visit.ts";
+import {
+  cardPage,
+  type Form,
+  ownForm,
+  ownPage,
+  type PageAnswer,
+  page,
+  problemPage,
+  redirect,
+} from "../visit.ts";
 import { businessPath } from "./account.ts";
 import { answeredIn, type DoorDeps, refusedPage } from "./door.ts";
 
@@ -104,8 +113,7 @@ export function applyingRoutes(deps: ApplyingDeps): readonly Route[] {
 }
 
 function narrow(title: string, sentences: readonly string[], form: ComponentChild): PageAnswer {
-  const said = sentences.map((sentence) => h("p", null, sentence));
-  return page(title, h("section", { class: "card narrow" }, h("h1", null, title), said, form));
+  return cardPage(title, ...sentences.map((sentence) => h("p", null, sentence)), form);
 }
 
 function shapeIn<T>(shape: Parameters<typeof readShape<T>>[0], form: Form): T | null {

@@ -14,12 +14,12 @@ import type { PortalPlace } from "../authenticators.ts";
 import { assertionForm, creationForm } from "../pages/ceremony.ts";
 import { accountPath, nameForm } from "../pages/frame.ts";
 import {
+  cardPage,
   doorForm,
   type Form,
   openPage,
   ownForm,
   type PageAnswer,
-  page,
   problemPage,
   redirect,
   signInPath,
@@ -42,16 +42,11 @@ export function doorRoutes(deps: DoorDeps): readonly Route[] {
       return opened.ok ? redirect("/", opened.value) : refusedPage(opened.code);
     }),
     openPage(deps, joinPath, "Signing up", () =>
-      page(
+      cardPage(
         texts.join.title,
-        h(
-          "section",
-          { class: "card narrow" },
-          h("h1", null, texts.join.title),
-          h("p", { class: "quiet" }, texts.join.words),
-          nameForm({ action: joinPath, form_code: null, ...texts.join.name, autocomplete: "name" }),
-          h("p", null, h("a", { href: signInPath }, texts.join.known)),
-        ),
+        h("p", { class: "quiet" }, texts.join.words),
+        nameForm({ action: joinPath, form_code: null, ...texts.join.name, autocomplete: "name" }),
+        h("p", null, h("a", { href: signInPath }, texts.join.known)),
       ),
     ),
     doorForm(deps, joinPath, "Says what a new person is called", (form) => {
@@ -66,16 +61,7 @@ export function doorRoutes(deps: DoorDeps): readonly Route[] {
         fields: { person_id, name },
         user: { id: person_id, name },
       });
-      return page(
-        texts.join.title,
-        h(
-          "section",
-          { class: "card narrow" },
-          h("h1", null, texts.join.title),
-          h("p", null, texts.join.makeWords(name)),
-          made,
-        ),
-      );
+      return cardPage(texts.join.title, h("p", null, texts.join.makeWords(name)), made);
     }),
     doorForm(
       deps,
@@ -97,16 +83,11 @@ export function doorRoutes(deps: DoorDeps): readonly Route[] {
 
 function signInPage({ people, place }: DoorDeps): PageAnswer {
   const { title, words, button, fresh } = texts.signIn;
-  return page(
+  return cardPage(
     title,
-    h(
-      "section",
-      { class: "card narrow" },
-      h("h1", null, title),
-      h("p", { class: "quiet" }, words),
-      assertionForm(place, { ...people.signingIn(), action: signInPath, button }),
-      h("p", null, h("a", { href: joinPath }, fresh)),
-    ),
+    h("p", { class: "quiet" }, words),
+    assertionForm(place, { ...people.signingIn(), action: signInPath, button }),
+    h("p", null, h("a", { href: joinPath }, fresh)),
   );
 }
 

@@ -8,6 +8,7 @@ import { createSigner, type PrivateJwk } from "../crypto/private-jwk.ts";
 import { parseBase64 } from "../protocol/bytes.ts";
 import { pae, payloadTypes } from "../protocol/dsse.ts";
 import { type SignatureTag, signatureBase } from "../protocol/http-signature.ts";
+import { packEnvelope } from "../storage/packed-envelope.ts";
 import type { Child } from "./child.ts";
 import { quantile, type Rounds, sidesText } from "./figures.ts";
 import type { AnswerPlan } from "./floor/bare-server.ts";
@@ -168,7 +169,7 @@ export async function captureAnswers(
   return {
     signatureBaseLength: signatureBase(signed, params).length,
     receiptLength: pae(payloadTypes["receipt.v3"], payload).length,
-    envelopeLength: JSON.stringify(receipt).length,
+    envelopeLength: packEnvelope(JSON.stringify(receipt)).length,
     bodies,
   };
 }

@@ -55,7 +55,7 @@ describe("the right of way", () => {
     await answered;
   });
 
-  it("R2: rests four times as long after a dear step of the background as it took, at most 200 ms, and not before requests", async () => {
+  it("R2: rests six times as long after a dear step of the background as it took, at most 200 ms, and not before requests", async () => {
     let nowMs = 0;
     let tick = (): void => {};
     const after = (delayMs: number, run: () => void) => {
@@ -84,14 +84,14 @@ describe("the right of way", () => {
       }
     };
     const background = work("a", [2, 30, 1, 60_000, 0], false);
-    await goOn(15);
-    expect(begun).toEqual(["a 10", "a 22", "a 172", "a 183"]);
+    await goOn(22);
+    expect(begun).toEqual(["a 10", "a 32", "a 242", "a 253"]);
     await goOn(5);
     const request = work("b", [1, 1], true);
     await goOn(2);
-    expect(begun.slice(4)).toEqual(["b 60243", "b 60254"]);
+    expect(begun.slice(4)).toEqual(["b 60313", "b 60324"]);
     await goOn(13);
-    expect(begun.slice(6)).toEqual(["a 60385"]);
+    expect(begun.slice(6)).toEqual(["a 60455"]);
     answer.resolve();
     await Promise.all([answered, background, request]);
   });

@@ -167,8 +167,8 @@ export class OwnerQueue<T extends object = () => void> {
 // Lets what somebody waits for go first, on the one thread that all share with work in the background.
 //   R1. Work in the background takes its steps one at a time, each in a turn of its own of the event loop.
 //   R2. While something is under way that somebody waits for, no step begins, except one every `patienceMs`: the background
-//       is slowed down by a busy foreground, and never stopped. After a dear step in the background, none begins there for four
-//       times as long as it took, or `restMsMax`: such steps take at most a fifth of a busy thread, and a process that was
+//       is slowed down by a busy foreground, and never stopped. After a dear step in the background, none begins there for six
+//       times as long as it took, or `restMsMax`: such steps take at most a seventh of a busy thread, and a process that was
 //       suspended within one goes on. Only how long the last step of some work took is not known.
 //   R3. Where both wait, three steps of what somebody waits for go before one of what nobody waits for.
 //   R4. Among either, turns go round the owners, however many requests of one of them wait.
@@ -181,7 +181,7 @@ export interface RightOfWay {
 }
 
 /** See R2. */
-const restsPerStep = 4;
+const restsPerStep = 6;
 /** See R2. No step takes longer than a quarter of it ({@link workMsMax}), unless its whole process was stopped meanwhile. */
 const restMsMax = 200;
 /** See R3. */

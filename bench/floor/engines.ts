@@ -135,9 +135,10 @@ export async function listen(plan: EngineFloorPlan): Promise<number> {
     await keep(nonce);
     const nowMs = Date.now();
     const place = [`${Math.floor(nowMs / 60_000)}-floor`, randomInt(shards), newRetrievalId(nowMs)];
-    await session.execute(cql.receipt, [...place, keyId, nonce, nowMs, server.envelope], plain);
+    await session.execute(cql.receipt, [...place, keyId, nonce, nowMs, envelope], plain);
     return server.nextBody();
   });
+  const envelope = utf8(server.envelope);
   return await closing.adopt(server, (opened) => opened.close()).listen();
 }
 

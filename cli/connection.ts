@@ -3,6 +3,7 @@
 
 import { createPrivateKey } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { createSvcClient, type SvcClient, type SvcClientOptions } from "../client/service-client.ts";
 import { parseSigningKey, type SigningKey } from "../client/signing-key.ts";
@@ -32,19 +33,26 @@ export interface Connection {
 /** Options of commands that call the service. */
 export const connectionOptions = `
     --home DIR     the node's home folder (default ${defaultHome})
-    --config FILE  configuration for a service elsewhere (default SVC_CONFIG; docs/svc.md)
+    --config FILE  configuration for a service elsewhere, or its profile's name (default SVC_CONFIG; docs/svc.md)
     --key N|ID     key to use: a number from 1, or a key_id`;
 
 const configHelp = optionsOf(connectionOptions)["config"]?.help;
 /** With one of these a command names its party itself. */
 const ownParty = ["config", "home", "business", "company"];
 
-/** The arguments, with `SVC_CONFIG` for the configuration of a command that acts as a party and names none. */
+/**
+ * The arguments, with `SVC_CONFIG` for the configuration of a command that acts as a party and names none. A name without a dot or slash is
+ * that of a profile: `NAME.json` in the folder `svc` of the user's configurations (XDG Base Directory Specification).
+ */
 export function withConfig(command: Command, args: Arguments, env: CommandContext["env"]): Arguments {
   const file = env["SVC_CONFIG"];
   const takesOne = optionsOf(command.options)["config"]?.help === configHelp;
-  if (file === undefined || !takesOne || ownParty.some((name) => args.text(name) !== null)) return args;
-  return { ...args, text: (name) => (name === "config" ? file : args.text(name)) };
+  const isParty = !takesOne || ownParty.some((name) => args.text(name) !== null);
+  const named = args.text("config") ?? (isParty ? undefined : file);
+  if (named === undefined) return args;
+  const folder = env["XDG_CONFIG_HOME"] ?? join(env["HOME"] ?? homedir(), ".config");
+  const path = /^[\w-]+$/.test(named) ? join(folder, "svc", `${named}.json`) : named;
+  return { ...args, text: (name) => (name === "config" ? path : args.text(name)) };
 }
 
 export type Side = "business" | "ai_company";

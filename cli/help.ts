@@ -4,38 +4,62 @@ import { type Command, optionsOf } from "./command.ts";
 /** A command with its usage and summary: one line of the help. */
 type HelpLine = Pick<Command, "name" | "usage" | "summary">;
 
-/** The program help's entries for groups of commands of two words; a command of no group has a line of its own. */
+/** The program help's entries for groups of commands of two words. */
 const groups: readonly HelpLine[] = [
+  { name: "hold", usage: "", summary: "show held pushes, and confirm or reject one; see svc help hold" },
   {
-    name: "hold",
-    usage: "list|confirm|reject",
-    summary: "show held pushes, and confirm or reject one; see svc help hold",
+    name: "ads",
+    usage: "",
+    summary: "ask for ads, confirm renders and clicks, publish campaigns; see svc help ads",
   },
   {
     name: "keys",
-    usage: "CEREMONY",
+    usage: "",
     summary: "manage the keys of the service: make, certify, issue, show; see svc help keys",
   },
+  { name: "ops", usage: "", summary: "look at nodes, actors and parties, and act on them; see svc help ops" },
 ];
+
+/** What one reads first, by who comes for it: names of commands and of {@link groups}. */
+const sections: Readonly<Record<string, string>> = {
+  "Try it": "start, grant, try",
+  "Publish, as a business":
+    "push, publish, push-status, pushes, cancel, hold, catalogue, attempts, withdraw, delete, analytics, demand, domains",
+  "Ask, as an AI company":
+    "search, fetch, ads, mcp, receipts, usage, allowance, terms, terms agree, entitlement",
+  "Check, as anyone": "verify, receipts check, log audit, witness",
+  "Keys of a system": "keygen, prove-key",
+  "Run the service": "ops, keys, doctor, revoke, ledger, blocks, brands, group, purges",
+  "This program": "completion, help",
+};
 
 /** Lines of `svc help`, or, given a group's name, those of its commands. */
 export function programHelp(all: readonly Command[], group: string | null = null): readonly string[] {
+  const help = { name: "help", usage: "[COMMAND]", summary: "show this help, or the details of one command" };
   const commands: readonly HelpLine[] =
     group === null
-      ? [...all.filter(({ name }) => !isGrouped(name)), ...groups]
+      ? [...all.filter(({ name }) => !isGrouped(name)), ...groups, help]
       : all.filter(({ name }) => name.startsWith(`${group} `));
-  const left = commands.map(({ name, usage }) => `${name} ${usage}`.trim());
-  const width = Math.max(...left.map((text) => text.length));
+  const left = ({ name, usage }: HelpLine): string => (group === null ? name : `${name} ${usage}`.trim());
+  const width = Math.max(...commands.map((each) => left(each).length));
+  const lineOf = (each: HelpLine): string => `  ${left(each).padEnd(width)}  ${each.summary}`;
+  const parts =
+    group === null
+      ? Object.entries(sections).map(([title, names]) => ({ title, commands: namedIn(names, commands) }))
+      : [{ title: `svc ${group}`, commands }];
   return [
     "svc: publish, search and verify signed business data",
     "",
     "Usage: svc COMMAND …",
-    "",
-    ...commands.map(({ summary }, at) => `  ${(left[at] ?? "").padEnd(width)}  ${summary}`),
-    `  ${"help [COMMAND]".padEnd(width)}  show this help, or the details of one command`,
+    ...parts.flatMap(({ title, commands }) => ["", `${title}:`, ...commands.map(lineOf)]),
     "",
     "Exit codes: 0 done · 1 the answer is no · 2 wrong usage · 3 refused · 4 try again later · 130 interrupted",
   ];
+}
+
+/** Those that this program has, in this order. */
+function namedIn(names: string, commands: readonly HelpLine[]): readonly HelpLine[] {
+  return names.split(", ").flatMap((name) => commands.find((each) => each.name === name) ?? []);
 }
 
 /** Whether its group stands for it. */

@@ -1,6 +1,8 @@
 // The program as a whole where no node is needed: its version, help, completion and failures.
 
 import { execFile, spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
@@ -35,28 +37,57 @@ describe("svc", () => {
     expect((await svc("help", "--help")).stdout).toContain("Exit codes: 0 done");
   });
 
+  it("has each command in its help once, by itself or by its group, among those for the same reader", async () => {
+    const [help, script] = [(await svc("help")).stdout, (await svc("completion", "fish")).stdout];
+    const firsts = [...script.matchAll(/use_subcommand -a ([a-z-]+)/g)].map(([, name]) => name);
+    const shown = [...help.matchAll(/^ {2}([a-z-]+(?: [a-z]+)?) {2,}/gm)].map(([, name = ""]) => name);
+    expect(new Set(shown.map((name) => name.split(" ")[0]))).toEqual(new Set([...firsts, "help"]));
+    expect(new Set(shown).size).toBe(shown.length);
+    expect(help).toContain("Publish, as a business:");
+  });
+
   it("names the nearest option, and what it takes is still refused with 2", async () => {
     const { code, stderr } = await svc("search", "products", "--contry", "US");
     expect([code, stderr]).toEqual([2, expect.stringContaining("Did you mean --country?")]);
   });
 
-  it("ends with 2 where what it should verify is no JSON, also from the standard input", () => {
-    const args = [join(root, "cli/main.ts"), "verify", "-", "--anchors", join(root, "package.json")];
-    const { status, stderr } = spawnSync(process.execPath, args, {
+  const given = (input: string, ...words: readonly string[]) =>
+    spawnSync(process.execPath, [join(root, "cli/main.ts"), ...words], {
       cwd: root,
-      input: "id,name\n",
+      input,
       encoding: "utf8",
     });
+
+  it("ends with 2 where what it should verify is no JSON, also from the standard input", () => {
+    const { status, stderr } = given("id,name\n", "verify", "-", "--anchors", join(root, "package.json"));
     expect([status, stderr]).toEqual([2, expect.stringContaining("no JSON object")]);
+  });
+
+  it("reads the products of a push from the standard input", () => {
+    const home = mkdtempSync(join(tmpdir(), "svc-home-"));
+    const table = "business_product_id,product_name,price_US,price_currency_US\nloaf,A loaf,4.00,USD\n";
+    const { status, stdout } = given(table, "push", "-", "--check", "--home", home);
+    rmSync(home, { recursive: true });
+    expect([status, stdout]).toEqual([1, expect.stringContaining("1 product, 1 with faults")]);
   });
 });
 
 describe("SVC_CONFIG", () => {
+  const env = { SVC_CONFIG: "mine.json", HOME: "/home/me" };
   const given = (...words: readonly string[]) => {
     const args = parseArguments(search, words);
     if (args === null) throw new Error("help was asked for");
-    return withConfig(search, args, { SVC_CONFIG: "mine.json" }).text("config");
+    return withConfig(search, args, env).text("config");
   };
+
+  it("may name a profile, and so may --config", () => {
+    const profile = join("/home/me", ".config", "svc", "work.json");
+    expect(given("products", "--config", "work")).toBe(profile);
+    expect(given("products", "--config", "./work")).toBe("./work");
+    const args = parseArguments(search, ["products"]);
+    const elsewhere = { ...env, SVC_CONFIG: "work", XDG_CONFIG_HOME: "/etc/xdg" };
+    expect(args && withConfig(search, args, elsewhere).text("config")).toBe("/etc/xdg/svc/work.json");
+  });
 
   it("is the configuration of a command that names no party", () => {
     expect(given("products")).toBe("mine.json");

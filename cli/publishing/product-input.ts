@@ -44,12 +44,12 @@ export interface ProductFile {
   readonly countries: readonly string[] | null;
 }
 
-/** `FILE`, or `FILE=DE` or `FILE=DE,AT` for a feed for these countries. Several files need their countries. */
+/** `FILE`, or `FILE=DE` or `FILE=DE,AT` for a feed for these countries; `-` is the standard input. Several files need their countries. */
 export function productFiles(call: Call): readonly ProductFile[] {
   const { cwd } = call;
   const files = call.positionals.map((word) => {
     const [, path = word, countries] = /^(.+)=([A-Z]{2}(?:,[A-Z]{2})*)$/.exec(word) ?? [];
-    return { path: resolve(cwd, path), countries: countries?.split(",") ?? null };
+    return { path: path === "-" ? path : resolve(cwd, path), countries: countries?.split(",") ?? null };
   });
   if (files.length === 0) throw new UsageError("FILE is missing. See: svc help push");
   const without = files.find(({ countries }) => countries === null);
@@ -115,7 +115,7 @@ async function readFile(
   report.source = isOneOfMany ? file : "";
   const spool = await SpoolWriter.open(folder);
   try {
-    const bytes = createReadStream(path, { highWaterMark: 262_144 });
+    const bytes = path === "-" ? process.stdin : createReadStream(path, { highWaterMark: 262_144 });
     const own = countries === null ? mapping : withCountries(mapping, countries);
     const how = { format: formatOf(call), encoding: encodingOf(call), set: pairs(call, "set") };
     const feed = await readFeed(bytes, { ...how, mapping: own, nowMs: call.now() });

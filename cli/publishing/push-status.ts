@@ -6,7 +6,7 @@ import type { PushState } from "../../client/push-state.ts";
 import type { PublishOutcome, PushStatus } from "../../client/service-client.ts";
 import { readFileIfThere } from "../../crypto/durable-file.ts";
 import { type Call, type Command, type ExitCode, exitCodes, onlyArgument } from "../command.ts";
-import { connect, connectionOptions, homeOf } from "../connection.ts";
+import { connect, connectionOptions, homeOf, sameBusiness } from "../connection.ts";
 import { ifThere } from "../failure.ts";
 import { businessOptions, connectBusiness, printTable } from "../query.ts";
 import { type Terminal, visible } from "../terminal.ts";
@@ -28,12 +28,13 @@ ${connectionOptions}`,
     const outcome = call.text("outcome");
     const { body, text } = await client.pushStatus(pushId, outcome === null ? {} : { outcome });
     if (call.flag("json")) call.terminal.write(`${text}\n`);
-    else showStatus(call.terminal, body);
+    else showStatus(call.terminal, body, sameBusiness(call));
     return body.state === "failed" || body.state === "held" ? exitCodes.negative : exitCodes.done;
   },
 };
 
-function showStatus(terminal: Terminal, status: PushStatus): void {
+/** `as` are the options with which a command acts as the same business. */
+function showStatus(terminal: Terminal, status: PushStatus, as: string): void {
   const { counts, progress } = status;
   terminal.print(`${status.push_id}  ${status.state}${status.stalled ? " (stalled)" : ""}`);
   terminal.print(
@@ -43,16 +44,16 @@ function showStatus(terminal: Terminal, status: PushStatus): void {
   if (status.error !== null) terminal.print(`failed: ${status.error.code} ${visible(status.error.detail)}`);
   // A held record has no outcome to show.
   for (const result of status.results) if (result.outcome !== "held") terminal.print(resultLine(result));
-  if (status.state === "held") showDecision(terminal, status);
+  if (status.state === "held") showDecision(terminal, status, as);
   else if (status.next_cursor !== null)
     terminal.note(`The first ${status.results.length} records are shown.`);
 }
 
 /** Of a held push no record has an outcome yet: what matters is who decides, how, and by when. */
-function showDecision(terminal: Terminal, { push_id, hold_expires_at }: PushStatus): void {
+function showDecision(terminal: Terminal, { push_id, hold_expires_at }: PushStatus, as: string): void {
   const until = hold_expires_at ? `Held until ${hold_expires_at}` : "Held";
   terminal.print(`${until}: an owner or admin decides, with`);
-  for (const decision of ["confirm", "reject"]) terminal.print(`  svc hold ${decision} ${push_id}`);
+  for (const decision of ["confirm", "reject"]) terminal.print(`  svc hold ${decision} ${push_id}${as}`);
 }
 
 function resultLine(result: PublishOutcome): string {
@@ -87,7 +88,7 @@ export const pushes: Command = {
       // Only a person can change anything now; that may take days.
       if (status.state === "held") break;
     }
-    if (last !== null && !call.flag("json")) showStatus(terminal, last);
+    if (last !== null && !call.flag("json")) showStatus(terminal, last, sameBusiness(call));
     return last?.state === "failed" || last?.state === "held" ? exitCodes.negative : exitCodes.done;
   },
 };

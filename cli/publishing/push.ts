@@ -115,6 +115,7 @@ export const push: Command = {
     "The columns of a CSV file are members of a product: business_product_id, product_name, language, vertical, category,",
     "channel, brand, tags (separated by |), short_description, on_sale, availability, product_url, and for each",
     "country price_US with price_currency_US. Without the column countries, a product is published where it has a price.",
+    "FILE is - for the standard input: zcat feed.gz | svc push -",
     "Feeds for several countries are named together, as in svc push de.xml=DE ch.xml=CH: one record has the prices of all.",
     "Other columns, and the attributes of a merchant feed, are mapped by --mapping; what cannot be mapped is reported.",
     `More than ${batchRecordsMax} records are uploaded as one file, where the service offers that.`,

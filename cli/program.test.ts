@@ -73,7 +73,7 @@ describe("svc", () => {
 });
 
 describe("SVC_CONFIG", () => {
-  const env = { SVC_CONFIG: "mine.json", HOME: "/home/me" };
+  const env = { SVC_CONFIG: "mine.json", HOME: "/x" };
   const given = (...words: readonly string[]) => {
     const args = parseArguments(search, words);
     if (args === null) throw new Error("help was asked for");
@@ -81,7 +81,7 @@ describe("SVC_CONFIG", () => {
   };
 
   it("may name a profile, and so may --config", () => {
-    const profile = join("/home/me", ".config", "svc", "work.json");
+    const profile = join("/x", ".config", "svc", "work.json");
     expect(given("products", "--config", "work")).toBe(profile);
     expect(given("products", "--config", "./work")).toBe("./work");
     const args = parseArguments(search, ["products"]);

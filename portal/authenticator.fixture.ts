@@ -16,6 +16,8 @@ export interface Oddity {
   readonly origin?: string;
   readonly rpId?: string;
   readonly challenge?: string;
+  /** What the client says of frames; `crossOrigin` is false unless given. */
+  readonly client?: { readonly crossOrigin?: boolean; readonly topOrigin?: string };
   /** The flags of the authenticator data; present and verified unless given. */
   readonly flags?: number;
   readonly counter?: number;
@@ -99,6 +101,7 @@ export class TestAuthenticator {
       challenge: odd.challenge ?? challenge,
       origin: odd.origin ?? this.#origin,
       crossOrigin: false,
+      ...odd.client,
     };
     return base64url(utf8(JSON.stringify(said)));
   }

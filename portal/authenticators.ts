@@ -2,10 +2,15 @@
 //   AU1. User verification is demanded of every passkey and every assertion, at the portal's own origin.
 //   AU2. Of a new passkey no attestation is asked for, and any that comes is refused: nobody's certificates are read.
 //   AU3. An assertion is verified against some key also where there is none to verify it by.
+//   AU4. What was made inside a page of another origin is refused, as it is of a seal (protocol/keys/signatures.ts): the library does not look.
 
 import { generateKeyPairSync } from "node:crypto";
+import { parseBase64Url } from "../protocol/bytes.ts";
+import { parseStrictJson } from "../protocol/json/strict-json.ts";
 import { coseKeyOf, parsePublicJwk } from "../protocol/keys/jwk.ts";
+import { isFramed } from "../protocol/keys/signatures.ts";
 import type { Authenticators } from "../service/portal/people.ts";
+import { isObject } from "../std/json-pointer.ts";
 
 /** Where the passkeys of this portal are used. */
 export interface PortalPlace {
@@ -34,7 +39,7 @@ export function createAuthenticators({ origin, rpId }: PortalPlace): Authenticat
   return {
     registered: async (sent, challenge) => {
       const { verifyRegistrationResponse } = await library();
-      if (!(await isUnattested(sent))) return null;
+      if (!isUnframed(sent) || !(await isUnattested(sent))) return null;
       const made = await verifyRegistrationResponse({
         ...expected(challenge),
         response: sent as Registration,
@@ -55,7 +60,7 @@ export function createAuthenticators({ origin, rpId }: PortalPlace): Authenticat
         response: sent as Authentication,
         credential: { id, publicKey, counter },
       }).catch(notVerified);
-      return judged?.verified === true ? judged.authenticationInfo.newCounter : null;
+      return judged?.verified === true && isUnframed(sent) ? judged.authenticationInfo.newCounter : null;
     },
   };
 }
@@ -63,6 +68,14 @@ export function createAuthenticators({ origin, rpId }: PortalPlace): Authenticat
 /** The library throws for whatever is wrong with what was sent. */
 function notVerified(): null {
   return null;
+}
+
+/** See AU4; false as well for client data that cannot be read. */
+function isUnframed(sent: unknown): boolean {
+  const { clientDataJSON } = (sent as Partial<Registration> | null)?.response ?? {};
+  const bytes = typeof clientDataJSON === "string" ? parseBase64Url(clientDataJSON) : null;
+  const said = bytes === null ? null : parseStrictJson(bytes);
+  return said?.ok === true && isObject(said.value) && !isFramed(said.value);
 }
 
 /** See AU2; false as well for what cannot be read. */

@@ -91,7 +91,7 @@ describe("a person", () => {
 });
 
 describe("nobody is let in", () => {
-  it("by an assertion of another origin, another domain, or without user verification", async () => {
+  it("by an assertion of another origin, another domain, a frame of another page, or without user verification", async () => {
     const ada = await newPerson();
     await ada.send((await ada.get("/")).form("/sign-out"));
     for (const odd of [
@@ -100,17 +100,20 @@ describe("nobody is let in", () => {
       { rpId: "portal.svc.example" },
       { flags: 0x01 },
       { flags: 0x04 },
+      { client: { crossOrigin: true } },
+      { client: { topOrigin: "https://elsewhere.example" } },
     ])
       expect((await ada.signIn(odd)).status).toBe(401);
     expect((await ada.signIn()).status).toBe(200);
   });
 
-  it("by a registration of another origin, without user verification, with an attestation, or for another challenge", async () => {
+  it("by a registration of another origin, in a frame of another page, without user verification, with an attestation, or for another challenge", async () => {
     for (const odd of [
       { origin: "http://localhost:1" },
       { flags: 0x01 },
       { isAttested: true as const },
       { challenge: "AAAA" },
+      { client: { crossOrigin: true } },
     ]) {
       const eve = visitor();
       const asked = await eve.send((await eve.get("/sign-up")).form("/sign-up"), { name: "Eve" });

@@ -18,6 +18,7 @@ import {
   utf8,
 } from "../bytes.ts";
 import { type Envelope, type EnvelopeSignature, openEnvelope, pae } from "../dsse.ts";
+import type { JsonObject } from "../json/canonical-json.ts";
 import { parseStrictJson } from "../json/strict-json.ts";
 import type { Verdict } from "../reason-codes.ts";
 import { ok, refuse } from "../result.ts";
@@ -258,14 +259,17 @@ export function verifyPasskey(check: PasskeyCheck): Verdict<void> {
 function clientDataFault(bytes: Uint8Array, challenge: string, allowed: PasskeyOrigins): string | null {
   const parsed = parseStrictJson(bytes);
   if (!parsed.ok || !isObject(parsed.value)) return "clientDataJSON is not a JSON object.";
-  const { type, challenge: given, origin, crossOrigin, topOrigin } = parsed.value;
+  const { type, challenge: given, origin } = parsed.value;
   if (type !== "webauthn.get") return "The assertion belongs to another ceremony.";
   if (given !== challenge) return "The assertion was made for another challenge.";
   if (typeof origin !== "string" || !allowed.origins.includes(origin))
     return "The assertion was made at an origin that is not allowed.";
-  return (crossOrigin === undefined || crossOrigin === false) && topOrigin === undefined
-    ? null
-    : "The assertion was made in a cross-origin frame.";
+  return isFramed(parsed.value) ? "The assertion was made in a cross-origin frame." : null;
+}
+
+/** Whether client data says that its page was inside one of another origin (Web Authentication Level 3, §5.8.1). */
+export function isFramed({ crossOrigin, topOrigin }: JsonObject): boolean {
+  return (crossOrigin !== undefined && crossOrigin !== false) || topOrigin !== undefined;
 }
 
 /** Performs §7.2 steps 15 to 19. */

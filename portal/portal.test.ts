@@ -2,7 +2,8 @@
 
 import { once } from "node:events";
 import { request } from "node:http";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { openPortalNode, type PortalNode, Visitor } from "./portal.fixture.ts";
 
 let portal: PortalNode;
@@ -281,6 +282,31 @@ describe("a form", () => {
     const [answer] = await answered;
     answer.resume();
     expect(answer.statusCode).toBe(401);
+  });
+
+  it("of somebody who left meanwhile in another tab finds nobody, and harms nothing", async () => {
+    const { actors } = portal.node.services;
+    const ada = await newPerson();
+    const account = await ada.get("/account");
+    const [remove, add, allowed] = [
+      account.form("/passkeys/remove"),
+      account.form("/passkeys/add"),
+      (await askToAdd(ada)).form("/confirm"),
+    ];
+    const ask = actors.ask.bind(actors);
+    // They leave between the look at their session and the page.
+    const isLater = (command: { readonly type: string }) => command.type === "person.read";
+    const left = vi
+      .spyOn(actors, "ask")
+      .mockImplementation(async (to, command) => (isLater(command) ? rubbish(null) : ask(to, command)));
+    try {
+      const answers = [await ada.get("/account"), await ada.send(remove), await ada.send(add, { name: "x" })];
+      answers.push(await ada.answer(allowed));
+      for (const { status, html } of answers)
+        expect([status, html.includes("Your session is over")]).toEqual([401, true]);
+    } finally {
+      left.mockRestore();
+    }
   });
 
   it("is bounded, and nothing else than a form is read", async () => {

@@ -41,6 +41,7 @@ export function accountRoutes(deps: AccountDeps): readonly Route[] {
   return [
     ownPage(deps, accountPath, "Passkeys, sessions and acts of one's own", async ({ who }) => {
       const report = await people.report(who);
+      if (report === null) return refusedPage("session_ended");
       const form_code = challenges.formCode(who.session.session);
       return page(texts.account.title, accountContent(deps, { who, report, form_code }));
     }),
@@ -51,7 +52,9 @@ export function accountRoutes(deps: AccountDeps): readonly Route[] {
         : confirmPage(deps, who, { act: "passkey.add", name });
     }),
     ownForm(deps, "/passkeys/remove", "Asks for a passkey to be removed", async (form, { who }) => {
-      const { passkeys } = await people.report(who);
+      const report = await people.report(who);
+      if (report === null) return refusedPage("session_ended");
+      const { passkeys } = report;
       const known = passkeys.find(({ credential_id }) => credential_id === form("credential_id"));
       if (known === undefined) return problemPage("passkey_gone", 404);
       if (passkeys.length < 2) return refusedPage("passkey_last");
@@ -88,14 +91,15 @@ export async function confirmPage(
   act: Act,
   fields: Readonly<Record<string, string>> = {},
 ): Promise<PageAnswer> {
-  const { passkeys } = await deps.people.report(who);
+  const report = await deps.people.report(who);
+  if (report === null) return refusedPage("session_ended");
   const [title, ...sentences] = actWords(act, who);
   const form = assertionForm(deps.place, {
     ...deps.people.asking(who, actFacts(act)),
     action: confirmPath,
     button: texts.confirm,
     fields: { ...fields, act: actText(act), form_code: deps.challenges.formCode(who.session.session) },
-    credential_ids: passkeys.map(({ credential_id }) => credential_id),
+    credential_ids: report.passkeys.map(({ credential_id }) => credential_id),
   });
   const back = h("a", { href: "uuid" in act ? businessPath(act.uuid) : accountPath }, texts.doNothing);
   return cardPage(title, ...sentences.map((sentence) => h("p", null, sentence)), form, h("p", null, back));
@@ -162,7 +166,8 @@ export function ownerRefusedPage({ code, detail }: Refusal<OwnerRefusal>): PageA
 
 async function makePage(deps: DoorDeps, who: SignedIn, name: string): Promise<PageAnswer> {
   const act: Act = { act: "passkey.make", name };
-  const { passkeys } = await deps.people.report(who);
+  const report = await deps.people.report(who);
+  if (report === null) return refusedPage("session_ended");
   const [title, ...sentences] = actWords(act, who);
   const form = creationForm(deps.place, {
     ...deps.people.asking(who, actFacts(act)),
@@ -170,7 +175,7 @@ async function makePage(deps: DoorDeps, who: SignedIn, name: string): Promise<Pa
     button: texts.make,
     fields: { act: actText(act), form_code: deps.challenges.formCode(who.session.session) },
     user: { id: who.person_id, name: who.name },
-    known: passkeys.map(({ credential_id }) => credential_id),
+    known: report.passkeys.map(({ credential_id }) => credential_id),
   });
   return cardPage(title, ...sentences.map((sentence) => h("p", null, sentence)), form);
 }

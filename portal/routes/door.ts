@@ -50,10 +50,9 @@ export function doorRoutes(deps: DoorDeps): readonly Route[] {
       ),
     ),
     doorForm(deps, joinPath, "Says what a new person is called", (form) => {
-      const name = form("name");
-      const joining = people.joining(name);
+      const joining = people.joining(form("name"));
       if (!joining.ok) return problemPage("name_invalid");
-      const { person_id, ...issued } = joining.value;
+      const { person_id, name, ...issued } = joining.value;
       const made = creationForm(place, {
         ...issued,
         action: `${joinPath}/passkey`,

@@ -82,7 +82,9 @@ export interface OpenedSession {
 
 export interface People {
   /** A new person of this name, who becomes one by {@link join}; refused for a text that is no name. */
-  joining(name: string): Result<IssuedChallenge & { readonly person_id: string }, "name_invalid">;
+  joining(
+    name: string,
+  ): Result<IssuedChallenge & { readonly person_id: string; readonly name: string }, "name_invalid">;
   join(
     who: { readonly person_id: string; readonly name: string },
     answered: Answered,
@@ -146,7 +148,7 @@ export function createPeople(deps: PeopleDeps): People {
       const name = nameOf(given);
       if (name === null) return refuse("name_invalid", "This is not a name.");
       const person_id = newUuid(deps);
-      return ok({ person_id, ...challenges.issue(joinAct({ person_id, name }), null) });
+      return ok({ person_id, name, ...challenges.issue(joinAct({ person_id, name }), null) });
     },
     join: (who, answered) => join(deps, who, answered),
     signingIn: () => challenges.issue(signInAct, null),
@@ -183,12 +185,23 @@ export function createPeople(deps: PeopleDeps): People {
 
 const notVerified = refuse("not_verified", "The passkey's answer does not verify.");
 
-/** A name of at most so many characters that can be shown as it is, without spaces around it; null for any other text. */
+/**
+ * A name of a person or a business, of at most so many characters that are seen as they are: it has a letter or a digit, and nothing in
+ * it is invisible or reorders it (Unicode Standard Annex #44). Spaces of any kind are one space each, and none is around it. Null for
+ * any other text.
+ */
 export function nameOf(text: string, lengthMax = nameLengthMax): string | null {
-  const name = text.normalize("NFC").trim();
-  const isVisible = /^[^\p{C}\p{Bidi_Control}\u2028\u2029]+$/u.test(name);
-  return isVisible && name.length <= lengthMax ? name : null;
+  const name = text
+    .normalize("NFC")
+    .replaceAll(/\p{Zs}+/gu, " ")
+    .trim();
+  const isSeen = /[\p{L}\p{N}]/u.test(name) && !unseen.test(name);
+  return isSeen && name.length <= lengthMax ? name : null;
 }
+
+/** Beside what Unicode calls invisible, the symbols and marks whose glyph is blank. */
+const unseen =
+  /[\p{C}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\u{2800}\u{16fe4}\u{1d159}]/u;
 
 /** In whose name and in which session a challenge is issued. */
 export function boundTo({ person_id, session: { session } }: SignedIn): Bound {

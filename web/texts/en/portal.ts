@@ -218,7 +218,10 @@ export const portal = {
     ],
     challenge_expired: ["Too late", "The time to confirm this is over. Begin again."],
     challenge_used: ["Done before", "This was confirmed before. Nothing was done twice."],
-    name_invalid: ["Not a name", "A name has up to 100 visible characters. Go back and write another one."],
+    name_invalid: [
+      "Not a name",
+      "A name has a letter or a digit and nothing that cannot be seen, and is not longer than its field takes. Go back and write another one.",
+    ],
     passkey_last: [
       "The last passkey",
       "It stays: without it nobody could come in as you. Add another one first.",

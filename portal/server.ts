@@ -22,7 +22,7 @@ import { sendAsset, type VisitDeps } from "./visit.ts";
 
 export interface PortalDeps
   extends Omit<PeopleDeps, "challenges" | "authenticators">,
-    Omit<OwnerDeps, "challenges"> {
+    Omit<OwnerDeps, "challenges" | "people"> {
   readonly http: HttpDeps;
   readonly place: PortalPlace;
   readonly isSandbox: boolean;
@@ -71,7 +71,7 @@ export function buildPortal(deps: PortalDeps): FastifyInstance {
       "Pages for people who work for businesses. They sign in with passkeys; there are no passwords.",
     servers: [place.origin],
   };
-  const owner = createOwner({ ...deps, challenges });
+  const owner = createOwner({ ...deps, challenges, people });
   const account: AccountDeps = { ...visit, owner, applications: deps.applications };
   const applicants = createAddressRate({
     perMinute: applicationsPerMinute,

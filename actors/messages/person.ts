@@ -124,7 +124,7 @@ export interface PersonProtocol {
   }): PersonReply;
   /** Ends every session that it opened; the last one stays. */
   "passkey.remove"(command: { readonly by: Confirmation; readonly credential_id: string }): PersonReply;
-  /** Keeps an act that something else confirmed, such as a sealing passkey. */
+  /** Keeps an act that something else confirmed, such as a sealing passkey. Repeatable, while it is among the newest acts. */
   "act.note"(command: {
     readonly session: string;
     readonly act: string;
@@ -140,8 +140,8 @@ export interface PersonProtocol {
     readonly name: string;
     readonly network: string | null;
   }): PersonReply;
-  /** A business that did not let the person in is not theirs any more. Repeatable. */
-  "business.forget"(command: { readonly uuid: string }): PersonReply;
+  /** A business that did not let the person in is not theirs any more; one that was noted at that time or later stays. Repeatable. */
+  "business.forget"(command: { readonly uuid: string; readonly noted_before_ms?: number }): PersonReply;
   /** The person is forgotten, with everything that was kept of them. */
   "person.leave"(command: { readonly by: Confirmation }): PersonReply;
   /** Read-only: everything that the person is shown of themselves. */

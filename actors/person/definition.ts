@@ -39,6 +39,7 @@ const challenges = defineTable<string>({ name: "used challenges", rt: 19, encode
 const acts = defineJsonTable<Omit<PersonAct, "network">>("acts", 20);
 const networks = defineTable<string>({ name: "networks of acts", rt: 21, encode: String, decode: String });
 
+/** With when each was noted, in Unix milliseconds. */
 const businesses = defineTable<string>({ name: "businesses", rt: 22, encode: String, decode: String });
 
 export const passkeysMax = 20;
@@ -76,7 +77,7 @@ export const personActor = defineActor<"person", typeof personMachine>({
     "passkey.add": addPasskey,
     "passkey.remove": removePasskey,
     "business.note": noteBusiness,
-    "business.forget": ({ uuid }) => ({ reply: done, deletes: [businesses.key(uuid)] }),
+    "business.forget": forgetBusiness,
     "person.leave": ({ by }, view) =>
       businesses.readAll(view).length > 0
         ? refused("has_business")
@@ -110,8 +111,9 @@ function rowsFor(command: Commands<PersonProtocol>): readonly RowSelection[] {
     case "session.use":
       return [names.select([""]), ...all];
     case "session.end":
-    case "act.note":
       return all;
+    case "act.note":
+      return [...all, acts.selectPage(actsShown)];
     case "passkey.add":
       return [...all, challenges.select([command.challenge.nonce])];
     case "person.read":
@@ -122,7 +124,7 @@ function rowsFor(command: Commands<PersonProtocol>): readonly RowSelection[] {
         businesses.selectPage(businessesMax),
       ];
     case "business.forget":
-      return [];
+      return [businesses.select([command.uuid])];
     case "business.note":
     case "person.leave":
       return [
@@ -234,6 +236,7 @@ function removePasskey({ by, credential_id }: Asked<"passkey.remove">, view: Vie
 function noteAct({ session, act, subject, source, network }: Asked<"act.note">, view: View): Decided {
   const own = liveSession(session, view);
   if (own === null) return refused("session_ended");
+  if (acts.readAll(view).some(({ k2 }) => k2 === source)) return { reply: done };
   const { credential_id } = own;
   return { reply: done, puts: actRows({ act, subject, credential_id, network }, source, view) };
 }
@@ -245,7 +248,13 @@ function noteBusiness({ session, uuid, name, network }: Asked<"business.note">, 
   if (businesses.readAll(view).length >= businessesMax) return refused("too_many_businesses");
   const { credential_id } = own;
   const act = { act: "business.apply", subject: name, credential_id, network };
-  return { reply: done, puts: [businesses.write(uuid, ""), ...actRows(act, uuid, view)] };
+  return { reply: done, puts: [businesses.write(uuid, String(view.nowMs)), ...actRows(act, uuid, view)] };
+}
+
+function forgetBusiness({ uuid, noted_before_ms }: Asked<"business.forget">, view: View): Decided {
+  const noted = businesses.read(view, uuid);
+  const isLate = noted_before_ms !== undefined && Number(noted) >= noted_before_ms;
+  return noted === undefined || isLate ? { reply: done } : { reply: done, deletes: [businesses.key(uuid)] };
 }
 
 /** The decision on an act: what `rest` has, together with the rows that every confirmed act leaves. */

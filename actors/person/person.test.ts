@@ -98,6 +98,17 @@ describe("the businesses of a person", () => {
     expect(note("more")).toEqual(done);
   });
 
+  it("are forgotten, unless they were noted too late for it", () => {
+    join();
+    note("b");
+    const forget = (noted_before_ms: number) =>
+      person.send({ type: "business.forget", uuid: "b", noted_before_ms });
+    expect(forget(person.nowMs)).toEqual(done);
+    expect(report()?.businesses).toEqual(["b"]);
+    forget(person.nowMs + 1);
+    expect(report()?.businesses).toEqual([]);
+  });
+
   it("keep them from leaving", () => {
     join();
     note("b");

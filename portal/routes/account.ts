@@ -159,6 +159,8 @@ export function ownerRefusedPage({ code, detail }: Refusal<OwnerRefusal>): PageA
       return problemPage(code, 403);
     case "challenge_expired":
       return problemPage(code, 409);
+    case "session_ended":
+      return refusedPage(code);
     case "not_accepted":
       return saidPage(detail);
   }

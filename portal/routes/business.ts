@@ -34,7 +34,7 @@ export interface ServiceUrls {
 }
 
 export function businessRoutes(deps: AccountDeps, urls: ServiceUrls): readonly Route[] {
-  const { owner, people, place, challenges } = deps;
+  const { owner, place, challenges } = deps;
   /** The business that a form names, for somebody who works for it. */
   const named = async (form: Form, { who }: OwnVisit): Promise<OwnBusiness | PageAnswer> =>
     (await owner.business(who, form("uuid"))) ?? problemPage("not_there", 404);
@@ -122,10 +122,8 @@ export function businessRoutes(deps: AccountDeps, urls: ServiceUrls): readonly R
       async (form, { who, network }) => {
         const uuid = form("uuid");
         const [payload, shown] = [form("payload"), form("code")];
-        const sealed = await owner.seal(who, { uuid, payload, code: shown, ...answeredIn(form) });
-        if (!sealed.ok) return ownerRefusedPage(sealed);
-        await people.keep(who, { act: "mandate.seal", subject: sealed.value, source: sealed.value, network });
-        return redirect(businessPath(uuid));
+        const sealed = await owner.seal(who, { uuid, payload, code: shown, ...answeredIn(form), network });
+        return sealed.ok ? redirect(businessPath(uuid)) : ownerRefusedPage(sealed);
       },
     ),
   ];

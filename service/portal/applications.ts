@@ -5,10 +5,11 @@
 //   BA3. An application opens a business of its own. It names none that is there.
 //   BA4. What follows from an approval are repeatable steps (party, passkey, certificate, owner), and the application is open after the
 //        last. A crash between any two is repaired by approving it again. A passkey that another business has is refused before the first.
+//   BA5. A person's journal has the application before it is filed. After a crash in between, the same form files it; the person's list
+//        keeps it for as long as one may.
 
 import type { ApplicationFacts, ApplicationReport } from "../../actors/messages/application.ts";
 import type { KeyFacts } from "../../actors/messages/business.ts";
-import { businessesMax } from "../../actors/messages/person.ts";
 import type { RegisterAct } from "../../actors/messages/protocol.ts";
 import { applicationRef, businessRef, personRef } from "../../actors/messages/refs.ts";
 import type { Actors } from "../../actors/system/definition.ts";
@@ -98,6 +99,8 @@ export interface Applications {
 export type OperatorApplications = Pick<Applications, "read" | "list" | "approve" | "refuse">;
 
 const pageMax = 50;
+/** How long a business that was noted may be without an application: challenges are taken for a shorter time (BA5). */
+const filingMs = 10 * 60_000;
 
 export function createApplications(deps: ApplicationDeps): Applications {
   return {
@@ -112,7 +115,7 @@ export function createApplications(deps: ApplicationDeps): Applications {
     own: (who) => own(deps, who),
     forgetRefused: async (who) => {
       for (const { uuid, state } of await own(deps, who))
-        if (state === "refused") await forget(deps, who, uuid);
+        if (state === "refused") await forget(deps, who, { uuid });
     },
     read: (uuid) => read(deps, uuid),
     list: (after) => list(deps, after),
@@ -181,9 +184,18 @@ async function file(
   const report = await actors.ask(personRef(who.person_id), { type: "person.read" });
   // A passkey that signs in would be published with the business.
   if (report?.passkeys.some(({ public_key }) => public_key === asked.public_key)) return notVerified;
-  const known = report?.businesses ?? [];
-  if (!known.includes(uuid) && known.length >= businessesMax)
-    return refuse("too_many_businesses", "The person applied for enough businesses.");
+  // See BA5.
+  const noted = await actors.ask(personRef(who.person_id), {
+    type: "business.note",
+    session: who.session.session,
+    uuid,
+    name: legal_name,
+    network,
+  });
+  if (noted.status !== "done")
+    return noted.code === "too_many_businesses"
+      ? refuse("too_many_businesses", "The person applied for enough businesses.")
+      : refuse("session_ended", "The session is over.");
   await deps.homes.settle(uuid);
   const application: ApplicationFacts = {
     applicant: who.person_id,
@@ -197,18 +209,7 @@ async function file(
     proof: JSON.stringify(proof),
   };
   const filed = await actors.ask(applicationRef(uuid), { type: "application.file", application });
-  if (filed.status !== "done") return notVerified;
-  const noted = await actors.ask(personRef(who.person_id), {
-    type: "business.note",
-    session: who.session.session,
-    uuid,
-    name: legal_name,
-    network,
-  });
-  if (noted.status === "done") return ok(undefined);
-  return noted.code === "too_many_businesses"
-    ? refuse("too_many_businesses", "The person applied for enough businesses.")
-    : refuse("session_ended", "The session is over.");
+  return filed.status === "done" ? ok(undefined) : notVerified;
 }
 
 const notVerified = refuse("not_verified", "The passkey's answer does not verify.");
@@ -274,12 +275,16 @@ async function ownOf(deps: ApplicationDeps, who: SignedIn, uuid: string): Promis
   const member = await deps.actors.ask(businessRef(uuid), { type: "member.read", person_id });
   const party = member === null ? null : await deps.parties.party(uuid);
   if (party !== null) return { ...party, state: "opened", statement: null };
-  await forget(deps, who, uuid);
+  await forget(deps, who, { uuid, noted_before_ms: deps.clock.now() - filingMs });
   return null;
 }
 
-async function forget({ actors }: ApplicationDeps, { person_id }: SignedIn, uuid: string): Promise<void> {
-  await actors.ask(personRef(person_id), { type: "business.forget", uuid });
+async function forget(
+  { actors }: ApplicationDeps,
+  { person_id }: SignedIn,
+  noted: { readonly uuid: string; readonly noted_before_ms?: number },
+): Promise<void> {
+  await actors.ask(personRef(person_id), { type: "business.forget", ...noted });
 }
 
 async function list(deps: ApplicationDeps, after: string) {

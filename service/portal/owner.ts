@@ -23,12 +23,13 @@ import type { Enrolment, PartyState } from "../register/enrolment.ts";
 import { type Registered, RegisterRefused } from "../register/parties.ts";
 import { sealedBy } from "./applications.ts";
 import type { Challenges } from "./challenges.ts";
-import { boundTo, type Homes, type SignedIn } from "./people.ts";
+import { boundTo, type Homes, type People, type SignedIn } from "./people.ts";
 
 export interface OwnerDeps extends Actors, Registered, Pick<Platform, "crypto" | "clock"> {
   readonly homes: Homes;
   readonly challenges: Challenges;
   readonly enrolment: Pick<Enrolment, "party" | "registerKey">;
+  readonly people: Pick<People, "keep">;
 }
 
 /** A business as one of its people sees it. */
@@ -45,7 +46,8 @@ export type OwnerRefusal =
   | "role_too_low"
   /** What was sent cannot be used; the detail says why. */
   | "not_accepted"
-  | "challenge_expired";
+  | "challenge_expired"
+  | "session_ended";
 
 type Outcome<T> = Promise<Result<T, OwnerRefusal>>;
 
@@ -83,14 +85,15 @@ export interface Owner {
       readonly days: number;
     },
   ): Outcome<ReadyMandate>;
-  /** Accepts what the passkey sealed, and says its id. Repeatable. */
+  /** Accepts what the passkey sealed. Repeatable. */
   seal(
     who: SignedIn,
     sealed: Pick<ReadyMandate, "payload" | "ticket" | "code"> & {
       readonly uuid: string;
       readonly credential: unknown;
+      readonly network: string | null;
     },
-  ): Outcome<string>;
+  ): Outcome<void>;
   revokeMandate(
     who: SignedIn,
     mandate: { readonly uuid: string; readonly mandate_id: string },
@@ -270,8 +273,8 @@ function sealAct(uuid: string, payload: string): JsonObject {
   return { act: "mandate.seal", uuid, payload };
 }
 
-async function seal(deps: OwnerDeps, who: SignedIn, sealed: Parameters<Owner["seal"]>[1]): Outcome<string> {
-  const { uuid, payload: text, ticket, code, credential } = sealed;
+async function seal(deps: OwnerDeps, who: SignedIn, sealed: Parameters<Owner["seal"]>[1]): Outcome<void> {
+  const { uuid, payload: text, ticket, code, credential, network } = sealed;
   const allowed = await may(deps, who, { uuid, roles: bindingRoles });
   if (!allowed.ok) return allowed;
   const expected = deps.challenges.expected(sealAct(uuid, text), boundTo(who), ticket);
@@ -284,7 +287,12 @@ async function seal(deps: OwnerDeps, who: SignedIn, sealed: Parameters<Owner["se
   const envelope = sealedBy({ type: mandateType, payload, key_id: sealing.key_id }, credential);
   if (envelope === null) return refuse("not_accepted", "The passkey did not answer.");
   return accepted(async () => {
-    const { mandate } = await deps.parties.acceptMandate(envelope, uuid);
-    return ok(mandate.mandate_id);
+    const { mandate_id } = await deps.parties.judgeMandate(envelope, uuid);
+    // Its journal has it before it binds the business.
+    const act = { act: "mandate.seal", subject: mandate_id, source: mandate_id, network };
+    const kept = await deps.people.keep(who, act);
+    if (!kept.ok) return refuse("session_ended", kept.detail);
+    await deps.parties.acceptMandate(envelope, uuid);
+    return ok(undefined);
   });
 }

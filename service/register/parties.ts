@@ -116,6 +116,8 @@ export interface Parties {
   claimProvenKey(request: PossessionRequest): Promise<void>;
   /** The earlier instants are kept. Returns false if it changed nothing, also for {@link revokeMandate}. */
   revokeKey(request: Change<"key.revoke">): Promise<boolean>;
+  /** The mandate as {@link acceptMandate} judges it; nothing is registered. */
+  judgeMandate(envelope: Envelope, uuid: string): Promise<MandateFacts>;
   /**
    * Sealed by an owner's or admin's passkey; in the sandbox also by the key held for the business. Returns those that it stands
    * beside: it replaces none, so a portal asks whether one is to be revoked ({@link revokeMandate}). It is judged by the keys of
@@ -199,6 +201,7 @@ export function createParties(deps: PartiesDeps): Parties {
     setListed: ({ uuid, listed }) => ask(uuid, { type: "directory.choose", listed }),
     facts,
     issueCertificate: (request) => issueCertificate(deps, request, { facts, ask }),
+    judgeMandate: async (envelope, uuid) => taken(await judgeMandate(deps, envelope, uuid)),
     acceptMandate: async (envelope, uuid) => {
       const mandate = taken(await judgeMandate(deps, envelope, uuid));
       const { business_uuid: home, key_id, mandate_id } = mandate;

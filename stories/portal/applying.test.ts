@@ -162,7 +162,10 @@ describe("a business that somebody applies for", () => {
       await actors.ask(personRef(person_id), { ...note, network: null });
     }
     await actors.ask(businessRef(uuids[0]), { type: "member.set", person_id, role: "owner", act });
-    const home = (await person.get("/")).html;
+    const { clock } = portal.node.services;
+    const laterMs = clock.now() + 11 * 60_000;
+    const later = vi.spyOn(clock, "now").mockReturnValue(laterMs);
+    const { html: home } = await person.get("/").finally(() => later.mockRestore());
     expect(home).toContain(`href="/businesses/${uuids[0]}"`);
     expect(home).not.toContain(uuids[1]);
     const report = await actors.ask(personRef(person_id), { type: "person.read" });
@@ -216,6 +219,31 @@ describe("an application", () => {
     expect(sealing).toBeDefined();
     // A double click does no harm.
     expect((await ada.send(form, { credential })).html.match(/Shown Ltd/g)).toHaveLength(1);
+  });
+
+  it("is in the journal before it is filed, and filed by the same form after a crash in between (BA5)", async () => {
+    const ada = await newPerson();
+    const form = await lastPage(ada, "Journal Ltd");
+    const credential = ada.credentialFor(form);
+    const { actors } = portal.node.services;
+    const ask = actors.ask.bind(actors);
+    const send = async (failing: string) => {
+      const isFailing = (command: { readonly type: string }) => command.type === failing;
+      const crash = vi.spyOn(actors, "ask").mockImplementation(async (to, command) => {
+        if (isFailing(command)) throw new Error("The node died.");
+        return ask(to, command);
+      });
+      const { status } = await ada.send(form, { credential }).finally(() => crash.mockRestore());
+      return status;
+    };
+    const journal = async () => (await ada.get("/account")).html.match(/applied for a business/g);
+    expect(await send("business.note")).toBe(500);
+    expect([await journal(), await applicationOf("Journal Ltd")]).toEqual([null, undefined]);
+    expect(await send("application.file")).toBe(500);
+    expect([(await journal())?.length, await applicationOf("Journal Ltd")]).toEqual([1, undefined]);
+    expect((await ada.get("/")).html).not.toContain("Journal Ltd");
+    expect((await ada.send(form, { credential })).html).toContain("waits for the operators");
+    expect((await journal())?.length).toBe(1);
   });
 
   it("has a sealing passkey that lets nobody in, and is none of those that do", async () => {

@@ -3,7 +3,7 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { MemberRole } from "../../actors/messages/members.ts";
 import { businessRef } from "../../actors/messages/refs.ts";
 import { push } from "../../cli/publishing/push.ts";
@@ -135,7 +135,29 @@ describe("the owner of a business", () => {
       command: push,
     });
     expect(run.code, run.said + run.printed).toBe(0);
-    expect((await owner.get("/account")).html).toMatch(/sealed a mandate.*registered a key/s);
+    const account = (await owner.get("/account")).html;
+    expect(account).toMatch(/sealed a mandate.*registered a key/s);
+    expect(account.match(/sealed a mandate/g)).toHaveLength(1);
+  });
+
+  it("has a sealed mandate in the journal before it is in force, and none that does not verify", async () => {
+    const owned = await newBusiness("Journal Ltd");
+    const { owner, uuid } = owned;
+    await registerKey(owned);
+    const form = (await showMandate(owned)).form("/mandates/seal");
+    const { parties, register } = portal.node.services;
+    const isKept = async () => (await owner.get("/account")).html.includes("sealed a mandate");
+    expect((await owner.send(form, { credential: owner.credentialFor(form, { flags: 0x01 }) })).status).toBe(
+      409,
+    );
+    expect(await isKept()).toBe(false);
+    const crash = vi.spyOn(parties, "acceptMandate").mockRejectedValueOnce(new Error("The node died."));
+    const credential = owner.credentialFor(form);
+    expect((await owner.send(form, { credential }).finally(() => crash.mockRestore())).status).toBe(500);
+    expect(await isKept()).toBe(true);
+    expect((await owner.send(form, { credential })).status).toBe(200);
+    await register.refresh();
+    expect((await register.mandates(uuid)).length).toBe(1);
   });
 
   it("revokes a mandate and a key", async () => {

@@ -1,5 +1,6 @@
 // Application: somebody asks for a business to be let in, and an operator decides once.
-//   AP1. What was approved is not refused any more, and what was refused not approved: a further attempt is another application.
+//   AP1. What was approved is not refused any more, unless another party has its uuid and it can never be opened; what was refused is not
+//        approved. A further attempt is another application.
 //   AP2. A decided application is kept for thirty days.
 // The facts, with the applicant and the passkey, are a keyed row of the actor.
 
@@ -53,7 +54,12 @@ export const applicationMachine = setup({
         "application.refused": { target: "refused", actions: "noteDecided" },
       },
     },
-    approved: { on: { "business.opened": "opened" } },
+    approved: {
+      on: {
+        "business.opened": "opened",
+        "application.refused": { target: "refused", actions: "noteDecided" },
+      },
+    },
     opened: { after: { keep: "over" } },
     refused: { after: { keep: "over" } },
     over: { type: "final" },

@@ -47,6 +47,15 @@ describe("an application", () => {
     expect(read()).toMatchObject({ state: "opened", decided: act });
   });
 
+  it("that was approved is refused only if another party has its uuid (AP1)", () => {
+    file();
+    approve();
+    const taken = { type: "application.refuse", act, statement: "Taken.", is_taken: true } as const;
+    expect(application.send(taken)).toEqual(changed);
+    expect(read()).toMatchObject({ state: "refused", statement: "Taken." });
+    expect([approve(), open()]).toEqual(Array(2).fill({ status: "refused", state: "refused" }));
+  });
+
   it("that was refused says why, and is approved no more (AP1)", () => {
     file();
     expect([refuse(), refuse()]).toEqual([changed, same]);

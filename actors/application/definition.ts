@@ -33,10 +33,7 @@ export const applicationActor = defineActor<"application", typeof applicationMac
     "application.approve": ({ act }, view) =>
       change(view, "approved", { type: "application.approved", ...act }),
     "application.open": (_command, view) => change(view, "opened", { type: "business.opened" }),
-    "application.refuse": ({ act, statement }, view) => {
-      const decided = change(view, "refused", { type: "application.refused", ...act });
-      return decided.events === undefined ? decided : { ...decided, puts: [statements.write("", statement)] };
-    },
+    "application.refuse": refuse,
     "application.read": (_command, view) => ({ reply: reportOf(view) }),
   },
   absent: {
@@ -60,6 +57,13 @@ function file({ application }: Asked<"application.file">, view: View): Decided {
     at_ms: view.nowMs,
   });
   return filed.events === undefined ? filed : { ...filed, puts: [facts.write("", application)] };
+}
+
+function refuse({ act, statement, is_taken }: Asked<"application.refuse">, view: View): Decided {
+  if (view.snapshot.value === "approved" && is_taken !== true)
+    return { reply: { status: "refused", state: "approved" } };
+  const decided = change(view, "refused", { type: "application.refused", ...act });
+  return decided.events === undefined ? decided : { ...decided, puts: [statements.write("", statement)] };
 }
 
 /** What leads to the state, or to nothing where it is reached already; an approved application may be open by now. */

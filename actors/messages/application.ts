@@ -43,7 +43,12 @@ export interface ApplicationProtocol {
   "application.approve"(command: { readonly act: RegisterAct }): ApplicationReply;
   /** Everything that follows from the approval is done. */
   "application.open"(): ApplicationReply;
-  "application.refuse"(command: { readonly act: RegisterAct; readonly statement: string }): ApplicationReply;
+  "application.refuse"(command: {
+    readonly act: RegisterAct;
+    readonly statement: string;
+    /** Another party has its uuid: then it is refused also where it was approved. */
+    readonly is_taken?: true;
+  }): ApplicationReply;
   /** Read-only; null where nobody applied, or it is forgotten. */
   "application.read"(): ApplicationReport | null;
 }

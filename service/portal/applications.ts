@@ -2,7 +2,8 @@
 //   BA1. The passkey that is to seal for the business signs the application as it was shown, by its proof of possession: its challenge is
 //        the code of the act (CH1 in challenges.ts). It is nobody's way in, and the passkeys that sign in are in no register.
 //   BA2. An operator decides about the owner and the passkey that applied, and names neither: an operator alone makes nobody an owner.
-//   BA3. An application opens a business of its own. It names none that is there.
+//   BA3. An application opens a business of its own. Where its uuid was opened under another name it is not approved, and can be refused
+//        even if it was approved before that.
 //   BA4. What follows from an approval are repeatable steps (party, passkey, certificate, owner), and the application is open after the
 //        last. A crash between any two is repaired by approving it again. A passkey that another business has is refused before the first.
 //   BA5. A person's journal has the application before it is filed. After a crash in between, the same form files it; the person's list
@@ -121,8 +122,10 @@ export function createApplications(deps: ApplicationDeps): Applications {
     list: (after) => list(deps, after),
     approve: (uuid, act) => approve(deps, uuid, act),
     refuse: async (uuid, act, statement) => {
-      if ((await read(deps, uuid)) === null) return unknown;
-      const command = { type: "application.refuse", act, statement } as const;
+      const application = await read(deps, uuid);
+      if (application === null) return unknown;
+      const taken = (await isTaken(deps, application)) ? { is_taken: true as const } : {};
+      const command = { type: "application.refuse", act, statement, ...taken } as const;
       const reply = await deps.actors.ask(applicationRef(uuid), command);
       return reply.status === "done" ? decided(deps, uuid, reply.changed) : otherwise(reply.state);
     },
@@ -308,6 +311,11 @@ async function approve(deps: ApplicationDeps, uuid: string, act: RegisterAct): D
   if (application.state === "opened") return ok({ changed: false, application });
   const proven = provenKey(application, clock.now());
   // Before anything is decided: what was approved can only be opened, and must not hang on a passkey that another business has.
+  if (await isTaken(deps, application))
+    return refuse(
+      "refused",
+      "Another party was opened under its uuid. Refuse it; a new application has another uuid.",
+    );
   if (application.state === "waiting") await parties.claimProvenKey(proven);
   const approved = await actors.ask(applicationRef(uuid), { type: "application.approve", act });
   if (approved.status !== "done") return otherwise(approved.state);
@@ -332,6 +340,19 @@ async function approve(deps: ApplicationDeps, uuid: string, act: RegisterAct): D
   if (member.status === "refused") throw new RegisterRefused(member.code, member.detail);
   await actors.ask(applicationRef(uuid), { type: "application.open" });
   return decided(deps, uuid, true);
+}
+
+/** Whether its uuid was opened as something else, by an operator who certified it by hand. */
+async function isTaken({ parties }: ApplicationDeps, application: ListedApplication): Promise<boolean> {
+  const party = await parties.party(application.uuid);
+  return (
+    party !== null &&
+    !(
+      party.kind === "business" &&
+      party.legal_name === application.legal_name &&
+      party.country === application.country
+    )
+  );
 }
 
 /** The passkey that applied, with its proof. */

@@ -134,6 +134,26 @@ describe("a business that somebody applies for", () => {
     expect([left.status, left.html]).toEqual([200, expect.stringContaining("Sign in")]);
   });
 
+  it("is not approved where an operator certified its uuid under another name, and is refused then", async () => {
+    const waiting = (await applied("Waiting Ltd")).application;
+    const approved = (await applied("Approved Ltd")).application;
+    const act = { by: "Olga", reason: "Seen." };
+    const { actors } = portal.node.services;
+    const died = { type: "application.approve", act } as const;
+    await actors.ask({ kind: "application", id: approved.uuid }, died);
+    for (const { uuid } of [waiting, approved]) {
+      const other = { kind: "business", legal_name: "Elsewhere Ltd", country: "GB", reason: "Seen." };
+      await ask(`/ops/parties/${uuid}/certify`, other);
+      const run = await ops(opsApprove, [uuid, ...why]);
+      expect([run.code === 0, run.said]).toEqual([false, expect.stringContaining("Another party")]);
+    }
+    expect((await applicationOf("Waiting Ltd")).state).toBe("waiting");
+    for (const { uuid, legal_name } of [waiting, approved]) {
+      expect((await ops(opsRefuse, [uuid, ...why, "--statement", "Apply again."])).code).toBe(0);
+      expect((await applicationOf(legal_name)).state).toBe("refused");
+    }
+  });
+
   it("is not approved with a passkey that another business has, and then nothing of it is opened", async () => {
     const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
     const [first, second] = [await newPerson(), await newPerson("Bob")];

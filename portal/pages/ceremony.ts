@@ -3,6 +3,7 @@
 import { type ComponentChild, h } from "preact";
 import { toBase64Url, utf8 } from "../../protocol/bytes.ts";
 import type { IssuedChallenge } from "../../service/portal/challenges.ts";
+import type { ReadyToSeal } from "../../service/portal/sealing.ts";
 import { english } from "../../web/texts/catalogue.ts";
 import { type PortalPlace, passkeyAlgorithms } from "../authenticators.ts";
 import { hiddenFields } from "./frame.ts";
@@ -24,6 +25,29 @@ export function assertionForm(
   const allowCredentials = (ceremony.credential_ids ?? []).map((id) => ({ id, type: "public-key" }));
   const options = { challenge, rpId, allowCredentials, timeout: timeoutMs, userVerification: "required" };
   return ceremonyForm("get", options, ceremony);
+}
+
+/** What is about to be sealed, word by word, and the form by which the passkey seals exactly that. */
+export function sealingCard(
+  place: PortalPlace,
+  { words, challenge, ticket, credential_id, ...shown }: ReadyToSeal,
+  {
+    title,
+    back,
+    fields,
+    ...form
+  }: Omit<Ceremony, "challenge" | "ticket"> & { readonly title: string; readonly back: string },
+): ComponentChild {
+  const sealing = { ...form, fields: { ...fields, ...shown }, challenge, ticket };
+  return h(
+    "section",
+    { class: "card" },
+    h("h1", null, title),
+    h("p", null, texts.sealWords),
+    h("pre", { tabIndex: 0 }, words.join("\n")),
+    assertionForm(place, { ...sealing, credential_ids: [credential_id] }),
+    h("p", null, h("a", { href: back }, texts.doNothing)),
+  );
 }
 
 /** Asks for a new passkey; unless `isFound` is false, one that the authenticator finds by itself (a discoverable credential). */

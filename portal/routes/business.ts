@@ -9,7 +9,7 @@ import { bindingRoles, keyRoles, type OwnBusiness } from "../../service/portal/o
 import type { KeyState } from "../../service/register/revocations.ts";
 import { code, dataTable, facts, section, shortTime } from "../../web/parts.ts";
 import { english } from "../../web/texts/catalogue.ts";
-import { assertionForm } from "../pages/ceremony.ts";
+import { sealingCard } from "../pages/ceremony.ts";
 import { hiddenFields, plainForm } from "../pages/frame.ts";
 import {
   type Form,
@@ -90,28 +90,12 @@ export function businessRoutes(deps: AccountDeps, urls: ServiceUrls): readonly R
         const uuid = form("uuid");
         const ready = await owner.mandate(visit.who, { uuid, ...mandateIn(form) });
         if (!ready.ok) return ownerRefusedPage(ready);
-        const { payload, words, challenge, ticket, code: shown, credential_id } = ready.value;
-        const { sealTitle, sealWords, seal } = texts.business.mandates;
+        const { sealTitle, seal } = texts.business.mandates;
         const form_code = challenges.formCode(visit.who.session.session);
-        const sealing = assertionForm(place, {
-          challenge,
-          ticket,
-          action: "/mandates/seal",
-          button: seal,
-          fields: { uuid, payload, code: shown, form_code },
-          credential_ids: [credential_id],
-        });
+        const sealing = { action: "/mandates/seal", fields: { uuid, form_code }, button: seal };
         return page(
           sealTitle,
-          h(
-            "section",
-            { class: "card" },
-            h("h1", null, sealTitle),
-            h("p", null, sealWords),
-            h("pre", { tabIndex: 0 }, words.join("\n")),
-            sealing,
-            h("p", null, h("a", { href: businessPath(uuid) }, texts.doNothing)),
-          ),
+          sealingCard(place, ready.value, { ...sealing, title: sealTitle, back: businessPath(uuid) }),
         );
       },
     ),

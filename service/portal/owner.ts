@@ -1,7 +1,6 @@
 // What people do for their business at the portal: the keys of its systems, and their mandates.
 //   PO1. The business's actor is asked for the person's role at every act, when it is asked for and again when it is done.
-//   PO2. A mandate is shown in the words of the verifier for its exact bytes; the sealing passkey signs those bytes, and what it signed
-//        is judged as if it had been delivered (`POST /v1/mandates`).
+//   PO2. What the passkey seals is shown before (sealing.ts), and judged as if it had been delivered (`POST /v1/mandates`).
 //   PO3. What is acted on is the business's own: ids of others are unknown here.
 
 import type { KeyFacts, MandateFacts, MandateScopeFacts } from "../../actors/messages/business.ts";
@@ -9,25 +8,20 @@ import type { Member, MemberRole } from "../../actors/messages/members.ts";
 import { businessRef } from "../../actors/messages/refs.ts";
 import type { Actors } from "../../actors/system/definition.ts";
 import type { Platform } from "../../crypto/port.ts";
-import { parseBase64Url, toBase64Url, toHex } from "../../protocol/bytes.ts";
-import { pae, payloadTypes } from "../../protocol/dsse.ts";
+import { toHex } from "../../protocol/bytes.ts";
+import { payloadTypes } from "../../protocol/dsse.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
-import type { JsonObject } from "../../protocol/json/canonical-json.ts";
 import { parsePublicJwk, thumbprint } from "../../protocol/keys/jwk.ts";
-import { passkeyChallenge } from "../../protocol/keys/signatures.ts";
 import { mandateDaysMax } from "../../protocol/limits.ts";
 import { mandatePayload, parseMandate } from "../../protocol/mandate.ts";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
-import { sealedWords } from "../../verifier/sealed-words.ts";
 import type { Enrolment, PartyState } from "../register/enrolment.ts";
 import { type Registered, RegisterRefused } from "../register/parties.ts";
-import { sealedBy } from "./applications.ts";
-import type { Challenges } from "./challenges.ts";
-import { boundTo, type Homes, type People, type SignedIn } from "./people.ts";
+import type { Homes, People, SignedIn } from "./people.ts";
+import { type ReadyToSeal, readyToSeal, type SealedHere, type SealingDeps, sealedHere } from "./sealing.ts";
 
-export interface OwnerDeps extends Actors, Registered, Pick<Platform, "crypto" | "clock"> {
+export interface OwnerDeps extends Actors, Registered, SealingDeps, Pick<Platform, "clock"> {
   readonly homes: Homes;
-  readonly challenges: Challenges;
   readonly enrolment: Pick<Enrolment, "party" | "registerKey">;
   readonly people: Pick<People, "keep">;
 }
@@ -51,20 +45,6 @@ export type OwnerRefusal =
 
 type Outcome<T> = Promise<Result<T, OwnerRefusal>>;
 
-/** A mandate that is ready to be sealed. */
-export interface ReadyMandate {
-  /** The exact bytes, in base64url. */
-  readonly payload: string;
-  /** What they say. */
-  readonly words: readonly string[];
-  /** What the passkey signs, and which. */
-  readonly challenge: string;
-  readonly credential_id: string;
-  /** That this was shown here, to this person in this session, and until when it may be sealed. */
-  readonly ticket: string;
-  readonly code: string;
-}
-
 export interface Owner {
   business(who: SignedIn, uuid: string): Promise<OwnBusiness | null>;
   /** Whether the person may do now what takes one of these roles. */
@@ -84,15 +64,11 @@ export interface Owner {
       readonly scope: MandateScopeFacts;
       readonly days: number;
     },
-  ): Outcome<ReadyMandate>;
+  ): Outcome<ReadyToSeal>;
   /** Accepts what the passkey sealed. Repeatable. */
   seal(
     who: SignedIn,
-    sealed: Pick<ReadyMandate, "payload" | "ticket" | "code"> & {
-      readonly uuid: string;
-      readonly credential: unknown;
-      readonly network: string | null;
-    },
+    sealed: Omit<SealedHere, "payload_type" | "document"> & { readonly network: string | null },
   ): Outcome<void>;
   revokeMandate(
     who: SignedIn,
@@ -232,7 +208,7 @@ async function readyMandate(
   deps: OwnerDeps,
   who: SignedIn,
   { uuid, key_id, scope, days }: Parameters<Owner["mandate"]>[1],
-): Outcome<ReadyMandate> {
+): Outcome<ReadyToSeal> {
   const allowed = await may(deps, who, { uuid, roles: bindingRoles });
   if (!allowed.ok) return allowed;
   const { sealing } = allowed.value;
@@ -251,42 +227,21 @@ async function readyMandate(
   });
   const parsed = parseMandate(payload);
   if (!parsed.ok) return refuse("not_accepted", `${parsed.pointer ?? ""} ${parsed.detail}`.trim());
-  const { sha256 } = deps.crypto;
-  const words = sealedWords({ sha256 }, mandateType, { payload, document: null });
-  if (!words.ok) return refuse("not_accepted", words.detail);
-  const text = toBase64Url(payload);
-  const { challenge: code, ticket } = deps.challenges.issue(sealAct(uuid, text), boundTo(who));
-  const challenge = passkeyChallenge(pae(mandateType, payload), sha256);
-  return ok({
-    payload: text,
-    words: words.value,
-    challenge,
-    ticket,
-    code,
-    credential_id: sealing.credential_id,
-  });
+  return readyToSeal(deps, who, { uuid, payloadType: mandateType, payload, document: null }, sealing);
 }
 
 const mandateType = payloadTypes["mandate.v1"];
 
-function sealAct(uuid: string, payload: string): JsonObject {
-  return { act: "mandate.seal", uuid, payload };
-}
-
-async function seal(deps: OwnerDeps, who: SignedIn, sealed: Parameters<Owner["seal"]>[1]): Outcome<void> {
-  const { uuid, payload: text, ticket, code, credential, network } = sealed;
+async function seal(deps: OwnerDeps, who: SignedIn, given: Parameters<Owner["seal"]>[1]): Outcome<void> {
+  const { uuid, network } = given;
   const allowed = await may(deps, who, { uuid, roles: bindingRoles });
   if (!allowed.ok) return allowed;
-  const expected = deps.challenges.expected(sealAct(uuid, text), boundTo(who), ticket);
-  // Only what was shown here is taken: the code is that of these bytes, this person and this session.
-  if (!expected.ok || expected.value.challenge !== code)
-    return refuse("challenge_expired", "The time to seal this is over.");
-  const payload = parseBase64Url(text);
   const { sealing } = allowed.value;
-  if (payload === null || sealing === null) return notThere;
-  const envelope = sealedBy({ type: mandateType, payload, key_id: sealing.key_id }, credential);
-  if (envelope === null) return refuse("not_accepted", "The passkey did not answer.");
+  if (sealing === null) return notThere;
+  const sealed = sealedHere(deps, who, { ...given, payload_type: mandateType, document: "" }, sealing);
+  if (!sealed.ok) return sealed;
   return accepted(async () => {
+    const { envelope } = sealed.value;
     const { mandate_id } = await deps.parties.judgeMandate(envelope, uuid);
     // Its journal has it before it binds the business.
     const act = { act: "mandate.seal", subject: mandate_id, source: mandate_id, network };

@@ -106,7 +106,7 @@ export function applicationRoutes(applications: OperatorApplications): readonly 
     read(
       "/ops/applications",
       {
-        summary: "Applications for businesses, 50 at most",
+        summary: "Applications for businesses and AI companies, 50 at most",
         answer: applicationList,
         parameters: [afterPage],
       },
@@ -129,7 +129,7 @@ export function applicationRoutes(applications: OperatorApplications): readonly 
     act(
       "/ops/applications/:uuid/approve",
       {
-        summary: "Lets the business in, with the applicant as its owner",
+        summary: "Lets the business or the AI company in, with the applicant as its owner",
         body: approveBody,
         answer: done("application", applicationState),
         parameters: applicants,
@@ -168,7 +168,19 @@ function tellApplication(
 
 /** Without the proof, which is for the service alone. */
 function shownApplication(application: ListedApplication): Of<typeof applicationState> {
-  const { uuid, applicant, applicant_name, legal_name, country: of, key_id, state, statement } = application;
+  const { uuid, kind, applicant, applicant_name, legal_name, country: of } = application;
+  const { key_id, state, statement } = application;
   const filed_at = formatTimestamp(application.filed_at_ms);
-  return { uuid, applicant, applicant_name, legal_name, country: of, key_id, state, filed_at, statement };
+  return {
+    uuid,
+    kind,
+    applicant,
+    applicant_name,
+    legal_name,
+    country: of,
+    key_id,
+    state,
+    filed_at,
+    statement,
+  };
 }

@@ -241,14 +241,15 @@ export const partyState = object({
 
 /** What somebody applied for at the portal. */
 export const applicationState = object({
-  uuid: described(uuid, "Of the application, and of the business once it is let in."),
+  uuid: described(uuid, "Of the application, and of the party once it is let in."),
+  kind: partyKind,
   applicant: described(uuid, "The person who applies, and becomes the owner."),
   applicant_name: described(text(100), "What the applicant is called, in their own words."),
   legal_name: text(256),
   country,
   key_id: described(
-    keyId,
-    "The passkey that is to seal for the business; it was made for it, and proved itself.",
+    nullable(keyId),
+    "The passkey that is to seal for the business; it was made for it, and proved itself. Null for an AI company.",
   ),
   state: oneOf(["waiting", "approved", "opened", "refused"]),
   filed_at: timestamp,

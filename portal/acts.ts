@@ -3,7 +3,20 @@
 import { utf8 } from "../protocol/bytes.ts";
 import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
 import { parseStrictJson } from "../protocol/json/strict-json.ts";
-import { either, keyId, literal, type Of, object, readShape, text, uuid } from "../protocol/shape.ts";
+import {
+  country,
+  either,
+  flag,
+  hash,
+  integer,
+  keyId,
+  literal,
+  type Of,
+  object,
+  readShape,
+  text,
+  uuid,
+} from "../protocol/shape.ts";
 import type { SignedIn } from "../service/portal/people.ts";
 import { english } from "../web/texts/catalogue.ts";
 
@@ -18,6 +31,15 @@ const act = either(
   object({ act: literal("key.register"), uuid, key_id: keyId, legal_name: text(256) }),
   object({ act: literal("key.revoke"), uuid, key_id: keyId, legal_name: text(256) }),
   object({ act: literal("mandate.revoke"), uuid, mandate_id: text(128), legal_name: text(256) }),
+  object({ act: literal("company.apply"), uuid, legal_name: text(256), country }),
+  object({ act: literal("directory.choose"), uuid, legal_name: text(256), listed: flag }),
+  object({
+    act: literal("terms.agree"),
+    uuid,
+    legal_name: text(256),
+    version: integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
+    sha256: hash,
+  }),
 );
 
 export type Act = Of<typeof act>;
@@ -56,6 +78,12 @@ export function actWords(asked: Act, who: SignedIn): readonly [title: string, ..
       return words.revokeKey(asked.legal_name, asked.key_id);
     case "mandate.revoke":
       return words.revokeMandate(asked.legal_name, asked.mandate_id);
+    case "company.apply":
+      return words.applyCompany(asked.legal_name, asked.country);
+    case "directory.choose":
+      return words.list(asked.legal_name, asked.listed);
+    case "terms.agree":
+      return words.agree(asked.legal_name, asked.version, asked.sha256);
   }
 }
 
@@ -63,5 +91,7 @@ export function actWords(asked: Act, who: SignedIn): readonly [title: string, ..
 export function subjectOf(asked: Act): string {
   if ("key_id" in asked) return asked.key_id;
   if ("mandate_id" in asked) return asked.mandate_id;
+  if ("version" in asked) return `${asked.legal_name}, version ${asked.version}`;
+  if ("legal_name" in asked) return asked.legal_name;
   return "name" in asked ? asked.name : "";
 }

@@ -1,4 +1,4 @@
-// The portal: where people who work for businesses come in, with passkeys alone. Its pages are trees of nodes that a server renders; a
+// The portal: where people who work for businesses and AI companies come in, with passkeys alone. Its pages are trees of nodes that a server renders; a
 // script is needed for authenticators only.
 
 import type { FastifyInstance } from "fastify";
@@ -10,6 +10,7 @@ import { refusedWith } from "../service/answer.ts";
 import { createAddressRate } from "../service/authentication/request-rate.ts";
 import type { Applications } from "../service/portal/applications.ts";
 import { createChallenges } from "../service/portal/challenges.ts";
+import { type CompanyReads, createCompany } from "../service/portal/company.ts";
 import { createOwner, type OwnerDeps } from "../service/portal/owner.ts";
 import { createPeople, type PeopleDeps } from "../service/portal/people.ts";
 import { createAssets } from "../web/assets.ts";
@@ -17,6 +18,7 @@ import { createAuthenticators, type PortalPlace } from "./authenticators.ts";
 import { type AccountDeps, accountRoutes } from "./routes/account.ts";
 import { applyingRoutes } from "./routes/applying.ts";
 import { businessRoutes, type ServiceUrls } from "./routes/business.ts";
+import { companyRoutes } from "./routes/company.ts";
 import { type DoorDeps, doorRoutes } from "./routes/door.ts";
 import { sendAsset, type VisitDeps } from "./visit.ts";
 
@@ -27,6 +29,8 @@ export interface PortalDeps
   readonly place: PortalPlace;
   readonly isSandbox: boolean;
   readonly applications: Applications;
+  /** What the keys of an AI company read of it. */
+  readonly reads: CompanyReads;
   /** Where the systems of businesses send what they publish. */
   readonly urls: ServiceUrls;
   /** Secret bytes for challenges and forms, the same on all nodes. */
@@ -68,11 +72,12 @@ export function buildPortal(deps: PortalDeps): FastifyInstance {
   const info = {
     title: "Portal",
     description:
-      "Pages for people who work for businesses. They sign in with passkeys; there are no passwords.",
+      "Pages for people who work for businesses and AI companies. They sign in with passkeys; there are no passwords.",
     servers: [place.origin],
   };
   const owner = createOwner({ ...deps, challenges, people });
-  const account: AccountDeps = { ...visit, owner, applications: deps.applications };
+  const company = createCompany({ ...deps, owner });
+  const account: AccountDeps = { ...visit, owner, company, applications: deps.applications };
   const applicants = createAddressRate({
     perMinute: applicationsPerMinute,
     allPerMinute: allApplicationsPerMinute,
@@ -82,6 +87,7 @@ export function buildPortal(deps: PortalDeps): FastifyInstance {
     ...doorRoutes(visit),
     ...accountRoutes(account),
     ...businessRoutes(account, urls),
+    ...companyRoutes(account, { urls, isSandbox: deps.isSandbox }),
     ...applyingRoutes({ ...deps, ...visit, applicants }),
     assetRoute(visit),
   ];

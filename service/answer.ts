@@ -130,6 +130,11 @@ export interface Caller {
   readonly tag: string;
 }
 
+/** Of a caller, whose it is that is read. */
+export interface CallersParty {
+  readonly party: Pick<PartyFacts, "uuid">;
+}
+
 // JSON bodies.
 
 /** The body as strict JSON within these bounds; `request_invalid` with a pointer otherwise. */

@@ -7,13 +7,16 @@ const act = { by: "Olga", reason: "HRB 1 was seen." };
 const facts: ApplicationFacts = {
   applicant: "p",
   applicant_name: "Ada",
+  kind: "business",
   legal_name: "Ada Ltd",
   country: "GB",
-  public_key: { kty: "OKP", crv: "Ed25519", x: "x" },
-  cose: "c",
-  credential_id: "c",
-  challenge: "c",
-  proof: "{}",
+  sealing: {
+    public_key: { kty: "OKP", crv: "Ed25519", x: "x" },
+    cose: "c",
+    credential_id: "c",
+    challenge: "c",
+    proof: "{}",
+  },
 };
 
 let application: ActorHarness<"application">;

@@ -35,8 +35,8 @@ export function setMember(
   { person_id, role, sealing: given, act }: Asked<"member.set">,
   view: BusinessView,
 ): Decision<RegisterReply, BusinessEvent> {
-  if (view.snapshot.context.party?.kind !== "business")
-    return { reply: refusal("party_unknown", "Only a business has people.") };
+  if (view.snapshot.context.party === null)
+    return { reply: refusal("party_unknown", "A party is opened before it has people.") };
   const known = members.read(view, person_id);
   const sealing = given ?? known?.sealing ?? null;
   const isSame = (known?.role ?? null) === role && known?.sealing?.key_id === sealing?.key_id;

@@ -1,4 +1,4 @@
-// The commands of an application: somebody asks for a business to be let in, and an operator decides.
+// The commands of an application: somebody asks for a business or an AI company to be let in, and an operator decides.
 
 import type { PublicJwk } from "../../protocol/keys/jwk.ts";
 import type { RegisterAct } from "./protocol.ts";
@@ -7,17 +7,20 @@ export interface ApplicationFacts {
   /** The person who applies, and what they are called. */
   readonly applicant: string;
   readonly applicant_name: string;
+  readonly kind: "business" | "ai_company";
   readonly legal_name: string;
   /** ISO 3166-1. */
   readonly country: string;
-  /** The passkey that is to seal for the business, which was made for it alone. */
-  readonly public_key: PublicJwk;
-  /** The COSE_Key as registered, in base64. */
-  readonly cose: string;
-  readonly credential_id: string;
-  /** What its proof of possession answers, and the envelope of that proof as JSON text. */
-  readonly challenge: string;
-  readonly proof: string;
+  /** The passkey that is to seal for the business, which was made for it alone; null for an AI company, which seals nothing. */
+  readonly sealing: {
+    readonly public_key: PublicJwk;
+    /** The COSE_Key as registered, in base64. */
+    readonly cose: string;
+    readonly credential_id: string;
+    /** What its proof of possession answers, and the envelope of that proof as JSON text. */
+    readonly challenge: string;
+    readonly proof: string;
+  } | null;
 }
 
 /** `approved` lasts until everything that follows from it is done. */

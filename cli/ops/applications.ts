@@ -23,9 +23,10 @@ export const opsApplications: Command = opsList({
   },
   form: applicationList,
   items: ({ applications }) => applications,
-  header: ["APPLICATION", "BUSINESS", "COUNTRY", "BY", "FILED", "STATE"],
-  rowOf: ({ uuid, legal_name, country, applicant_name, filed_at, state }: Application) => [
+  header: ["APPLICATION", "KIND", "NAME", "COUNTRY", "BY", "FILED", "STATE"],
+  rowOf: ({ uuid, kind, legal_name, country, applicant_name, filed_at, state }: Application) => [
     uuid,
+    kind,
     visible(legal_name),
     country,
     visible(applicant_name),
@@ -40,14 +41,15 @@ export const opsApplications: Command = opsList({
 export const opsApprove: Command = {
   name: "ops approve",
   usage: "UUID",
-  summary: "let a business in that somebody applied for, with the applicant as its owner (for operators)",
+  summary:
+    "let a business or an AI company in that somebody applied for, with the applicant as its owner (for operators)",
   details: [
     "  --reason says what was verified and how; it is kept with the acts, and nothing of it is published.",
-    "  The business is opened and certified, and the passkey that signed the application seals for it. Repeating this does no harm.",
+    "  It is opened and certified; the passkey that signed the application seals for a business. Repeating this does no harm.",
   ],
   options: `${actOptions}
     --yes           do not ask${opsOptions}`,
-  run: (call) => decide(call, opsApprove, { does: "comes in, with this owner and passkey", members: {} }),
+  run: (call) => decide(call, opsApprove, { does: "comes in, with this owner", members: {} }),
 };
 
 export const opsRefuse: Command = {
@@ -91,6 +93,7 @@ async function decide(
 
 function linesOf({
   uuid,
+  kind,
   legal_name,
   country,
   applicant_name,
@@ -98,7 +101,7 @@ function linesOf({
   state,
 }: Application): readonly string[] {
   return [
-    `${visible(legal_name)} of ${country} (${uuid}), ${state}.`,
-    `${visible(applicant_name)} applied, with the passkey ${key_id}.`,
+    `${visible(legal_name)} of ${country}, ${kind === "business" ? "a business" : "an AI company"} (${uuid}), ${state}.`,
+    `${visible(applicant_name)} applied${key_id === null ? "" : `, with the passkey ${key_id}`}.`,
   ];
 }

@@ -13,6 +13,7 @@ import { ConfigError } from "../configuration/config-error.ts";
 import type { SandboxUrls } from "../sandbox/seed.ts";
 import type { NodeServices } from "./capabilities.ts";
 import type { NodeCluster } from "./cluster.ts";
+import { companyViewOf } from "./retrieval-surface.ts";
 import { settleHome } from "./services.ts";
 
 /** The parts of the portal that are the same for every one of its surfaces. */
@@ -28,6 +29,7 @@ export function portalOf(
     isSandbox: keys.environment === "sandbox",
     homes: homesOf(services.cluster),
     applications,
+    reads: companyViewOf(services),
     enrolment: enrolmentOf(services),
     urls,
   };

@@ -12,7 +12,9 @@ import { createSponsoredRows } from "../../service/ads/sponsored-rows.ts";
 import type { KeyBudget } from "../../service/authentication/regional-limits.ts";
 import { createLogReads } from "../../service/log/log-reads.ts";
 import { answerStatement, readAllowance } from "../../service/money/ledgers.ts";
+import type { CompanyReads } from "../../service/portal/company.ts";
 import {
+  agreeTo,
   createAgreements,
   createAgreeToTerms,
   createReadEntitlement,
@@ -80,6 +82,17 @@ export function retrievalOf(
       readCompanyEvents({ eventStore, region: config.region }, request),
     search: (call: SearchCall) => rightOfWay.during(() => search(call)),
     fetch: (request: FetchRequest) => rightOfWay.during(() => fetch(request)),
+  };
+}
+
+/** What the people of an AI company are shown of it. */
+export function companyViewOf(services: NodeServices): CompanyReads {
+  const terms = termsOf(services);
+  return {
+    ...companyReadsOf(services),
+    terms: createReadTerms(terms),
+    agree: (agreed) => agreeTo(terms, agreed),
+    allowance: allowanceReadsOf(services).allowance,
   };
 }
 

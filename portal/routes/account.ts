@@ -5,8 +5,9 @@ import type { PersonReport, PersonSession, SignInPasskey } from "../../actors/me
 import type { Route } from "../../api/route.ts";
 import { toBase64Url, utf8 } from "../../protocol/bytes.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
-import type { Refusal } from "../../protocol/result.ts";
+import type { Refusal, Result } from "../../protocol/result.ts";
 import type { Applications } from "../../service/portal/applications.ts";
+import type { Company } from "../../service/portal/company.ts";
 import type { Owner, OwnerRefusal } from "../../service/portal/owner.ts";
 import { type Answered, nameOf, type SignedIn } from "../../service/portal/people.ts";
 import { dataTable, section, shortTime } from "../../web/parts.ts";
@@ -32,8 +33,9 @@ const confirmPath = "/confirm";
 const makePath = "/passkeys/make";
 
 export interface AccountDeps extends DoorDeps {
-  readonly applications: Pick<Applications, "forgetRefused">;
+  readonly applications: Pick<Applications, "forgetRefused" | "fileCompany">;
   readonly owner: Owner;
+  readonly company: Company;
 }
 
 export function accountRoutes(deps: AccountDeps): readonly Route[] {
@@ -101,7 +103,11 @@ export async function confirmPage(
     fields: { ...fields, act: actText(act), form_code: deps.challenges.formCode(who.session.session) },
     credential_ids: report.passkeys.map(({ credential_id }) => credential_id),
   });
-  const back = h("a", { href: "uuid" in act ? businessPath(act.uuid) : accountPath }, texts.doNothing);
+  const back = h(
+    "a",
+    { href: "uuid" in act && act.act !== "company.apply" ? businessPath(act.uuid) : accountPath },
+    texts.doNothing,
+  );
   return cardPage(title, ...sentences.map((sentence) => h("p", null, sentence)), form, h("p", null, back));
 }
 
@@ -112,7 +118,7 @@ interface Confirmed extends Answered {
 }
 
 async function perform(deps: AccountDeps, who: SignedIn, { act, proven, ...answered }: Confirmed) {
-  const { people, owner } = deps;
+  const { people } = deps;
   const by = await people.confirmed(who, actFacts(act), answered);
   if (!by.ok) return refusedPage(by.code);
   switch (act.act) {
@@ -135,20 +141,47 @@ async function perform(deps: AccountDeps, who: SignedIn, { act, proven, ...answe
       // The confirmation is used up, and the act kept, before anything is done.
       const noted = await people.note(who, by.value, { act: act.act, subject: subjectOf(act) });
       if (!noted.ok) return refusedPage(noted.code);
-      const done =
-        act.act === "key.register"
-          ? await owner.registerKey(who, { ...act, proven })
-          : act.act === "key.revoke"
-            ? await owner.revokeKey(who, act)
-            : await owner.revokeMandate(who, act);
+      if (act.act === "company.apply") {
+        const filed = await deps.applications.fileCompany(who, act, answered.network);
+        return filed.ok ? redirect("/") : refusedPage(filed.code);
+      }
+      const done = await performFor(deps, who, act, proven);
       return done.ok ? redirect(businessPath(act.uuid)) : ownerRefusedPage(done);
     }
+  }
+}
+
+type ActFor = Extract<Act, { readonly uuid: string }>;
+
+/** An act for a business or an AI company, which the person has confirmed. */
+function performFor(
+  { owner, company }: AccountDeps,
+  who: SignedIn,
+  act: Exclude<ActFor, { readonly act: "company.apply" }>,
+  proven: string,
+): Promise<Result<void, OwnerRefusal>> {
+  switch (act.act) {
+    case "key.register":
+      return owner.registerKey(who, { ...act, proven });
+    case "key.revoke":
+      return owner.revokeKey(who, act);
+    case "mandate.revoke":
+      return owner.revokeMandate(who, act);
+    case "directory.choose":
+      return company.choose(who, act);
+    case "terms.agree":
+      return company.agree(who, act);
   }
 }
 
 /** Where one does something for a business. */
 export function businessPath(uuid: string): string {
   return `/businesses/${uuid}`;
+}
+
+/** The page of an AI company. */
+export function companyPath(uuid: string): string {
+  return `/companies/${uuid}`;
 }
 
 export function ownerRefusedPage({ code, detail }: Refusal<OwnerRefusal>): PageAnswer {

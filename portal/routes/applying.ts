@@ -24,7 +24,7 @@ import {
   problemPage,
   redirect,
 } from "../visit.ts";
-import { businessPath } from "./account.ts";
+import { businessPath, confirmPage } from "./account.ts";
 import { answeredIn, type DoorDeps, refusedPage } from "./door.ts";
 
 const texts = english.portal;
@@ -61,13 +61,15 @@ export function applyingRoutes(deps: ApplyingDeps): readonly Route[] {
     ownPage(deps, applyPath, "What one applies for", ({ who }) =>
       page(texts.apply.title, applyContent(challenges.formCode(who.session.session))),
     ),
-    ownForm(deps, applyPath, "Says which business it is", (form, { who, address }) => {
+    ownForm(deps, applyPath, "Says what one applies for", (form, { who, address }) => {
       const named = nameOf(form("legal_name"), legalNameMax);
       if (named === null) return problemPage("name_invalid");
       const code = form("country").trim().toUpperCase();
       if (!countries.codes.has(code)) return problemPage("country_invalid");
       if (deps.applicants.take(address) !== null) return problemPage("too_many_applications", 429);
-      const act = { act: "sealing.make" as const, uuid: newUuid(deps), legal_name: named, country: code };
+      const applied = { uuid: newUuid(deps), legal_name: named, country: code };
+      if (form("kind") === "ai_company") return confirmPage(deps, who, { act: "company.apply", ...applied });
+      const act = { act: "sealing.make" as const, ...applied };
       const form_code = challenges.formCode(who.session.session);
       const made = creationForm(place, {
         ...people.asking(who, act),
@@ -123,11 +125,12 @@ function shapeIn<T>(shape: Parameters<typeof readShape<T>>[0], form: Form): T | 
 }
 
 function homeContent(who: SignedIn, own: readonly OwnApplication[]) {
-  const { welcome, words, caption, columns, states, apply } = texts.home;
-  const rows = own.map(({ uuid: key, legal_name, country: code, state, statement }) => ({
+  const { welcome, words, caption, columns, kinds, states, apply } = texts.home;
+  const rows = own.map(({ uuid: key, kind, legal_name, country: code, state, statement }) => ({
     key,
     cells: [
       state === "opened" ? h("a", { href: businessPath(key) }, legal_name) : legal_name,
+      kinds[kind],
       code,
       h(
         "span",
@@ -156,6 +159,8 @@ function applyContent(form_code: string) {
   const {
     title,
     words,
+    kind,
+    kinds,
     legalName: label,
     legalNameHint,
     country: countryLabel,
@@ -171,6 +176,16 @@ function applyContent(form_code: string) {
       "form",
       { method: "post", action: applyPath },
       hiddenFields({ form_code }),
+      h(
+        "label",
+        null,
+        kind,
+        h(
+          "select",
+          { name: "kind" },
+          Object.entries(kinds).map(([value, does]) => h("option", { value }, does)),
+        ),
+      ),
       h(
         "label",
         null,

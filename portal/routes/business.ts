@@ -21,7 +21,7 @@ import {
   problemPage,
   redirect,
 } from "../visit.ts";
-import { type AccountDeps, businessPath, confirmPage, ownerRefusedPage } from "./account.ts";
+import { type AccountDeps, businessPath, companyPath, confirmPage, ownerRefusedPage } from "./account.ts";
 import { answeredIn } from "./door.ts";
 
 const texts = english.portal;
@@ -42,6 +42,7 @@ export function businessRoutes(deps: AccountDeps, urls: ServiceUrls): readonly R
     ownPage(deps, "/businesses/:named", "A business that one works for", async ({ who, named: uuid }) => {
       const own = await owner.business(who, uuid);
       if (own === null) return problemPage("not_there", 404);
+      if (own.party.kind === "ai_company") return redirect(companyPath(uuid));
       const form_code = challenges.formCode(who.session.session);
       return page(own.party.legal_name, businessContent(own, form_code, { urls, isSandbox: deps.isSandbox }));
     }),
@@ -68,7 +69,7 @@ export function businessRoutes(deps: AccountDeps, urls: ServiceUrls): readonly R
       const allowed = await owner.may(visit.who, uuid, keyRoles);
       if (!allowed.ok) return ownerRefusedPage(allowed);
       const key_id = form("key_id");
-      const isOwn = integrationKeys(keys).some((each) => each.key_id === key_id);
+      const isOwn = systemKeys(keys).some((each) => each.key_id === key_id);
       if (!isOwn) return problemPage("not_there", 404);
       return confirmPage(deps, visit.who, { act: "key.revoke", uuid, key_id, legal_name });
     }),
@@ -136,16 +137,40 @@ function mandateIn(form: Form) {
   };
 }
 
-interface Place {
+export interface Place {
   readonly urls: ServiceUrls;
   readonly isSandbox: boolean;
 }
 
 function businessContent(own: OwnBusiness, form_code: string, place: Place): ComponentChild {
   const { party, member } = own;
-  const { certificate } = party;
   const words = texts.business;
   const isBinding = bindingRoles.includes(member.role);
+  const keys = systemKeys(party.keys);
+  return h(
+    "div",
+    null,
+    h("h1", null, party.legal_name),
+    partyCard(own),
+    keySection(own, form_code, words.keys),
+    section(
+      "mandates",
+      words.mandates.title,
+      mandateTable(own, form_code),
+      isBinding ? mandateForm(own, keys, form_code) : null,
+    ),
+    own.mandates.some(({ revoked_at }) => revoked_at === null) ? pushSection(place) : null,
+  );
+}
+
+function systemKeys(keys: readonly KeyState[]): readonly KeyState[] {
+  return keys.filter(({ role }) => role !== "sealing");
+}
+
+/** Who it is, its certificate, and what the person may do for it. */
+export function partyCard({ party, member }: OwnBusiness): ComponentChild {
+  const { certificate } = party;
+  const words = texts.business;
   const state =
     certificate === null
       ? words.facts.none
@@ -157,48 +182,41 @@ function businessContent(own: OwnBusiness, form_code: string, place: Place): Com
           h("br", null),
           code(certificate.cert_id),
         );
-  const keys = integrationKeys(party.keys);
   return h(
-    "div",
-    null,
-    h("h1", null, party.legal_name),
-    h(
-      "section",
-      { class: "card" },
-      facts([
-        [words.facts.uuid, code(party.uuid)],
-        [words.facts.country, party.country],
-        [words.facts.certificate, state],
-        [words.facts.role, words.roles[member.role]],
-      ]),
-    ),
-    section(
-      "keys",
-      words.keys.title,
-      keyTable(own, keys, form_code),
-      keyRoles.includes(member.role) ? keyForm(own, form_code) : null,
-    ),
-    section(
-      "mandates",
-      words.mandates.title,
-      mandateTable(own, form_code),
-      isBinding ? mandateForm(own, keys, form_code) : null,
-    ),
-    own.mandates.some(({ revoked_at }) => revoked_at === null) ? pushSection(place) : null,
+    "section",
+    { class: "card" },
+    facts([
+      [words.facts.uuid, code(party.uuid)],
+      [words.facts.country, party.country],
+      [words.facts.certificate, state],
+      [words.facts.role, words.roles[member.role]],
+    ]),
   );
 }
 
-function integrationKeys(keys: readonly KeyState[]): readonly KeyState[] {
-  return keys.filter(({ role }) => role === "integration");
+interface KeyWords {
+  readonly none: string;
+  readonly caption: string;
+}
+
+/** The keys of its systems, and how to register one. */
+export function keySection(own: OwnBusiness, form_code: string, words: KeyWords): ComponentChild {
+  return section(
+    "keys",
+    texts.business.keys.title,
+    keyTable(own, form_code, words),
+    keyRoles.includes(own.member.role) ? keyForm(own, form_code) : null,
+  );
 }
 
 function keyTable(
   { party, member }: OwnBusiness,
-  keys: readonly KeyState[],
   form_code: string,
+  { none, caption }: KeyWords,
 ): ComponentChild {
   const words = texts.business.keys;
-  if (keys.length === 0) return h("p", null, words.none);
+  const keys = systemKeys(party.keys);
+  if (keys.length === 0) return h("p", null, none);
   const rows = keys.map(({ key_id, valid_from, revoked_at }) => ({
     key: key_id,
     cells: [
@@ -217,17 +235,17 @@ function keyTable(
     ],
   }));
   return dataTable(
-    words.caption,
+    caption,
     words.columns.map((name) => ({ name })),
     rows,
   );
 }
 
-function keyForm({ party: { uuid, certificate } }: OwnBusiness, form_code: string): ComponentChild {
+function keyForm({ party: { uuid, kind, certificate } }: OwnBusiness, form_code: string): ComponentChild {
   const { words, label, file, button } = texts.business.keys;
   const commands = [
     "svc keygen --out key.json",
-    `svc prove-key key.json --business ${uuid} --certificate ${certificate?.cert_id ?? ""} > proof.json`,
+    `svc prove-key key.json --${kind === "business" ? "business" : "company"} ${uuid} --certificate ${certificate?.cert_id ?? ""} > proof.json`,
   ];
   return h(
     "form",
@@ -336,7 +354,20 @@ function mandateForm(
 const configFile = "business.json";
 
 /** What a system needs to push, which has no secret in it. */
-function pushSection({ urls, isSandbox }: Place): ComponentChild {
+function pushSection(place: Place): ComponentChild {
+  const { title, words } = texts.business.push;
+  const firstPush = `svc push products.csv --config ${configFile}`;
+  return section(
+    "push",
+    title,
+    h("p", null, words(configFile)),
+    h("pre", { tabIndex: 0 }, configText(place)),
+    h("pre", { tabIndex: 0 }, firstPush),
+  );
+}
+
+/** The configuration of a system, beside its key. */
+export function configText({ urls, isSandbox }: Place): string {
   const config = {
     version: 1,
     environment: isSandbox ? "sandbox" : "production",
@@ -345,13 +376,5 @@ function pushSection({ urls, isSandbox }: Place): ComponentChild {
     public_base_url: urls.verify_url,
     key: { file: "key.json" },
   };
-  const { title, words } = texts.business.push;
-  const firstPush = `svc push products.csv --config ${configFile}`;
-  return section(
-    "push",
-    title,
-    h("p", null, words(configFile)),
-    h("pre", { tabIndex: 0 }, JSON.stringify(config, null, 2)),
-    h("pre", { tabIndex: 0 }, firstPush),
-  );
+  return JSON.stringify(config, null, 2);
 }

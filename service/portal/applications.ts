@@ -1,4 +1,4 @@
-// How a business comes in: a person applies for it with a passkey made for it alone, and an operator decides.
+// How a business or an AI company comes in: a person applies for it, for a business with a passkey made for it alone, and an operator decides.
 //   BA1. The passkey that is to seal for the business signs the application as it was shown, by its proof of possession: its challenge is
 //        the code of the act (CH1 in challenges.ts). It is nobody's way in, and the passkeys that sign in are in no register.
 //   BA2. An operator decides about the owner and the passkey that applied, and names neither: an operator alone makes nobody an owner.
@@ -56,13 +56,13 @@ export type ApplyRefusal = "challenge_expired" | "not_verified" | "too_many_busi
 /** An application with its uuid, as operators see it. */
 export interface ListedApplication extends ApplicationReport {
   readonly uuid: string;
-  /** The thumbprint of the passkey that is to seal. */
-  readonly key_id: string;
+  /** The thumbprint of the passkey that is to seal; null for an AI company. */
+  readonly key_id: string | null;
 }
 
-/** A business of a person: one that they applied for, or work for. */
+/** A business or an AI company of a person: one that they applied for, or work for. */
 export interface OwnApplication
-  extends Pick<ListedApplication, "uuid" | "legal_name" | "country" | "state" | "statement"> {}
+  extends Pick<ListedApplication, "uuid" | "kind" | "legal_name" | "country" | "state" | "statement"> {}
 
 type Decision<C extends string = "unknown" | "refused"> = Promise<
   Result<{ readonly changed: boolean; readonly application: ListedApplication }, C>
@@ -81,6 +81,12 @@ export interface Applications {
     who: SignedIn,
     asked: Asked,
     answered: { readonly ticket: string; readonly credential: unknown; readonly network: string | null },
+  ): Promise<Result<void, ApplyRefusal>>;
+  /** Files an application for an AI company, which the person has confirmed; repeatable. */
+  fileCompany(
+    who: SignedIn,
+    asked: Pick<Asked, "uuid" | "legal_name" | "country">,
+    network: string | null,
   ): Promise<Result<void, ApplyRefusal>>;
   /** What the person applied for or works for. What they do neither is forgotten. */
   own(who: SignedIn): Promise<readonly OwnApplication[]>;
@@ -113,6 +119,17 @@ export function createApplications(deps: ApplicationDeps): Applications {
       return { challenge: passkeyChallenge(message, deps.crypto.sha256), ticket };
     },
     file: (challenges, who, asked, answered) => file(deps, challenges, { who, asked, ...answered }),
+    fileCompany: async (who, { uuid, legal_name, country }, network) => {
+      if (!isUuidV4(uuid)) return notVerified;
+      const application = {
+        ...applicantOf(who),
+        kind: "ai_company",
+        legal_name,
+        country,
+        sealing: null,
+      } as const;
+      return fileFor(deps, who, { uuid, application, network });
+    },
     own: (who) => own(deps, who),
     forgetRefused: async (who) => {
       for (const { uuid, state } of await own(deps, who))
@@ -187,12 +204,37 @@ async function file(
   const report = await actors.ask(personRef(who.person_id), { type: "person.read" });
   // A passkey that signs in would be published with the business.
   if (report?.passkeys.some(({ public_key }) => public_key === asked.public_key)) return notVerified;
+  const sealing = {
+    public_key: jwk,
+    cose: coseOf(asked),
+    credential_id,
+    challenge,
+    proof: JSON.stringify(proof),
+  };
+  const application = { ...applicantOf(who), kind: "business", legal_name, country, sealing } as const;
+  return fileFor(deps, who, { uuid, application, network });
+}
+
+function applicantOf({ person_id, name }: SignedIn) {
+  return { applicant: person_id, applicant_name: name };
+}
+
+async function fileFor(
+  deps: ApplicationDeps,
+  who: SignedIn,
+  {
+    uuid,
+    application,
+    network,
+  }: { readonly uuid: string; readonly application: ApplicationFacts; readonly network: string | null },
+): Promise<Result<void, ApplyRefusal>> {
+  const { actors } = deps;
   // See BA5.
   const noted = await actors.ask(personRef(who.person_id), {
     type: "business.note",
     session: who.session.session,
     uuid,
-    name: legal_name,
+    name: application.legal_name,
     network,
   });
   if (noted.status !== "done")
@@ -200,17 +242,6 @@ async function file(
       ? refuse("too_many_businesses", "The person applied for enough businesses.")
       : refuse("session_ended", "The session is over.");
   await deps.homes.settle(uuid);
-  const application: ApplicationFacts = {
-    applicant: who.person_id,
-    applicant_name: who.name,
-    legal_name,
-    country,
-    public_key: jwk,
-    cose: coseOf(asked),
-    credential_id,
-    challenge,
-    proof: JSON.stringify(proof),
-  };
   const filed = await actors.ask(applicationRef(uuid), { type: "application.file", application });
   return filed.status === "done" ? ok(undefined) : notVerified;
 }
@@ -261,7 +292,10 @@ export function sealedBy(
 async function read(deps: ApplicationDeps, uuid: string): Promise<ListedApplication | null> {
   if (!isUuidV4(uuid) || !(await deps.homes.isKnown(uuid))) return null;
   const report = await deps.actors.ask(applicationRef(uuid), { type: "application.read" });
-  return report && { uuid, key_id: thumbprint(report.public_key, deps.crypto.sha256), ...report };
+  if (report === null) return null;
+  const { sealing } = report;
+  const key_id = sealing === null ? null : thumbprint(sealing.public_key, deps.crypto.sha256);
+  return { uuid, key_id, ...report };
 }
 
 async function own(deps: ApplicationDeps, who: SignedIn): Promise<readonly OwnApplication[]> {
@@ -316,26 +350,26 @@ async function approve(deps: ApplicationDeps, uuid: string, act: RegisterAct): D
       "refused",
       "Another party was opened under its uuid. Refuse it; a new application has another uuid.",
     );
-  if (application.state === "waiting") await parties.claimProvenKey(proven);
+  if (application.state === "waiting" && proven !== null) await parties.claimProvenKey(proven);
   const approved = await actors.ask(applicationRef(uuid), { type: "application.approve", act });
   if (approved.status !== "done") return otherwise(approved.state);
   // What was decided first counts, also where somebody else goes on.
   const by = (await read(deps, uuid))?.decided ?? act;
-  const { legal_name, country, key_id, applicant } = application;
-  const party = { uuid, kind: "business", legal_name, country } as const;
+  const { kind, legal_name, country, applicant } = application;
+  const party = { uuid, kind, legal_name, country } as const;
   await parties.open({ ...party, group: uuid, blocked_groups: [] }, by);
-  await parties.registerProvenKey({ ...proven, act: by });
+  if (proven !== null) await parties.registerProvenKey({ ...proven, act: by });
   // One that was issued may have been ended since: that is not for a repetition to take back.
-  const { certificate } = await parties.facts(uuid, key_id);
+  const { certificate } = await parties.facts(uuid, "");
   const certified = certificate === null ? await enrolment.certify({ ...party, act: by }) : ok(undefined);
   if (!certified.ok) return refuse("refused", certified.detail);
-  const { credential_id } = application;
-  const sealing = { key_id, credential_id };
-  const owner = { type: "member.set", person_id: applicant, role: "owner", sealing, act: by } as const;
-  const facts = await readEntry<KeyFacts>(actors, uuid, `key/${key_id}`);
-  const isStated = (await deps.register.custody(uuid)).some((each) => each.key_id === key_id);
-  if (facts !== null && !isStated)
-    await parties.stateCustody({ uuid, key_id, custody: "self", effective_from: facts.valid_from });
+  if (proven !== null) await stateOwnCustody(deps, uuid, proven.key.key_id);
+  const { credential_id } = { ...application.sealing };
+  const seals =
+    proven === null || credential_id === undefined
+      ? {}
+      : { sealing: { key_id: proven.key.key_id, credential_id } };
+  const owner = { type: "member.set", person_id: applicant, role: "owner", ...seals, act: by } as const;
   const member = await actors.ask(businessRef(uuid), owner);
   if (member.status === "refused") throw new RegisterRefused(member.code, member.detail);
   await actors.ask(applicationRef(uuid), { type: "application.open" });
@@ -345,22 +379,25 @@ async function approve(deps: ApplicationDeps, uuid: string, act: RegisterAct): D
 /** Whether its uuid was opened as something else, by an operator who certified it by hand. */
 async function isTaken({ parties }: ApplicationDeps, application: ListedApplication): Promise<boolean> {
   const party = await parties.party(application.uuid);
+  const { kind, legal_name, country } = application;
   return (
-    party !== null &&
-    !(
-      party.kind === "business" &&
-      party.legal_name === application.legal_name &&
-      party.country === application.country
-    )
+    party !== null && !(party.kind === kind && party.legal_name === legal_name && party.country === country)
   );
 }
 
-/** The passkey that applied, with its proof. */
-function provenKey(
-  { uuid, public_key: jwk, key_id, cose, challenge, ...application }: ListedApplication,
-  nowMs: number,
-) {
-  const proof = parseEnvelope(JSON.parse(application.proof));
+/** The applicant has their passkey themselves, which is stated once. */
+async function stateOwnCustody(deps: ApplicationDeps, uuid: string, key_id: string): Promise<void> {
+  const facts = await readEntry<KeyFacts>(deps.actors, uuid, `key/${key_id}`);
+  const isStated = (await deps.register.custody(uuid)).some((each) => each.key_id === key_id);
+  if (facts !== null && !isStated)
+    await deps.parties.stateCustody({ uuid, key_id, custody: "self", effective_from: facts.valid_from });
+}
+
+/** The passkey that applied, with its proof; null for an AI company. */
+function provenKey({ uuid, key_id, sealing }: ListedApplication, nowMs: number) {
+  if (sealing === null || key_id === null) return null;
+  const { public_key: jwk, cose, challenge } = sealing;
+  const proof = parseEnvelope(JSON.parse(sealing.proof));
   if (!proof.ok) throw new RegisterRefused(proof.code, proof.detail);
   return { key: sealingKey({ uuid, jwk, key_id, cose }, nowMs), challenge, proof: proof.value };
 }

@@ -138,7 +138,8 @@ export function createOwner(deps: OwnerDeps): Owner {
 
 const notThere = refuse("not_there", "There is no such business, or you do not work for it.");
 
-function actOf({ person_id, name }: SignedIn, reason: string) {
+/** Who did something here, as the register notes it. */
+export function actOf({ person_id, name }: SignedIn, reason: string) {
   return { by: `${name} (person ${person_id})`, reason };
 }
 
@@ -186,7 +187,7 @@ async function ownKey({ register }: OwnerDeps, uuid: string, keyId: string): Pro
   const keys = await register.keys(uuid);
   return (
     keys.find(
-      ({ key_id, role, revoked_at }) => key_id === keyId && role === "integration" && revoked_at === null,
+      ({ key_id, role, revoked_at }) => key_id === keyId && role !== "sealing" && revoked_at === null,
     ) ?? null
   );
 }

@@ -27,6 +27,7 @@ import {
 import {
   answerJson,
   type Caller,
+  type CallersParty,
   isRefused,
   type Outcome,
   parseJsonBody,
@@ -56,7 +57,7 @@ export interface TermsDeps {
 }
 
 export type ReadTerms = (request: {
-  readonly caller: Pick<Caller, "party">;
+  readonly caller: CallersParty;
   readonly version: string | null;
 }) => Promise<Outcome>;
 
@@ -106,31 +107,36 @@ export function createAgreeToTerms(deps: TermsDeps): AgreeToTerms {
     const parsed = parseJsonBody<AgreementBody>(agreementBody, body);
     if (isRefused(parsed)) return parsed;
     const { version, sha256 } = parsed.value;
-    const { uuid } = caller.party;
-    const wanted = deps.terms().find((each) => each.version === version);
-    if (wanted === undefined) {
-      const detail = `There are no terms of version ${version}.`;
-      return refusedWith("not_found", detail, { pointer: "/version" });
-    }
-    if (sha256 !== hashOfText(deps, wanted.text)) {
-      const detail = `This is not the hash of the text of version ${version}: read that text, and agree to it.`;
-      return refusedWith("terms_mismatch", detail, { pointer: "/sha256" });
-    }
-    const current = termsInForce(deps);
-    const isSuperseded = current !== undefined && current.version > version;
-    if (isSuperseded && (await deps.agreements.find(uuid, version))?.sha256 !== sha256) {
-      const detail = `Version ${current.version} is in force: agree to that one, or to one that comes later.`;
-      return refusedWith("terms_superseded", detail, { pointer: "/version" });
-    }
     const { key, requestHash } = caller;
-    const act = {
-      by: `key ${key.key_id}`,
-      reason: `version ${version}, ${sha256}, by request ${requestHash}`,
-    };
-    const agreed = await deps.agreements.agree({ uuid, version, sha256, act });
-    const answer: AgreementAnswer = { ai_company_uuid: uuid, ...agreed };
-    return answerJson(200, answer, { "cache-control": "no-store" });
+    const reason = `version ${version}, ${sha256}, by request ${requestHash}`;
+    const act = { by: `key ${key.key_id}`, reason };
+    return agreeTo(deps, { uuid: caller.party.uuid, ...parsed.value, act });
   };
+}
+
+/** An agreement of a company to exactly this text, by this act. */
+export async function agreeTo(
+  deps: TermsDeps,
+  { uuid, version, sha256, act }: Parameters<Agreements["agree"]>[0],
+): Promise<Outcome> {
+  const wanted = deps.terms().find((each) => each.version === version);
+  if (wanted === undefined) {
+    const detail = `There are no terms of version ${version}.`;
+    return refusedWith("not_found", detail, { pointer: "/version" });
+  }
+  if (sha256 !== hashOfText(deps, wanted.text)) {
+    const detail = `This is not the hash of the text of version ${version}: read that text, and agree to it.`;
+    return refusedWith("terms_mismatch", detail, { pointer: "/sha256" });
+  }
+  const current = termsInForce(deps);
+  const isSuperseded = current !== undefined && current.version > version;
+  if (isSuperseded && (await deps.agreements.find(uuid, version))?.sha256 !== sha256) {
+    const detail = `Version ${current.version} is in force: agree to that one, or to one that comes later.`;
+    return refusedWith("terms_superseded", detail, { pointer: "/version" });
+  }
+  const agreed = await deps.agreements.agree({ uuid, version, sha256, act });
+  const answer: AgreementAnswer = { ai_company_uuid: uuid, ...agreed };
+  return answerJson(200, answer, { "cache-control": "no-store" });
 }
 
 function parseVersion(text: string): number | null {
@@ -235,7 +241,7 @@ export interface AgreementsDeps {
   readonly register: Register;
 }
 
-interface Agreements {
+export interface Agreements {
   /** The company's agreement to the version, as soon as it has been made anywhere; null without one. */
   find(uuid: string, version: number): Promise<TermsAgreement | null>;
   /** Repeated, it returns the first agreement. Throws {@link RegisterRefused} for a party that is no AI company. */

@@ -32,7 +32,7 @@ import {
   type Answer,
   answerJson,
   bodyText,
-  type Caller,
+  type CallersParty,
   type Given,
   type Outcome,
   type Refused,
@@ -52,7 +52,7 @@ export interface OwnReceiptsDeps {
 }
 
 export interface OwnReceiptsRequest {
-  readonly caller: Caller;
+  readonly caller: CallersParty;
   readonly query: Given<"from" | "to" | "key_id" | "cursor" | "limit" | "retrieval_id">;
 }
 
@@ -80,7 +80,7 @@ export async function readOwnReceipts(
 
 async function readOne(
   deps: OwnReceiptsDeps,
-  caller: Caller,
+  caller: CallersParty,
   query: OwnReceiptsRequest["query"],
 ): Promise<Outcome> {
   const { retrieval_id: id, ...others } = query;
@@ -191,7 +191,7 @@ export interface UsageDeps {
 }
 
 export interface UsageRequest {
-  readonly caller: Caller;
+  readonly caller: CallersParty;
   readonly query: Given<"from" | "to" | "group_by">;
 }
 

@@ -1,6 +1,7 @@
 // Every text that a page shows, in one typed catalogue: another language is one more value of this type. Sentences that are
 // signed are not here; they are part of what is signed (protocol/keys/certificate.ts).
 
+import { company } from "./en/company.ts";
 import { operations } from "./en/operations.ts";
 import { portal } from "./en/portal.ts";
 import { certificate, record, sandbox } from "./en/public.ts";
@@ -15,9 +16,10 @@ export interface Texts {
   readonly sandbox: typeof sandbox;
   readonly operations: typeof operations;
   readonly portal: typeof portal;
+  readonly company: typeof company;
 }
 
-export const english: Texts = { language: "en", record, certificate, sandbox, operations, portal };
+export const english: Texts = { language: "en", record, certificate, sandbox, operations, portal, company };
 
 const languages: Readonly<Record<Language, Texts>> = { en: english };
 

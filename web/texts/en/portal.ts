@@ -3,9 +3,9 @@
 type Act = readonly [title: string, ...sentences: string[]];
 
 export const portal = {
-  brand: "Business portal",
+  brand: "Portal",
   skip: "Skip to the content",
-  pageTitle: (title: string) => `${title} – Business portal`,
+  pageTitle: (title: string) => `${title} – Portal`,
   navigation: { label: "Pages", home: "Businesses", account: "My account" },
   signOut: (name: string) => `Sign out ${name}`,
   goOn: "Go on",
@@ -28,7 +28,7 @@ export const portal = {
     words: "You come in with a passkey, which your device keeps. Nothing about you is published.",
     name: {
       label: "Your name",
-      hint: "The people of your business see it, and the operators of this service.",
+      hint: "The people of your business or company see it, and the operators of this service.",
       button: "Continue",
     },
     known: "I have a passkey here",
@@ -39,23 +39,29 @@ export const portal = {
   home: {
     title: "Businesses",
     welcome: (name: string) => `Welcome, ${name}`,
-    words: "You work for no business here yet.",
-    caption: "Your businesses and applications",
-    columns: ["Business", "Country", "State"],
+    words: "You work for nobody here yet.",
+    caption: "Your businesses, AI companies and applications",
+    columns: ["Name", "Kind", "Country", "State"],
+    kinds: { business: "business", ai_company: "AI company" },
     states: {
       waiting: "waits for the operators of this service",
       approved: "approved, and is being opened",
       opened: "open",
       refused: "refused",
     },
-    apply: "Apply for a business",
+    apply: "Apply for a business or an AI company",
   },
   apply: {
-    title: "Apply for a business",
+    title: "Apply for a business or an AI company",
+    kind: "It",
+    kinds: {
+      business: "publishes records, as a business",
+      ai_company: "searches and fetches, as an AI company",
+    },
     words:
-      "The operators of this service verify that the business exists and that you may act for it. Then it gets a certificate, and you are its owner.",
+      "The operators of this service verify that it exists and that you may act for it. Then it gets a certificate, and you are its owner.",
     legalName: "Legal name",
-    legalNameHint: "Exactly as in the register in which the business is entered: its certificate states it.",
+    legalNameHint: "Exactly as in the register in which it is entered: its certificate states it.",
     country: "Country",
     countryHint: "The two letters of the country in which it is registered, such as GB or DE.",
     button: "Continue",
@@ -107,7 +113,10 @@ export const portal = {
         "key.revoke": "revoked a key",
         "mandate.seal": "sealed a mandate",
         "mandate.revoke": "revoked a mandate",
-        "business.apply": "applied for a business",
+        "business.apply": "applied for a business or an AI company",
+        "company.apply": "confirmed an application for an AI company",
+        "directory.choose": "chose whether the directory lists a company",
+        "terms.agree": "agreed to terms",
       },
     },
     leave: {
@@ -202,6 +211,21 @@ export const portal = {
       "Apply for a business",
       `You apply for ${name} of ${country}.`,
       "If the operators approve it, the business gets a certificate, you are its owner, and the passkey that signs this seals for it.",
+    ],
+    applyCompany: (name: string, country: string): Act => [
+      "Apply for an AI company",
+      `You apply for ${name} of ${country}.`,
+      "If the operators approve it, the company gets a certificate, and you are its owner.",
+    ],
+    list: (name: string, listed: boolean): Act => [
+      listed ? "List a company" : "List a company no more",
+      listed
+        ? `The public directory of keys lists ${name}, with its keys.`
+        : `The public directory of keys lists ${name} no more.`,
+    ],
+    agree: (name: string, version: number, sha256: string): Act => [
+      "Agree to terms",
+      `${name} agrees to version ${version} of the terms of this service, in the exact text whose hash is ${sha256}.`,
     ],
     leave: (name: string): Act => [
       "Leave the portal",

@@ -1,0 +1,267 @@
+// The page of an AI company: its certificate, the keys of its systems, terms, listing, account, usage and receipts.
+
+import { type ComponentChild, h } from "preact";
+import type { Route } from "../../api/route.ts";
+import type { ReceiptsAnswer } from "../../protocol/wire/receipts.ts";
+import type { CompanyState, ReceiptFilter } from "../../service/portal/company.ts";
+import { bindingRoles, type OwnBusiness } from "../../service/portal/owner.ts";
+import { code, dataTable, facts, link, paragraph, section, shortTime, shownNumber } from "../../web/parts.ts";
+import { english } from "../../web/texts/catalogue.ts";
+import { hiddenFields, plainForm } from "../pages/frame.ts";
+import { type Form, type OwnVisit, ownForm, ownPage, type PageAnswer, page, problemPage } from "../visit.ts";
+import { type AccountDeps, companyPath, confirmPage, ownerRefusedPage } from "./account.ts";
+import { configText, keySection, type Place, partyCard } from "./business.ts";
+
+const texts = english.company;
+const receiptsPath = "/companies/receipts";
+
+export function companyRoutes(deps: AccountDeps, place: Place): readonly Route[] {
+  const { owner, company, challenges } = deps;
+  const companyOf = async ({ who }: OwnVisit, uuid: string): Promise<OwnBusiness | null> => {
+    const own = await owner.business(who, uuid);
+    return own?.party.kind === "ai_company" ? own : null;
+  };
+  /** The company that a form names, for somebody who may bind it. */
+  const bound = async (form: Form, visit: OwnVisit): Promise<OwnBusiness | PageAnswer> => {
+    const own = await companyOf(visit, form("uuid"));
+    if (own === null) return problemPage("not_there", 404);
+    const allowed = await owner.may(visit.who, own.party.uuid, bindingRoles);
+    return allowed.ok ? own : ownerRefusedPage(allowed);
+  };
+  return [
+    ownPage(deps, `${companyPath(":named")}`, "An AI company that one works for", async (visit) => {
+      const own = await companyOf(visit, visit.named);
+      if (own === null) return problemPage("not_there", 404);
+      const form_code = challenges.formCode(visit.who.session.session);
+      return page(
+        own.party.legal_name,
+        content(own, await company.state(visit.named), { ...place, form_code }),
+      );
+    }),
+    ownForm(
+      deps,
+      "/companies/listing",
+      "Asks for the directory to list a company or not",
+      async (form, visit) => {
+        const own = await bound(form, visit);
+        if ("kind" in own) return own;
+        const { uuid, legal_name } = own.party;
+        const act = { act: "directory.choose", uuid, legal_name, listed: form("listed") === "yes" } as const;
+        return confirmPage(deps, visit.who, act);
+      },
+    ),
+    ownForm(deps, "/companies/terms", "Asks to agree to terms", async (form, visit) => {
+      const own = await bound(form, visit);
+      if ("kind" in own) return own;
+      const { uuid, legal_name } = own.party;
+      const { terms } = await company.state(uuid);
+      // What was read is agreed to: not what came into force since.
+      if (terms === null || terms.sha256 !== form("sha256")) return problemPage("form_stale", 409);
+      const { version, sha256 } = terms;
+      return confirmPage(deps, visit.who, { act: "terms.agree", uuid, legal_name, version, sha256 });
+    }),
+    ownForm(deps, receiptsPath, "Shows receipts of a company", async (form, visit) => {
+      const own = await companyOf(visit, form("uuid"));
+      if (own === null) return problemPage("not_there", 404);
+      const filter = { day: form("day"), key_id: form("key_id"), cursor: form("cursor") };
+      const found = await company.receipts(own.party.uuid, filter);
+      if (!found.ok) return ownerRefusedPage(found);
+      const form_code = challenges.formCode(visit.who.session.session);
+      return page(texts.receipts.title, receiptsContent(own, found.value, { ...place, form_code, filter }));
+    }),
+  ];
+}
+
+interface Shown extends Place {
+  readonly form_code: string;
+}
+
+function content(own: OwnBusiness, state: CompanyState, shown: Shown): ComponentChild {
+  const { party, member } = own;
+  const isBinding = bindingRoles.includes(member.role);
+  return h(
+    "div",
+    null,
+    h("h1", null, party.legal_name),
+    partyCard(own),
+    termsSection(own, state, isBinding ? shown.form_code : null),
+    keySection(own, shown.form_code, texts.keys),
+    askSection(shown),
+    accountSection(state),
+    usageSection(state),
+    section("receipts", texts.receipts.title, paragraph(texts.receipts.words), receiptForm(own, shown)),
+    section(
+      "listing",
+      texts.listing.title,
+      paragraph(texts.listing.words(state.listed)),
+      isBinding
+        ? plainForm({
+            action: "/companies/listing",
+            form_code: shown.form_code,
+            fields: { uuid: party.uuid, listed: state.listed ? "no" : "yes" },
+            button: texts.listing.button(state.listed),
+          })
+        : null,
+    ),
+  );
+}
+
+/** `form_code` is null for somebody who may not agree. */
+function termsSection(
+  { party }: OwnBusiness,
+  { terms }: CompanyState,
+  form_code: string | null,
+): ComponentChild {
+  const words = texts.terms;
+  if (terms === null) return section("terms", words.title, paragraph(words.none));
+  const { version, effective_from, text, sha256, agreed } = terms;
+  const agreeing =
+    agreed === null && form_code !== null
+      ? plainForm({
+          action: "/companies/terms",
+          form_code,
+          fields: { uuid: party.uuid, sha256 },
+          button: words.button(version),
+        })
+      : null;
+  return section(
+    "terms",
+    words.title,
+    paragraph(words.current(version, effective_from)),
+    h("pre", { tabIndex: 0 }, text),
+    paragraph(code(sha256)),
+    paragraph(agreed === null ? words.notAgreed : words.agreed(agreed.agreed_at)),
+    agreeing,
+  );
+}
+
+const configFile = "company.json";
+
+function askSection(place: Place): ComponentChild {
+  const firstSearch = `svc search products --country GB --config ${configFile}`;
+  return section(
+    "ask",
+    texts.ask.title,
+    paragraph(texts.ask.words(configFile)),
+    h("pre", { tabIndex: 0 }, configText(place)),
+    h("pre", { tabIndex: 0 }, firstSearch),
+  );
+}
+
+function accountSection({ account: { billed, account } }: CompanyState): ComponentChild {
+  const words = texts.account;
+  const said = (amount: string) => `${amount} ${account?.currency ?? ""}`;
+  return section(
+    "account",
+    words.title,
+    billed ? null : paragraph(words.notBilled),
+    account === null
+      ? billed
+        ? paragraph(words.none)
+        : null
+      : facts([
+          [words.balance, said(account.balance)],
+          [words.reserved, said(account.reserved)],
+          [words.available, said(account.available)],
+        ]),
+  );
+}
+
+function usageSection({ usage: { region, usage, total } }: CompanyState): ComponentChild {
+  const words = texts.usage;
+  const rowOf = (key: string, cells: readonly ComponentChild[], of: typeof total) => ({
+    key,
+    cells: [...cells, shownNumber(of.requests), shownNumber(of.billable), shownNumber(of.rows)],
+  });
+  const rows = [
+    ...usage.map((each) =>
+      rowOf(`${each.day} ${each.key_id}`, [each.day ?? "", code(each.key_id ?? "")], each),
+    ),
+    rowOf("total", [words.total, ""], total),
+  ];
+  const columns = words.columns.map((name, at) => (at < 2 ? { name } : { name, kind: "number" as const }));
+  return section(
+    "usage",
+    words.title,
+    usage.length === 0 ? paragraph(words.none) : dataTable(words.caption(region), columns, rows),
+  );
+}
+
+function receiptForm(
+  { party: { uuid, keys } }: OwnBusiness,
+  { urls, form_code }: Shown,
+  filter?: ReceiptFilter,
+) {
+  const words = texts.receipts;
+  return h(
+    "div",
+    null,
+    h(
+      "form",
+      { method: "post", action: receiptsPath },
+      hiddenFields({ uuid, form_code }),
+      h("label", null, words.day, h("input", { name: "day", type: "date", value: filter?.day ?? "" })),
+      h(
+        "label",
+        null,
+        words.key,
+        h(
+          "select",
+          { name: "key_id" },
+          h("option", { value: "" }, words.anyKey),
+          keys.map(({ key_id }) =>
+            h("option", { value: key_id, selected: filter?.key_id === key_id }, key_id),
+          ),
+        ),
+      ),
+      h("p", null, h("button", { type: "submit" }, words.button)),
+    ),
+    paragraph(link(`${urls.verify_url}/verify`, words.page)),
+  );
+}
+
+function receiptsContent(
+  own: OwnBusiness,
+  { receipts, next_cursor }: ReceiptsAnswer,
+  shown: Shown & { readonly filter: ReceiptFilter },
+): ComponentChild {
+  const words = texts.receipts;
+  const { form_code, filter } = shown;
+  const { uuid, legal_name } = own.party;
+  const rows = receipts.map(
+    ({ retrieval_id: key, served_at, key_id, kind, collection, country, rows, billable }) => ({
+      key,
+      cells: [
+        shortTime(served_at),
+        code(key),
+        code(key_id),
+        `${words.kinds[kind]} ${collection ?? ""}`.trim(),
+        country ?? "",
+        shownNumber(rows),
+        billable ? words.yes : words.no,
+      ],
+    }),
+  );
+  return h(
+    "section",
+    { class: "card" },
+    h("h1", null, words.title),
+    paragraph(link(companyPath(uuid), legal_name)),
+    receiptForm(own, shown, filter),
+    rows.length === 0
+      ? paragraph(words.none)
+      : dataTable(
+          words.caption(filter.day),
+          words.columns.map((name) => ({ name })),
+          rows,
+        ),
+    next_cursor === null
+      ? null
+      : plainForm({
+          action: receiptsPath,
+          form_code,
+          fields: { uuid, ...filter, cursor: next_cursor },
+          button: words.more,
+        }),
+  );
+}

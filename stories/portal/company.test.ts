@@ -1,0 +1,200 @@
+// An AI company comes in by the portal: its owner applies, registers the key of its system, agrees to terms, and sees what was asked.
+
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { MemberRole } from "../../actors/messages/members.ts";
+import { businessRef } from "../../actors/messages/refs.ts";
+import { search } from "../../cli/search.ts";
+import { generatePrivateJwk, parseSigningKey, proveToOperator } from "../../client/signing-key.ts";
+import {
+  openPortalNode,
+  type PortalNode,
+  type Seen,
+  type ShownForm,
+  Visitor,
+} from "../../portal/portal.fixture.ts";
+import { runRevoke } from "../operators/revocations.fixture.ts";
+
+let portal: PortalNode;
+let folder: string;
+beforeAll(async () => {
+  portal = await openPortalNode();
+  folder = await mkdtemp(join(tmpdir(), "svc-company-"));
+}, 120_000);
+afterAll(async () => {
+  await portal?.[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
+interface Owned {
+  readonly owner: Visitor;
+  readonly uuid: string;
+  readonly personId: string;
+}
+
+/** Confirms with the passkey that signs in, which is the first. */
+function confirm(person: Visitor, form: ShownForm): Promise<Seen> {
+  const [own] = person.authenticator.passkeys;
+  return person.answer(form, own && { passkey: own });
+}
+
+async function applied(legal_name: string): Promise<Owned> {
+  const owner = new Visitor(portal.url);
+  await owner.signUp();
+  const form = (await owner.get("/apply")).form("/apply");
+  const asked = await owner.send(form, { kind: "ai_company", legal_name, country: "GB" });
+  const after = await confirm(owner, asked.form("/confirm"));
+  expect(after.html).toMatch(new RegExp(`${legal_name}.*AI company.*waits for the operators`, "s"));
+  const [, personId = ""] = /^([0-9a-f-]{36})\./.exec(owner.cookies.get("svc_portal") ?? "") ?? [];
+  const report = await portal.node.services.actors.ask(
+    { kind: "person", id: personId },
+    { type: "person.read" },
+  );
+  return { owner, personId, uuid: report?.businesses[0] ?? "" };
+}
+
+async function decide(uuid: string, what: "approve" | "refuse", members: object = {}): Promise<number> {
+  const token = (await readFile(join(portal.node.config.home, "ops-token"), "utf8")).trim();
+  const { status } = await fetch(`${portal.node.urls.ops_url}/ops/applications/${uuid}/${what}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Basic ${btoa(`Olga:${token}`)}` },
+    body: JSON.stringify({ reason: "Seen.", ...members }),
+  });
+  await portal.node.services.register.refresh();
+  return status;
+}
+
+async function newCompany(name: string): Promise<Owned> {
+  const owned = await applied(name);
+  expect(await decide(owned.uuid, "approve")).toBe(200);
+  return owned;
+}
+
+const pageOf = ({ owner, uuid }: Owned) => owner.get(`/companies/${uuid}`);
+
+/** Registers a key of its own; what the system keeps of it. */
+async function registerKey(owned: Owned) {
+  const { parties, register } = portal.node.services;
+  const { certificate } = await parties.facts(owned.uuid, "");
+  const jwk = await generatePrivateJwk("Ed25519");
+  const key = await parseSigningKey(jwk);
+  if (!key.ok) throw new Error(key.detail);
+  const certId = certificate?.cert_id ?? "";
+  const proof = await proveToOperator(key.value, { uuid: owned.uuid, role: "retrieval", certId });
+  if (!proof.ok) throw new Error(proof.detail);
+  const proven = JSON.stringify(proof.value);
+  const asked = await owned.owner.send((await pageOf(owned)).form("/keys/register"), { proven });
+  await confirm(owned.owner, asked.form("/confirm"));
+  await register.refresh();
+  return { jwk, key_id: key.value.keyId };
+}
+
+const setRole = ({ uuid, personId }: Owned, role: MemberRole) =>
+  portal.node.services.actors.ask(businessRef(uuid), {
+    type: "member.set",
+    person_id: personId,
+    role,
+    act: { by: "Olga", reason: "Seen." },
+  });
+
+describe("the owner of an AI company", () => {
+  it("registers a key, asks with the configuration of its page, and sees usage and receipts", async () => {
+    const owned = await newCompany("Answers Ltd");
+    const { owner, uuid } = owned;
+    expect((await owner.get("/")).html).toContain(`href="/businesses/${uuid}"`);
+    const { jwk, key_id } = await registerKey(owned);
+    const shown = await owner.get(`/businesses/${uuid}`);
+    expect(shown.html).toContain(`svc prove-key key.json --company ${uuid}`);
+    expect(shown.html).toContain(key_id);
+    const [, config = ""] = /<pre[^>]*>(\{.*?\})<\/pre>/s.exec(shown.html) ?? [];
+    await writeFile(join(folder, "company.json"), config.replaceAll("&quot;", '"'));
+    await writeFile(join(folder, "key.json"), JSON.stringify(jwk));
+    const words = ["events", "--country", "GB", "--config", join(folder, "company.json")];
+    const run = await runRevoke(words, { home: join(folder, "home"), reply: null, command: search });
+    expect(run.said + run.printed).toContain("Nothing was found in events.");
+    const after = await pageOf(owned);
+    expect(after.html).toMatch(new RegExp(`${key_id}.*Usage of this month.*${key_id}`, "s"));
+    const receipts = await owner.send(after.form("/companies/receipts"));
+    expect(receipts.html).toMatch(/ret_[0-9a-f]{32}.*search events/s);
+    const form = receipts.form("/companies/receipts");
+    const day = await owner.send(form, { day: "2020-02-02" });
+    expect(day.html).toContain("No receipts of this day.");
+    const wrong = await owner.send(form, { day: "no day" });
+    expect([wrong.status, wrong.html]).toEqual([409, expect.stringContaining("UTC timestamp")]);
+  });
+
+  it("agrees to the exact terms that were shown, and chooses whether the company is listed", async () => {
+    const owned = await newCompany("Terms Ltd");
+    const { owner, uuid } = owned;
+    const form = (await pageOf(owned)).form("/companies/terms");
+    expect((await owner.send(form, { sha256: `sha256:${"0".repeat(64)}` })).status).toBe(409);
+    const asked = await owner.send(form);
+    expect(asked.html).toContain(form.fields["sha256"]);
+    expect((await confirm(owner, asked.form("/confirm"))).html).toContain("Agreed to at");
+    const { parties } = portal.node.services;
+    expect((await parties.party(uuid))?.agreements).toMatchObject([{ sha256: form.fields["sha256"] }]);
+    for (const listed of [true, false]) {
+      const choosing = await owner.send((await pageOf(owned)).form("/companies/listing"));
+      await confirm(owner, choosing.form("/confirm"));
+      expect((await parties.party(uuid))?.listed).toBe(listed);
+    }
+    expect((await owner.get("/account")).html).toMatch(/agreed to terms/);
+  });
+});
+
+describe("nothing is done for an AI company", () => {
+  it("before an operator approved it, nor after it was refused", async () => {
+    const owned = await applied("Refused AI Ltd");
+    expect((await pageOf(owned)).status).toBe(404);
+    expect(await decide(owned.uuid, "refuse", { statement: "No such company." })).toBe(200);
+    expect((await owned.owner.get("/")).html).toContain("No such company.");
+    expect(await decide(owned.uuid, "approve")).not.toBe(200);
+    expect((await pageOf(owned)).status).toBe(404);
+  });
+
+  it("by somebody of another company, or whose role is too low when it is confirmed", async () => {
+    const [owned, other] = [await newCompany("Own AI Ltd"), await newCompany("Other AI Ltd")];
+    const form = (await pageOf(owned)).form("/companies/listing");
+    for (const action of [
+      "/companies/listing",
+      "/companies/terms",
+      "/companies/receipts",
+      "/keys/register",
+    ]) {
+      const fields = (await pageOf(other)).form(action).fields;
+      expect((await other.owner.post(action, { ...fields, uuid: owned.uuid })).status).toBe(404);
+    }
+    const asked = await owned.owner.send(form);
+    await setRole(other, "owner");
+    const { actors } = portal.node.services;
+    const act = { by: "Olga", reason: "Seen." };
+    const second = { type: "member.set", person_id: other.personId, role: "owner", act } as const;
+    await actors.ask(businessRef(owned.uuid), second);
+    await setRole(owned, "developer");
+    expect((await confirm(owned.owner, asked.form("/confirm"))).status).toBe(403);
+    for (const action of ["/companies/listing", "/companies/terms"]) {
+      const fields = { ...form.fields, sha256: `sha256:${"0".repeat(64)}` };
+      expect((await owned.owner.post(action, fields)).status).toBe(403);
+    }
+    expect((await portal.node.services.parties.party(owned.uuid))?.listed).not.toBe(true);
+  });
+
+  it("with a business's page or mandates", async () => {
+    const owned = await newCompany("Mandate AI Ltd");
+    const { key_id } = await registerKey(owned);
+    const { form_code = "" } = (await pageOf(owned)).form("/companies/listing").fields;
+    const made = await owned.owner.post("/mandates/make", {
+      uuid: owned.uuid,
+      key_id,
+      form_code,
+      type_products: "on",
+      countries: "GB",
+      records_per_hour: "1",
+      bytes_per_day: "1",
+      days: "1",
+    });
+    expect(made.status).toBe(403);
+  });
+});

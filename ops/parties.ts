@@ -4,8 +4,18 @@ import type { FastifyReply } from "fastify";
 import { envelopeShape } from "../protocol/dsse.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { ok, refuse } from "../protocol/result.ts";
-import { country, described, type Of, object, optional, publicJwk, timestamp } from "../protocol/shape.ts";
+import {
+  country,
+  described,
+  matching,
+  type Of,
+  object,
+  optional,
+  publicJwk,
+  timestamp,
+} from "../protocol/shape.ts";
 import type { ListedApplication, OperatorApplications } from "../service/portal/applications.ts";
+import { seenName } from "../service/portal/people.ts";
 import type { Enrolment } from "../service/register/enrolment.ts";
 import { actOf } from "./acts.ts";
 import { tell } from "./revocations.ts";
@@ -16,7 +26,6 @@ import {
   applicationState,
   done,
   keyState,
-  legalName,
   partyKind,
   partyState,
   plainText,
@@ -25,7 +34,10 @@ import {
 
 const certifyBody = object({
   kind: partyKind,
-  legal_name: legalName,
+  legal_name: described(
+    matching(seenName, "a name with nothing in it that cannot be seen", { minLength: 1, maxLength: 256 }),
+    "Legal name.",
+  ),
   country,
   reason: plainText(
     reasonLengthMax,

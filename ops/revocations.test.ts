@@ -84,6 +84,7 @@ describe("operators who take something out of force", () => {
   it.each([
     ["parties/u/certify", { kind: "person", legal_name: "A", country: "DE" }, /kind/],
     ["parties/u/certify", { kind: "business", legal_name: "A\u202E", country: "DE" }, /legal_name/],
+    ["parties/u/certify", { kind: "business", legal_name: "A\u3164", country: "DE" }, /legal_name/],
     ["parties/u/certify", { kind: "business", legal_name: "A", country: "Germany" }, /country/],
     ["parties/u/keys", { public_key: { kty: "OKP" } }, /public_key|proof/],
     ["keys/k/revoke", { by: "Bob" }, /additional/],

@@ -50,7 +50,7 @@ export const plainText = (lengthMax: number, description: string) =>
   );
 
 /** A name as a certificate states it. */
-export const legalName = plainText(256, "Legal name.");
+const legalName = plainText(256, "Legal name.");
 
 export const actMembers = {
   reason: plainText(

@@ -339,7 +339,7 @@ describe("a name", () => {
     ["is a space of no width", "a\u200bb"],
     ["is the blank pattern of Braille", "a\u2800"],
     ["is a note without a head", "a\u{1d159}"],
-    ["is nothing but marks and signs", "\u0301.-"],
+    ["is a mark or a sign, and nothing else beside it", "\u0301.-"],
   ])("has nothing in it that %s", async (_what, name) => {
     expect(await seenAs(name)).toBeNull();
   });

@@ -186,22 +186,23 @@ export function createPeople(deps: PeopleDeps): People {
 const notVerified = refuse("not_verified", "The passkey's answer does not verify.");
 
 /**
- * A name of a person or a business, of at most so many characters that are seen as they are: it has a letter or a digit, and nothing in
- * it is invisible or reorders it (Unicode Standard Annex #44). Spaces of any kind are one space each, and none is around it. Null for
- * any other text.
+ * A name of a person or a business, of at most so many characters, as {@link seenName} has it, in NFC. Spaces of any kind are one space
+ * each, and none is around it. Null for any other text.
  */
 export function nameOf(text: string, lengthMax = nameLengthMax): string | null {
   const name = text
     .normalize("NFC")
     .replaceAll(/\p{Zs}+/gu, " ")
     .trim();
-  const isSeen = /[\p{L}\p{N}]/u.test(name) && !unseen.test(name);
-  return isSeen && name.length <= lengthMax ? name : null;
+  return seenName.test(name) && name.length <= lengthMax ? name : null;
 }
 
-/** Beside what Unicode calls invisible, the symbols and marks whose glyph is blank. */
-const unseen =
-  /[\p{C}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\u{2800}\u{16fe4}\u{1d159}]/u;
+/**
+ * A name that is seen as it is: it has a letter or a digit, and nothing in it is invisible or reorders it (Unicode Standard Annex #44).
+ * Beside what Unicode calls invisible are the symbols and marks whose glyph is blank.
+ */
+export const seenName =
+  /^(?=.*[\p{L}\p{N}])[^\p{C}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\u{2800}\u{16fe4}\u{1d159}]+$/u;
 
 /** In whose name and in which session a challenge is issued. */
 export function boundTo({ person_id, session: { session } }: SignedIn): Bound {

@@ -241,7 +241,7 @@ describe("an application", () => {
     expect((await ada.send(form, { credential })).html.match(/Shown Ltd/g)).toHaveLength(1);
   });
 
-  it("is in the journal before it is filed, and filed by the same form after a crash in between (BA5 in service/portal/applications.ts)", async () => {
+  it("is in the journal before it is filed, and filed by the same form after a crash in between", async () => {
     const ada = await newPerson();
     const form = await lastPage(ada, "Journal Ltd");
     const credential = ada.credentialFor(form);

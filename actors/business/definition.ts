@@ -227,7 +227,7 @@ function rowsFor(command: BusinessCommand, uuid: string, now: Snapshot): readonl
       return [heads.select([command.record_id])];
     case "member.set":
     case "member.read":
-      return [selectMembers()];
+      return selectMembers(command);
     case "upload.open":
       return [openUploads.selectPage(placesRead)];
     case "upload.keep":

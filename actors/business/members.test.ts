@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { driveActor } from "../actor.fixture.ts";
-import { partyFacts, businessUuid as uuid } from "../facts.fixture.ts";
+import { keyFacts, partyFacts, businessUuid as uuid } from "../facts.fixture.ts";
 import type { MemberRole } from "../messages/members.ts";
 import { businessActor } from "./definition.ts";
 
@@ -30,7 +30,7 @@ describe("the people of a business", () => {
     expect(roleOf("bob")).toBeNull();
   });
 
-  it("keep the passkey with which they seal, whatever becomes of their role, until it is taken", () => {
+  it("keep the passkey with which they seal for as long as their role does", () => {
     const { business, set, memberOf } = open();
     const sealing = { key_id: "k", credential_id: "c" };
     const give = () => business.send({ type: "member.set", person_id: "ada", role: "owner", sealing, act });
@@ -39,10 +39,39 @@ describe("the people of a business", () => {
     set("ada", "admin");
     expect(memberOf("ada")).toEqual({ role: "admin", sealing });
     expect(memberOf("bob")).toEqual({ role: "owner", sealing: null });
-    set("ada", null);
-    set("ada", "viewer");
-    expect(memberOf("ada")).toEqual({ role: "viewer", sealing: null });
   });
+
+  it.each([
+    ["developer", undefined],
+    ["viewer", undefined],
+    [null, undefined],
+    ["admin", { key_id: "k2", credential_id: "c2" }],
+  ] as const)(
+    "lose the key with which they seal with the role, or for another passkey (MB3): %s",
+    (role, given) => {
+      const { business, set, memberOf } = open();
+      const sealing = { key_id: "k", credential_id: "c" };
+      const key = keyFacts({ key_id: "k", role: "sealing", person_role: "owner" });
+      business.send({ type: "key.register", key });
+      business.send({ type: "member.set", person_id: "ada", role: "owner", sealing, act });
+      set("bob", "owner");
+      const revoked = () => {
+        const { entries } = business.send({ type: "register.read", keys: ["key/k"] });
+        return JSON.parse(entries[0]?.body ?? "").revoked_at;
+      };
+      const more = given === undefined ? {} : { sealing: given };
+      const take = (named: object) =>
+        business.send({ type: "member.set", person_id: "ada", role, ...more, ...named, act });
+      for (const named of [{}, { revokes: "other" }])
+        expect(take(named)).toMatchObject({ code: "member_changed" });
+      expect([revoked(), memberOf("ada")]).toEqual([null, { role: "owner", sealing }]);
+      expect(take({ revokes: "k" })).toEqual({ status: "done", changed: true });
+      expect(revoked()).toBe(new Date(business.nowMs).toISOString());
+      expect(memberOf("ada")).toEqual(role === null ? null : { role, sealing: given ?? null });
+      const { acts } = business.send({ type: "acts.read", after: 0, limit: 9 });
+      expect(acts.at(-1)).toMatchObject({ act: "key.revoke", entry: "key/k", ...act });
+    },
+  );
 
   it("keep an owner (MB1)", () => {
     const { set, roleOf } = open();

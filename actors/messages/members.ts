@@ -6,6 +6,9 @@ import type { RegisterAct, RegisterReply } from "./protocol.ts";
 /** A viewer sees everything of the business and changes nothing. */
 export type MemberRole = PersonRole | "viewer";
 
+/** The roles that bind the business: what they seal, everybody can verify. */
+export const bindingRoles: readonly MemberRole[] = ["owner", "admin"];
+
 /** What a person may do for the business, and with what they seal. */
 export interface Member {
   readonly role: MemberRole;
@@ -23,11 +26,15 @@ export interface SealingPasskey {
 export interface MembersProtocol {
   /**
    * Gives the person this role, and a passkey if one is given; with a role of null, takes both. A business that has an owner keeps one.
+   * Whoever seals and is to have a role that does not bind, or another passkey, loses the key that they sealed with: it has to be named,
+   * and is revoked in the same commit.
    */
   "member.set"(command: {
     readonly person_id: string;
     readonly role: MemberRole | null;
     readonly sealing?: SealingPasskey;
+    /** The key_id of the passkey that it takes. */
+    readonly revokes?: string;
     readonly act: RegisterAct;
   }): RegisterReply;
   /** Read-only; null for a person who has no role in the business. */

@@ -2,10 +2,11 @@
 
 import { type ComponentChild, h } from "preact";
 import type { MandateFacts } from "../../actors/messages/business.ts";
+import { bindingRoles } from "../../actors/messages/members.ts";
 import type { Route } from "../../api/route.ts";
 import { collectionNames } from "../../protocol/identifiers.ts";
 import { mandateDaysMax } from "../../protocol/limits.ts";
-import { bindingRoles, keyRoles, type OwnBusiness } from "../../service/portal/owner.ts";
+import { keyRoles, type OwnBusiness } from "../../service/portal/owner.ts";
 import type { KeyState } from "../../service/register/revocations.ts";
 import { code, dataTable, facts, section, shortTime } from "../../web/parts.ts";
 import { english } from "../../web/texts/catalogue.ts";

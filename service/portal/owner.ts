@@ -4,7 +4,7 @@
 //   PO3. What is acted on is the business's own: ids of others are unknown here.
 
 import type { KeyFacts, MandateFacts, MandateScopeFacts } from "../../actors/messages/business.ts";
-import type { Member, MemberRole } from "../../actors/messages/members.ts";
+import { bindingRoles, type Member, type MemberRole } from "../../actors/messages/members.ts";
 import { businessRef } from "../../actors/messages/refs.ts";
 import type { Actors } from "../../actors/system/definition.ts";
 import type { Platform } from "../../crypto/port.ts";
@@ -76,9 +76,8 @@ export interface Owner {
   ): Outcome<void>;
 }
 
-/** Who registers keys, and who binds the business. */
+/** Who registers keys. */
 export const keyRoles: readonly MemberRole[] = ["owner", "admin", "developer"];
-export const bindingRoles: readonly MemberRole[] = ["owner", "admin"];
 const dayMs = 86_400_000;
 
 export function createOwner(deps: OwnerDeps): Owner {

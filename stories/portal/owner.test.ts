@@ -103,8 +103,15 @@ async function showMandate(owned: Owned, written: object = {}) {
   return owned.owner.send(shown.form("/mandates/make"), { key_id, ...mandate, ...written });
 }
 
-const setRole = ({ uuid, personId }: Owned, role: MemberRole) =>
-  portal.node.services.actors.ask(businessRef(uuid), { type: "member.set", person_id: personId, role, act });
+/** Gives the owner another role, or none, and takes the key with which they seal. */
+async function setRole({ uuid, personId: person_id }: Owned, role: MemberRole | null) {
+  const { actors } = portal.node.services;
+  const member = await actors.ask(businessRef(uuid), { type: "member.read", person_id });
+  const revokes = member?.sealing?.key_id;
+  const named = revokes === undefined ? {} : { revokes };
+  const command = { type: "member.set", person_id, role, act, ...named } as const;
+  expect(await actors.ask(businessRef(uuid), command)).toMatchObject({ status: "done" });
+}
 
 describe("the owner of a business", () => {
   it("registers a key, seals a mandate word by word, and its system pushes", async () => {
@@ -196,13 +203,8 @@ describe("nothing is done for a business", () => {
     expect((await confirm(owned, asked)).status).toBe(403);
     expect((await owner.send(keys, { proven: made.printed })).status).toBe(403);
     expect((await pageOf(owned)).html).not.toContain("Register the key");
-    const { actors, register } = portal.node.services;
-    await actors.ask(businessRef(owned.uuid), {
-      type: "member.set",
-      person_id: owned.personId,
-      role: null,
-      act,
-    });
+    await setRole(owned, null);
+    const { register } = portal.node.services;
     expect((await pageOf(owned)).status).toBe(404);
     expect((await owner.send(keys, { proven: made.printed })).status).toBe(404);
     await register.refresh();

@@ -44,6 +44,8 @@ export async function openPortalNode(
 export interface ShownForm {
   readonly action: string;
   readonly fields: Readonly<Record<string, string>>;
+  /** What the controls that people see have in them, as a browser would send it. */
+  readonly controls: Readonly<Record<string, string>>;
   /** What an authenticator is asked; null for a plain form. */
   readonly options: CreationOptions & RequestOptions;
   readonly ceremony: string | null;
@@ -174,11 +176,31 @@ function formIn(html: string, action: string): ShownForm {
   return {
     action,
     ceremony: attributeIn(attributes, "data-ceremony"),
+    controls: controlsIn(inside),
     options: options === null ? null : JSON.parse(options),
     fields: Object.fromEntries(
       hidden.map((each) => [attributeIn(each, "name") ?? "", attributeIn(each, "value") ?? ""]),
     ),
   };
+}
+
+/** The visible controls of a piece of HTML, with what a browser would send of them (HTML, «constructing the entry list»). */
+export function controlsIn(html: string): Readonly<Record<string, string>> {
+  const tags = html.matchAll(
+    /<(input)((?:[^>"]|"[^"]*")*)>|<(textarea|select)((?:[^>"]|"[^"]*")*)>(.*?)<\/\3>/gs,
+  );
+  const sent = [...tags].flatMap(([, input, ofInput = "", , ofOther = "", inside = ""]) => {
+    const attributes = ofInput + ofOther;
+    const [name, type] = ["name", "type"].map((each) => attributeIn(attributes, each));
+    if (name == null || type === "hidden" || type === "file") return [];
+    if (type === "checkbox") return attributeIn(attributes, "checked") === null ? [] : [[name, "on"]];
+    if (input !== undefined) return [[name, attributeIn(attributes, "value") ?? ""]];
+    const options = [...inside.matchAll(/<option((?:[^>"]|"[^"]*")*)>/g)].map(([, option = ""]) => option);
+    if (options.length === 0) return [[name, unescaped(inside).replaceAll(/\r?\n/g, "\r\n")]];
+    const chosen = options.find((each) => attributeIn(each, "selected") !== null) ?? options[0] ?? "";
+    return [[name, attributeIn(chosen, "value") ?? ""]];
+  });
+  return Object.fromEntries(sent);
 }
 
 function attributeIn(text: string, name: string): string | null {

@@ -13,6 +13,7 @@ import { createChallenges } from "../service/portal/challenges.ts";
 import { type CompanyReads, createCompany } from "../service/portal/company.ts";
 import { createOwner, type OwnerDeps } from "../service/portal/owner.ts";
 import { createPeople, type PeopleDeps } from "../service/portal/people.ts";
+import { createOwnPublishing, type OwnPublishingDeps } from "../service/portal/publishing.ts";
 import { createAssets } from "../web/assets.ts";
 import { createAuthenticators, type PortalPlace } from "./authenticators.ts";
 import { type AccountDeps, accountRoutes } from "./routes/account.ts";
@@ -20,10 +21,12 @@ import { applyingRoutes } from "./routes/applying.ts";
 import { businessRoutes, type ServiceUrls } from "./routes/business.ts";
 import { companyRoutes } from "./routes/company.ts";
 import { type DoorDeps, doorRoutes } from "./routes/door.ts";
+import { publishingRoutes } from "./routes/publishing.ts";
 import { sendAsset, type VisitDeps } from "./visit.ts";
 
 export interface PortalDeps
   extends Omit<PeopleDeps, "challenges" | "authenticators">,
+    Omit<OwnPublishingDeps, "challenges" | "owner">,
     Omit<OwnerDeps, "challenges" | "people"> {
   readonly http: HttpDeps;
   readonly place: PortalPlace;
@@ -88,6 +91,7 @@ export function buildPortal(deps: PortalDeps): FastifyInstance {
     ...accountRoutes(account),
     ...businessRoutes(account, urls),
     ...companyRoutes(account, { urls, isSandbox: deps.isSandbox }),
+    ...publishingRoutes({ ...account, publishing: createOwnPublishing({ ...deps, challenges, owner }) }),
     ...applyingRoutes({ ...deps, ...visit, applicants }),
     assetRoute(visit),
   ];

@@ -141,20 +141,22 @@ export function doorForm(
   });
 }
 
-/** A form of somebody who is signed in (VI2). */
+/** A form of somebody who is signed in (VI2), of at most so many bytes. */
 export function ownForm(
   deps: VisitDeps,
   path: string,
   summary: string,
   answer: (form: Form, visit: OwnVisit) => Promise<VisitAnswer> | VisitAnswer,
+  bytesMax = formBytesMax,
 ): Route {
-  return postRoute(deps, path, summary, async () => (form, visit) => {
+  const open = async () => (form: Form, visit: Visit) => {
     const { who } = visit;
     if (who === null) return problemPage("signed_out", 401);
     if (!deps.challenges.isFormCode(who.session.session, form("form_code")))
       return problemPage("form_stale", 403);
     return answer(form, { ...visit, who });
-  });
+  };
+  return postRoute(deps, path, summary, open, bytesMax);
 }
 
 /** What the service says about something that it does not accept. */
@@ -176,6 +178,7 @@ function postRoute(
   path: string,
   summary: string,
   open: (request: FastifyRequest) => Promise<Refused | AnswerForm>,
+  bytesMax = formBytesMax,
 ): Route {
   return {
     method: "POST",
@@ -193,11 +196,7 @@ function postRoute(
       const limited = limitedOf(deps, request);
       if (limited !== null) return closing(reply, limited);
       if (!(request.headers["content-type"] ?? "").startsWith(formType)) return closing(reply, notAForm);
-      const body = await readBody(
-        request.raw,
-        { bytesMax: formBytesMax, edge: deps.edge },
-        addressOf(deps, request),
-      );
+      const body = await readBody(request.raw, { bytesMax, edge: deps.edge }, addressOf(deps, request));
       if (!body.ok) return closing(reply, refused(body.problem));
       try {
         const visit = await visitOf(deps, request);

@@ -24,6 +24,7 @@ import {
 } from "../visit.ts";
 import { type AccountDeps, businessPath, companyPath, confirmPage, ownerRefusedPage } from "./account.ts";
 import { answeredIn } from "./door.ts";
+import { publishSection } from "./publishing.ts";
 
 const texts = english.portal;
 
@@ -161,6 +162,7 @@ function businessContent(own: OwnBusiness, form_code: string, place: Place): Com
       isBinding ? mandateForm(own, keys, form_code) : null,
     ),
     own.mandates.some(({ revoked_at }) => revoked_at === null) ? pushSection(place) : null,
+    publishSection(own),
   );
 }
 

@@ -143,7 +143,7 @@ export function actOf({ person_id, name }: SignedIn, reason: string) {
 }
 
 /** What the register refuses is said to the person. */
-async function accepted<T>(work: () => Outcome<T>): Outcome<T> {
+export async function accepted<T>(work: () => Outcome<T>): Outcome<T> {
   try {
     return await work();
   } catch (error) {

@@ -10,9 +10,12 @@ import { parseBase64 } from "../../protocol/bytes.ts";
 import type { Envelope } from "../../protocol/dsse.ts";
 import { type CollectionName, formatTimestamp, pushIdOf } from "../../protocol/identifiers.ts";
 import { sealLeafOf } from "../../protocol/log/leaves.ts";
+import type { RecordFault } from "../../protocol/records/fields.ts";
+import { judging } from "../../protocol/records/judge-record.ts";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
 import { openSeal, type SealV2 } from "../../protocol/seal.ts";
 import { type AcceptedPolicy, sealedRecordRequest } from "../../protocol/wire/push.ts";
+import { inSteps } from "../../std/work.ts";
 import { verifySeal } from "../../verifier/seal.ts";
 import {
   answerJson,
@@ -71,6 +74,19 @@ function readSealed(body: Uint8Array): { readonly record: Uint8Array; readonly s
   if (isRefused(read)) return read;
   const { record_base64, seal } = read.value;
   return { record: parseBase64(record_base64) ?? new Uint8Array(), seal };
+}
+
+/** Every fault for which the record would be rejected if it were published now. */
+export async function recordFaults(
+  { lists, pace }: Pick<PublishServices, "lists" | "pace">,
+  { businessUuid, collection, record }: Omit<PublishRecordRequest, "seal">,
+  facts: Pick<PublishingFacts, "party">,
+): Promise<readonly RecordFault[]> {
+  const ownNames = decideOwnNames(lists, businessUuid, facts);
+  const brands = lists.certified.brandsOf(businessUuid);
+  const rules = { collection, countries: null, lists, ownNames, brands };
+  const judged = await inSteps(judging(record, rules), pace);
+  return judged.ok ? [] : judged.faults;
 }
 
 /** How long a business that publishes too much waits: fair use is counted by the minute. */

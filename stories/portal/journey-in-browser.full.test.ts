@@ -183,6 +183,7 @@ inBrowser(
         command: push,
       });
       expect(pushed.code, pushed.said).toBe(0);
+      await publishByHand(page, judged);
       await page.getByRole("link", { name: "My account" }).press("Enter");
       await page.getByText("sealed a mandate").waitFor();
       await judged();
@@ -193,3 +194,49 @@ inBrowser(
   },
   240_000,
 );
+
+/** An AI policy and an update, written on a business's page without a mouse. */
+async function publishByHand(page: Page, judged: () => Promise<void>): Promise<void> {
+  await page.getByRole("link", { name: "AI policy" }).press("Enter");
+  await page.getByLabel("cite_as_source").press("Space");
+  await judged();
+  await press(page, "Show its words");
+  await page.getByText("Asked: cite_as_source.").waitFor();
+  await judged();
+  await press(page, "Seal it");
+  await page.getByRole("heading", { name: "The AI policy is in force" }).waitFor();
+  await judged();
+  await page.getByRole("link", { name: "Back to the business" }).press("Enter");
+  await page.getByRole("link", { name: "New update" }).press("Enter");
+  await page.getByLabel("Language").fill("en");
+  await page.getByLabel("Business product id").fill("hours");
+  await page.getByLabel("Countries").fill("GB, UK");
+  await page.getByLabel("Headline").fill("Open on Sundays");
+  await page.getByLabel("Body", { exact: true }).fill("From nine to noon.\nThe oven is on.");
+  await page.getByLabel("Update type").selectOption({ label: "Opening hours" });
+  await page.getByLabel("Relevant until").fill("2099-01-01T08:00");
+  await judged();
+  await press(page, "Show its words");
+  await page.getByText("1 thing is not right").waitFor();
+  await judged();
+  await page.getByRole("link", { name: "/countries/1" }).press("Enter");
+  await expect
+    .poll(() => page.evaluate(() => document.activeElement?.getAttribute("name")))
+    .toBe("/countries");
+  await page.keyboard.press("ControlOrMeta+A");
+  await page.keyboard.type("GB");
+  await page.keyboard.press("Enter");
+  await page.getByText('/headline: "Open on Sundays"').waitFor();
+  await judged();
+  await press(page, "Seal it");
+  await page.getByRole("heading", { name: "Published" }).waitFor();
+  await judged();
+  await page.getByRole("link", { name: "Back to the business" }).press("Enter");
+  // The largest forms have nothing against them either.
+  for (const name of ["New product", "New business file", "New event", "New job"]) {
+    await page.getByRole("link", { name }).press("Enter");
+    await page.getByRole("heading", { name, level: 1 }).waitFor();
+    await judged();
+    await page.goBack();
+  }
+}

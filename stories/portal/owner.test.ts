@@ -1,18 +1,18 @@
 // The owner of a business that came in by the portal registers the key of its system and seals its mandate; then the system pushes.
 
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { MemberRole } from "../../actors/messages/members.ts";
-import { businessRef } from "../../actors/messages/refs.ts";
 import { push } from "../../cli/publishing/push.ts";
 import { generatePrivateJwk, parseSigningKey, proveToOperator } from "../../client/signing-key.ts";
-import { openPortalNode, type PortalNode, type ShownForm, Visitor } from "../../portal/portal.fixture.ts";
+import { openPortalNode, type PortalNode, type ShownForm } from "../../portal/portal.fixture.ts";
 import { payloadTypes } from "../../protocol/dsse.ts";
 import { sealedWords } from "../../verifier/sealed-words.ts";
 import { runRevoke } from "../operators/revocations.fixture.ts";
 import { product } from "../publishing/publishing.fixture.ts";
+import { newBusinessAt, type Owned, setRoleAt, unescaped } from "./business.fixture.ts";
 
 let portal: PortalNode;
 let folder: string;
@@ -25,39 +25,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const act = { by: "Olga", reason: "Seen." };
-
-interface Owned {
-  readonly owner: Visitor;
-  readonly uuid: string;
-  readonly certId: string;
-  readonly personId: string;
-}
-
-/** A business that came in, and its owner. */
-async function newBusiness(name: string): Promise<Owned> {
-  const owner = new Visitor(portal.url);
-  await owner.signUp();
-  await owner.apply(name);
-  const [, personId = ""] = /^([0-9a-f-]{36})\./.exec(owner.cookies.get("svc_portal") ?? "") ?? [];
-  const { actors, register, parties } = portal.node.services;
-  const report = await actors.ask({ kind: "person", id: personId }, { type: "person.read" });
-  const uuid = report?.businesses[0] ?? "";
-  const token = await operatorsToken();
-  const approved = await fetch(`${portal.node.urls.ops_url}/ops/applications/${uuid}/approve`, {
-    method: "POST",
-    headers: { "content-type": "application/json", authorization: `Basic ${btoa(`Olga:${token}`)}` },
-    body: JSON.stringify({ reason: act.reason }),
-  });
-  expect(approved.status).toBe(200);
-  await register.refresh();
-  const { certificate } = await parties.facts(uuid, "");
-  return { owner, uuid, personId, certId: certificate?.cert_id ?? "" };
-}
-
-async function operatorsToken(): Promise<string> {
-  return (await readFile(join(portal.node.config.home, "ops-token"), "utf8")).trim();
-}
+const newBusiness = (name: string) => newBusinessAt(portal, name);
 
 async function proven({ uuid, certId }: Pick<Owned, "uuid" | "certId">) {
   const jwk = await generatePrivateJwk("Ed25519");
@@ -103,15 +71,7 @@ async function showMandate(owned: Owned, written: object = {}) {
   return owned.owner.send(shown.form("/mandates/make"), { key_id, ...mandate, ...written });
 }
 
-/** Gives the owner another role, or none, and takes the key with which they seal. */
-async function setRole({ uuid, personId: person_id }: Owned, role: MemberRole | null) {
-  const { actors } = portal.node.services;
-  const member = await actors.ask(businessRef(uuid), { type: "member.read", person_id });
-  const revokes = member?.sealing?.key_id;
-  const named = revokes === undefined ? {} : { revokes };
-  const command = { type: "member.set", person_id, role, act, ...named } as const;
-  expect(await actors.ask(businessRef(uuid), command)).toMatchObject({ status: "done" });
-}
+const setRole = (owned: Owned, role: MemberRole) => setRoleAt(portal, owned, role);
 
 describe("the owner of a business", () => {
   it("registers a key, seals a mandate word by word, and its system pushes", async () => {
@@ -194,8 +154,6 @@ describe("nothing is done for a business", () => {
     const keys = (await pageOf(owned)).form("/keys/register");
     const made = await proven(owned);
     const asked = (await owner.send(keys, { proven: made.printed })).form("/confirm");
-    const spare = { person_id: "10000000-0000-4000-8000-000000000009", role: "owner", act } as const;
-    await portal.node.services.actors.ask(businessRef(owned.uuid), { type: "member.set", ...spare });
     await setRole(owned, "developer");
     expect((await owner.answer(words)).status).toBe(403);
     expect((await pageOf(owned)).html).not.toContain("Show its words");
@@ -203,8 +161,8 @@ describe("nothing is done for a business", () => {
     expect((await confirm(owned, asked)).status).toBe(403);
     expect((await owner.send(keys, { proven: made.printed })).status).toBe(403);
     expect((await pageOf(owned)).html).not.toContain("Register the key");
-    await setRole(owned, null);
     const { register } = portal.node.services;
+    await setRoleAt(portal, owned, null);
     expect((await pageOf(owned)).status).toBe(404);
     expect((await owner.send(keys, { proven: made.printed })).status).toBe(404);
     await register.refresh();
@@ -302,11 +260,3 @@ describe("nothing is done for a business", () => {
     }
   });
 });
-
-function unescaped(html: string): string {
-  return html
-    .replaceAll("&quot;", '"')
-    .replaceAll("&lt;", "<")
-    .replaceAll("&gt;", ">")
-    .replaceAll("&amp;", "&");
-}

@@ -1,0 +1,277 @@
+// Forms of records of every type and of AI policies: what is written is judged, shown as it will be sealed, sealed and delivered.
+
+import { type ComponentChild, h } from "preact";
+import type { MemberRole } from "../../actors/messages/members.ts";
+import type { Route } from "../../api/route.ts";
+import {
+  type AiPolicyRecord,
+  actionNames,
+  aiPolicyKeyDocument,
+  aiPolicySchemaId,
+  blockedNames,
+  currentAiPolicySchema,
+  useNames,
+} from "../../protocol/ai-policy.ts";
+import { type CollectionName, collectionNames, isCollectionName } from "../../protocol/identifiers.ts";
+import type { JsonObject } from "../../protocol/json/canonical-json.ts";
+import { recordCharactersMax } from "../../protocol/limits.ts";
+import { recordTypes } from "../../protocol/records/parse-record.ts";
+import { bindingRoles, type OwnBusiness } from "../../service/portal/owner.ts";
+import type { SignedIn } from "../../service/portal/people.ts";
+import { type OwnPublishing, type Published, sealingRoles } from "../../service/portal/publishing.ts";
+import type { ReadyToSeal, SealedHere } from "../../service/portal/sealing.ts";
+import { code, facts, section } from "../../web/parts.ts";
+import { english } from "../../web/texts/catalogue.ts";
+import { sealingCard } from "../pages/ceremony.ts";
+import { hiddenFields } from "../pages/frame.ts";
+import { faultSummary, hasRows, recordFields, type ShownFault, writtenRecord } from "../pages/record-form.ts";
+import { cardPage, type Form, ownForm, ownPage, type PageAnswer, page, problemPage } from "../visit.ts";
+import { type AccountDeps, businessPath, ownerRefusedPage } from "./account.ts";
+import { answeredIn } from "./door.ts";
+
+export interface PublishingDeps extends AccountDeps {
+  readonly publishing: OwnPublishing;
+}
+
+const texts = english.portal.publishing;
+const makePath = "/records/make";
+const sealPath = "/records/seal";
+const policyPath = "/ai-policies/make";
+
+/** A form has its record once as fields, in which a byte may take three characters, or once as bytes. */
+const recordFormBytesMax = 4 * recordCharactersMax;
+
+export function publishingRoutes(deps: PublishingDeps): readonly Route[] {
+  const { owner, people, publishing, challenges } = deps;
+  return [
+    ...collectionNames.map((type) =>
+      ownPage(deps, newPath(":named", type), `A form of records of the type ${type}`, async (visit) => {
+        const own = await owner.business(visit.who, visit.named);
+        if (own === null) return problemPage("not_there", 404);
+        if (!maySeal(own, sealingRoles)) return problemPage("role_too_low", 403);
+        return recordPage(deps, visit.who, { uuid: visit.named, type, record: {}, faults: [] });
+      }),
+    ),
+    ownForm(
+      deps,
+      makePath,
+      "Shows what is wrong with a record, or its words before it is sealed",
+      async (form, { who }) => {
+        const [uuid, type] = [form("uuid"), form("type")];
+        if (!isCollectionName(type)) return problemPage("not_there", 404);
+        const { record, faults } = writtenRecord(recordTypes[type].members, form);
+        if (form("more") !== "") {
+          const allowed = await owner.may(who, uuid, sealingRoles);
+          return allowed.ok
+            ? recordPage(deps, who, { uuid, type, record, faults: [] })
+            : ownerRefusedPage(allowed);
+        }
+        const made = await publishing.record(who, { uuid, collection: type, record });
+        if (!made.ok) return ownerRefusedPage(made);
+        if (made.value.kind === "ready") return sealPage(deps, who, uuid, made.value.ready);
+        const unread = new Set(faults.map(({ pointer }) => pointer));
+        const found = made.value.faults.filter(({ pointer }) => !unread.has(pointer));
+        return recordPage(deps, who, { uuid, type, record, faults: [...faults, ...found] });
+      },
+      recordFormBytesMax,
+    ),
+    ownPage(deps, `${businessPath(":named")}/ai-policy`, "The AI policy, as switches", async (visit) => {
+      const { who, named: uuid } = visit;
+      const own = await owner.business(who, uuid);
+      if (own === null) return problemPage("not_there", 404);
+      const policy = await publishing.policyInForce(uuid);
+      const form_code = challenges.formCode(who.session.session);
+      return page(texts.policy.title, policyContent(own, policy, form_code));
+    }),
+    ownForm(
+      deps,
+      policyPath,
+      "Shows the words of an AI policy before it is sealed",
+      async (form, { who }) => {
+        const uuid = form("uuid");
+        const ready = await publishing.policy(who, { uuid, policy: policyIn(form) });
+        return ready.ok ? sealPage(deps, who, uuid, ready.value) : ownerRefusedPage(ready);
+      },
+    ),
+    ownForm(
+      deps,
+      sealPath,
+      "Delivers what a passkey sealed",
+      async (form, { who, network }) => {
+        const done = await publishing.deliver(who, sealedIn(form));
+        if (!done.ok) return ownerRefusedPage(done);
+        const { act, subject } = actOf(done.value);
+        if (act !== null) await people.keep(who, { act, subject, source: subject, network });
+        return publishedPage(deps, who, form("uuid"), done.value);
+      },
+      recordFormBytesMax,
+    ),
+  ];
+}
+
+/** Where a new record of a type is written. */
+function newPath(uuid: string, type: CollectionName): string {
+  return `${businessPath(uuid)}/new/${type}`;
+}
+
+function maySeal({ member: { role, sealing } }: OwnBusiness, roles: readonly MemberRole[]): boolean {
+  return sealing !== null && roles.includes(role);
+}
+
+/** What of the page of a business leads to its records; null for somebody who seals none. */
+export function publishSection(own: OwnBusiness): ComponentChild {
+  const { uuid } = own.party;
+  const link = (href: string, text: string) => h("li", null, h("a", { href }, text));
+  const types = maySeal(own, sealingRoles) ? collectionNames : [];
+  return section(
+    "publish",
+    texts.title,
+    h("p", null, types.length === 0 ? texts.none : texts.words),
+    h(
+      "ul",
+      { class: "links" },
+      link(policyPagePath(uuid), texts.policy.title),
+      types.map((type) => link(newPath(uuid, type), texts.titles[type])),
+    ),
+  );
+}
+
+function policyPagePath(uuid: string): string {
+  return `${businessPath(uuid)}/ai-policy`;
+}
+
+function sealedIn(form: Form): SealedHere {
+  return {
+    uuid: form("uuid"),
+    payload_type: form("payload_type"),
+    payload: form("payload"),
+    document: form("document"),
+    code: form("code"),
+    ...answeredIn(form),
+  };
+}
+
+function sealPage(deps: PublishingDeps, who: SignedIn, uuid: string, ready: ReadyToSeal): PageAnswer {
+  const form_code = deps.challenges.formCode(who.session.session);
+  const { sealTitle, seal } = texts;
+  const form = { action: sealPath, fields: { uuid, form_code }, button: seal };
+  return page(
+    sealTitle,
+    sealingCard(deps.place, ready, { ...form, title: sealTitle, back: businessPath(uuid) }),
+  );
+}
+
+/** What was done, for the journal; null where nothing was. */
+function actOf(done: Published): { readonly act: string | null; readonly subject: string } {
+  if (done.kind === "policy") return { act: "policy.seal", subject: done.record_id };
+  const { record_id } = done.outcome;
+  return { act: record_id === null ? null : "record.seal", subject: record_id ?? "" };
+}
+
+function publishedPage(deps: PublishingDeps, who: SignedIn, uuid: string, done: Published): PageAnswer {
+  const back = h("p", null, h("a", { href: businessPath(uuid) }, texts.back));
+  if (done.kind === "policy") {
+    const rows = [[texts.version, String(done.version)] as const];
+    return cardPage(texts.policy.done, facts(rows), back);
+  }
+  const { collection: type, outcome, record } = done;
+  const { record_id, version, errors } = outcome;
+  // The lists of the content rules may have changed since it was shown.
+  if (record_id === null || version === null)
+    return recordPage(deps, who, { uuid, type, record, faults: errors });
+  const rows = [[texts.record, code(record_id)] as const, [texts.version, String(version)] as const];
+  return cardPage(texts.done, facts(rows), h("p", null, texts.doneWords), back);
+}
+
+interface Written {
+  readonly uuid: string;
+  readonly type: CollectionName;
+  readonly record: JsonObject;
+  readonly faults: readonly ShownFault[];
+}
+
+function recordPage(
+  { challenges }: PublishingDeps,
+  who: SignedIn,
+  { uuid, type, record, faults }: Written,
+): PageAnswer {
+  const shown = { members: recordTypes[type].members, record, faults };
+  const title = texts.titles[type];
+  const form = h(
+    "form",
+    { method: "post", action: makePath, class: "card" },
+    hiddenFields({ uuid, type, form_code: challenges.formCode(who.session.session) }),
+    recordFields(shown),
+    h(
+      "p",
+      null,
+      h("button", { type: "submit" }, texts.make),
+      hasRows(shown.members)
+        ? h("button", { type: "submit", name: "more", value: "1" }, texts.moreRows)
+        : null,
+    ),
+  );
+  const content = h(
+    "div",
+    null,
+    h("h1", null, title),
+    faultSummary(shown),
+    form,
+    h("p", null, h("a", { href: businessPath(uuid) }, english.portal.doNothing)),
+  );
+  return page(title, content);
+}
+
+// The AI policy: each switch has the meaning that everybody reads.
+
+const policyGroups = ["use", "action", "blocked"] as const;
+
+function policyIn(form: Form): AiPolicyRecord {
+  const switches = <N extends string>(group: string, names: readonly N[]) =>
+    Object.fromEntries(names.map((name) => [name, form(`${group}/${name}`) === "on"])) as Record<N, boolean>;
+  return {
+    schema: aiPolicySchemaId,
+    ai_policy_schema: currentAiPolicySchema,
+    use: switches("use", useNames),
+    action: switches("action", actionNames),
+    blocked: switches("blocked", blockedNames),
+  };
+}
+
+function policyContent(own: OwnBusiness, policy: AiPolicyRecord | null, form_code: string): ComponentChild {
+  const { uuid } = own.party;
+  const { groups, blocked } = aiPolicyKeyDocument();
+  const isSealer = maySeal(own, bindingRoles);
+  const entries = { ...groups, blocked };
+  const fields = policyGroups.map((group) => {
+    const values: Readonly<Record<string, boolean>> = policy?.[group] ?? {};
+    return h(
+      "fieldset",
+      { disabled: !isSealer },
+      h("legend", null, texts.policy[group]),
+      entries[group].map(({ name, meaning }) =>
+        h(
+          "label",
+          { class: "choice" },
+          h("input", { type: "checkbox", name: `${group}/${name}`, checked: values[name] === true }),
+          h("span", null, code(name), " ", meaning),
+        ),
+      ),
+    );
+  });
+  const { title, words, none, notYours } = texts.policy;
+  return h(
+    "div",
+    null,
+    h("h1", null, title),
+    h("p", null, policy === null ? none : words),
+    h(
+      "form",
+      { method: "post", action: policyPath, class: "card" },
+      hiddenFields({ uuid, form_code }),
+      fields,
+      isSealer ? h("p", null, h("button", { type: "submit" }, texts.make)) : h("p", null, notYours),
+    ),
+    h("p", null, h("a", { href: businessPath(uuid) }, english.portal.doNothing)),
+  );
+}

@@ -1,0 +1,193 @@
+// What people publish for their business at the portal, sealed alone with their own passkeys: records of every type and AI policies.
+//   PB1. A record is judged before it is shown, by the rules by which it is judged when it is published.
+//   PB2. What was sealed is delivered as it is at the business surface (SA1 in publishing/publish-record.ts), and judged there.
+//   PB3. A person with a passkey of the business seals records, as at that surface; what binds the business, owners and admins alone.
+
+import type { PolicyFacts, PublishingFacts } from "../../actors/messages/business.ts";
+import type { Member, MemberRole, SealingPasskey } from "../../actors/messages/members.ts";
+import { type AiPolicyRecord, aiPolicyBytes, parseAiPolicy } from "../../protocol/ai-policy.ts";
+import { hashOf, parseBase64 } from "../../protocol/bytes.ts";
+import { parseObject, parsePayload, payloadTypes } from "../../protocol/dsse.ts";
+import { type CollectionName, formatTimestamp, isCollectionName } from "../../protocol/identifiers.ts";
+import { canonicalBytes, type JsonObject } from "../../protocol/json/canonical-json.ts";
+import { recordCharactersMax } from "../../protocol/limits.ts";
+import type { RecordFault } from "../../protocol/records/fields.ts";
+import { ok, type Result, refuse } from "../../protocol/result.ts";
+import { sealPayload, sealV2 } from "../../protocol/seal.ts";
+import type { PublishOutcome } from "../../protocol/wire/push.ts";
+import { aiPolicyRecordType } from "../../verifier/sealed-document.ts";
+import type { PublishServices } from "../publishing/publish-batch.ts";
+import { publishRecord, recordFaults } from "../publishing/publish-record.ts";
+import { judgeVerified, readEntry } from "../register/home-evidence.ts";
+import type { Registered } from "../register/parties.ts";
+import { accepted, bindingRoles, type Owner, type OwnerRefusal } from "./owner.ts";
+import type { SignedIn } from "./people.ts";
+import { type ReadyToSeal, readyToSeal, type SealedHere, type SealingDeps, sealedHere } from "./sealing.ts";
+
+export interface OwnPublishingDeps extends PublishServices, Registered, SealingDeps {
+  readonly owner: Pick<Owner, "may">;
+}
+
+type Outcome<T> = Promise<Result<T, OwnerRefusal>>;
+
+/** A record that may be sealed, or everything that is wrong with it. */
+export type MadeRecord =
+  | { readonly kind: "ready"; readonly ready: ReadyToSeal }
+  | { readonly kind: "faulty"; readonly faults: readonly RecordFault[] };
+
+/** What became of something that was sealed. */
+export type Published =
+  | {
+      readonly kind: "record";
+      readonly collection: CollectionName;
+      readonly record: JsonObject;
+      readonly outcome: PublishOutcome;
+    }
+  | { readonly kind: "policy"; readonly record_id: string; readonly version: number };
+
+export interface OwnPublishing {
+  record(
+    who: SignedIn,
+    asked: { readonly uuid: string; readonly collection: CollectionName; readonly record: JsonObject },
+  ): Outcome<MadeRecord>;
+  policy(
+    who: SignedIn,
+    asked: { readonly uuid: string; readonly policy: AiPolicyRecord },
+  ): Outcome<ReadyToSeal>;
+  /** The AI policy in force; null where there is none. For people of the business. */
+  policyInForce(uuid: string): Promise<AiPolicyRecord | null>;
+  /** Delivers what the passkey sealed. Repeatable. */
+  deliver(who: SignedIn, sealed: SealedHere): Outcome<Published>;
+}
+
+/** Who seals what binds nobody but the record. */
+export const sealingRoles: readonly MemberRole[] = ["owner", "admin", "developer"];
+
+export function createOwnPublishing(deps: OwnPublishingDeps): OwnPublishing {
+  return {
+    record: (who, asked) => readyRecord(deps, who, asked),
+    policy: (who, asked) => readyPolicy(deps, who, asked),
+    policyInForce: (uuid) => policyInForce(deps, uuid),
+    deliver: (who, sealed) => deliver(deps, who, sealed),
+  };
+}
+
+/** Whose passkey seals, and what is in force for the business. */
+interface Sealer {
+  readonly sealing: SealingPasskey;
+  readonly facts: PublishingFacts;
+}
+
+async function sealerOf(
+  deps: OwnPublishingDeps,
+  who: SignedIn,
+  { uuid, roles }: { readonly uuid: string; readonly roles: readonly MemberRole[] },
+): Outcome<Sealer> {
+  const sealing = passkeyOf(await deps.owner.may(who, uuid, roles));
+  if (!sealing.ok) return sealing;
+  const facts = await deps.parties.facts(uuid, sealing.value.key_id);
+  return ok({ sealing: sealing.value, facts });
+}
+
+function passkeyOf(member: Result<Member, OwnerRefusal>): Result<SealingPasskey, OwnerRefusal> {
+  if (!member.ok) return member;
+  return member.value.sealing === null
+    ? refuse("role_too_low", "You have no passkey that seals for this business.")
+    : ok(member.value.sealing);
+}
+
+const recordBytesMax = (recordCharactersMax / 4) * 3;
+
+async function readyRecord(
+  deps: OwnPublishingDeps,
+  who: SignedIn,
+  { uuid, collection, record }: Parameters<OwnPublishing["record"]>[1],
+): Outcome<MadeRecord> {
+  const sealer = await sealerOf(deps, who, { uuid, roles: sealingRoles });
+  if (!sealer.ok) return sealer;
+  const document = canonicalBytes(record);
+  if (document.length > recordBytesMax)
+    return refuse("not_accepted", `A record has at most ${recordBytesMax} bytes.`);
+  const of = { businessUuid: uuid, collection, record: document };
+  const faults = await recordFaults(deps, of, sealer.value.facts);
+  if (faults.length > 0) return ok({ kind: "faulty", faults });
+  const ready = sealOver(deps, who, { uuid, document, record_type: collection, ...sealer.value });
+  return ready.ok ? ok({ kind: "ready", ready: ready.value }) : ready;
+}
+
+async function readyPolicy(
+  deps: OwnPublishingDeps,
+  who: SignedIn,
+  { uuid, policy }: Parameters<OwnPublishing["policy"]>[1],
+): Outcome<ReadyToSeal> {
+  const sealer = await sealerOf(deps, who, { uuid, roles: bindingRoles });
+  if (!sealer.ok) return sealer;
+  const document = aiPolicyBytes(policy);
+  return sealOver(deps, who, { uuid, document, record_type: aiPolicyRecordType, ...sealer.value });
+}
+
+/** A seal over the document that names what is in force; that of an AI policy names the version that it makes. */
+function sealOver(
+  deps: OwnPublishingDeps,
+  who: SignedIn,
+  {
+    uuid,
+    document,
+    record_type,
+    sealing,
+    facts,
+  }: Sealer & {
+    readonly uuid: string;
+    readonly document: Uint8Array;
+    readonly record_type: CollectionName | typeof aiPolicyRecordType;
+  },
+): Result<ReadyToSeal, "not_accepted"> {
+  const { certificate, policy } = facts;
+  const verified = judgeVerified(facts);
+  if (!verified.ok || certificate === null)
+    return refuse("not_accepted", verified.ok ? "The business has no certificate." : verified.detail);
+  const payload = sealPayload({
+    v: 2,
+    key_id: sealing.key_id,
+    cert_id: certificate.cert_id,
+    hash: hashOf(document, deps.crypto.sha256),
+    sealed_at: formatTimestamp(deps.clock.now()),
+    record_type,
+    ai_policy_version: record_type === aiPolicyRecordType ? policy.newest + 1 : policy.version,
+  });
+  const toSeal = { uuid, payloadType: payloadTypes["seal.v2"], payload, document };
+  return readyToSeal(deps, who, toSeal, sealing);
+}
+
+async function policyInForce({ actors, parties }: OwnPublishingDeps, uuid: string) {
+  const { policy } = await parties.facts(uuid, "");
+  const known = await readEntry<PolicyFacts>(actors, uuid, `policy/${uuid}/${policy.version}`);
+  const bytes = known === null ? null : parseBase64(known.record_base64);
+  const parsed = bytes === null ? null : parseAiPolicy(bytes);
+  return parsed?.ok === true ? parsed.value : null;
+}
+
+async function deliver(deps: OwnPublishingDeps, who: SignedIn, given: SealedHere): Outcome<Published> {
+  const { uuid } = given;
+  const sealing = passkeyOf(await deps.owner.may(who, uuid, sealingRoles));
+  if (!sealing.ok) return sealing;
+  const sealed = sealedHere(deps, who, given, sealing.value);
+  if (!sealed.ok) return sealed;
+  const { envelope: seal, payload, document: record } = sealed.value;
+  const claimed = parsePayload(payload, sealV2);
+  if (!claimed.ok) return refuse("not_accepted", claimed.detail);
+  const { record_type: type } = claimed.value;
+  if (type === aiPolicyRecordType) {
+    const allowed = await deps.owner.may(who, uuid, bindingRoles);
+    if (!allowed.ok) return allowed;
+    return accepted(async () =>
+      ok({ kind: "policy", ...(await deps.parties.acceptPolicy({ uuid, record, seal })) }),
+    );
+  }
+  if (!isCollectionName(type)) return refuse("not_accepted", "There are no records of this type.");
+  const outcome = await publishRecord(deps, { businessUuid: uuid, collection: type, record, seal });
+  const parsed = parseObject(record);
+  return outcome.ok && parsed.ok
+    ? ok({ kind: "record", collection: type, record: parsed.value, outcome: outcome.value })
+    : refuse("not_accepted", outcome.ok ? "The record cannot be read." : outcome.detail);
+}

@@ -26,7 +26,7 @@ export interface SealingPasskey {
 export interface MembersProtocol {
   /**
    * Gives the person this role, and a passkey if one is given; with a role of null, takes both. A business that has an owner keeps one.
-   * Whoever seals and is to have a role that does not bind, or another passkey, loses the key that they sealed with: it has to be named,
+   * Somebody who seals and is to have a role that does not bind, or another passkey, loses the key that they sealed with: it has to be named,
    * and is revoked in the same commit.
    */
   "member.set"(command: {

@@ -1,10 +1,11 @@
 // The page of an AI company: its certificate, the keys of its systems, terms, listing, account, usage and receipts.
 
 import { type ComponentChild, h } from "preact";
+import { bindingRoles } from "../../actors/messages/members.ts";
 import type { Route } from "../../api/route.ts";
 import type { ReceiptsAnswer } from "../../protocol/wire/receipts.ts";
 import type { CompanyState, ReceiptFilter } from "../../service/portal/company.ts";
-import { bindingRoles, type OwnBusiness } from "../../service/portal/owner.ts";
+import type { OwnBusiness } from "../../service/portal/owner.ts";
 import { code, dataTable, facts, link, paragraph, section, shortTime, shownNumber } from "../../web/parts.ts";
 import { english } from "../../web/texts/catalogue.ts";
 import { hiddenFields, plainForm } from "../pages/frame.ts";

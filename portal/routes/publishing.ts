@@ -1,7 +1,7 @@
 // Forms of records of every type and of AI policies: what is written is judged, shown as it will be sealed, sealed and delivered.
 
 import { type ComponentChild, h } from "preact";
-import type { MemberRole } from "../../actors/messages/members.ts";
+import { bindingRoles, type MemberRole } from "../../actors/messages/members.ts";
 import type { Route } from "../../api/route.ts";
 import {
   type AiPolicyRecord,
@@ -16,7 +16,7 @@ import { type CollectionName, collectionNames, isCollectionName } from "../../pr
 import type { JsonObject } from "../../protocol/json/canonical-json.ts";
 import { recordCharactersMax } from "../../protocol/limits.ts";
 import { recordTypes } from "../../protocol/records/parse-record.ts";
-import { bindingRoles, type OwnBusiness } from "../../service/portal/owner.ts";
+import type { OwnBusiness } from "../../service/portal/owner.ts";
 import type { SignedIn } from "../../service/portal/people.ts";
 import { type OwnPublishing, type Published, sealingRoles } from "../../service/portal/publishing.ts";
 import type { ReadyToSeal, SealedHere } from "../../service/portal/sealing.ts";

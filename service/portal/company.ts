@@ -3,6 +3,7 @@
 //   PC2. The company's actor is asked for the person's role at every act (PO1 in owner.ts). Everybody with a role reads; who binds the company
 //        agrees to terms and chooses whether it is listed.
 
+import { bindingRoles } from "../../actors/messages/members.ts";
 import type { Platform } from "../../crypto/port.ts";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
 import type { AllowanceAnswer } from "../../protocol/wire/allowance.ts";
@@ -12,7 +13,7 @@ import { bodyText, type Outcome } from "../answer.ts";
 import type { Parties } from "../register/parties.ts";
 import type { agreeTo, ReadTerms } from "../register/terms.ts";
 import type { ReadOwnReceipts, ReadUsage } from "../retrieval/own-receipts.ts";
-import { actOf, bindingRoles, type Owner, type OwnerRefusal } from "./owner.ts";
+import { actOf, type Owner, type OwnerRefusal } from "./owner.ts";
 import type { SignedIn } from "./people.ts";
 
 /** What the retrieval surface answers a company's keys of their company. */

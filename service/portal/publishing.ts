@@ -5,6 +5,7 @@
 
 import type { PolicyFacts, PublishingFacts } from "../../actors/messages/business.ts";
 import type { Member, MemberRole, SealingPasskey } from "../../actors/messages/members.ts";
+import { bindingRoles } from "../../actors/messages/members.ts";
 import { type AiPolicyRecord, aiPolicyBytes, parseAiPolicy } from "../../protocol/ai-policy.ts";
 import { hashOf, parseBase64 } from "../../protocol/bytes.ts";
 import { parseObject, parsePayload, payloadTypes } from "../../protocol/dsse.ts";
@@ -20,7 +21,7 @@ import type { PublishServices } from "../publishing/publish-batch.ts";
 import { publishRecord, recordFaults } from "../publishing/publish-record.ts";
 import { judgeVerified, readEntry } from "../register/home-evidence.ts";
 import type { Registered } from "../register/parties.ts";
-import { accepted, bindingRoles, type Owner, type OwnerRefusal } from "./owner.ts";
+import { accepted, type Owner, type OwnerRefusal } from "./owner.ts";
 import type { SignedIn } from "./people.ts";
 import { type ReadyToSeal, readyToSeal, type SealedHere, type SealingDeps, sealedHere } from "./sealing.ts";
 

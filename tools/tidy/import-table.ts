@@ -142,6 +142,7 @@ export const importTable: readonly ImportRow[] = [
     // It is a surface like those for callers, of pages and forms.
     may: [
       "protocol",
+      "actors/messages/members.ts",
       "service",
       "web",
       "api/body.ts",

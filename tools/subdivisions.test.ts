@@ -8,7 +8,7 @@ import { currencies } from "../protocol/records/vocabularies/currencies.ts";
 import { languages } from "../protocol/records/vocabularies/languages.ts";
 import { subdivisions } from "../protocol/records/vocabularies/subdivisions.ts";
 import { timeZones } from "../protocol/records/vocabularies/time-zones.ts";
-import { subdivisionsPath, subdivisionsText } from "./subdivisions.ts";
+import { subdivisionFiles } from "./subdivisions.ts";
 
 const sorted = (codes: Iterable<string>): readonly string[] => [...codes].sort();
 const missing = (from: ReadonlySet<string>, codes: Iterable<string>): readonly string[] =>
@@ -16,7 +16,7 @@ const missing = (from: ReadonlySet<string>, codes: Iterable<string>): readonly s
 
 describe("the subdivisions", () => {
   it("stand in the repository as the package has them", () => {
-    expect(readFileSync(subdivisionsPath, "utf8")).toBe(subdivisionsText());
+    for (const [path, text] of subdivisionFiles()) expect(readFileSync(path, "utf8"), path).toBe(text);
   });
 
   it("are all that the package has, with its names", () => {

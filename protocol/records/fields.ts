@@ -10,8 +10,7 @@ import { nearestName } from "../shape.ts";
 import type { CodeList } from "./vocabularies/code-list.ts";
 import { countries } from "./vocabularies/countries.ts";
 import { languages } from "./vocabularies/languages.ts";
-import { subdivisions } from "./vocabularies/subdivisions.ts";
-import { subdivisionPattern } from "./vocabularies/vocabulary-document.ts";
+import { subdivisionCodes, subdivisionPattern } from "./vocabularies/subdivision-codes.ts";
 
 export type Field = FieldType & {
   /** One sentence for the people who fill the field in. */
@@ -164,7 +163,7 @@ export const subdivisionForm: Form = {
   name: "subdivision",
   pattern: subdivisionPattern,
   max: 6,
-  accepts: (value) => subdivisions.codes.has(value),
+  accepts: (value) => subdivisionCodes.has(value),
   meaning: "a code of the vocabulary subdivisions (ISO 3166-2) such as US-CA",
 };
 

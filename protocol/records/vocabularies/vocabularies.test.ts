@@ -6,10 +6,11 @@ import { sampleRecords } from "../records.fixture.ts";
 import { countries } from "./countries.ts";
 import { currencies } from "./currencies.ts";
 import { languages } from "./languages.ts";
+import { subdivisionPattern } from "./subdivision-codes.ts";
 import { subdivisions } from "./subdivisions.ts";
 import { categoryCodes, taxonomyLists, verticalCodes, verticalOf, verticals } from "./taxonomy.ts";
 import { timeZones } from "./time-zones.ts";
-import { subdivisionPattern, vocabularyDocument, vocabularyNames } from "./vocabulary-document.ts";
+import { vocabularyDocument, vocabularyNames } from "./vocabulary-document.ts";
 
 const lists = [
   countries,

@@ -5,6 +5,7 @@ import type { CodeEntry, CodeList } from "./code-list.ts";
 import { countries } from "./countries.ts";
 import { currencies } from "./currencies.ts";
 import { languages } from "./languages.ts";
+import { subdivisionPattern } from "./subdivision-codes.ts";
 import { subdivisions } from "./subdivisions.ts";
 import { taxonomyLists, taxonomyVersion, type Vertical, verticals } from "./taxonomy.ts";
 import { timeZones } from "./time-zones.ts";
@@ -42,9 +43,6 @@ export type VocabularyDocument =
       readonly pattern: string;
       readonly rule: string;
     };
-
-/** The pattern that every ISO 3166-2 code matches. */
-export const subdivisionPattern = "^[A-Z]{2}-[A-Z0-9]{1,3}$";
 
 const documents: Readonly<Record<VocabularyName, VocabularyDocument>> = {
   taxonomy: {

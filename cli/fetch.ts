@@ -3,7 +3,7 @@
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { forms, ofForm } from "../client/business-client.ts";
-import { collectEvidence } from "../client/evidence.ts";
+import { evidenceOf } from "../client/evidence.ts";
 import { collectProofs, ProofsMissingError } from "../client/proofs.ts";
 import type { RecordAnswer } from "../client/service-client.ts";
 import { type Call, type Command, exitCodes, UsageError } from "./command.ts";
@@ -43,12 +43,9 @@ ${connectionOptions}`,
     ofForm(forms.record, fetched);
     const save = call.text("save");
     if (save !== null) {
-      const { environment } = connection;
-      const evidence = await evidenceOf(connection, fetched, call);
+      const evidence = await collect(connection, fetched, call);
       if (evidence === null) return exitCodes.negative;
-      await writeFile(resolve(call.cwd, save), evidence);
-      const option = environment === "sandbox" ? " --sandbox" : " --anchors FILE";
-      terminal.note(`Saved. Verify it offline with: svc verify ${save}${option}`);
+      await saveEvidence(save, evidence, { environment: connection.environment, call });
     }
     if (call.flag("record")) terminal.write(new TextDecoder().decode(fetched.recordBytes));
     else if (call.flag("json")) terminal.write(`${fetched.text}\n`);
@@ -57,14 +54,25 @@ ${connectionOptions}`,
   },
 };
 
+/** Writes an evidence file, and says how it is verified. */
+export async function saveEvidence(
+  file: string,
+  evidence: string,
+  { environment, call }: { readonly environment: Connection["environment"]; readonly call: Call },
+): Promise<void> {
+  await writeFile(resolve(call.cwd, file), evidence);
+  const option = environment === "sandbox" ? " --sandbox" : " --anchors FILE";
+  call.terminal.note(`Saved. Verify it offline with: svc verify ${file}${option}`);
+}
+
 /** Null, said, if the log does not contain everything in time. */
-async function evidenceOf(
+async function collect(
   { client, environment, key: { keyId } }: Connection,
   fetched: RecordAnswer,
   call: Call,
 ): Promise<string | null> {
   const { terminal, now, wait } = call;
-  if (!call.flag("proofs")) return collectEvidence(client, fetched, { environment, keyId });
+  if (!call.flag("proofs")) return evidenceOf(client, fetched, { environment, keyId });
   const patience = call.integer("patience", { min: 0, max: 86_400, fallback: patienceSecondsDefault });
   let isTold = false;
   const onWaiting = (missing: readonly string[]): void => {

@@ -1,9 +1,11 @@
 // `svc search`: lists candidates in one collection.
 
 import { forms, ofForm } from "../client/business-client.ts";
+import { evidenceOf } from "../client/evidence.ts";
 import type { SearchRequest, SearchRow } from "../client/service-client.ts";
 import { type Arguments, type Command, exitCodes, UsageError } from "./command.ts";
 import { connect, connectionOptions } from "./connection.ts";
+import { saveEvidence } from "./fetch.ts";
 import { formatTable, type Terminal, visible } from "./terminal.ts";
 
 // `--where`: one condition of a search as people type it, turned into a filter clause of the request.
@@ -82,6 +84,7 @@ export const search: Command = {
     -s, --sort KEYS         up to three, as key:asc or key:desc, separated by commas
     -n, --limit N           rows, 1 to ${limitMax} (default ${limitDefault})
     --query-by FIELDS       text fields in which TEXT is looked for, separated by commas
+    --save FILE             write an evidence file that \`svc verify FILE\` checks offline
     --json                  print the service's answer exactly as it came
     --company N|UUID        AI company of the sandbox that asks (default 1)
 ${connectionOptions}`,
@@ -90,8 +93,15 @@ ${connectionOptions}`,
     searchRequest(call, "US");
     const connection = await connect("ai_company", call);
     const request = searchRequest(call, connection.country);
-    const { body, text } = ofForm(forms.search, await connection.client.search(request));
+    const { client, environment, key } = connection;
+    const answer = ofForm(forms.search, await client.search(request));
+    const { body, text } = answer;
     const { terminal } = call;
+    const save = call.text("save");
+    if (save !== null) {
+      const evidence = await evidenceOf(client, answer, { environment, keyId: key.keyId });
+      await saveEvidence(save, evidence, { environment, call });
+    }
     if (call.flag("json")) terminal.write(`${text}\n`);
     else showRows(terminal, body.rows, request);
     return body.rows.length > 0 ? exitCodes.done : exitCodes.negative;

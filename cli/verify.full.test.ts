@@ -139,3 +139,30 @@ it("says what it needs: a key set for an answer, and nothing beside evidence", a
     output: expect.stringContaining("hash_mismatch"),
   });
 });
+
+it("judges the bare answers of a search, a fetch and a pool by a saved key set, and what a search saved by itself", async () => {
+  const recordId = /fetch (\S+) --save/.exec(sandbox.tour)?.[1] ?? "";
+  const asked = {
+    "search.json": ["search", "products", "--country", "US", "--limit", "2", "--json"],
+    "fetched.json": ["fetch", recordId, "--json"],
+    "pool.json": ["ads", "pool", "diamonds", "--json"],
+  };
+  for (const [name, words] of Object.entries(asked)) {
+    const { output } = await sandbox.svc(...words);
+    await writeFile(path(name), output.trim());
+    const found = await verify(name);
+    expect(found.output, name).toMatch(/^Valid\./m);
+    expect(found.code, found.output).toBe(0);
+    await writeFile(path("changed.json"), output.trim().replace(/"(?:retrieval|record)_id":"/, "$&x"));
+    expect(await verify("changed.json"), name).toMatchObject({ code: 1 });
+    expect(await sandbox.svc("verify", path(name), "--sandbox"), name).toMatchObject({
+      code: 2,
+      output: expect.stringContaining("--key-set FILE"),
+    });
+  }
+  const saved = await sandbox.svc(...asked["search.json"].slice(0, -1), "--save", path("searched.json"));
+  expect(saved.output).toContain(`svc verify ${path("searched.json")} --sandbox`);
+  const found = await sandbox.svc("verify", path("searched.json"), "--sandbox");
+  expect(found.output).toMatch(/^ok +rows\/1 /m);
+  expect(found.code, found.output).toBe(0);
+});

@@ -1,5 +1,5 @@
-// `svc verify`: verifies an evidence file, a saved answer with a signed statement in it, or a record of one's own catalogue, offline and
-// with pinned anchors. It contacts no service.
+// `svc verify`: verifies an evidence file, a saved answer of any kind, or a record of one's own catalogue, offline and with pinned
+// anchors. It contacts no service.
 
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
@@ -8,10 +8,12 @@ import {
   type AnchorsChoice,
   type Check,
   type FileVerdict,
+  isAnswerFile,
   isCatalogueFile,
   isSealedFile,
   isStatementFile,
   type Report,
+  verifyAnswerFile,
   verifyCatalogueFile,
   verifyEvidenceFile,
   verifySealedFile,
@@ -36,8 +38,9 @@ export const verify: Command = {
   details: [
     "Trust comes only from anchors: --anchors FILE, or with --sandbox those of the sandbox in the home folder.",
     "Sandbox anchors vouch for nothing real, so they are used only if --sandbox says so.",
-    "FILE is - for the standard input. It may also be a saved answer of POST /v1/verify, GET /v1/verify/{record_id}, GET /.well-known/svc-keys or",
-    "GET /v1/entitlement, or only the envelope in it. The key that signed it is then judged by --key-set, a saved GET /.well-known/keys.",
+    "FILE is - for the standard input. It may also be the bare answer of a search, a fetch or a pool of ads, or a saved answer of POST /v1/verify,",
+    "GET /v1/verify/{record_id}, GET /.well-known/svc-keys or GET /v1/entitlement, or only the envelope in one of these four. The keys that signed it",
+    "are then judged by --key-set, a saved GET /.well-known/keys, and the seal of a fetched record by --business-keys and --certificate.",
     "Of a business's own record (svc catalogue ID --json), --business-keys says whose it has to be, and --certificate what it was sealed under.",
     "A document that a person sealed (a mandate, a decision about a held push, a custody request, or with --record the seal of a record, an AI policy,",
     "a withdrawal) needs --key-set and --business-keys, a seal --certificate as well. It is printed in the words that the person was shown.",
@@ -48,8 +51,8 @@ export const verify: Command = {
     --sandbox             accept sandbox anchors
     --key-set FILE        the key set, for an answer that carries none
     --record FILE         the exact bytes that the answer must be about, or that the seal is over
-    --business-keys FILE  a saved GET /v1/certificates/{uuid}/keys, for a record of a catalogue or a sealed document
-    --certificate FILE    a saved GET /v1/certificates/{uuid}, for a record of a catalogue or a seal
+    --business-keys FILE  a saved GET /v1/certificates/{uuid}/keys, for a record or a sealed document
+    --certificate FILE    a saved GET /v1/certificates/{uuid}, for a record or a seal
     --json                print the report as JSON
     --home DIR            home folder whose sandbox.json has the anchors`,
   run: async (call) => {
@@ -61,7 +64,9 @@ export const verify: Command = {
         ? await verifyCatalogue(contents, choice, call)
         : isSealedFile(contents)
           ? await verifySealed(contents, choice, call)
-          : verifyEvidence(contents, choice, call);
+          : isAnswerFile(contents)
+            ? await verifyAnswer(contents, choice, call)
+            : verifyEvidence(contents, choice, call);
     if (!outcome.ok) throw new UsageError(outcome.detail);
     return showReport(outcome.value, call);
   },
@@ -103,32 +108,48 @@ function refuseUnused(args: Arguments, names: readonly string[], why: string): v
   if (unused !== undefined) throw new UsageError(`--${unused} has no meaning for this file: ${why}.`);
 }
 
+async function verifyAnswer(contents: Uint8Array, choice: AnchorsChoice, call: Call): Promise<FileVerdict> {
+  refuseUnused(call, ["record"], "the record is in the answer");
+  const [keySet, businessKeys, certificate] = await savedFiles(["key-set", ...ofCatalogue], call);
+  if (keySet === undefined)
+    throw new UsageError(
+      "A bare answer needs --key-set FILE, a saved answer of GET /.well-known/keys. What --save writes brings its own.",
+    );
+  return verifyAnswerFile(contents, {
+    ...choice,
+    keySet,
+    ...(businessKeys === undefined ? {} : { businessKeys }),
+    ...(certificate === undefined ? {} : { certificate }),
+  });
+}
+
+/** The contents of the files that options name, undefined for an option that was not given. */
+function savedFiles(options: readonly string[], call: Call): Promise<readonly (Uint8Array | undefined)[]> {
+  return Promise.all(
+    options.map(async (name) => {
+      const file = call.text(name);
+      return file === null ? undefined : await readBytes(file, call);
+    }),
+  );
+}
+
 async function verifyCatalogue(
   contents: Uint8Array,
   choice: AnchorsChoice,
   call: Call,
 ): Promise<FileVerdict> {
   refuseUnused(call, ["record"], "the record is in the answer");
-  const [keySet, businessKeys, certificate] = ["key-set", ...ofCatalogue].map((name) => call.text(name));
-  if (keySet == null || businessKeys == null || certificate == null)
+  const [keySet, businessKeys, certificate] = await savedFiles(["key-set", ...ofCatalogue], call);
+  if (keySet === undefined || businessKeys === undefined || certificate === undefined)
     throw new UsageError(
       "A record of a catalogue needs --key-set, --business-keys and --certificate: saved answers of the verification surface.",
     );
-  return verifyCatalogueFile(contents, {
-    ...choice,
-    keySet: await readBytes(keySet, call),
-    businessKeys: await readBytes(businessKeys, call),
-    certificate: await readBytes(certificate, call),
-  });
+  return verifyCatalogueFile(contents, { ...choice, keySet, businessKeys, certificate });
 }
 
 async function verifySealed(contents: Uint8Array, choice: AnchorsChoice, call: Call): Promise<FileVerdict> {
-  const [keySet, businessKeys, certificate, record] = await Promise.all(
-    ["key-set", "business-keys", "certificate", "record"].map(async (name) => {
-      const file = call.text(name);
-      return file === null ? undefined : await readBytes(file, call);
-    }),
-  );
+  const options = ["key-set", ...ofCatalogue, "record"];
+  const [keySet, businessKeys, certificate, record] = await savedFiles(options, call);
   if (keySet === undefined || businessKeys === undefined)
     throw new UsageError(
       "A sealed document needs --key-set and --business-keys: saved answers of the verification surface.",

@@ -15,7 +15,7 @@ import {
 } from "../verifier/service.fixture.ts";
 import {
   type CatalogueFiles,
-  collectEvidence,
+  evidenceOf,
   isCatalogueFile,
   verifyCatalogueFile,
   verifyEvidenceFile,
@@ -45,7 +45,7 @@ async function collected(environment: "production" | "sandbox") {
   };
   const body = JSON.parse(text) as FetchedRecord;
   const fetched: RecordAnswer = { body, text, status: 200, requestHash: null, recordBytes: bytes };
-  const evidence = await collectEvidence({ verificationRead }, fetched, { environment, keyId: callerKeyId });
+  const evidence = await evidenceOf({ verificationRead }, fetched, { environment, keyId: callerKeyId });
   return { evidence, read, anchorsText: JSON.stringify(service.anchors) };
 }
 

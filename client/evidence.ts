@@ -1,37 +1,47 @@
 // Evidence files: a fetched record with everything needed to verify it offline (format `svc-evidence/1`), and their
 // verification against anchors chosen by the verifying side.
 
-import { utf8 } from "../protocol/bytes.ts";
+import { parseUtf8 } from "../protocol/bytes.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
-import { parseStrictJson } from "../protocol/json/strict-json.ts";
-import { type Anchors, parseAnchors } from "../protocol/keys/anchors.ts";
+import { exactMember, parseStrictJson } from "../protocol/json/strict-json.ts";
+import type { Anchors } from "../protocol/keys/anchors.ts";
 import { ok, type Result, refuse } from "../protocol/result.ts";
+import type { PoolAnswer } from "../protocol/wire/ad-requests.ts";
+import type { FetchedRecord, SearchAnswer } from "../protocol/wire/retrieval.ts";
 import { isObject } from "../std/json-pointer.ts";
-import { type EvidenceTexts, evidenceText } from "../verifier/evidence.ts";
+import { answerKind, type EvidenceTexts, evidenceText } from "../verifier/evidence.ts";
 import { checkOf, type Report, reportOf } from "../verifier/members.ts";
 import { isSealedByPerson } from "../verifier/sealed-words.ts";
 import { statedAnswer, verifyStatedAnswer } from "../verifier/stated-answer.ts";
 import { createVerifier, verifyEvidence } from "../verifier/verifier.ts";
-import type { RecordAnswer, SvcClient } from "./service-client.ts";
+import { readAnchors, verify } from "../verifier/verify.ts";
+import type { JsonAnswer } from "./json-answer.ts";
+import type { SvcClient } from "./service-client.ts";
 
 export type { Check, Report } from "../verifier/members.ts";
 
 /**
- * The text of an evidence file (`svc-evidence/1`) about a fetched record, which {@link verifyEvidenceFile} reads: the
- * answer itself, the key set, the certificate of its business, that one's keys and their custody, as the verification
- * surface publishes them. Throws what {@link SvcClient} throws.
+ * The text of an evidence file (`svc-evidence/1`), which `verify` and {@link verifyEvidenceFile} read, about what a search, a fetch or a
+ * request for a pool of ads was answered: the answer itself and the key set, and about a fetched record the certificate of its business, that
+ * one's keys and their custody, as the verification surface publishes them. Throws what {@link SvcClient} throws.
  */
-export async function collectEvidence(
+export async function evidenceOf(
   client: Pick<SvcClient, "verificationRead">,
-  fetched: RecordAnswer,
+  { text, requestHash }: Pick<JsonAnswer<SearchAnswer | PoolAnswer | FetchedRecord>, "text" | "requestHash">,
   caller: { readonly environment: "production" | "sandbox"; readonly keyId: string },
 ): Promise<string> {
+  const kind = answerKind(text);
+  if (kind === null) throw new TypeError("Evidence is of the answer of a search, a fetch or a pool.");
+  const published =
+    kind === "fetched"
+      ? await readPublished(client, String(JSON.parse(exactMember(text, "business_uuid") ?? "null")))
+      : { keySet: (await client.verificationRead("/.well-known/keys")).text };
   return evidenceText({
     environment: caller.environment,
-    answer: { kind: "fetched", text: fetched.text },
-    ...(await readPublished(client, fetched.body.business_uuid)),
+    answer: { kind, text },
+    ...published,
     callerKeyId: caller.keyId,
-    ...(fetched.requestHash === null ? {} : { requestHash: fetched.requestHash }),
+    ...(requestHash === null ? {} : { requestHash }),
   });
 }
 
@@ -59,6 +69,10 @@ export interface AnchorsChoice {
   readonly allowSandbox: boolean;
 }
 
+function anchorsOf({ anchorsText, allowSandbox }: AnchorsChoice): Result<Anchors, "anchors_unusable"> {
+  return readAnchors(anchorsText, allowSandbox);
+}
+
 /**
  * Verifies an evidence file using only anchors (given as JSON text). Sandbox anchors must be allowed explicitly; without
  * that, or for a text that contains no anchors, the result is `anchors_unusable`.
@@ -67,7 +81,7 @@ export function verifyEvidenceFile(
   file: Uint8Array,
   options: AnchorsChoice,
 ): Result<Report, "anchors_unusable"> {
-  const anchors = readAnchors(options);
+  const anchors = anchorsOf(options);
   return anchors.ok ? ok(verifyEvidence({ anchors: anchors.value }, file)) : anchors;
 }
 
@@ -90,13 +104,48 @@ export function verifyStatementFile(
     readonly nowMs?: number;
   },
 ): FileVerdict {
-  const anchors = readAnchors(options);
+  const anchors = anchorsOf(options);
   if (!anchors.ok) return anchors;
   const answer = statedAnswer(file);
   if (answer === null) return refuse("not_a_statement", "The file holds no statement of the service.");
   const { keySet, record, nowMs = Date.now() } = options;
   const subject = { at: formatTimestamp(nowMs), ...(record === undefined ? {} : { record }) };
   return ok(verifyStatedAnswer({ anchors: anchors.value, keySet }, answer, subject));
+}
+
+/** Whether a file holds the bare answer of a search, a fetch or a pool of ads, for {@link verifyAnswerFile}. */
+export function isAnswerFile(file: Uint8Array): boolean {
+  return answerKind(parseUtf8(file) ?? "") !== null;
+}
+
+/** What {@link verifyAnswerFile} judges the answer by: saved answers of the verification surface, exactly as received. */
+export interface AnswerFiles extends AnchorsChoice {
+  /** Of `GET /.well-known/keys`. */
+  readonly keySet: Uint8Array;
+  /** Of `GET /v1/certificates/{uuid}` and `GET /v1/certificates/{uuid}/keys`, about the business of a fetched record. */
+  readonly certificate?: Uint8Array;
+  readonly businessKeys?: Uint8Array;
+}
+
+/** Verifies a saved answer of a search, a fetch or a pool of ads. A certificate or keys that are no JSON are `evidence_unusable`. */
+export function verifyAnswerFile(
+  file: Uint8Array,
+  { keySet, certificate, businessKeys, ...choice }: AnswerFiles,
+): Result<Report, "anchors_unusable" | "evidence_unusable"> {
+  const anchors = anchorsOf(choice);
+  if (!anchors.ok) return anchors;
+  const parsed = [certificate, businessKeys].map((each) =>
+    each === undefined ? ok(undefined) : parseStrictJson(each),
+  );
+  if (parsed.some((each) => !each.ok))
+    return refuse("evidence_unusable", "The certificate and the keys must be JSON.");
+  const [about, keys] = parsed.map((each) => (each.ok ? each.value : undefined));
+  const evidence = {
+    ...(about === undefined ? {} : { certificate: about }),
+    ...(keys === undefined ? {} : { businessKeys: keys }),
+  };
+  const { allowSandbox } = choice;
+  return ok(verify(file, { ...anchors.value }, { allowSandbox, keySet, ...evidence }));
 }
 
 /** What {@link verifyCatalogueFile} judges the answer by: saved answers of the verification surface, exactly as received. */
@@ -137,7 +186,7 @@ function readFiles({
   certificate,
   ...choice
 }: Omit<CatalogueFiles, "certificate"> & { readonly certificate?: Uint8Array }) {
-  const anchors = readAnchors(choice);
+  const anchors = anchorsOf(choice);
   if (!anchors.ok) return anchors;
   const parsed = {
     keySet: parseStrictJson(keySet),
@@ -194,26 +243,4 @@ export function verifySealedFile(
     ...(document === undefined ? {} : { document }),
   });
   return ok({ ...reportOf([chain, ...checks]), words });
-}
-
-/** Sandbox anchors must be allowed explicitly. */
-export function readAnchors({
-  anchorsText,
-  allowSandbox,
-}: AnchorsChoice): Result<Anchors, "anchors_unusable"> {
-  const parsed = parseStrictJson(utf8(anchorsText));
-  if (!parsed.ok) return refuse("anchors_unusable", `The anchors are not JSON: ${parsed.detail}`);
-  const anchors = parseAnchors(parsed.value);
-  if (!anchors.ok)
-    return refuse(
-      "anchors_unusable",
-      `These are not valid anchors: ${anchors.detail} (${anchors.pointer ?? ""})`,
-    );
-  if (anchors.value.environment === "sandbox" && !allowSandbox) {
-    return refuse(
-      "anchors_unusable",
-      "These are sandbox anchors, which vouch for nothing real. Use --sandbox to accept them.",
-    );
-  }
-  return anchors;
 }

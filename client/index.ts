@@ -1,5 +1,7 @@
 // The public API of the package; README.md describes it. Nothing else of the package is to be imported.
 
+export { AnchorsError, type VerifyOptions, verify } from "../verifier/verify.ts";
+
 export { type SealedBatch, type SealFacts, sealBatch, sealLeaves } from "./batch.ts";
 export { type BulkImportRequest, type BulkUpload, type UploadedFile, uploadFile } from "./bulk.ts";
 export {
@@ -48,14 +50,17 @@ export {
 export { SvcConnectionError, SvcProblemError } from "./errors.ts";
 export {
   type AnchorsChoice,
+  type AnswerFiles,
   type CatalogueFiles,
-  collectEvidence,
+  evidenceOf,
   type FileVerdict,
+  isAnswerFile,
   isCatalogueFile,
   isSealedFile,
   isStatementFile,
   type Report,
   type SealedFiles,
+  verifyAnswerFile,
   verifyCatalogueFile,
   verifyEvidenceFile,
   verifySealedFile,

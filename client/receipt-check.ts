@@ -12,7 +12,8 @@ import { isObject } from "../std/json-pointer.ts";
 import { type Check, checkOf, type Report, reportOf, unchecked } from "../verifier/members.ts";
 import { receiptFound } from "../verifier/receipt.ts";
 import { createVerifier, type Verifier } from "../verifier/verifier.ts";
-import { type AnchorsChoice, readAnchors } from "./evidence.ts";
+import { readAnchors } from "../verifier/verify.ts";
+import type { AnchorsChoice } from "./evidence.ts";
 import { readInclusion } from "./log-reads.ts";
 import type { SvcClient } from "./service-client.ts";
 
@@ -67,7 +68,7 @@ export async function checkReceipt(
   { envelope, rows }: PresentedReceipt,
   options: ReceiptCheckOptions,
 ): Promise<Result<Report, "anchors_unusable">> {
-  const anchors = readAnchors(options);
+  const anchors = readAnchors(options.anchorsText, options.allowSandbox);
   if (!anchors.ok) return anchors;
   const verifier = createVerifier({ anchors: anchors.value, keySet: options.keySet });
   if (!verifier.ok) return ok(reportOf([checkOf("key_set", verifier)]));

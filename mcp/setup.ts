@@ -4,7 +4,6 @@
 import { createPrivateKey } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { readAnchors } from "../client/evidence.ts";
 import type { SvcClient } from "../client/service-client.ts";
 import { parseSigningKey, type SigningKey } from "../client/signing-key.ts";
 import { utf8 } from "../protocol/bytes.ts";
@@ -12,6 +11,7 @@ import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
 import { parseStrictJson } from "../protocol/json/strict-json.ts";
 import type { Anchors } from "../protocol/keys/anchors.ts";
 import { isObject } from "../std/json-pointer.ts";
+import { readAnchors } from "../verifier/verify.ts";
 import {
   configFileEnv,
   defaultKeyEnv,
@@ -123,7 +123,7 @@ async function loadAnchors(
       ? given.anchorsText
       : await readText(resolve(given.folder, anchorsFile), "anchors_file");
   if (text === undefined) return null;
-  const anchors = readAnchors({ anchorsText: text, allowSandbox: environment === "sandbox" });
+  const anchors = readAnchors(text, environment === "sandbox");
   if (!anchors.ok) throw new SetupError(`anchors_file: ${anchors.detail}`);
   if (anchors.value.environment !== environment)
     throw new SetupError(

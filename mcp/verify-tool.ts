@@ -12,9 +12,10 @@ import { exactMember, parseStrictJson } from "../protocol/json/strict-json.ts";
 import { described, matching, object, optional, text } from "../protocol/shape.ts";
 import type { VerifyRequest } from "../protocol/wire/verify.ts";
 import { isObject } from "../std/json-pointer.ts";
+import { answerKind } from "../verifier/evidence.ts";
 import { type Check, checkOf, type Report, reportOf } from "../verifier/members.ts";
 import type { AnswerEvidence } from "../verifier/receipt.ts";
-import { createVerifier, type Verifier } from "../verifier/verifier.ts";
+import { createVerifier, type Verifier, verifyServed } from "../verifier/verifier.ts";
 import { invalidHere, type Outcome } from "./outcome.ts";
 import { receiptFacts } from "./policy-words.ts";
 import { recordIdArgument } from "./search-tool.ts";
@@ -75,13 +76,9 @@ export function verifyTool(deps: ToolDeps): Tool {
   };
 }
 
-/** The kind of an answer by its members; null for anything else. */
 function keptOf(text: string): KeptAnswer | null {
-  const parsed = parseStrictJson(utf8(text));
-  if (!parsed.ok || !isObject(parsed.value)) return null;
-  if ("rows" in parsed.value) return { kind: "search", text, requestHash: null };
-  if ("ads" in parsed.value) return { kind: "pool", text, requestHash: null };
-  return "record" in parsed.value ? { kind: "fetched", text, requestHash: null } : null;
+  const kind = answerKind(text);
+  return kind === null ? null : { kind, text, requestHash: null };
 }
 
 /** `isOwn`: the answer is one that this server received, so its receipt must name this caller and request. */
@@ -98,15 +95,9 @@ async function verify(deps: ToolDeps, answer: KeptAnswer, isOwn: boolean): Promi
   };
   const isOnline = deps.config.verifyOnline && answer.kind === "fetched";
   const evidence = isOnline ? { ...presenter, ...(await publishedOf(deps, answer)) } : presenter;
-  const report = reportOn(verifier.value, answer, evidence);
+  const report = verifyServed(verifier.value, { kind: answer.kind, body: utf8(answer.text) }, evidence);
   const stated = isOnline ? await statements(deps, verifier.value, answer) : { checks: [], texts: [] };
   return outcomeOf(answer, reportOf([chain, ...report.checks, ...stated.checks]), stated.texts);
-}
-
-function reportOn(verifier: Verifier, { kind, text }: KeptAnswer, evidence: AnswerEvidence): Report {
-  const { searchAnswer, fetchAnswer, poolAnswer } = verifier;
-  const check = { search: searchAnswer, fetched: fetchAnswer, pool: poolAnswer }[kind];
-  return check(utf8(text), evidence);
 }
 
 function nothingClaimed({ kind, text }: KeptAnswer): Outcome {

@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { gunzipSync } from "node:zlib";
-import { collectEvidence, verifyEvidenceFile } from "../client/evidence.ts";
+import { evidenceOf, verifyEvidenceFile } from "../client/evidence.ts";
 import { recordBytes } from "../client/record-set.ts";
 import { createSvcClient, type SvcClient } from "../client/service-client.ts";
 import { parseSigningKey } from "../client/signing-key.ts";
@@ -419,7 +419,7 @@ async function checkServed(options: {
     if (recordId === null) continue;
     found += 1;
     const fetched = await client.fetchRecord(recordId);
-    const evidence = await collectEvidence(client, fetched, { environment: "sandbox", keyId });
+    const evidence = await evidenceOf(client, fetched, { environment: "sandbox", keyId });
     const report = verifyEvidenceFile(new TextEncoder().encode(evidence), {
       anchorsText,
       allowSandbox: true,

@@ -75,6 +75,7 @@ export async function memberSubjects(crypto: {
   const search = searchBody(service, business, bytes);
   const others = recordBytes({ product_name: "Assam" });
   const fetched = fetchBody(service, business, bytes, { seal: batchSeal(business, [others, bytes], 1) });
+  const ads = await pool(scene);
   const presented = [/^caller_key_id$/, /^request_hash$/];
   return [
     ...statedSubjects(scene, verify),
@@ -94,7 +95,10 @@ export async function memberSubjects(crypto: {
         open: /^ai_policy$/,
       },
     ),
-    subject("a pool of ads", "ad_pool", await pool(scene), (body) => verifier.poolAnswer(body), {
+    subject("a pool of ads", "ad_pool", ads, (body) => verifier.poolAnswer(body), { open: /\/images$/ }),
+    subject("evidence of a pool", "ad_pool", fileOf({ kind: "pool", text: ads }), judgeFile, {
+      within: ["pool"],
+      saysLess: presented,
       open: /\/images$/,
     }),
     subject("evidence of a search", "search", fileOf({ kind: "search", text: search }), judgeFile, {

@@ -17,6 +17,7 @@ import {
   optional,
   type Shape,
 } from "../protocol/shape.ts";
+import { poolAnswer } from "../protocol/wire/ad-requests.ts";
 import { fetchedRecord, searchAnswer } from "../protocol/wire/retrieval.ts";
 import {
   businessKeysAnswer,
@@ -30,20 +31,33 @@ import type { AnswerEvidence } from "./receipt.ts";
 
 export const evidenceFormat = "svc-evidence/1";
 
+/** Of which request a saved text is the answer, under the name that it has in an evidence file. */
+export type AnswerKind = "fetched" | "search" | "pool";
+
+/** The kind of an answer by its members; null for anything else. */
+export function answerKind(text: string): AnswerKind | null {
+  const parsed = parseObject(utf8(text));
+  if (!parsed.ok || !Object.hasOwn(parsed.value, "receipt")) return null;
+  if (Object.hasOwn(parsed.value, "rows")) return "search";
+  if (Object.hasOwn(parsed.value, "ads")) return "pool";
+  return Object.hasOwn(parsed.value, "record") ? "fetched" : null;
+}
+
 /** A parsed evidence file. */
 export interface Evidence extends AnswerEvidence {
   readonly environment: "production" | "sandbox";
   readonly keySet: JsonValue;
-  readonly answer: { readonly kind: "fetched" | "search"; readonly body: Uint8Array };
+  readonly answer: { readonly kind: AnswerKind; readonly body: Uint8Array };
 }
 
 const base64 = matching((value) => parseBase64(value) !== null, "base64");
-/** The members of an evidence file. Exactly one of `fetched` and `search` is present, verbatim as answered. */
+/** The members of an evidence file. Exactly one of `fetched`, `search` and `pool` is present, verbatim as answered. */
 const shape = object({
   format: oneOf([evidenceFormat]),
   environment: oneOf(["production", "sandbox"]),
   fetched: optional(anything),
   search: optional(anything),
+  pool: optional(anything),
   key_set: anything,
   certificate: optional(anyObject),
   business_keys: optional(anything),
@@ -64,22 +78,29 @@ export function parseEvidence(bytes: Uint8Array): Verdict<Evidence> {
   if (!read.ok) return read;
   const file = read.value;
   const text = parseUtf8(bytes) ?? "";
-  const [fetched, search] = [exactMember(text, "fetched"), exactMember(text, "search")];
-  if ((fetched === null) === (search === null))
-    return malformed("An evidence file holds one answer, fetched or search.", "");
-  const unread = search === null ? undefined : aboutRecords.find((name) => Object.hasOwn(file, name));
-  if (unread !== undefined) return malformed("A search answer is not judged by this.", `/${unread}`);
+  const [answer, ...more] = answerKinds.flatMap((kind) => {
+    const answered = exactMember(text, kind);
+    return answered === null ? [] : [{ kind, body: utf8(answered) }];
+  });
+  if (answer === undefined || more.length > 0)
+    return malformed("An evidence file holds one answer: fetched, search or pool.", "");
+  const unread =
+    answer.kind === "fetched" ? undefined : aboutRecords.find((name) => Object.hasOwn(file, name));
+  if (unread !== undefined)
+    return malformed("The answer of a search or a pool is not judged by this.", `/${unread}`);
   const other = answerFault(parsed.value);
   if (other !== null) return other;
   return ok({
     environment: file.environment,
     keySet: file.key_set,
-    answer: { kind: fetched === null ? "search" : "fetched", body: utf8(fetched ?? search ?? "") },
+    answer,
     ...evidenceOf(file),
   });
 }
 
-/** What a search answer has no use for. */
+const answerKinds: readonly AnswerKind[] = ["fetched", "search", "pool"];
+
+/** What the answer of a search or a pool has no use for. */
 const aboutRecords = [
   ...(["certificate", "business_keys", "key_custody", "mandate"] as const),
   ...(["record_base64", "ai_policy_record_base64"] as const),
@@ -89,6 +110,7 @@ const aboutRecords = [
 const answers: readonly { readonly name: string; readonly shape: Shape<unknown>; readonly by?: string }[] = [
   { name: "fetched", shape: fetchedRecord },
   { name: "search", shape: searchAnswer },
+  { name: "pool", shape: poolAnswer },
   { name: "key_set", shape: keySetAnswer, by: "signed" },
   { name: "certificate", shape: certificateAnswer },
   { name: "business_keys", shape: businessKeysAnswer, by: "signed" },
@@ -107,7 +129,7 @@ function answerFault(file: JsonObject): Fault | null {
     if (first !== undefined)
       return malformed("No such answer that is known has this member.", `/${name}${first}`);
     // Of the answer itself its own check says what is missing.
-    if (missing !== null && name !== "fetched" && name !== "search")
+    if (missing !== null && !answerKinds.some((kind) => kind === name))
       return malformed(missing.detail, `/${name}${missing.pointer ?? ""}`);
   }
   return null;
@@ -132,7 +154,7 @@ function evidenceOf(file: Of<typeof shape>): AnswerEvidence {
 /** The contents of an evidence file: the exact texts of answers as received. */
 export interface EvidenceTexts {
   readonly environment: "production" | "sandbox";
-  readonly answer: { readonly kind: "fetched" | "search"; readonly text: string };
+  readonly answer: { readonly kind: AnswerKind; readonly text: string };
   readonly keySet: string;
   readonly certificate?: string;
   readonly businessKeys?: string;

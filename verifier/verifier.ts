@@ -42,7 +42,7 @@ import {
   verifyCertificate,
   verifyCertificates,
 } from "./certificate.ts";
-import { parseEvidence } from "./evidence.ts";
+import { type AnswerKind, parseEvidence } from "./evidence.ts";
 import {
   type CatalogueEvidence,
   fetchedChecks,
@@ -204,10 +204,21 @@ function verifyAnswerFile(options: Pinned, file: Uint8Array): Report {
   const evidence = parseEvidence(file);
   if (!evidence.ok) return reportOf([checkOf("file", evidence)]);
   const { answer } = evidence.value;
-  return underKeySet(options, evidence.value, ({ searchAnswer, fetchAnswer }) => {
-    const verify = answer.kind === "search" ? searchAnswer : fetchAnswer;
-    return verify(answer.body, evidence.value).checks;
-  });
+  return underKeySet(
+    options,
+    evidence.value,
+    (verifier) => verifyServed(verifier, answer, evidence.value).checks,
+  );
+}
+
+/** Checks the body of an answer of any kind, exactly as received. */
+export function verifyServed(
+  { searchAnswer, fetchAnswer, poolAnswer }: Verifier,
+  { kind, body }: { readonly kind: AnswerKind; readonly body: Uint8Array },
+  evidence: AnswerEvidence,
+): Report {
+  const verify = { search: searchAnswer, fetched: fetchAnswer, pool: poolAnswer }[kind];
+  return verify(body, evidence);
 }
 
 function verifyProofs(options: Pinned, parsed: Verdict<ProofFileMembers>): Report {

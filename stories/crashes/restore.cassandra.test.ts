@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { contractFetch } from "../../api/contract.fixture.ts";
-import { collectEvidence, verifyEvidenceFile } from "../../client/evidence.ts";
+import { evidenceOf, verifyEvidenceFile } from "../../client/evidence.ts";
 import { createSvcClient, type SvcClient } from "../../client/service-client.ts";
 import { openCluster, type PartyCaller, type TestCluster } from "../../node/composition/cluster.fixture.ts";
 import { parsePasskeys } from "../../node/configuration/key-config.ts";
@@ -123,7 +123,7 @@ function clientAt(of: TestCluster): SvcClient {
 async function evidenceFrom(of: TestCluster, recordId: string): Promise<string> {
   const client = clientAt(of);
   const caller = { environment: "sandbox", keyId: company.key.keyId } as const;
-  return collectEvidence(client, await client.fetchRecord(recordId), caller);
+  return evidenceOf(client, await client.fetchRecord(recordId), caller);
 }
 
 function verdict(text: string, anchors: Anchors) {

@@ -3,7 +3,7 @@
 import { randomInt, randomUUID } from "node:crypto";
 import { contractFetch } from "../../api/contract.fixture.ts";
 import { publishBody, sealBatch } from "../../client/batch.ts";
-import { collectEvidence, verifyEvidenceFile } from "../../client/evidence.ts";
+import { evidenceOf, verifyEvidenceFile } from "../../client/evidence.ts";
 import { createSvcClient, type SvcClient } from "../../client/service-client.ts";
 import { parseSigningKey, type SigningKey } from "../../client/signing-key.ts";
 import { generatePrivateJwk } from "../../crypto/private-jwk.ts";
@@ -161,7 +161,7 @@ export async function publishAndAsk(node: RunningNode, parties: ProductionPartie
   const { brand, recordId } = await publishOne(node, parties);
   const asker = clientOf(node, parties.company);
   const caller = { environment: "production", keyId: parties.company.keyId } as const;
-  const fetched = await collectEvidence(asker, await asker.fetchRecord(recordId), caller);
+  const fetched = await evidenceOf(asker, await asker.fetchRecord(recordId), caller);
   const search = await asker.search({
     collection: "products",
     filter: { all: [{ country: "US" }, { brand }] },

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { publishBody, sealBatch } from "../../client/batch.ts";
 import { SvcProblemError } from "../../client/errors.ts";
-import { collectEvidence, verifyEvidenceFile } from "../../client/evidence.ts";
+import { evidenceOf, verifyEvidenceFile } from "../../client/evidence.ts";
 import { createSvcClient, type SvcClient } from "../../client/service-client.ts";
 import type { SigningKey } from "../../client/signing-key.ts";
 import { utf8 } from "../../protocol/bytes.ts";
@@ -309,7 +309,7 @@ describe("docs/production.md", { timeout: testMaxMs }, () => {
     const client = clientAt("node-3", parties.company);
     const fetched = await client.fetchRecord(published[0]?.recordId ?? "");
     const caller = { environment: "production", keyId: parties.company.keyId } as const;
-    const evidence = await collectEvidence(client, fetched, caller);
+    const evidence = await evidenceOf(client, fetched, caller);
     const anchorsText = await readFile(join(cluster.folder, "anchors.json"), "utf8");
     const judged = verifyEvidenceFile(utf8(evidence), { anchorsText, allowSandbox: false });
     expect(judged).toMatchObject({ ok: true, value: { valid: true } });

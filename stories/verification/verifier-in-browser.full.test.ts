@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { collectEvidence } from "../../client/evidence.ts";
+import { evidenceOf } from "../../client/evidence.ts";
 import { createSvcClient } from "../../client/service-client.ts";
 import { parseSigningKey } from "../../client/signing-key.ts";
 import { type RunningNode, startNode } from "../../node/composition/start.ts";
@@ -59,7 +59,7 @@ async function readSample(): Promise<Sample> {
     fetch,
   });
   const fetched = await client.fetchRecord(seeded.exampleRecordId ?? "");
-  const evidence = await collectEvidence(client, fetched, { environment: "sandbox", keyId: key.key_id });
+  const evidence = await evidenceOf(client, fetched, { environment: "sandbox", keyId: key.key_id });
   const { key_set: keySet, record_base64, fetched: body } = JSON.parse(evidence);
   const page = new URL(/verify=(\S+)$/.exec(body.provenance.source_line)?.[1] ?? "");
   const { verify_url: verifyUrl } = node.urls;

@@ -393,15 +393,14 @@ func isOlderPolicy(answer object) bool {
 
 // isEvidence is an evidence file of format 1.
 var isEvidence = closed(map[string]member{
-	"format": need(is("svc-evidence/1")), "environment": need(oneOf("production", "sandbox")), "fetched": maybe(isAny), "search": maybe(isAny),
+	"format": need(is("svc-evidence/1")), "environment": need(oneOf("production", "sandbox")), "fetched": maybe(isAny), "search": maybe(isAny), "pool": maybe(isAny),
 	"key_set": need(isAny), "certificate": maybe(isObject), "business_keys": maybe(isAny), "key_custody": maybe(isObject), "mandate": maybe(isAny),
 	"record_base64": maybe(isBase64), "ai_policy_record_base64": maybe(isBase64), "caller_key_id": maybe(isKeyID), "request_hash": maybe(isHash),
 })
 
 // hasOnlyKnown says whether no answer in an evidence file has a member that is not known, and those beside the served one lack none.
 func hasOnlyKnown(given object) bool {
-	_, isSearch := given["search"]
-	if isSearch {
+	if _, isFetched := given["fetched"]; !isFetched {
 		for _, name := range []string{"certificate", "business_keys", "key_custody", "mandate", "record_base64", "ai_policy_record_base64"} {
 			if _, there := given[name]; there {
 				return false
@@ -410,7 +409,8 @@ func hasOnlyKnown(given object) bool {
 	}
 	strangers, _ := fetchNames.unknown(given["fetched"], "")
 	others, _ := searchNames.unknown(given["search"], "")
-	right := len(strangers) == 0 && len(others) == 0
+	further, _ := poolNames.unknown(given["pool"], "")
+	right := len(strangers) == 0 && len(others) == 0 && len(further) == 0
 	has := func(name, by string) (object, bool) {
 		answer, _ := given[name].(object)
 		_, there := answer[by]
@@ -439,7 +439,9 @@ func evidence(a *anchors, file []byte) outcomes {
 	}
 	_, isFetched := given["fetched"]
 	_, isSearch := given["search"]
-	if !ok || !isEvidence(value) || isFetched == isSearch || !hasOnlyKnown(given) {
+	_, isPool := given["pool"]
+	one := isFetched && !isSearch && !isPool || !isFetched && isSearch != isPool
+	if !ok || !isEvidence(value) || !one || !hasOnlyKnown(given) {
 		return outcomes{"file": "payload_malformed"}
 	}
 	if (given["environment"] == "sandbox") != a.sandbox {
@@ -451,6 +453,11 @@ func evidence(a *anchors, file []byte) outcomes {
 	}
 	if isSearch {
 		found := t.searchAnswer([]byte(spans["search"]), given)
+		found["key_set"] = "ok"
+		return found
+	}
+	if isPool {
+		found := t.poolAnswer([]byte(spans["pool"]), given)
 		found["key_set"] = "ok"
 		return found
 	}

@@ -8,8 +8,9 @@ import type { IndexRow } from "../../protocol/row.ts";
 import { unsignedMembers } from "../../protocol/unsigned-members.ts";
 import { type AdParts, adRecord, makeAdItem, pictures } from "../../verifier/ad.fixture.ts";
 import { publishedKeys } from "../../verifier/business.fixture.ts";
+import { evidenceText } from "../../verifier/evidence.ts";
 import { callerKeyId, receiptFacts, servedAt } from "../../verifier/retrieval.fixture.ts";
-import { document, issueCertificate, soleKey } from "../../verifier/service.fixture.ts";
+import { document, issueCertificate, keySetAnswer, soleKey } from "../../verifier/service.fixture.ts";
 import { isValid, type Outcome, type VectorCase } from "./case.ts";
 import { base64, casesOf, type World, withFlippedSignature } from "./world.fixture.ts";
 
@@ -317,9 +318,8 @@ async function historyCases(
   ];
 }
 
-/** Pools of one ad, whose pictures nobody fetched. */
-export async function poolCases(world: World): Promise<readonly VectorCase[]> {
-  const { service, business } = world.production;
+/** A pool of one ad, whose pictures nobody fetched, and what its checks find. */
+async function samplePool({ production: { service, business } }: World) {
   const item = await makeAdItem(service, business);
   const rows = [item["row"] as unknown as IndexRow];
   const facts = { ...receiptFacts(rows), kind: "ad_pool", collection: null };
@@ -335,6 +335,61 @@ export async function poolCases(world: World): Promise<readonly VectorCase[]> {
     ([name, outcome]) => [`ads/0/${name}`, outcome] as const,
   );
   const fine: Checks = { receipt: "ok", ...Object.fromEntries(inItem), "unsigned/subdivision": "unsigned" };
+  return { item, pool, inItem, fine };
+}
+
+/** Evidence files about a pool. */
+export async function poolEvidenceCases(world: World): Promise<readonly VectorCase[]> {
+  const { pool, fine } = await samplePool(world);
+  const keySet = JSON.stringify(keySetAnswer(world.production.service));
+  const fileOf = (answer: object): JsonObject =>
+    JSON.parse(
+      evidenceText({
+        environment: "production",
+        keySet,
+        callerKeyId,
+        answer: { kind: "pool", text: JSON.stringify(answer) },
+      }),
+    ) as JsonObject;
+  const one = (name: string, says: string, file: object, checks: Checks) =>
+    casesOf("evidence").good(
+      name,
+      says,
+      { file_base64: base64(utf8(JSON.stringify(file))) },
+      { valid: isValid(checks), checks },
+    );
+  const refused: Checks = { file: "payload_malformed" };
+  const whole: Checks = { key_set: "ok", ...fine };
+  return [
+    one("pool", "A pool of ads.", fileOf(pool), whole),
+    one(
+      "pool of another country",
+      "The pool names another country than its receipt.",
+      fileOf({ ...pool, country: "FR" }),
+      {
+        ...whole,
+        receipt: "receipt_row_mismatch",
+      },
+    ),
+    one(
+      "further member in the pool",
+      "The pool has a member that no pool has.",
+      fileOf({ ...pool, more: 1 }),
+      refused,
+    ),
+    one("pool and search", "It has a pool and a search answer.", { ...fileOf(pool), search: {} }, refused),
+    one(
+      "pool with a mandate",
+      "A pool is not judged by a mandate.",
+      { ...fileOf(pool), mandate: {} },
+      refused,
+    ),
+  ];
+}
+
+/** Answers of a request for a pool. */
+export async function poolCases(world: World): Promise<readonly VectorCase[]> {
+  const { item, pool, inItem, fine } = await samplePool(world);
   const one = (name: string, says: string, changes: object, checks: Checks = {}) =>
     casesOf("pool_answer").good(
       name,

@@ -1,7 +1,7 @@
 // The public test vectors: every file of `vectors/`, the same bytes each time.
 
 import { createHash } from "node:crypto";
-import { adCases, poolCases } from "./ad-cases.fixture.ts";
+import { adCases, poolCases, poolEvidenceCases } from "./ad-cases.fixture.ts";
 import { fetchCases, searchCases } from "./answer-cases.fixture.ts";
 import type { TrustFile, VectorCase, VectorFile } from "./case.ts";
 import { certificateCases, historyCases } from "./certificate-cases.fixture.ts";
@@ -62,7 +62,7 @@ export async function makeSuite(): Promise<Suite> {
     "search-answer": searchCases(world),
     "ad-item": await adCases(world),
     "pool-answer": await poolCases(world),
-    evidence: [...evidenceCases(world), ...proofCases(world)],
+    evidence: [...evidenceCases(world), ...(await poolEvidenceCases(world)), ...proofCases(world)],
   };
   const files = Object.entries(cases).map(([name, each]) => [`${name}.json`, { v: 1, cases: each }] as const);
   return { trust: { v: 1, trust: world.trust }, files: new Map(files) };

@@ -1,7 +1,7 @@
 // Evidence that fails verification, and the reason that a verifier gives: by POST /v1/verify, or by the offline verifier
 // with the anchors of `sandbox.json`.
 
-import { collectEvidence, verifyEvidenceFile } from "../../../client/evidence.ts";
+import { evidenceOf, verifyEvidenceFile } from "../../../client/evidence.ts";
 import { createSvcClient, type FetchedRecord, type RecordAnswer } from "../../../client/service-client.ts";
 import { toBase64, utf8 } from "../../../protocol/bytes.ts";
 import type { JsonObject, JsonValue } from "../../../protocol/json/canonical-json.ts";
@@ -236,7 +236,7 @@ const offlineWith =
   async (trial: Trial): Promise<Refused> => {
     const { client, keyId } = await clientOf(trial);
     const fetched = await fetchFirst(trial);
-    const text = await collectEvidence(client, fetched, { environment: "sandbox", keyId });
+    const text = await evidenceOf(client, fetched, { environment: "sandbox", keyId });
     const changed = change(JSON.parse(text) as JsonObject);
     const file = JSON.stringify(changed);
     const verified = verifyEvidenceFile(utf8(file), {

@@ -1,0 +1,75 @@
+// One way from an answer to its verdict: `verify(answer, anchors)`.
+
+import { parseUtf8, utf8 } from "../protocol/bytes.ts";
+import type { JsonValue } from "../protocol/json/canonical-json.ts";
+import { parseStrictJson } from "../protocol/json/strict-json.ts";
+import { type Anchors, parseAnchors } from "../protocol/keys/anchors.ts";
+import { ok, type Result, refuse } from "../protocol/result.ts";
+import { answerKind } from "./evidence.ts";
+import { checkOf, type Report, reportOf, unchecked } from "./members.ts";
+import type { AnswerEvidence } from "./receipt.ts";
+import { createVerifier, type VerifierOptions, verifyEvidence, verifyServed } from "./verifier.ts";
+
+/** The anchors given cannot be used: they are none, or are of a sandbox that was not allowed. */
+export class AnchorsError extends Error {
+  constructor(detail: string) {
+    super(detail);
+    this.name = "AnchorsError";
+  }
+}
+
+/** What an answer alone does not have; an evidence file brings its own, and of these only `allowSandbox` and `witnesses` count for it. */
+export interface VerifyOptions extends AnswerEvidence, Pick<VerifierOptions, "witnesses"> {
+  /** Sandbox anchors vouch for nothing real, so they are refused unless this is true. */
+  readonly allowSandbox?: boolean;
+  /** The answer of `GET /.well-known/keys`, as text or parsed. */
+  readonly keySet?: string | VerifierOptions["keySet"];
+}
+
+/**
+ * Verifies an evidence file, or the exact text of an answer to a search, a fetch or a request for a pool of ads, offline. `anchors` are
+ * the pinned ones, as text or parsed. Without a key set nothing about a bare answer can be checked, and its report is not valid; any other text has
+ * one failed check, `file`. Throws {@link AnchorsError}.
+ */
+export function verify(
+  answer: string | Uint8Array,
+  anchors: string | Uint8Array | JsonValue,
+  { allowSandbox = false, keySet, witnesses, ...evidence }: VerifyOptions = {},
+): Report {
+  const usable = readAnchors(anchors, allowSandbox);
+  if (!usable.ok) throw new AnchorsError(usable.detail);
+  const pinned = { anchors: usable.value, ...(witnesses === undefined ? {} : { witnesses }) };
+  const body = typeof answer === "string" ? utf8(answer) : answer;
+  const kind = answerKind(parseUtf8(body) ?? "");
+  if (kind === null) return verifyEvidence(pinned, body);
+  if (keySet === undefined)
+    return reportOf([unchecked("key_set", "Give the key set beside the answer, or an evidence file.")]);
+  const keys = typeof keySet === "string" ? utf8(keySet) : keySet;
+  const verifier = createVerifier({ ...pinned, keySet: keys });
+  const chain = checkOf("key_set", verifier, ({ trust }) => `Issued at ${trust.keySet.issued_at}.`);
+  if (!verifier.ok) return reportOf([chain]);
+  return reportOf([chain, ...verifyServed(verifier.value, { kind, body }, evidence).checks]);
+}
+
+/** Reads anchors, as text or parsed. Those of a sandbox must be allowed explicitly. */
+export function readAnchors(
+  given: string | Uint8Array | JsonValue,
+  allowSandbox: boolean,
+): Result<Anchors, "anchors_unusable"> {
+  const bytes = typeof given === "string" ? utf8(given) : given;
+  const parsed = bytes instanceof Uint8Array ? parseStrictJson(bytes) : ok(bytes);
+  if (!parsed.ok) return refuse("anchors_unusable", `The anchors are not JSON: ${parsed.detail}`);
+  const anchors = parseAnchors(parsed.value);
+  if (!anchors.ok)
+    return refuse(
+      "anchors_unusable",
+      `These are not valid anchors: ${anchors.detail} (${anchors.pointer ?? ""})`,
+    );
+  if (anchors.value.environment === "sandbox" && !allowSandbox) {
+    return refuse(
+      "anchors_unusable",
+      "These are sandbox anchors, which vouch for nothing real. Allow them explicitly: --sandbox, or allowSandbox.",
+    );
+  }
+  return anchors;
+}

@@ -102,6 +102,8 @@ export async function acceptBatch(
   if (isRefused(judged)) return judged;
   if (judged.known !== null) return { report: judged.known };
   // All checks have passed: the batch is stored, charged, admitted and accepted (W2).
+  const admission = admissionOf(deps, request, gate, offered);
+  const planning = planAhead(deps, admission);
   const staged = await offered.stage();
   if (isRefused(staged)) return staged;
   const { caps } = gate;
@@ -112,36 +114,66 @@ export async function acceptBatch(
   const charged = await deps.actors.ask(own, { type: "push.charge", ...charge });
   if (charged.status !== "accepted" && charged.status !== "known") return notCharged(staged, charged, charge);
   // One that was charged before is not charged now.
-  return admitAndAccept(deps, request, gate, { ...offered, staged });
+  return admitAndAccept(deps, request, { ...offered, staged, admission, planning });
+}
+
+/** What the business is asked, and the mandates under which the push is published. */
+interface BatchAdmission extends AdmitRequest {
+  readonly mandates: readonly PushMandate[];
+  readonly ownNames: readonly string[];
+  readonly receivedAtMs: number;
+}
+
+function admissionOf(
+  deps: PublishServices,
+  { caller: { party, key } }: AcceptRequest,
+  { facts, mandates: allowing }: Gate,
+  { sealed: { seal, pushId }, records }: OfferedBatch,
+): BatchAdmission {
+  const mandates = keptOf(sealedUnder(allowing, seal));
+  const { listings, pending, at_ms: receivedAtMs } = facts;
+  const plan =
+    records === null
+      ? { records: [], mayHold: false, listings: 0, pending: [] }
+      : { records, mayHold: true, listings, pending };
+  return {
+    ...plan,
+    businessUuid: party.uuid,
+    pushId,
+    keyId: key.key_id,
+    mandates,
+    countries: mandates.map((each) => each.countries),
+    root: seal.root,
+    count: seal.tree_size,
+    ownNames: decideOwnNames(deps.lists, party.uuid, facts),
+    receivedAtMs,
+  };
+}
+
+/** The plan that the admission will need, begun while the batch is stored: it changes nothing, and nothing is answered because of it. */
+function planAhead(deps: PublishServices, admission: AdmitRequest): Promise<Planned> | null {
+  if (!isToBePlanned(admission)) return null;
+  const planning = planOf(deps, admission);
+  // Where the batch is refused meanwhile, nobody waits for it.
+  planning.catch(() => {});
+  return planning;
+}
+
+interface StagedOffer extends OfferedBatch {
+  readonly staged: StagedBatch;
+  readonly admission: BatchAdmission;
+  readonly planning: Promise<Planned> | null;
 }
 
 async function admitAndAccept(
   deps: PublishServices,
   request: AcceptRequest,
-  { facts, mandates: allowing }: Gate,
-  offered: OfferedBatch & { readonly staged: StagedBatch },
+  { sealed, source, staged, admission, planning }: StagedOffer,
 ): Promise<{ readonly report: PushReport | null } | Refused> {
   const { party, key } = request.caller;
-  const { sealed, source, staged, records } = offered;
   const push = pushRef(party.uuid, sealed.pushId);
-  const ownNames = decideOwnNames(deps.lists, party.uuid, facts);
-  const mandates = keptOf(sealedUnder(allowing, sealed.seal));
-  const countries = mandates.map((each) => each.countries);
-  const admission = {
-    businessUuid: party.uuid,
-    pushId: sealed.pushId,
-    keyId: key.key_id,
-    countries,
-    root: sealed.seal.root,
-  };
-  const count = sealed.seal.tree_size;
-  const { listings, pending } = facts;
-  const plan =
-    records === null
-      ? { records: [], count, mayHold: false, listings: 0, pending: [] }
-      : { records, count, mayHold: true, listings, pending };
-  const offeredAtMs = facts.at_ms;
-  const admitted = await admit(deps, { ...admission, ...plan, ownNames, receivedAtMs: offeredAtMs });
+  const { mandates, ownNames, receivedAtMs: offeredAtMs } = admission;
+  const admitted = await admit(deps, admission, planning);
   if (admitted.status !== "admitted") {
     // Another request may have had the same batch accepted meanwhile, and even finished: then the charge is that push's.
     const known = await deps.actors.ask(push, wholeStatus);
@@ -243,13 +275,24 @@ interface AdmitRequest extends PlanRequest {
 
 export type Admitted = Exclude<AdmitReply, { status: "plan_stale" }>;
 
-/** Asks the business to number the push, and to decide whether it is held over all its records and what is pending. */
-export async function admit(deps: PublishServices, request: AdmitRequest): Promise<Admitted> {
+function isToBePlanned({ mayHold, listings, pending }: AdmitRequest): boolean {
+  return mayHold && (listings >= holdThreshold || pending.length > 0);
+}
+
+/**
+ * Asks the business to number the push, and to decide whether it is held over all its records and what is pending. `planning` is the
+ * plan of these records, if it was begun already.
+ */
+export async function admit(
+  deps: PublishServices,
+  request: AdmitRequest,
+  planning: Promise<Planned> | null = null,
+): Promise<Admitted> {
   let { pending } = request;
   let planned: Planned | null = null;
-  let isPlanned = request.mayHold && (request.listings >= holdThreshold || pending.length > 0);
+  let isPlanned = isToBePlanned(request);
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
-    if (isPlanned) planned ??= await planOf(deps, request);
+    if (isPlanned) planned ??= await (planning ?? planOf(deps, request));
     const compared = planned && (await compare(deps, request, planned, pending));
     if (compared === "too_many") break;
     const command: BusinessCommand = {

@@ -5,7 +5,9 @@ import { pushActor } from "../../actors/push/definition.ts";
 import type { Ask } from "../../actors/system/definition.ts";
 import { part, rubbish } from "../../protocol/rubbish.fixture.ts";
 import { StoreError } from "../../storage/actor-store.ts";
-import { acceptPush } from "./accept-batch.ts";
+import { refusedWith } from "../answer.ts";
+import { acceptBatch, acceptPush } from "./accept-batch.ts";
+import type { PublishServices, SealedBatch } from "./publish-batch.ts";
 
 const hourMs = 3_600_000;
 const facts = { push_id: "bat_0", business_uuid: "b", records: 1 } as PushFacts;
@@ -42,5 +44,60 @@ describe("a push whose staging began long ago", () => {
     await accept(nowMs);
     await accept(nowMs - 2, 1);
     expect(said.at(-1)).toEqual({ status: "known", state: "queued" });
+  });
+});
+
+describe("a batch that is being stored", () => {
+  /** How many records were judged by the time that the batch was stored; it is refused then. */
+  async function judgedWhileStored(listings: number): Promise<number> {
+    let judged = 0;
+    let judgedThen = -1;
+    const refused = refusedWith("unavailable", "It could not be stored.");
+    const replies = { "push.status": null, "seq.check": { status: "known" } };
+    const ask: Ask = async (_to, { type }) => rubbish(replies[type as keyof typeof replies]);
+    const certified = { legalNameOf: () => null, brandsOf: () => ({ confirmed: [], sold: [] }) };
+    const deps = part<PublishServices>({
+      actors: part({ ask }),
+      clock: { now: () => 0 },
+      lists: part({ certified: part(certified), protectedNames: [] }),
+      pace: () => {
+        judged += 1;
+        return null;
+      },
+    });
+    const key_id = "key";
+    const caps = { records_per_hour: 1, bytes_per_day: 1 };
+    const scope = { countries: ["US"], caps };
+    const sealed = part<SealedBatch>({
+      seal: rubbish({ key_id, sealed_at: "2020-01-01T00:00:00Z", tree_size: 3 }),
+    });
+    const gate = {
+      facts: { certificate: null, listings, pending: [], party: null },
+      mandates: [{ listed: {}, sealed: { valid_from: "", valid_until: "", scope } }],
+      caps,
+    };
+    const outcome = await acceptBatch(
+      deps,
+      { caller: rubbish({ party: { uuid: "b" }, key: { key_id } }), contentDigest: "" },
+      rubbish(gate),
+      {
+        sealed,
+        source: { source: "api" },
+        bytes: 3,
+        records: [new Uint8Array(1), new Uint8Array(1), new Uint8Array(1)],
+        stage: async () => {
+          await new Promise<void>((resolve) => setImmediate(resolve));
+          judgedThen = judged;
+          return refused;
+        },
+      },
+    );
+    expect(outcome).toBe(refused);
+    return judgedThen;
+  }
+
+  it("is planned meanwhile, if its business has a catalogue to compare it with", async () => {
+    expect(await judgedWhileStored(20)).toBe(3);
+    expect(await judgedWhileStored(19)).toBe(0);
   });
 });

@@ -3,7 +3,8 @@
 //       judged. The last ones (charge, verified business, fair use) are judged once the batch is staged, by the actors that count:
 //       what they refuse is never accepted, its staged bytes are dropped, and one that fair use refuses is given back its charge.
 //   W2. Record bytes are stored before seq is used up, and seq before the push exists; each step is idempotent, so a
-//       resend repairs a crash between any two.
+//       resend repairs a crash between any two. The records are judged for the hold while they are stored, which changes
+//       nothing.
 //   W3. An existing push skips seq, skew, certificate, AI policy version and, in the same body, caps: it is resumed
 //       under any key.
 //   W4. A batch of up to 50 records is answered once its records are settled: stored, with their versions. An index is

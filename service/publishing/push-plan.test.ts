@@ -43,6 +43,20 @@ describe("the plan of a push", () => {
     },
   );
 
+  it("is stored in few writes, each of pieces that a store may commit together", async () => {
+    const { deps } = setUp();
+    const writes: number[] = [];
+    let underWay = 0;
+    const putStagedDocument = async (): Promise<void> => {
+      underWay += 1;
+      await new Promise<void>((resolve) => setImmediate(resolve));
+      if (underWay > 0) writes.push(underWay);
+      underWay = 0;
+    };
+    await storePlan({ ...deps, records: part({ putStagedDocument }) }, "push", planOfSize(2_100));
+    expect(writes).toEqual([25, 25, 3]);
+  });
+
   it("has pieces that are all small, and together are the plan", () => {
     const plan = [...planOfSize(120), ...planOfSize(30, 249), ...planOfSize(1, 9_000)];
     const pieces = [...piecesOf(plan)];

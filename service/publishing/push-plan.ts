@@ -31,6 +31,8 @@ const moreFollows: PlannedListings[number] = ["", {}];
  */
 const pieceRecords = 40;
 const pieceListings = 2_500;
+/** Pieces that are stored together, so that a store may make one write of them; together they have at most a few megabytes. */
+const piecesAtOnce = 25;
 
 export interface PlanDeps {
   readonly records: RecordStore;
@@ -109,18 +111,22 @@ export function isLarge(plans: readonly PlannedListings[]): boolean {
 }
 
 /** Keeps the plan with what is staged of its push. */
-export async function storePlan(
-  { records, pace }: PlanDeps,
-  push: string,
-  plan: PlannedListings,
-): Promise<void> {
+export async function storePlan(deps: PlanDeps, push: string, plan: PlannedListings): Promise<void> {
   const pieces = isLarge([plan]) ? [...piecesOf(plan)] : [plan];
-  for (const [place, piece] of pieces.entries()) {
-    const due = pace();
-    if (due !== null) await due;
-    const text = JSON.stringify(place === pieces.length - 1 ? piece : [...piece, moreFollows]);
-    noteWork("byte", text.length);
-    await records.putStagedDocument(push, documentOf(place), text);
+  for (let from = 0; from < pieces.length; from += piecesAtOnce) {
+    const texts: string[] = [];
+    for (let place = from; place < pieces.length && texts.length < piecesAtOnce; place += 1) {
+      const due = deps.pace();
+      if (due !== null) await due;
+      const piece = pieces[place] ?? [];
+      const text = JSON.stringify(place === pieces.length - 1 ? piece : [...piece, moreFollows]);
+      noteWork("byte", text.length);
+      texts.push(text);
+    }
+    const put = (text: string, at: number) =>
+      deps.records.putStagedDocument(push, documentOf(from + at), text);
+    if (texts.length === 1) await put(texts[0] as string, 0);
+    else await Promise.all(texts.map(put));
   }
 }
 

@@ -13,6 +13,7 @@ import { contestOfFetches, measureFetch } from "./sections/fetch.ts";
 import { measureLargeBusiness } from "./sections/large-business.ts";
 import { measureLogAppend } from "./sections/log-append.ts";
 import { measureMillion, measureStart } from "./sections/million.ts";
+import { measurePriceChange } from "./sections/price-change.ts";
 import { contestOfPushes, measureImport, measurePush } from "./sections/push.ts";
 import { contestOfSearches, measureMeanwhile, measureSearch } from "./sections/search.ts";
 import { measureStorm } from "./sections/storm.ts";
@@ -28,6 +29,7 @@ export const sections = {
   cluster: measureCluster,
   start: measureStart,
   import: measureImport,
+  "price-change": measurePriceChange,
   meanwhile: measureMeanwhile,
   million: measureMillion,
   "large-business": measureLargeBusiness,

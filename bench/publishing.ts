@@ -126,14 +126,23 @@ export interface BulkFile {
 const recordsPerWrite = 1_000;
 const sha256 = (bytes: Uint8Array): Uint8Array => createHash("sha256").update(bytes).digest();
 
-/** Writes a file for bulk import, which any business may upload and seal as often as it is needed. */
-export async function writeBulkFile(path: string, range: ProductRange): Promise<BulkFile> {
+/**
+ * Writes a file for bulk import, which any business may upload and seal as often as it is needed. `change` says what becomes of the
+ * product at a place.
+ */
+export async function writeBulkFile(
+  path: string,
+  range: ProductRange,
+  change = (product: Uint8Array, _at: number): Uint8Array => product,
+): Promise<BulkFile> {
   const leaves: Uint8Array[] = [];
   let lastRecord = new Uint8Array();
   await using file = await open(path, "w");
   while (leaves.length < range.count) {
     const count = Math.min(recordsPerWrite, range.count - leaves.length);
-    const records = productsIn({ first: range.first + leaves.length, count });
+    const from = leaves.length;
+    const products = productsIn({ first: range.first + from, count });
+    const records = products.map((product, at) => change(product, from + at));
     leaves.push(...records.map((record) => leafHash(record, sha256)));
     lastRecord = new Uint8Array(records.at(-1) ?? []);
     await file.write(records.map((record) => `${Buffer.from(record).toString("base64")}\n`).join(""));

@@ -13,6 +13,7 @@ import fastify, {
   LogController,
 } from "fastify";
 import type { Clock } from "../crypto/port.ts";
+import type { JsonObject } from "../protocol/json/canonical-json.ts";
 import { publishBytesMax } from "../protocol/limits.ts";
 import { type ProblemCode, problem } from "../protocol/problem.ts";
 import { nearestName } from "../protocol/shape.ts";
@@ -27,6 +28,8 @@ import examples from "./examples.json" with { type: "json" };
 import { bodyTimeMs } from "./http-limits.ts";
 import { serveOneAtATime } from "./one-at-a-time.ts";
 import { type Examples, type OpenApiInfo, openApi, openApiDocument, signedTerms } from "./open-api.ts";
+import type { Docs } from "./pages/docs.ts";
+import { docsRoutes } from "./pages/docs-routes.ts";
 import {
   answerClientError,
   headBytesMax,
@@ -64,6 +67,8 @@ export interface HttpDeps {
   readonly traces?: RequestTraces | null;
   /** The edge of the whole node. */
   readonly edge: Edge;
+  /** The documentation, served beside the routes of every surface; absent where there is none. */
+  readonly docs?: Docs;
   /** The hosts that unsigned requests may name, as `authorityOf` writes them; null for any. */
   readonly hosts: readonly string[] | null;
   /**
@@ -139,7 +144,7 @@ export function buildServer(deps: HttpDeps, surface: Surface): FastifyInstance {
     requestsMax: limits.requestsPerConnectionMax,
   });
   takeOver(server.server, platform);
-  const routes = withOpenApi(surface);
+  const routes = withDocs(deps, surface);
   addManners(server, deps, surface);
   addRefusals(server, surface, { routes, hosts: deps.hosts });
   for (const route of routes)
@@ -262,7 +267,19 @@ function addRoute(server: FastifyInstance, route: Route, allowed: readonly strin
   });
 }
 
-function withOpenApi(surface: Surface): readonly Route[] {
+/** With the documentation, which the OpenAPI document does not describe. */
+function withDocs({ docs }: HttpDeps, surface: Surface): readonly Route[] {
+  const described = withOpenApi(surface);
+  if (docs === undefined) return described.routes;
+  docs.describe(surface.name, described.document);
+  const hasStart = described.routes.some(({ path }) => path === "/");
+  return [...described.routes, ...docsRoutes(docs).filter(({ path }) => !hasStart || path !== "/")];
+}
+
+function withOpenApi(surface: Surface): {
+  readonly routes: readonly Route[];
+  readonly document: () => JsonObject;
+} {
   const route: Route = {
     method: "GET",
     path: "/openapi.json",
@@ -282,11 +299,12 @@ function withOpenApi(surface: Surface): readonly Route[] {
   const routes = [...surface.routes, route];
   // The same bytes for all readers, so that what is being sent to many is in memory once; made for the first of them.
   let body: Uint8Array | null = null;
+  const document = (): JsonObject => openApi(surface.info, routes, signedTerms(examples as Examples));
   const bytes = (): Uint8Array => {
-    body ??= Buffer.from(JSON.stringify(openApi(surface.info, routes, signedTerms(examples as Examples))));
+    body ??= Buffer.from(JSON.stringify(document()));
     return body;
   };
-  return routes;
+  return { routes, document };
 }
 
 function answerUnmatched(

@@ -108,9 +108,76 @@ export function openApi(
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     ...(info.servers.length === 0 ? {} : { servers: info.servers.map((url) => ({ url })) }),
+    tags: subjects
+      .filter(({ name }) => operations.some(({ path }) => subjectOf(path) === name))
+      .map(({ name, description }) => ({ name, description })),
     paths: (shared.value as JsonObject)["paths"] ?? {},
     components: { schemas: shared.schemas, securitySchemes: terms.securitySchemes },
   };
+}
+
+interface Subject {
+  readonly name: string;
+  readonly description: string;
+  readonly paths: RegExp;
+}
+
+/** What operations are about, as a reference groups them: the first whose pattern a path has. */
+const subjects: readonly Subject[] = [
+  {
+    name: "Search and fetch",
+    description: "Signed rows and records, each answer with its receipt.",
+    paths: /^\/v1\/(?:(?:[a-z-]+\/)?search|records\/.*)$/,
+  },
+  {
+    name: "Ads",
+    description: "Campaigns, pools, renders and clicks.",
+    paths: /^\/v1\/ads\/|^\/ops\/campaigns/,
+  },
+  {
+    name: "Publish",
+    description: "Batches, bulk files and single records.",
+    paths:
+      /^\/v1\/(?:publish|bulk|pushes|push-attempts|seal-context|withdrawals|holds|held-deletions|catalogue)/,
+  },
+  {
+    name: "Account",
+    description: "Keys, mandates, terms, receipts and money.",
+    paths:
+      /^\/v1\/(?:terms|entitlement|receipts|usage|allowance|statements|key-|mandates|ai-policies|sandbox|domains|takedowns|events|analytics)|^\/ops\/ledgers/,
+  },
+  {
+    name: "Verify",
+    description: "What anyone may check, without an account.",
+    paths: /^\/v1\/(?:verify|certificates|mcp)|^\/\.well-known/,
+  },
+  {
+    name: "Transparency log",
+    description: "Checkpoints, proofs and tiles.",
+    paths: /^\/(?:v1\/log|checkpoint|tile)/,
+  },
+  {
+    name: "Published documents",
+    description: "Schemas, projections, vocabularies and test vectors of the release.",
+    paths:
+      /^\/v1\/(?:projections|schemas|payloads|envelope-specification|ai-policy-key|vocabularies|test-vectors)/,
+  },
+  {
+    name: "Parties",
+    description: "Who is let in, and whose keys, mandates and certificates stand.",
+    paths: /^\/ops\/(?:applications|parties|keys|mandates|certificates|grants|blocks|brands|groups)/,
+  },
+  {
+    name: "Removal",
+    description: "Takedowns, deletions and purges.",
+    paths: /^\/ops\/(?:takedowns|deletions|purges|purge-orders)/,
+  },
+  { name: "Operations", description: "The state of nodes and actors, and acts on them.", paths: /^\/ops\// },
+  { name: "Service", description: "Health, metrics, pages and this document.", paths: /^\// },
+];
+
+function subjectOf(path: string): string {
+  return subjects.find(({ paths }) => paths.test(path))?.name ?? "";
 }
 
 /** The name of an operation in {@link Examples}. */
@@ -124,6 +191,7 @@ function operation(each: Operation, terms: SurfaceTerms): JsonObject {
   const shown = (value: JsonValue | undefined): JsonObject => (value === undefined ? {} : { example: value });
   return {
     operationId: `${each.method.toLowerCase()}${each.path.replaceAll(/[^a-zA-Z0-9]+/g, "_")}`,
+    tags: [subjectOf(each.path)],
     summary: doc.summary,
     ...(doc.description === undefined ? {} : { description: doc.description }),
     ...terms.security(each),

@@ -130,7 +130,8 @@ export function isRefused<N extends string>(query: Query<N> | Refused): query is
 
 /** A pattern for the request paths that a route with this path answers. */
 export function pathPattern(path: string): RegExp {
-  return new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/:[a-z_]+/g, "[^/]+")}$`);
+  const exact = path.replaceAll(".", "\\.").replaceAll(/:[a-z_]+/g, "[^/]+");
+  return new RegExp(`^${exact.replace(/\*$/, ".*")}$`);
 }
 
 // Room for long answers that is used again: the pages of new memory are cleared before something is written into them, which
@@ -240,6 +241,7 @@ function setHeaders(reply: FastifyReply, headers: Headers): void {
 const json = "application/json";
 const lines = "application/x-ndjson";
 const html = "text/html; charset=utf-8";
+const markdown = "text/markdown";
 
 /**
  * Whether a page is wanted rather than JSON: the caller prefers text/html, as browsers do, or names it first of the two.
@@ -247,6 +249,11 @@ const html = "text/html; charset=utf-8";
  */
 export function prefersHtml(accept: string): boolean {
   return new Negotiator({ headers: { accept } }).mediaType([json, html]) === html;
+}
+
+/** Whether a text in Markdown is wanted rather than a page; a caller that accepts anything gets the page. */
+export function prefersMarkdown(accept: string): boolean {
+  return new Negotiator({ headers: { accept } }).mediaType([html, markdown]) === markdown;
 }
 
 /** Whether one JSON document per line is wanted; a caller that accepts anything gets a single document. */

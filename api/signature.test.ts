@@ -143,7 +143,7 @@ describe("over HTTP", () => {
     const answer = await send(surfaces.retrievalUrl, company, await make());
     expect(answer).toMatchObject({
       status: 401,
-      json: { code, status: 401, type: `urn:svc:problem:${code}` },
+      json: { code, status: 401, type: `/docs/problems/${code}` },
     });
     expect(answer.headers.get("www-authenticate")).toBe("Signature");
     expect(answer.headers.get("cache-control")).toBe("no-store");

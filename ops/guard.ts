@@ -104,8 +104,8 @@ export type Judgement =
   | { readonly ok: false; readonly code: OpsRefusal };
 
 const openPaths = ["/healthz", "/readyz"];
-/** The page for signing in, and the assets of pages: they are the same for everybody and show nothing of the service. */
-const openPages = /^\/ui\/(?:sign-in|assets\/[^/]+)$/;
+/** The page for signing in, the assets of pages and the documentation: they are the same for everybody and show nothing of the service. */
+const openPages = /^\/(?:ui\/(?:sign-in|assets\/[^/]+)|docs(?:\/.*)?|llms\.txt)$/;
 /** Opening and ending a session are judged by what they present. */
 export const sessionPath = "/ops/session";
 /** The value of WWW-Authenticate (RFC 9110 §11.6.1). */

@@ -66,7 +66,7 @@ const lines = (start: string, ...fields: readonly string[]): string =>
 function expectProblem(answer: RawAnswer, code: ProblemCode): void {
   const { status } = problemCodes[code];
   expect(answer, answer.body).toMatchObject({ status, headers: { "content-type": problemMediaType } });
-  expect(JSON.parse(answer.body)).toMatchObject({ status, code, type: `urn:svc:problem:${code}` });
+  expect(JSON.parse(answer.body)).toMatchObject({ status, code, type: `/docs/problems/${code}` });
   expect(answer.headers["request-id"]).toMatch(/^ops-t-/);
 }
 

@@ -13,6 +13,8 @@ import { leaveBodyUnread } from "../api/body.ts";
 import { createEdge } from "../api/edge.ts";
 import { serveOneAtATime } from "../api/one-at-a-time.ts";
 import { openApiDocument } from "../api/open-api.ts";
+import type { Docs } from "../api/pages/docs.ts";
+import { answerDocs, docsPaths } from "../api/pages/docs-routes.ts";
 import {
   answerClientError,
   headBytesMax,
@@ -65,6 +67,8 @@ import {
 
 export interface OpsDeps {
   readonly logger: FastifyBaseLogger;
+  /** The documentation, which is served here as on every surface; absent where there is none. */
+  readonly docs?: Docs;
   /** The prefix of the request ids of this run of the node. */
   readonly incarnation: string;
   readonly access: OpsAccess;
@@ -164,8 +168,10 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
     views.close();
     done();
   });
-  addRoutes(server, opsRoutes(deps, sessions, views));
+  const routes = opsRoutes(deps, sessions, views);
+  addRoutes(server, routes);
   addPages(server, deps);
+  if (deps.docs !== undefined) addDocs(server, deps.docs, routes);
   server.setErrorHandler<FastifyError>(answerFailure);
   return server;
 }
@@ -196,6 +202,20 @@ export function opsRoutes(deps: OpsDeps, sessions: OpsSessions, views: LiveViews
     async () => openApiOf([...routes, document]),
   );
   return [...routes, document];
+}
+
+/** `/` leads to the operators' own pages. */
+function addDocs(server: FastifyInstance, docs: Docs, routes: readonly OpsRoute[]): void {
+  docs.describe("ops", () => openApiOf(routes));
+  const schema = { querystring: { type: "object" } };
+  for (const url of docsPaths.filter((path) => path !== "/"))
+    server.get(url, { schema }, async (request, reply) => {
+      const outcome = await answerDocs(docs, request);
+      if (outcome.kind === "answer")
+        return reply.code(outcome.status).headers(outcome.headers).send(outcome.body);
+      const { code, detail } = outcome.problem;
+      return sendProblem(reply, code, detail);
+    });
 }
 
 function answerFailure(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {

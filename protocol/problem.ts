@@ -81,6 +81,9 @@ export const problemCodes = {
 
 export type ProblemCode = keyof typeof problemCodes;
 
+/** Where every surface serves the page of a code, which is the last part of its address. */
+export const problemBase = "/docs/problems/";
+
 const codes = Object.keys(problemCodes) as readonly ProblemCode[];
 const place = described(
   anyText,
@@ -112,7 +115,7 @@ export const problemShape = named(
     object({
       type: described(
         anyText,
-        "URI reference that identifies the kind of problem: its code (RFC 9457 §3.1.1).",
+        "URI reference that identifies the kind of problem (RFC 9457 §3.1.1): a page of the node that answered says what it means and what to do.",
       ),
       title: anyText,
       status: integer({ min: 400, max: 599 }),
@@ -138,7 +141,7 @@ export function problem(code: ProblemCode, detail: string, extras: ProblemExtras
   const { status, title } = problemCodes[code];
   const { pointer, errors } = extras;
   return {
-    type: `urn:svc:problem:${code}`,
+    type: `${problemBase}${code}`,
     title,
     status,
     code,

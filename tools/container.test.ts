@@ -46,9 +46,16 @@ describe("the container image", () => {
     );
   });
 
-  it("gets the test vectors, which a node serves", () => {
-    expect([...allowed]).toContain("vectors");
-    expect(isLeftOut("vectors/index.json")).toBe(false);
+  it("gets the test vectors and the documentation, which a node serves", async () => {
+    const files = await programFiles();
+    for (const path of [
+      "vectors/index.json",
+      "docs/README.md",
+      "docs/ops.md",
+      "docs/schemas/jobs-1.json",
+      "client/README.md",
+    ])
+      expect(files).toContain(path);
   });
 
   it("begins by leaving everything out", () => {

@@ -7,6 +7,7 @@ import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import { businessRef } from "../../actors/messages/refs.ts";
 import { createEdge, type Edge, type EdgeRefusal, edgeRefusals } from "../../api/edge.ts";
 import type { HttpDeps } from "../../api/http-server.ts";
+import { createDocs, type Docs } from "../../api/pages/docs.ts";
 import type { Route } from "../../api/route.ts";
 import type { AnalyticsReads } from "../../api/routes/analytics-routes.ts";
 import { buildBusiness } from "../../api/routes/business.ts";
@@ -119,8 +120,10 @@ export function buildSurfaces(
   const refused = createRefusedRequests(() => services.clock.now());
   const { limits } = config.http;
   const edge = changes.edge ?? createEdge({ limits, trustedProxies: config.trustedProxies });
+  const docs = createDocs({ failed: (error) => logger.warn({ err: error }, "docs.script_failed") });
   const common: Omit<HttpDeps, "hosts"> = {
     logger,
+    docs,
     clock: services.clock,
     observer: changes.observer ?? observedBy(metrics, refused),
     traces: services.tracing,
@@ -184,6 +187,7 @@ export function buildSurfaces(
       metrics,
       refused,
       edge,
+      docs,
       live: changes.live,
       applications,
     }),
@@ -210,6 +214,7 @@ function opsOf(
     readonly metrics: ReturnType<typeof createMetrics>;
     readonly refused: RefusedRequests;
     readonly edge: Edge;
+    readonly docs: Docs;
     readonly live: LiveTiming | undefined;
     readonly applications: Applications;
   },

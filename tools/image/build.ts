@@ -70,7 +70,7 @@ async function packInstallable(
   const folder = join(tree("installable"), facts.version);
   for (const part of ["packages", "program"])
     await cp(join(tree(part), "srv/svc"), folder, { recursive: true, verbatimSymlinks: true });
-  for (const part of ["deploy", "docs"]) await cp(join(root, part), join(folder, part), { recursive: true });
+  await cp(join(root, "deploy"), join(folder, "deploy"), { recursive: true });
   await packTree(tree("installable"), archive, { owner: 0, epoch: facts.epoch });
 }
 

@@ -110,7 +110,7 @@ export const importTable: readonly ImportRow[] = [
   {
     of: "web",
     may: ["protocol"],
-    packages: ["preact", "preact/*", "preact-render-to-string", "rolldown", "node:*"],
+    packages: ["marked", "preact", "preact/*", "preact-render-to-string", "rolldown", "node:*"],
   },
   {
     of: "api",
@@ -132,6 +132,8 @@ export const importTable: readonly ImportRow[] = [
       "api/platform-answers.ts",
       "api/body.ts",
       "api/request-parts.ts",
+      "api/pages/docs.ts",
+      "api/pages/docs-routes.ts",
       "api/examples.json",
     ],
     mayTypes: ["crypto/port.ts", "api/route.ts"],

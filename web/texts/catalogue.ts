@@ -2,6 +2,7 @@
 // signed are not here; they are part of what is signed (protocol/keys/certificate.ts).
 
 import { company } from "./en/company.ts";
+import { docs } from "./en/docs.ts";
 import { operations } from "./en/operations.ts";
 import { portal } from "./en/portal.ts";
 import { certificate, record, sandbox } from "./en/public.ts";
@@ -14,12 +15,22 @@ export interface Texts {
   readonly record: typeof record;
   readonly certificate: typeof certificate;
   readonly sandbox: typeof sandbox;
+  readonly docs: typeof docs;
   readonly operations: typeof operations;
   readonly portal: typeof portal;
   readonly company: typeof company;
 }
 
-export const english: Texts = { language: "en", record, certificate, sandbox, operations, portal, company };
+export const english: Texts = {
+  language: "en",
+  record,
+  certificate,
+  sandbox,
+  docs,
+  operations,
+  portal,
+  company,
+};
 
 const languages: Readonly<Record<Language, Texts>> = { en: english };
 

@@ -5,6 +5,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { readProblemWords } from "../../../api/pages/docs.ts";
 import { parseSigningKey } from "../../../client/signing-key.ts";
 import { exactMember } from "../../../protocol/json/strict-json.ts";
 import { type ProblemCode, problemCodes } from "../../../protocol/problem.ts";
@@ -142,12 +143,12 @@ describe("the documents", () => {
   const names = new Set([...refusals.map(({ name }) => name), ...Object.keys(untried)]);
 
   it("name no problem, no reason and no fault of a record that is neither tried nor said to be untried", () => {
-    const problems = /\n(\| Status \| Codes \|[\s\S]*?)\n\n/.exec(read("choices.md"));
-    const faults = /\nCodes inside a record [^:]*:([\s\S]*?)\n\n/.exec(read("choices.md"));
+    const problems = readProblemWords(read("problems.md"));
+    const faults = /\nCodes inside a record [^:]*:([\s\S]*)$/.exec(read("problems.md"));
     const codes = (text: string): readonly string[] =>
       [...text.matchAll(/`([a-z_]+)`/g)].map(([, code = ""]) => code);
     const documented = [
-      ...codes(problems?.[1] ?? ""),
+      ...problems.map(({ code }) => code),
       ...codes(faults?.[1] ?? "").map((code) => `record/${code}`),
     ];
     expect(documented.length).toBeGreaterThan(Object.keys(problemCodes).length);

@@ -101,13 +101,22 @@ const sessionEvents: fc.Arbitrary<AdSessionEvent> = fc.record({ type: constant("
 
 const personEvents: fc.Arbitrary<PersonEvent> = fc.oneof(
   fc.record({ type: constant("person.joined"), at_ms }),
-  fc.record({ type: fc.constantFrom("passkey.added", "passkey.removed", "person.left") }),
+  fc.record({
+    type: fc.constantFrom(
+      "passkey.added",
+      "passkey.removed",
+      "person.seen",
+      "business.noted",
+      "businesses.left",
+      "person.left",
+    ),
+  }),
 );
 
 const applicationEvents: fc.Arbitrary<ApplicationEvent> = fc.oneof(
-  fc.record({ type: constant("application.filed"), legal_name: id, country: id, at_ms }),
+  fc.record({ type: constant("application.filed"), applicant: id, legal_name: id, country: id, at_ms }),
   fc.record({ type: fc.constantFrom("application.approved", "application.refused"), by: id, reason: id }),
-  constant({ type: "business.opened" } as const),
+  fc.record({ type: fc.constantFrom("business.opened", "application.withdrawn") }),
 );
 
 const kinds: readonly [string, ActorDefinition, fc.Arbitrary<Message>][] = [

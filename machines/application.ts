@@ -1,12 +1,16 @@
 // Application: somebody asks for a business to be let in, and an operator decides once.
 //   AP1. What was approved is not refused any more, unless another party has its uuid and it can never be opened; what was refused is not
 //        approved. A further attempt is another application.
-//   AP2. A decided application is kept for thirty days.
+//   AP2. A decided application is kept for thirty days, and one that nobody decides ends after ninety. Its applicant takes back one that
+//        waits.
+//   AP3. An application that ends without a business is taken from its applicant's list.
 // The facts, with the applicant and the passkey, are a keyed row of the actor.
 
 import { assign, setup } from "xstate";
 
 export interface ApplicationContext {
+  /** Who applied, by their id. */
+  readonly applicant: string;
   readonly legalName: string;
   readonly country: string;
   readonly filedAtMs: number | null;
@@ -16,6 +20,7 @@ export interface ApplicationContext {
 export type ApplicationEvent =
   | {
       readonly type: "application.filed";
+      readonly applicant: string;
       readonly legal_name: string;
       readonly country: string;
       readonly at_ms: number;
@@ -25,17 +30,26 @@ export type ApplicationEvent =
       readonly by: string;
       readonly reason: string;
     }
-  | { readonly type: "business.opened" };
+  | { readonly type: "business.opened" }
+  | { readonly type: "application.withdrawn" };
 
-const keptMs = 30 * 86_400_000;
+const dayMs = 86_400_000;
+const keptMs = 30 * dayMs;
+const undecidedMs = 90 * dayMs;
 
 export const applicationMachine = setup({
   types: { context: {} as ApplicationContext, events: {} as ApplicationEvent, input: {} as object },
-  delays: { keep: keptMs },
+  delays: { keep: keptMs, undecided: undecidedMs },
   actions: {
+    leaveApplicant: () => {},
     noteFiled: assign(({ event }) =>
       event.type === "application.filed"
-        ? { legalName: event.legal_name, country: event.country, filedAtMs: event.at_ms }
+        ? {
+            applicant: event.applicant,
+            legalName: event.legal_name,
+            country: event.country,
+            filedAtMs: event.at_ms,
+          }
         : {},
     ),
     noteDecided: assign(({ event }) =>
@@ -44,7 +58,7 @@ export const applicationMachine = setup({
   },
 }).createMachine({
   id: "application",
-  context: { legalName: "", country: "", filedAtMs: null, decided: null },
+  context: { applicant: "", legalName: "", country: "", filedAtMs: null, decided: null },
   initial: "unknown",
   states: {
     unknown: { on: { "application.filed": { target: "waiting", actions: "noteFiled" } } },
@@ -52,7 +66,9 @@ export const applicationMachine = setup({
       on: {
         "application.approved": { target: "approved", actions: "noteDecided" },
         "application.refused": { target: "refused", actions: "noteDecided" },
+        "application.withdrawn": { target: "over", actions: "leaveApplicant" },
       },
+      after: { undecided: { target: "over", actions: "leaveApplicant" } },
     },
     approved: {
       on: {
@@ -61,7 +77,7 @@ export const applicationMachine = setup({
       },
     },
     opened: { after: { keep: "over" } },
-    refused: { after: { keep: "over" } },
+    refused: { after: { keep: { target: "over", actions: "leaveApplicant" } } },
     over: { type: "final" },
   },
 });

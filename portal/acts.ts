@@ -28,6 +28,7 @@ const act = either(
   object({ act: literal("passkey.make"), name }),
   object({ act: literal("passkey.remove"), credential_id: text(1_400), name }),
   object({ act: literal("person.leave") }),
+  object({ act: literal("application.withdraw"), uuid, legal_name: text(256) }),
   object({ act: literal("key.register"), uuid, key_id: keyId, legal_name: text(256) }),
   object({ act: literal("key.revoke"), uuid, key_id: keyId, legal_name: text(256) }),
   object({ act: literal("mandate.revoke"), uuid, mandate_id: text(128), legal_name: text(256) }),
@@ -72,6 +73,8 @@ export function actWords(asked: Act, who: SignedIn): readonly [title: string, ..
       return words.removePasskey(asked.name);
     case "person.leave":
       return words.leave(who.name);
+    case "application.withdraw":
+      return words.withdraw(asked.legal_name);
     case "key.register":
       return words.registerKey(asked.legal_name, asked.key_id);
     case "key.revoke":

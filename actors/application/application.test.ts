@@ -66,11 +66,37 @@ describe("an application", () => {
     expect(read()).toMatchObject({ state: "refused", statement: "No extract." });
   });
 
+  const taken = { kind: "tell", to: { kind: "person", id: "p" }, message: { type: "business.forget" } };
+
+  it("ends where nobody decides for ninety days, and leaves its applicant's list (AP2, AP3)", () => {
+    file();
+    expect([...application.timers.values()]).toEqual([90 * 86_400_000]);
+    application.fireTimers();
+    expect([application.snapshot.status, application.effects]).toMatchObject(["done", [taken]]);
+  });
+
+  it("is taken back by its applicant while it waits, and by nobody else (AP2, AP3)", () => {
+    const withdraw = (applicant = "p") => application.send({ type: "application.withdraw", applicant });
+    expect(withdraw()).toEqual({ status: "refused", state: "unknown" });
+    file();
+    expect(withdraw("eve")).toEqual({ status: "refused", state: "waiting" });
+    expect(withdraw()).toEqual(changed);
+    expect([application.snapshot.status, application.effects]).toMatchObject(["done", [taken]]);
+    expect(withdraw()).toMatchObject({ status: "refused" });
+  });
+
+  it("that was approved is not taken back", () => {
+    file();
+    approve();
+    expect(application.send({ type: "application.withdraw", applicant: "p" })).toMatchObject({
+      state: "approved",
+    });
+  });
+
   it.each([refuse, () => [approve(), open()]])(
     "is forgotten thirty days after the decision (AP2)",
     (decide) => {
       file();
-      expect(application.timers.size).toBe(0);
       decide();
       expect([...application.timers.values()]).toEqual([30 * 86_400_000]);
       application.fireTimers();

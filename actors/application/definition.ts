@@ -9,7 +9,8 @@ import type {
   ApplicationState,
 } from "../messages/application.ts";
 import type { CommandOf } from "../messages/protocol.ts";
-import { type Decision, defineActor, type ViewOf } from "../system/definition.ts";
+import { personRef } from "../messages/refs.ts";
+import { type Decision, defineActor, tell, type ViewOf } from "../system/definition.ts";
 import { defineJsonTable, defineTable } from "../system/row-table.ts";
 
 type View = ViewOf<typeof applicationMachine>;
@@ -34,24 +35,36 @@ export const applicationActor = defineActor<"application", typeof applicationMac
       change(view, "approved", { type: "application.approved", ...act }),
     "application.open": (_command, view) => change(view, "opened", { type: "business.opened" }),
     "application.refuse": refuse,
+    "application.withdraw": ({ applicant }, view) => {
+      const { snapshot } = view;
+      return applicant === snapshot.context.applicant && snapshot.can({ type: "application.withdrawn" })
+        ? { reply: { status: "done", changed: true }, events: [{ type: "application.withdrawn" }] }
+        : { reply: { status: "refused", state: stateOf(snapshot.value) } };
+    },
     "application.read": (_command, view) => ({ reply: reportOf(view) }),
   },
   absent: {
     "application.approve": none,
     "application.open": none,
     "application.refuse": none,
+    "application.withdraw": none,
     "application.read": { reply: null },
   },
-  effects: {},
+  effects: {
+    leaveApplicant: (_params, { id, snapshot }: View) => [
+      tell(personRef(snapshot.context.applicant), { type: "business.forget", uuid: id }),
+    ],
+  },
 });
 
 function file({ application }: Asked<"application.file">, view: View): Decided {
   const known = facts.read(view, "");
   if (known !== undefined && JSON.stringify(known) === JSON.stringify(application))
     return { reply: { status: "done", changed: false } };
-  const { legal_name, country } = application;
+  const { applicant, legal_name, country } = application;
   const filed = change(view, "waiting", {
     type: "application.filed",
+    applicant,
     legal_name,
     country,
     at_ms: view.nowMs,

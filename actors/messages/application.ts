@@ -52,6 +52,8 @@ export interface ApplicationProtocol {
     /** Another party has its uuid: then it is refused also where it was approved. */
     readonly is_taken?: true;
   }): ApplicationReply;
+  /** The applicant takes it back; it is forgotten at once. Anybody else is refused, as for one that is decided. */
+  "application.withdraw"(command: { readonly applicant: string }): ApplicationReply;
   /** Read-only; null where nobody applied, or it is forgotten. */
   "application.read"(): ApplicationReport | null;
 }

@@ -73,6 +73,7 @@ const crossings: {
     "application.approve": "ask",
     "application.open": "ask",
     "application.refuse": "ask",
+    "application.withdraw": "ask",
     "application.read": "ask",
   },
   "integration-key": {
@@ -102,7 +103,7 @@ const crossings: {
     "passkey.add": "ask",
     "passkey.remove": "ask",
     "business.note": "ask",
-    "business.forget": "ask",
+    "business.forget": "both",
     "person.leave": "ask",
     "person.read": "ask",
   },

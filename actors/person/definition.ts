@@ -24,7 +24,7 @@ import {
   type UsedSession,
 } from "../messages/person.ts";
 import type { CommandOf, Commands } from "../messages/protocol.ts";
-import { type Decision, defineActor, type ViewOf } from "../system/definition.ts";
+import { type Decision, defineActor, takenOf, type ViewOf } from "../system/definition.ts";
 import { defineJsonTable, defineTable } from "../system/row-table.ts";
 
 type View = ViewOf<typeof personMachine>;
@@ -64,6 +64,7 @@ export const personActor = defineActor<"person", typeof personMachine>({
   schemaVersion: 1,
   machine: personMachine,
   durability: "journal",
+  repeatable: ["business.forget"],
   input: () => ({}),
   rows: rowsFor,
   decide: {
@@ -124,7 +125,7 @@ function rowsFor(command: Commands<PersonProtocol>): readonly RowSelection[] {
         businesses.selectPage(businessesMax),
       ];
     case "business.forget":
-      return [businesses.select([command.uuid])];
+      return [businesses.selectPage(businessesMax)];
     case "business.note":
     case "person.leave":
       return [
@@ -166,6 +167,7 @@ function openSession({ by, session }: Asked<"session.open">, view: View): Decide
   const ended = sessions.readAll(view).filter(({ k2 }) => !stay.has(k2));
   return {
     reply: done,
+    events: takenOf(view, { type: "person.seen" }),
     puts: [
       ...assertedRows(by, view),
       sessionRow(opened),
@@ -248,13 +250,20 @@ function noteBusiness({ session, uuid, name, network }: Asked<"business.note">, 
   if (businesses.readAll(view).length >= businessesMax) return refused("too_many_businesses");
   const { credential_id } = own;
   const act = { act: "business.apply", subject: name, credential_id, network };
-  return { reply: done, puts: [businesses.write(uuid, String(view.nowMs)), ...actRows(act, uuid, view)] };
+  return {
+    reply: done,
+    events: takenOf(view, { type: "business.noted" }),
+    puts: [businesses.write(uuid, String(view.nowMs)), ...actRows(act, uuid, view)],
+  };
 }
 
 function forgetBusiness({ uuid, noted_before_ms }: Asked<"business.forget">, view: View): Decided {
   const noted = businesses.read(view, uuid);
   const isLate = noted_before_ms !== undefined && Number(noted) >= noted_before_ms;
-  return noted === undefined || isLate ? { reply: done } : { reply: done, deletes: [businesses.key(uuid)] };
+  if (noted === undefined || isLate) return { reply: done };
+  const isLast = businesses.readAll(view).length === 1;
+  const events = isLast ? takenOf(view, { type: "businesses.left" }) : [];
+  return { reply: done, events, deletes: [businesses.key(uuid)] };
 }
 
 /** The decision on an act: what `rest` has, together with the rows that every confirmed act leaves. */

@@ -65,6 +65,25 @@ describe("a person", () => {
     expect(person.snapshot.status).toBe("done");
   });
 
+  it("is forgotten ninety days after they signed in last, unless they have a business (PE3)", () => {
+    join();
+    const days = () => [...person.timers.values()].map((ms) => ms / (24 * hourMs));
+    expect(days()).toEqual([90]);
+    const [first] = person.timers.keys();
+    open("s2");
+    expect([days(), [...person.timers.keys()]]).toEqual([[90], [first]]);
+    person.send({ type: "business.note", session: "s2", uuid: "b", name: "Ada Ltd", network });
+    person.send({ type: "business.note", session: "s2", uuid: "c", name: "Ada Ltd", network });
+    expect(days()).toEqual([]);
+    open("s3");
+    person.send({ type: "business.forget", uuid: "b" });
+    expect(days()).toEqual([]);
+    person.send({ type: "business.forget", uuid: "c" });
+    expect(days()).toEqual([90]);
+    person.fireTimers();
+    expect(person.snapshot.status).toBe("done");
+  });
+
   it("reads what they did, the newest first, and for 90 days from where (PN4)", () => {
     join();
     person.nowMs += 1_000;

@@ -371,12 +371,17 @@ const bulkUploadWaits: Waits<BulkUploadContext> = {
 
 const applicationWaits: Waits<ApplicationContext> = {
   unknown: () => wait("application", "It was named, and nobody applied under it."),
-  waiting: () => wait("decision", "An operator has to approve or refuse it.", isHeld),
+  waiting: (view) =>
+    wait(
+      "decision",
+      `An operator has to approve or refuse it; undecided, it ends at ${atTime(timerEnd(view, "undecided"))}.`,
+      isHeld,
+    ),
   approved: () =>
     wait("opening", "It was approved, and its business is not open yet: approving it again opens it."),
   opened: (view) => decided(view, "Its business is open"),
   refused: (view) => decided(view, "It was refused"),
-  over: over("It was decided a month ago: it is forgotten."),
+  over: over("It was decided a month ago, taken back or never decided: it is forgotten."),
 };
 
 function decided(view: WaitView, words: string): Wait {
@@ -386,8 +391,13 @@ function decided(view: WaitView, words: string): Wait {
 
 const personWaits: Waits<PersonContext> = {
   unknown: () => wait("person", "It was named, and nobody joined under it."),
-  active: calls("The person may sign in."),
-  removed: over("The person left: everything of them is forgotten."),
+  "active.idle": (view) => {
+    const ms = timerEnd(view, "unseen");
+    const words = `The person may sign in. Without a business, they are forgotten at ${atTime(ms)} unless they do.`;
+    return wait("calls", words, { next: at("ends", ms) });
+  },
+  "active.working": calls("The person may sign in."),
+  removed: over("The person left, or never came back: everything of them is forgotten."),
 };
 
 const adCampaignWaits: Waits<AdCampaignContext> = {

@@ -31,9 +31,10 @@ import { answeredIn, type DoorDeps, refusedPage } from "./door.ts";
 const texts = english.portal;
 const confirmPath = "/confirm";
 const makePath = "/passkeys/make";
+export const withdrawPath = "/applications/withdraw";
 
 export interface AccountDeps extends DoorDeps {
-  readonly applications: Pick<Applications, "forgetRefused" | "fileCompany">;
+  readonly applications: Pick<Applications, "own" | "withdraw" | "forgetRefused" | "fileCompany">;
   readonly owner: Owner;
   readonly company: Company;
 }
@@ -66,6 +67,13 @@ export function accountRoutes(deps: AccountDeps): readonly Route[] {
     ownForm(deps, "/leave", "Asks for everything of oneself to be forgotten", (_form, { who }) =>
       confirmPage(deps, who, { act: "person.leave" }),
     ),
+    ownForm(deps, withdrawPath, "Asks for an application to be taken back", async (form, { who }) => {
+      const own = await deps.applications.own(who);
+      const asked = own.find(({ uuid, state }) => uuid === form("uuid") && state === "waiting");
+      if (asked === undefined) return problemPage("not_waiting", 409);
+      const { uuid, legal_name } = asked;
+      return confirmPage(deps, who, { act: "application.withdraw", uuid, legal_name });
+    }),
     ownForm(deps, "/sessions/end", "Ends a session of one's own", async (form, { who }) => {
       const ended = await people.endSession(who, form("session"));
       return ended.ok ? redirect(accountPath) : refusedPage(ended.code);
@@ -103,12 +111,14 @@ export async function confirmPage(
     fields: { ...fields, act: actText(act), form_code: deps.challenges.formCode(who.session.session) },
     credential_ids: report.passkeys.map(({ credential_id }) => credential_id),
   });
-  const back = h(
-    "a",
-    { href: "uuid" in act && act.act !== "company.apply" ? businessPath(act.uuid) : accountPath },
-    texts.doNothing,
-  );
+  const back = h("a", { href: pageOf(act) }, texts.doNothing);
   return cardPage(title, ...sentences.map((sentence) => h("p", null, sentence)), form, h("p", null, back));
+}
+
+/** Where the act was asked for. */
+function pageOf(act: Act): string {
+  if (act.act === "application.withdraw" || act.act === "company.apply") return "/";
+  return "uuid" in act ? businessPath(act.uuid) : accountPath;
 }
 
 interface Confirmed extends Answered {
@@ -145,8 +155,12 @@ async function perform(deps: AccountDeps, who: SignedIn, { act, proven, ...answe
         const filed = await deps.applications.fileCompany(who, act, answered.network);
         return filed.ok ? redirect("/") : refusedPage(filed.code);
       }
+      if (act.act === "application.withdraw") {
+        const isDone = await deps.applications.withdraw(who, act.uuid);
+        return isDone ? redirect("/") : problemPage("not_waiting", 409);
+      }
       const done = await performFor(deps, who, act, proven);
-      return done.ok ? redirect(businessPath(act.uuid)) : ownerRefusedPage(done);
+      return done.ok ? redirect(pageOf(act)) : ownerRefusedPage(done);
     }
   }
 }
@@ -157,7 +171,7 @@ type ActFor = Extract<Act, { readonly uuid: string }>;
 function performFor(
   { owner, company }: AccountDeps,
   who: SignedIn,
-  act: Exclude<ActFor, { readonly act: "company.apply" }>,
+  act: Exclude<ActFor, { readonly act: "company.apply" | "application.withdraw" }>,
   proven: string,
 ): Promise<Result<void, OwnerRefusal>> {
   switch (act.act) {

@@ -13,7 +13,7 @@ import { nameOf, newUuid, type SignedIn } from "../../service/portal/people.ts";
 import { badge, dataTable } from "../../web/parts.ts";
 import { english } from "../../web/texts/catalogue.ts";
 import { assertionForm, creationForm } from "../pages/ceremony.ts";
-import { hiddenFields } from "../pages/frame.ts";
+import { hiddenFields, plainForm } from "../pages/frame.ts";
 import {
   cardPage,
   type Form,
@@ -24,7 +24,7 @@ import {
   problemPage,
   redirect,
 } from "../visit.ts";
-import { businessPath, confirmPage } from "./account.ts";
+import { businessPath, confirmPage, withdrawPath } from "./account.ts";
 import { answeredIn, type DoorDeps, refusedPage } from "./door.ts";
 
 const texts = english.portal;
@@ -56,7 +56,10 @@ export function applyingRoutes(deps: ApplyingDeps): readonly Route[] {
   const { people, place, applications, challenges } = deps;
   return [
     ownPage(deps, "/", "Businesses and applications of one's own", async ({ who }) =>
-      page(texts.home.title, homeContent(who, await applications.own(who))),
+      page(
+        texts.home.title,
+        homeContent(who, await applications.own(who), challenges.formCode(who.session.session)),
+      ),
     ),
     ownPage(deps, applyPath, "What one applies for", ({ who }) =>
       page(texts.apply.title, applyContent(challenges.formCode(who.session.session))),
@@ -124,8 +127,8 @@ function shapeIn<T>(shape: Parameters<typeof readShape<T>>[0], form: Form): T | 
   return read?.ok === true ? read.value : null;
 }
 
-function homeContent(who: SignedIn, own: readonly OwnApplication[]) {
-  const { welcome, words, caption, columns, kinds, states, apply } = texts.home;
+function homeContent(who: SignedIn, own: readonly OwnApplication[], form_code: string) {
+  const { welcome, words, caption, columns, kinds, states, apply, withdraw, withdrawNamed } = texts.home;
   const rows = own.map(({ uuid: key, kind, legal_name, country: code, state, statement }) => ({
     key,
     cells: [
@@ -137,6 +140,15 @@ function homeContent(who: SignedIn, own: readonly OwnApplication[]) {
         null,
         badge(state === "refused" ? "bad" : state === "opened" ? "good" : "warn", states[state]),
         statement === null ? null : h("p", null, statement),
+        state === "waiting"
+          ? plainForm({
+              action: withdrawPath,
+              form_code,
+              fields: { uuid: key },
+              button: withdraw,
+              label: withdrawNamed(legal_name),
+            })
+          : null,
       ),
     ],
   }));

@@ -90,6 +90,8 @@ export interface Applications {
   ): Promise<Result<void, ApplyRefusal>>;
   /** What the person applied for or works for. What they do neither is forgotten. */
   own(who: SignedIn): Promise<readonly OwnApplication[]>;
+  /** Takes back what the person applied for and nobody decided; false if there is no such application any more. */
+  withdraw(who: SignedIn, uuid: string): Promise<boolean>;
   /** Forgets what was refused, so that somebody who has nothing else may leave. */
   forgetRefused(who: SignedIn): Promise<void>;
   read(uuid: string): Promise<ListedApplication | null>;
@@ -131,6 +133,11 @@ export function createApplications(deps: ApplicationDeps): Applications {
       return fileFor(deps, who, { uuid, application, network });
     },
     own: (who) => own(deps, who),
+    withdraw: async (who, uuid) => {
+      if ((await read(deps, uuid)) === null) return false;
+      const command = { type: "application.withdraw", applicant: who.person_id } as const;
+      return (await deps.actors.ask(applicationRef(uuid), command)).status === "done";
+    },
     forgetRefused: async (who) => {
       for (const { uuid, state } of await own(deps, who))
         if (state === "refused") await forget(deps, who, { uuid });

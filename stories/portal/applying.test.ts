@@ -238,7 +238,7 @@ describe("an application", () => {
     expect((await ada.send(form, { credential })).html).toContain("waits for the operators");
     expect(sealing).toBeDefined();
     // A double click does no harm.
-    expect((await ada.send(form, { credential })).html.match(/Shown Ltd/g)).toHaveLength(1);
+    expect((await ada.send(form, { credential })).html.match(/application for Shown Ltd/g)).toHaveLength(1);
   });
 
   it("is in the journal before it is filed, and filed by the same form after a crash in between", async () => {
@@ -306,6 +306,33 @@ describe("an application", () => {
     } as const;
     await actors.ask(personRef(eveId), note);
     expect((await eve.get("/")).html).not.toContain("Hidden Ltd");
+  });
+
+  it("is taken back by its applicant alone, for as long as nobody decided it", async () => {
+    const { person, application } = await applied("Withdrawn Ltd");
+    const { person: eve, application: theirs } = await applied("Kept Ltd");
+    const [own] = person.authenticator.passkeys;
+    const form = (await person.get("/")).form("/applications/withdraw");
+    expect((await person.send(form, { uuid: theirs.uuid })).status).toBe(409);
+    const asked = (await person.send(form)).form("/confirm");
+    const credential = person.credentialFor(asked, own && { passkey: own });
+    const act = JSON.parse(asked.fields["act"] ?? "");
+    const swapped = { credential, act: JSON.stringify({ ...act, uuid: theirs.uuid }) };
+    expect((await person.send(asked, swapped)).status).toBe(401);
+    const home = await person.send(asked, { credential });
+    expect([home.status, home.html.includes("Withdrawn Ltd")]).toEqual([200, false]);
+    expect((await person.send(asked, { credential })).html).toContain("Done before");
+    expect(await applicationOf("Withdrawn Ltd")).toBeUndefined();
+    expect((await ops(opsApprove, [application.uuid, ...why])).code).not.toBe(0);
+    expect((await person.get("/account")).html).toMatch(
+      /took back an application<\/td><td[^>]*>Withdrawn Ltd/,
+    );
+    expect((await leave(person)).html).toContain("Sign in");
+    const late = (await eve.send((await eve.get("/")).form("/applications/withdraw"))).form("/confirm");
+    expect((await ops(opsApprove, [theirs.uuid, ...why])).code).toBe(0);
+    const [hers] = eve.authenticator.passkeys;
+    expect((await eve.answer(late, hers && { passkey: hers })).html).toContain("decided it meanwhile");
+    expect(await roleOf(theirs.uuid, theirs.applicant)).toBe("owner");
   });
 
   it("is begun from one address five times a minute at most", async () => {

@@ -50,6 +50,8 @@ export const portal = {
       refused: "refused",
     },
     apply: "Apply for a business or an AI company",
+    withdraw: "Take it back",
+    withdrawNamed: (name: string) => `Take back the application for ${name}`,
   },
   apply: {
     title: "Apply for a business or an AI company",
@@ -119,6 +121,7 @@ export const portal = {
         "company.apply": "confirmed an application for an AI company",
         "directory.choose": "chose whether the directory lists a company",
         "terms.agree": "agreed to terms",
+        "application.withdraw": "took back an application",
       },
     },
     leave: {
@@ -278,6 +281,10 @@ export const portal = {
       "Agree to terms",
       `${name} agrees to version ${version} of the terms of this service, in the exact text whose hash is ${sha256}.`,
     ],
+    withdraw: (name: string): Act => [
+      "Take back an application",
+      `You take back your application for ${name}. It is forgotten, at once and for good.`,
+    ],
     leave: (name: string): Act => [
       "Leave the portal",
       `Everything that is kept of ${name} here is forgotten, at once and for good.`,
@@ -312,6 +319,7 @@ export const portal = {
       "Too many come from your network at the moment. Try again in a minute.",
     ],
     country_invalid: ["Not a country", "Write the two letters of a country, such as GB or DE."],
+    not_waiting: ["Not waiting", "There is no such application, or the operators decided it meanwhile."],
     not_there: ["Not there", "There is no such page, or you do not work for this business."],
     passkey_gone: ["Not there", "You have no such passkey."],
     too_many_passkeys: ["Enough passkeys", "You have twenty passkeys. Remove one first."],

@@ -22,6 +22,7 @@ import { businessRoutes, type ServiceUrls } from "./routes/business.ts";
 import { companyRoutes } from "./routes/company.ts";
 import { type DoorDeps, doorRoutes } from "./routes/door.ts";
 import { publishingRoutes } from "./routes/publishing.ts";
+import { recordRoutes } from "./routes/records.ts";
 import { sendAsset, type VisitDeps } from "./visit.ts";
 
 export interface PortalDeps
@@ -81,6 +82,7 @@ export function buildPortal(deps: PortalDeps): FastifyInstance {
   const owner = createOwner({ ...deps, challenges, people });
   const company = createCompany({ ...deps, owner });
   const account: AccountDeps = { ...visit, owner, company, applications: deps.applications };
+  const publishing = { ...account, publishing: createOwnPublishing({ ...deps, challenges, owner }) };
   const applicants = createAddressRate({
     perMinute: applicationsPerMinute,
     allPerMinute: allApplicationsPerMinute,
@@ -91,7 +93,8 @@ export function buildPortal(deps: PortalDeps): FastifyInstance {
     ...accountRoutes(account),
     ...businessRoutes(account, urls),
     ...companyRoutes(account, { urls, isSandbox: deps.isSandbox }),
-    ...publishingRoutes({ ...account, publishing: createOwnPublishing({ ...deps, challenges, owner }) }),
+    ...publishingRoutes(publishing),
+    ...recordRoutes(publishing),
     ...applyingRoutes({ ...deps, ...visit, applicants }),
     assetRoute(visit),
   ];

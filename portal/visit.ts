@@ -47,6 +47,8 @@ export interface Visit {
   readonly who: SignedIn | null;
   /** The last part of the path of a route that has one. */
   readonly named: string;
+  /** Where a page of a list begins; null for its first. */
+  readonly cursor: string | null;
 }
 
 /** A visit by somebody who is signed in. */
@@ -229,11 +231,13 @@ function addressOf({ edge }: VisitDeps, request: FastifyRequest): string {
   return sourceOfRequest(request.raw, edge) ?? "unknown";
 }
 
+const queryNames = ["cursor"] as const;
+
 /** Why nothing is read of a request; null for one that is. */
 function limitedOf(deps: VisitDeps, request: FastifyRequest): Refused | null {
   const limited = deps.visits.take(addressOf(deps, request));
   if (limited !== null) return limited;
-  const query = parseQuery(request.raw.url ?? "", []);
+  const query = parseQuery(request.raw.url ?? "", queryNames);
   return isRefused(query) ? query : null;
 }
 
@@ -241,7 +245,9 @@ async function visitOf(deps: VisitDeps, request: FastifyRequest): Promise<Visit>
   const address = addressOf(deps, request);
   const who = await deps.people.who(cookieIn(request.headers.cookie, cookieName(deps)));
   const { named = "" } = request.params as { readonly named?: string };
-  return { address, network: networkOf(address), who, named };
+  const query = parseQuery(request.raw.url ?? "", queryNames);
+  const cursor = isRefused(query) ? null : query.cursor;
+  return { address, network: networkOf(address), who, named, cursor };
 }
 
 /** Of several fields of one name the first counts. */

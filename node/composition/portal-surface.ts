@@ -13,6 +13,7 @@ import { ConfigError } from "../configuration/config-error.ts";
 import type { SandboxUrls } from "../sandbox/seed.ts";
 import type { NodeServices } from "./capabilities.ts";
 import type { NodeCluster } from "./cluster.ts";
+import { businessReadsOf } from "./publishing-surface.ts";
 import { companyViewOf } from "./retrieval-surface.ts";
 import { settleHome } from "./services.ts";
 
@@ -31,6 +32,7 @@ export function portalOf(
     applications,
     reads: companyViewOf(services),
     enrolment: enrolmentOf(services),
+    catalogue: businessReadsOf(services).catalogue,
     urls,
   };
 }

@@ -114,7 +114,8 @@ function newPath(uuid: string, type: CollectionName): string {
   return `${businessPath(uuid)}/new/${type}`;
 }
 
-function maySeal({ member: { role, sealing } }: OwnBusiness, roles: readonly MemberRole[]): boolean {
+/** Whether the person has one of these roles, and a passkey to seal with. */
+export function maySeal({ member: { role, sealing } }: OwnBusiness, roles: readonly MemberRole[]): boolean {
   return sealing !== null && roles.includes(role);
 }
 
@@ -130,10 +131,16 @@ export function publishSection(own: OwnBusiness): ComponentChild {
     h(
       "ul",
       { class: "links" },
+      link(recordsPath(uuid), english.portal.records.title),
       link(policyPagePath(uuid), texts.policy.title),
       types.map((type) => link(newPath(uuid, type), texts.titles[type])),
     ),
   );
+}
+
+/** Where the records of a business are listed. */
+export function recordsPath(uuid: string): string {
+  return `${businessPath(uuid)}/records`;
 }
 
 function policyPagePath(uuid: string): string {
@@ -151,7 +158,8 @@ function sealedIn(form: Form): SealedHere {
   };
 }
 
-function sealPage(deps: PublishingDeps, who: SignedIn, uuid: string, ready: ReadyToSeal): PageAnswer {
+/** What is about to be sealed, word by word. */
+export function sealPage(deps: PublishingDeps, who: SignedIn, uuid: string, ready: ReadyToSeal): PageAnswer {
   const form_code = deps.challenges.formCode(who.session.session);
   const { sealTitle, seal } = texts;
   const form = { action: sealPath, fields: { uuid, form_code }, button: seal };
@@ -164,15 +172,26 @@ function sealPage(deps: PublishingDeps, who: SignedIn, uuid: string, ready: Read
 /** What was done, for the journal; null where nothing was. */
 function actOf(done: Published): { readonly act: string | null; readonly subject: string } {
   if (done.kind === "policy") return { act: "policy.seal", subject: done.record_id };
+  if (done.kind === "removal") return { act: `record.${done.action}`, subject: done.record_id };
   const { record_id } = done.outcome;
   return { act: record_id === null ? null : "record.seal", subject: record_id ?? "" };
 }
 
 function publishedPage(deps: PublishingDeps, who: SignedIn, uuid: string, done: Published): PageAnswer {
-  const back = h("p", null, h("a", { href: businessPath(uuid) }, texts.back));
+  const back = h(
+    "ul",
+    { class: "links" },
+    h("li", null, h("a", { href: recordsPath(uuid) }, english.portal.records.title)),
+    h("li", null, h("a", { href: businessPath(uuid) }, texts.back)),
+  );
   if (done.kind === "policy") {
     const rows = [[texts.version, String(done.version)] as const];
     return cardPage(texts.policy.done, facts(rows), back);
+  }
+  if (done.kind === "removal") {
+    const { action, held, record_id } = done;
+    const said = held ? texts.removal.held : texts.removal[action];
+    return cardPage(texts.removal.title, facts([[texts.record, code(record_id)]]), h("p", null, said), back);
   }
   const { collection: type, outcome, record } = done;
   const { record_id, version, errors } = outcome;
@@ -190,7 +209,8 @@ interface Written {
   readonly faults: readonly ShownFault[];
 }
 
-function recordPage(
+/** A record in its form, with what is wrong with it. */
+export function recordPage(
   { challenges }: PublishingDeps,
   who: SignedIn,
   { uuid, type, record, faults }: Written,

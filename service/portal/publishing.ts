@@ -6,20 +6,32 @@
 import type { PolicyFacts, PublishingFacts } from "../../actors/messages/business.ts";
 import type { Member, MemberRole, SealingPasskey } from "../../actors/messages/members.ts";
 import { bindingRoles } from "../../actors/messages/members.ts";
+import type { RemovalAction } from "../../actors/messages/removal.ts";
 import { type AiPolicyRecord, aiPolicyBytes, parseAiPolicy } from "../../protocol/ai-policy.ts";
-import { hashOf, parseBase64 } from "../../protocol/bytes.ts";
+import { hashOf, parseBase64, toBase64 } from "../../protocol/bytes.ts";
 import { parseObject, parsePayload, payloadTypes } from "../../protocol/dsse.ts";
-import { type CollectionName, formatTimestamp, isCollectionName } from "../../protocol/identifiers.ts";
+import {
+  type CollectionName,
+  formatTimestamp,
+  isCollectionName,
+  recordType,
+} from "../../protocol/identifiers.ts";
 import { canonicalBytes, type JsonObject } from "../../protocol/json/canonical-json.ts";
 import { recordCharactersMax } from "../../protocol/limits.ts";
 import type { RecordFault } from "../../protocol/records/fields.ts";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
 import { sealPayload, sealV2 } from "../../protocol/seal.ts";
+import type { CataloguePage } from "../../protocol/wire/catalogue.ts";
 import type { PublishOutcome } from "../../protocol/wire/push.ts";
+import type { RemovalAnswer, RemovalBody } from "../../protocol/wire/removal.ts";
+import { parseWithdrawal, type Withdrawal } from "../../protocol/withdrawal.ts";
 import { aiPolicyRecordType } from "../../verifier/sealed-document.ts";
+import { type Outcome as Answered, bodyText, isRefused } from "../answer.ts";
+import type { ListCatalogueRequest, ReadCatalogueRequest } from "../publishing/catalogue.ts";
 import type { PublishServices } from "../publishing/publish-batch.ts";
 import { publishRecord, recordFaults } from "../publishing/publish-record.ts";
-import { judgeVerified, readEntry } from "../register/home-evidence.ts";
+import { removeByPerson } from "../publishing/remove-record.ts";
+import { judgeCertified, judgeVerified, readEntry } from "../register/home-evidence.ts";
 import type { Registered } from "../register/parties.ts";
 import { accepted, type Owner, type OwnerRefusal } from "./owner.ts";
 import type { SignedIn } from "./people.ts";
@@ -27,6 +39,10 @@ import { type ReadyToSeal, readyToSeal, type SealedHere, type SealingDeps, seale
 
 export interface OwnPublishingDeps extends PublishServices, Registered, SealingDeps {
   readonly owner: Pick<Owner, "may">;
+  readonly catalogue: {
+    readonly list: (request: ListCatalogueRequest) => Promise<Answered>;
+    readonly read: (request: ReadCatalogueRequest) => Promise<Answered>;
+  };
 }
 
 type Outcome<T> = Promise<Result<T, OwnerRefusal>>;
@@ -44,7 +60,14 @@ export type Published =
       readonly record: JsonObject;
       readonly outcome: PublishOutcome;
     }
-  | { readonly kind: "policy"; readonly record_id: string; readonly version: number };
+  | { readonly kind: "policy"; readonly record_id: string; readonly version: number }
+  /** A deletion may wait for an operator. */
+  | {
+      readonly kind: "removal";
+      readonly record_id: string;
+      readonly action: RemovalAction;
+      readonly held: boolean;
+    };
 
 export interface OwnPublishing {
   record(
@@ -55,6 +78,21 @@ export interface OwnPublishing {
     who: SignedIn,
     asked: { readonly uuid: string; readonly policy: AiPolicyRecord },
   ): Outcome<ReadyToSeal>;
+  /** A withdrawal or deletion of a record. */
+  removal(
+    who: SignedIn,
+    asked: { readonly uuid: string; readonly record_id: string; readonly action: RemovalAction },
+  ): Outcome<ReadyToSeal>;
+  /** A page of what the business has published and is served now. */
+  records(
+    who: SignedIn,
+    asked: { readonly uuid: string; readonly cursor: string | null },
+  ): Outcome<CataloguePage>;
+  /** A record that is served now. */
+  readRecord(
+    who: SignedIn,
+    asked: { readonly uuid: string; readonly record_id: string },
+  ): Outcome<{ readonly collection: CollectionName; readonly record: JsonObject }>;
   /** The AI policy in force; null where there is none. For people of the business. */
   policyInForce(uuid: string): Promise<AiPolicyRecord | null>;
   /** Delivers what the passkey sealed. Repeatable. */
@@ -68,6 +106,9 @@ export function createOwnPublishing(deps: OwnPublishingDeps): OwnPublishing {
   return {
     record: (who, asked) => readyRecord(deps, who, asked),
     policy: (who, asked) => readyPolicy(deps, who, asked),
+    removal: (who, asked) => readyRemoval(deps, who, asked),
+    records: (who, asked) => listRecords(deps, who, asked),
+    readRecord: (who, asked) => readRecord(deps, who, asked),
     policyInForce: (uuid) => policyInForce(deps, uuid),
     deliver: (who, sealed) => deliver(deps, who, sealed),
   };
@@ -127,6 +168,49 @@ async function readyPolicy(
   return sealOver(deps, who, { uuid, document, record_type: aiPolicyRecordType, ...sealer.value });
 }
 
+async function readyRemoval(
+  deps: OwnPublishingDeps,
+  who: SignedIn,
+  { uuid, record_id, action }: Parameters<OwnPublishing["removal"]>[1],
+): Outcome<ReadyToSeal> {
+  const sealer = await sealerOf(deps, who, { uuid, roles: sealingRoles });
+  if (!sealer.ok) return sealer;
+  const type = recordType(record_id);
+  if (type === null || !isCollectionName(type)) return noRecord;
+  const document = canonicalBytes({ record_id, action, at: formatTimestamp(deps.clock.now()) });
+  return sealOver(deps, who, { uuid, document, record_type: type, ...sealer.value });
+}
+
+const noRecord = refuse("not_there", "The business has no such record.");
+const everyRole: readonly MemberRole[] = [...sealingRoles, "viewer"];
+
+async function listRecords(
+  { owner, catalogue }: OwnPublishingDeps,
+  who: SignedIn,
+  { uuid, cursor }: Parameters<OwnPublishing["records"]>[1],
+): Outcome<CataloguePage> {
+  const allowed = await owner.may(who, uuid, everyRole);
+  if (!allowed.ok) return allowed;
+  const listed = await catalogue.list({ caller: { party: { uuid } }, type: null, cursor });
+  return isRefused(listed)
+    ? refuse("not_accepted", listed.problem.detail)
+    : ok(JSON.parse(bodyText(listed.body)) as CataloguePage);
+}
+
+async function readRecord(
+  { owner, catalogue }: OwnPublishingDeps,
+  who: SignedIn,
+  { uuid, record_id }: Parameters<OwnPublishing["readRecord"]>[1],
+): ReturnType<OwnPublishing["readRecord"]> {
+  const allowed = await owner.may(who, uuid, everyRole);
+  if (!allowed.ok) return allowed;
+  const type = recordType(record_id);
+  const read = await catalogue.read({ caller: { party: { uuid } }, id: record_id });
+  if (isRefused(read) || type === null || !isCollectionName(type)) return noRecord;
+  const { record } = JSON.parse(bodyText(read.body)) as { readonly record: JsonObject };
+  return ok({ collection: type, record });
+}
+
 /** A seal over the document that names what is in force; that of an AI policy names the version that it makes. */
 function sealOver(
   deps: OwnPublishingDeps,
@@ -144,7 +228,8 @@ function sealOver(
   },
 ): Result<ReadyToSeal, "not_accepted"> {
   const { certificate, policy } = facts;
-  const verified = judgeVerified(facts);
+  // What was published is taken back also once the certificate has ended (V5 in publishing/remove-record.ts).
+  const verified = parseWithdrawal(document).ok ? judgeCertified(facts) : judgeVerified(facts);
   if (!verified.ok || certificate === null)
     return refuse("not_accepted", verified.ok ? "The business has no certificate." : verified.detail);
   const payload = sealPayload({
@@ -186,9 +271,24 @@ async function deliver(deps: OwnPublishingDeps, who: SignedIn, given: SealedHere
     );
   }
   if (!isCollectionName(type)) return refuse("not_accepted", "There are no records of this type.");
+  const withdrawal = parseWithdrawal(record);
+  if (withdrawal.ok) return remove(deps, uuid, withdrawal.value, { document_base64: toBase64(record), seal });
   const outcome = await publishRecord(deps, { businessUuid: uuid, collection: type, record, seal });
   const parsed = parseObject(record);
   return outcome.ok && parsed.ok
     ? ok({ kind: "record", collection: type, record: parsed.value, outcome: outcome.value })
     : refuse("not_accepted", outcome.ok ? "The record cannot be read." : outcome.detail);
+}
+
+async function remove(
+  deps: OwnPublishingDeps,
+  businessUuid: string,
+  { action }: Withdrawal,
+  body: RemovalBody,
+): Outcome<Published> {
+  const answer = await removeByPerson(deps, { businessUuid, action, body });
+  if (isRefused(answer))
+    return answer.problem.status === 404 ? noRecord : refuse("not_accepted", answer.problem.detail);
+  const { record_id, held = false } = JSON.parse(bodyText(answer.body)) as RemovalAnswer;
+  return ok({ kind: "removal", record_id, action, held });
 }

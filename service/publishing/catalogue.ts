@@ -60,12 +60,17 @@ export interface CatalogueServices extends OwnListServices {
   readonly recordIdOf: (businessUuid: string, collection: CollectionName, localId: string) => string;
 }
 
+/** Whose catalogue is read. */
+interface ReadBy {
+  readonly party: Pick<Caller["party"], "uuid">;
+}
+
 export interface ListCatalogueRequest extends Given<"type" | "cursor"> {
-  readonly caller: Caller;
+  readonly caller: ReadBy;
 }
 
 export interface ReadCatalogueRequest {
-  readonly caller: Caller;
+  readonly caller: ReadBy;
   /** The last part of the path, decoded. */
   readonly id: string;
 }

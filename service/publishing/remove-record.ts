@@ -11,6 +11,7 @@
 //       changes nothing; nothing but its seal is judged then, as with a batch (W3 in publish.ts).
 //   V6. Several documents in one request are several removals: each is judged, charged and answered as if it had come alone, and what is
 //       refused of one changes nothing of the others. One key and one signature stand for all of them, and one Idempotency-Key.
+//   V7. A person at the portal delivers what their own passkey sealed: no system asks, so there is neither mandate nor cap nor Idempotency-Key.
 //   V4. A record that the business does not have is not found, no matter who else has it: its own actor is asked, and no other.
 //
 // Publishing may refuse a seal that has no room left in the caps; a removal is charged as one record, so a stolen key cannot
@@ -51,6 +52,7 @@ import {
   type Outcome,
   parseJsonBody,
   type Refused,
+  refusedAs,
   refusedWith,
   type SealReason,
   type SentRequest,
@@ -58,6 +60,7 @@ import {
 } from "../answer.ts";
 import { findMandates, keyRevoked, type Mandates, ofType, sealedUnder } from "../register/find-mandate.ts";
 import {
+  judgeCertified,
   judgeLive,
   keysOf,
   namesWhatIsInForce,
@@ -128,6 +131,29 @@ function resultOf(outcome: Outcome): WithdrawalsAnswer["results"][number] {
     : (JSON.parse(bodyText(outcome.body)) as RemovalAnswer);
 }
 
+/** Takes a record out as the sealed document says (V7). Throws {@link StoreError}. */
+export async function removeByPerson(
+  deps: PublishServices,
+  {
+    businessUuid: uuid,
+    action,
+    body,
+  }: { readonly businessUuid: string; readonly action: RemovalAction; readonly body: RemovalBody },
+): Promise<Outcome> {
+  const asked: Asked = { caller: { party: { uuid } }, collection: null, action };
+  const opened = await openRemoval(deps, asked, body);
+  if (isRefused(opened)) return opened;
+  if (opened.key.role !== "sealing") return sealRefused("key_unknown", "A person's passkey must seal it.");
+  const question = { type: "publishing.facts", key_id: opened.key.key_id } as const;
+  const facts = await deps.actors.ask(businessRef(uuid), question);
+  const certified = judgeCertified(facts);
+  if (!certified.ok) return refusedAs(certified);
+  const fallen = (await isAccepted(deps, uuid, opened))
+    ? null
+    : await judgeRemoval(deps, asked, { opened, facts, allowed: null });
+  return fallen ?? apply(deps, asked, { opened, receivedAtMs: facts.at_ms });
+}
+
 type Judged = RemovalGate & {
   /** What of the request's body is charged. */
   readonly bytes: number;
@@ -140,15 +166,22 @@ async function removeOne(
 ): Promise<Outcome> {
   const opened = await openRemoval(deps, request, body);
   if (isRefused(opened)) return opened;
-  const { removal: known, held } = await deps.actors.ask(businessRef(request.caller.party.uuid), {
-    type: "removal.read",
-    document_hash: opened.hash,
-  });
-  if (known === null && held === null) {
+  if (!(await isAccepted(deps, request.caller.party.uuid, opened))) {
     const fallen = await admitNew(deps, request, { opened, ...judged });
     if (fallen) return fallen;
   }
   return apply(deps, request, { opened, receivedAtMs: judged.facts.at_ms });
+}
+
+/** Whether the document was accepted before (V3). */
+async function isAccepted(
+  { actors }: PublishServices,
+  uuid: string,
+  { hash }: SealedDocument,
+): Promise<boolean> {
+  const read = { type: "removal.read", document_hash: hash } as const;
+  const { removal, held } = await actors.ask(businessRef(uuid), read);
+  return removal !== null || held !== null;
 }
 
 /** What is judged only of a document that was not accepted before: what is in force, and the charge. */
@@ -174,7 +207,7 @@ async function admitNew(
 
 async function apply(
   deps: PublishServices,
-  { caller, action }: RemovalRequest,
+  { caller, action }: Asked,
   { opened, receivedAtMs }: { readonly opened: SealedDocument; readonly receivedAtMs: number },
 ): Promise<Outcome> {
   const { party } = caller;
@@ -253,7 +286,11 @@ interface SealedDocument {
 }
 
 interface Asked {
-  readonly caller: Caller;
+  /** Without a key where a person asks (V7). */
+  readonly caller: {
+    readonly party: Pick<Caller["party"], "uuid">;
+    readonly key?: Pick<Caller["key"], "key_id">;
+  };
   /** The type that the route is for; null for every one. */
   readonly collection: string | null;
   readonly action: RemovalAction;
@@ -347,7 +384,7 @@ async function mandatesOf(
   { opened, allowed }: Pick<RemovalGate, "allowed"> & { readonly opened: SealedDocument },
 ): Promise<Mandates | Refused> {
   const { key_id } = opened.key;
-  if (key_id === caller.key.key_id && allowed !== null) return allowed.mandates;
+  if (key_id === caller.key?.key_id && allowed !== null) return allowed.mandates;
   const { uuid } = caller.party;
   const facts = await deps.actors.ask(businessRef(uuid), { type: "publishing.facts", key_id });
   return findMandates(deps, uuid, { facts, nowMs: deps.clock.now() });

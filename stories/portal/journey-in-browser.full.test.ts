@@ -231,6 +231,20 @@ async function publishByHand(page: Page, judged: () => Promise<void>): Promise<v
   await press(page, "Seal it");
   await page.getByRole("heading", { name: "Published" }).waitFor();
   await judged();
+  await page.getByRole("link", { name: "Published records" }).press("Enter");
+  await page.getByRole("button", { name: "Withdraw hours" }).waitFor();
+  await judged();
+  await page.getByRole("button", { name: "Edit hours" }).focus();
+  await page.keyboard.press("Enter");
+  await expect.poll(() => page.getByLabel("Headline").inputValue()).toBe("Open on Sundays");
+  await page.goBack();
+  await page.getByRole("button", { name: "Withdraw hours" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByText("is withdrawn: it is served no more.").waitFor();
+  await judged();
+  await press(page, "Seal it");
+  await page.getByRole("heading", { name: "Taken out" }).waitFor();
+  await judged();
   await page.getByRole("link", { name: "Back to the business" }).press("Enter");
   // The largest forms have nothing against them either.
   for (const name of ["New product", "New business file", "New event", "New job"]) {

@@ -133,6 +133,94 @@ describe("a person of a business", () => {
   });
 });
 
+describe("what is published", () => {
+  it("is listed with what people call it, opened in its form and published again", async () => {
+    const owned = await newBusinessAt(portal, "Lists Ltd");
+    const { owner } = owned;
+    expect((await owner.get(pathOf(owned, "records"))).html).toContain("Nothing is published now.");
+    const script = `<script>alert("1")</script>`;
+    const first = await owner.answer(
+      (await write(owned, "jobs", made("jobs", { business_product_id: script }))).form("/records/seal"),
+    );
+    const list = await owner.get(pathOf(owned, "records"));
+    expect([list.html.includes(script), unescaped(list.html).includes(script)]).toEqual([false, true]);
+    const opened = await owner.send(list.form("/records/edit"));
+    const { controls, ...form } = opened.form("/records/make");
+    expect(controls).toEqual(written("jobs", made("jobs", { business_product_id: script })));
+    const shown = await owner.send({ ...form, controls }, { ...controls, "/title": "Cobbler" });
+    const second = await owner.answer(shown.form("/records/seal"));
+    expect(idIn(second)).toBe(idIn(first));
+    expect((await served(idIn(first))).text).toContain("Cobbler");
+  });
+
+  it("is listed in pages", async () => {
+    const owned = await newBusinessAt(portal, "Pages Ltd");
+    const list = await owned.owner.get(`${pathOf(owned, "records")}?cursor=x`);
+    expect([list.status, list.html.includes("Not accepted")]).toEqual([409, true]);
+    expect((await owned.owner.get(`${pathOf(owned, "records")}?page=2`)).status).toBe(400);
+  });
+
+  it.each(["withdraw", "delete"] as const)("is taken out by a sealed document, once: %s", async (action) => {
+    const owned = await newBusinessAt(portal, `${action} Ltd`);
+    const { owner } = owned;
+    const id = idIn(await owner.answer((await write(owned, "events")).form("/records/seal")));
+    const list = await owner.get(pathOf(owned, "records"));
+    const shown = await owner.send(list.form("/records/remove"), { action });
+    expect(shown.html).toContain(
+      `The record ${id} (events) is ${action === "delete" ? "deleted" : "withdrawn"}`,
+    );
+    const form = shown.form("/records/seal");
+    const { crypto } = portal.node.services;
+    const words = sealedWords(crypto, payloadTypes["seal.v2"], {
+      payload: bytesIn(form, "payload"),
+      document: bytesIn(form, "document"),
+    });
+    expect(words.ok && unescaped(shown.html).includes(words.value.join("\n"))).toBe(true);
+    const credential = owner.credentialFor(form);
+    expect((await owner.send(form, { credential })).html).toContain("Taken out");
+    expect((await owner.get(pathOf(owned, "records"))).html).toContain("Nothing is published now.");
+    expect((await owner.get("/account")).html).toContain(
+      action === "delete" ? "deleted a record" : "withdrew a record",
+    );
+    // Published again, it stays when the same document comes again.
+    const again = await owner.answer((await write(owned, "events")).form("/records/seal"));
+    expect(again.html).toContain("Published");
+    await owner.send(form, { credential });
+    expect((await served(id)).version !== undefined).toBe(true);
+    expect((await owner.get(pathOf(owned, "records"))).html).toContain(id);
+  });
+});
+
+describe("nothing is taken out or opened", () => {
+  it("by a viewer, of another business, or by an id that is none", async () => {
+    const [owned, theirs] = [
+      await newBusinessAt(portal, "Keep Ltd"),
+      await newBusinessAt(portal, "Other Ltd"),
+    ];
+    const { owner } = owned;
+    const id = idIn(await owner.answer((await write(owned, "updates")).form("/records/seal")));
+    const their = idIn(await theirs.owner.answer((await write(theirs, "updates")).form("/records/seal")));
+    const list = await owner.get(pathOf(owned, "records"));
+    const [edit, remove] = [list.form("/records/edit"), list.form("/records/remove")];
+    expect((await owner.get(pathOf(theirs, "records"))).status).toBe(404);
+    expect((await owner.send(edit, { record_id: their })).status).toBe(404);
+    expect((await owner.send(edit, { uuid: theirs.uuid, record_id: their })).status).toBe(404);
+    expect((await owner.send(remove, { uuid: theirs.uuid, record_id: their })).status).toBe(404);
+    expect((await owner.send(remove, { record_id: "<b>" })).status).toBe(404);
+    // The words of a document about a record that is none of the business's are worth nothing.
+    const foreign = (await owner.send(remove, { record_id: their })).form("/records/seal");
+    expect((await owner.answer(foreign)).status).toBe(404);
+    const shown = (await owner.send(remove)).form("/records/seal");
+    await setRoleAt(portal, owned, "viewer");
+    expect((await owner.send(edit)).status).toBe(403);
+    expect((await owner.send(remove)).status).toBe(403);
+    expect((await owner.answer(shown)).status).toBe(403);
+    const seen = await owner.get(pathOf(owned, "records"));
+    expect([seen.html.includes(id), seen.html.includes("/records/remove")]).toEqual([true, false]);
+    expect((await theirs.owner.get(pathOf(theirs, "records"))).html).toContain(their);
+  });
+});
+
 describe("nothing is published", () => {
   const update = (own_id: string, changes: JsonObject = {}) =>
     made("updates", { business_product_id: own_id, ...changes });

@@ -21,6 +21,7 @@ import { applyingRoutes } from "./routes/applying.ts";
 import { businessRoutes, type ServiceUrls } from "./routes/business.ts";
 import { companyRoutes } from "./routes/company.ts";
 import { type DoorDeps, doorRoutes } from "./routes/door.ts";
+import { holdRoutes } from "./routes/holds.ts";
 import { publishingRoutes } from "./routes/publishing.ts";
 import { recordRoutes } from "./routes/records.ts";
 import { sendAsset, type VisitDeps } from "./visit.ts";
@@ -95,6 +96,7 @@ export function buildPortal(deps: PortalDeps): FastifyInstance {
     ...companyRoutes(account, { urls, isSandbox: deps.isSandbox }),
     ...publishingRoutes(publishing),
     ...recordRoutes(publishing),
+    ...holdRoutes(publishing),
     ...applyingRoutes({ ...deps, ...visit, applicants }),
     assetRoute(visit),
   ];

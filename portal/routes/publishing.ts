@@ -132,10 +132,16 @@ export function publishSection(own: OwnBusiness): ComponentChild {
       "ul",
       { class: "links" },
       link(recordsPath(uuid), english.portal.records.title),
+      link(holdsPath(uuid), english.portal.holds.title),
       link(policyPagePath(uuid), texts.policy.title),
       types.map((type) => link(newPath(uuid, type), texts.titles[type])),
     ),
   );
+}
+
+/** Where the held pushes of a business are listed. */
+export function holdsPath(uuid: string): string {
+  return `${businessPath(uuid)}/holds`;
 }
 
 /** Where the records of a business are listed. */
@@ -172,6 +178,7 @@ export function sealPage(deps: PublishingDeps, who: SignedIn, uuid: string, read
 /** What was done, for the journal; null where nothing was. */
 function actOf(done: Published): { readonly act: string | null; readonly subject: string } {
   if (done.kind === "policy") return { act: "policy.seal", subject: done.record_id };
+  if (done.kind === "decision") return { act: "hold.decide", subject: done.push.push_id };
   if (done.kind === "removal") return { act: `record.${done.action}`, subject: done.record_id };
   const { record_id } = done.outcome;
   return { act: record_id === null ? null : "record.seal", subject: record_id ?? "" };
@@ -187,6 +194,11 @@ function publishedPage(deps: PublishingDeps, who: SignedIn, uuid: string, done: 
   if (done.kind === "policy") {
     const rows = [[texts.version, String(done.version)] as const];
     return cardPage(texts.policy.done, facts(rows), back);
+  }
+  if (done.kind === "decision") {
+    const { push_id, hold_decision: decided } = done.push;
+    const rows = [[texts.push, code(push_id)] as const];
+    return cardPage(texts.decided[decided?.decision ?? "confirm"], facts(rows), back);
   }
   if (done.kind === "removal") {
     const { action, held, record_id } = done;

@@ -1,4 +1,5 @@
-// What people publish for their business at the portal, sealed alone with their own passkeys: records of every type and AI policies.
+// What people publish for their business at the portal, sealed alone with their own passkeys: records of every type, AI policies,
+// withdrawals and decisions about held pushes.
 //   PB1. A record is judged before it is shown, by the rules by which it is judged when it is published.
 //   PB2. What was sealed is delivered as it is at the business surface (SA1 in publishing/publish-record.ts), and judged there.
 //   PB3. A person with a passkey of the business seals records, as at that surface; what binds the business, owners and admins alone.
@@ -9,7 +10,7 @@ import { bindingRoles } from "../../actors/messages/members.ts";
 import type { RemovalAction } from "../../actors/messages/removal.ts";
 import { type AiPolicyRecord, aiPolicyBytes, parseAiPolicy } from "../../protocol/ai-policy.ts";
 import { hashOf, parseBase64, toBase64 } from "../../protocol/bytes.ts";
-import { parseObject, parsePayload, payloadTypes } from "../../protocol/dsse.ts";
+import { type Envelope, parseObject, parsePayload, payloadTypes } from "../../protocol/dsse.ts";
 import {
   type CollectionName,
   formatTimestamp,
@@ -22,12 +23,19 @@ import type { RecordFault } from "../../protocol/records/fields.ts";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
 import { sealPayload, sealV2 } from "../../protocol/seal.ts";
 import type { CataloguePage } from "../../protocol/wire/catalogue.ts";
-import type { PublishOutcome } from "../../protocol/wire/push.ts";
+import type { HeldPushes, PublishOutcome, PushStatus } from "../../protocol/wire/push.ts";
 import type { RemovalAnswer, RemovalBody } from "../../protocol/wire/removal.ts";
-import { parseWithdrawal, type Withdrawal } from "../../protocol/withdrawal.ts";
+import {
+  type HoldDecision,
+  holdDecisionFormat,
+  holdDecisionPayload,
+  parseWithdrawal,
+  type Withdrawal,
+} from "../../protocol/withdrawal.ts";
 import { aiPolicyRecordType } from "../../verifier/sealed-document.ts";
 import { type Outcome as Answered, bodyText, isRefused } from "../answer.ts";
 import type { ListCatalogueRequest, ReadCatalogueRequest } from "../publishing/catalogue.ts";
+import { decideHold, listHolds } from "../publishing/decide-hold.ts";
 import type { PublishServices } from "../publishing/publish-batch.ts";
 import { publishRecord, recordFaults } from "../publishing/publish-record.ts";
 import { removeByPerson } from "../publishing/remove-record.ts";
@@ -61,6 +69,7 @@ export type Published =
       readonly outcome: PublishOutcome;
     }
   | { readonly kind: "policy"; readonly record_id: string; readonly version: number }
+  | { readonly kind: "decision"; readonly push: PushStatus }
   /** A deletion may wait for an operator. */
   | {
       readonly kind: "removal";
@@ -82,6 +91,13 @@ export interface OwnPublishing {
   removal(
     who: SignedIn,
     asked: { readonly uuid: string; readonly record_id: string; readonly action: RemovalAction },
+  ): Outcome<ReadyToSeal>;
+  /** A page of the held pushes, the oldest first, with why each waits. */
+  holds(who: SignedIn, asked: { readonly uuid: string; readonly cursor: string | null }): Outcome<HeldPushes>;
+  /** A decision about a held push. */
+  decision(
+    who: SignedIn,
+    asked: { readonly uuid: string } & Pick<HoldDecision, "push_id" | "decision">,
   ): Outcome<ReadyToSeal>;
   /** A page of what the business has published and is served now. */
   records(
@@ -107,6 +123,8 @@ export function createOwnPublishing(deps: OwnPublishingDeps): OwnPublishing {
     record: (who, asked) => readyRecord(deps, who, asked),
     policy: (who, asked) => readyPolicy(deps, who, asked),
     removal: (who, asked) => readyRemoval(deps, who, asked),
+    holds: (who, asked) => holds(deps, who, asked),
+    decision: (who, asked) => readyDecision(deps, who, asked),
     records: (who, asked) => listRecords(deps, who, asked),
     readRecord: (who, asked) => readRecord(deps, who, asked),
     policyInForce: (uuid) => policyInForce(deps, uuid),
@@ -211,6 +229,34 @@ async function readRecord(
   return ok({ collection: type, record });
 }
 
+async function holds(
+  deps: OwnPublishingDeps,
+  who: SignedIn,
+  { uuid, cursor }: Parameters<OwnPublishing["holds"]>[1],
+): Outcome<HeldPushes> {
+  const allowed = await deps.owner.may(who, uuid, everyRole);
+  if (!allowed.ok) return allowed;
+  const listed = await listHolds(deps, { caller: { party: { uuid } }, cursor });
+  return isRefused(listed)
+    ? refuse("not_accepted", listed.problem.detail)
+    : ok(JSON.parse(bodyText(listed.body)) as HeldPushes);
+}
+
+async function readyDecision(
+  deps: OwnPublishingDeps,
+  who: SignedIn,
+  { uuid, ...decided }: Parameters<OwnPublishing["decision"]>[1],
+): Outcome<ReadyToSeal> {
+  const sealer = await sealerOf(deps, who, { uuid, roles: bindingRoles });
+  if (!sealer.ok) return sealer;
+  const at = formatTimestamp(deps.clock.now());
+  const payload = holdDecisionPayload({ v: 1, business_uuid: uuid, ...decided, at });
+  const toSeal = { uuid, payloadType: decisionType, payload, document: null };
+  return readyToSeal(deps, who, toSeal, sealer.value.sealing);
+}
+
+const decisionType = payloadTypes["hold-decision.v1"];
+
 /** A seal over the document that names what is in force; that of an AI policy names the version that it makes. */
 function sealOver(
   deps: OwnPublishingDeps,
@@ -260,6 +306,7 @@ async function deliver(deps: OwnPublishingDeps, who: SignedIn, given: SealedHere
   const sealed = sealedHere(deps, who, given, sealing.value);
   if (!sealed.ok) return sealed;
   const { envelope: seal, payload, document: record } = sealed.value;
+  if (given.payload_type === decisionType) return decide(deps, who, { uuid, payload, decision: seal });
   const claimed = parsePayload(payload, sealV2);
   if (!claimed.ok) return refuse("not_accepted", claimed.detail);
   const { record_type: type } = claimed.value;
@@ -292,3 +339,22 @@ async function remove(
   const { record_id, held = false } = JSON.parse(bodyText(answer.body)) as RemovalAnswer;
   return ok({ kind: "removal", record_id, action, held });
 }
+
+/** The decision names the push that it is about. */
+async function decide(
+  deps: OwnPublishingDeps,
+  who: SignedIn,
+  { uuid, payload, decision }: { uuid: string; payload: Uint8Array; decision: Envelope },
+): Outcome<Published> {
+  const allowed = await deps.owner.may(who, uuid, bindingRoles);
+  if (!allowed.ok) return allowed;
+  const read = parsePayload(payload, holdDecisionFormat);
+  if (!read.ok) return refuse("not_accepted", read.detail);
+  const request = { caller: { party: { uuid } }, pushId: read.value.push_id, decision };
+  const answer = await decideHold(deps, request);
+  if (isRefused(answer))
+    return answer.problem.status === 404 ? noPush : refuse("not_accepted", answer.problem.detail);
+  return ok({ kind: "decision", push: JSON.parse(bodyText(answer.body)) as PushStatus });
+}
+
+const noPush = refuse("not_there", "The business has no such push.");

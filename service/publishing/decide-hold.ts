@@ -142,7 +142,7 @@ function notHeld({ state, hold_decision: decided = null, error }: PushReport, de
 export const holdsPageMax = 20;
 
 export interface ListHoldsRequest {
-  readonly caller: Pick<Caller, "party">;
+  readonly caller: { readonly party: Pick<Caller["party"], "uuid"> };
   /** The `next_cursor` of the previous page; null for the first page. */
   readonly cursor: string | null;
 }

@@ -12,7 +12,9 @@ import { openPortalNode, type PortalNode } from "../../portal/portal.fixture.ts"
 import { findBrowser } from "../../tools/browser.ts";
 import { faultsOf } from "../operators/inspector.fixture.ts";
 import { runRevoke } from "../operators/revocations.fixture.ts";
-import { product } from "../publishing/publishing.fixture.ts";
+import { priced } from "../publishing/hold-decisions.fixture.ts";
+import { openBusiness, product, publish } from "../publishing/publishing.fixture.ts";
+import { batchBody } from "../retrieval/attack.fixture.ts";
 
 const path = findBrowser();
 if (path === null) console.warn("NOT TESTED: no Chromium on this machine, so nobody came to the portal.");
@@ -183,6 +185,7 @@ inBrowser(
         command: push,
       });
       expect(pushed.code, pushed.said).toBe(0);
+      await decideHold(page, judged);
       await publishByHand(page, judged);
       await page.getByRole("link", { name: "My account" }).press("Enter");
       await page.getByText("sealed a mandate").waitFor();
@@ -194,6 +197,27 @@ inBrowser(
   },
   240_000,
 );
+
+/** A push of the business's system that is held, and confirmed on the page that shows its differences. */
+async function decideHold(page: Page, judged: () => Promise<void>): Promise<void> {
+  const [, uuid = ""] = /businesses\/([0-9a-f-]{36})/.exec(page.url()) ?? [];
+  const { services } = portal.node;
+  const business = await openBusiness(services, uuid, "Crumb & Crust Ltd");
+  const catalogue = Array.from({ length: 25 }, (_, at) => priced(`bun-${at}`, "10.00"));
+  await publish(services, business, (await batchBody(business, catalogue)).body);
+  await publish(services, business, (await batchBody(business, [priced("bun-3", "99.00")], { seq: 2 })).body);
+  await page.getByRole("link", { name: "Held pushes" }).press("Enter");
+  await page.getByRole("cell", { name: "99.00 USD" }).waitFor();
+  await judged();
+  await page.getByRole("button", { name: "Confirm the push" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByText("is confirmed: everything in it is published.").waitFor();
+  await judged();
+  await press(page, "Seal it");
+  await page.getByRole("heading", { name: "The push is confirmed" }).waitFor();
+  await judged();
+  await page.getByRole("link", { name: "Back to the business" }).press("Enter");
+}
 
 /** An AI policy and an update, written on a business's page without a mouse. */
 async function publishByHand(page: Page, judged: () => Promise<void>): Promise<void> {

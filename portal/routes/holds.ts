@@ -1,9 +1,9 @@
 // Held pushes: why each waits, with what it would change side by side, and the decision.
 
 import { type ComponentChild, h } from "preact";
+import { bindingRoles } from "../../actors/messages/members.ts";
 import type { Route } from "../../api/route.ts";
 import type { HeldPushes, HeldReason, ShockedListing } from "../../protocol/wire/push.ts";
-import { bindingRoles } from "../../service/portal/owner.ts";
 import { code, dataTable, facts, section, shownNumber, time } from "../../web/parts.ts";
 import { english } from "../../web/texts/catalogue.ts";
 import { plainForm } from "../pages/frame.ts";

@@ -101,7 +101,8 @@ export function publishingRoutes(deps: PublishingDeps): readonly Route[] {
         const done = await publishing.deliver(who, sealedIn(form));
         if (!done.ok) return ownerRefusedPage(done);
         const { act, subject } = actOf(done.value);
-        if (act !== null) await people.keep(who, { act, subject, source: subject, network });
+        // The code is of this seal, and the same when it is sent again.
+        if (act !== null) await people.keep(who, { act, subject, source: form("code"), network });
         return publishedPage(deps, who, form("uuid"), done.value);
       },
       recordFormBytesMax,

@@ -1,6 +1,6 @@
 // In a child process, floor of durable calls: exactly the commits that the calls produced, as plain SQL, in the same groups. The
-// statements are those of the store (fence, rows, snapshot, pruning); nothing is decided, built or waited for but the disk: every
-// transaction is on it before the next one begins (synced-file.ts).
+// statements are those of the store for a commit that shares no row (fence, rows, snapshot, pruning). Nothing is decided, built or
+// waited for but the disk: every transaction is on it before the next one begins (synced-file.ts).
 
 import type { ActorCommit, ActorRef } from "../../storage/actor-store.ts";
 import { openSqliteActorStore } from "../../storage/sqlite/actor-store.ts";

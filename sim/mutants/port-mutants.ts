@@ -24,6 +24,16 @@ const journal: readonly Mutant[] = [
       },
     }),
   })),
+  mutant("headIsBroughtAlone", "a claim has the newest head without the events of its commit", (changed) => ({
+    actorStore: (store) => ({
+      ...bound(store),
+      claim: async (ref, owner, firstEpoch) => {
+        const activation = await store.claim(ref, owner, firstEpoch);
+        if (activation.events.length > 0) changed();
+        return { ...activation, events: activation.events.slice(0, -1) };
+      },
+    }),
+  })),
   mutant("inboxIsForgotten", "what was heard of a sender is not kept", (changed) => ({
     actorStore: (store) => ({
       ...bound(store),

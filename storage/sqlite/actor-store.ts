@@ -16,6 +16,7 @@ import {
   type RowSelection,
   rowTable,
 } from "../actor-store.ts";
+import { ActorJournal, type ActorJournalOptions, journalTable } from "./actor-journal.ts";
 import { numberOf, textOf } from "./columns.ts";
 import type { SqliteDatabase } from "./database.ts";
 
@@ -30,6 +31,7 @@ const migrations = [
      actor INTEGER NOT NULL, rt INTEGER NOT NULL, k INTEGER NOT NULL, k2 TEXT NOT NULL,
      body TEXT NOT NULL, expires_at INTEGER, PRIMARY KEY (actor, rt, k, k2)) WITHOUT ROWID;
    CREATE INDEX actor_row_by_text ON actor_row (actor, rt, k2) WHERE k > 0 AND rt >= ${rowTable.firstKeyed};`,
+  journalTable,
 ];
 
 /**
@@ -43,12 +45,13 @@ const numbersMax = 50_000;
 export interface SqliteActorStoreOptions {
   /** Unix milliseconds, used for expiry only. */
   readonly now: () => number;
+  readonly journal?: ActorJournalOptions;
 }
 
 /** Opens the actor store in `database`, creating its tables if they are missing. */
 export function openSqliteActorStore(database: SqliteDatabase, options: SqliteActorStoreOptions): ActorStore {
   database.migrate("actor", migrations);
-  return new SqliteActorStore(database, options.now);
+  return new SqliteActorStore(database, options);
 }
 
 class SqliteActorStore implements ActorStore {
@@ -61,20 +64,25 @@ class SqliteActorStore implements ActorStore {
   /** By actor number, the tables that are known to have no row with k > 0, since the actor was claimed or such a row was written. */
   readonly #plainTables = new BoundedMap<number, Set<number>>(numbersMax);
   readonly #walkExpired: TakeAlong;
+  readonly #journal: ActorJournal;
 
-  constructor(database: SqliteDatabase, now: () => number) {
+  constructor(database: SqliteDatabase, { now, journal = {} }: SqliteActorStoreOptions) {
     this.#database = database;
     this.#now = now;
     this.#sql = prepareStatements(database);
     this.#walkExpired = walkExpired(database, now());
+    this.#journal = new ActorJournal(database, journal);
   }
 
   async claim(ref: ActorRef, owner: string, firstEpoch = 1): Promise<Activation> {
     const { no, activation } = await this.#database.write(() => {
+      this.#journal.look();
       const known = this.#findNumber(ref);
       if (known === undefined) return this.#claimNew(ref, owner, firstEpoch);
       // Another process may have written to it.
       this.#plainTables.delete(known);
+      this.#journal.bring(known);
+      this.#journal.note(known, null);
       this.#sql.claim.run(owner, known);
       return { no: known, activation: this.#activation(known) };
     });
@@ -98,6 +106,7 @@ class SqliteActorStore implements ActorStore {
     if (no === undefined) return [];
     const found: PartitionRow[] = [];
     for (const selection of selections) {
+      const start = found.length;
       if ("keys" in selection) this.#readByText(no, selection.rt, selection.keys, found);
       else {
         const after = selection.after ?? { k: -1, k2: "" };
@@ -105,6 +114,7 @@ class SqliteActorStore implements ActorStore {
           found.push(toRow(row));
         }
       }
+      if (selection.rt === rowTable.event) this.#addWaiting(no, selection, found, start);
     }
     return found;
   }
@@ -112,7 +122,9 @@ class SqliteActorStore implements ActorStore {
   async readHead(ref: ActorRef): Promise<ActorHead | null> {
     const no = this.#number(ref);
     const row = no === undefined ? undefined : this.#sql.head.get(no);
-    return row === undefined ? null : toHead(row);
+    if (no === undefined || row === undefined) return null;
+    const { head, op } = this.#journal.waitingOf(no)?.tail ?? {};
+    return head === undefined || op === undefined ? toHead(row) : { ...toHead(row), head, op };
   }
 
   async dueActors(nowMs: number, limit: number): Promise<readonly { ref: ActorRef; wakeAtMs: number }[]> {
@@ -142,9 +154,14 @@ class SqliteActorStore implements ActorStore {
     const { ref, epoch, expectedHead, op, wakeAtMs } = commit;
     const { createHead } = this.#sql;
     const created = createHead.run(ref.kind, ref.id, epoch, owner, expectedHead + 1, op, wakeAtMs);
-    if (created.changes > 0) return this.#write(commit, Number(created.lastInsertRowid));
+    if (created.changes > 0) {
+      const no = Number(created.lastInsertRowid);
+      this.#note(no, commit);
+      return this.#write(commit, no);
+    }
     const no = this.#findNumber(ref);
     if (no === undefined) throw new Error(`actor ${ref.kind}/${ref.id} is in the way and is not there`);
+    this.#journal.bring(no);
     return this.#explainRefusal(no, op);
   }
 
@@ -152,7 +169,10 @@ class SqliteActorStore implements ActorStore {
     const sql = this.#sql;
     if (no === undefined)
       return commit.forget ? { status: "applied" } : { status: "refused", epoch: 0, head: 0, op: "" };
+    if (this.#journal.take(no, commit)) return { status: "applied" };
     const { epoch, expectedHead, expectedOp, op } = commit;
+    // What a commit prunes need not be brought, unless it might be refused.
+    this.#journal.bring(no, this.#journal.isNext(no, commit) ? commit.snapshot?.seq : 0);
     const fenced = sql.advance.run(
       expectedHead + 1,
       op,
@@ -163,9 +183,14 @@ class SqliteActorStore implements ActorStore {
       expectedOp,
     );
     if (fenced.changes === 0) return this.#explainRefusal(no, op);
+    this.#note(no, commit);
     if (!commit.forget) return this.#write(commit, no);
     this.#forget(commit.ref, no);
     return { status: "applied" };
+  }
+
+  #note(no: number, { epoch, expectedHead, op, wakeAtMs, forget }: ActorCommit): void {
+    this.#journal.note(no, forget ? null : { epoch, head: expectedHead + 1, op, wakeAtMs });
   }
 
   /** Everything of a commit but its head. */
@@ -227,6 +252,19 @@ class SqliteActorStore implements ActorStore {
       timers: tables[rowTable.timer] ?? [],
       inbox: tables[rowTable.inbox] ?? [],
     };
+  }
+
+  /** Events that wait follow all those in the table. */
+  #addWaiting(no: number, selection: RowSelection, found: PartitionRow[], start: number): void {
+    for (const event of this.#journal.waitingOf(no)?.events ?? []) {
+      if ("keys" in selection) {
+        if (selection.keys.includes(event.k2)) found.push(event);
+        continue;
+      }
+      if (found.length - start >= selection.limit) return;
+      const { k, k2 } = selection.after ?? { k: -1, k2: "" };
+      if (event.k > k || (event.k === k && event.k2 > k2)) found.push(event);
+    }
   }
 
   #readByText(no: number, rt: number, keys: readonly string[], found: PartitionRow[]): void {

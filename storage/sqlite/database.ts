@@ -64,6 +64,7 @@ export interface After<T> {
 
 interface QueuedWork {
   readonly run: (db: DatabaseSync) => unknown;
+  readonly promise: Promise<unknown>;
   /**
    * The work's return value, within the open or the last committed transaction; absent before that and after a failure.
    */
@@ -74,6 +75,26 @@ interface QueuedWork {
 
 /** The works of one COMMIT. */
 type Group = readonly QueuedWork[];
+
+/** What keeps in memory what its writes leave, and writes together what many works ask of it; one for each database. */
+export interface Participant {
+  /** A transaction of so many works has begun. */
+  begun(works: number): void;
+  /** A transaction has begun in which each work can be undone by itself (D2). */
+  begunIsolated(): void;
+  /** Called before a work that can be undone; the function that it returns undoes what it did here. */
+  savepoint(): () => void;
+  /** All works have run; called within the transaction. */
+  ending(): void;
+  /** The COMMIT has returned. */
+  committed(): void;
+  /** The transaction was rolled back, or nobody can know whether it was committed. */
+  undone(isKnown: boolean): void;
+  /** Whether anything is left for {@link bringAll}. */
+  readonly hasWaiting: boolean;
+  /** Brings what waits to where it belongs; called within a transaction. */
+  bringAll(): void;
+}
 
 /** What reads need of a connection; statements are cached by their text. */
 export type Reads = Pick<SqliteDatabase, "db" | "prepare">;
@@ -89,8 +110,8 @@ export class StoreFileRefused extends Error {
 export class SqliteDatabase implements AsyncDisposable {
   readonly db: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
-  /** Works by their promise, for as long as anybody holds the promise. */
-  readonly #works = new WeakMap<Promise<unknown>, QueuedWork>();
+  /** Works by their promise, until they are acknowledged or have failed. */
+  readonly #works = new Map<Promise<unknown>, QueuedWork>();
   readonly #groupMax: number;
   readonly #log: LogDurability;
   readonly #onCommit: ((phase: CommitPhase) => void) | undefined;
@@ -101,6 +122,7 @@ export class SqliteDatabase implements AsyncDisposable {
   /** The groups that were committed since. */
   #unflushed: Group[] = [];
   #closed = false;
+  #participant: Participant | null = null;
 
   private constructor(db: DatabaseSync, path: string, options: SqliteOptions) {
     this.db = db;
@@ -150,8 +172,7 @@ export class SqliteDatabase implements AsyncDisposable {
    * Steps are never edited once released; new ones are only added.
    */
   migrate(name: string, steps: readonly string[]): void {
-    this.db.exec("BEGIN IMMEDIATE");
-    try {
+    this.transact(() => {
       const row = this.db.prepare("SELECT version FROM migration WHERE name = ?").get(name);
       const version = Number(row?.["version"] ?? 0);
       if (version > steps.length) {
@@ -164,6 +185,24 @@ export class SqliteDatabase implements AsyncDisposable {
       this.db
         .prepare("INSERT OR REPLACE INTO migration (name, version) VALUES (?, ?)")
         .run(name, steps.length);
+    });
+  }
+
+  /** Lets `participant` take part in every transaction from now on. */
+  join(participant: Participant): void {
+    this.#participant = participant;
+  }
+
+  /** Counts a write as so many changed rows: its row is as large as they are. */
+  countChanges(rows: number): void {
+    this.#log.countChanges(rows);
+  }
+
+  /** Runs `work` at once in a transaction of its own, which nobody waits for: while the file is opened. */
+  transact(work: () => void): void {
+    this.db.exec("BEGIN IMMEDIATE");
+    try {
+      work();
       this.db.exec("COMMIT");
     } catch (error) {
       this.#rollback();
@@ -188,7 +227,7 @@ export class SqliteDatabase implements AsyncDisposable {
   write<T>(work: (db: DatabaseSync) => T): Promise<T> {
     if (this.#closed) return Promise.reject(new StoreError("not_applied", "the store is closed"));
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    const queued: QueuedWork = { run: work, resolve: resolve as (value: unknown) => void, reject };
+    const queued: QueuedWork = { run: work, promise, resolve: resolve as (value: unknown) => void, reject };
     this.#works.set(promise, queued);
     this.#queue.push(queued);
     this.#schedule();
@@ -203,10 +242,15 @@ export class SqliteDatabase implements AsyncDisposable {
     const earlier = this.#works.get(after.write);
     const refusal = (): StoreError => new StoreError("not_applied", "what it depends on was not applied");
     if (earlier === undefined) {
-      return after.write.then((result) => {
-        if (!after.holds(result)) throw refusal();
-        return this.write(work);
-      });
+      return after.write.then(
+        (result) => {
+          if (!after.holds(result)) throw refusal();
+          return this.write(work);
+        },
+        () => {
+          throw refusal();
+        },
+      );
     }
     // Works run in the order in which they were submitted, so by then the earlier one has a result or has failed.
     return this.write((db) => {
@@ -220,6 +264,7 @@ export class SqliteDatabase implements AsyncDisposable {
    * while somebody still reads the log.
    */
   async overwriteUnused(): Promise<void> {
+    await this.write(() => this.#participant?.bringAll());
     let left = freePagesAtOnce;
     while (left > 0) {
       left = await this.write((db) => overwriteFreePages(db, freePagesAtOnce));
@@ -232,6 +277,8 @@ export class SqliteDatabase implements AsyncDisposable {
   /** Commits what is waiting and closes the file. */
   close(): void {
     if (this.#closed) return;
+    // What is not brought, is found in the file by its next opener.
+    if (this.#participant?.hasWaiting) this.write(() => this.#participant?.bringAll()).catch(() => {});
     this.#closed = true;
     this.#flushHere();
     while (this.#queue.length > 0) this.#runNext();
@@ -268,14 +315,15 @@ export class SqliteDatabase implements AsyncDisposable {
       this.#log.beforeWrite();
       this.prepare("BEGIN IMMEDIATE").run();
     } catch (error) {
-      rejectAll(group, storeError("not_applied", error));
+      this.#reject(group, storeError("not_applied", error));
       return;
     }
     try {
+      this.#participant?.begun(group.length);
       for (const work of group) work.result = { value: work.run(this.db) };
     } catch {
       // Savepoints would cost every group; a second run costs only the group in which something failed (D2).
-      this.#rollback();
+      this.#undo();
       for (const work of group) delete work.result;
       this.#runIsolated(group);
       return;
@@ -287,13 +335,16 @@ export class SqliteDatabase implements AsyncDisposable {
     const done: QueuedWork[] = [];
     try {
       this.prepare("BEGIN IMMEDIATE").run();
+      this.#participant?.begunIsolated();
     } catch (error) {
-      rejectAll(group, storeError("not_applied", error));
+      this.#undo();
+      this.#reject(group, storeError("not_applied", error));
       return;
     }
     for (let i = 0; i < group.length; i += 1) {
       const work = group[i];
       if (work === undefined) continue;
+      const undo = this.#participant?.savepoint();
       try {
         this.db.exec("SAVEPOINT work");
         const value = work.run(this.db);
@@ -301,14 +352,17 @@ export class SqliteDatabase implements AsyncDisposable {
         work.result = { value };
         done.push(work);
       } catch (error) {
+        this.#works.delete(work.promise);
         work.reject(isSqliteError(error) ? storeError("not_applied", error) : error);
         // Some failures (a full disk, for example) end the whole transaction: the works that ran before are rolled back
         // too.
         if (!this.db.isTransaction) {
-          rejectAll([...done, ...group.slice(i + 1)], storeError("not_applied", error));
+          this.#undo();
+          this.#reject([...done, ...group.slice(i + 1)], storeError("not_applied", error));
           return;
         }
         this.db.exec("ROLLBACK TO work; RELEASE work");
+        undo?.();
       }
     }
     this.#commit(done);
@@ -316,14 +370,23 @@ export class SqliteDatabase implements AsyncDisposable {
 
   #commit(group: Group): void {
     try {
+      this.#participant?.ending();
+    } catch (error) {
+      this.#undo();
+      this.#reject(group, storeError("not_applied", error));
+      return;
+    }
+    try {
       this.#onCommit?.("before");
       this.prepare("COMMIT").run();
+      this.#participant?.committed();
       this.#log.committed(group.length);
     } catch (error) {
-      this.#rollback();
+      const isKnown = isLockError(error);
+      this.#undo(isKnown);
       // When a lock was not granted, nothing was written. After any other failure the commit mark may or may not have
       // reached the log, and if the process died now it would be read back: the outcome is unknowable (D3).
-      rejectAll(group, storeError(isLockError(error) ? "not_applied" : "unknown", error));
+      this.#reject(group, storeError(isKnown ? "not_applied" : "unknown", error));
       return;
     }
     this.#unflushed.push(group);
@@ -344,7 +407,7 @@ export class SqliteDatabase implements AsyncDisposable {
       if (this.#flushing !== groups) return;
       this.#flushing = null;
       if (error === null) this.#acknowledge(groups);
-      else rejectAll([...groups, ...this.#takeUnflushed()].flat(), storeError("unknown", error));
+      else this.#reject([...groups, ...this.#takeUnflushed()].flat(), storeError("unknown", error));
       if (this.#unflushed.length > 0) this.#flush();
       this.#schedule();
     });
@@ -358,7 +421,7 @@ export class SqliteDatabase implements AsyncDisposable {
     try {
       this.#log.flushNow();
     } catch (error) {
-      rejectAll(groups.flat(), storeError("unknown", error));
+      this.#reject(groups.flat(), storeError("unknown", error));
       return;
     }
     this.#acknowledge(groups);
@@ -374,11 +437,31 @@ export class SqliteDatabase implements AsyncDisposable {
     for (const group of groups) {
       try {
         this.#onCommit?.("after");
-        resolveAll(group);
+        this.#resolve(group);
       } catch (error) {
-        rejectAll(group, storeError("unknown", error));
+        this.#reject(group, storeError("unknown", error));
       }
     }
+  }
+
+  #resolve(group: Group): void {
+    for (const work of group) {
+      this.#works.delete(work.promise);
+      work.resolve(work.result?.value);
+    }
+  }
+
+  #reject(group: Group, error: StoreError): void {
+    for (const work of group) {
+      delete work.result;
+      this.#works.delete(work.promise);
+      work.reject(error);
+    }
+  }
+
+  #undo(isKnown = true): void {
+    this.#rollback();
+    this.#participant?.undone(isKnown);
   }
 
   #rollback(): void {
@@ -388,17 +471,6 @@ export class SqliteDatabase implements AsyncDisposable {
     } catch {
       // SQLite had already ended the transaction; there is nothing left to roll back.
     }
-  }
-}
-
-function resolveAll(group: Group): void {
-  for (const work of group) work.resolve(work.result?.value);
-}
-
-function rejectAll(group: Group, error: StoreError): void {
-  for (const work of group) {
-    delete work.result;
-    work.reject(error);
   }
 }
 

@@ -61,6 +61,8 @@ export class LogDurability {
   /** True if a flush failed and the log has not been copied since (D3). */
   #isInDoubt = false;
   #changes = 0;
+  /** Changed rows that are counted besides SQLite's own count. */
+  #counted = 0;
   /** Whether the last COMMIT was small. */
   #isSmall = true;
   /** Whether the last flush was slow: the next ones are likely to be as well. */
@@ -88,9 +90,14 @@ export class LogDurability {
     this.#isInDoubt = false;
   }
 
+  /** Counts the next COMMIT as one of so many more changed rows. */
+  countChanges(rows: number): void {
+    this.#counted += rows;
+  }
+
   /** Must be called after each COMMIT, with its number of works. */
   committed(works: number): void {
-    const changes = Number(this.#totalChanges.get()?.["total"]);
+    const changes = Number(this.#totalChanges.get()?.["total"]) + this.#counted;
     this.#isSmall = works < besideWorksMin && changes - this.#changes < besideChangesMin;
     this.#changes = changes;
     this.#checkpointer?.committed(changes);

@@ -306,6 +306,56 @@ describe("the SQLite stores", () => {
     }
   });
 
+  it("stage leaves in packs, whatever their sizes, and take over those of a file from before", async () => {
+    await using database = SqliteDatabase.open(freshFile());
+    const packs = () =>
+      database.db
+        .prepare("SELECT leaf, leaves FROM staged_pack ORDER BY push_id, leaf")
+        .all()
+        .map(Object.values);
+    const store = openSqliteRecordStore(database);
+    const leaf = (size: number, fill: number) => new Uint8Array(size).fill(fill);
+    const leaves = [
+      leaf(200_000, 1),
+      leaf(60_000, 2),
+      leaf(60_000, 3),
+      leaf(0, 4),
+      leaf(400_000, 5),
+      leaf(1, 6),
+    ];
+    await store.stageLeaves("large", 0, leaves);
+    expect(packs()).toEqual([
+      [0, 2],
+      [2, 2],
+      [4, 1],
+      [5, 1],
+    ]);
+    expect(await store.loadLeaves("large", 0, 200)).toEqual(leaves);
+    expect(await store.loadLeaves("large", 1, 3)).toEqual(leaves.slice(1, 4));
+    await store.dropStaged("large");
+    const small = Array.from({ length: 450 }, (_, index) => leaf(2, index % 256));
+    await store.stageLeaves("small", 150, small);
+    expect(packs()).toEqual([
+      [150, 50],
+      [200, 200],
+      [400, 200],
+    ]);
+    expect(await store.loadLeaves("small", 0, 1_000)).toEqual(small);
+    expect(await store.loadLeaves("small", 399, 2)).toEqual(small.slice(249, 251));
+    // One that begins alike and has more replaces the one before, and not the reverse.
+    await store.stageLeaves("grown", 0, small.slice(0, 1));
+    await store.stageLeaves("grown", 0, small.slice(0, 9));
+    await store.stageLeaves("grown", 0, small.slice(0, 2));
+    expect(await store.loadLeaves("grown", 0, 200)).toEqual(small.slice(0, 9));
+    database.db.exec(`DROP TABLE staged_pack;
+      CREATE TABLE staged_leaf (
+        push_id TEXT NOT NULL, leaf INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (push_id, leaf));
+      INSERT INTO staged_leaf VALUES ('before', 0, x'0102'), ('before', 1, x'03');
+      UPDATE migration SET version = 1 WHERE name = 'record';`);
+    const later = openSqliteRecordStore(database);
+    expect(await later.loadLeaves("before", 0, 5)).toEqual([Uint8Array.of(1, 2), Uint8Array.of(3)]);
+  });
+
   it("tell when a push was staged last, and spare what was staged since (R6)", async () => {
     await using database = SqliteDatabase.open(freshFile());
     let nowMs = 1_000;

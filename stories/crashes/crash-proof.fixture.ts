@@ -186,7 +186,7 @@ export function proveStored(home: string): void {
   using store = new DatabaseSync(join(home, "store.db"), { readOnly: true });
   using rows = new DatabaseSync(join(home, "rows.db"), { readOnly: true });
   const count = (sql: string): unknown => Object.values(store.prepare(sql).get() ?? {})[0];
-  expect(count("SELECT count(*) FROM staged_leaf")).toBe(0);
+  expect(count("SELECT count(*) FROM staged_pack")).toBe(0);
   expect(count("SELECT count(*) FROM staged_document")).toBe(0);
   // Rows of the outbox: effects that were never acknowledged.
   expect(count("SELECT count(*) FROM actor_row WHERE rt = 2")).toBe(0);

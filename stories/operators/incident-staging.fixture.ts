@@ -52,17 +52,17 @@ function inStore<T>({ home }: IncidentNode, change: (db: DatabaseSync) => T): T 
   }
 }
 
-/** A disk that loses the 251st staged record of a push. What is returned brings it back. */
+/** A disk that loses the staged records of a push from the 201st to the 400th. What is returned brings them back. */
 export function loseStagedRecord(node: IncidentNode): () => void {
   inStore(node, (db) =>
-    db.exec(`CREATE TABLE lost (push_id TEXT, leaf INTEGER, bytes BLOB);
-      CREATE TRIGGER loses AFTER INSERT ON staged_leaf WHEN NEW.leaf = 250 BEGIN
-        INSERT INTO lost SELECT push_id, leaf, bytes FROM staged_leaf WHERE push_id = NEW.push_id AND leaf = NEW.leaf;
-        DELETE FROM staged_leaf WHERE push_id = NEW.push_id AND leaf = NEW.leaf; END`),
+    db.exec(`CREATE TABLE lost AS SELECT * FROM staged_pack WHERE 0;
+      CREATE TRIGGER loses AFTER INSERT ON staged_pack WHEN NEW.leaf = 200 BEGIN
+        INSERT INTO lost SELECT * FROM staged_pack WHERE push_id = NEW.push_id AND leaf = NEW.leaf;
+        DELETE FROM staged_pack WHERE push_id = NEW.push_id AND leaf = NEW.leaf; END`),
   );
   return () =>
     inStore(node, (db) =>
-      db.exec("DROP TRIGGER loses; INSERT INTO staged_leaf SELECT * FROM lost; DROP TABLE lost"),
+      db.exec("DROP TRIGGER loses; INSERT INTO staged_pack SELECT * FROM lost; DROP TABLE lost"),
     );
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { assign, createMachine, emit, enqueueActions, fromPromise, raise, sendTo, setup } from "xstate";
+import { assign, createMachine, emit, enqueueActions, fromPromise, not, raise, sendTo, setup } from "xstate";
 import { compare } from "../machines.fixture.ts";
 import type { ActorDefinition } from "./definition.ts";
 import { isReservedName, MachineDriver } from "./machine-driver.ts";
@@ -222,6 +222,8 @@ describe("reserved names", () => {
 const addOne = assign(({ context }) => ({ n: context["n"] + 1 }));
 /** Adds what its parameters say. */
 const add = assign(({ context }, params: unknown) => ({ n: context["n"] + (params as { by: number }).by }));
+const isBelow = ({ context }: { context: Record<string, number> }, params: unknown): boolean =>
+  (context["n"] ?? 0) < (params as { max: number }).max;
 const context = { n: 0 };
 const known = { effects: { ring: () => [] } };
 /** What XState is not asked about (M6). */
@@ -268,11 +270,58 @@ const shortWays: readonly [string, Config][] = [
       states: { a: {}, b: { always: "a", on: { go: "a", "*": "a" } } },
     },
   ],
+  ["a guard", { context, on: { go: { guard: ({ context: { n } }) => n < 9, actions: addOne } } }],
+  [
+    "guards by name, the first of which that holds decides",
+    {
+      context,
+      initial: "a",
+      states: {
+        a: {
+          on: {
+            go: [
+              { guard: "isNever", target: "b" },
+              {
+                guard: { type: "isBelow", params: { max: 1 } },
+                actions: { type: "add", params: { by: 10 } },
+              },
+              {
+                guard: {
+                  type: "isBelow",
+                  params: ({ event }: { event: { by: number } }) => ({ max: event.by }),
+                },
+                target: "b",
+              },
+              { actions: addOne },
+            ],
+          },
+        },
+        b: {},
+      },
+    },
+  ],
+  [
+    "a candidate before which none holds",
+    { context, on: { go: [{ actions: addOne }, { actions: "ring" }] } },
+  ],
+  [
+    "a state that overrides its parent, and a parent whose state leaves it the event",
+    {
+      context,
+      initial: "a",
+      on: { go: { actions: addOne } },
+      states: { a: { on: { go: { guard: ({ context: { n } }) => n === 1, actions: ["ring", addOne] } } } },
+    },
+  ],
 ];
 /** What only XState answers. */
 const longWays: readonly [string, Config][] = [
-  ["a guard", { context, on: { go: { guard: ({ context }) => context["n"] === 0, actions: addOne } } }],
-  ["a second candidate", { context, on: { go: [{ actions: addOne }, { actions: "ring" }] } }],
+  ["a guard that does not hold", { context, on: { go: { guard: "isNever", actions: addOne } } }],
+  ["a guard that is made of others", { context, on: { go: { guard: not("isNever"), actions: addOne } } }],
+  [
+    "a guard that is made of others, before one that holds",
+    { context, on: { go: [{ guard: not("isNever"), actions: addOne }, { actions: "ring" }] } },
+  ],
   [
     "a target",
     { context, initial: "a", states: { a: { on: { go: { target: "b", actions: addOne } } }, b: {} } },
@@ -282,13 +331,8 @@ const longWays: readonly [string, Config][] = [
     { context, initial: "a", states: { a: { entry: "ring", on: { go: { target: "a", reenter: true } } } } },
   ],
   [
-    "a state that overrides its parent",
-    {
-      context,
-      initial: "a",
-      on: { go: { actions: addOne } },
-      states: { a: { on: { go: { actions: "ring" } } } },
-    },
+    "a state that forbids the event of its parent",
+    { context, initial: "a", on: { go: { actions: addOne } }, states: { a: { on: { go: {} } } } },
   ],
   [
     "two regions",
@@ -339,7 +383,7 @@ const longWays: readonly [string, Config][] = [
 describe("the short way past XState (M6)", () => {
   /** Compares the driver with `transition()`, and returns how often it asked XState. */
   const asked = (config: Config): number => {
-    const machine = createMachine(config, { actions: { add } });
+    const machine = createMachine(config, { actions: { add }, guards: { isNever: () => false, isBelow } });
     let count = 0;
     const watched = Object.create(machine) as typeof machine;
     watched.transition = (...args) => {

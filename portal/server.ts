@@ -14,6 +14,7 @@ import { type CompanyReads, createCompany } from "../service/portal/company.ts";
 import { createOwner, type OwnerDeps } from "../service/portal/owner.ts";
 import { createPeople, type PeopleDeps } from "../service/portal/people.ts";
 import { createOwnPublishing, type OwnPublishingDeps } from "../service/portal/publishing.ts";
+import { type RecentPushesDeps, recentPushes } from "../service/portal/recent-pushes.ts";
 import { createAssets } from "../web/assets.ts";
 import { createAuthenticators, type PortalPlace } from "./authenticators.ts";
 import { type AccountDeps, accountRoutes } from "./routes/account.ts";
@@ -23,12 +24,14 @@ import { companyRoutes } from "./routes/company.ts";
 import { type DoorDeps, doorRoutes } from "./routes/door.ts";
 import { holdRoutes } from "./routes/holds.ts";
 import { publishingRoutes } from "./routes/publishing.ts";
+import { pushRoutes } from "./routes/pushes.ts";
 import { recordRoutes } from "./routes/records.ts";
 import { sendAsset, type VisitDeps } from "./visit.ts";
 
 export interface PortalDeps
   extends Omit<PeopleDeps, "challenges" | "authenticators">,
     Omit<OwnPublishingDeps, "challenges" | "owner">,
+    Omit<RecentPushesDeps, "owner">,
     Omit<OwnerDeps, "challenges" | "people"> {
   readonly http: HttpDeps;
   readonly place: PortalPlace;
@@ -97,6 +100,7 @@ export function buildPortal(deps: PortalDeps): FastifyInstance {
     ...publishingRoutes(publishing),
     ...recordRoutes(publishing),
     ...holdRoutes(publishing),
+    ...pushRoutes({ ...account, recentPushes: (who, uuid) => recentPushes({ ...deps, owner }, who, uuid) }),
     ...applyingRoutes({ ...deps, ...visit, applicants }),
     assetRoute(visit),
   ];

@@ -13,8 +13,8 @@ import type { Edge } from "../api/edge.ts";
 import { isRefused, parseQuery, send, sourceOfRequest } from "../api/request-parts.ts";
 import type { Route } from "../api/route.ts";
 import type { Clock } from "../crypto/port.ts";
-import { anyText } from "../protocol/shape.ts";
-import { type Outcome, type Refused, refused, refusedWith } from "../service/answer.ts";
+import { anyObject, anyText } from "../protocol/shape.ts";
+import { answerJson, type Outcome, type Refused, refused, refusedWith } from "../service/answer.ts";
 import type { AddressRate } from "../service/authentication/request-rate.ts";
 import type { Challenges } from "../service/portal/challenges.ts";
 import type { OpenedSession, People, SignedIn } from "../service/portal/people.ts";
@@ -129,6 +129,37 @@ export function ownPage(
     visit.who === null ? redirect(signInPath) : answer({ ...visit, who: visit.who }),
   );
 }
+
+/** What a page's script asks for, as JSON: 401 for nobody, and 404 where there is nothing. */
+export function ownData(
+  deps: VisitDeps,
+  path: string,
+  summary: string,
+  answer: (visit: OwnVisit) => Promise<object | null>,
+): Route {
+  return {
+    method: "GET",
+    path,
+    tags: [],
+    doc: {
+      summary,
+      answers: { 200: { description: "What the page shows", body: anyObject }, 401: elsewhere },
+      problems: ["not_found", "rate_limited"],
+    },
+    handle: async (request, reply) => {
+      reply.headers({ "cache-control": "no-store" });
+      const limited = limitedOf(deps, request);
+      if (limited !== null) return send(reply, limited);
+      const visit = await visitOf(deps, request);
+      const { who } = visit;
+      if (who === null) return send(reply, { kind: "answer", status: 401, headers: {}, body: "" });
+      const body = await answer({ ...visit, who });
+      return send(reply, body === null ? nothingThere : answerJson(200, body));
+    },
+  };
+}
+
+const nothingThere = refusedWith("not_found", "There is nothing here, or not for you.");
 
 /** A form at the door, where nobody is known yet. */
 export function doorForm(

@@ -1,7 +1,8 @@
-// Groups the faults of many records: the same mistake usually appears in every line.
+// Prints the faults of many records by their cause.
 
 import { ownIdOf, parseJsonText } from "../../client/record-set.ts";
 import type { RecordFault } from "../../client/service-client.ts";
+import { type FaultGroup, groupFaults } from "../../std/fault-groups.ts";
 import { valueAt } from "../../std/json-pointer.ts";
 
 export interface PlacedFaults {
@@ -35,41 +36,19 @@ function textAt(record: unknown, pointer: string): string | null {
   return text.length > valueLengthMax ? `${text.slice(0, valueLengthMax - 1)}…` : text;
 }
 
-interface Group {
-  readonly code: string;
-  /** JSON pointer with `*` in place of every index. */
-  readonly where: string;
-  readonly detail: string;
-  readonly suggestion: string | null;
-  /** The first value of the group. */
-  readonly value: string | null;
-  readonly places: number[];
-}
-
 const placesShownMax = 8;
 const groupsShownMax = 20;
 
 /** Lines to print, the most frequent fault first. */
 export function formatFaults(faults: readonly PlacedFaults[], placeName: "line" | "item"): readonly string[] {
-  const groups = new Map<string, Group>();
-  for (const { place, errors } of faults) {
-    for (const { code, pointer, detail, suggestion = null, value = null } of errors) {
-      const where = pointer.replaceAll(/\/[0-9]+(?=\/|$)/g, "/*");
-      // Different wrong names may be meant differently.
-      const key = `${code} ${where} ${suggestion}`;
-      const group = groups.get(key) ?? { code, where, detail, suggestion, value, places: [] };
-      group.places.push(place);
-      groups.set(key, group);
-    }
-  }
-  const sorted = [...groups.values()].sort((a, b) => b.places.length - a.places.length);
+  const sorted = groupFaults(faults);
   const lines = sorted.slice(0, groupsShownMax).flatMap((group) => groupLines(group, placeName));
   const hidden = sorted.length - groupsShownMax;
   return hidden > 0 ? [...lines, `and ${hidden} other kinds of fault`] : lines;
 }
 
 function groupLines(
-  { code, where, detail, suggestion, value, places }: Group,
+  { code, where, detail, suggestion, value, places }: FaultGroup<number>,
   placeName: string,
 ): readonly string[] {
   const distinct = [...new Set(places)];

@@ -133,11 +133,17 @@ export function publishSection(own: OwnBusiness): ComponentChild {
       "ul",
       { class: "links" },
       link(recordsPath(uuid), english.portal.records.title),
+      link(pushesPath(uuid), english.portal.pushes.title),
       link(holdsPath(uuid), english.portal.holds.title),
       link(policyPagePath(uuid), texts.policy.title),
       types.map((type) => link(newPath(uuid, type), texts.titles[type])),
     ),
   );
+}
+
+/** Where the newest pushes of a business are listed. */
+export function pushesPath(uuid: string): string {
+  return `${businessPath(uuid)}/pushes`;
 }
 
 /** Where the held pushes of a business are listed. */

@@ -118,6 +118,9 @@ export interface OwnPublishing {
 /** Who seals what binds nobody but the record. */
 export const sealingRoles: readonly MemberRole[] = ["owner", "admin", "developer"];
 
+/** Who sees what is published. */
+export const everyRole: readonly MemberRole[] = [...sealingRoles, "viewer"];
+
 export function createOwnPublishing(deps: OwnPublishingDeps): OwnPublishing {
   return {
     record: (who, asked) => readyRecord(deps, who, asked),
@@ -200,7 +203,6 @@ async function readyRemoval(
 }
 
 const noRecord = refuse("not_there", "The business has no such record.");
-const everyRole: readonly MemberRole[] = [...sealingRoles, "viewer"];
 
 async function listRecords(
   { owner, catalogue }: OwnPublishingDeps,

@@ -29,7 +29,7 @@ import {
 import { cursorForeign, type OwnListServices, readCursor, writeCursor } from "./catalogue.ts";
 
 export interface PushAttemptsRequest extends Given<"from" | "to" | "status" | "cursor"> {
-  readonly caller: Caller;
+  readonly caller: { readonly party: Pick<Caller["party"], "uuid"> };
 }
 
 /** Maximum number of entries of the business, and of pushes, that one page looks at (P2). */

@@ -13,7 +13,7 @@ import { findBrowser } from "../../tools/browser.ts";
 import { faultsOf } from "../operators/inspector.fixture.ts";
 import { runRevoke } from "../operators/revocations.fixture.ts";
 import { priced } from "../publishing/hold-decisions.fixture.ts";
-import { openBusiness, product, publish } from "../publishing/publishing.fixture.ts";
+import { openBusiness, product, publish, type TestBusiness } from "../publishing/publishing.fixture.ts";
 import { batchBody } from "../retrieval/attack.fixture.ts";
 
 const path = findBrowser();
@@ -185,8 +185,9 @@ inBrowser(
         command: push,
       });
       expect(pushed.code, pushed.said).toBe(0);
-      await decideHold(page, judged);
+      const business = await decideHold(page, judged);
       await publishByHand(page, judged);
+      await followPush(page, business, judged);
       await page.getByRole("link", { name: "My account" }).press("Enter");
       await page.getByText("sealed a mandate").waitFor();
       await judged();
@@ -199,7 +200,7 @@ inBrowser(
 );
 
 /** A push of the business's system that is held, and confirmed on the page that shows its differences. */
-async function decideHold(page: Page, judged: () => Promise<void>): Promise<void> {
+async function decideHold(page: Page, judged: () => Promise<void>): Promise<TestBusiness> {
   const [, uuid = ""] = /businesses\/([0-9a-f-]{36})/.exec(page.url()) ?? [];
   const { services } = portal.node;
   const business = await openBusiness(services, uuid, "Crumb & Crust Ltd");
@@ -215,6 +216,19 @@ async function decideHold(page: Page, judged: () => Promise<void>): Promise<void
   await judged();
   await press(page, "Seal it");
   await page.getByRole("heading", { name: "The push is confirmed" }).waitFor();
+  await judged();
+  await page.getByRole("link", { name: "Back to the business" }).press("Enter");
+  return business;
+}
+
+/** A large push, whose page goes on by itself. */
+async function followPush(page: Page, business: TestBusiness, judged: () => Promise<void>): Promise<void> {
+  const many = Array.from({ length: 2_000 }, (_, at) => priced(`roll-${at}`, "1.00"));
+  const { body } = await batchBody(business, many, { seq: 3, aiPolicyVersion: 1 });
+  await publish(portal.node.services, business, body);
+  await page.getByRole("link", { name: "Pushes", exact: true }).press("Enter");
+  await page.getByText("2,000 of 2,000").waitFor({ timeout: 60_000 });
+  await page.getByText("None is on its way.").waitFor({ timeout: 60_000 });
   await judged();
   await page.getByRole("link", { name: "Back to the business" }).press("Enter");
 }

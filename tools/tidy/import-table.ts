@@ -154,7 +154,7 @@ export const importTable: readonly ImportRow[] = [
       "api/route.ts",
     ],
     mayTypes: ["crypto/port.ts", "actors/messages"],
-    packages: ["@simplewebauthn/*", "fastify", "preact", "node:crypto"],
+    packages: ["@simplewebauthn/*", "fastify", "preact", "preact/*", "node:crypto"],
   },
   {
     of: "mcp",

@@ -1,7 +1,9 @@
 // The script of the portal's pages: it has authenticators answer the forms that ask for that, reads a file into a form,
-// and tells authenticators which passkeys are left.
+// tells authenticators which passkeys are left, and keeps the list of pushes live.
 
 import { startAuthentication, startRegistration } from "@simplewebauthn/browser";
+import { hydrateIslands } from "../../../web/browser/hydrate.ts";
+import { Pushes } from "../pushes.ts";
 
 type CreationOptions = Parameters<typeof startRegistration>[0]["optionsJSON"];
 type RequestOptions = Parameters<typeof startAuthentication>[0]["optionsJSON"];
@@ -29,6 +31,8 @@ async function answer(form: HTMLFormElement): Promise<void> {
     button.disabled = false;
   }
 }
+
+hydrateIslands({ pushes: Pushes });
 
 for (const form of document.querySelectorAll<HTMLFormElement>("form[data-ceremony]")) {
   form.addEventListener("submit", (event) => {

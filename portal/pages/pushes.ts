@@ -1,0 +1,111 @@
+// The newest pushes of a business, which go on being live in the browser while one of them is on its way.
+
+import { type ComponentChild, h } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import type { RecentPush, RecentPushes } from "../../service/portal/recent-pushes.ts";
+import { badge, code, dataTable, section, shortTime, shownNumber, type Tone } from "../../web/parts.ts";
+import { english } from "../../web/texts/catalogue.ts";
+
+const texts = english.portal.pushes;
+
+export interface PushesShown {
+  /** Where the newest state is asked for. */
+  readonly address: string;
+  readonly recent: RecentPushes;
+}
+
+const againMs = 2_000;
+/** A page that is left open asks no longer than this, so that it keeps no session alive. */
+const asksMax = 300;
+
+/** The document of the browser; views are type-checked for the server as well, which has none. */
+declare const document: { readonly hidden: boolean };
+
+export function Pushes({ address, recent: first }: PushesShown): ComponentChild {
+  const [recent, setRecent] = useState(first);
+  useEffect(() => {
+    if (!first.pushes.some(isOpen)) return;
+    let asks = 0;
+    let timer: ReturnType<typeof setTimeout>;
+    const ask = async (): Promise<void> => {
+      let goesOn = true;
+      if (!document.hidden) {
+        asks += 1;
+        const answer = await fetch(address).catch(() => null);
+        if (answer?.status === 401 || answer?.status === 404) return;
+        if (answer?.ok === true) {
+          const now = (await answer.json()) as RecentPushes;
+          goesOn = now.pushes.some(isOpen);
+          setRecent(now);
+        }
+      }
+      if (goesOn && asks < asksMax) timer = setTimeout(() => void ask(), againMs);
+    };
+    timer = setTimeout(() => void ask(), againMs);
+    return () => clearTimeout(timer);
+  }, [address]);
+  return h(
+    "div",
+    null,
+    section(
+      "newest",
+      texts.newest,
+      h("p", { role: "status" }, texts.open(recent.pushes.filter(isOpen).length)),
+      pushTable(recent.pushes),
+    ),
+    section("causes", texts.causes, causeTable(recent)),
+  );
+}
+
+function isOpen({ state }: RecentPush): boolean {
+  return state === "received" || state === "queued" || state === "processing";
+}
+
+const tones: Readonly<Record<RecentPush["state"], Tone | "lit">> = {
+  received: "lit",
+  queued: "lit",
+  processing: "lit",
+  complete: "good",
+  held: "warn",
+  failed: "bad",
+};
+
+function pushTable(pushes: readonly RecentPush[]): ComponentChild {
+  if (pushes.length === 0) return h("p", null, texts.none);
+  const rows = pushes.map(({ push_id, received_at, state, records, settled, counts, error }) => ({
+    key: push_id,
+    cells: [
+      shortTime(received_at),
+      code(push_id),
+      badge(tones[state], texts.states[state]),
+      texts.progress(shownNumber(settled), shownNumber(records)),
+      shownNumber(counts.accepted + counts.updated),
+      shownNumber(counts.rejected),
+      error === null ? "–" : error.detail,
+    ],
+  }));
+  return dataTable(
+    texts.caption,
+    texts.columns.map((name) => ({ name })),
+    rows,
+  );
+}
+
+/** What is wrong, how to mend it, and in which records. */
+function causeTable({ causes }: RecentPushes): ComponentChild {
+  if (causes.length === 0) return h("p", null, texts.noFaults);
+  const rows = causes.map(({ code: cause, where, detail, suggestion, count, places }) => ({
+    key: `${cause} ${where} ${suggestion}`,
+    cells: [
+      suggestion === null ? detail : `${detail} ${english.portal.record.meant(suggestion)}`,
+      where === "" ? texts.whole : code(where),
+      shownNumber(count),
+      places.map(({ own_id, push_id }) => own_id ?? push_id ?? texts.refused).join(", "),
+    ],
+  }));
+  return dataTable(
+    texts.causesCaption,
+    texts.causeColumns.map((name) => ({ name })),
+    rows,
+  );
+}

@@ -1,0 +1,78 @@
+// The newest pushes of a business at the portal, with what was wrong in them by its cause.
+
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { openPortalNode, type PortalNode, Visitor } from "../../portal/portal.fixture.ts";
+import { openBusiness, product, publish } from "../publishing/publishing.fixture.ts";
+import { batchBody } from "../retrieval/attack.fixture.ts";
+import { newBusinessAt, type Owned, setRoleAt, unescaped } from "./business.fixture.ts";
+
+let portal: PortalNode;
+beforeAll(async () => {
+  portal = await openPortalNode();
+}, 120_000);
+afterAll(() => portal?.[Symbol.asyncDispose]());
+
+/** A business that pushed a good product, and three of which two have the same fault. */
+async function newPusher(name: string) {
+  const owned = await newBusinessAt(portal, name);
+  const { services } = portal.node;
+  const business = await openBusiness(services, owned.uuid, name);
+  const push = async (records: readonly Uint8Array[], seq: number): Promise<string> => {
+    const { body, pushId } = await batchBody(business, records, { seq });
+    await publish(services, business, body);
+    return pushId;
+  };
+  const script = `<script>alert("1")</script>`;
+  const faulty = [
+    product("loaf-1", { availability: "in_stok" }),
+    product("loaf-2", { availability: "in_stok" }),
+    product(script, { gtin: "1" }),
+  ];
+  const good = await push([product("loaf")], 1);
+  return { owned, script, good, bad: await push(faulty, 2) };
+}
+
+const pushesOf = ({ owner, uuid }: Owned) => owner.get(`/businesses/${uuid}/pushes`);
+const cellsOf = (html: string, table: number) => {
+  const [, rows = ""] = [...html.matchAll(/<tbody>(.*?)<\/tbody>/gs)][table] ?? [];
+  return [...rows.matchAll(/<tr[^>]*>(.*?)<\/tr>/gs)].map(([, row = ""]) =>
+    [...row.matchAll(/<td[^>]*>(.*?)<\/td>/gs)].map(([, cell = ""]) =>
+      unescaped(cell.replaceAll(/<[^>]*>/g, "")),
+    ),
+  );
+};
+
+it("shows the newest pushes first, and faults by their cause with how to mend them", async () => {
+  const { owned, script, good, bad } = await newPusher("Loaves Ltd");
+  const { html } = await pushesOf(owned);
+  expect(cellsOf(html, 0).map((row) => row.slice(1, 6))).toEqual([
+    [bad, "complete", "3 of 3", "0", "3"],
+    [good, "complete", "1 of 1", "1", "0"],
+  ]);
+  expect(cellsOf(html, 1)).toEqual([
+    ["Must be in the vocabulary availability. Is it in_stock?", "/availability", "2", "loaf-1, loaf-2"],
+    [expect.stringContaining("GTIN"), "/gtin", "1", script],
+  ]);
+  expect(html.includes(script)).toBe(false);
+  expect(html).toContain("None is on its way.");
+});
+
+it("says the same to the page's script, to people of the business alone", async () => {
+  const [mine, theirs] = [await newPusher("Mine Ltd"), await newPusher("Theirs Ltd")];
+  const state = (by: Visitor, { uuid }: Owned) => by.get(`/businesses/${uuid}/pushes/state`);
+  const own = await state(mine.owned.owner, mine.owned);
+  expect(own.headers.get("cache-control")).toBe("no-store");
+  const { pushes, causes } = JSON.parse(own.html);
+  expect(pushes).toMatchObject([{ push_id: mine.bad }, { push_id: mine.good, state: "complete" }]);
+  expect(causes).toMatchObject([
+    { count: 2, places: [{ own_id: "loaf-1" }, { own_id: "loaf-2" }] },
+    { count: 1 },
+  ]);
+  expect((await state(mine.owned.owner, theirs.owned)).status).toBe(404);
+  expect((await pushesOf({ ...theirs.owned, owner: mine.owned.owner })).status).toBe(404);
+  expect((await state(new Visitor(portal.url), mine.owned)).status).toBe(401);
+  await setRoleAt(portal, mine.owned, "viewer");
+  expect((await state(mine.owned.owner, mine.owned)).status).toBe(200);
+  await setRoleAt(portal, mine.owned, null);
+  expect((await state(mine.owned.owner, mine.owned)).status).toBe(404);
+});

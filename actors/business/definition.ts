@@ -31,7 +31,7 @@ import {
 import { cancelPush, selectForCancel } from "./cancel.ts";
 import { dueDomains, noteProbes, readDomains, selectDomains } from "./domains.ts";
 import { publishingFacts, registerRead, selectMandatesOf } from "./mandates.ts";
-import { readMember, selectMembers, setMember } from "./members.ts";
+import { listMembers, readMember, selectMembers, setInvitation, setMember } from "./members.ts";
 import { duePurges, finishPurges, selectDone, selectDue } from "./purge.ts";
 import {
   forgetRecord,
@@ -146,12 +146,15 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "upload.close": closeUpload,
     "member.set": setMember,
     "member.read": (command, view) => ({ reply: readMember(command, view) }),
+    "members.list": (command, view) => ({ reply: listMembers(command, view) }),
+    "invitation.set": setInvitation,
     "acts.read": (command, view) => ({ reply: { acts: actsAfter(command, view) } }),
     "record.read": (command, view) => ({ reply: { head: heads.read(view, command.record_id) ?? null } }),
   },
   absent: {
     "acts.read": { reply: { acts: [] } },
     "member.read": { reply: null },
+    "members.list": { reply: null },
     "domains.read": { reply: { domains: [] } },
     "holds.read": { reply: { holds: [] } },
     "removals.list": { reply: { places: [] } },
@@ -227,6 +230,8 @@ function rowsFor(command: BusinessCommand, uuid: string, now: Snapshot): readonl
       return [heads.select([command.record_id])];
     case "member.set":
     case "member.read":
+    case "members.list":
+    case "invitation.set":
       return selectMembers(command);
     case "upload.open":
       return [openUploads.selectPage(placesRead)];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { driveActor } from "../actor.fixture.ts";
+import { type ActorHarness, driveActor } from "../actor.fixture.ts";
 import { keyFacts, partyFacts, businessUuid as uuid } from "../facts.fixture.ts";
 import type { MemberRole } from "../messages/members.ts";
 import { businessActor } from "./definition.ts";
@@ -92,5 +92,96 @@ describe("the people of a business", () => {
     const before = business.effects.length;
     business.send(set);
     expect(business.effects).toHaveLength(before);
+  });
+});
+
+describe("an invitation", () => {
+  const list = (business: ActorHarness<"business">, person_id = "ada") =>
+    business.send({ type: "members.list", person_id });
+  function invited(role: MemberRole = "viewer", from: MemberRole = "owner") {
+    const { business, set, roleOf } = open();
+    set("ada", "owner");
+    set("bob", from);
+    const until_ms = business.nowMs + 1_000;
+    const make = (person_id = "bob") =>
+      business.send({ type: "invitation.set", id: "i", role, person_id, until_ms });
+    const read = () => list(business)?.invitations[0] ?? null;
+    const accept = (person_id = "eve", as = role) =>
+      business.send({ type: "member.set", person_id, role: as, invitation: "i", act });
+    const revoke = (person_id: string) =>
+      business.send({ type: "invitation.set", id: "i", role: null, person_id, until_ms: 0 });
+    return { business, set, roleOf, make, read, accept, revoke };
+  }
+  const over = { code: "invitation_over" };
+
+  it("gives its role once (MB4)", () => {
+    const { business, roleOf, make, read, accept } = invited("developer");
+    expect([make(), make()]).toEqual([{ status: "done", changed: true }, { status: "done" }]);
+    expect(read()).toMatchObject({ role: "developer", person_id: "bob" });
+    expect(accept("ada")).toMatchObject({ code: "member_known" });
+    expect(accept("eve", "owner")).toMatchObject(over);
+    expect(accept()).toEqual({ status: "done", changed: true });
+    expect([roleOf("eve"), read()]).toEqual(["developer", null]);
+    expect(accept("mallory")).toMatchObject(over);
+    expect(
+      list(business)
+        ?.members.map((each) => each.person_id)
+        .sort(),
+    ).toEqual(["ada", "bob", "eve"]);
+    expect(list(business, "mallory")).toBeNull();
+  });
+
+  it("ends by time, by being taken back, and with the role of the member who made it (MB4)", () => {
+    for (const end of [
+      ({ business }: ReturnType<typeof invited>) => {
+        business.nowMs += 1_000;
+      },
+      ({ revoke }: ReturnType<typeof invited>) => revoke("ada"),
+      ({ set }: ReturnType<typeof invited>) => set("bob", "developer"),
+      ({ set }: ReturnType<typeof invited>) => set("bob", null),
+    ]) {
+      const life = invited();
+      life.make();
+      end(life);
+      expect([life.read(), life.accept()]).toMatchObject([null, over]);
+    }
+  });
+
+  it.each([
+    ["admin", "owner"],
+    ["admin", "admin"],
+    ["developer", "viewer"],
+    ["viewer", "viewer"],
+  ] as const)("is not made and not taken back by a role that does not give it: %s, %s", (from, role) => {
+    const { make, read, revoke } = invited(role, from);
+    expect([make(), make("nobody")]).toMatchObject([{ code: "role_too_low" }, { code: "role_too_low" }]);
+    make("ada");
+    expect(revoke("bob")).toMatchObject({ code: "role_too_low" });
+    expect(read()).not.toBeNull();
+  });
+});
+
+describe("a member who changes roles", () => {
+  it("gives and takes those that their role gives, and may always take their own", () => {
+    const { business, set, roleOf } = open();
+    set("ada", "owner");
+    set("bob", "admin");
+    set("eve", "developer");
+    const by = (by_person: string, person_id: string, role: MemberRole | null) =>
+      business.send({ type: "member.set", person_id, role, by_person, act });
+    for (const [from, to, role] of [
+      ["bob", "ada", "viewer"],
+      ["bob", "eve", "admin"],
+      ["bob", "bob", "owner"],
+      ["bob", "bob", "viewer"],
+      ["eve", "eve", "admin"],
+      ["nobody", "eve", null],
+    ] as const)
+      expect(by(from, to, role)).toMatchObject({ code: "role_too_low" });
+    expect(by("bob", "eve", "viewer")).toMatchObject({ changed: true });
+    expect(by("ada", "eve", "admin")).toMatchObject({ changed: true });
+    expect(by("bob", "bob", null)).toMatchObject({ changed: true });
+    expect([roleOf("bob"), roleOf("eve")]).toEqual([null, "admin"]);
+    expect(by("ada", "ada", null)).toMatchObject({ code: "owner_last" });
   });
 });

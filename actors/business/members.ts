@@ -2,17 +2,28 @@
 //   MB1. Of the owners, the last one stays: nobody could let another one in.
 //   MB2. Nothing of it is projected into the register, and so nothing is published.
 //   MB3. Nobody keeps a key that seals for the business without a role that does: the commit that takes the role revokes the key.
+//   MB4. An invitation is used once, before its end, and for as long as the role of the member who made it gives what it offers. Of its
+//        link the actor has a hash alone.
 
 import type { BusinessEvent } from "../../machines/business.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
-import { bindingRoles, type Member, type MembersProtocol } from "../messages/members.ts";
-import type { CommandOf, RegisterAct, RegisterReply } from "../messages/protocol.ts";
+import {
+  bindingRoles,
+  givenBy,
+  type Invitation,
+  type ListedPeople,
+  type Member,
+  type MemberRole,
+  type MembersProtocol,
+} from "../messages/members.ts";
+import type { CommandOf, Commands, RegisterAct, RegisterReply } from "../messages/protocol.ts";
 import type { Decision } from "../system/definition.ts";
 import { defineJsonTable } from "../system/row-table.ts";
 import { changeRegister } from "./register.ts";
 import { type BusinessView, done, refusal, selectRegister } from "./rows.ts";
 
+type Decided = Decision<RegisterReply, BusinessEvent>;
 type Asked<T extends keyof MembersProtocol> = CommandOf<MembersProtocol, T>;
 
 /** With who gave the role and why. */
@@ -24,10 +35,16 @@ const members = defineJsonTable<KeptMember>("people", 95);
 /** Maximum number of people of one business: all of them are looked at for each of them. */
 const membersMax = 200;
 
-/** All people of the business, and the key that a command takes from one. */
-export function selectMembers(command: Asked<"member.set"> | Asked<"member.read">): readonly RowSelection[] {
+const invitations = defineJsonTable<Invitation>("invitations", 96);
+/** Maximum number of invitations of one business that wait. */
+const invitationsMax = 50;
+
+/** All people of the business and the invitations that wait, and the key that a command takes from somebody. */
+export function selectMembers(command: Commands<MembersProtocol>): readonly RowSelection[] {
+  const all = members.selectPage(membersMax);
+  if (command.type === "member.read") return [all];
   const taken = "revokes" in command ? selectRegister([`key/${command.revokes}`]) : [];
-  return [members.selectPage(membersMax), ...taken];
+  return [all, invitations.selectPage(invitationsMax), ...taken];
 }
 
 export function readMember({ person_id }: Asked<"member.read">, view: BusinessView): Member | null {
@@ -35,10 +52,25 @@ export function readMember({ person_id }: Asked<"member.read">, view: BusinessVi
   return known === undefined ? null : { role: known.role, sealing: known.sealing };
 }
 
-export function setMember(
-  { person_id, role, sealing: given, revokes, act }: Asked<"member.set">,
+export function listMembers(
+  { person_id: asking }: Asked<"members.list">,
   view: BusinessView,
-): Decision<RegisterReply, BusinessEvent> {
+): ListedPeople | null {
+  if (members.read(view, asking) === undefined) return null;
+  return {
+    members: members.readAll(view).map(({ k2: person_id, value: { role, sealing, since_ms } }) => ({
+      person_id,
+      role,
+      sealing,
+      since_ms,
+    })),
+    invitations: invitations.readAll(view).flatMap(({ k2 }) => openInvitation(k2, view) ?? []),
+  };
+}
+
+export function setMember(command: Asked<"member.set">, view: BusinessView): Decided {
+  const { person_id, role, sealing: given, revokes, by_person, invitation, act } = command;
+  if (invitation !== undefined) return acceptInvitation(invitation, command, view);
   if (view.snapshot.context.party === null)
     return { reply: refusal("party_unknown", "A party is opened before it has people.") };
   const known = members.read(view, person_id);
@@ -46,6 +78,9 @@ export function setMember(
   const sealing = given ?? kept;
   const isSame = (known?.role ?? null) === role && known?.sealing?.key_id === sealing?.key_id;
   if (isSame) return { reply: done };
+  const isOwn = by_person === person_id && role === null;
+  const changedRoles = [known?.role, role].filter((each) => each !== undefined && each !== null);
+  if (by_person !== undefined && !isOwn && !givesAll(by_person, changedRoles, view)) return roleTooLow;
   const all = members.readAll(view);
   const owners = all.filter(({ value }) => value.role === "owner");
   if (known?.role === "owner" && role !== "owner" && owners.length < 2)
@@ -63,12 +98,66 @@ export function setMember(
   return { ...changed, puts: [...(ended.puts ?? []), members.write(person_id, member)] };
 }
 
-/** See MB3. What the key sealed before stands. */
-function revokedBy(
-  key_id: string,
-  act: RegisterAct,
+export function setInvitation(
+  { id, role, person_id, until_ms }: Asked<"invitation.set">,
   view: BusinessView,
-): Decision<RegisterReply, BusinessEvent> {
+): Decided {
+  const known = invitations.read(view, id);
+  const changed = role ?? known?.role;
+  if (changed !== undefined && !givesAll(person_id, [changed], view)) return roleTooLow;
+  if ((role === null) === (known === undefined)) return { reply: done };
+  const reply = { status: "done", changed: true } as const;
+  if (role === null) return { reply, deletes: [invitations.key(id)] };
+  if (invitations.readAll(view).length >= invitationsMax)
+    return {
+      reply: refusal("too_many_invitations", `At most ${invitationsMax} invitations of a business wait.`),
+    };
+  return {
+    reply,
+    puts: [invitations.write(id, { id, role, person_id, until_ms }, { expiresAtMs: until_ms })],
+  };
+}
+
+function acceptInvitation(
+  id: string,
+  { person_id, role, act }: Asked<"member.set">,
+  view: BusinessView,
+): Decided {
+  const known = openInvitation(id, view);
+  if (known === null || known.role !== role)
+    return { reply: refusal("invitation_over", "The invitation was used or taken back, or is over.") };
+  if (members.read(view, person_id) !== undefined)
+    return { reply: refusal("member_known", "You work for it already, so nothing changes.") };
+  if (members.readAll(view).length >= membersMax)
+    return { reply: refusal("too_many_people", `A business has at most ${membersMax} people.`) };
+  const member = { role, sealing: null, since_ms: view.nowMs, ...act };
+  return {
+    reply: { status: "done", changed: true },
+    puts: [members.write(person_id, member)],
+    deletes: [invitations.key(id)],
+  };
+}
+
+/** See MB4. */
+function openInvitation(id: string, view: BusinessView): Invitation | null {
+  const known = invitations.read(view, id);
+  const isOpen =
+    known !== undefined && view.nowMs < known.until_ms && givesAll(known.person_id, [known.role], view);
+  return isOpen ? known : null;
+}
+
+/** Whether the member gives, and so takes, all of these roles. */
+function givesAll(personId: string, roles: readonly MemberRole[], view: BusinessView): boolean {
+  const member = members.read(view, personId);
+  return member !== undefined && roles.every((role) => givenBy[member.role].includes(role));
+}
+
+/** See MB3. What the key sealed before stands. */
+function revokedBy(key_id: string, act: RegisterAct, view: BusinessView): Decided {
   const revoked_at = formatTimestamp(view.nowMs);
   return changeRegister({ type: "key.revoke", key_id, revoked_at, compromised_from: null, act }, view);
 }
+
+const roleTooLow: Decided = {
+  reply: refusal("role_too_low", "Your role in this business does not give or take this role."),
+};

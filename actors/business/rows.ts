@@ -7,7 +7,7 @@
 // ordered purges by record (57) and by their hash (58), pushes (60) and refused batches (61) by time (attempts.ts), the
 // counts of fair use (70, admit.ts), the open uploads (80, definition.ts), the domains of endpoints (90), those and the
 // brands of each business file (91 and 92; all three domains.ts), what files name that were taken down (93,
-// serving.ts), and the people who work for the business (95, members.ts).
+// serving.ts), the people who work for the business (95) and their invitations (96; both members.ts).
 
 import type { BusinessEvent, businessMachine } from "../../machines/business.ts";
 import { sha256 } from "../../protocol/bytes.ts";

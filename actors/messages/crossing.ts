@@ -67,6 +67,8 @@ const crossings: {
     "record.read": "ask",
     "member.set": "ask",
     "member.read": "ask",
+    "members.list": "ask",
+    "invitation.set": "ask",
   },
   application: {
     "application.file": "ask",
@@ -106,6 +108,7 @@ const crossings: {
     "business.forget": "both",
     "person.leave": "ask",
     "person.read": "ask",
+    "name.read": "ask",
   },
   push: {
     "push.accept": "ask",

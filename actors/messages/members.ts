@@ -9,6 +9,14 @@ export type MemberRole = PersonRole | "viewer";
 /** The roles that bind the business: what they seal, everybody can verify. */
 export const bindingRoles: readonly MemberRole[] = ["owner", "admin"];
 
+/** Which roles a member of each role gives and takes. */
+export const givenBy: Readonly<Record<MemberRole, readonly MemberRole[]>> = {
+  owner: ["owner", "admin", "developer", "viewer"],
+  admin: ["developer", "viewer"],
+  developer: [],
+  viewer: [],
+};
+
 /** What a person may do for the business, and with what they seal. */
 export interface Member {
   readonly role: MemberRole;
@@ -23,6 +31,26 @@ export interface SealingPasskey {
   readonly credential_id: string;
 }
 
+export interface ListedMember extends Member {
+  readonly person_id: string;
+  readonly since_ms: number;
+}
+
+/** A role that waits for somebody who has its link. */
+export interface Invitation {
+  /** The hash of the link's secret, in base64url. */
+  readonly id: string;
+  readonly role: MemberRole;
+  /** Who invites, and until when. */
+  readonly person_id: string;
+  readonly until_ms: number;
+}
+
+export interface ListedPeople {
+  readonly members: readonly ListedMember[];
+  readonly invitations: readonly Invitation[];
+}
+
 export interface MembersProtocol {
   /**
    * Gives the person this role, and a passkey if one is given; with a role of null, takes both. A business that has an owner keeps one.
@@ -35,8 +63,16 @@ export interface MembersProtocol {
     readonly sealing?: SealingPasskey;
     /** The key_id of the passkey that it takes. */
     readonly revokes?: string;
+    /** The member who does it, whose role has to give and take these roles; everybody may take their own. */
+    readonly by_person?: string;
+    /** The invitation by which somebody new has the role; it is used then. */
+    readonly invitation?: string;
     readonly act: RegisterAct;
   }): RegisterReply;
+  /** A member invites somebody to a role that they give, or takes back an invitation to one, with a role of null. Repeatable by its id. */
+  "invitation.set"(command: Omit<Invitation, "role"> & { readonly role: MemberRole | null }): RegisterReply;
+  /** Read-only: all people, and the invitations that wait, whose members still give what they offer; null for somebody who has no role. */
+  "members.list"(command: { readonly person_id: string }): ListedPeople | null;
   /** Read-only; null for a person who has no role in the business. */
   "member.read"(command: { readonly person_id: string }): Member | null;
 }

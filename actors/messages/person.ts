@@ -114,6 +114,8 @@ export interface PersonProtocol {
     readonly by: Confirmation;
     readonly act: string;
     readonly subject: string;
+    /** A business that becomes one of the person's by the act. */
+    readonly business?: string;
   }): PersonReply;
   /** The challenge is that of the new passkey's registration; that it may be added was confirmed before. */
   "passkey.add"(command: {
@@ -142,6 +144,8 @@ export interface PersonProtocol {
   }): PersonReply;
   /** A business that did not let the person in is not theirs any more; one that was noted at that time or later stays. Repeatable. */
   "business.forget"(command: { readonly uuid: string; readonly noted_before_ms?: number }): PersonReply;
+  /** Read-only: what the person is called; null where there is nobody. */
+  "name.read"(): string | null;
   /** The person is forgotten, with everything that was kept of them. */
   "person.leave"(command: { readonly by: Confirmation }): PersonReply;
   /** Read-only: everything that the person is shown of themselves. */

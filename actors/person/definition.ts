@@ -73,7 +73,7 @@ export const personActor = defineActor<"person", typeof personMachine>({
     "session.open": openSession,
     "session.use": useSession,
     "session.end": endSession,
-    "act.confirm": ({ by, act, subject }, view) => confirmed(by, view, { act, subject }),
+    "act.confirm": confirmAct,
     "act.note": noteAct,
     "passkey.add": addPasskey,
     "passkey.remove": removePasskey,
@@ -84,6 +84,7 @@ export const personActor = defineActor<"person", typeof personMachine>({
         ? refused("has_business")
         : confirmed(by, view, { act: "person.leave", subject: "" }, { events: [{ type: "person.left" }] }),
     "person.read": (_command, view) => ({ reply: reportOf(view) }),
+    "name.read": (_command, view) => ({ reply: names.read(view, "") ?? null }),
   },
   absent: {
     "passkey.read": { reply: null },
@@ -98,6 +99,7 @@ export const personActor = defineActor<"person", typeof personMachine>({
     "business.forget": nobody,
     "person.leave": nobody,
     "person.read": { reply: null },
+    "name.read": { reply: null },
   },
   effects: {},
 });
@@ -133,10 +135,16 @@ function rowsFor(command: Commands<PersonProtocol>): readonly RowSelection[] {
         businesses.selectPage(businessesMax),
         ...("by" in command ? [challenges.select([command.by.challenge.nonce])] : []),
       ];
-    case "session.open":
+    case "name.read":
+      return [names.select([""])];
     case "act.confirm":
+    case "session.open":
     case "passkey.remove":
-      return [...all, challenges.select([command.by.challenge.nonce])];
+      return [
+        ...all,
+        challenges.select([command.by.challenge.nonce]),
+        ...("business" in command ? [businesses.selectPage(businessesMax)] : []),
+      ];
   }
 }
 
@@ -257,6 +265,17 @@ function noteBusiness({ session, uuid, name, network }: Asked<"business.note">, 
   };
 }
 
+function confirmAct({ by, act, subject, business }: Asked<"act.confirm">, view: View): Decided {
+  if (business === undefined || businesses.read(view, business) !== undefined)
+    return confirmed(by, view, { act, subject });
+  if (businesses.readAll(view).length >= businessesMax) return refused("too_many_businesses");
+  const rest = {
+    events: takenOf(view, { type: "business.noted" }),
+    puts: [businesses.write(business, String(view.nowMs))],
+  };
+  return confirmed(by, view, { act, subject }, rest);
+}
+
 function forgetBusiness({ uuid, noted_before_ms }: Asked<"business.forget">, view: View): Decided {
   const noted = businesses.read(view, uuid);
   const isLate = noted_before_ms !== undefined && Number(noted) >= noted_before_ms;
@@ -271,7 +290,7 @@ function confirmed(
   by: Confirmation,
   view: View,
   act: Pick<PersonAct, "act" | "subject">,
-  rest: Pick<Decided, "events" | "deletes"> = {},
+  { puts: more = [], ...rest }: Pick<Decided, "events" | "puts" | "deletes"> = {},
 ): Decided {
   const own = liveSession(by.session, view);
   const fault = own === null ? "session_ended" : assertionFault(by, view);
@@ -280,7 +299,7 @@ function confirmed(
   const asserted = assertedRows(by, view).filter(
     ({ rt, k2 }) => !removed.some((each) => each.rt === rt && each.k2 === k2),
   );
-  const puts = [...asserted, ...actRows({ ...act, ...by }, by.challenge.nonce, view)];
+  const puts = [...asserted, ...more, ...actRows({ ...act, ...by }, by.challenge.nonce, view)];
   return { reply: done, puts, ...rest };
 }
 

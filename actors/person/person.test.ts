@@ -128,6 +128,17 @@ describe("the businesses of a person", () => {
     expect(report()?.businesses).toEqual([]);
   });
 
+  it("become theirs by an act that they confirmed, within the same bound", () => {
+    join();
+    const confirm = (business: string) =>
+      person.send({ type: "act.confirm", by: by(), act: "invitation.accept", subject: "Ada Ltd", business });
+    expect([confirm("b"), confirm("b")]).toEqual([done, done]);
+    expect(report()?.businesses).toEqual(["b"]);
+    for (let count = 1; count < 20; count += 1) confirm(`b${count}`);
+    expect(confirm("more")).toEqual(refused("too_many_businesses"));
+    expect(person.send({ type: "name.read" })).toBe("Ada");
+  });
+
   it("keep them from leaving", () => {
     join();
     note("b");

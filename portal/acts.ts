@@ -13,6 +13,7 @@ import {
   literal,
   type Of,
   object,
+  oneOf,
   readShape,
   text,
   uuid,
@@ -21,6 +22,10 @@ import type { SignedIn } from "../service/portal/people.ts";
 import { english } from "../web/texts/catalogue.ts";
 
 const name = text(100);
+export const memberRoles = ["owner", "admin", "developer", "viewer"] as const;
+const role = oneOf(memberRoles);
+/** The hash of a link's secret. */
+const invitation = text(43);
 
 const act = either(
   /** Lets a passkey be made, which is then an act of its own. */
@@ -29,6 +34,11 @@ const act = either(
   object({ act: literal("passkey.remove"), credential_id: text(1_400), name }),
   object({ act: literal("person.leave") }),
   object({ act: literal("application.withdraw"), uuid, legal_name: text(256) }),
+  object({ act: literal("person.invite"), uuid, role, legal_name: text(256) }),
+  object({ act: literal("invitation.revoke"), uuid, invitation, role, legal_name: text(256) }),
+  object({ act: literal("invitation.accept"), uuid, invitation, role, legal_name: text(256) }),
+  object({ act: literal("member.change"), uuid, person_id: uuid, name, role, legal_name: text(256) }),
+  object({ act: literal("member.remove"), uuid, person_id: uuid, name, legal_name: text(256) }),
   object({ act: literal("key.register"), uuid, key_id: keyId, legal_name: text(256) }),
   object({ act: literal("key.revoke"), uuid, key_id: keyId, legal_name: text(256) }),
   object({ act: literal("mandate.revoke"), uuid, mandate_id: text(128), legal_name: text(256) }),
@@ -75,6 +85,16 @@ export function actWords(asked: Act, who: SignedIn): readonly [title: string, ..
       return words.leave(who.name);
     case "application.withdraw":
       return words.withdraw(asked.legal_name);
+    case "person.invite":
+      return words.invite(asked.legal_name, asked.role);
+    case "invitation.revoke":
+      return words.revokeInvitation(asked.legal_name, asked.role);
+    case "invitation.accept":
+      return words.acceptInvitation(asked.legal_name, asked.role);
+    case "member.change":
+      return words.changeMember(asked.legal_name, asked.name, asked.role);
+    case "member.remove":
+      return words.removeMember(asked.legal_name, asked.name);
     case "key.register":
       return words.registerKey(asked.legal_name, asked.key_id);
     case "key.revoke":
@@ -95,6 +115,9 @@ export function subjectOf(asked: Act): string {
   if ("key_id" in asked) return asked.key_id;
   if ("mandate_id" in asked) return asked.mandate_id;
   if ("version" in asked) return `${asked.legal_name}, version ${asked.version}`;
+  if ("person_id" in asked)
+    return `${asked.legal_name}: ${asked.name}${"role" in asked ? `, ${asked.role}` : ""}`;
+  if ("role" in asked) return `${asked.legal_name}: ${asked.role}`;
   if ("legal_name" in asked) return asked.legal_name;
   return "name" in asked ? asked.name : "";
 }

@@ -11,6 +11,7 @@ import { createAddressRate } from "../service/authentication/request-rate.ts";
 import type { Applications } from "../service/portal/applications.ts";
 import { createChallenges } from "../service/portal/challenges.ts";
 import { type CompanyReads, createCompany } from "../service/portal/company.ts";
+import { createMembers } from "../service/portal/members.ts";
 import { createOwner, type OwnerDeps } from "../service/portal/owner.ts";
 import { createPeople, type PeopleDeps } from "../service/portal/people.ts";
 import { createOwnPublishing, type OwnPublishingDeps } from "../service/portal/publishing.ts";
@@ -23,6 +24,7 @@ import { businessRoutes, type ServiceUrls } from "./routes/business.ts";
 import { companyRoutes } from "./routes/company.ts";
 import { type DoorDeps, doorRoutes } from "./routes/door.ts";
 import { holdRoutes } from "./routes/holds.ts";
+import { peopleRoutes } from "./routes/people.ts";
 import { publishingRoutes } from "./routes/publishing.ts";
 import { pushRoutes } from "./routes/pushes.ts";
 import { recordRoutes } from "./routes/records.ts";
@@ -85,7 +87,13 @@ export function buildPortal(deps: PortalDeps): FastifyInstance {
   };
   const owner = createOwner({ ...deps, challenges, people });
   const company = createCompany({ ...deps, owner });
-  const account: AccountDeps = { ...visit, owner, company, applications: deps.applications };
+  const account: AccountDeps = {
+    ...visit,
+    owner,
+    members: createMembers(deps),
+    company,
+    applications: deps.applications,
+  };
   const publishing = { ...account, publishing: createOwnPublishing({ ...deps, challenges, owner }) };
   const applicants = createAddressRate({
     perMinute: applicationsPerMinute,
@@ -96,6 +104,7 @@ export function buildPortal(deps: PortalDeps): FastifyInstance {
     ...doorRoutes(visit),
     ...accountRoutes(account),
     ...businessRoutes(account, urls),
+    ...peopleRoutes(account),
     ...companyRoutes(account, { urls, isSandbox: deps.isSandbox }),
     ...publishingRoutes(publishing),
     ...recordRoutes(publishing),

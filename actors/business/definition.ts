@@ -31,7 +31,14 @@ import {
 import { cancelPush, selectForCancel } from "./cancel.ts";
 import { dueDomains, noteProbes, readDomains, selectDomains } from "./domains.ts";
 import { publishingFacts, registerRead, selectMandatesOf } from "./mandates.ts";
-import { listMembers, readMember, selectMembers, setInvitation, setMember } from "./members.ts";
+import {
+  listMembers,
+  openInvitation,
+  readMember,
+  selectMembers,
+  setInvitation,
+  setMember,
+} from "./members.ts";
 import { duePurges, finishPurges, selectDone, selectDue } from "./purge.ts";
 import {
   forgetRecord,
@@ -148,6 +155,7 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "member.read": (command, view) => ({ reply: readMember(command, view) }),
     "members.list": (command, view) => ({ reply: listMembers(command, view) }),
     "invitation.set": setInvitation,
+    "invitation.read": ({ id }, view) => ({ reply: openInvitation(id, view) }),
     "acts.read": (command, view) => ({ reply: { acts: actsAfter(command, view) } }),
     "record.read": (command, view) => ({ reply: { head: heads.read(view, command.record_id) ?? null } }),
   },
@@ -155,6 +163,7 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "acts.read": { reply: { acts: [] } },
     "member.read": { reply: null },
     "members.list": { reply: null },
+    "invitation.read": { reply: null },
     "domains.read": { reply: { domains: [] } },
     "holds.read": { reply: { holds: [] } },
     "removals.list": { reply: { places: [] } },
@@ -232,6 +241,7 @@ function rowsFor(command: BusinessCommand, uuid: string, now: Snapshot): readonl
     case "member.read":
     case "members.list":
     case "invitation.set":
+    case "invitation.read":
       return selectMembers(command);
     case "upload.open":
       return [openUploads.selectPage(placesRead)];

@@ -139,7 +139,7 @@ function acceptInvitation(
 }
 
 /** See MB4. */
-function openInvitation(id: string, view: BusinessView): Invitation | null {
+export function openInvitation(id: string, view: BusinessView): Invitation | null {
   const known = invitations.read(view, id);
   const isOpen =
     known !== undefined && view.nowMs < known.until_ms && givesAll(known.person_id, [known.role], view);

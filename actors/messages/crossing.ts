@@ -69,6 +69,7 @@ const crossings: {
     "member.read": "ask",
     "members.list": "ask",
     "invitation.set": "ask",
+    "invitation.read": "ask",
   },
   application: {
     "application.file": "ask",

@@ -82,12 +82,13 @@ export function nameForm(given: {
   readonly hint: string;
   readonly button: string;
   readonly autocomplete: string;
+  readonly fields?: Readonly<Record<string, string>>;
 }): ComponentChild {
-  const { action, form_code, label, hint, button, autocomplete } = given;
+  const { action, form_code, fields = {}, label, hint, button, autocomplete } = given;
   return h(
     "form",
     { method: "post", action },
-    form_code === null ? null : hiddenFields({ form_code }),
+    hiddenFields(form_code === null ? fields : { ...fields, form_code }),
     h("label", null, label, h("input", { name: "name", required: true, maxLength: 100, autocomplete })),
     h("p", { class: "quiet small" }, hint),
     h("p", null, h("button", { type: "submit" }, button)),

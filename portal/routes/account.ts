@@ -8,6 +8,7 @@ import { formatTimestamp } from "../../protocol/identifiers.ts";
 import type { Refusal, Result } from "../../protocol/result.ts";
 import type { Applications } from "../../service/portal/applications.ts";
 import type { Company } from "../../service/portal/company.ts";
+import type { Members } from "../../service/portal/members.ts";
 import type { Owner, OwnerRefusal } from "../../service/portal/owner.ts";
 import { type Answered, nameOf, type SignedIn } from "../../service/portal/people.ts";
 import { dataTable, section, shortTime } from "../../web/parts.ts";
@@ -26,7 +27,7 @@ import {
   saidPage,
   signInPath,
 } from "../visit.ts";
-import { answeredIn, type DoorDeps, refusedPage } from "./door.ts";
+import { answeredIn, type DoorDeps, invitationPath, refusedPage } from "./door.ts";
 
 const texts = english.portal;
 const confirmPath = "/confirm";
@@ -36,6 +37,7 @@ export const withdrawPath = "/applications/withdraw";
 export interface AccountDeps extends DoorDeps {
   readonly applications: Pick<Applications, "own" | "withdraw" | "forgetRefused" | "fileCompany">;
   readonly owner: Owner;
+  readonly members: Members;
   readonly company: Company;
 }
 
@@ -118,6 +120,9 @@ export async function confirmPage(
 /** Where the act was asked for. */
 function pageOf(act: Act): string {
   if (act.act === "application.withdraw" || act.act === "company.apply") return "/";
+  if (act.act === "person.invite" || act.act === "invitation.revoke" || act.act === "member.change")
+    return peoplePath(act.uuid);
+  if (act.act === "member.remove") return "/";
   return "uuid" in act ? businessPath(act.uuid) : accountPath;
 }
 
@@ -149,8 +154,13 @@ async function perform(deps: AccountDeps, who: SignedIn, { act, proven, ...answe
     }
     default: {
       // The confirmation is used up, and the act kept, before anything is done.
-      const noted = await people.note(who, by.value, { act: act.act, subject: subjectOf(act) });
+      const business = act.act === "invitation.accept" ? { business: act.uuid } : {};
+      const noted = await people.note(who, by.value, { act: act.act, subject: subjectOf(act), ...business });
       if (!noted.ok) return refusedPage(noted.code);
+      if (act.act === "person.invite") {
+        const code = await deps.members.invite(who, act);
+        return code.ok ? invitedPage(deps, act.uuid, code.value) : ownerRefusedPage(code);
+      }
       if (act.act === "company.apply") {
         const filed = await deps.applications.fileCompany(who, act, answered.network);
         return filed.ok ? redirect("/") : refusedPage(filed.code);
@@ -169,12 +179,20 @@ type ActFor = Extract<Act, { readonly uuid: string }>;
 
 /** An act for a business or an AI company, which the person has confirmed. */
 function performFor(
-  { owner, company }: AccountDeps,
+  { owner, company, members }: AccountDeps,
   who: SignedIn,
-  act: Exclude<ActFor, { readonly act: "company.apply" | "application.withdraw" }>,
+  act: Exclude<ActFor, { readonly act: "company.apply" | "application.withdraw" | "person.invite" }>,
   proven: string,
 ): Promise<Result<void, OwnerRefusal>> {
   switch (act.act) {
+    case "invitation.revoke":
+      return members.takeBack(who, act);
+    case "invitation.accept":
+      return members.accept(who, { ...act, id: act.invitation });
+    case "member.change":
+      return members.change(who, act);
+    case "member.remove":
+      return members.change(who, { ...act, role: null });
     case "key.register":
       return owner.registerKey(who, { ...act, proven });
     case "key.revoke":
@@ -186,6 +204,23 @@ function performFor(
     case "terms.agree":
       return company.agree(who, act);
   }
+}
+
+/** The link, which is in nothing that a server or a referrer is told: its secret is after the #. */
+function invitedPage({ place }: DoorDeps, uuid: string, code: string): PageAnswer {
+  const { made, madeWords, link } = texts.people.invitations;
+  const value = `${place.origin}${invitationPath}#${code}`;
+  return cardPage(
+    made,
+    h("p", null, madeWords),
+    h("label", null, link, h("input", { readOnly: true, value })),
+    h("p", null, h("a", { href: peoplePath(uuid) }, texts.goOn)),
+  );
+}
+
+/** The people of a business. */
+export function peoplePath(uuid: string): string {
+  return `/people/${uuid}`;
 }
 
 /** Where one does something for a business. */

@@ -22,7 +22,14 @@ import {
   problemPage,
   redirect,
 } from "../visit.ts";
-import { type AccountDeps, businessPath, companyPath, confirmPage, ownerRefusedPage } from "./account.ts";
+import {
+  type AccountDeps,
+  businessPath,
+  companyPath,
+  confirmPage,
+  ownerRefusedPage,
+  peoplePath,
+} from "./account.ts";
 import { answeredIn } from "./door.ts";
 import { publishSection } from "./publishing.ts";
 
@@ -193,6 +200,7 @@ export function partyCard({ party, member }: OwnBusiness): ComponentChild {
       [words.facts.country, party.country],
       [words.facts.certificate, state],
       [words.facts.role, words.roles[member.role]],
+      [texts.people.link, h("a", { href: peoplePath(party.uuid) }, texts.people.open)],
     ]),
   );
 }

@@ -8,6 +8,7 @@ import type { JsonValue } from "../../protocol/json/canonical-json.ts";
 import { parseStrictJson } from "../../protocol/json/strict-json.ts";
 import { anyObject } from "../../protocol/shape.ts";
 import { answerJson } from "../../service/answer.ts";
+import { codeForm } from "../../service/portal/members.ts";
 import type { PeopleRefusal } from "../../service/portal/people.ts";
 import { english } from "../../web/texts/catalogue.ts";
 import type { PortalPlace } from "../authenticators.ts";
@@ -27,7 +28,8 @@ import {
 } from "../visit.ts";
 
 const texts = english.portal;
-const joinPath = "/sign-up";
+export const joinPath = "/sign-up";
+export const invitationPath = "/invitation";
 
 export interface DoorDeps extends VisitDeps {
   readonly place: PortalPlace;
@@ -39,7 +41,7 @@ export function doorRoutes(deps: DoorDeps): readonly Route[] {
     openPage(deps, signInPath, "Signing in", ({ who }) => (who === null ? signInPage(deps) : redirect("/"))),
     doorForm(deps, signInPath, "Signs in with a passkey", async (form, { network }) => {
       const opened = await people.signIn({ ...answeredIn(form), network });
-      return opened.ok ? redirect("/", opened.value) : refusedPage(opened.code);
+      return opened.ok ? redirect(after(form), opened.value) : refusedPage(opened.code);
     }),
     openPage(deps, joinPath, "Signing up", () =>
       cardPage(
@@ -57,7 +59,7 @@ export function doorRoutes(deps: DoorDeps): readonly Route[] {
         ...issued,
         action: `${joinPath}/passkey`,
         button: texts.join.make,
-        fields: { person_id, name },
+        fields: { person_id, name, invitation: form("invitation") },
         user: { id: person_id, name },
       });
       return cardPage(texts.join.title, h("p", null, texts.join.makeWords(name)), made);
@@ -69,7 +71,7 @@ export function doorRoutes(deps: DoorDeps): readonly Route[] {
       async (form, { network }) => {
         const person = { person_id: form("person_id"), name: form("name") };
         const opened = await people.join(person, { ...answeredIn(form), network });
-        return opened.ok ? redirect("/", opened.value) : refusedPage(opened.code);
+        return opened.ok ? redirect(after(form), opened.value) : refusedPage(opened.code);
       },
     ),
     ownForm(deps, "/sign-out", "Ends the session", async (_form, { who }) => {
@@ -78,6 +80,12 @@ export function doorRoutes(deps: DoorDeps): readonly Route[] {
     }),
     passkeyEndpoints(deps),
   ];
+}
+
+/** Where somebody goes who has come in: to what they are invited to, by the code that their link had after its #. */
+function after(form: Form): string {
+  const code = form("invitation");
+  return codeForm.test(code) ? `${invitationPath}#${code}` : "/";
 }
 
 function signInPage({ people, place }: DoorDeps): PageAnswer {

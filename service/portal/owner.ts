@@ -135,7 +135,7 @@ export function createOwner(deps: OwnerDeps): Owner {
   };
 }
 
-const notThere = refuse("not_there", "There is no such business, or you do not work for it.");
+export const notThere = refuse("not_there", "There is no such business, or you do not work for it.");
 
 /** Who did something here, as the register notes it. */
 export function actOf({ person_id, name }: SignedIn, reason: string) {

@@ -104,7 +104,7 @@ export interface People {
   note(
     who: SignedIn,
     by: Confirmation,
-    act: { readonly act: string; readonly subject: string },
+    act: { readonly act: string; readonly subject: string; readonly business?: string },
   ): Outcome<void>;
   /** Keeps an act that something else than a passkey of the person confirmed. */
   keep(

@@ -52,6 +52,13 @@ for (const input of document.querySelectorAll<HTMLInputElement>("input[data-into
   });
 }
 
+// The code of a link is after its #, and leaves the address once it is read.
+for (const input of document.querySelectorAll<HTMLInputElement>("input[data-from-hash]")) {
+  if (location.hash.length < 2) continue;
+  input.value = location.hash.slice(1);
+  history.replaceState(null, "", location.pathname);
+}
+
 // A page that comes back from the history is as it was left.
 addEventListener("pageshow", () => {
   for (const button of document.querySelectorAll<HTMLButtonElement>("form[data-ceremony] button"))

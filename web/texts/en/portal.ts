@@ -125,6 +125,11 @@ export const portal = {
         "directory.choose": "chose whether the directory lists a company",
         "terms.agree": "agreed to terms",
         "application.withdraw": "took back an application",
+        "person.invite": "invited somebody",
+        "invitation.revoke": "took back an invitation",
+        "invitation.accept": "accepted an invitation",
+        "member.change": "changed a role",
+        "member.remove": "removed somebody",
       },
     },
     leave: {
@@ -316,6 +321,41 @@ export const portal = {
     meant: (suggestion: string) => `Is it ${suggestion}?`,
     quoted: (quote: string) => `It is about «${quote}».`,
   },
+  people: {
+    link: "People",
+    open: "See who works here",
+    title: (name: string) => `People of ${name}`,
+    caption: "People, those who were there first at the top",
+    columns: ["Name", "Role", "Since", "Seals", "Change"],
+    seals: "yes",
+    sealsNot: "no",
+    you: "(you)",
+    roleOf: (name: string) => `Role of ${name}`,
+    change: "Change",
+    changeNamed: (name: string) => `Change the role of ${name}`,
+    remove: "Remove",
+    removeNamed: (name: string) => `Remove ${name}`,
+    invitations: {
+      title: "Invitations",
+      caption: "Invitations that wait",
+      columns: ["Role", "Until", "Take back"],
+      none: "Nobody is invited.",
+      takeBack: "Take back",
+      role: "Role",
+      button: "Invite somebody",
+      made: "Send this link",
+      madeWords: "It is shown here once. It is good for one person, for seven days.",
+      link: "Link",
+    },
+    invited: {
+      title: "An invitation",
+      words: "Your invitation, from the link that you were sent:",
+      code: "Invitation",
+      button: "Continue",
+      known: (name: string, role: string) =>
+        `You are invited to work for ${name}, as ${role}. Sign in with your passkey, or sign up here first.`,
+    },
+  },
   acts: {
     registerKey: (name: string, key: string): Act => [
       "Register a key",
@@ -358,6 +398,27 @@ export const portal = {
       "Agree to terms",
       `${name} agrees to version ${version} of the terms of this service, in the exact text whose hash is ${sha256}.`,
     ],
+    invite: (name: string, role: string): Act => [
+      "Invite somebody",
+      `You make a link by which one person works for ${name}, as ${role}. It is good once, for seven days.`,
+      "Everybody who has the link can use it: send it to nobody else.",
+    ],
+    revokeInvitation: (name: string, role: string): Act => [
+      "Take back an invitation",
+      `The link by which somebody would work for ${name}, as ${role}, is good no more.`,
+    ],
+    acceptInvitation: (name: string, role: string): Act => [
+      "Accept an invitation",
+      `You work for ${name} from now on, as ${role}. Its people see your name.`,
+    ],
+    changeMember: (name: string, person: string, role: string): Act => [
+      "Change a role",
+      `${person} works for ${name} as ${role} from now on. A role that does not seal ends the key by which they sealed.`,
+    ],
+    removeMember: (name: string, person: string): Act => [
+      "Remove somebody",
+      `${person} does not work for ${name} any more. The key by which they sealed for it ends; what it sealed stands.`,
+    ],
     withdraw: (name: string): Act => [
       "Take back an application",
       `You take back your application for ${name}. It is forgotten, at once and for good.`,
@@ -397,6 +458,10 @@ export const portal = {
     ],
     country_invalid: ["Not a country", "Write the two letters of a country, such as GB or DE."],
     not_waiting: ["Not waiting", "There is no such application, or the operators decided it meanwhile."],
+    invitation_over: [
+      "No invitation",
+      "There is no such invitation: it was used or taken back, or its time is over. Ask for another one.",
+    ],
     not_there: ["Not there", "There is no such page, or you do not work for this business."],
     passkey_gone: ["Not there", "You have no such passkey."],
     too_many_passkeys: ["Enough passkeys", "You have twenty passkeys. Remove one first."],

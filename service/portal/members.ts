@@ -1,0 +1,153 @@
+// The people of a business at the portal: who invites whom, by which link, and who changes and takes roles.
+//   PM1. A link has 32 secret bytes, of which the business keeps a hash with the role and the end; it is shown once, to the member who
+//        made it. One that is unknown, used, taken back or over is the same to everybody.
+//   PM2. Whether a role may be given or taken is decided by the business's actor, with the change.
+
+import {
+  bindingRoles,
+  givenBy,
+  type Invitation,
+  type ListedMember,
+  type MemberRole,
+} from "../../actors/messages/members.ts";
+import { businessRef, personRef } from "../../actors/messages/refs.ts";
+import type { Actors } from "../../actors/system/definition.ts";
+import type { Platform } from "../../crypto/port.ts";
+import { toBase64Url, utf8 } from "../../protocol/bytes.ts";
+import { isUuidV4 } from "../../protocol/identifiers.ts";
+import { ok, type Result, refuse } from "../../protocol/result.ts";
+import type { Registered } from "../register/parties.ts";
+import { actOf, notThere, type OwnerRefusal } from "./owner.ts";
+import type { Homes, SignedIn } from "./people.ts";
+
+export interface MembersDeps
+  extends Actors,
+    Pick<Registered, "register">,
+    Pick<Platform, "crypto" | "clock"> {
+  readonly homes: Homes;
+}
+
+export interface NamedMember extends ListedMember {
+  /** What the person is called. */
+  readonly name: string;
+}
+
+export interface BusinessPeople {
+  readonly uuid: string;
+  readonly legal_name: string;
+  /** Which roles the person who asks gives and takes. */
+  readonly gives: readonly MemberRole[];
+  /** Those who were there first come first. */
+  readonly members: readonly NamedMember[];
+  readonly invitations: readonly Invitation[];
+}
+
+/** An invitation by its link. */
+export interface Invited extends Pick<Invitation, "id" | "role"> {
+  readonly uuid: string;
+  readonly legal_name: string;
+}
+
+type Outcome<T> = Promise<Result<T, OwnerRefusal>>;
+
+export interface Members {
+  /** Null for somebody who has no role in the business. */
+  people(who: SignedIn, uuid: string): Promise<BusinessPeople | null>;
+  /** The code of the link, which nobody sees again. */
+  invite(who: SignedIn, asked: { readonly uuid: string; readonly role: MemberRole }): Outcome<string>;
+  takeBack(who: SignedIn, asked: { readonly uuid: string; readonly invitation: string }): Outcome<void>;
+  /** What the code of a link invites to; null for any other text. */
+  invited(code: string): Promise<Invited | null>;
+  accept(who: SignedIn, invited: Invited): Outcome<void>;
+  /** Gives a member another role; null takes it. */
+  change(
+    who: SignedIn,
+    asked: { readonly uuid: string; readonly person_id: string; readonly role: MemberRole | null },
+  ): Outcome<void>;
+}
+
+const invitationMs = 7 * 86_400_000;
+const secretBytes = 32;
+
+export function createMembers(deps: MembersDeps): Members {
+  const { actors, crypto, clock } = deps;
+  const idOf = (code: string): string => toBase64Url(crypto.sha256(utf8(code)));
+  return {
+    people: (who, uuid) => people(deps, who, uuid),
+    invite: async (who, { uuid, role }) => {
+      if ((await people(deps, who, uuid)) === null) return notThere;
+      const code = `${uuid}.${toBase64Url(crypto.randomBytes(secretBytes))}`;
+      const until_ms = clock.now() + invitationMs;
+      const { person_id } = who;
+      const command = { type: "invitation.set", id: idOf(code), role, person_id, until_ms } as const;
+      const reply = await actors.ask(businessRef(uuid), command);
+      return reply.status === "done" ? ok(code) : refusalOf(reply);
+    },
+    takeBack: async (who, { uuid, invitation: id }) => {
+      if ((await people(deps, who, uuid)) === null) return notThere;
+      const { person_id } = who;
+      const command = { type: "invitation.set", id, role: null, person_id, until_ms: 0 } as const;
+      const reply = await actors.ask(businessRef(uuid), command);
+      return reply.status === "done" ? ok(undefined) : refusalOf(reply);
+    },
+    invited: async (code) => {
+      const [, uuid = ""] = codeForm.exec(code) ?? [];
+      const party = isUuidV4(uuid) ? await deps.register.party(uuid) : null;
+      if (party === null) return null;
+      const id = idOf(code);
+      const found = await actors.ask(businessRef(uuid), { type: "invitation.read", id });
+      return found && { uuid, id, role: found.role, legal_name: party.legal_name };
+    },
+    accept: async (who, { uuid, id: invitation, role }) => {
+      const { person_id } = who;
+      const act = actOf(who, "Invited at the portal.");
+      const command = { type: "member.set", person_id, role, invitation, act } as const;
+      const reply = await actors.ask(businessRef(uuid), command);
+      return reply.status === "done" ? ok(undefined) : refusalOf(reply);
+    },
+    change: async (who, { uuid, person_id, role }) => {
+      const own = await people(deps, who, uuid);
+      const member = own?.members.find((each) => each.person_id === person_id);
+      if (member === undefined) return notThere;
+      const isKept = role !== null && bindingRoles.includes(role);
+      const taken = member.sealing === null || isKept ? {} : { revokes: member.sealing.key_id };
+      const act = actOf(who, "Changed at the portal.");
+      const by_person = who.person_id;
+      const command = { type: "member.set", person_id, role, by_person, act, ...taken } as const;
+      const reply = await actors.ask(businessRef(uuid), command);
+      if (reply.status === "refused") return refusalOf(reply);
+      if (role === null) await actors.ask(personRef(person_id), { type: "business.forget", uuid });
+      return ok(undefined);
+    },
+  };
+}
+
+/** The code of a link: the uuid of the business and the secret. */
+export const codeForm = /^([0-9a-f-]{36})\.[\w-]{43}$/;
+
+function refusalOf({ code, detail }: { readonly code: string; readonly detail: string }) {
+  return code === "role_too_low" ? refuse("role_too_low", detail) : refuse("not_accepted", detail);
+}
+
+async function people(deps: MembersDeps, who: SignedIn, uuid: string): Promise<BusinessPeople | null> {
+  const party = isUuidV4(uuid) ? await deps.register.party(uuid) : null;
+  if (party === null || !(await deps.homes.isKnown(uuid))) return null;
+  const { person_id } = who;
+  const listed = await deps.actors.ask(businessRef(uuid), { type: "members.list", person_id });
+  const own = listed?.members.find((each) => each.person_id === person_id);
+  if (listed === null || own === undefined) return null;
+  const members = await Promise.all(
+    listed.members.map(async (each) => {
+      const isKnown = await deps.homes.isKnown(each.person_id);
+      const name = isKnown ? await deps.actors.ask(personRef(each.person_id), { type: "name.read" }) : null;
+      return { ...each, name: name ?? each.person_id };
+    }),
+  );
+  return {
+    uuid,
+    legal_name: party.legal_name,
+    gives: givenBy[own.role],
+    members: members.sort((a, b) => a.since_ms - b.since_ms),
+    invitations: listed.invitations,
+  };
+}

@@ -408,7 +408,7 @@ describe("commits that share a row", () => {
       await expect(store.commit(second)).rejects.toMatchObject({ effect: "unknown" });
       if (isSentAgain) expect(await store.commit(second)).toEqual({ status: "applied" });
       // The tables judge it.
-      const third = { ...afterwards(second), wakeAtMs: 7 };
+      const third = { ...afterwards(second), puts: [event(3), keyed(0, "x")] };
       expect(await store.commit(third)).toEqual({ status: "applied" });
       expect((await store.claim(refOf(0), "b")).events).toEqual([event(1), event(2), event(3)]);
     },

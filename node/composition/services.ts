@@ -10,6 +10,7 @@ import { nativeCrypto } from "../../crypto/native.ts";
 import type { Clock } from "../../crypto/port.ts";
 import { utf8 } from "../../protocol/bytes.ts";
 import { recordIdOf } from "../../protocol/identifiers.ts";
+import { createTrialAllowance } from "../../service/money/allowance.ts";
 import {
   type AbandonedDeps,
   abandonedAfterMs,
@@ -36,6 +37,7 @@ import {
 import { clockFault, FenceWitness, keepNewestMoment, type NewestMoment } from "../keeping/fence-refusals.ts";
 import { nodeTimers } from "../keeping/node-timers.ts";
 import { watchKeys } from "../keys/current-keys.ts";
+import { trialAllowances } from "../sandbox/businesses.ts";
 import { createTimings } from "../telemetry/timings.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
 import { openLogWitnesses } from "../witness/log-witnesses.ts";
@@ -141,7 +143,10 @@ export async function openNodeServices(
     await close();
     throw error;
   }
-  const allowance = allowanceOf({ ...common, actors });
+  const allowance =
+    common.config.environment === "sandbox"
+      ? createTrialAllowance(trialAllowances)
+      : allowanceOf({ ...common, actors });
   const stopBackground = beginBackground({ ...common, actors, abandoned, allowance, log });
   return {
     ...common,

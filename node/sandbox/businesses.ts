@@ -3,6 +3,7 @@
 //   The diamond merchant's system pushes a catalogue of several hundred stones (path A). The service holds the key of the bakery, so
 //   its records carry a hosted key's seal. The bookshop sealed its AI policy twice, and blocks the second company.
 
+import type { TrialAllowance } from "../../service/money/allowance.ts";
 import { isObject } from "../../std/json-pointer.ts";
 import type { StoneShop } from "./diamonds.ts";
 import {
@@ -31,6 +32,13 @@ export const sampleCompanies = samples.companies as readonly SampleCompany[];
 export const trialBusinesses = (samples.trialBusinesses as unknown as readonly Written[]).map(read);
 
 export const trialCompanies = samples.trialCompanies as readonly SampleCompany[];
+
+/** The companies whose answers are refused as if they paid, by uuid. */
+export const trialAllowances: ReadonlyMap<string, TrialAllowance> = new Map(
+  trialCompanies.flatMap(({ uuid, allowance }) =>
+    allowance === undefined ? [] : [[uuid, allowance] as const],
+  ),
+);
 
 export function sampleBusiness(name: string): SampleBusiness {
   const found = sampleBusinesses.find((each) => each.name === name);

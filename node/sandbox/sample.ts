@@ -14,6 +14,7 @@ import {
 } from "../../protocol/ai-policy.ts";
 import { type CollectionName, formatTimestamp } from "../../protocol/identifiers.ts";
 import type { JsonObject } from "../../protocol/json/canonical-json.ts";
+import type { TrialAllowance } from "../../service/money/allowance.ts";
 
 export type SampleAlgorithm = "Ed25519" | "ES256";
 
@@ -74,6 +75,8 @@ export interface SampleCompany {
   readonly note: string;
   readonly keys: readonly SampleKey[];
   readonly ending?: SampleEnding;
+  /** Absent where nothing is asked of it: in a sandbox nobody pays. */
+  readonly allowance?: TrialAllowance;
 }
 
 export interface SampleRecord {

@@ -102,7 +102,8 @@ interface Slice {
   ended: number;
 }
 
-const free: Payment = { putBack: () => {} };
+/** For an answer that costs nothing. */
+export const free: Payment = { putBack: () => {} };
 
 const exhausted = refusedWith(
   "allowance_exhausted",
@@ -117,6 +118,22 @@ const cannotCheck = refusedWith(
   },
   { "retry-after": "1" },
 );
+
+/** How the answers to a company are refused where nobody pays. */
+export type TrialAllowance = "spent" | "unchecked";
+
+/** The allowance of a sandbox: nothing is charged, and the companies in `refused` are refused as where something is. */
+export function createTrialAllowance(refused: ReadonlyMap<string, TrialAllowance>): Allowance {
+  const outcomes = { spent: exhausted, unchecked: cannotCheck };
+  return {
+    pay: (company) => {
+      const how = refused.get(company);
+      return how === undefined ? free : outcomes[how];
+    },
+    figures: () => ({ companies: 0, leased: 0, exhausted: 0, unanswered: 0 }),
+    giveBack: () => Promise.resolve(),
+  };
+}
 
 /** The slices of prepaid money that this node holds; see {@link Allowance}. */
 export function createAllowance(deps: AllowanceDeps): Allowance {

@@ -30,7 +30,7 @@ import {
 import { type AnswerBody, type Caller, isRefused, type Outcome, type Refused } from "../answer.ts";
 import type { Authenticated } from "../authentication/authenticate.ts";
 import type { KeyBudget } from "../authentication/regional-limits.ts";
-import type { Allowance, Payment } from "../money/allowance.ts";
+import { type Allowance, free, type Payment } from "../money/allowance.ts";
 import type { Register } from "../register/register.ts";
 import type { Environment } from "../register/service-keys.ts";
 import type { Insight } from "./insight.ts";
@@ -406,8 +406,9 @@ export async function preparePaid(
   },
   prepare: () => Promise<Prepared | Refused>,
 ): Promise<Prepared | Refused> {
-  if (allowance === null) return prepare();
-  const payment = await allowance.pay(company, priced);
+  const paying = allowance?.pay(company, priced) ?? free;
+  if (paying === free) return prepare();
+  const payment = await paying;
   if (isRefused(payment)) return payment;
   const prepared = await prepare().catch((error: unknown) => {
     payment.putBack();

@@ -265,10 +265,8 @@ function attemptOf({ publish_as, record, record_text, search, seal }: Recipe): R
 
 /** Names in the form that {@link Refusal} uses. */
 export const untried: Readonly<Record<string, string>> = {
-  allowance_exhausted: "A sandbox bills nothing, so no allowance is ever spent.",
   internal_error: "It is a fault of the service, which nobody can request.",
   ad_expired: "Ten minutes have to pass between a pool and its render.",
-  unavailable: "A part of the node has to be unavailable, which nobody outside can cause.",
   right_missing: "It needs a token that an operator gave the right to read alone.",
   state_changed: "It needs the operators' token, and an actor that goes on meanwhile.",
   deletion_rejected:

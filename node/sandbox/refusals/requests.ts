@@ -44,6 +44,10 @@ const signatures: Attempts = {
     await search(trial, { nonce });
     return search(trial, { nonce });
   },
+  allowance_exhausted: async (trial) =>
+    search(trial, { caller: await trial.searcher("allowance is spent", "for everyday use") }),
+  unavailable: async (trial) =>
+    search(trial, { caller: await trial.searcher("cannot be checked", "for everyday use") }),
   role_not_allowed: async (trial) => search(trial, { caller: (await trial.everyday).publisher }),
 };
 

@@ -191,6 +191,32 @@ inBrowser(
       await page.getByRole("link", { name: "My account" }).press("Enter");
       await page.getByText("sealed a mandate").waitFor();
       await judged();
+      await page.getByRole("link", { name: "Businesses" }).press("Enter");
+      await page.getByRole("link", { name: "Crumb & Crust Ltd" }).press("Enter");
+      await page.getByRole("link", { name: "See who works here" }).press("Enter");
+      await page.getByRole("heading", { name: "Invitations" }).waitFor();
+      await judged();
+      await press(page, "Invite somebody");
+      await page.getByText("It is good once, for seven days.").waitFor();
+      await judged();
+      await press(page, "Confirm with a passkey");
+      const link = await page.getByLabel("Link", { exact: true }).inputValue();
+      await judged();
+      // Somebody new opens it; its secret leaves the address.
+      await using second = await newVisit();
+      await second.page.goto(link);
+      await expect.poll(() => second.page.getByLabel("Invitation").inputValue()).toBe(link.split("#")[1]);
+      expect([second.page.url(), await faultsOf(second.page)]).toEqual([`${portal.url}/invitation`, []]);
+      await press(second.page, "Continue");
+      await second.page.getByText("as viewer. Sign in with your passkey").waitFor();
+      expect(await faultsOf(second.page)).toEqual([]);
+      await second.page.getByLabel("Your name").fill("Bob");
+      await second.page.keyboard.press("Enter");
+      await press(second.page, "Make my passkey");
+      await press(second.page, "Continue");
+      await press(second.page, "Confirm with a passkey");
+      await second.page.getByRole("heading", { name: "Crumb & Crust Ltd" }).waitFor();
+      expect(second.complaints).toEqual([]);
       expect(complaints).toEqual([]);
     } finally {
       await rm(folder, { recursive: true, force: true });

@@ -51,10 +51,11 @@ it("is uploaded, imported and reported on in bounded memory", { timeout: 600_000
     collectGarbage();
     highest = Math.max(highest, ownBytes());
   }, 500);
-  const beganAt = performance.now();
   const answer = await requestImport(node.running.urls, business, body);
   expect(answer).toMatchObject({ status: 202, json: { records: count } });
-  expect(performance.now() - beganAt).toBeLessThan(2_000);
+  // It is answered before its records are imported.
+  const first = await readOver(node, business, `/v1/pushes/${pushId}`);
+  expect(["queued", "processing"]).toContain(first.json["state"]);
   let report = await awaitPushLong(business, pushId);
   while (report.state === "processing") report = await awaitPushLong(business, pushId);
   clearInterval(watch);

@@ -5,7 +5,14 @@ import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
 import { type ProblemCode, problemCodes, problemMediaType, problemShape } from "../protocol/problem.ts";
 import { anyObject, described } from "../protocol/shape.ts";
 import { isObject } from "../std/json-pointer.ts";
-import { type AnswerDoc, type HeaderName, headerFields, type Operation, type Parameter } from "./route.ts";
+import {
+  type AnswerDoc,
+  type HeaderName,
+  headerFields,
+  inPath,
+  type Operation,
+  type Parameter,
+} from "./route.ts";
 
 export interface OpenApiInfo {
   readonly title: string;
@@ -195,7 +202,7 @@ function operation(each: Operation, terms: SurfaceTerms): JsonObject {
     summary: doc.summary,
     ...(doc.description === undefined ? {} : { description: doc.description }),
     ...terms.security(each),
-    parameters: (doc.parameters ?? []).map(parameter),
+    parameters: parametersOf(each).map(parameter),
     ...(doc.body === undefined
       ? {}
       : {
@@ -214,6 +221,13 @@ function contentOf(
   media: JsonObject,
 ): JsonObject {
   return Object.fromEntries([mediaType, ...otherMediaTypes].map((each) => [each, media]));
+}
+
+/** Every parameter of a path is listed (OpenAPI 3.1, Path Templating), also one that a route says nothing about. */
+function parametersOf({ path, doc: { parameters = [] } }: Operation): readonly Parameter[] {
+  const names = [...path.matchAll(/:([a-z_]+)/g)].map(([, name = ""]) => name);
+  const silent = names.filter((name) => !parameters.some((each) => each.in === "path" && each.name === name));
+  return [...parameters, ...silent.map((name) => inPath(name, "As a page names it.", { type: "string" }))];
 }
 
 function parameter(each: Parameter): JsonObject {

@@ -37,9 +37,10 @@ const count = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 export const reasonLengthMax = 500;
 
 /**
- * Characters that control a terminal or change the displayed order of a log line: controls, line ends, directional marks.
+ * Characters that control a terminal or change the displayed order of a log line: controls, line ends, directional marks. They are
+ * listed because a published pattern is read by expressions without names of properties as well.
  */
-const unseen = "\\p{Cc}\\p{Bidi_Control}\\u2028\\u2029";
+const unseen = "\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069";
 const plainTextForm = new RegExp(`^[^${unseen}]*[^${unseen}\\s][^${unseen}]*$`, "u");
 export const plainText = (lengthMax: number, description: string) =>
   described(

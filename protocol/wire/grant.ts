@@ -22,13 +22,16 @@ import {
 
 const role = oneOf(["integration", "retrieval"]);
 
+const nameForm = /^(?=[\s\S]{1,200}$)[\p{L}\p{N}][\p{L}\p{M}\p{N}\p{P}\p{S} ]*$/u;
+
 export const grantQuestion = object({
   public_key: described(publicJwk, "Public JWK of the key: Ed25519 or P-256."),
   role: described(role, "`integration` publishes for a business, `retrieval` searches for an AI company."),
   legal_name: described(
     optional(
+      // The pattern is not published: many readers of schemas do not know the names of properties.
       matching(
-        /^(?=[\s\S]{1,200}$)[\p{L}\p{N}][\p{L}\p{M}\p{N}\p{P}\p{S} ]*$/u,
+        (name) => nameForm.test(name),
         "a name of 1 to 200 characters that begins with a letter or a digit",
         { minLength: 1, maxLength: 200 },
       ),

@@ -69,19 +69,21 @@ export const projectionAnswer = namedObject("ProjectionAnswer", {
   }),
 });
 
-const entries = listOf(object({ code: anyText, name: anyText }));
+const entries = listOf(namedObject("VocabularyEntry", { code: anyText, name: anyText }));
 const vocabularyHead = { name: oneOf(vocabularyNames), version: counter, standard: anyText };
 
 export const vocabularyAnswer = named(
   "VocabularyAnswer",
   either(
-    object({ ...vocabularyHead, entries }),
-    object({
+    namedObject("VocabularyList", { ...vocabularyHead, entries }),
+    namedObject("VocabularyTree", {
       ...vocabularyHead,
-      verticals: listOf(object({ code: anyText, name: anyText, categories: entries })),
+      verticals: listOf(
+        namedObject("VocabularyVertical", { code: anyText, name: anyText, categories: entries }),
+      ),
       lists: dictionary(entries),
     }),
-    object({ ...vocabularyHead, pattern: anyText, rule: anyText }),
+    namedObject("VocabularyPattern", { ...vocabularyHead, pattern: anyText, rule: anyText }),
   ),
 );
 

@@ -101,7 +101,7 @@ export const verifyRequest: Shape<VerifyRequest> = {
       ...wholes.map((name) => ({ required: [name], maxProperties: 1 })),
       ...against.map((name) => ({
         required: ["record_base64", name],
-        properties: { ad_item: false, entitlement: false },
+        not: { anyOf: wholes.map((name) => ({ required: [name] })) },
         dependentRequired: { ai_policy_bits: ["seal"] },
       })),
     ],

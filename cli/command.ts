@@ -171,14 +171,14 @@ export function untilStopped(
   started: AsyncDisposable,
   onStopping = (): void => {},
 ): Promise<ExitCode> {
-  const { promise, resolve } = Promise.withResolvers<ExitCode>();
-  call.onStop(async () => {
-    onStopping();
-    await started[Symbol.asyncDispose]();
-    resolve(exitCodes.done);
-    return exitCodes.done;
+  return new Promise((resolve) => {
+    call.onStop(async () => {
+      onStopping();
+      await started[Symbol.asyncDispose]();
+      resolve(exitCodes.done);
+      return exitCodes.done;
+    });
   });
-  return promise;
 }
 
 /** Returns the one argument that is expected; the error for a missing one names it. */

@@ -32,7 +32,7 @@ export function generatePrivateJwk(algorithm: KeyAlgorithm): PrivateJwk {
 }
 
 /** The PKCS #8 encoding of an Ed25519 key up to its seed (RFC 8410, section 7). */
-const ed25519Prefix = Uint8Array.fromHex("302e020100300506032b657004220420");
+const ed25519Prefix = Buffer.from("302e020100300506032b657004220420", "hex");
 
 /** The Ed25519 key for a 32-byte seed. */
 export function ed25519OfSeed(seed: Uint8Array): PrivateJwk {

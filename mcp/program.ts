@@ -128,10 +128,21 @@ export function serveOverStdio(server: ToolServer, { stdin, stdout, log }: Stdio
 /** Resolves once the peer has read all but `unreadBytesMax` of what it was answered, or is gone. */
 async function roomIn(stdout: Writable): Promise<void> {
   if (stdout.writableLength <= unreadBytesMax) return;
-  const { promise, resolve } = Promise.withResolvers<void>();
+  const { promise, resolve } = deferred<void>();
   for (const event of ["drain", "close", "error"]) stdout.on(event, resolve);
   await promise;
   for (const event of ["drain", "close", "error"]) stdout.off(event, resolve);
+}
+
+/** As `Promise.withResolvers`, which Node 20 does not have. */
+function deferred<T>() {
+  let resolve: (value: T) => void = () => {};
+  let reject: (reason: unknown) => void = () => {};
+  const promise = new Promise<T>((keep, fail) => {
+    resolve = keep;
+    reject = fail;
+  });
+  return { promise, resolve, reject };
 }
 
 // `--check`: says what was read and whether the service answers, and for everything that is wrong how to mend it. It sends
@@ -227,7 +238,7 @@ export const bodyBytesMax = 16 * 1_048_576;
 /** Rejects with the error of the connection, whose `code` says whether anything was sent. */
 export const httpFetch: Fetch = async (url, { method, headers, body, signal }) => {
   if (body instanceof Blob) throw new TypeError("A form is not sent.");
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const { promise, resolve, reject } = deferred<IncomingMessage>();
   const length = body === undefined ? {} : { "content-length": String(body.length) };
   const isEncrypted = url.startsWith("https:");
   const start = isEncrypted ? overHttps : overHttp;

@@ -6,7 +6,7 @@ import { cp, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { npmCommand } from "./client-package.ts";
+import { npmCommand } from "./packages.ts";
 import { root } from "./process.ts";
 import { withoutJudge } from "./virtual-environment.fixture.ts";
 

@@ -9,13 +9,13 @@ import { readFileSync } from "node:fs";
 import { cp, mkdir, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { npmCommand } from "../../tools/client-package.ts";
 import {
   type EngineProcess,
   startEngineProcess,
   startGuard,
   untilReady,
 } from "../../tools/engines/engine-process.ts";
+import { npmCommand } from "../../tools/packages.ts";
 import { startProcess } from "../../tools/process.ts";
 import type { Child } from "../child.ts";
 import { compareBy, figure, type Measured, type Rounds } from "../figures.ts";

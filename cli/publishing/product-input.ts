@@ -63,26 +63,38 @@ export function productFiles(call: Call): readonly ProductFile[] {
 /** Throws {@link UsageError} for a file that cannot be read, or of which something would be lost without being asked for. */
 export async function readProducts(files: readonly ProductFile[], call: Call): Promise<ProductInput> {
   const mapping = await mappingOf(call);
-  await using open = new AsyncDisposableStack();
-  const report = open.use(await openReport(call));
-  const reading: Reading = { call, mapping, report, folder: join(homeOf(call), "pushes") };
-  const feeds: ReadFeed[] = [];
-  for (const file of files) {
-    const feed = await readFile(file, { ...reading, isOneOfMany: files.length > 1 });
-    open.use(feed.records);
-    feeds.push(feed);
+  // Node 20 and 22 have no AsyncDisposableStack.
+  const opened: AsyncDisposable[] = [];
+  const use = <T extends AsyncDisposable | null>(each: T): T => {
+    if (each !== null) opened.unshift(each);
+    return each;
+  };
+  const close = async (): Promise<void> => {
+    for (const each of opened) await each[Symbol.asyncDispose]();
+  };
+  try {
+    const report = use(await openReport(call));
+    const reading: Reading = { call, mapping, report, folder: join(homeOf(call), "pushes") };
+    const feeds: ReadFeed[] = [];
+    for (const file of files) {
+      const feed = await readFile(file, { ...reading, isOneOfMany: files.length > 1 });
+      use(feed.records);
+      feeds.push(feed);
+    }
+    const records = files.length === 1 ? feeds[0]?.records : use(await joined(feeds, reading));
+    if (records === undefined) throw new Error("No file was read.");
+    const placeName = feeds[0]?.placeName ?? "line";
+    tell(report, placeName, reading);
+    refuseLoss(files.map(({ path }) => basename(path)).join(" and "), {
+      isJoined: files.length > 1,
+      ...reading,
+    });
+    if (records.lengths.length === 0) throw new UsageError("No item is left; nothing was sent.");
+    return { records, placeName, report, [Symbol.asyncDispose]: close };
+  } catch (error) {
+    await close();
+    throw error;
   }
-  const records = files.length === 1 ? feeds[0]?.records : open.use(await joined(feeds, reading));
-  if (records === undefined) throw new Error("No file was read.");
-  const placeName = feeds[0]?.placeName ?? "line";
-  tell(report, placeName, reading);
-  refuseLoss(files.map(({ path }) => basename(path)).join(" and "), {
-    isJoined: files.length > 1,
-    ...reading,
-  });
-  if (records.lengths.length === 0) throw new UsageError("No item is left; nothing was sent.");
-  const kept = open.move();
-  return { records, placeName, report, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
 interface Reading {

@@ -2,9 +2,9 @@
 // again, it resumes where it stopped (client/push-run.ts); nothing is published twice.
 
 import { createHash, randomBytes } from "node:crypto";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { batchRecordsMax, rootOf } from "../../client/batch.ts";
 import { productFaults } from "../../client/product-check.ts";
 import type { PlanDeps, PushPlan } from "../../client/push-plan.ts";
@@ -39,7 +39,7 @@ import {
 } from "./whole-feed.ts";
 
 // The state of one push in a file, as client/push-state.ts requires. Only one process at a time holds the file: two runs
-// that seal the same records would publish them twice. The lock is the operating system's, through SQLite, so it is
+// that seal the same records would publish them twice. The lock is the operating system's, through SQLite where Node has it, so it is
 // released with the process, however that ends.
 
 interface FileJournal extends PushJournal, Disposable {
@@ -91,8 +91,10 @@ export async function openPushJournal(path: string): Promise<FileJournal> {
 /** SQLITE_BUSY: another process holds the lock. */
 const busyCode = 5;
 
-function takeLock(path: string): DatabaseSync {
-  const lock = new DatabaseSync(path, { timeout: 0 });
+function takeLock(path: string): { close(): void } {
+  const sqlite = process.getBuiltinModule("node:sqlite") as typeof import("node:sqlite") | undefined;
+  if (sqlite === undefined) return takeMark(`${path}.pid`);
+  const lock = new sqlite.DatabaseSync(path, { timeout: 0 });
   try {
     lock.exec("BEGIN EXCLUSIVE");
     return lock;
@@ -100,6 +102,29 @@ function takeLock(path: string): DatabaseSync {
     lock.close();
     if ((error as { errcode?: number }).errcode === busyCode) throw new PushRunningError();
     throw error;
+  }
+}
+
+/** Node 20 has no SQLite: a file names the process, and counts for as long as that process runs. */
+function takeMark(path: string): { close(): void } {
+  for (;;) {
+    try {
+      writeFileSync(path, String(process.pid), { flag: "wx" });
+      return { close: () => rmSync(path, { force: true }) };
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    }
+    if (isRunning(Number(readFileSync(path, "utf8")))) throw new PushRunningError();
+    rmSync(path, { force: true });
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }
 

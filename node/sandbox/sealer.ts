@@ -1,10 +1,9 @@
 // The sealers of the sample businesses: a passkey made in software, or the key that the service holds for the business.
 
 import { sign } from "node:crypto";
-import { nativeCrypto } from "../../crypto/native.ts";
 import type { Signer } from "../../crypto/port.ts";
 import { type PrivateJwk, privateKeyOf, publicHalfOf } from "../../crypto/private-jwk.ts";
-import { concatBytes, hashOf, toBase64, utf8 } from "../../protocol/bytes.ts";
+import { concatBytes, hashOf, sha256, toBase64, utf8 } from "../../protocol/bytes.ts";
 import { type Envelope, makeEnvelope, pae, payloadTypes } from "../../protocol/dsse.ts";
 import { type CollectionName, formatTimestamp } from "../../protocol/identifiers.ts";
 import { coseKeyOf, type PublicJwk, thumbprint } from "../../protocol/keys/jwk.ts";
@@ -38,7 +37,6 @@ export function createSoftwarePasskey(jwk: PrivateJwk, origins: PasskeyOrigins):
   const key = privateKeyOf(jwk);
   const keyId = thumbprint(publicJwk);
   const cose = coseKeyOf(publicJwk);
-  const { sha256 } = nativeCrypto;
   const signCount = new Uint8Array(4);
   const authenticatorData = concatBytes(sha256(utf8(rpId)), Uint8Array.of(flags), signCount);
   return {
@@ -92,7 +90,7 @@ export function sealAlone(
     v: 2,
     key_id: passkey.keyId,
     cert_id: context.cert_id ?? "",
-    hash: hashOf(record, nativeCrypto.sha256),
+    hash: hashOf(record),
     sealed_at: formatTimestamp(atMs),
     record_type: type,
     ai_policy_version: context.ai_policy_version + (type === "ai_policy" ? 1 : 0),

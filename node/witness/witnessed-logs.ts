@@ -1,6 +1,6 @@
 // Which logs a witness cosigns: `ORIGIN KEY`, one for each key.
 
-import { nativeCrypto } from "../../crypto/native.ts";
+import { sha256 } from "../../protocol/bytes.ts";
 import { type NoteKey, parseVerifierKey } from "../../protocol/log/note.ts";
 import type { WitnessedLog } from "../../service/log/witness.ts";
 import { ConfigError } from "../configuration/config-error.ts";
@@ -11,7 +11,7 @@ export function parseWitnessedLogs(setting: string, texts: readonly string[]): r
   for (const text of texts) {
     const split = text.lastIndexOf(" ");
     const origin = text.slice(0, Math.max(0, split));
-    const key = parseVerifierKey(text.slice(split + 1), nativeCrypto.sha256);
+    const key = parseVerifierKey(text.slice(split + 1), sha256);
     if (origin === "" || /\p{Cc}/u.test(origin) || key?.kind !== "log")
       throw new ConfigError(
         setting,

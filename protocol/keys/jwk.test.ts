@@ -3,7 +3,8 @@ import judge from "canonicalize";
 import { describe, expect, it } from "vitest";
 import { parseHex, toBase64Url } from "../bytes.ts";
 import { rfc7515, rfc8037, smallOrderPoints } from "../vectors/keys-and-signatures.ts";
-import { algorithmOf, parseEd25519Point, parsePublicJwk, thumbprint } from "./jwk.ts";
+import { parseEd25519Point } from "./ed25519-point.ts";
+import { algorithmOf, parsePublicJwk, thumbprint } from "./jwk.ts";
 
 const ed25519 = rfc8037.jwk;
 const p256 = rfc7515.jwk;

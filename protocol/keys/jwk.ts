@@ -1,6 +1,5 @@
 // Public keys as JWK: Ed25519 (RFC 8037), P-256 (RFC 7518 §6.2) and ML-DSA-65 (RFC 9964), and their thumbprints (RFC 7638).
 
-import { ed25519 } from "@noble/curves/ed25519.js";
 import { p256 } from "@noble/curves/nist.js";
 import { isObject } from "../../std/json-pointer.ts";
 import {
@@ -13,6 +12,7 @@ import {
   utf8,
 } from "../bytes.ts";
 import { ok, type Result, refuse } from "../result.ts";
+import { parseEd25519Point } from "./ed25519-point.ts";
 
 export type PublicJwk =
   | { readonly kty: "OKP"; readonly crv: "Ed25519"; readonly x: string }
@@ -78,19 +78,6 @@ function parseEd25519(jwk: Record<string, unknown>): Result<PublicJwk, "jwk_malf
     return malformed("An Ed25519 key has kty, crv and x of 32 bytes, and no private member.");
   if (!parseEd25519Point(x)) return malformed("The Ed25519 key is not a canonical point of large order.");
   return ok({ kty: "OKP", crv: "Ed25519", x: toBase64Url(x) });
-}
-
-/**
- * The point encoded by 32 public key bytes; null unless they are its canonical encoding and it is not of small order. For a
- * key of small order one signature fits many messages (RFC 8032 §5.1.3; Chalkias et al., «Taming the many EdDSAs», 2020).
- */
-export function parseEd25519Point(bytes: Uint8Array): InstanceType<typeof ed25519.Point> | null {
-  try {
-    const point = ed25519.Point.fromBytes(bytes, false);
-    return point.isSmallOrder() ? null : point;
-  } catch {
-    return null;
-  }
 }
 
 function parseP256(jwk: Record<string, unknown>): Result<PublicJwk, "jwk_malformed"> {

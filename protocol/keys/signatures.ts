@@ -22,7 +22,8 @@ import type { JsonObject } from "../json/canonical-json.ts";
 import { parseStrictJson } from "../json/strict-json.ts";
 import type { Verdict } from "../reason-codes.ts";
 import { ok, refuse } from "../result.ts";
-import { algorithmOf, type KeyAlgorithm, type PublicJwk, parseEd25519Point } from "./jwk.ts";
+import { parseEd25519Point } from "./ed25519-point.ts";
+import { algorithmOf, type KeyAlgorithm, type PublicJwk } from "./jwk.ts";
 
 /**
  * Verifies a raw signature: Ed25519 (RFC 8032), ES256 as r‖s over SHA-256 (RFC 7518 §3.4), or ML-DSA-65 with an empty

@@ -1,17 +1,24 @@
 // Whether the caller who wants a key registered has its private half: the key itself must sign the party, the role and
 // the challenge of the registration (protocol/keys/key-directory.ts).
 
-import type { KeyFacts } from "../../actors/messages/business.ts";
 import type { CryptoPort } from "../../crypto/port.ts";
 import { parseBase64 } from "../../protocol/bytes.ts";
 import { type Envelope, pae } from "../../protocol/dsse.ts";
+import type { PublicJwk } from "../../protocol/keys/jwk.ts";
 import { openKeyPossession } from "../../protocol/keys/key-directory.ts";
 import { type PasskeyOrigins, verifyPasskey } from "../../protocol/keys/signatures.ts";
 import type { Verdict } from "../../protocol/reason-codes.ts";
 import { ok, refuse } from "../../protocol/result.ts";
 
-export interface PossessionRequest {
-  readonly key: KeyFacts;
+interface PossessedKey {
+  readonly key_id: string;
+  readonly party_uuid: string;
+  readonly role: string;
+  readonly public_key: PublicJwk;
+}
+
+export interface PossessionRequest<K extends PossessedKey = PossessedKey> {
+  readonly key: K;
   /** The challenge that this caller was given for this registration, and nobody before. */
   readonly challenge: string;
   readonly proof: Envelope;
@@ -19,7 +26,7 @@ export interface PossessionRequest {
 
 /** A passkey proves it by an assertion with user verification, any other key by a plain signature. */
 export function verifyPossession(
-  deps: { readonly crypto: CryptoPort; readonly passkeys: PasskeyOrigins },
+  deps: { readonly crypto: Pick<CryptoPort, "verify" | "sha256">; readonly passkeys: PasskeyOrigins },
   { key, challenge, proof }: PossessionRequest,
 ): Verdict<void> {
   const opened = openKeyPossession(proof);

@@ -109,11 +109,11 @@ export interface Parties {
   /**
    * The key itself signs the party, the role and the challenge of its registration. Returns false if it was registered before.
    */
-  registerProvenKey(request: PossessionRequest & { readonly act?: RegisterAct }): Promise<boolean>;
+  registerProvenKey(request: PossessionRequest<KeyFacts> & { readonly act?: RegisterAct }): Promise<boolean>;
   /**
    * Verifies the proof, and claims the key for the party, which need not be open yet. Nothing is registered.
    */
-  claimProvenKey(request: PossessionRequest): Promise<void>;
+  claimProvenKey(request: PossessionRequest<KeyFacts>): Promise<void>;
   /** The earlier instants are kept. Returns false if it changed nothing, also for {@link revokeMandate}. */
   revokeKey(request: Change<"key.revoke">): Promise<boolean>;
   /** The mandate as {@link acceptMandate} judges it; nothing is registered. */
@@ -167,7 +167,7 @@ export function createParties(deps: PartiesDeps): Parties {
     await assertOwner(deps, key);
     return change(key.party_uuid, { type: "key.register", key, ...(act === undefined ? {} : { act }) });
   };
-  const assertProven = (request: PossessionRequest): void => {
+  const assertProven = (request: PossessionRequest<KeyFacts>): void => {
     const passkeys = deps.trust().anchors.passkeys;
     taken(verifyPossession({ crypto: deps.crypto, passkeys }, request));
   };

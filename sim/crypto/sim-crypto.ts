@@ -3,7 +3,8 @@
 
 import type { CryptoPort, Signer } from "../../crypto/port.ts";
 import { equalBytes, toBase64Url } from "../../protocol/bytes.ts";
-import { type PublicJwk, parseEd25519Point, thumbprint } from "../../protocol/keys/jwk.ts";
+import { parseEd25519Point } from "../../protocol/keys/ed25519-point.ts";
+import { type PublicJwk, thumbprint } from "../../protocol/keys/jwk.ts";
 import { unpackMessages } from "../../protocol/signed-version.ts";
 import type { Random } from "../kernel/random.ts";
 

@@ -216,8 +216,7 @@ function possession(anchors: Anchors, input: Input, { verify, sha256 }: Primitiv
     challenge: text(input, "challenge"),
     proof: proof.value,
   };
-  const crypto = { verify, sha256 } as CryptoPort;
-  return expectedOf(verifyPossession({ crypto, passkeys: anchors.passkeys }, request));
+  return expectedOf(verifyPossession({ crypto: { verify, sha256 }, passkeys: anchors.passkeys }, request));
 }
 
 type Key = Parameters<typeof verifyPossession>[1]["key"];

@@ -1,0 +1,333 @@
+// Builds what is installed without the checkout: the client, the verifier, and the programs that call a service. One table says what each
+// package has. What a package needs is bundled into it, with its licences, so that it has no dependencies and runs nothing at install.
+//   PK1. Each package compiles against no more of the language than Node 20 has, and is written in no newer syntax.
+//   PK2. A package that names the platform as `neutral` imports nothing at all: it runs in browsers as it is.
+//   PK3. Without a scope of the deployment's own, a package is marked as private, which npm does not publish.
+// Usage: npm run packages -- FOLDER [--scope @SCOPE]
+
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { chmod, cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join, relative, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { parseSync, Visitor } from "oxc-parser";
+import { type Plugin, rolldown } from "rolldown";
+import { root, runNode } from "./process.ts";
+import { binOf } from "./steps.ts";
+
+export interface PackageRow {
+  readonly description: string;
+  readonly platform: "neutral" | "node";
+  /** Source files by the name under which a program imports them; each has declarations. */
+  readonly entries: Readonly<Record<string, string>>;
+  /** Source files of programs, by their names. */
+  readonly programs?: Readonly<Record<string, string>>;
+  /** Files that are packed as they are, by their paths in the package. */
+  readonly files: Readonly<Record<string, string>>;
+  /** The most bytes that an entry, minified and compressed by gzip, has with all that it needs. */
+  readonly compressedMax?: Readonly<Record<string, number>>;
+  /** The most bytes of the package once it is installed. */
+  readonly installedMax: number;
+}
+
+export const packages: Readonly<Record<string, PackageRow>> = {
+  client: {
+    description:
+      "Client of the signed business-data service: seal, publish, withdraw and watch records, search, fetch, and verify answers.",
+    platform: "node",
+    entries: { ".": "client/index.ts", "./vectors": "tools/vectors/run.ts" },
+    files: { "README.md": "client/README.md", "feed-mapping-1.json": "docs/schemas/feed-mapping-1.json" },
+    installedMax: 2_500_000,
+  },
+  verifier: {
+    description: "Verifies answers of the signed business-data service offline, in Node and in browsers.",
+    platform: "neutral",
+    entries: { ".": "verifier/index.ts", "./vectors": "tools/vectors/run.ts" },
+    files: { "README.md": "verifier/README.md" },
+    compressedMax: { ".": 100_000 },
+    installedMax: 1_100_000,
+  },
+  svc: {
+    description:
+      "The programs svc and svc-mcp: publish, search, fetch and verify signed business data, and serve an assistant.",
+    platform: "node",
+    entries: {},
+    programs: { svc: "cli/client.ts", "svc-mcp": "mcp/command.ts" },
+    files: { "README.md": "docs/svc.md" },
+    installedMax: 5_000_000,
+  },
+};
+
+const licenceFiles = ["LICENSE", "NOTICE"];
+/** A scope that is nobody's: see PK3. */
+const noScope = "@unpublished";
+
+export interface BuiltPackage {
+  readonly name: string;
+  readonly version: string;
+  readonly folder: string;
+}
+
+/** Writes a package into `folder` as a folder. `scope` is the deployment's own, with its `@`. */
+export async function buildPackage(
+  id: string,
+  folder: string,
+  scope: string | null = null,
+): Promise<BuiltPackage> {
+  const row = packages[id];
+  if (row === undefined) throw new Error(`There is no package ${id}.`);
+  const target = join(resolve(folder), id);
+  await rm(target, { recursive: true, force: true });
+  await mkdir(target, { recursive: true });
+  const modules = await bundle(row, target);
+  await declare(row, { target, modules });
+  const manifest = manifestOf(id, row, scope);
+  await writeFile(join(target, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
+  for (const name of licenceFiles) await cp(join(root, name), join(target, name));
+  await writeFile(join(target, "LICENSES-OF-OTHERS.txt"), licencesOf(packagesOf(modules)));
+  for (const [name, source] of Object.entries(row.files)) {
+    const text = await readFile(join(root, source), "utf8");
+    await writeFile(join(target, name), withScope(text, scope));
+  }
+  return { name: manifest.name, version: manifest.version, folder: target };
+}
+
+/** Pages name packages under the scope that is nobody's. */
+function withScope(text: string, scope: string | null): string {
+  return scope === null ? text : text.replaceAll(`${noScope}/`, `${scope}/`);
+}
+
+function manifestOf(id: string, row: PackageRow, scope: string | null) {
+  const project = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+    readonly version: string;
+    readonly license: string;
+  };
+  const exported = Object.entries(row.entries).map(([name, source]) => [
+    name,
+    { types: `./types/${declarationOf(source)}`, default: `./dist/${chunkName(name)}.js` },
+  ]);
+  const programs = Object.keys(row.programs ?? {}).map((name) => [name, `dist/${name}.js`]);
+  return {
+    name: `${scope ?? noScope}/${id}`,
+    version: project.version,
+    ...(scope === null ? { private: true } : {}),
+    description: row.description,
+    license: project.license,
+    type: "module",
+    engines: { node: ">=20.16" },
+    sideEffects: false,
+    exports: Object.fromEntries([
+      ...exported,
+      ...Object.keys(row.files)
+        .filter((name) => name.endsWith(".json"))
+        .map((name) => [`./${name}`, `./${name}`]),
+      ["./package.json", "./package.json"],
+    ]),
+    ...(programs.length === 0 ? {} : { bin: Object.fromEntries(programs) }),
+    files: ["dist", "types", "LICENSES-OF-OTHERS.txt", "NOTICE", ...Object.keys(row.files)],
+  };
+}
+
+function declarationOf(source: string): string {
+  return source.replace(/\.ts$/, ".d.ts");
+}
+
+function chunkName(entry: string): string {
+  return entry === "." ? "index" : entry.slice(2);
+}
+
+// ---- JavaScript ----
+
+/** Functions that only make a value, so that what nobody uses of what they make is left out. */
+function pureFunctions(): readonly string[] {
+  const exported = /^export function (\w+)/gm;
+  const shapes = readFileSync(join(root, "protocol", "shape.ts"), "utf8");
+  const named = [...shapes.matchAll(exported)].map(([, name = ""]) => name);
+  return named.concat(
+    "codeList",
+    "Object.entries",
+    "Object.fromEntries",
+    "Object.freeze",
+    "Object.keys",
+    "Map",
+    "Set",
+  );
+}
+
+/** Writes the modules into `dist`, and returns the files of which something is in them. */
+async function bundle(row: PackageRow, target: string): Promise<readonly string[]> {
+  const entries = Object.entries(row.entries).map(([name, source]) => [chunkName(name), source]);
+  const programs = Object.entries(row.programs ?? {});
+  const built = await rolldown({
+    cwd: root,
+    input: Object.fromEntries([...entries, ...programs]),
+    platform: row.platform,
+    resolve: { mainFields: ["module", "main"] },
+    transform: { target: "es2022" },
+    treeshake: { moduleSideEffects: false, manualPureFunctions: [...pureFunctions()] },
+    onLog: (level, { message }) => {
+      if (level === "warn") throw new Error(message);
+    },
+    plugins: row.platform === "neutral" ? [withoutWords] : [],
+  });
+  const { output } = await built.write({
+    dir: join(target, "dist"),
+    format: "es",
+    chunkFileNames: "[name]-[hash].js",
+    banner: ({ name, isEntry }) =>
+      isEntry && row.programs?.[name] !== undefined ? "#!/usr/bin/env node" : "",
+  });
+  await built.close();
+  for (const [name] of programs) await chmod(join(target, "dist", `${name}.js`), 0o755);
+  return output.flatMap((each) =>
+    each.type === "chunk"
+      ? Object.entries(each.modules).flatMap(([id, { renderedLength }]) => (renderedLength > 0 ? [id] : []))
+      : [],
+  );
+}
+
+const vocabularies = join(root, "protocol", "records", "vocabularies");
+/** Modules that show the names of codes, or the descriptions of members. Nothing in a package without them may need one. */
+const showsWords = /vocabulary-document|subdivision-names|company-name-rule/;
+
+/** Empties what is called a name, and the values of objects of names by code. */
+function withoutName(this: unknown, key: string, value: unknown): unknown {
+  if (key === "name" && Object.hasOwn(Object(this), "categories")) return "";
+  if (key === "entries") return namesOf(value);
+  if (key !== "lists") return value;
+  return Object.fromEntries(Object.entries(Object(value)).map(([name, list]) => [name, namesOf(list)]));
+}
+
+function namesOf(list: unknown): object {
+  return Object.fromEntries(Object.keys(Object(list)).map((code) => [code, ""]));
+}
+
+/** Leaves out what only people read: the names of codes, and the descriptions of members in published schemas. */
+const withoutWords: Plugin = {
+  name: "without-words",
+  load: (id) => {
+    if (showsWords.test(id)) throw new Error(`${id} needs the words that are left out.`);
+    if (dirname(id) !== vocabularies || !/(?:countries|currencies|languages|taxonomy)\.json$/.test(id))
+      return null;
+    const list = JSON.parse(readFileSync(id, "utf8")) as Readonly<Record<string, object>>;
+    return { code: JSON.stringify(list, withoutName), moduleType: "json" };
+  },
+  transform: (code, id) => {
+    if (!id.endsWith(".ts") || !code.includes("described(")) return null;
+    const spans: [number, number][] = [];
+    new Visitor({
+      CallExpression: ({ callee, arguments: [, text] }) => {
+        if (callee.type === "Identifier" && callee.name === "described" && text !== undefined)
+          spans.push([text.start, text.end]);
+      },
+    }).visit(parseSync(id, code).program);
+    return spans
+      .sort(([a], [b]) => b - a)
+      .reduce((rest, [start, end]) => `${rest.slice(0, start)}""${rest.slice(end)}`, code);
+  },
+};
+
+function packageFolderOf(id: string): string | null {
+  const [, name] = /^(?:.*[/\\])?node_modules[/\\]((?:@[^/\\]+[/\\])?[^/\\]+)[/\\]/.exec(id) ?? [];
+  return name === undefined ? null : join(root, "node_modules", name);
+}
+
+/** The folders of the packages that the files are of. */
+function packagesOf(files: readonly string[]): readonly string[] {
+  return [...new Set(files.map(packageFolderOf).filter((each) => each !== null))].sort();
+}
+
+function licencesOf(folders: readonly string[]): string {
+  const texts = folders.map((folder) => {
+    const file = readdirSync(folder).find((name) => /^licen[cs]e/i.test(name));
+    const { name, version, license, author } = JSON.parse(
+      readFileSync(join(folder, "package.json"), "utf8"),
+    ) as Readonly<Record<"name" | "version" | "license" | "author", string>>;
+    // A few packages name their licence and their author without its text.
+    const text = file === undefined ? `${license}, ${author}` : readFileSync(join(folder, file), "utf8");
+    return `${name} ${version}\n\n${text.trim()}\n`;
+  });
+  return `Parts of these packages are in this one.\n\n${texts.join("\n----\n\n")}`;
+}
+
+// ---- Declarations ----
+
+interface Bundled {
+  readonly target: string;
+  readonly modules: readonly string[];
+}
+
+/** Compiles what was bundled (PK1), and keeps the declarations that the entries lead to in `types`. */
+async function declare(row: PackageRow, { target, modules }: Bundled): Promise<void> {
+  const project = join(target, "tsconfig.json");
+  const all = join(target, "all-types");
+  await writeFile(project, JSON.stringify(compilation(row, all)));
+  const compiled = await runNode([binOf("typescript", "tsc"), "-p", project]);
+  // A fault in a module that was left out of the bundle is none of the package.
+  const bundled = new Set(modules.map((path) => relative(root, path)));
+  const faults = compiled.output.split("\n").filter((line) => bundled.has(line.split("(")[0] ?? ""));
+  if (faults.length > 0 || !existsSync(all))
+    throw new Error(`The package cannot be compiled:\n${faults.join("\n") || compiled.output}`);
+  const wanted = Object.values(row.entries).map(declarationOf);
+  const kept = new Set<string>();
+  for (let name = wanted.pop(); name !== undefined; name = wanted.pop()) {
+    if (kept.has(name)) continue;
+    kept.add(name);
+    const text = (await readFile(join(all, name), "utf8")).replaceAll(sourceImport, '$1.js"');
+    for (const [, path = ""] of text.matchAll(declaredImport)) {
+      const found = join(dirname(name), path).replace(/\.js$/, ".d.ts");
+      if (existsSync(join(all, found))) wanted.push(found);
+    }
+    await mkdir(join(target, "types", dirname(name)), { recursive: true });
+    await writeFile(join(target, "types", name), text);
+  }
+  await rm(project);
+  await rm(all, { recursive: true });
+}
+
+const sourceImport = /((?:from |import\()"\.[^"]*)\.ts"/g;
+const declaredImport = /(?:from |import\()"(\.[^"]*)"/g;
+
+/** Node 20 has the methods of ES2024 for well-formed texts; where the platform's base64 is missing, `protocol/bytes.ts` has its own. */
+function compilation(row: PackageRow, outDir: string) {
+  const sources = [...Object.values(row.entries), ...Object.values(row.programs ?? {})];
+  return {
+    extends: join(root, "tsconfig.json"),
+    compilerOptions: {
+      noEmit: false,
+      incremental: false,
+      emitDeclarationOnly: true,
+      declaration: true,
+      rootDir: root,
+      outDir,
+      lib: ["es2023", "es2024.string", "esnext.typedarrays"],
+      types: row.platform === "node" ? ["node"] : [],
+      typeRoots: [join(root, "node_modules", "@types")],
+    },
+    include: [],
+    files: [...sources, "protocol/platform.d.ts"].map((source) => join(root, source)),
+  };
+}
+
+/** The arguments that start npm, whichever way this process was started. */
+export function npmCommand(): readonly string[] {
+  const npm = process.env["npm_execpath"];
+  return npm !== undefined && /npm-cli\.c?js$/.test(npm) ? [process.execPath, npm] : ["npm"];
+}
+
+if (import.meta.main) {
+  const { positionals, values } = parseArgs({
+    allowPositionals: true,
+    options: { scope: { type: "string" } },
+  });
+  const [folder] = positionals;
+  const { scope = null } = values;
+  if (folder === undefined || (scope !== null && !/^@[a-z0-9][a-z0-9._-]*$/.test(scope))) {
+    console.error("Usage: npm run packages -- FOLDER [--scope @SCOPE]");
+    process.exit(2);
+  }
+  for (const id of Object.keys(packages)) {
+    const built = await buildPackage(id, folder, scope);
+    console.log(`${built.name} ${built.version} is in ${relative(process.cwd(), built.folder)}`);
+  }
+  console.log("npm pack FOLDER makes the file to install or publish of each.");
+}

@@ -54,6 +54,7 @@ describe("the container image", () => {
       "docs/ops.md",
       "docs/schemas/jobs-1.json",
       "client/README.md",
+      "verifier/README.md",
     ])
       expect(files).toContain(path);
   });

@@ -94,7 +94,11 @@ function once<T>(make: () => T): () => T {
   };
 }
 
-const elsewhere = { client: "client/README.md", vectors: "vectors/README.md" };
+const elsewhere = {
+  client: "client/README.md",
+  vectors: "vectors/README.md",
+  verifier: "verifier/README.md",
+};
 
 function listGuides(root: URL): ReadonlyMap<string, string> {
   const names = readdirSync(new URL("docs/", root)).filter((name) => /^[a-z-]+\.md$/.test(name));

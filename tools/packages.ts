@@ -3,7 +3,9 @@
 //   PK1. Each package compiles against no more of the language than Node 20 has, and is written in no newer syntax.
 //   PK2. A package that names the platform as `neutral` imports nothing at all: it runs in browsers as it is.
 //   PK3. Without a scope of the deployment's own, a package is marked as private, which npm does not publish.
-// Usage: npm run packages -- FOLDER [--scope @SCOPE]
+//   PK4. With the deployment's domain, both tool servers have what a registry of MCP servers reads of them, and the package with the local
+//        one has its name there (server.json, schema 2025-12-11).
+// Usage: npm run packages -- FOLDER [--scope @SCOPE] [--domain DOMAIN --mcp-url URL]
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { chmod, cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -67,11 +69,12 @@ export interface BuiltPackage {
   readonly folder: string;
 }
 
-/** Writes a package into `folder` as a folder. `scope` is the deployment's own, with its `@`. */
+/** Writes a package into `folder` as a folder. `scope` is the deployment's own, with its `@`; see PK4 for its domain. */
 export async function buildPackage(
   id: string,
   folder: string,
   scope: string | null = null,
+  domain: string | null = null,
 ): Promise<BuiltPackage> {
   const row = packages[id];
   if (row === undefined) throw new Error(`There is no package ${id}.`);
@@ -80,7 +83,9 @@ export async function buildPackage(
   await mkdir(target, { recursive: true });
   const modules = await bundle(row, target);
   await declare(row, { target, modules });
-  const manifest = manifestOf(id, row, scope);
+  const isToolServer = domain !== null && row.programs?.[localServer] !== undefined;
+  const mcpName = isToolServer ? { mcpName: registryName(domain, localServer) } : {};
+  const manifest = { ...manifestOf(id, row, scope), ...mcpName };
   await writeFile(join(target, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
   for (const name of licenceFiles) await cp(join(root, name), join(target, name));
   await writeFile(join(target, "LICENSES-OF-OTHERS.txt"), licencesOf(packagesOf(modules)));
@@ -308,6 +313,59 @@ function compilation(row: PackageRow, outDir: string) {
   };
 }
 
+// ---- Registries of tool servers (PK4) ----
+
+const localServer = "svc-mcp";
+const registrySchema = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json";
+
+/** Names there begin with a domain that the publisher controls, backwards. */
+function registryName(domain: string, server: string): string {
+  return `${domain.split(".").toReversed().join(".")}/${server}`;
+}
+
+/** The entries of both tool servers: the one in the package, and the one that the service hosts at `mcpUrl`. */
+export function registryEntries(
+  domain: string,
+  mcpUrl: string,
+  { name: identifier, version }: Pick<BuiltPackage, "name" | "version">,
+) {
+  const local = {
+    $schema: registrySchema,
+    name: registryName(domain, localServer),
+    title: "Signed business data",
+    description:
+      "Search, fetch and verify signed business records with your own key; every answer has a receipt.",
+    version,
+    packages: [
+      {
+        registryType: "npm",
+        identifier,
+        version,
+        transport: { type: "stdio" },
+        packageArguments: [
+          {
+            type: "named",
+            name: "--config",
+            description: "File with the addresses of the service and your key",
+            isRequired: true,
+            format: "filepath",
+          },
+        ],
+      },
+    ],
+  };
+  const hosted = {
+    $schema: registrySchema,
+    name: registryName(domain, "public-verification"),
+    title: "Public verification",
+    description:
+      "Check signed business records, certificates, keys and the transparency log, without an account.",
+    version,
+    remotes: [{ type: "streamable-http", url: mcpUrl }],
+  };
+  return { local, hosted };
+}
+
 /** The arguments that start npm, whichever way this process was started. */
 export function npmCommand(): readonly string[] {
   const npm = process.env["npm_execpath"];
@@ -317,17 +375,22 @@ export function npmCommand(): readonly string[] {
 if (import.meta.main) {
   const { positionals, values } = parseArgs({
     allowPositionals: true,
-    options: { scope: { type: "string" } },
+    options: { scope: { type: "string" }, domain: { type: "string" }, "mcp-url": { type: "string" } },
   });
   const [folder] = positionals;
-  const { scope = null } = values;
-  if (folder === undefined || (scope !== null && !/^@[a-z0-9][a-z0-9._-]*$/.test(scope))) {
-    console.error("Usage: npm run packages -- FOLDER [--scope @SCOPE]");
+  const { scope = null, domain = null, "mcp-url": mcpUrl = null } = values;
+  const isDomain = domain === null || /^[a-z0-9-]+(?:\.[a-z0-9-]+)+$/.test(domain);
+  const isScope = scope === null || /^@[a-z0-9][a-z0-9._-]*$/.test(scope);
+  if (folder === undefined || !isScope || !isDomain || (domain === null) !== (mcpUrl === null)) {
+    console.error("Usage: npm run packages -- FOLDER [--scope @SCOPE] [--domain DOMAIN --mcp-url URL]");
     process.exit(2);
   }
   for (const id of Object.keys(packages)) {
-    const built = await buildPackage(id, folder, scope);
+    const built = await buildPackage(id, folder, scope, domain);
     console.log(`${built.name} ${built.version} is in ${relative(process.cwd(), built.folder)}`);
+    if (domain === null || mcpUrl === null || packages[id]?.programs?.[localServer] === undefined) continue;
+    for (const [name, entry] of Object.entries(registryEntries(domain, mcpUrl, built)))
+      await writeFile(join(folder, `server-${name}.json`), `${JSON.stringify(entry, null, 2)}\n`);
   }
   console.log("npm pack FOLDER makes the file to install or publish of each.");
 }

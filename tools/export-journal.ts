@@ -1,8 +1,10 @@
 // Writes the journals of actors to a file, as the start of a simulation: `npm run sim -- --journal FILE --seed N`.
-// It reads through the store's port and claims nothing, so a running node is not disturbed.
+// It reads through the store's port and claims nothing; of a node's home it reads a copy, so a running node is not disturbed.
 
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { backup, DatabaseSync } from "node:sqlite";
 import { parseArgs } from "node:util";
 import { formatJournal, type JournalSource, readJournal } from "../service/log/journal-file.ts";
 import { openCassandraActorStore } from "../storage/cassandra/actor-store.ts";
@@ -25,14 +27,22 @@ interface Opened {
   close(): Promise<void>;
 }
 
-function openHome(home: string): Opened {
+async function openHome(home: string): Promise<Opened> {
   const path = join(home, "store.db");
   if (!existsSync(path)) throw new RangeError(`${path} is not there; name the home of a node`);
-  const database = SqliteDatabase.open(path);
+  const folder = mkdtempSync(join(tmpdir(), "svc-export-"));
+  const copy = join(folder, "store.db");
+  const source = new DatabaseSync(path, { readOnly: true });
+  // All pages in one step, so that nothing changes in between.
+  await backup(source, copy, { rate: -1 }).finally(() => source.close());
+  const database = SqliteDatabase.open(copy);
   const actors = openSqliteActorStore(database, { now: Date.now });
   return {
     source: { actors, records: openSqliteRecordStore(database) },
-    close: async () => database.close(),
+    close: async () => {
+      database.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
   };
 }
 
@@ -86,7 +96,7 @@ async function main(): Promise<void> {
           user,
           ca,
         })
-      : openHome(home);
+      : await openHome(home);
   try {
     const parties = party === undefined ? null : new Set(party);
     const journal = await readJournal({ ...opened.source, nowMs: Date.now(), parties });

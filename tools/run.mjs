@@ -28,7 +28,8 @@ const lockPollMs = 250;
 const lockAgeMaxMs = 15 * 60_000;
 
 /** Loaded before the script (U2). */
-const endWithParent = `if (process.channel) {
+const endWithParent = `process.execArgv = process.execArgv.filter((each) => !each.startsWith("--import=data:"));
+if (process.channel) {
   process.once("disconnect", () => process.kill(process.pid, "SIGTERM"));
   process.channel.unref();
 }`;

@@ -324,6 +324,79 @@ describe("commits that share a row", () => {
     expect((await opened.store.claim(refOf(1), "b")).events).toHaveLength(41);
   });
 
+  it("W6: are in a bounded number of rows, however long an actor is silent while others bring their own", async () => {
+    const opened = open(":memory:", { sharedMin: 1, rowsMax: 4 });
+    await using _database = opened.database;
+    const second = (await settle(opened, 2)).map(afterwards);
+    await Promise.all(second.map((commit) => opened.store.commit(commit)));
+    let last = second[1] as ActorCommit;
+    for (let time = 0; time < 20; time += 1) {
+      const taken = afterwards(last);
+      await opened.store.commit(taken);
+      last = { ...afterwards(taken), puts: [event(taken.expectedHead + 2), keyed(0, "x")] };
+      await opened.store.commit(last);
+      expect(rowsIn(opened).length).toBeLessThanOrEqual(4);
+    }
+    expect((await opened.store.claim(refOf(0), "b")).events).toHaveLength(2);
+    expect((await opened.store.claim(refOf(1), "b")).events).toHaveLength(42);
+  });
+
+  it("W6: leave nothing of an actor in any row once it is forgotten", async () => {
+    const opened = open(":memory:", { sharedMin: 1 });
+    await using _database = opened.database;
+    const { store } = opened;
+    const second = (await settle(opened, 3)).map(afterwards);
+    await Promise.all(second.map((commit) => store.commit(commit)));
+    const [own, others] = second.slice(0, 2).map(afterwards) as [ActorCommit, ActorCommit];
+    // In one transaction with its own last commit, and beside another actor's before and after it.
+    await Promise.all([
+      store.commit(own),
+      store.commit(others),
+      store.commit(following(own.ref, after(own), { forget: true })),
+      store.commit(afterwards(others)),
+    ]);
+    expect(await store.readHead(refOf(0))).toBeNull();
+    expect(rowsIn(opened)).toEqual([{ commits: 1 }]);
+    expect((await store.claim(refOf(1), "b")).events).toHaveLength(4);
+    expect((await store.claim(refOf(2), "b")).events).toHaveLength(2);
+  });
+
+  it("W7: are not seen twice, or after another epoch, once another connection brought them", async () => {
+    const path = freshFile();
+    const one = open(path, eager);
+    await using _one = one.database;
+    const second = (await settle(one, 2)).map(afterwards);
+    await Promise.all(second.map((commit) => one.store.commit(commit)));
+    const other = open(path, eager);
+    await using _other = other.database;
+    const events = (store: ActorStore) => store.readRows(refOf(0), [{ rt: rowTable.event, limit: 10 }]);
+    expect(await events(one.store)).toEqual([event(1), event(2)]);
+    const { head } = await other.store.claim(refOf(0), "b");
+    await other.store.commit(following(refOf(0), head, { puts: [event(3), keyed(0, "x")] }));
+    expect(await one.store.readHead(refOf(0))).toMatchObject({ epoch: 2, head: 3 });
+    expect(await events(one.store)).toEqual([event(1), event(2), event(3)]);
+  });
+
+  it("W6: of another connection are not deleted by one that has recovered and written nothing since", async () => {
+    const path = freshFile();
+    const dead = open(path, eager);
+    await using _dead = dead.database;
+    const second = (await settle(dead, 2)).map(afterwards);
+    for (const commit of [...second, ...second.map(afterwards)]) await dead.store.commit(commit);
+    const left = copyFiles(path);
+    const one = open(left, eager);
+    await using _one = one.database;
+    const other = open(left, eager);
+    await using _other = other.database;
+    const { head } = await other.store.claim(refOf(1), "b");
+    const keys = following(refOf(1), head, { puts: [event(4), keyed(0, "x")] });
+    await other.store.commit(keys);
+    await other.store.commit(afterwards(keys));
+    expect(rowsIn(other)).not.toEqual([]);
+    await one.database.write(() => null);
+    expect((await one.store.claim(refOf(1), "c")).head.head).toBe(5);
+  });
+
   it("W6: are in their tables once the file is closed", async () => {
     const path = freshFile();
     const opened = open(path, eager);

@@ -11,7 +11,9 @@
 //   W5. Memory follows the COMMIT: what a transaction took and brought is forgotten if it is rolled back. Where nobody can know (D3 of
 //       database.ts), and where another connection wrote, what the file has is brought before memory is relied on.
 //   W6. A row is deleted once all of it is in the tables. While more than `waitingMax` commits wait, each transaction brings as many as
-//       it adds, the oldest first. A small one brings some, and closing the file or overwriting what is unused brings all.
+//       it adds, the oldest first, and whatever waits in a row that would be beyond `rowsMax` or `rowTextMax`. A small one brings some, and
+//       closing the file, overwriting what is unused or forgetting an actor brings all: nothing of a forgotten actor is left in a row.
+//   W7. What waits counts only beside the head that it follows. Another process that found it in the file may have brought it since.
 
 import type { StatementSync } from "node:sqlite";
 import { type ActorCommit, type PartitionRow, rowTable } from "../actor-store.ts";
@@ -23,14 +25,19 @@ export const journalTable = "CREATE TABLE actor_journal (no INTEGER PRIMARY KEY,
 export interface ActorJournalOptions {
   /** Number of works in a transaction from which on its commits share a row; fewer would be written twice for little. */
   readonly sharedMin?: number;
-  /** Number of commits that may wait, which are in memory, and which a start after a crash has to bring. */
+  /** Number of commits that may wait, which are in memory. */
   readonly waitingMax?: number;
+  /** Number of rows, which a start after a crash has to bring. */
+  readonly rowsMax?: number;
 }
 
 const sharedMinDefault = 16;
 const waitingMaxDefault = 4_096;
 /** Characters of a commit's events above which it is not taken: writing them twice costs more than the pages. */
 const takenTextMax = 1_024;
+/** Number of rows that are kept, and of their characters: what is read again after a crash, however long an actor is silent. */
+const rowsMaxDefault = 256;
+const rowTextMax = 16_777_216;
 /** Number of commits that a small transaction brings. */
 const broughtBySmall = 32;
 /** Number of actors whose last commit is remembered. */
@@ -81,6 +88,7 @@ export class ActorJournal implements Participant {
   readonly #database: SqliteDatabase;
   readonly #sharedMin: number;
   readonly #waitingMax: number;
+  readonly #rowsMax: number;
   readonly #sql: Statements;
   /** By actor number, in the order of `since`. */
   readonly #waiting = new Map<number, Waiting>();
@@ -90,6 +98,9 @@ export class ActorJournal implements Participant {
   #lastRow = 0;
   /** No row before it is left. */
   #firstRow = 1;
+  /** Characters of each row from the first one on that this process wrote, and of all of them. */
+  #lengths: number[] = [];
+  #text = 0;
   #dataVersion: number;
   /** Whether the file may have rows that memory does not know (W5). */
   #isStale = false;
@@ -100,6 +111,8 @@ export class ActorJournal implements Participant {
   #isSharing = false;
   #isSmall = true;
   #isWritten = false;
+  /** Characters of the row that it adds. */
+  #written = 0;
   #firstRowThen = 1;
   #hasLooked = false;
   /** Whether all rows that it found are in the tables now. */
@@ -110,6 +123,7 @@ export class ActorJournal implements Participant {
     this.#database = database;
     this.#sharedMin = options.sharedMin ?? sharedMinDefault;
     this.#waitingMax = options.waitingMax ?? waitingMaxDefault;
+    this.#rowsMax = options.rowsMax ?? rowsMaxDefault;
     this.#sql = prepareStatements(database);
     this.#dataVersion = this.#readDataVersion();
     if (this.#sql.anyRow.get() !== undefined) {
@@ -120,9 +134,18 @@ export class ActorJournal implements Participant {
     database.join(this);
   }
 
-  /** What waits of an actor between transactions: its last commit, and the events that follow those in its table. */
-  waitingOf(no: number): Readonly<Pick<Waiting, "tail" | "events">> | undefined {
-    return this.#waiting.get(no);
+  /** What waits of an actor between transactions, if it follows this head of its tables (W7): its last commit and its events. */
+  waitingOf(
+    no: number,
+    { epoch, head }: Readonly<Pick<Tail, "epoch" | "head">>,
+  ): Readonly<Pick<Waiting, "tail" | "events">> | undefined {
+    const waiting = this.#waiting.get(no);
+    return waiting?.from === head && waiting.tail.epoch === epoch ? waiting : undefined;
+  }
+
+  /** Whether anything of the actor waits, as far as memory knows. */
+  has(no: number): boolean {
+    return this.#waiting.has(no);
   }
 
   /** Takes the commit if it can wait; false if it has to be judged by the tables and written to them (W4). */
@@ -160,7 +183,12 @@ export class ActorJournal implements Participant {
     // Another connection has written, and what waited was found in the file and brought.
     if (tail === undefined || from === undefined) return;
     const { changes } = this.#sql.advance.run(tail.head, tail.op, no, tail.epoch, from);
-    if (changes !== 1) throw new Error(`what waits of actor number ${no} does not follow its head`);
+    if (changes !== 1) {
+      // The file says what is true: the next transaction reads it.
+      this.#isStale = true;
+      throw new Error(`what waits of actor number ${no} does not follow its head`);
+    }
+    if (added.length > 0) this.#taken = this.#taken.filter(([taken]) => taken !== no);
     for (const rows of [waiting?.events ?? [], added])
       for (const { k, k2, body } of rows) if (k > prunedUpTo) this.#sql.put.run(no, k, k2, body);
     this.#touched.set(no, { tail, isBrought: true, from: tail.head, added: [] });
@@ -187,6 +215,7 @@ export class ActorJournal implements Participant {
       this.#lastRow = Math.max(this.#lastRow, numberOf(no));
     }
     this.#sql.removeRows.run(this.#lastRow + 1);
+    this.#firstRowThen = this.#lastRow + 1;
   }
 
   begun(works: number): void {
@@ -211,6 +240,8 @@ export class ActorJournal implements Participant {
   ending(): void {
     const excess = this.#waitingCommits + this.#taken.length - this.#waitingMax;
     this.#bringOldest(this.#isSmall ? broughtBySmall : excess);
+    this.#bringBefore(this.#firstKept());
+    if (this.#firstNeeded() > this.#firstRow) this.look();
     this.#firstRowThen = this.#firstNeeded();
     if (this.#firstRowThen > this.#firstRow && !this.#isRecovered)
       this.#sql.removeRows.run(this.#firstRowThen);
@@ -219,6 +250,7 @@ export class ActorJournal implements Participant {
     if (!this.#isWritten) return;
     const body = JSON.stringify(this.#taken);
     this.#sql.addRow.run(this.#lastRow + 1, body);
+    this.#written = body.length;
     this.#database.countChanges(Math.ceil(body.length / textPerPage));
   }
 
@@ -228,8 +260,14 @@ export class ActorJournal implements Participant {
       this.#waitingCommits = 0;
       this.#isStale = false;
     }
-    if (this.#isWritten) this.#lastRow += 1;
+    if (this.#isRecovered) this.#lengths = [];
+    if (this.#isWritten) {
+      this.#lastRow += 1;
+      this.#lengths.push(this.#written);
+    }
     this.#firstRow = this.#firstRowThen;
+    this.#lengths.splice(0, Math.max(0, this.#lengths.length - (this.#lastRow + 1 - this.#firstRow)));
+    this.#text = this.#lengths.reduce((sum, length) => sum + length, 0);
     if (this.#tails.size > tailsMax) this.#tails.clear();
     for (const [no, touched] of this.#touched) this.#merge(no, touched);
     this.#reset();
@@ -286,6 +324,25 @@ export class ActorJournal implements Participant {
       this.bring(no);
       left -= tail.head - from;
     }
+  }
+
+  #bringBefore(row: number): void {
+    for (const [no, { since }] of this.#waiting) {
+      if (since >= row) return;
+      if (this.#waitsStill(no)) this.bring(no);
+    }
+  }
+
+  /** Number of the first row that may be left beside one more (W6). */
+  #firstKept(): number {
+    let first = this.#lastRow + 2 - this.#rowsMax;
+    let text = this.#text;
+    for (const [at, length] of this.#lengths.entries()) {
+      if (text <= rowTextMax) break;
+      text -= length;
+      first = Math.max(first, this.#lastRow + 2 + at - this.#lengths.length);
+    }
+    return first;
   }
 
   /** Number of the first row of which something waits; that of the next row if nothing does. */

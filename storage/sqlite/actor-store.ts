@@ -123,8 +123,9 @@ class SqliteActorStore implements ActorStore {
     const no = this.#number(ref);
     const row = no === undefined ? undefined : this.#sql.head.get(no);
     if (no === undefined || row === undefined) return null;
-    const { head, op } = this.#journal.waitingOf(no)?.tail ?? {};
-    return head === undefined || op === undefined ? toHead(row) : { ...toHead(row), head, op };
+    const known = toHead(row);
+    const { head = known.head, op = known.op } = this.#journal.waitingOf(no, known)?.tail ?? {};
+    return { ...known, head, op };
   }
 
   async dueActors(nowMs: number, limit: number): Promise<readonly { ref: ActorRef; wakeAtMs: number }[]> {
@@ -185,6 +186,7 @@ class SqliteActorStore implements ActorStore {
     if (fenced.changes === 0) return this.#explainRefusal(no, op);
     this.#note(no, commit);
     if (!commit.forget) return this.#write(commit, no);
+    this.#journal.bringAll();
     this.#forget(commit.ref, no);
     return { status: "applied" };
   }
@@ -256,7 +258,9 @@ class SqliteActorStore implements ActorStore {
 
   /** Events that wait follow all those in the table. */
   #addWaiting(no: number, selection: RowSelection, found: PartitionRow[], start: number): void {
-    for (const event of this.#journal.waitingOf(no)?.events ?? []) {
+    const row = this.#journal.has(no) ? this.#sql.head.get(no) : undefined;
+    if (row === undefined) return;
+    for (const event of this.#journal.waitingOf(no, toHead(row))?.events ?? []) {
       if ("keys" in selection) {
         if (selection.keys.includes(event.k2)) found.push(event);
         continue;

@@ -200,7 +200,7 @@ function stagedIn(database: SqliteDatabase, sql: Statements, now: () => number):
       }
     },
     loadLeaves: async (pushId, firstLeaf, count) => {
-      const packs = sql.loadPacks.all(pushId, firstLeaf - packLeavesMax, firstLeaf + count);
+      const packs = sql.loadPacks.all(pushId, firstLeaf - packLeavesMax, firstLeaf + count, firstLeaf);
       return leavesIn(packs, firstLeaf, count);
     },
     dropStaged: async (pushId, untilMs = Number.POSITIVE_INFINITY) => {
@@ -296,7 +296,7 @@ function prepareStatements(database: SqliteDatabase) {
        WHERE excluded.leaves > staged_pack.leaves`,
     ),
     loadPacks: database.prepare(
-      "SELECT leaf, lengths, bytes FROM staged_pack WHERE push_id = ? AND leaf > ? AND leaf < ? ORDER BY leaf",
+      "SELECT leaf, lengths, bytes FROM staged_pack WHERE push_id = ? AND leaf > ? AND leaf < ? AND leaf + leaves > ? ORDER BY leaf",
     ),
     dropPacks: database.prepare(
       "DELETE FROM staged_pack WHERE rowid IN (SELECT rowid FROM staged_pack WHERE push_id = ? LIMIT ?)",

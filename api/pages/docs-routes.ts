@@ -31,7 +31,7 @@ export async function answerDocs(docs: Docs, request: FastifyRequest): Promise<O
   const path = (url.split("?", 1)[0] ?? "").replace(docsBase, "").replace(/^\//, "");
   const found = await docs.find(path, prefersMarkdown(accept) ? "markdown" : "html");
   if (found !== null) return withPolicy(answerHeld(request, found));
-  if (!prefersHtml(accept)) return refusedWith("not_found", "There is no such page.");
+  if (!prefersHtml(accept)) return refusedWith("not_found", "There is no such page.", {}, { vary: "accept" });
   const body = await docs.notFound();
   return withPolicy({
     kind: "answer",

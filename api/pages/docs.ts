@@ -49,7 +49,20 @@ export function createDocs({ root = new URL("../../", import.meta.url), failed }
     base: `${docsBase}/assets/`,
     failed,
   });
-  const site: Site = { root, guides, surfaces, assets };
+  let searched: Promise<readonly Searched[]> | null = null;
+  const site: Site = {
+    root,
+    guides,
+    surfaces,
+    assets,
+    searched: () => {
+      searched ??= searchedOf(site).catch((error: unknown) => {
+        searched = null;
+        throw error;
+      });
+      return searched;
+    },
+  };
   return {
     find: (path, format) => {
       const key = `${format} ${path}`;
@@ -84,6 +97,8 @@ interface Site {
   readonly guides: ReadonlyMap<string, string>;
   readonly surfaces: ReadonlyMap<string, () => readonly Reference[]>;
   readonly assets: () => Promise<Assets>;
+  /** What the search finds, made once for all formats. */
+  readonly searched: () => Promise<readonly Searched[]>;
 }
 
 function once<T>(make: () => T): () => T {
@@ -109,10 +124,10 @@ function listGuides(root: URL): ReadonlyMap<string, string> {
 }
 
 async function make(site: Site, path: string, format: DocsFormat): Promise<PublicDocument | null> {
-  if (path === "search.json") return json(indexOf(await searchedOf(site)));
+  if (path === "search.json") return json(indexOf(await site.searched()));
   if (path === "llms.txt") return text(startOf(site), "text/plain; charset=utf-8");
   if (path.startsWith("assets/")) return assetOf(await site.assets(), path);
-  if (/^(?:schemas|inspector|pages)\/[a-z0-9_-]+\.(?:json|png)$/i.test(path)) return fileOf(site, path);
+  if (/^(?:schemas|inspector|pages)\/[a-z0-9_-]+\.(?:json|png)$/.test(path)) return fileOf(site, path);
   const schema = schemaOf(site, path);
   if (schema !== null) return json(schema);
   if (path === searchPath && format === "html") return text(await searchPage(site), htmlType);
@@ -332,8 +347,12 @@ function htmlOf(assets: Assets, { path, title, content }: Shown): string {
 
 async function searchedOf(site: Site): Promise<readonly Searched[]> {
   const all: Searched[] = [];
+  // Others have their turn between two surfaces, and between two pages.
+  for (const operations of site.surfaces.values()) {
+    await immediate();
+    operations();
+  }
   for (const path of allPaths(site)) {
-    // Others have their turn between two pages.
     await immediate();
     const isReference = path.startsWith("reference/");
     const markdown = markdownOf(site, path) ?? "";
@@ -367,7 +386,7 @@ function allPaths({ guides, surfaces }: Site): readonly string[] {
 
 async function searchPage(site: Site): Promise<string> {
   const { search } = texts;
-  const list = (await searchedOf(site)).map(({ href, title }) => item(href, title));
+  const list = (await site.searched()).map(({ href, title }) => item(href, title));
   const said = {
     id: "said",
     role: "status",

@@ -284,6 +284,24 @@ describe("a form", () => {
     expect(answer.statusCode).toBe(401);
   });
 
+  it("of nobody who is known is not read at all (VI6)", async () => {
+    const sent = request(`${portal.url}/passkeys/add`, {
+      method: "POST",
+      headers: {
+        origin: portal.url,
+        "content-type": "application/x-www-form-urlencoded",
+        "content-length": 60_000,
+      },
+    });
+    // No byte of the body is sent, and the answer is there.
+    const answered = once(sent, "response");
+    sent.flushHeaders();
+    const [answer] = await answered;
+    answer.resume();
+    sent.destroy();
+    expect([answer.statusCode, answer.headers.connection]).toEqual([401, "close"]);
+  });
+
   it("of somebody who left meanwhile in another tab finds nobody, and harms nothing", async () => {
     const { actors } = portal.node.services;
     const ada = await newPerson();
@@ -315,6 +333,12 @@ describe("a form", () => {
     expect((await eve.post("/sign-up", { name: "Eve" }, { "content-type": "application/json" })).status).toBe(
       415,
     );
+    const fields = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, at) => [`${at}`, ""]));
+    const most = await eve.post("/sign-up", fields(5_000));
+    expect(most.html).toContain("Not a name");
+    const more = await eve.post("/sign-up", fields(5_001));
+    expect([more.status, more.html.includes("at most 5000 fields")]).toEqual([413, true]);
     for (const name of ["", " ", "x".repeat(101)])
       expect((await eve.post("/sign-up", { name })).html).toContain("Not a name");
   });

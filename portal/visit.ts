@@ -4,7 +4,8 @@
 //   VI3. The cookie can be set by this host alone and read by no script; over HTTPS its name says so (RFC 6265bis §4.1.3.2).
 //   VI4. What is read of a form, and how often an address comes, are bounded. Of the address only the network is kept.
 //   VI5. No page is kept by a cache, framed, or shown as anything else (web/document.ts).
-//   VI6. Who comes is asked once a form is there: a session that ended while it was on its way sends nothing.
+//   VI6. Who comes is asked before a form of somebody who is signed in is read, and again once it is there: nothing is read for nobody,
+//        and a session that ended while it was on its way sends nothing.
 
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { type ComponentChildren, h } from "preact";
@@ -80,6 +81,8 @@ const texts = english.portal;
 export const signInPath = "/sign-in";
 /** The credential of an authenticator takes a few kilobytes. */
 const formBytesMax = 65_536;
+/** The form of a record has hundreds of fields; one more costs its reader more than its bytes (VI4). */
+const formFieldsMax = 5_000;
 
 export function page(title: string, content: ComponentChildren, status = 200): PageAnswer {
   return { kind: "page", title, content, status };
@@ -182,14 +185,19 @@ export function ownForm(
   answer: (form: Form, visit: OwnVisit) => Promise<VisitAnswer> | VisitAnswer,
   bytesMax = formBytesMax,
 ): Route {
-  const open = async () => (form: Form, visit: Visit) => {
+  const open = async (request: FastifyRequest) => ((await whoOf(deps, request)) === null ? signedOut() : own);
+  const own = (form: Form, visit: Visit) => {
     const { who } = visit;
-    if (who === null) return problemPage("signed_out", 401);
+    if (who === null) return signedOut();
     if (!deps.challenges.isFormCode(who.session.session, form("form_code")))
       return problemPage("form_stale", 403);
     return answer(form, { ...visit, who });
   };
   return postRoute(deps, path, summary, open, bytesMax);
+}
+
+function signedOut(): PageAnswer {
+  return problemPage("signed_out", 401);
 }
 
 /** What the service says about something that it does not accept. */
@@ -210,7 +218,7 @@ function postRoute(
   deps: VisitDeps,
   path: string,
   summary: string,
-  open: (request: FastifyRequest) => Promise<Refused | AnswerForm>,
+  open: (request: FastifyRequest) => Promise<Refused | PageAnswer | AnswerForm>,
   bytesMax = formBytesMax,
 ): Route {
   return {
@@ -224,16 +232,23 @@ function postRoute(
       problems: ["origin_not_allowed", "media_type_unsupported", "record_too_large", "rate_limited"],
     },
     handle: async (request, reply) => {
-      const answer = isOwnPage(deps, request) ? await open(request) : notOwnPage;
-      if (typeof answer !== "function") return closing(reply, answer);
+      if (!isOwnPage(deps, request)) return closing(reply, notOwnPage);
       const limited = limitedOf(deps, request);
       if (limited !== null) return closing(reply, limited);
       if (!(request.headers["content-type"] ?? "").startsWith(formType)) return closing(reply, notAForm);
+      const answer = await open(request);
+      if (typeof answer !== "function")
+        return answer.kind === "page"
+          ? show(deps, reply.header("connection", "close"), { who: null }, answer)
+          : closing(reply, answer);
       const body = await readBody(request.raw, { bytesMax, edge: deps.edge }, addressOf(deps, request));
       if (!body.ok) return closing(reply, refused(body.problem));
       try {
         const visit = await visitOf(deps, request);
-        return await show(deps, reply, visit, await answer(formOf(body.bytes), visit));
+        const form = formOf(body.bytes);
+        return form === null
+          ? send(reply, tooManyFields)
+          : await show(deps, reply, visit, await answer(form, visit));
       } finally {
         body.release();
       }
@@ -245,6 +260,7 @@ function postRoute(
 const pageHeaders = { ...applicationHeaders, "referrer-policy": "same-origin", "cache-control": "no-store" };
 const formType = "application/x-www-form-urlencoded";
 const notOwnPage = refusedWith("origin_not_allowed", "Forms are taken from the pages of this portal alone.");
+const tooManyFields = refusedWith("record_too_large", `A form has at most ${formFieldsMax} fields.`);
 const notAForm = refusedWith("media_type_unsupported", `Send the form as ${formType}.`);
 
 /** Answers a request whose body nobody reads. */
@@ -274,23 +290,32 @@ function limitedOf(deps: VisitDeps, request: FastifyRequest): Refused | null {
 
 async function visitOf(deps: VisitDeps, request: FastifyRequest): Promise<Visit> {
   const address = addressOf(deps, request);
-  const who = await deps.people.who(cookieIn(request.headers.cookie, cookieName(deps)));
+  const who = await whoOf(deps, request);
   const { named = "" } = request.params as { readonly named?: string };
   const query = parseQuery(request.raw.url ?? "", queryNames);
   const cursor = isRefused(query) ? null : query.cursor;
   return { address, network: networkOf(address), who, named, cursor };
 }
 
-/** Of several fields of one name the first counts. */
-function formOf(bytes: Uint8Array): Form {
-  const fields = new URLSearchParams(new TextDecoder().decode(bytes));
+function whoOf(deps: VisitDeps, request: FastifyRequest): Promise<SignedIn | null> {
+  return deps.people.who(cookieIn(request.headers.cookie, cookieName(deps)));
+}
+
+const ampersand = 0x26;
+
+/** Of several fields of one name the first counts. Null for a form of too many fields, which are counted before they are parsed. */
+function formOf(bytes: Uint8Array): Form | null {
+  let count = 1;
+  for (const byte of bytes) if (byte === ampersand) count += 1;
+  if (count > formFieldsMax) return null;
+  const fields = new Map([...new URLSearchParams(new TextDecoder().decode(bytes))].toReversed());
   return (name) => fields.get(name) ?? "";
 }
 
 async function show(
   deps: VisitDeps,
   reply: FastifyReply,
-  visit: Visit,
+  { who }: Pick<Visit, "who">,
   answer: VisitAnswer,
 ): Promise<FastifyReply> {
   reply.headers(pageHeaders);
@@ -300,7 +325,6 @@ async function show(
     return send(reply, { kind: "answer", status: 303, headers: { location: answer.to }, body: "" });
   }
   const { status = 200, title, content } = answer;
-  const { who } = visit;
   const form_code = who === null ? null : deps.challenges.formCode(who.session.session);
   const framed = frame.around({ name: who?.name ?? null, form_code, isSandbox: deps.isSandbox }, content);
   const document = { title: texts.pageTitle(title), language: english.language, content: framed };

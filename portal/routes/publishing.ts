@@ -59,13 +59,10 @@ export function publishingRoutes(deps: PublishingDeps): readonly Route[] {
       async (form, { who }) => {
         const [uuid, type] = [form("uuid"), form("type")];
         if (!isCollectionName(type)) return problemPage("not_there", 404);
+        const allowed = await owner.may(who, uuid, sealingRoles);
+        if (!allowed.ok) return ownerRefusedPage(allowed);
         const { record, faults } = writtenRecord(recordTypes[type].members, form);
-        if (form("more") !== "") {
-          const allowed = await owner.may(who, uuid, sealingRoles);
-          return allowed.ok
-            ? recordPage(deps, who, { uuid, type, record, faults: [] })
-            : ownerRefusedPage(allowed);
-        }
+        if (form("more") !== "") return recordPage(deps, who, { uuid, type, record, faults: [] });
         const made = await publishing.record(who, { uuid, collection: type, record });
         if (!made.ok) return ownerRefusedPage(made);
         if (made.value.kind === "ready") return sealPage(deps, who, uuid, made.value.ready);

@@ -3,7 +3,7 @@
 
 import { h } from "preact";
 import { renderToString } from "preact-render-to-string";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { businessRef } from "../../actors/messages/refs.ts";
 import { recordFields } from "../../portal/pages/record-form.ts";
 import {
@@ -240,8 +240,14 @@ describe("nothing is published", () => {
     expect((await owner.answer(record)).status).toBe(403);
     await setRoleAt(portal, owned, "viewer");
     expect((await owner.answer(record)).status).toBe(403);
-    expect((await owner.send(form, written("updates", update("v")))).status).toBe(403);
+    const fields = written("updates", update("v"));
+    // Their forms are not even read.
+    const read = vi.spyOn(Object, "entries");
+    expect((await owner.send(form, fields)).status).toBe(403);
     expect((await owner.send(form, { more: "1" })).status).toBe(403);
+    const wasRead = read.mock.calls.some(([members]) => members === recordTypes.updates.members);
+    read.mockRestore();
+    expect(wasRead).toBe(false);
     expect((await owner.get(pathOf(owned, "new/updates"))).status).toBe(403);
     expect((await owner.get(pathOf(owned, "ai-policy"))).html).not.toContain("Show its words");
     await setRoleAt(portal, owned, null);

@@ -84,6 +84,30 @@ describe("the people of a business", () => {
     expect(set("bob", null)).toMatchObject({ code: "owner_last" });
   });
 
+  it.each(["developer", "viewer", null] as const)(
+    "take no last sealing passkey, neither somebody else's nor their own (MB1): %s",
+    (role) => {
+      const { business, set, memberOf } = open();
+      business.send({ type: "key.register", key: keyFacts({ role: "sealing", person_role: "owner" }) });
+      const seals = (person_id: string, key_id: string) =>
+        business.send({
+          type: "member.set",
+          person_id,
+          role: "owner",
+          sealing: { key_id, credential_id: "c" },
+          act,
+        });
+      seals("ada", "k");
+      set("bob", "owner");
+      const take = (by_person: string) =>
+        business.send({ type: "member.set", person_id: "ada", role, by_person, revokes: "k", act });
+      for (const by of ["bob", "ada"]) expect(take(by)).toMatchObject({ code: "sealer_last" });
+      expect(memberOf("ada")?.sealing?.key_id).toBe("k");
+      seals("bob", "k2");
+      expect(take("bob")).toEqual({ status: "done", changed: true });
+    },
+  );
+
   it("are of a business that was opened, and in no register (MB2)", () => {
     const unknown = driveActor(businessActor, uuid);
     const set = { type: "member.set", person_id: "ada", role: "owner", act } as const;

@@ -1,5 +1,6 @@
 // The people of a business: each has one role, which the portal asks for at every act.
-//   MB1. Of the owners, the last one stays: nobody could let another one in.
+//   MB1. Of the owners, the last one stays: nobody could let another one in. People take no last sealing passkey either: nobody at the
+//        portal could make another one.
 //   MB2. Nothing of it is projected into the register, and so nothing is published.
 //   MB3. Nobody keeps a key that seals for the business without a role that does: the commit that takes the role revokes the key.
 //   MB4. An invitation is used once, before its end, and for as long as the role of the member who made it gives what it offers. Of its
@@ -85,6 +86,10 @@ export function setMember(command: Asked<"member.set">, view: BusinessView): Dec
   const owners = all.filter(({ value }) => value.role === "owner");
   if (known?.role === "owner" && role !== "owner" && owners.length < 2)
     return { reply: refusal("owner_last", "The last owner of a business stays its owner.") };
+  if (by_person !== undefined && known?.sealing != null && sealing === null) {
+    const others = all.filter(({ k2, value }) => k2 !== person_id && value.sealing !== null);
+    if (others.length === 0) return sealerLast;
+  }
   if (known === undefined && all.length >= membersMax)
     return { reply: refusal("too_many_people", `A business has at most ${membersMax} people.`) };
   const taken = known?.sealing?.key_id === sealing?.key_id ? undefined : known?.sealing?.key_id;
@@ -160,4 +165,11 @@ function revokedBy(key_id: string, act: RegisterAct, view: BusinessView): Decide
 
 const roleTooLow: Decided = {
   reply: refusal("role_too_low", "Your role in this business does not give or take this role."),
+};
+
+const sealerLast: Decided = {
+  reply: refusal(
+    "sealer_last",
+    "The last person who seals for a business keeps the passkey, with a role that seals.",
+  ),
 };

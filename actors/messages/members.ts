@@ -53,7 +53,8 @@ export interface ListedPeople {
 
 export interface MembersProtocol {
   /**
-   * Gives the person this role, and a passkey if one is given; with a role of null, takes both. A business that has an owner keeps one.
+   * Gives the person this role, and a passkey if one is given; with a role of null, takes both. A business that has an owner keeps one,
+   * and its last sealing passkey unless nobody is named who takes it.
    * Somebody who seals and is to have a role that does not bind, or another passkey, loses the key that they sealed with: it has to be named,
    * and is revoked in the same commit.
    */

@@ -80,6 +80,11 @@ describe("an owner", () => {
     const bob = await newMember(owned, "owner");
     const change = async (by: Visitor, person_id: string, path: string, role = "") =>
       confirm(by, await by.send((await peopleOf(by, uuid)).form(path), { person_id, role }));
+    const kept = await change(bob, personId, "/people/change", "viewer");
+    expect([kept.status, kept.html.includes("The last person who seals")]).toEqual([409, true]);
+    const sealing = { key_id: "of Bob", credential_id: "c" };
+    const second = { type: "member.set", person_id: idOf(bob), role: "owner", sealing, act } as const;
+    await portal.node.services.actors.ask(businessRef(uuid), second);
     await change(bob, personId, "/people/change", "viewer");
     const { register } = portal.node.services;
     await register.refresh();

@@ -316,7 +316,10 @@ async function ownOf(deps: ApplicationDeps, who: SignedIn, uuid: string): Promis
   const { person_id } = who;
   const application = await read(deps, uuid);
   if (application?.applicant === person_id && application.state !== "opened") return application;
-  const member = await deps.actors.ask(businessRef(uuid), { type: "member.read", person_id });
+  // After a crash in BA5 the party that was noted may have no home.
+  const member = (await deps.homes.isKnown(uuid))
+    ? await deps.actors.ask(businessRef(uuid), { type: "member.read", person_id })
+    : null;
   const party = member === null ? null : await deps.parties.party(uuid);
   if (party !== null) return { ...party, state: "opened", statement: null };
   await forget(deps, who, { uuid, noted_before_ms: deps.clock.now() - filingMs });

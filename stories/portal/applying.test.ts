@@ -8,7 +8,9 @@ import { businessRef, personRef } from "../../actors/messages/refs.ts";
 import { contractFetch } from "../../api/contract.fixture.ts";
 import type { Command } from "../../cli/command.ts";
 import { opsApplications, opsApprove, opsRefuse } from "../../cli/ops/applications.ts";
+import { applicationsOf } from "../../node/composition/portal-surface.ts";
 import { openPortalNode, type PortalNode, Visitor } from "../../portal/portal.fixture.ts";
+import { rubbish } from "../../protocol/rubbish.fixture.ts";
 import { runRevoke } from "../operators/revocations.fixture.ts";
 
 let portal: PortalNode;
@@ -264,6 +266,33 @@ describe("an application", () => {
     expect((await ada.get("/")).html).not.toContain("Journal Ltd");
     expect((await ada.send(form, { credential })).html).toContain("waits for the operators");
     expect((await journal())?.length).toBe(1);
+  });
+
+  it("whose party has no home, because a node of a cluster died before it gave one, harms no page, and is forgotten", async () => {
+    const ada = await newPerson();
+    const [, person_id = ""] = /^([0-9a-f-]{36})\./.exec(ada.cookies.get("svc_portal") ?? "") ?? [];
+    const { services } = portal.node;
+    const { actors } = services;
+    const report = () => actors.ask(personRef(person_id), { type: "person.read" });
+    const [session = rubbish({})] = (await report())?.sessions ?? [];
+    const uuid = "10000000-0000-4000-8000-0000000000a3";
+    const note = { type: "business.note", session: session.session, uuid, name: "Homeless Ltd" } as const;
+    await actors.ask(personRef(person_id), { ...note, network: null });
+    const placement = { homeOf: () => null, settle: async () => undefined };
+    const inCluster = applicationsOf({
+      ...services,
+      cluster: rubbish({ placement }),
+      clock: { ...services.clock, now: () => services.clock.now() + 11 * 60_000 },
+    });
+    const ask = actors.ask.bind(actors);
+    const isHomeless = ({ id }: { readonly id: string }) => id === uuid;
+    const nowhere = vi.spyOn(actors, "ask").mockImplementation(async (to, command) => {
+      if (isHomeless(to)) throw new Error("The party has no home.");
+      return ask(to, command);
+    });
+    const own = inCluster.own({ person_id, name: "Ada", session }).finally(() => nowhere.mockRestore());
+    expect(await own).toEqual([]);
+    expect((await report())?.businesses).toEqual([]);
   });
 
   it("has a sealing passkey that lets nobody in, and is none of those that do", async () => {

@@ -171,6 +171,27 @@ describe("an invitation", () => {
     }
   });
 
+  it.each(["admin", "developer", null] as const)(
+    "is deleted with the role that gives it, and takes no other's place (MB4): %s",
+    (role) => {
+      const { business, set } = open();
+      set("ada", "owner");
+      set("bob", "owner");
+      const until_ms = business.nowMs + 1_000;
+      const make = (id: string, person_id: string, offered: MemberRole) =>
+        business.send({ type: "invitation.set", id, role: offered, person_id, until_ms });
+      for (let count = 1; count < 50; count += 1) make(`b${count}`, "bob", "owner");
+      make("kept", "bob", "viewer");
+      expect(make("more", "ada", "viewer")).toMatchObject({ code: "too_many_invitations" });
+      set("bob", role);
+      expect(make("more", "ada", "viewer")).toEqual({ status: "done", changed: true });
+      // Nor does it come back with the role.
+      set("bob", "owner");
+      const waiting = list(business)?.invitations.map(({ id }) => id);
+      expect(waiting?.sort()).toEqual(role === "admin" ? ["kept", "more"] : ["more"]);
+    },
+  );
+
   it.each([
     ["admin", "owner"],
     ["admin", "admin"],

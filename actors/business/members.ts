@@ -4,11 +4,11 @@
 //   MB2. Nothing of it is projected into the register, and so nothing is published.
 //   MB3. Nobody keeps a key that seals for the business without a role that does: the commit that takes the role revokes the key.
 //   MB4. An invitation is used once, before its end, and for as long as the role of the member who made it gives what it offers. Of its
-//        link the actor has a hash alone.
+//        link the actor has a hash alone. One that the member's role gives no more is deleted with it.
 
 import type { BusinessEvent } from "../../machines/business.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
-import type { RowSelection } from "../../storage/actor-store.ts";
+import type { RowKey, RowSelection } from "../../storage/actor-store.ts";
 import {
   bindingRoles,
   givenBy,
@@ -97,8 +97,9 @@ export function setMember(command: Asked<"member.set">, view: BusinessView): Dec
     return { reply: refusal("member_changed", "The person seals with another key than was named.") };
   const ended = taken === undefined ? {} : revokedBy(taken, act, view);
   if (ended.reply?.status === "refused") return { reply: ended.reply };
-  const changed = { ...ended, reply: { status: "done", changed: true } } as const;
-  if (role === null) return { ...changed, deletes: [...(ended.deletes ?? []), members.key(person_id)] };
+  const deletes = [...(ended.deletes ?? []), ...invitationsLost(person_id, role, view)];
+  const changed = { ...ended, deletes, reply: { status: "done", changed: true } } as const;
+  if (role === null) return { ...changed, deletes: [...deletes, members.key(person_id)] };
   const member = { role, sealing, since_ms: view.nowMs, ...act };
   return { ...changed, puts: [...(ended.puts ?? []), members.write(person_id, member)] };
 }
@@ -149,6 +150,15 @@ export function openInvitation(id: string, view: BusinessView): Invitation | nul
   const isOpen =
     known !== undefined && view.nowMs < known.until_ms && givesAll(known.person_id, [known.role], view);
   return isOpen ? known : null;
+}
+
+/** The invitations of a member that they do not give with this role (MB4). */
+function invitationsLost(personId: string, role: MemberRole | null, view: BusinessView): readonly RowKey[] {
+  const given = role === null ? [] : givenBy[role];
+  return invitations
+    .readAll(view)
+    .filter(({ value }) => value.person_id === personId && !given.includes(value.role))
+    .map(({ k2 }) => invitations.key(k2));
 }
 
 /** Whether the member gives, and so takes, all of these roles. */

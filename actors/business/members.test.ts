@@ -228,5 +228,8 @@ describe("a member who changes roles", () => {
     expect(by("bob", "bob", null)).toMatchObject({ changed: true });
     expect([roleOf("bob"), roleOf("eve")]).toEqual([null, "admin"]);
     expect(by("ada", "ada", null)).toMatchObject({ code: "owner_last" });
+    // Who left meanwhile does not come back by it.
+    expect(by("ada", "bob", "viewer")).toMatchObject({ code: "member_unknown" });
+    expect(roleOf("bob")).toBeNull();
   });
 });

@@ -82,6 +82,8 @@ export function setMember(command: Asked<"member.set">, view: BusinessView): Dec
   const isOwn = by_person === person_id && role === null;
   const changedRoles = [known?.role, role].filter((each) => each !== undefined && each !== null);
   if (by_person !== undefined && !isOwn && !givesAll(by_person, changedRoles, view)) return roleTooLow;
+  if (by_person !== undefined && known === undefined)
+    return { reply: refusal("member_unknown", "The person does not work for the business any more.") };
   const all = members.readAll(view);
   const owners = all.filter(({ value }) => value.role === "owner");
   if (known?.role === "owner" && role !== "owner" && owners.length < 2)

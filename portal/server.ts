@@ -32,7 +32,7 @@ import { sendAsset, type VisitDeps } from "./visit.ts";
 
 export interface PortalDeps
   extends Omit<PeopleDeps, "challenges" | "authenticators">,
-    Omit<OwnPublishingDeps, "challenges" | "owner">,
+    Omit<OwnPublishingDeps, "challenges" | "owner" | "people">,
     Omit<RecentPushesDeps, "owner">,
     Omit<OwnerDeps, "challenges" | "people"> {
   readonly http: HttpDeps;
@@ -94,7 +94,7 @@ export function buildPortal(deps: PortalDeps): FastifyInstance {
     company,
     applications: deps.applications,
   };
-  const publishing = { ...account, publishing: createOwnPublishing({ ...deps, challenges, owner }) };
+  const publishing = { ...account, publishing: createOwnPublishing({ ...deps, challenges, owner, people }) };
   const applicants = createAddressRate({
     perMinute: applicationsPerMinute,
     allPerMinute: allApplicationsPerMinute,

@@ -42,7 +42,7 @@ const policyPath = "/ai-policies/make";
 const recordFormBytesMax = 4 * recordCharactersMax;
 
 export function publishingRoutes(deps: PublishingDeps): readonly Route[] {
-  const { owner, people, publishing, challenges } = deps;
+  const { owner, publishing, challenges } = deps;
   return [
     ...collectionNames.map((type) =>
       ownPage(deps, newPath(":named", type), `A form of records of the type ${type}`, async (visit) => {
@@ -95,12 +95,8 @@ export function publishingRoutes(deps: PublishingDeps): readonly Route[] {
       sealPath,
       "Delivers what a passkey sealed",
       async (form, { who, network }) => {
-        const done = await publishing.deliver(who, sealedIn(form));
-        if (!done.ok) return ownerRefusedPage(done);
-        const { act, subject } = actOf(done.value);
-        // The code is of this seal, and the same when it is sent again.
-        if (act !== null) await people.keep(who, { act, subject, source: form("code"), network });
-        return publishedPage(deps, who, form("uuid"), done.value);
+        const done = await publishing.deliver(who, { ...sealedIn(form), network });
+        return done.ok ? publishedPage(deps, who, form("uuid"), done.value) : ownerRefusedPage(done);
       },
       recordFormBytesMax,
     ),
@@ -177,15 +173,6 @@ export function sealPage(deps: PublishingDeps, who: SignedIn, uuid: string, read
     sealTitle,
     sealingCard(deps.place, ready, { ...form, title: sealTitle, back: businessPath(uuid) }),
   );
-}
-
-/** What was done, for the journal; null where nothing was. */
-function actOf(done: Published): { readonly act: string | null; readonly subject: string } {
-  if (done.kind === "policy") return { act: "policy.seal", subject: done.record_id };
-  if (done.kind === "decision") return { act: "hold.decide", subject: done.push.push_id };
-  if (done.kind === "removal") return { act: `record.${done.action}`, subject: done.record_id };
-  const { record_id } = done.outcome;
-  return { act: record_id === null ? null : "record.seal", subject: record_id ?? "" };
 }
 
 function publishedPage(deps: PublishingDeps, who: SignedIn, uuid: string, done: Published): PageAnswer {

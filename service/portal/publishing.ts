@@ -2,6 +2,8 @@
 // withdrawals and decisions about held pushes.
 //   PB1. A record is judged before it is shown, by the rules by which it is judged when it is published.
 //   PB2. What was sealed is delivered as it is at the business surface (SA1 in publishing/publish-record.ts), and judged there.
+//        Whose signature verifies is in its person's journal before it is delivered, and by the code of the seal only once; a record
+//        that would be rejected is in none.
 //   PB3. A person with a passkey of the business seals records, as at that surface; what binds the business, owners and admins alone.
 
 import type { PolicyFacts, PublishingFacts } from "../../actors/messages/business.ts";
@@ -32,6 +34,7 @@ import {
   parseWithdrawal,
   type Withdrawal,
 } from "../../protocol/withdrawal.ts";
+import { verifySealer } from "../../verifier/business-keys.ts";
 import { aiPolicyRecordType } from "../../verifier/sealed-document.ts";
 import { type Outcome as Answered, bodyText, isRefused } from "../answer.ts";
 import type { ListCatalogueRequest, ReadCatalogueRequest } from "../publishing/catalogue.ts";
@@ -39,14 +42,16 @@ import { decideHold, listHolds } from "../publishing/decide-hold.ts";
 import type { PublishServices } from "../publishing/publish-batch.ts";
 import { publishRecord, recordFaults } from "../publishing/publish-record.ts";
 import { removeByPerson } from "../publishing/remove-record.ts";
-import { judgeCertified, judgeVerified, readEntry } from "../register/home-evidence.ts";
+import { judgeCertified, judgeVerified, keysOf, readEntry, readSigner } from "../register/home-evidence.ts";
 import type { Registered } from "../register/parties.ts";
 import { accepted, type Owner, type OwnerRefusal } from "./owner.ts";
-import type { SignedIn } from "./people.ts";
+import type { People, SignedIn } from "./people.ts";
 import { type ReadyToSeal, readyToSeal, type SealedHere, type SealingDeps, sealedHere } from "./sealing.ts";
 
 export interface OwnPublishingDeps extends PublishServices, Registered, SealingDeps {
   readonly owner: Pick<Owner, "may">;
+  readonly people: Pick<People, "keep">;
+  readonly recordIdOf: (uuid: string, kind: CollectionName | "ai_policy", localId: string) => string;
   readonly catalogue: {
     readonly list: (request: ListCatalogueRequest) => Promise<Answered>;
     readonly read: (request: ReadCatalogueRequest) => Promise<Answered>;
@@ -77,6 +82,9 @@ export type Published =
       readonly action: RemovalAction;
       readonly held: boolean;
     };
+
+/** What the passkey sealed, and from which network it came. */
+type Delivered = SealedHere & { readonly network: string | null };
 
 export interface OwnPublishing {
   record(
@@ -112,7 +120,7 @@ export interface OwnPublishing {
   /** The AI policy in force; null where there is none. For people of the business. */
   policyInForce(uuid: string): Promise<AiPolicyRecord | null>;
   /** Delivers what the passkey sealed. Repeatable. */
-  deliver(who: SignedIn, sealed: SealedHere): Outcome<Published>;
+  deliver(who: SignedIn, sealed: Delivered): Outcome<Published>;
 }
 
 /** Who seals what binds nobody but the record. */
@@ -301,33 +309,59 @@ async function policyInForce({ actors, parties }: OwnPublishingDeps, uuid: strin
   return parsed?.ok === true ? parsed.value : null;
 }
 
-async function deliver(deps: OwnPublishingDeps, who: SignedIn, given: SealedHere): Outcome<Published> {
+async function deliver(deps: OwnPublishingDeps, who: SignedIn, given: Delivered): Outcome<Published> {
   const { uuid } = given;
   const sealing = passkeyOf(await deps.owner.may(who, uuid, sealingRoles));
   if (!sealing.ok) return sealing;
   const sealed = sealedHere(deps, who, given, sealing.value);
   if (!sealed.ok) return sealed;
   const { envelope: seal, payload, document: record } = sealed.value;
-  if (given.payload_type === decisionType) return decide(deps, who, { uuid, payload, decision: seal });
+  const keys = keysOf(uuid, [await readSigner(deps.actors, uuid, seal)]);
+  const signed = verifySealer(deps.trust(), keys, seal, {
+    keyId: sealing.value.key_id,
+    kinds: ["passkey"],
+  });
+  if (!signed.ok) return refuse("not_accepted", signed.detail);
+  const keep: Keep = async (act, subject) => {
+    const { code: source, network } = given;
+    const kept = await deps.people.keep(who, { act, subject, source, network });
+    return kept.ok ? ok(undefined) : refuse("session_ended", kept.detail);
+  };
+  if (given.payload_type === decisionType) return decide(deps, who, { uuid, payload, decision: seal, keep });
   const claimed = parsePayload(payload, sealV2);
   if (!claimed.ok) return refuse("not_accepted", claimed.detail);
   const { record_type: type } = claimed.value;
   if (type === aiPolicyRecordType) {
     const allowed = await deps.owner.may(who, uuid, bindingRoles);
     if (!allowed.ok) return allowed;
+    const kept = await keep("policy.seal", deps.recordIdOf(uuid, "ai_policy", ""));
+    if (!kept.ok) return kept;
     return accepted(async () =>
       ok({ kind: "policy", ...(await deps.parties.acceptPolicy({ uuid, record, seal })) }),
     );
   }
   if (!isCollectionName(type)) return refuse("not_accepted", "There are no records of this type.");
   const withdrawal = parseWithdrawal(record);
-  if (withdrawal.ok) return remove(deps, uuid, withdrawal.value, { document_base64: toBase64(record), seal });
-  const outcome = await publishRecord(deps, { businessUuid: uuid, collection: type, record, seal });
+  if (withdrawal.ok) {
+    const { action, record_id } = withdrawal.value;
+    const kept = await keep(`record.${action}`, record_id);
+    return kept.ok ? remove(deps, uuid, withdrawal.value, { document_base64: toBase64(record), seal }) : kept;
+  }
   const parsed = parseObject(record);
-  return outcome.ok && parsed.ok
+  if (!parsed.ok) return refuse("not_accepted", "The record cannot be read.");
+  const of = { businessUuid: uuid, collection: type, record };
+  const faults = await recordFaults(deps, of, await deps.parties.facts(uuid, sealing.value.key_id));
+  const ownId = String(parsed.value["business_product_id"]);
+  const kept = faults.length > 0 ? null : await keep("record.seal", deps.recordIdOf(uuid, type, ownId));
+  if (kept?.ok === false) return kept;
+  const outcome = await publishRecord(deps, { ...of, seal });
+  return outcome.ok
     ? ok({ kind: "record", collection: type, record: parsed.value, outcome: outcome.value })
-    : refuse("not_accepted", outcome.ok ? "The record cannot be read." : outcome.detail);
+    : refuse("not_accepted", outcome.detail);
 }
+
+/** Keeps the act in the journal of the person who sealed (PB2). */
+type Keep = (act: string, subject: string) => Outcome<void>;
 
 async function remove(
   deps: OwnPublishingDeps,
@@ -346,12 +380,14 @@ async function remove(
 async function decide(
   deps: OwnPublishingDeps,
   who: SignedIn,
-  { uuid, payload, decision }: { uuid: string; payload: Uint8Array; decision: Envelope },
+  { uuid, payload, decision, keep }: { uuid: string; payload: Uint8Array; decision: Envelope; keep: Keep },
 ): Outcome<Published> {
   const allowed = await deps.owner.may(who, uuid, bindingRoles);
   if (!allowed.ok) return allowed;
   const read = parsePayload(payload, holdDecisionFormat);
   if (!read.ok) return refuse("not_accepted", read.detail);
+  const kept = await keep("hold.decide", read.value.push_id);
+  if (!kept.ok) return kept;
   const request = { caller: { party: { uuid } }, pushId: read.value.push_id, decision };
   const answer = await decideHold(deps, request);
   if (isRefused(answer))

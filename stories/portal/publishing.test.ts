@@ -20,6 +20,7 @@ import { type CollectionName, collectionNames } from "../../protocol/identifiers
 import { canonicalize, type JsonObject } from "../../protocol/json/canonical-json.ts";
 import { recordTypes } from "../../protocol/records/parse-record.ts";
 import { sampleRecords } from "../../protocol/records/records.fixture.ts";
+import { rubbish } from "../../protocol/rubbish.fixture.ts";
 import { sealedWords } from "../../verifier/sealed-words.ts";
 import { act, newBusinessAt, type Owned, setRoleAt, unescaped } from "./business.fixture.ts";
 
@@ -332,6 +333,41 @@ describe("nothing is published", () => {
     expect(again.html).toContain("Published");
     const now = await served(id);
     expect([now.version?.generation, now.text?.includes("Second")]).toEqual([version, true]);
+  });
+
+  it("before it is in the journal, nor in it twice, whatever fails in between", async () => {
+    const owned = await newBusinessAt(portal, "Journal Ltd");
+    const { owner } = owned;
+    const { actors } = portal.node.services;
+    const ask = actors.ask.bind(actors);
+    const form = (await write(owned, "updates")).form("/records/seal");
+    const credential = owner.credentialFor(form);
+    const failing = async (isFailing: (type: string) => boolean, how: () => never) => {
+      const typeOf = ({ type }: { readonly type: string }) => type;
+      const crash = vi
+        .spyOn(actors, "ask")
+        .mockImplementation(async (to, command) => (isFailing(typeOf(command)) ? how() : ask(to, command)));
+      const { status } = await owner.send(form, { credential }).finally(() => crash.mockRestore());
+      return status;
+    };
+    const journal = async () => (await owner.get("/account")).html.match(/sealed a record/g)?.length ?? 0;
+    const listed = async () => (await owner.get(pathOf(owned, "records"))).html.includes("/records/edit");
+    const isNote = (type: string) => type === "act.note";
+    const dies = (): never => {
+      throw new Error("The node died.");
+    };
+    expect(await failing(isNote, () => rubbish({ status: "refused", code: "session_ended" }))).toBe(401);
+    expect(await failing(isNote, dies)).toBe(500);
+    expect([await journal(), await listed()]).toEqual([0, false]);
+    expect(await failing((type) => type.startsWith("push."), dies)).toBe(500);
+    expect([await journal(), await listed()]).toEqual([1, false]);
+    const published = await owner.send(form, { credential });
+    expect([published.html.includes("Published"), await journal(), await listed()]).toEqual([true, 1, true]);
+    expect((await owner.get("/account")).html).toContain(idIn(published));
+    // What the passkey did not sign is in no journal.
+    const other = (await write(owned, "updates", update("2"))).form("/records/seal");
+    expect((await owner.answer(other, { flags: 0x01 })).status).toBe(409);
+    expect(await journal()).toBe(1);
   });
 
   it("that the rules do not accept, nor what is too large", async () => {

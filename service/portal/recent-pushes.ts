@@ -1,5 +1,6 @@
 // The newest pushes of a business as its people see them: how far each is, and what was wrong, by its cause.
 //   RP1. However many pushes there are, a bounded number of entries and pushes is read.
+//   RP2. Entries are read from the oldest on, so they are read by windows, the newest first: what does not fit is the oldest.
 
 import type { AdmittedPush } from "../../actors/messages/admission.ts";
 import type { PushReport } from "../../actors/messages/push.ts";
@@ -53,8 +54,17 @@ const placesShown = 8;
 const pagesMax = 5;
 const entriesPerPage = 200;
 const minuteMs = 60_000;
-/** How far back is looked: in the first of these in which there is enough. */
-const windowsMs = [10 * minuteMs, 1_440 * minuteMs, attemptsKeptDays * 1_440 * minuteMs];
+const hourMs = 60 * minuteMs;
+/** How far back each window goes; it ends where the one before begins. */
+const windowsMs = [
+  minuteMs / 6,
+  minuteMs,
+  10 * minuteMs,
+  hourMs,
+  6 * hourMs,
+  24 * hourMs,
+  attemptsKeptDays * 24 * hourMs,
+];
 
 export async function recentPushes(
   deps: RecentPushesDeps,
@@ -79,55 +89,88 @@ export async function recentPushes(
   });
 }
 
+/** A part of the time, without its end. */
+interface Window {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+interface Read<T> {
+  /** Oldest first. */
+  readonly found: readonly T[];
+  /** Whether the window was read to its end. */
+  readonly isWhole: boolean;
+}
+
+/** Reads windows back to `sinceMs` until there are enough (RP2). One that was not read to its end counts only where nothing newer is. */
+async function readWindows<T>(
+  { nowMs, sinceMs, enough }: { readonly nowMs: number; readonly sinceMs: number; readonly enough: number },
+  read: (window: Window) => Promise<Read<T>>,
+): Promise<readonly T[]> {
+  let all: readonly T[] = [];
+  let toMs = Number.MAX_SAFE_INTEGER;
+  for (const windowMs of windowsMs) {
+    const fromMs = Math.max(nowMs - windowMs, sinceMs);
+    const { found, isWhole } = await read({ fromMs, toMs });
+    if (isWhole || all.length === 0) all = [...found, ...all];
+    if (!isWhole || all.length >= enough || fromMs === sinceMs) break;
+    toMs = fromMs;
+  }
+  return all;
+}
+
 /** The newest admitted pushes, oldest first, and since when they and the refused batches are shown. */
 async function newest(
   { actors, clock }: RecentPushesDeps,
   uuid: string,
 ): Promise<{ readonly sinceMs: number; readonly admitted: readonly AdmittedPush[] }> {
   const nowMs = clock.now();
-  let found: readonly AdmittedPush[] = [];
-  let sinceMs = nowMs;
-  for (const windowMs of windowsMs) {
-    sinceMs = nowMs - windowMs;
-    let after = { at_ms: sinceMs, id: "" };
-    const admitted: AdmittedPush[] = [];
+  const keptMs = nowMs - attemptsKeptDays * 24 * hourMs;
+  const read = async ({ fromMs, toMs: to_ms }: Window): Promise<Read<AdmittedPush>> => {
+    let after = { at_ms: fromMs, id: "" };
+    const found: AdmittedPush[] = [];
     for (let page = 0; page < pagesMax; page += 1) {
-      const question = { after, to_ms: Number.MAX_SAFE_INTEGER, limit: entriesPerPage };
+      const question = { after, to_ms, limit: entriesPerPage };
       const { entries, more } = await actors.ask(businessRef(uuid), { type: "attempts.read", ...question });
-      admitted.push(...entries.flatMap((entry) => (entry.kind === "push" ? [entry.push] : [])));
+      found.push(...entries.flatMap((entry) => (entry.kind === "push" ? [entry.push] : [])));
       const last = entries.at(-1);
-      if (!more || last === undefined) break;
+      if (!more || last === undefined) return { found, isWhole: true };
       const { at_ms, id } = last.kind === "push" ? last.push : last.refused;
       after = { at_ms, id };
     }
-    found = admitted.slice(-pushesShown);
-    if (found.length === pushesShown) break;
-  }
-  const [oldest] = found;
+    return { found, isWhole: false };
+  };
+  const found = await readWindows({ nowMs, sinceMs: keptMs, enough: pushesShown }, read);
+  const admitted = found.slice(-pushesShown);
+  const [oldest] = admitted;
   return {
-    sinceMs: found.length === pushesShown && oldest !== undefined ? oldest.at_ms : sinceMs,
-    admitted: found,
+    sinceMs: admitted.length === pushesShown && oldest !== undefined ? oldest.at_ms : keptMs,
+    admitted,
   };
 }
 
-async function rejectedSince(
+function rejectedSince(
   deps: RecentPushesDeps,
   uuid: string,
   sinceMs: number,
 ): Promise<readonly PushAttempt[]> {
-  const rejected: PushAttempt[] = [];
-  const from = formatTimestamp(sinceMs);
-  let cursor: string | null = null;
-  for (let page = 0; page < pagesMax; page += 1) {
-    const caller = { party: { uuid } };
-    const answer = await readPushAttempts(deps, { caller, from, to: null, status: "rejected", cursor });
-    if (isRefused(answer)) return rejected;
-    const { attempts, next_cursor } = JSON.parse(bodyText(answer.body)) as AttemptsPage;
-    rejected.push(...attempts);
-    cursor = next_cursor;
-    if (cursor === null) break;
-  }
-  return rejected;
+  const read = async ({ fromMs, toMs }: Window): Promise<Read<PushAttempt>> => {
+    const found: PushAttempt[] = [];
+    const from = formatTimestamp(fromMs);
+    const to = toMs === Number.MAX_SAFE_INTEGER ? null : formatTimestamp(toMs);
+    let cursor: string | null = null;
+    for (let page = 0; page < pagesMax; page += 1) {
+      const caller = { party: { uuid } };
+      const answer = await readPushAttempts(deps, { caller, from, to, status: "rejected", cursor });
+      if (isRefused(answer)) return { found, isWhole: false };
+      const { attempts, next_cursor } = JSON.parse(bodyText(answer.body)) as AttemptsPage;
+      found.push(...attempts);
+      cursor = next_cursor;
+      if (cursor === null) return { found, isWhole: true };
+    }
+    return { found, isWhole: false };
+  };
+  return readWindows({ nowMs: deps.clock.now(), sinceMs, enough: Number.POSITIVE_INFINITY }, read);
 }
 
 function placeOf({ business_product_id: own_id, push_id, received_at }: PushAttempt): FaultPlace {

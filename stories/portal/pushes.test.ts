@@ -1,6 +1,7 @@
 // The newest pushes of a business at the portal, with what was wrong in them by its cause.
 
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { businessRef } from "../../actors/messages/refs.ts";
 import { openPortalNode, type PortalNode, Visitor } from "../../portal/portal.fixture.ts";
 import { openBusiness, product, publish } from "../publishing/publishing.fixture.ts";
 import { batchBody } from "../retrieval/attack.fixture.ts";
@@ -55,6 +56,28 @@ it("shows the newest pushes first, and faults by their cause with how to mend th
   ]);
   expect(html.includes(script)).toBe(false);
   expect(html).toContain("None is on its way.");
+});
+
+it("shows the newest, however much was refused before (RP2)", async () => {
+  const { owned, good, bad } = await newPusher("Busy Ltd");
+  const { actors, clock } = portal.node.services;
+  const hourMs = 3_600_000;
+  // As many as are kept of an hour, for most of a day.
+  const stepMs = hourMs / 50;
+  const refused = {
+    ...({ category: "seal", code: "seal_invalid", reason: "hash_mismatch", detail: "Other bytes." } as const),
+    ...({ type: "products", source: "api", key_id: "k", records: 2, push_id: null, seq: null } as const),
+  };
+  const firstMs = clock.now() - 23 * hourMs;
+  for (let at = 0; at < 1_050; at += 1) {
+    const each = { ...refused, id: `refused ${at}`, at_ms: firstMs + at * stepMs };
+    await actors.ask(businessRef(owned.uuid), { type: "refusal.keep", refused: each });
+  }
+  const { html } = await pushesOf(owned);
+  expect(cellsOf(html, 0).map((row) => row[1])).toEqual([bad, good]);
+  const causes = cellsOf(html, 1).map((row) => row[0]);
+  expect(causes).toHaveLength(3);
+  expect(causes.join()).toContain("Must be in the vocabulary availability.");
 });
 
 it("says the same to the page's script, to people of the business alone", async () => {

@@ -91,12 +91,30 @@ describe("what cannot be read", () => {
     expect(html.includes("[{</textarea>")).toBe(true);
   });
 
+  it("is JSON that is nested deeper than any field (RF3)", () => {
+    const nested = (depth: number) =>
+      read("business_files", { "/locations": "[".repeat(depth) + "]".repeat(depth) }).faults;
+    expect(nested(8)).toEqual([]);
+    expect(nested(9)).toMatchObject([
+      { pointer: "/locations", detail: expect.stringContaining("deeper than 8") },
+    ]);
+  });
+
   it("is handed on as it is written, so that the rules say what is wrong with it", () => {
     const { record } = read("events", { "/start_at": "soon", "/ticketed": "perhaps", "/geo/lat": "north" });
     expect(record).toMatchObject({ start_at: "soon", ticketed: "perhaps", geo: { lat: "north" } });
     const html = shown("events", record);
     for (const value of ["soon", "perhaps", "north"]) expect(html.includes(`value="${value}"`)).toBe(true);
   });
+});
+
+it("shows long JSON on one line (RF3)", () => {
+  const shownOf = (count: number) => {
+    const { record } = read("business_files", { "/locations": `[${"[[[[[[]]]]]],".repeat(count)}[]]` });
+    return controlsIn(shown("business_files", record))["/locations"]?.length ?? 0;
+  };
+  expect(shownOf(2)).toBeGreaterThan(100);
+  expect(shownOf(10_000)).toBe(10_000 * "[[[[[[]]]]]],".length + "[[]]".length);
 });
 
 it("leaves out empty rows, and shows further ones", () => {

@@ -1,7 +1,7 @@
 // A form of a record, made from the declaration of its fields, by which it is judged as well.
 //   RF1. Each control has the name of its value's pointer, and every fault is beside the control to which its pointer leads.
 //   RF2. What cannot be read as a field's type is handed on as it is written: the rules of the type say what is wrong with it.
-//   RF3. A list of objects with lists or objects in them is written as JSON.
+//   RF3. A list of objects with lists or objects in them is written as JSON, which is shown with a bounded number of further characters.
 
 import { type ComponentChild, type ComponentChildren, h } from "preact";
 import { utf8 } from "../../protocol/bytes.ts";
@@ -85,6 +85,9 @@ function listOr({ optional }: Field, list: readonly JsonValue[]): JsonValue | un
   return optional === true && list.length === 0 ? undefined : list;
 }
 
+/** Deeper than any field, so that the rules of the type say what is wrong with the rest. */
+const jsonDepthMax = 8;
+
 function readJson(
   field: Field,
   pointer: string,
@@ -92,7 +95,7 @@ function readJson(
   { faults }: Reading,
 ): JsonValue | undefined {
   if (written.trim() === "") return listOr(field, []);
-  const parsed = parseStrictJson(utf8(written));
+  const parsed = parseStrictJson(utf8(written), { depthMax: jsonDepthMax });
   if (parsed.ok) return parsed.value;
   faults.push({ pointer, detail: texts.notJson(parsed.detail) });
   return written;
@@ -381,8 +384,13 @@ function textOf(value: JsonValue | undefined): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
+/** Indented JSON may have several times the characters of the value: a longer one is shown on one line. */
+const indentedCharactersMax = 10_240;
+
 function written(value: JsonValue): string {
-  return Array.isArray(value) && value.length === 0 ? "" : JSON.stringify(value, null, 2);
+  if (Array.isArray(value) && value.length === 0) return "";
+  const text = JSON.stringify(value);
+  return text.length > indentedCharactersMax ? text : JSON.stringify(value, null, 2);
 }
 
 function memberOf(value: Readonly<Record<string, unknown>>, name: string): JsonValue | undefined {

@@ -18,7 +18,12 @@ import { recordCharactersMax } from "../../protocol/limits.ts";
 import { recordTypes } from "../../protocol/records/parse-record.ts";
 import type { OwnBusiness } from "../../service/portal/owner.ts";
 import type { SignedIn } from "../../service/portal/people.ts";
-import { type OwnPublishing, type Published, sealingRoles } from "../../service/portal/publishing.ts";
+import {
+  documentOf,
+  type OwnPublishing,
+  type Published,
+  sealingRoles,
+} from "../../service/portal/publishing.ts";
 import type { ReadyToSeal, SealedHere } from "../../service/portal/sealing.ts";
 import { code, facts, section } from "../../web/parts.ts";
 import { english } from "../../web/texts/catalogue.ts";
@@ -62,7 +67,12 @@ export function publishingRoutes(deps: PublishingDeps): readonly Route[] {
         const allowed = await owner.may(who, uuid, sealingRoles);
         if (!allowed.ok) return ownerRefusedPage(allowed);
         const { record, faults } = writtenRecord(recordTypes[type].members, form);
-        if (form("more") !== "") return recordPage(deps, who, { uuid, type, record, faults: [] });
+        if (form("more") !== "") {
+          const document = documentOf(record);
+          return document.ok
+            ? recordPage(deps, who, { uuid, type, record, faults: [] })
+            : ownerRefusedPage(document);
+        }
         const made = await publishing.record(who, { uuid, collection: type, record });
         if (!made.ok) return ownerRefusedPage(made);
         if (made.value.kind === "ready") return sealPage(deps, who, uuid, made.value.ready);

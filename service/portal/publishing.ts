@@ -169,6 +169,14 @@ function passkeyOf(member: Result<Member, OwnerRefusal>): Result<SealingPasskey,
 
 const recordBytesMax = (recordCharactersMax / 4) * 3;
 
+/** The record as it would be sealed, unless it is too large for that. */
+export function documentOf(record: JsonObject): Result<Uint8Array, "not_accepted"> {
+  const document = canonicalBytes(record);
+  return document.length > recordBytesMax
+    ? refuse("not_accepted", `A record has at most ${recordBytesMax} bytes.`)
+    : ok(document);
+}
+
 async function readyRecord(
   deps: OwnPublishingDeps,
   who: SignedIn,
@@ -176,9 +184,9 @@ async function readyRecord(
 ): Outcome<MadeRecord> {
   const sealer = await sealerOf(deps, who, { uuid, roles: sealingRoles });
   if (!sealer.ok) return sealer;
-  const document = canonicalBytes(record);
-  if (document.length > recordBytesMax)
-    return refuse("not_accepted", `A record has at most ${recordBytesMax} bytes.`);
+  const read = documentOf(record);
+  if (!read.ok) return read;
+  const document = read.value;
   const of = { businessUuid: uuid, collection, record: document };
   const faults = await recordFaults(deps, of, sealer.value.facts);
   if (faults.length > 0) return ok({ kind: "faulty", faults });

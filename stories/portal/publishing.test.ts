@@ -383,8 +383,13 @@ describe("nothing is published", () => {
         country: "GB",
       })),
     });
-    const answer = await write(shop, "business_files", { ...large, description: "\u00e9".repeat(2_000) });
-    expect([answer.status, answer.html.includes("A record has at most 153600 bytes.")]).toEqual([409, true]);
+    const form = (await shop.owner.get(pathOf(shop, "new/business_files"))).form("/records/make");
+    const fields = written("business_files", { ...large, description: "\u00e9".repeat(2_000) });
+    for (const more of ["", "1"]) {
+      const answer = await shop.owner.send(form, { ...fields, more });
+      const isSaid = answer.html.includes("A record has at most 153600 bytes.");
+      expect([answer.status, isSaid]).toEqual([409, true]);
+    }
   });
 });
 

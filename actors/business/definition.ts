@@ -171,9 +171,8 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "purge.orders": { reply: { orders: [] } },
   },
   effects: {
-    projectRegister: (params: { keys: readonly string[] }) => [
-      { kind: "activity", name: "projectRegister", params },
-    ],
+    projectRegister: (params: { keys: readonly string[] }) =>
+      params.keys.length === 0 ? [] : [{ kind: "activity", name: "projectRegister", params }],
     retireKey: (params: { key_id: string }, view) => [
       tell(keyRef(view.id, params.key_id), { type: "key.retire" }),
     ],

@@ -69,7 +69,10 @@ describe("the people of a business", () => {
       expect(revoked()).toBe(new Date(business.nowMs).toISOString());
       expect(memberOf("ada")).toEqual(role === null ? null : { role, sealing: given ?? null });
       const { acts } = business.send({ type: "acts.read", after: 0, limit: 9 });
-      expect(acts.at(-1)).toMatchObject({ act: "key.revoke", entry: "key/k", ...act });
+      expect(acts.slice(-2)).toMatchObject([
+        { act: "key.revoke", entry: "key/k", ...act },
+        { act: "member.set", entry: "person/ada", ...act },
+      ]);
     },
   );
 
@@ -128,12 +131,12 @@ describe("an invitation", () => {
     set("bob", from);
     const until_ms = business.nowMs + 1_000;
     const make = (person_id = "bob") =>
-      business.send({ type: "invitation.set", id: "i", role, person_id, until_ms });
+      business.send({ type: "invitation.set", id: "i", role, person_id, until_ms, act });
     const read = () => list(business)?.invitations[0] ?? null;
     const accept = (person_id = "eve", as = role) =>
       business.send({ type: "member.set", person_id, role: as, invitation: "i", act });
     const revoke = (person_id: string) =>
-      business.send({ type: "invitation.set", id: "i", role: null, person_id, until_ms: 0 });
+      business.send({ type: "invitation.set", id: "i", role: null, person_id, until_ms: 0, act });
     return { business, set, roleOf, make, read, accept, revoke };
   }
   const over = { code: "invitation_over" };
@@ -153,6 +156,29 @@ describe("an invitation", () => {
         .sort(),
     ).toEqual(["ada", "bob", "eve"]);
     expect(list(business, "mallory")).toBeNull();
+  });
+
+  it("is kept with the acts on the register, as is every change of a role, each under a number of its own (MB2)", () => {
+    const { business, set, make, accept, revoke } = invited("developer");
+    make();
+    revoke("bob");
+    make();
+    accept();
+    set("eve", "viewer");
+    set("eve", "viewer");
+    set("eve", null);
+    const { acts } = business.send({ type: "acts.read", after: 0, limit: 20 });
+    const of = (name: string, entry: string) => ({ act: name, entry, by: act.by });
+    expect(acts).toMatchObject([
+      of("member.set", "person/ada"),
+      of("member.set", "person/bob"),
+      ...[1, 2, 3].map(() => of("invitation.set", "invitation/i")),
+      of("member.set", "person/eve"),
+      of("member.set", "person/eve"),
+      of("member.set", "person/eve"),
+    ]);
+    expect(acts[5]?.reason).toBe("She founded it. The invitation is of the person bob.");
+    expect(new Set(acts.map(({ change }) => change)).size).toBe(acts.length);
   });
 
   it("ends by time, by being taken back, and with the role of the member who made it (MB4)", () => {
@@ -179,7 +205,7 @@ describe("an invitation", () => {
       set("bob", "owner");
       const until_ms = business.nowMs + 1_000;
       const make = (id: string, person_id: string, offered: MemberRole) =>
-        business.send({ type: "invitation.set", id, role: offered, person_id, until_ms });
+        business.send({ type: "invitation.set", id, role: offered, person_id, until_ms, act });
       for (let count = 1; count < 50; count += 1) make(`b${count}`, "bob", "owner");
       make("kept", "bob", "viewer");
       expect(make("more", "ada", "viewer")).toMatchObject({ code: "too_many_invitations" });

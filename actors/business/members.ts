@@ -1,7 +1,7 @@
 // The people of a business: each has one role, which the portal asks for at every act.
 //   MB1. Of the owners, the last one stays: nobody could let another one in. People take no last sealing passkey either: nobody at the
 //        portal could make another one.
-//   MB2. Nothing of it is projected into the register, and so nothing is published.
+//   MB2. Nothing of it is projected into the register, and so nothing is published. Who changed what is kept with the acts on it.
 //   MB3. Nobody keeps a key that seals for the business without a role that does: the commit that takes the role revokes the key.
 //   MB4. An invitation is used once, before its end, and for as long as the role of the member who made it gives what it offers. Of its
 //        link the actor has a hash alone. One that the member's role gives no more is deleted with it.
@@ -22,7 +22,7 @@ import type { CommandOf, Commands, RegisterAct, RegisterReply } from "../message
 import type { Decision } from "../system/definition.ts";
 import { defineJsonTable } from "../system/row-table.ts";
 import { changeRegister } from "./register.ts";
-import { type BusinessView, done, refusal, selectRegister } from "./rows.ts";
+import { actRow, type BusinessView, done, lastNumber, refusal, selectRegister } from "./rows.ts";
 
 type Decided = Decision<RegisterReply, BusinessEvent>;
 type Asked<T extends keyof MembersProtocol> = CommandOf<MembersProtocol, T>;
@@ -101,13 +101,16 @@ export function setMember(command: Asked<"member.set">, view: BusinessView): Dec
   if (ended.reply?.status === "refused") return { reply: ended.reply };
   const deletes = [...(ended.deletes ?? []), ...invitationsLost(person_id, role, view)];
   const changed = { ...ended, deletes, reply: { status: "done", changed: true } } as const;
-  if (role === null) return { ...changed, deletes: [...deletes, members.key(person_id)] };
+  const what = { act: "member.set", entry: `person/${person_id}` };
+  if (role === null)
+    return withAct({ ...changed, deletes: [...deletes, members.key(person_id)] }, what, act, view);
   const member = { role, sealing, since_ms: view.nowMs, ...act };
-  return { ...changed, puts: [...(ended.puts ?? []), members.write(person_id, member)] };
+  const puts = [...(ended.puts ?? []), members.write(person_id, member)];
+  return withAct({ ...changed, puts }, what, act, view);
 }
 
 export function setInvitation(
-  { id, role, person_id, until_ms }: Asked<"invitation.set">,
+  { id, role, person_id, until_ms, act }: Asked<"invitation.set">,
   view: BusinessView,
 ): Decided {
   const known = invitations.read(view, id);
@@ -115,20 +118,19 @@ export function setInvitation(
   if (changed !== undefined && !givesAll(person_id, [changed], view)) return roleTooLow;
   if ((role === null) === (known === undefined)) return { reply: done };
   const reply = { status: "done", changed: true } as const;
-  if (role === null) return { reply, deletes: [invitations.key(id)] };
+  const kept = { act: "invitation.set", entry: `invitation/${id}` };
+  if (role === null) return withAct({ reply, deletes: [invitations.key(id)] }, kept, act, view);
   if (invitations.readAll(view).length >= invitationsMax)
     return {
       reply: refusal("too_many_invitations", `At most ${invitationsMax} invitations of a business wait.`),
     };
-  return {
-    reply,
-    puts: [invitations.write(id, { id, role, person_id, until_ms }, { expiresAtMs: until_ms })],
-  };
+  const row = invitations.write(id, { id, role, person_id, until_ms }, { expiresAtMs: until_ms });
+  return withAct({ reply, puts: [row] }, kept, act, view);
 }
 
 function acceptInvitation(
   id: string,
-  { person_id, role, act }: Asked<"member.set">,
+  { person_id, role, act: given }: Asked<"member.set">,
   view: BusinessView,
 ): Decided {
   const known = openInvitation(id, view);
@@ -138,11 +140,29 @@ function acceptInvitation(
     return { reply: refusal("member_known", "You work for it already, so nothing changes.") };
   if (members.readAll(view).length >= membersMax)
     return { reply: refusal("too_many_people", `A business has at most ${membersMax} people.`) };
+  const act = { ...given, reason: `${given.reason} The invitation is of the person ${known.person_id}.` };
   const member = { role, sealing: null, since_ms: view.nowMs, ...act };
-  return {
+  const accepted = {
     reply: { status: "done", changed: true },
     puts: [members.write(person_id, member)],
     deletes: [invitations.key(id)],
+  } as const;
+  return withAct(accepted, { act: "member.set", entry: `person/${person_id}` }, act, view);
+}
+
+/** The decision with its act, under a change number of its own (MB2). */
+function withAct(
+  { events = [], puts = [], ...decided }: Decided,
+  done: { readonly act: string; readonly entry: string },
+  act: RegisterAct,
+  view: BusinessView,
+): Decided {
+  const earlier = events.filter(({ type }) => type === "register.changed").length;
+  const change = lastNumber(view, view.snapshot.context.change) + earlier + 1;
+  return {
+    ...decided,
+    events: [...events, { type: "register.changed", keys: [], change, act }],
+    puts: [...puts, actRow(act, { ...done, change }, view.nowMs)],
   };
 }
 

@@ -71,7 +71,9 @@ export interface MembersProtocol {
     readonly act: RegisterAct;
   }): RegisterReply;
   /** A member invites somebody to a role that they give, or takes back an invitation to one, with a role of null. Repeatable by its id. */
-  "invitation.set"(command: Omit<Invitation, "role"> & { readonly role: MemberRole | null }): RegisterReply;
+  "invitation.set"(
+    command: Omit<Invitation, "role"> & { readonly role: MemberRole | null; readonly act: RegisterAct },
+  ): RegisterReply;
   /** Read-only; null for one that is used, taken back or over, or whose member does not give the role any more. */
   "invitation.read"(command: { readonly id: string }): Invitation | null;
   /** Read-only: all people, and the invitations that wait, whose members still give what they offer; null for somebody who has no role. */

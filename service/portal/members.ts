@@ -79,14 +79,16 @@ export function createMembers(deps: MembersDeps): Members {
       const code = `${uuid}.${toBase64Url(crypto.randomBytes(secretBytes))}`;
       const until_ms = clock.now() + invitationMs;
       const { person_id } = who;
-      const command = { type: "invitation.set", id: idOf(code), role, person_id, until_ms } as const;
+      const act = actOf(who, `Invited a ${role} at the portal.`);
+      const command = { type: "invitation.set", id: idOf(code), role, person_id, until_ms, act } as const;
       const reply = await actors.ask(businessRef(uuid), command);
       return reply.status === "done" ? ok(code) : refusalOf(reply);
     },
     takeBack: async (who, { uuid, invitation: id }) => {
       if ((await people(deps, who, uuid)) === null) return notThere;
       const { person_id } = who;
-      const command = { type: "invitation.set", id, role: null, person_id, until_ms: 0 } as const;
+      const act = actOf(who, "Taken back at the portal.");
+      const command = { type: "invitation.set", id, role: null, person_id, until_ms: 0, act } as const;
       const reply = await actors.ask(businessRef(uuid), command);
       return reply.status === "done" ? ok(undefined) : refusalOf(reply);
     },
@@ -111,7 +113,7 @@ export function createMembers(deps: MembersDeps): Members {
       if (member === undefined) return notThere;
       const isKept = role !== null && bindingRoles.includes(role);
       const taken = member.sealing === null || isKept ? {} : { revokes: member.sealing.key_id };
-      const act = actOf(who, "Changed at the portal.");
+      const act = actOf(who, role === null ? "Removed at the portal." : `Made ${role} at the portal.`);
       const by_person = who.person_id;
       const command = { type: "member.set", person_id, role, by_person, act, ...taken } as const;
       const reply = await actors.ask(businessRef(uuid), command);

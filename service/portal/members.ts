@@ -115,10 +115,13 @@ export function createMembers(deps: MembersDeps): Members {
       const taken = member.sealing === null || isKept ? {} : { revokes: member.sealing.key_id };
       const act = actOf(who, role === null ? "Removed at the portal." : `Made ${role} at the portal.`);
       const by_person = who.person_id;
+      // Who comes back after they were removed has noted the business later.
+      const noted_before_ms = clock.now();
       const command = { type: "member.set", person_id, role, by_person, act, ...taken } as const;
       const reply = await actors.ask(businessRef(uuid), command);
       if (reply.status === "refused") return refusalOf(reply);
-      if (role === null) await actors.ask(personRef(person_id), { type: "business.forget", uuid });
+      if (role === null)
+        await actors.ask(personRef(person_id), { type: "business.forget", uuid, noted_before_ms });
       return ok(undefined);
     },
   };

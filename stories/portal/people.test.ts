@@ -1,8 +1,8 @@
 // An owner invites people to a business by links, changes their roles and takes them; each act is confirmed by a passkey.
 
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { MemberRole } from "../../actors/messages/members.ts";
-import { businessRef } from "../../actors/messages/refs.ts";
+import { businessRef, personRef } from "../../actors/messages/refs.ts";
 import { openPortalNode, type PortalNode, type Seen, Visitor } from "../../portal/portal.fixture.ts";
 import { act, newBusinessAt, type Owned, unescaped } from "./business.fixture.ts";
 
@@ -99,6 +99,29 @@ describe("an owner", () => {
     expect((await owner.get("/")).html).not.toContain("Change Ltd");
     const last = await change(bob, idOf(bob), "/people/remove");
     expect([last.status, last.html.includes("stays its owner")]).toEqual([409, true]);
+  });
+
+  it("removes somebody who comes back at once, and finds the business again", async () => {
+    const owned = await newBusinessAt(portal, "Return Ltd");
+    const { owner, uuid } = owned;
+    const bob = await newMember(owned, "viewer");
+    const { actors } = portal.node.services;
+    const person = personRef(idOf(bob));
+    const report = () => actors.ask(person, { type: "person.read" });
+    const session = (await report())?.sessions[0]?.session ?? "";
+    const ask = actors.ask.bind(actors);
+    const isRemoval = (command: { readonly type: string }) => command.type === "member.set";
+    const back = vi.spyOn(actors, "ask").mockImplementation(async (to, command) => {
+      const reply = await ask(to, command);
+      if (!isRemoval(command)) return reply;
+      await ask(person, { type: "business.forget", uuid });
+      await ask(person, { type: "business.note", session, uuid, name: "Return Ltd", network: null });
+      return reply;
+    });
+    const form = (await peopleOf(owner, uuid)).form("/people/remove");
+    const asked = await owner.send(form, { person_id: idOf(bob) });
+    await confirm(owner, asked).finally(() => back.mockRestore());
+    expect([await roleOf(uuid, idOf(bob)), (await report())?.businesses]).toEqual([null, [uuid]]);
   });
 
   it("takes an invitation back", async () => {

@@ -58,7 +58,7 @@ it("shows the newest pushes first, and faults by their cause with how to mend th
   expect(html).toContain("None is on its way.");
 });
 
-it("shows the newest, however much was refused before (RP2)", async () => {
+it("shows the newest, however much was refused before", async () => {
   const { owned, good, bad } = await newPusher("Busy Ltd");
   const { actors, clock } = portal.node.services;
   const hourMs = 3_600_000;

@@ -41,7 +41,7 @@ it("the tour's refusals are refused, and it names the sample parties", async () 
   expect(lines).toHaveLength(2);
   for (const line of lines) expect(await svc(...wordsOf(line))).toMatchObject({ code: 0 });
   expect(tour).toContain("Harbour Lane Books Inc.\n");
-  expect(tour).toContain("6 parties for trying out refusals");
+  expect(tour).toContain("8 parties for trying out refusals");
 });
 
 it("try lists what can be tried, and says why something cannot", async () => {

@@ -137,7 +137,9 @@ function unlinkIfThere(file) {
 }
 
 function install() {
-  console.error("Installing the pinned dependencies (once; 150 MB to fetch, 550 MB on the disk; about a minute) …");
+  console.error(
+    "Installing the pinned dependencies (once; 150 MB to fetch, 550 MB on the disk; about a minute) …",
+  );
   const npmArgs = ["ci", "--ignore-scripts", "--include=dev", "--include=optional", "--prefer-offline"];
   const quiet = ["--loglevel=error", "--no-fund", "--no-audit", "--no-update-notifier"];
   const npm = process.env.npm_execpath;

@@ -39,7 +39,7 @@ function surfaceOf(
   pusher: () => { readonly uuid: string; readonly keyId: string },
 ): Fetch {
   return async (url, { method, headers, body }) => {
-    const { pathname } = new URL(url);
+    const { pathname, searchParams } = new URL(url);
     const caller = await callerOf(services, pusher());
     const outcome =
       method === "POST"
@@ -56,8 +56,8 @@ function surfaceOf(
           : await readPush(services.actors, {
               caller,
               pushId: pathname.split("/").at(-1) ?? "",
-              outcome: null,
-              cursor: null,
+              outcome: searchParams.get("outcome"),
+              cursor: searchParams.get("cursor"),
             });
     if (outcome.kind === "problem") return Response.json(outcome.problem, { status: outcome.problem.status });
     return new Response(String(outcome.body), { status: outcome.status });

@@ -161,6 +161,6 @@ function expectKeys(sandbox: Sandbox, services: NodeServices): void {
     expect(thumbprintOf(private_jwk)).toBe(keyId);
     expect(parseGrant(grant, { keyId, grantKey, crypto: nativeCrypto })).toMatchObject({ ok: true });
   }
-  expect(keys).toHaveLength(5 + 18 + 4 + 5);
+  expect(keys).toHaveLength(5 + 18 + 4 + 7);
   expect(new Set(keys.map(({ key_id }) => key_id)).size).toBe(keys.length);
 }

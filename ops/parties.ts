@@ -4,16 +4,7 @@ import type { FastifyReply } from "fastify";
 import { envelopeShape } from "../protocol/dsse.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { ok, refuse } from "../protocol/result.ts";
-import {
-  country,
-  described,
-  matching,
-  type Of,
-  object,
-  optional,
-  publicJwk,
-  timestamp,
-} from "../protocol/shape.ts";
+import { country, described, type Of, object, optional, publicJwk, timestamp } from "../protocol/shape.ts";
 import type { ListedApplication, OperatorApplications } from "../service/portal/applications.ts";
 import { seenName } from "../service/portal/people.ts";
 import type { Enrolment } from "../service/register/enrolment.ts";

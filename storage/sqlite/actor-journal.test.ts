@@ -352,7 +352,7 @@ describe("commits that share a row", () => {
     await Promise.all([
       store.commit(own),
       store.commit(others),
-      store.commit(following(own.ref, after(own), { forget: true })),
+      store.commit({ ...afterwards(own), puts: [], forget: true }),
       store.commit(afterwards(others)),
     ]);
     expect(await store.readHead(refOf(0))).toBeNull();

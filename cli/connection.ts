@@ -47,8 +47,8 @@ const ownParty = ["config", "home", "business", "company"];
 export function withConfig(command: Command, args: Arguments, env: CommandContext["env"]): Arguments {
   const file = env["SVC_CONFIG"];
   const takesOne = optionsOf(command.options)["config"]?.help === configHelp;
-  const isParty = !takesOne || ownParty.some((name) => args.text(name) !== null);
-  const named = args.text("config") ?? (isParty ? undefined : file);
+  const isOwn = !takesOne || ownParty.some((name) => args.text(name) !== null);
+  const named = args.text("config") ?? (isOwn ? undefined : file);
   if (named === undefined) return args;
   const folder = env["XDG_CONFIG_HOME"] ?? join(env["HOME"] ?? homedir(), ".config");
   const path = /^[\w-]+$/.test(named) ? join(folder, "svc", `${named}.json`) : named;

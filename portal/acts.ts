@@ -1,5 +1,6 @@
 // The acts that a passkey confirms. What a person is shown of an act is made of the act alone, and so is the challenge that they confirm.
 
+import { memberRoles } from "../actors/messages/members.ts";
 import { utf8 } from "../protocol/bytes.ts";
 import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
 import { parseStrictJson } from "../protocol/json/strict-json.ts";
@@ -22,7 +23,6 @@ import type { SignedIn } from "../service/portal/people.ts";
 import { english } from "../web/texts/catalogue.ts";
 
 const name = text(100);
-export const memberRoles = ["owner", "admin", "developer", "viewer"] as const;
 const role = oneOf(memberRoles);
 /** The hash of a link's secret. */
 const invitation = text(43);

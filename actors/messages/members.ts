@@ -1,17 +1,17 @@
 // The people of a business, as commands of its actor: who may do what at the portal.
 
-import type { PersonRole } from "./party.ts";
 import type { RegisterAct, RegisterReply } from "./protocol.ts";
 
-/** A viewer sees everything of the business and changes nothing. */
-export type MemberRole = PersonRole | "viewer";
+/** A viewer sees everything of the business and changes nothing; each other role may be that of a key as well. */
+export const memberRoles = ["owner", "admin", "developer", "viewer"] as const;
+export type MemberRole = (typeof memberRoles)[number];
 
 /** The roles that bind the business: what they seal, everybody can verify. */
 export const bindingRoles: readonly MemberRole[] = ["owner", "admin"];
 
 /** Which roles a member of each role gives and takes. */
 export const givenBy: Readonly<Record<MemberRole, readonly MemberRole[]>> = {
-  owner: ["owner", "admin", "developer", "viewer"],
+  owner: memberRoles,
   admin: ["developer", "viewer"],
   developer: [],
   viewer: [],

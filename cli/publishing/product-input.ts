@@ -385,7 +385,8 @@ function recordOf(line: string): Uint8Array {
   return record;
 }
 
-function isRunning(pid: number): boolean {
+/** Whether a process of this id runs on this machine. */
+export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

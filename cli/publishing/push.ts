@@ -21,6 +21,7 @@ import type { Terminal } from "../terminal.ts";
 import { showHeldReasons } from "./held-reasons.ts";
 import {
   inputOptions,
+  isRunning,
   type ProductInput,
   productFiles,
   readProducts,
@@ -116,15 +117,6 @@ function takeMark(path: string): { close(): void } {
     }
     if (isRunning(Number(readFileSync(path, "utf8")))) throw new PushRunningError();
     rmSync(path, { force: true });
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }
 

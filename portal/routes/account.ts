@@ -1,6 +1,7 @@
 // A person's own page: passkeys, sessions and what they did; and how acts are confirmed.
 
 import { type ComponentChild, h } from "preact";
+import type { MemberRole } from "../../actors/messages/members.ts";
 import type { PersonReport, PersonSession, SignInPasskey } from "../../actors/messages/person.ts";
 import type { Route } from "../../api/route.ts";
 import { toBase64Url, utf8 } from "../../protocol/bytes.ts";
@@ -9,7 +10,7 @@ import type { Refusal, Result } from "../../protocol/result.ts";
 import type { Applications } from "../../service/portal/applications.ts";
 import type { Company } from "../../service/portal/company.ts";
 import type { Members } from "../../service/portal/members.ts";
-import type { Owner, OwnerRefusal } from "../../service/portal/owner.ts";
+import type { OwnBusiness, Owner, OwnerRefusal } from "../../service/portal/owner.ts";
 import { type Answered, nameOf, type SignedIn } from "../../service/portal/people.ts";
 import { dataTable, section, shortTime } from "../../web/parts.ts";
 import { english } from "../../web/texts/catalogue.ts";
@@ -216,6 +217,18 @@ function invitedPage({ place }: DoorDeps, uuid: string, code: string): PageAnswe
     h("label", null, link, h("input", { readOnly: true, value })),
     h("p", null, h("a", { href: peoplePath(uuid) }, texts.goOn)),
   );
+}
+
+/** The party that a form names, for somebody who has one of these roles in it. */
+export async function ownWith(
+  { owner }: Pick<AccountDeps, "owner">,
+  who: SignedIn,
+  uuid: string,
+  roles: readonly MemberRole[],
+): Promise<OwnBusiness | PageAnswer> {
+  const own = await owner.business(who, uuid);
+  if (own === null) return problemPage("not_there", 404);
+  return roles.includes(own.member.role) ? own : problemPage("role_too_low", 403);
 }
 
 /** The people of a business. */

@@ -12,22 +12,14 @@ import { code, dataTable, facts, section, shortTime } from "../../web/parts.ts";
 import { english } from "../../web/texts/catalogue.ts";
 import { sealingCard } from "../pages/ceremony.ts";
 import { hiddenFields, plainForm } from "../pages/frame.ts";
-import {
-  type Form,
-  type OwnVisit,
-  ownForm,
-  ownPage,
-  type PageAnswer,
-  page,
-  problemPage,
-  redirect,
-} from "../visit.ts";
+import { type Form, ownForm, ownPage, page, problemPage, redirect } from "../visit.ts";
 import {
   type AccountDeps,
   businessPath,
   companyPath,
   confirmPage,
   ownerRefusedPage,
+  ownWith,
   peoplePath,
 } from "./account.ts";
 import { answeredIn } from "./door.ts";
@@ -44,9 +36,6 @@ export interface ServiceUrls {
 
 export function businessRoutes(deps: AccountDeps, urls: ServiceUrls): readonly Route[] {
   const { owner, place, challenges } = deps;
-  /** The business that a form names, for somebody who works for it. */
-  const named = async (form: Form, { who }: OwnVisit): Promise<OwnBusiness | PageAnswer> =>
-    (await owner.business(who, form("uuid"))) ?? problemPage("not_there", 404);
   return [
     ownPage(deps, "/businesses/:named", "A business that one works for", async ({ who, named: uuid }) => {
       const own = await owner.business(who, uuid);
@@ -56,11 +45,9 @@ export function businessRoutes(deps: AccountDeps, urls: ServiceUrls): readonly R
       return page(own.party.legal_name, businessContent(own, form_code, { urls, isSandbox: deps.isSandbox }));
     }),
     ownForm(deps, "/keys/register", "Asks for a key to be registered", async (form, visit) => {
-      const own = await named(form, visit);
+      const own = await ownWith(deps, visit.who, form("uuid"), keyRoles);
       if ("kind" in own) return own;
       const { uuid, legal_name } = own.party;
-      const allowed = await owner.may(visit.who, uuid, keyRoles);
-      if (!allowed.ok) return ownerRefusedPage(allowed);
       const proven = form("proven");
       const key = owner.keyIn(uuid, proven);
       if (!key.ok) return ownerRefusedPage(key);
@@ -72,22 +59,18 @@ export function businessRoutes(deps: AccountDeps, urls: ServiceUrls): readonly R
       );
     }),
     ownForm(deps, "/keys/revoke", "Asks for a key to be revoked", async (form, visit) => {
-      const own = await named(form, visit);
+      const own = await ownWith(deps, visit.who, form("uuid"), keyRoles);
       if ("kind" in own) return own;
       const { uuid, legal_name, keys } = own.party;
-      const allowed = await owner.may(visit.who, uuid, keyRoles);
-      if (!allowed.ok) return ownerRefusedPage(allowed);
       const key_id = form("key_id");
       const isOwn = systemKeys(keys).some((each) => each.key_id === key_id);
       if (!isOwn) return problemPage("not_there", 404);
       return confirmPage(deps, visit.who, { act: "key.revoke", uuid, key_id, legal_name });
     }),
     ownForm(deps, "/mandates/revoke", "Asks for a mandate to be revoked", async (form, visit) => {
-      const own = await named(form, visit);
+      const own = await ownWith(deps, visit.who, form("uuid"), bindingRoles);
       if ("kind" in own) return own;
       const { uuid, legal_name } = own.party;
-      const allowed = await owner.may(visit.who, uuid, bindingRoles);
-      if (!allowed.ok) return ownerRefusedPage(allowed);
       const mandate_id = form("mandate_id");
       if (!own.mandates.some((each) => each.mandate_id === mandate_id)) return problemPage("not_there", 404);
       return confirmPage(deps, visit.who, { act: "mandate.revoke", uuid, mandate_id, legal_name });

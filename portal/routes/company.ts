@@ -26,11 +26,10 @@ export function companyRoutes(deps: AccountDeps, place: Place): readonly Route[]
   const bound = async (form: Form, visit: OwnVisit): Promise<OwnBusiness | PageAnswer> => {
     const own = await companyOf(visit, form("uuid"));
     if (own === null) return problemPage("not_there", 404);
-    const allowed = await owner.may(visit.who, own.party.uuid, bindingRoles);
-    return allowed.ok ? own : ownerRefusedPage(allowed);
+    return bindingRoles.includes(own.member.role) ? own : problemPage("role_too_low", 403);
   };
   return [
-    ownPage(deps, `${companyPath(":named")}`, "An AI company that one works for", async (visit) => {
+    ownPage(deps, companyPath(":named"), "An AI company that one works for", async (visit) => {
       const own = await companyOf(visit, visit.named);
       if (own === null) return problemPage("not_there", 404);
       const form_code = challenges.formCode(visit.who.session.session);
@@ -55,7 +54,7 @@ export function companyRoutes(deps: AccountDeps, place: Place): readonly Route[]
       const own = await bound(form, visit);
       if ("kind" in own) return own;
       const { uuid, legal_name } = own.party;
-      const { terms } = await company.state(uuid);
+      const terms = await company.terms(uuid);
       // What was read is agreed to: not what came into force since.
       if (terms === null || terms.sha256 !== form("sha256")) return problemPage("form_stale", 409);
       const { version, sha256 } = terms;

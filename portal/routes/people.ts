@@ -1,12 +1,12 @@
 // The people of a business: who they are, how they are invited, and what becomes of their roles. An invitation is opened by its link.
 
 import { type ComponentChild, h } from "preact";
+import { memberRoles } from "../../actors/messages/members.ts";
 import type { Route } from "../../api/route.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import type { BusinessPeople, NamedMember } from "../../service/portal/members.ts";
 import { dataTable, section, shortTime } from "../../web/parts.ts";
 import { english } from "../../web/texts/catalogue.ts";
-import { memberRoles } from "../acts.ts";
 import { assertionForm } from "../pages/ceremony.ts";
 import { hiddenFields, nameForm, plainForm } from "../pages/frame.ts";
 import {

@@ -50,6 +50,8 @@ export interface ReceiptFilter {
 export interface Company {
   /** For somebody who has a role in it. */
   state(uuid: string): Promise<CompanyState>;
+  /** Those in force; null where there are none. */
+  terms(uuid: string): Promise<TermsAnswer | null>;
   receipts(uuid: string, filter: ReceiptFilter): Promise<Result<ReceiptsAnswer, "not_accepted">>;
   choose(who: SignedIn, asked: { readonly uuid: string; readonly listed: boolean }): Agreed;
   agree(
@@ -63,20 +65,23 @@ type Agreed = Promise<Result<void, OwnerRefusal>>;
 const dayMs = 86_400_000;
 
 export function createCompany({ owner, parties, reads, clock }: CompanyDeps): Company {
+  const termsOf = async (uuid: string): Promise<TermsAnswer | null> =>
+    answered<TermsAnswer>(await reads.terms({ caller: { party: { uuid } }, version: null }));
   return {
+    terms: termsOf,
     state: async (uuid) => {
       const caller = { party: { uuid } };
       const month = new Date(clock.now()).toISOString().slice(0, 8);
       const query = { from: `${month}01`, to: null, group_by: "day,key" };
       const [party, terms, account, usage] = await Promise.all([
         parties.party(uuid),
-        reads.terms({ caller, version: null }),
+        termsOf(uuid),
         reads.allowance(uuid),
         reads.usage({ caller, query }),
       ]);
       return {
         listed: party?.listed === true,
-        terms: answered<TermsAnswer>(terms),
+        terms,
         account: needed(answered<AllowanceAnswer>(account)),
         usage: needed(answered<UsageAnswer>(usage)),
       };

@@ -75,7 +75,7 @@ export function createMembers(deps: MembersDeps): Members {
   return {
     people: (who, uuid) => people(deps, who, uuid),
     invite: async (who, { uuid, role }) => {
-      if ((await people(deps, who, uuid)) === null) return notThere;
+      if ((await listed(deps, who, uuid)) === null) return notThere;
       const code = `${uuid}.${toBase64Url(crypto.randomBytes(secretBytes))}`;
       const until_ms = clock.now() + invitationMs;
       const { person_id } = who;
@@ -85,7 +85,7 @@ export function createMembers(deps: MembersDeps): Members {
       return reply.status === "done" ? ok(code) : refusalOf(reply);
     },
     takeBack: async (who, { uuid, invitation: id }) => {
-      if ((await people(deps, who, uuid)) === null) return notThere;
+      if ((await listed(deps, who, uuid)) === null) return notThere;
       const { person_id } = who;
       const act = actOf(who, "Taken back at the portal.");
       const command = { type: "invitation.set", id, role: null, person_id, until_ms: 0, act } as const;
@@ -108,7 +108,7 @@ export function createMembers(deps: MembersDeps): Members {
       return reply.status === "done" ? ok(undefined) : refusalOf(reply);
     },
     change: async (who, { uuid, person_id, role }) => {
-      const own = await people(deps, who, uuid);
+      const own = await listed(deps, who, uuid);
       const member = own?.members.find((each) => each.person_id === person_id);
       if (member === undefined) return notThere;
       const isKept = role !== null && bindingRoles.includes(role);
@@ -134,15 +134,20 @@ function refusalOf({ code, detail }: { readonly code: string; readonly detail: s
   return code === "role_too_low" ? refuse("role_too_low", detail) : refuse("not_accepted", detail);
 }
 
-async function people(deps: MembersDeps, who: SignedIn, uuid: string): Promise<BusinessPeople | null> {
+/** Without what the others are called; null for somebody who has no role in the business. */
+async function listed(deps: MembersDeps, { person_id }: SignedIn, uuid: string) {
   const party = isUuidV4(uuid) ? await deps.register.party(uuid) : null;
   if (party === null || !(await deps.homes.isKnown(uuid))) return null;
-  const { person_id } = who;
-  const listed = await deps.actors.ask(businessRef(uuid), { type: "members.list", person_id });
-  const own = listed?.members.find((each) => each.person_id === person_id);
-  if (listed === null || own === undefined) return null;
+  const list = await deps.actors.ask(businessRef(uuid), { type: "members.list", person_id });
+  const own = list?.members.find((each) => each.person_id === person_id);
+  return list === null || own === undefined ? null : { ...list, own, legal_name: party.legal_name };
+}
+
+async function people(deps: MembersDeps, who: SignedIn, uuid: string): Promise<BusinessPeople | null> {
+  const list = await listed(deps, who, uuid);
+  if (list === null) return null;
   const members = await Promise.all(
-    listed.members.map(async (each) => {
+    list.members.map(async (each) => {
       const isKnown = await deps.homes.isKnown(each.person_id);
       const name = isKnown ? await deps.actors.ask(personRef(each.person_id), { type: "name.read" }) : null;
       return { ...each, name: name ?? each.person_id };
@@ -150,9 +155,9 @@ async function people(deps: MembersDeps, who: SignedIn, uuid: string): Promise<B
   );
   return {
     uuid,
-    legal_name: party.legal_name,
-    gives: givenBy[own.role],
+    legal_name: list.legal_name,
+    gives: givenBy[list.own.role],
     members: members.sort((a, b) => a.since_ms - b.since_ms),
-    invitations: listed.invitations,
+    invitations: list.invitations,
   };
 }

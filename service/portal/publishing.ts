@@ -7,8 +7,13 @@
 //   PB3. A person with a passkey of the business seals records, as at that surface; what binds the business, owners and admins alone.
 
 import type { PolicyFacts, PublishingFacts } from "../../actors/messages/business.ts";
-import type { Member, MemberRole, SealingPasskey } from "../../actors/messages/members.ts";
-import { bindingRoles } from "../../actors/messages/members.ts";
+import {
+  bindingRoles,
+  type Member,
+  type MemberRole,
+  memberRoles,
+  type SealingPasskey,
+} from "../../actors/messages/members.ts";
 import type { RemovalAction } from "../../actors/messages/removal.ts";
 import { type AiPolicyRecord, aiPolicyBytes, parseAiPolicy } from "../../protocol/ai-policy.ts";
 import { hashOf, parseBase64, toBase64 } from "../../protocol/bytes.ts";
@@ -126,9 +131,6 @@ export interface OwnPublishing {
 /** Who seals what binds nobody but the record. */
 export const sealingRoles: readonly MemberRole[] = ["owner", "admin", "developer"];
 
-/** Who sees what is published. */
-export const everyRole: readonly MemberRole[] = [...sealingRoles, "viewer"];
-
 export function createOwnPublishing(deps: OwnPublishingDeps): OwnPublishing {
   return {
     record: (who, asked) => readyRecord(deps, who, asked),
@@ -225,7 +227,7 @@ async function listRecords(
   who: SignedIn,
   { uuid, cursor }: Parameters<OwnPublishing["records"]>[1],
 ): Outcome<CataloguePage> {
-  const allowed = await owner.may(who, uuid, everyRole);
+  const allowed = await owner.may(who, uuid, memberRoles);
   if (!allowed.ok) return allowed;
   const listed = await catalogue.list({ caller: { party: { uuid } }, type: null, cursor });
   return isRefused(listed)
@@ -238,7 +240,7 @@ async function readRecord(
   who: SignedIn,
   { uuid, record_id }: Parameters<OwnPublishing["readRecord"]>[1],
 ): ReturnType<OwnPublishing["readRecord"]> {
-  const allowed = await owner.may(who, uuid, everyRole);
+  const allowed = await owner.may(who, uuid, memberRoles);
   if (!allowed.ok) return allowed;
   const type = recordType(record_id);
   const read = await catalogue.read({ caller: { party: { uuid } }, id: record_id });
@@ -252,7 +254,7 @@ async function holds(
   who: SignedIn,
   { uuid, cursor }: Parameters<OwnPublishing["holds"]>[1],
 ): Outcome<HeldPushes> {
-  const allowed = await deps.owner.may(who, uuid, everyRole);
+  const allowed = await deps.owner.may(who, uuid, memberRoles);
   if (!allowed.ok) return allowed;
   const listed = await listHolds(deps, { caller: { party: { uuid } }, cursor });
   return isRefused(listed)

@@ -3,6 +3,7 @@
 //   RP2. Entries are read from the oldest on, so they are read by windows, the newest first: what does not fit is the oldest.
 
 import type { AdmittedPush } from "../../actors/messages/admission.ts";
+import { memberRoles } from "../../actors/messages/members.ts";
 import type { PushReport } from "../../actors/messages/push.ts";
 import { businessRef, pushRef } from "../../actors/messages/refs.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
@@ -16,7 +17,6 @@ import type { OwnListServices } from "../publishing/catalogue.ts";
 import { readPushAttempts } from "../publishing/push-attempts.ts";
 import type { Owner, OwnerRefusal } from "./owner.ts";
 import type { SignedIn } from "./people.ts";
-import { everyRole } from "./publishing.ts";
 
 export interface RecentPushesDeps extends OwnListServices {
   readonly owner: Pick<Owner, "may">;
@@ -71,7 +71,7 @@ export async function recentPushes(
   who: SignedIn,
   uuid: string,
 ): Promise<Result<RecentPushes, OwnerRefusal>> {
-  const allowed = await deps.owner.may(who, uuid, everyRole);
+  const allowed = await deps.owner.may(who, uuid, memberRoles);
   if (!allowed.ok) return allowed;
   const { sinceMs, admitted } = await newest(deps, uuid);
   const status = { type: "push.status", outcome: null, from_leaf: 0, limit: 0 } as const;

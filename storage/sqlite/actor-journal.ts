@@ -98,9 +98,8 @@ export class ActorJournal implements Participant {
   #lastRow = 0;
   /** No row before it is left. */
   #firstRow = 1;
-  /** Characters of each row from the first one on that this process wrote, and of all of them. */
+  /** Characters of each row from the first one on that this process wrote. */
   #lengths: number[] = [];
-  #text = 0;
   #dataVersion: number;
   /** Whether the file may have rows that memory does not know (W5). */
   #isStale = false;
@@ -267,7 +266,6 @@ export class ActorJournal implements Participant {
     }
     this.#firstRow = this.#firstRowThen;
     this.#lengths.splice(0, Math.max(0, this.#lengths.length - (this.#lastRow + 1 - this.#firstRow)));
-    this.#text = this.#lengths.reduce((sum, length) => sum + length, 0);
     if (this.#tails.size > tailsMax) this.#tails.clear();
     for (const [no, touched] of this.#touched) this.#merge(no, touched);
     this.#reset();
@@ -336,7 +334,7 @@ export class ActorJournal implements Participant {
   /** Number of the first row that may be left beside one more (W6). */
   #firstKept(): number {
     let first = this.#lastRow + 2 - this.#rowsMax;
-    let text = this.#text;
+    let text = this.#lengths.reduce((sum, length) => sum + length, 0);
     for (const [at, length] of this.#lengths.entries()) {
       if (text <= rowTextMax) break;
       text -= length;

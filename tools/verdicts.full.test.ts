@@ -49,8 +49,11 @@ it("judges what it never saw as the verifier in Go does, portably and natively",
     return { ...vector, expected: expected ?? vector.expected };
   });
   expect(new Set(cases.map(({ expected }) => expected.valid))).toEqual(new Set([true, false]));
-  expect(await second({ [trustPath]: suite.trust, "drawn.json": { v: 1, cases } })).toEqual({
-    run: cases.length,
+  // The verifier in Go takes what it projects rows by from the vectors, each held to its pinned hash.
+  const documents = known.filter(({ check }) => check === "projection_document");
+  const given = [...documents, ...cases];
+  expect(await second({ [trustPath]: suite.trust, "drawn.json": { v: 1, cases: given } })).toEqual({
+    run: given.length,
     not_implemented: {},
     failed: [],
   });

@@ -83,16 +83,15 @@ func (t *trust) poolAnswer(body []byte, in object) outcomes {
 		return outcomes{"answer": "payload_malformed"}
 	}
 	found := outcomes{}
-	rows := []any{}
-	for _, each := range ads {
-		item, _ := each.(object)
-		rows = append(rows, item["row"])
-	}
-	subject := object{"retrieval_id": answer["retrieval_id"], "rows": rows, "whole": true}
+	subject := object{"retrieval_id": answer["retrieval_id"]}
 	copyGiven(subject, in, "caller_key_id", "request_hash")
 	receipt, reason := t.receipt(answer["receipt"], subject)
 	if reason == "" && (receipt["kind"] != "ad_pool" || receipt["country"] != answer["country"]) {
 		reason = "receipt_row_mismatch"
+	}
+	if rows := t.rowsOf(ads, text(receipt, "served_at")); reason == "" && rows != nil {
+		subject["rows"], subject["whole"] = rows, true
+		_, reason = t.receipt(answer["receipt"], subject)
 	}
 	found.note("receipt", reason)
 	for at, each := range ads {
@@ -108,6 +107,19 @@ func (t *trust) poolAnswer(body []byte, in object) outcomes {
 	}
 	found.open(unknown, "/subdivision")
 	return found
+}
+
+// rowsOf are the rows of the ads, or nil if one of them does not verify: its own check says so, and the receipt is not blamed for it.
+func (t *trust) rowsOf(ads []any, servedAt string) []any {
+	rows := []any{}
+	for _, each := range ads {
+		item, _ := each.(object)
+		if t.row(item["row"], servedAt) != "" {
+			return nil
+		}
+		rows = append(rows, item["row"])
+	}
+	return rows
 }
 
 func copyGiven(to, from object, names ...string) {

@@ -97,6 +97,7 @@ func listOf(is shape) shape {
 }
 
 func isText(value any) bool   { text, ok := value.(string); return ok && text != "" }
+func isString(value any) bool { _, ok := value.(string); return ok }
 func isBool(value any) bool   { _, ok := value.(bool); return ok }
 func isTrue(value any) bool   { return value == true }
 func isObject(value any) bool { _, ok := value.(object); return ok }

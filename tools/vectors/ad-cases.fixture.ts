@@ -209,6 +209,18 @@ function formCases(item: JsonObject): readonly VectorCase[] {
   return [
     formFault("further member", "A member that items do not have.", { ...item, price: "1.00" }),
     formFault("label", "Another label.", changed(item, ["label", "text"], "Recommended")),
+    formFault("currency", "A currency in small letters.", changed(item, ["net_price", "currency"], "eur")),
+    formFault("amount", "A price below nothing.", changed(item, ["net_price", "amount"], "-0.25")),
+    formFault(
+      "link without TLS",
+      "A link that is not https.",
+      changed(item, ["creative", "destination_url"], "http://harrier.example/"),
+    ),
+    formFault(
+      "width",
+      "A picture wider than pictures may be.",
+      changed(item, ["creative", "images", 0, "width"], 4_097),
+    ),
     formFault("sponsored row", "A member that rows of ads do not have.", row("sponsored", true)),
     formFault("projection of products", "The projection of another type.", row("adl_proj", "products/1")),
     formFault(

@@ -15,6 +15,9 @@ export const hasCassandra = addresses.length > 0;
 /** Data centres of the available engines. */
 export const testRegions: readonly string[] = isRegions ? ["eu-west1", "us-east1"] : ["eu-west1"];
 
+/** Longer than a busy machine may take the processor away for. */
+const patientMs = 60_000;
+
 export interface TestKeyspace extends AsyncDisposable {
   readonly name: string;
   /** Opens a new connection each time, to the data centre of the region. */
@@ -26,7 +29,12 @@ export async function openTestKeyspace(tables: readonly string[]): Promise<TestK
   const name = `test_${randomUUID().replaceAll("-", "").slice(0, 16)}`;
   const connect = (keyspace: string, region: string): Promise<CassandraSession> => {
     const address = addresses[testRegions.indexOf(region)] ?? "";
-    return openCassandraSession({ contactPoints: [address], localDc: region, keyspace });
+    return openCassandraSession({
+      contactPoints: [address],
+      localDc: region,
+      keyspace,
+      readTimeoutMs: patientMs,
+    });
   };
   const home = testRegions[0] ?? "";
   const admin = await connect("", home);

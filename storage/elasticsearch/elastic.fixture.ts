@@ -19,7 +19,8 @@ let opened = 0;
 export function freshOptions(): ElasticRowIndexOptions {
   opened += 1;
   const prefix = `svc-test-${process.pid}-${Math.trunc(Math.random() * 1e9).toString(36)}-${opened}-`;
-  return { nodes: [elasticUrl], prefix, replicas: 0 };
+  // A busy machine may take the processor away for longer than a search may take.
+  return { nodes: [elasticUrl], prefix, replicas: 0, searchTimeoutMs: 60_000 };
 }
 
 /** Opens an index without rows; with only some of the collections if a test needs no more. */

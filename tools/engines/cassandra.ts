@@ -146,11 +146,11 @@ auto_snapshot: false
 paxos_variant: v2
 batch_size_warn_threshold: 256KiB
 batch_size_fail_threshold: 1024KiB
-read_request_timeout: 5000ms
-range_request_timeout: 10000ms
-write_request_timeout: 5000ms
-cas_contention_timeout: 2000ms
-request_timeout: 10000ms
+read_request_timeout: 20000ms
+range_request_timeout: 20000ms
+write_request_timeout: 20000ms
+cas_contention_timeout: 5000ms
+request_timeout: 20000ms
 
 concurrent_reads: 8
 concurrent_writes: 64

@@ -120,10 +120,7 @@ export function applicationRoutes(applications: OperatorApplications): readonly 
         answer: applicationList,
         parameters: [afterPage],
       },
-      async ({ query }) => {
-        const { applications: found, next_after } = await applications.list(query["after"] ?? "");
-        return { applications: found.map(shownApplication), next_after };
-      },
+      async ({ query }) => shownApplications(await applications.list(query["after"] ?? "")),
     ),
     shown(
       "/ops/applications/:uuid",
@@ -174,6 +171,14 @@ function tellApplication(
   const { changed, application } = outcome.value;
   const since = formatTimestamp(application.filed_at_ms);
   return tell(reply, "application", ok({ changed, since, subject: shownApplication(application) }));
+}
+
+/** A page of applications, as operators see them. */
+export function shownApplications({
+  applications,
+  next_after,
+}: Awaited<ReturnType<OperatorApplications["list"]>>): Of<typeof applicationList> {
+  return { applications: applications.map(shownApplication), next_after };
 }
 
 /** Without the proof, which is for the service alone. */

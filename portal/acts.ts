@@ -32,6 +32,8 @@ const act = either(
   object({ act: literal("passkey.add"), name }),
   object({ act: literal("passkey.make"), name }),
   object({ act: literal("passkey.remove"), credential_id: text(1_400), name }),
+  /** Lets a passkey be made that seals for the business. */
+  object({ act: literal("sealing.add"), uuid, legal_name: text(256) }),
   object({ act: literal("person.leave") }),
   object({ act: literal("application.withdraw"), uuid, legal_name: text(256) }),
   object({ act: literal("person.invite"), uuid, role, legal_name: text(256) }),
@@ -81,6 +83,8 @@ export function actWords(asked: Act, who: SignedIn): readonly [title: string, ..
       return words.addPasskey(asked.name);
     case "passkey.remove":
       return words.removePasskey(asked.name);
+    case "sealing.add":
+      return words.addSealing(asked.legal_name);
     case "person.leave":
       return words.leave(who.name);
     case "application.withdraw":

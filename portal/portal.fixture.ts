@@ -15,7 +15,10 @@ import {
 
 export interface PortalNode extends AsyncDisposable {
   readonly node: RunningNode;
+  /** Where it listens. */
   readonly url: string;
+  /** What browsers know it as. */
+  readonly origin: string;
 }
 
 export async function openPortalNode(
@@ -33,6 +36,7 @@ export async function openPortalNode(
   return {
     node,
     url: node.urls.portal_url,
+    origin: node.urls.portal_url,
     [Symbol.asyncDispose]: async () => {
       await node[Symbol.asyncDispose]();
       rmSync(home, { recursive: true, force: true });
@@ -81,6 +85,22 @@ export class Visitor {
     visitors += 1;
     this.address = `198.51.${visitors}.7`;
     this.authenticator = authenticator;
+  }
+
+  static of({ url, origin }: Pick<PortalNode, "url" | "origin">): Visitor {
+    return new Visitor(url, new TestAuthenticator(origin), origin);
+  }
+
+  /** The id of the person who is signed in; empty for nobody. */
+  get personId(): string {
+    const [cookie = ""] = this.cookies.values();
+    return /^([0-9a-f-]{36})\./.exec(cookie)?.[1] ?? "";
+  }
+
+  /** Confirms with the passkey that signs in, which is the first. */
+  confirm(form: ShownForm): Promise<Seen> {
+    const [own] = this.authenticator.passkeys;
+    return this.answer(form, own && { passkey: own });
   }
 
   async get(path: string): Promise<Seen> {

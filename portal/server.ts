@@ -90,7 +90,7 @@ export function buildPortal(deps: PortalDeps): FastifyInstance {
   const account: AccountDeps = {
     ...visit,
     owner,
-    members: createMembers(deps),
+    members: createMembers({ ...deps, challenges, people }),
     company,
     applications: deps.applications,
   };

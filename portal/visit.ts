@@ -14,7 +14,9 @@ import type { Edge } from "../api/edge.ts";
 import { isRefused, parseQuery, send, sourceOfRequest } from "../api/request-parts.ts";
 import type { Route } from "../api/route.ts";
 import type { Clock } from "../crypto/port.ts";
-import { anyObject, anyText } from "../protocol/shape.ts";
+import { utf8 } from "../protocol/bytes.ts";
+import { parseStrictJson } from "../protocol/json/strict-json.ts";
+import { anyObject, anyText, readShape, type Shape, text } from "../protocol/shape.ts";
 import { answerJson, type Outcome, type Refused, refused, refusedWith } from "../service/answer.ts";
 import type { AddressRate } from "../service/authentication/request-rate.ts";
 import type { Challenges } from "../service/portal/challenges.ts";
@@ -59,6 +61,16 @@ export interface OwnVisit extends Visit {
 
 /** The fields of a form; an absent one is empty. */
 export type Form = (name: string) => string;
+
+/** The act of a form as it was shown; null for anything else. */
+export function shapeIn<T>(shape: Shape<T>, form: Form): T | null {
+  const json = parseStrictJson(utf8(form("act")));
+  const read = json.ok ? readShape(shape, json.value) : null;
+  return read?.ok === true ? read.value : null;
+}
+
+/** A passkey that was made, in such an act. */
+export const passkeyMembers = { credential_id: text(1_400), public_key: text(400) };
 
 export interface PageAnswer {
   readonly kind: "page";

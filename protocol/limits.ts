@@ -75,6 +75,9 @@ export const watchedDomainsMax = 100;
 
 /** Maximum number of ads in a pool. */
 export const poolAdsMax = 20;
+/** Maximum number of keywords that a pool is asked for by, and of characters of one, as of those of an ad. */
+export const poolKeywordsMax = 10;
+export const keywordLengthMax = 64;
 /** Bytes of a request to the routes of ads. */
 export const adRequestBytesMax = 65_536;
 /** How long after its pool an ad may be rendered, in milliseconds. */

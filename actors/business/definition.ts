@@ -38,6 +38,7 @@ import {
   selectMembers,
   setInvitation,
   setMember,
+  setSealer,
 } from "./members.ts";
 import { duePurges, finishPurges, selectDone, selectDue } from "./purge.ts";
 import {
@@ -152,6 +153,7 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "upload.keep": keepUpload,
     "upload.close": closeUpload,
     "member.set": setMember,
+    "sealer.set": setSealer,
     "member.read": (command, view) => ({ reply: readMember(command, view) }),
     "members.list": (command, view) => ({ reply: listMembers(command, view) }),
     "invitation.set": setInvitation,
@@ -237,6 +239,7 @@ function rowsFor(command: BusinessCommand, uuid: string, now: Snapshot): readonl
     case "record.read":
       return [heads.select([command.record_id])];
     case "member.set":
+    case "sealer.set":
     case "member.read":
     case "members.list":
     case "invitation.set":

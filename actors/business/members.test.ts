@@ -87,29 +87,55 @@ describe("the people of a business", () => {
     expect(set("bob", null)).toMatchObject({ code: "owner_last" });
   });
 
-  it.each(["developer", "viewer", null] as const)(
-    "take no last sealing passkey, neither somebody else's nor their own (MB1): %s",
-    (role) => {
-      const { business, set, memberOf } = open();
-      business.send({ type: "key.register", key: keyFacts({ role: "sealing", person_role: "owner" }) });
-      const seals = (person_id: string, key_id: string) =>
-        business.send({
-          type: "member.set",
-          person_id,
-          role: "owner",
-          sealing: { key_id, credential_id: "c" },
-          act,
-        });
-      seals("ada", "k");
-      set("bob", "owner");
-      const take = (by_person: string) =>
-        business.send({ type: "member.set", person_id: "ada", role, by_person, revokes: "k", act });
-      for (const by of ["bob", "ada"]) expect(take(by)).toMatchObject({ code: "sealer_last" });
-      expect(memberOf("ada")?.sealing?.key_id).toBe("k");
-      seals("bob", "k2");
-      expect(take("bob")).toEqual({ status: "done", changed: true });
-    },
-  );
+  it("seal with a new passkey, whose key is registered in the same commit, if their role seals (MB3)", () => {
+    const { business, set, memberOf } = open();
+    for (const [person, role] of [
+      ["ada", "owner"],
+      ["bob", "admin"],
+      ["eve", "developer"],
+    ] as const)
+      set(person, role);
+    const enrol = (person_id: string, key_id: string, person_role: "owner" | "admin" | "developer") =>
+      business.send({
+        type: "sealer.set",
+        person_id,
+        credential_id: `c of ${key_id}`,
+        key: keyFacts({ key_id, role: "sealing", person_role }),
+        act,
+      });
+    const registered = (key_id: string) =>
+      business.send({ type: "register.read", keys: [`key/${key_id}`] }).entries.length;
+    for (const [person, role] of [
+      ["eve", "developer"],
+      ["bob", "owner"],
+      ["nobody", "owner"],
+    ] as const)
+      expect(enrol(person, "k", role)).toMatchObject({ code: "role_too_low" });
+    expect(registered("k")).toBe(0);
+    expect([enrol("bob", "k", "admin"), enrol("bob", "k", "admin")]).toEqual([
+      { status: "done", changed: true },
+      { status: "done" },
+    ]);
+    expect([registered("k"), memberOf("bob")]).toEqual([
+      1,
+      { role: "admin", sealing: { key_id: "k", credential_id: "c of k" } },
+    ]);
+    expect(enrol("bob", "k2", "admin")).toMatchObject({ code: "sealer_known" });
+    const { acts } = business.send({ type: "acts.read", after: 0, limit: 9 });
+    expect(acts.slice(-2)).toMatchObject([
+      { act: "key.register", entry: "key/k", ...act },
+      { act: "sealer.set", entry: "person/bob", ...act },
+    ]);
+    // What was revoked gives nobody a passkey.
+    const revoked_at = new Date(business.nowMs).toISOString();
+    business.send({
+      type: "key.register",
+      key: keyFacts({ key_id: "old", role: "sealing", person_role: "owner" }),
+    });
+    business.send({ type: "key.revoke", key_id: "old", revoked_at, compromised_from: null });
+    expect(enrol("ada", "old", "owner")).toMatchObject({ code: "key_unknown" });
+    expect(memberOf("ada")?.sealing).toBeNull();
+  });
 
   it("are of a business that was opened, and in no register (MB2)", () => {
     const unknown = driveActor(businessActor, uuid);

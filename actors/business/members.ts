@@ -1,8 +1,8 @@
 // The people of a business: each has one role, which the portal asks for at every act.
-//   MB1. Of the owners, the last one stays: nobody could let another one in. People take no last sealing passkey either: nobody at the
-//        portal could make another one.
+//   MB1. Of the owners, the last one stays: nobody could let another one in, and an owner can always make a passkey that seals.
 //   MB2. Nothing of it is projected into the register, and so nothing is published. Who changed what is kept with the acts on it.
-//   MB3. Nobody keeps a key that seals for the business without a role that does: the commit that takes the role revokes the key.
+//   MB3. Nobody has a key that seals for the business without a role that does: a key is registered in the commit that gives it to a member,
+//        and revoked in the commit that takes the role.
 //   MB4. An invitation is used once, before its end, and for as long as the role of the member who made it gives what it offers. Of its
 //        link the actor has a hash alone. One that the member's role gives no more is deleted with it.
 
@@ -44,8 +44,10 @@ const invitationsMax = 50;
 export function selectMembers(command: Commands<MembersProtocol>): readonly RowSelection[] {
   const all = members.selectPage(membersMax);
   if (command.type === "member.read") return [all];
-  const taken = "revokes" in command ? selectRegister([`key/${command.revokes}`]) : [];
-  return [all, invitations.selectPage(invitationsMax), ...taken];
+  const key_id =
+    command.type === "sealer.set" ? command.key.key_id : "revokes" in command ? command.revokes : undefined;
+  const key = key_id === undefined ? [] : selectRegister([`key/${key_id}`]);
+  return [all, invitations.selectPage(invitationsMax), ...key];
 }
 
 export function readMember({ person_id }: Asked<"member.read">, view: BusinessView): Member | null {
@@ -88,10 +90,6 @@ export function setMember(command: Asked<"member.set">, view: BusinessView): Dec
   const owners = all.filter(({ value }) => value.role === "owner");
   if (known?.role === "owner" && role !== "owner" && owners.length < 2)
     return { reply: refusal("owner_last", "The last owner of a business stays its owner.") };
-  if (by_person !== undefined && known?.sealing != null && sealing === null) {
-    const others = all.filter(({ k2, value }) => k2 !== person_id && value.sealing !== null);
-    if (others.length === 0) return sealerLast;
-  }
   if (known === undefined && all.length >= membersMax)
     return { reply: refusal("too_many_people", `A business has at most ${membersMax} people.`) };
   const taken = known?.sealing?.key_id === sealing?.key_id ? undefined : known?.sealing?.key_id;
@@ -107,6 +105,37 @@ export function setMember(command: Asked<"member.set">, view: BusinessView): Dec
   const member = { role, sealing, since_ms: view.nowMs, ...act };
   const puts = [...(ended.puts ?? []), members.write(person_id, member)];
   return withAct({ ...changed, puts }, what, act, view);
+}
+
+/** See MB3. */
+export function setSealer(
+  { person_id, credential_id, key, act }: Asked<"sealer.set">,
+  view: BusinessView,
+): Decided {
+  const known = members.read(view, person_id);
+  if (known === undefined || !bindingRoles.includes(known.role) || known.role !== key.person_role)
+    return { reply: refusal("role_too_low", "Your role in this business does not seal.") };
+  const { key_id } = key;
+  if (known.sealing !== null)
+    return {
+      reply:
+        known.sealing.key_id === key_id
+          ? done
+          : refusal("sealer_known", "You have a passkey that seals for this business already."),
+    };
+  const registered = changeRegister({ type: "key.register", key, act }, view);
+  if (registered.reply?.status === "refused") return { reply: registered.reply };
+  const member = { ...known, sealing: { key_id, credential_id } };
+  return withAct(
+    {
+      ...registered,
+      puts: [...(registered.puts ?? []), members.write(person_id, member)],
+      reply: { status: "done", changed: true },
+    },
+    { act: "sealer.set", entry: `person/${person_id}` },
+    act,
+    view,
+  );
 }
 
 export function setInvitation(
@@ -197,11 +226,4 @@ function revokedBy(key_id: string, act: RegisterAct, view: BusinessView): Decide
 
 const roleTooLow: Decided = {
   reply: refusal("role_too_low", "Your role in this business does not give or take this role."),
-};
-
-const sealerLast: Decided = {
-  reply: refusal(
-    "sealer_last",
-    "The last person who seals for a business keeps the passkey, with a role that seals.",
-  ),
 };

@@ -66,6 +66,7 @@ const crossings: {
     "acts.read": "ask",
     "record.read": "ask",
     "member.set": "ask",
+    "sealer.set": "ask",
     "member.read": "ask",
     "members.list": "ask",
     "invitation.set": "ask",

@@ -1,5 +1,6 @@
 // The people of a business, as commands of its actor: who may do what at the portal.
 
+import type { KeyFacts } from "./business.ts";
 import type { RegisterAct, RegisterReply } from "./protocol.ts";
 
 /** A viewer sees everything of the business and changes nothing; each other role may be that of a key as well. */
@@ -53,8 +54,7 @@ export interface ListedPeople {
 
 export interface MembersProtocol {
   /**
-   * Gives the person this role, and a passkey if one is given; with a role of null, takes both. A business that has an owner keeps one,
-   * and its last sealing passkey unless nobody is named who takes it.
+   * Gives the person this role, and a passkey if one is given; with a role of null, takes both. A business that has an owner keeps one.
    * Somebody who seals and is to have a role that does not bind, or another passkey, loses the key that they sealed with: it has to be named,
    * and is revoked in the same commit.
    */
@@ -68,6 +68,17 @@ export interface MembersProtocol {
     readonly by_person?: string;
     /** The invitation by which somebody new has the role; it is used then. */
     readonly invitation?: string;
+    readonly act: RegisterAct;
+  }): RegisterReply;
+  /**
+   * A member of a role that binds seals from now on with a new passkey, whose key is registered in the same commit. Who has one keeps it.
+   * Repeatable.
+   */
+  "sealer.set"(command: {
+    readonly person_id: string;
+    readonly credential_id: string;
+    /** With the member's role. It belongs to the business already (`claimProvenKey` in service/register/parties.ts). */
+    readonly key: KeyFacts;
     readonly act: RegisterAct;
   }): RegisterReply;
   /** A member invites somebody to a role that they give, or takes back an invitation to one, with a role of null. Repeatable by its id. */

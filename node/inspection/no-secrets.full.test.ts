@@ -208,7 +208,15 @@ function planOf(planted: Planted): typeof plan {
     ...Object.fromEntries(
       ["/", "/healthz", "/readyz", "/metrics", "/openapi.json", "/ops/nodes", "/ops/counts", "/ops/attention"]
         .concat("/ops/stalled-pushes", "/ops/machines", "/ops/refusals", "/ops/purges", "/ops/session")
-        .concat("/ops/audit", "/ops/takedowns", "/ops/campaigns", "/ui/audit", "/ui/takedowns", "/ui/renders")
+        .concat(
+          "/ops/audit",
+          "/ops/takedowns",
+          "/ops/campaigns",
+          "/ui/applications",
+          "/ui/audit",
+          "/ui/takedowns",
+          "/ui/renders",
+        )
         .concat("/ui/", "/ui/nodes", "/ui/refusals", "/ui/sign-in")
         .map((path) => [`GET ${path}`, each(path)]),
     ),

@@ -1,11 +1,5 @@
-// Runs docs/keys.md: its commands in order, in a separate folder, around a production node that stays up throughout. The
-// offline verifier judges what the node signed, after each ceremony and under every later key set.
-
-import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { contractFetch } from "../../api/contract.fixture.ts";
 import { FileKeyStore } from "../../crypto/key-store.ts";
@@ -23,84 +17,20 @@ import {
   registerParties,
   startProductionNode,
 } from "../../stories/operators/production-node.fixture.ts";
-import { root } from "../../tools/process.ts";
 import type { RunningNode } from "../composition/start.ts";
-import { playedBlocks, shellPrelude } from "./runbook.fixture.ts";
+import { ceremonies, Runbook } from "./runbook.fixture.ts";
 
 const region = "eu-west1";
 const takeOverMs = 20_000;
-const sections = await playedBlocks("keys.md");
+let runbook: Runbook;
 let folder: string;
 let node: RunningNode;
 let parties: ProductionParties;
-let issuance: ChildProcess | null = null;
 const kept: KeptAnswers[] = [];
 let keySet = "";
 
-async function play(script: string): Promise<string> {
-  const { stdout } = await promisify(execFile)("bash", ["-c", shellPrelude + script], {
-    cwd: folder,
-    env: quiet(),
-  });
-  return stdout;
-}
-
-function quiet(): NodeJS.ProcessEnv {
-  const env = Object.entries(process.env).filter(([name]) => !/^(SVC_|VITEST|NODE_)/.test(name));
-  return { ...Object.fromEntries(env), NO_COLOR: "1" };
-}
-
-/** Starts the node that `script` runs, in place of the previous one. */
-async function serve(script: string): Promise<void> {
-  await stop();
-  const command = script
-    .trim()
-    .replace(/^svc /, `exec "${process.execPath}" "${join(root, "cli", "main.ts")}" `);
-  const child = spawn("bash", ["-c", command], {
-    cwd: folder,
-    env: quiet(),
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  issuance = child;
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  child.stdout.on("data", (chunk: Buffer) =>
-    /^Issuing with/.test(chunk.toString()) ? resolve() : undefined,
-  );
-  child.once("exit", (code) => reject(new Error(`the issuance process ended with ${code}`)));
-  await promise;
-}
-
-async function stop(): Promise<void> {
-  const child = issuance;
-  issuance = null;
-  if (child === null) return;
-  const ended = new Promise((resolve) => child.once("exit", resolve));
-  child.kill("SIGTERM");
-  await ended;
-}
-
-/** Runs the commands under a title; returns their output. */
-async function playSection(title: string): Promise<string> {
-  const blocks = sections.get(title);
-  if (blocks === undefined || blocks.length === 0)
-    throw new Error(`docs/keys.md has no commands under ${title}`);
-  played.add(title);
-  // The script's times are in whole seconds; what was signed earlier is from the previous second.
-  await nextSecond();
-  let said = "";
-  for (const { kind, script } of blocks) {
-    if (kind === "service") await serve(script);
-    else if (kind === "") said += await play(script);
-  }
-  return said;
-}
-
-const played = new Set<string>();
-
-async function nextSecond(): Promise<void> {
-  const second = Math.floor(Date.now() / 1_000);
-  while (Math.floor(Date.now() / 1_000) === second) await new Promise((resolve) => setTimeout(resolve, 20));
-}
+const play = (script: string): Promise<string> => runbook.play(script);
+const playSection = (title: string): Promise<string> => runbook.playSection(title);
 
 /** Resolves once the node has adopted the set in its folder on its own. */
 async function takenOver(): Promise<void> {
@@ -152,26 +82,23 @@ async function forge(answers: KeptAnswers): Promise<KeptAnswers> {
 }
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "svc-runbook-"));
+  runbook = await Runbook.open("keys.md");
+  folder = runbook.folder;
 });
 afterAll(async () => {
   await node?.[Symbol.asyncDispose]();
-  await stop();
-  await rm(folder, { recursive: true, force: true });
+  await runbook?.[Symbol.asyncDispose]();
 });
 
 describe("docs/keys.md", () => {
   it("brings a production node up, whose answers verify under the anchors", async () => {
-    for (const title of ["The root", "The issuance pair", "Working keys and the first key set"])
-      await playSection(title);
+    for (const title of ceremonies.slice(0, 3)) await playSection(title);
     const said = await play("svc keys show key-set-1.json --anchors anchors.json");
     expect(said).toMatch(/^Issued at \S+; verifies under production anchors\.$/m);
     expect(said.match(/ pinned$/gm)).toHaveLength(2);
     expect(said).toMatch(/^receipt eu-west1 +\S{43} Ed25519 +valid until/m);
     await playSection("The issuance process");
-    const settings = sections.get("The issuance process")?.find(({ kind }) => kind === "settings");
-    const env = (await play(`${settings?.script}env`)).split("\n").filter((line) => line.startsWith("SVC_"));
-    const given = Object.fromEntries(env.map((line) => line.split(/=(.*)/s).slice(0, 2)));
+    const given = await runbook.settings("The issuance process");
     node = await startProductionNode(join(folder, "home"), region, given);
     parties = await registerParties(node);
     keySet = await readFile(join(folder, region, "key-set.json"), "utf8");
@@ -228,6 +155,6 @@ describe("docs/keys.md", () => {
     expect((await readFile(join(folder, "cluster-secret-2"), "utf8")).trim().length).toBeGreaterThanOrEqual(
       32,
     );
-    expect([...sections].filter(([title, blocks]) => blocks.length > 0 && !played.has(title))).toEqual([]);
+    expect([...runbook.sections].filter(([title, blocks]) => blocks.length > 0 && !runbook.played.has(title))).toEqual([]);
   });
 });

@@ -13,6 +13,7 @@ import { type ComponentChild, h } from "preact";
 import { parseTimestamp } from "../../protocol/identifiers.ts";
 import type { OperatorCampaigns } from "../../service/ads/campaign-renders.ts";
 import { failureAnswer } from "../../service/failure.ts";
+import type { OperatorApplications } from "../../service/portal/applications.ts";
 import type { Revocations } from "../../service/register/revocations.ts";
 import type { Takedowns as OpsTakedowns } from "../../service/register/takedowns.ts";
 import { type Asset, type Assets, createAssets } from "../../web/assets.ts";
@@ -22,10 +23,13 @@ import { english } from "../../web/texts/catalogue.ts";
 import type { ClusterOps } from "../cluster.ts";
 import type { Inspection } from "../inspection.ts";
 import type { MachineChart } from "../inspection-shapes.ts";
+import { shownApplications } from "../parties.ts";
 import { createLayouts, type Layouts } from "./chart/layouts.ts";
 import { Actor } from "./views/actor.ts";
 import { kindWords } from "./views/actor-facts.ts";
+import { Applications } from "./views/applications.ts";
 import {
+  applicationsPath,
   auditPath,
   type FrameOptions,
   frame,
@@ -47,6 +51,7 @@ export interface PagesDeps {
   readonly inspection: Inspection;
   /** Null if the node is standalone. */
   readonly cluster: Pick<ClusterOps, "state"> | null;
+  readonly applications: Pick<OperatorApplications, "list">;
   readonly revocations: Pick<Revocations, "key" | "acts">;
   readonly takedowns: Pick<OpsTakedowns, "inForce">;
   readonly campaigns: Pick<OperatorCampaigns, "unusual">;
@@ -74,12 +79,13 @@ function query(...names: readonly string[]) {
 }
 
 export function addPages(server: FastifyInstance, deps: PagesDeps): void {
-  const { inspection, cluster, revocations, takedowns, campaigns, logger } = deps;
+  const { inspection, cluster, applications, revocations, takedowns, campaigns, logger } = deps;
   const failed = (detail: unknown) => logger.warn({ err: detail }, "a part of the pages could not be made");
   const entry = new URL("./browser/main.ts", import.meta.url);
   const made: Made = {
     inspection,
     cluster,
+    applications,
     revocations,
     takedowns,
     campaigns,
@@ -112,6 +118,11 @@ export function addPages(server: FastifyInstance, deps: PagesDeps): void {
     refusalsPath,
     { ...asPage, ...query("surface", "code") },
     async (request, reply) => refusalsPage(reply, made, request.query),
+  );
+  server.get<{ Querystring: Query }>(
+    applicationsPath,
+    { ...asPage, ...query("after") },
+    async (request, reply) => applicationsPage(reply, made, request.query["after"] ?? ""),
   );
   server.get(takedownsPath, asPage, async (_request, reply) => takedownsPage(reply, made));
   server.get<{ Querystring: Query }>(rendersPath, { ...asPage, ...query("after") }, async (request, reply) =>
@@ -243,6 +254,12 @@ async function refusalsPage(reply: FastifyReply, made: Made, given: Query): Prom
   const refused = await made.inspection.refused({ surface, code, key_id: null });
   const content = island("refusals", Refusals, { language, surface, code, refused });
   return show(reply, made, { title: texts.refusals.title, current: "refusals", content });
+}
+
+async function applicationsPage(reply: FastifyReply, made: Made, after: string): Promise<FastifyReply> {
+  const list = shownApplications(await made.applications.list(after));
+  const content = island("applications", Applications, { language, after, list });
+  return show(reply, made, { title: texts.applications.title, current: "applications", content });
 }
 
 async function takedownsPage(reply: FastifyReply, made: Made): Promise<FastifyReply> {

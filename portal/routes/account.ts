@@ -33,6 +33,8 @@ import { answeredIn, type DoorDeps, invitationPath, refusedPage } from "./door.t
 const texts = english.portal;
 const confirmPath = "/confirm";
 const makePath = "/passkeys/make";
+/** Where the new passkey of a member goes that is to seal. */
+export const sealerPath = "/sealing/passkey";
 export const withdrawPath = "/applications/withdraw";
 
 export interface AccountDeps extends DoorDeps {
@@ -142,6 +144,10 @@ async function perform(deps: AccountDeps, who: SignedIn, { act, proven, ...answe
       const noted = await people.note(who, by.value, { act: "passkey.allow", subject: subjectOf(act) });
       return noted.ok ? makePage(deps, who, act.name) : refusedPage(noted.code);
     }
+    case "sealing.add": {
+      const noted = await people.note(who, by.value, { act: "sealing.allow", subject: subjectOf(act) });
+      return noted.ok ? makeSealerPage(deps, who, act) : refusedPage(noted.code);
+    }
     case "passkey.make":
       return problemPage("form_stale");
     case "passkey.remove": {
@@ -182,7 +188,10 @@ type ActFor = Extract<Act, { readonly uuid: string }>;
 function performFor(
   { owner, company, members }: AccountDeps,
   who: SignedIn,
-  act: Exclude<ActFor, { readonly act: "company.apply" | "application.withdraw" | "person.invite" }>,
+  act: Exclude<
+    ActFor,
+    { readonly act: "company.apply" | "application.withdraw" | "person.invite" | "sealing.add" }
+  >,
   proven: string,
 ): Promise<Result<void, OwnerRefusal>> {
   switch (act.act) {
@@ -275,6 +284,26 @@ async function makePage(deps: DoorDeps, who: SignedIn, name: string): Promise<Pa
     known: report.passkeys.map(({ credential_id }) => credential_id),
   });
   return cardPage(title, ...sentences.map((sentence) => h("p", null, sentence)), form);
+}
+
+/** Asks for the passkey that is to seal for the business, which its member confirmed (PM3 in service/portal/members.ts). */
+function makeSealerPage(
+  { people, place, challenges }: DoorDeps,
+  who: SignedIn,
+  { uuid, legal_name }: { readonly uuid: string; readonly legal_name: string },
+): PageAnswer {
+  const act = { act: "sealing.make" as const, uuid, legal_name };
+  const { makeTitle, makeWords, make, sealedAs } = texts.apply;
+  const form = creationForm(place, {
+    ...people.asking(who, act),
+    action: sealerPath,
+    button: make,
+    fields: { act: JSON.stringify(act), form_code: challenges.formCode(who.session.session) },
+    // Of its own, so that it replaces no other passkey of this authenticator; 64 bytes are the most that it may have.
+    user: { id: `${uuid}${who.person_id}`.replaceAll("-", ""), name: sealedAs(legal_name) },
+    isFound: false,
+  });
+  return cardPage(makeTitle, h("p", null, makeWords(legal_name)), form);
 }
 
 interface Shown {

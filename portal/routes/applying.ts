@@ -3,10 +3,8 @@
 import { type ComponentChild, h } from "preact";
 import type { Route } from "../../api/route.ts";
 import type { CryptoPort } from "../../crypto/port.ts";
-import { utf8 } from "../../protocol/bytes.ts";
-import { parseStrictJson } from "../../protocol/json/strict-json.ts";
 import { countries } from "../../protocol/records/vocabularies/countries.ts";
-import { country, literal, object, readShape, text, uuid } from "../../protocol/shape.ts";
+import { country, literal, object, text, uuid } from "../../protocol/shape.ts";
 import type { AddressRate } from "../../service/authentication/request-rate.ts";
 import type { Applications, OwnApplication } from "../../service/portal/applications.ts";
 import { nameOf, newUuid, type SignedIn } from "../../service/portal/people.ts";
@@ -16,13 +14,14 @@ import { assertionForm, creationForm } from "../pages/ceremony.ts";
 import { hiddenFields, plainForm } from "../pages/frame.ts";
 import {
   cardPage,
-  type Form,
   ownForm,
   ownPage,
   type PageAnswer,
   page,
+  passkeyMembers,
   problemPage,
   redirect,
+  shapeIn,
 } from "../visit.ts";
 import { businessPath, confirmPage, withdrawPath } from "./account.ts";
 import { answeredIn, type DoorDeps, refusedPage } from "./door.ts";
@@ -48,8 +47,7 @@ const applying = object({
   uuid,
   legal_name: legalName,
   country,
-  credential_id: text(1_400),
-  public_key: text(400),
+  ...passkeyMembers,
 });
 
 export function applyingRoutes(deps: ApplyingDeps): readonly Route[] {
@@ -119,12 +117,6 @@ export function applyingRoutes(deps: ApplyingDeps): readonly Route[] {
 
 function narrow(title: string, sentences: readonly string[], form: ComponentChild): PageAnswer {
   return cardPage(title, ...sentences.map((sentence) => h("p", null, sentence)), form);
-}
-
-function shapeIn<T>(shape: Parameters<typeof readShape<T>>[0], form: Form): T | null {
-  const json = parseStrictJson(utf8(form("act")));
-  const read = json.ok ? readShape(shape, json.value) : null;
-  return read?.ok === true ? read.value : null;
 }
 
 function homeContent(who: SignedIn, own: readonly OwnApplication[], form_code: string) {

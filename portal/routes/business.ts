@@ -6,13 +6,24 @@ import { bindingRoles } from "../../actors/messages/members.ts";
 import type { Route } from "../../api/route.ts";
 import { collectionNames } from "../../protocol/identifiers.ts";
 import { mandateDaysMax } from "../../protocol/limits.ts";
+import { literal, object, text, uuid } from "../../protocol/shape.ts";
 import { keyRoles, type OwnBusiness } from "../../service/portal/owner.ts";
 import type { KeyState } from "../../service/register/revocations.ts";
 import { code, dataTable, facts, section, shortTime } from "../../web/parts.ts";
 import { english } from "../../web/texts/catalogue.ts";
-import { sealingCard } from "../pages/ceremony.ts";
+import { assertionForm, sealingCard } from "../pages/ceremony.ts";
 import { hiddenFields, plainForm } from "../pages/frame.ts";
-import { type Form, ownForm, ownPage, page, problemPage, redirect } from "../visit.ts";
+import {
+  cardPage,
+  type Form,
+  ownForm,
+  ownPage,
+  page,
+  passkeyMembers,
+  problemPage,
+  redirect,
+  shapeIn,
+} from "../visit.ts";
 import {
   type AccountDeps,
   businessPath,
@@ -21,8 +32,9 @@ import {
   ownerRefusedPage,
   ownWith,
   peoplePath,
+  sealerPath,
 } from "./account.ts";
-import { answeredIn } from "./door.ts";
+import { answeredIn, refusedPage } from "./door.ts";
 import { publishSection } from "./publishing.ts";
 
 const texts = english.portal;
@@ -67,6 +79,42 @@ export function businessRoutes(deps: AccountDeps, urls: ServiceUrls): readonly R
       if (!isOwn) return problemPage("not_there", 404);
       return confirmPage(deps, visit.who, { act: "key.revoke", uuid, key_id, legal_name });
     }),
+    ownForm(deps, "/sealing/add", "Asks for a passkey that seals", async (form, visit) => {
+      const own = await ownWith(deps, visit.who, form("uuid"), bindingRoles);
+      if ("kind" in own) return own;
+      const { uuid, legal_name } = own.party;
+      return confirmPage(deps, visit.who, { act: "sealing.add", uuid, legal_name });
+    }),
+    ownForm(deps, sealerPath, "Takes the passkey that is to seal", async (form, { who, network }) => {
+      const act = shapeIn(makingSealer, form);
+      if (act === null) return problemPage("form_stale");
+      const made = await deps.people.made(who, { ...act }, { ...answeredIn(form), network });
+      if (!made.ok) return refusedPage(made.code);
+      const { credential_id, public_key } = made.value;
+      const asked = { ...act, act: "sealing.prove" as const, credential_id, public_key };
+      const issued = deps.members.asking(who, asked);
+      if (issued === null) return problemPage("not_verified", 401);
+      const [title, ...sentences] = texts.acts.addSealing(act.legal_name);
+      const proof = assertionForm(place, {
+        ...issued,
+        action: "/sealing/register",
+        button: texts.apply.confirm,
+        fields: { act: JSON.stringify(asked), form_code: challenges.formCode(who.session.session) },
+        credential_ids: [credential_id],
+      });
+      return cardPage(title, ...sentences.map((sentence) => h("p", null, sentence)), proof);
+    }),
+    ownForm(
+      deps,
+      "/sealing/register",
+      "Has a passkey seal for the business",
+      async (form, { who, network }) => {
+        const asked = shapeIn(provingSealer, form);
+        if (asked === null) return problemPage("form_stale");
+        const done = await deps.members.enrol(who, asked, { ...answeredIn(form), network });
+        return done.ok ? redirect(businessPath(asked.uuid)) : ownerRefusedPage(done);
+      },
+    ),
     ownForm(deps, "/mandates/revoke", "Asks for a mandate to be revoked", async (form, visit) => {
       const own = await ownWith(deps, visit.who, form("uuid"), bindingRoles);
       if ("kind" in own) return own;
@@ -105,6 +153,15 @@ export function businessRoutes(deps: AccountDeps, urls: ServiceUrls): readonly R
     ),
   ];
 }
+
+const legalName = text(256);
+const makingSealer = object({ act: literal("sealing.make"), uuid, legal_name: legalName });
+const provingSealer = object({
+  act: literal("sealing.prove"),
+  uuid,
+  legal_name: legalName,
+  ...passkeyMembers,
+});
 
 /** What the form of a mandate says; whether it can be one is judged where it is made. */
 function mandateIn(form: Form) {
@@ -149,7 +206,11 @@ function businessContent(own: OwnBusiness, form_code: string, place: Place): Com
       "mandates",
       words.mandates.title,
       mandateTable(own, form_code),
-      isBinding ? mandateForm(own, keys, form_code) : null,
+      isBinding
+        ? member.sealing === null
+          ? sealerForm(own, form_code)
+          : mandateForm(own, keys, form_code)
+        : null,
     ),
     own.mandates.some(({ revoked_at }) => revoked_at === null) ? pushSection(place) : null,
     publishSection(own),
@@ -292,15 +353,21 @@ function mandateTable({ party: { uuid }, member, mandates }: OwnBusiness, form_c
   );
 }
 
-function mandateForm(
-  { party, member }: OwnBusiness,
-  keys: readonly KeyState[],
-  form_code: string,
-): ComponentChild {
+/** For somebody who may seal, and has nothing to seal with. */
+function sealerForm({ party: { uuid } }: OwnBusiness, form_code: string): ComponentChild {
+  const { noSealing, makeSealing: button } = texts.business.mandates;
+  return h(
+    "div",
+    null,
+    h("p", null, noSealing),
+    plainForm({ action: "/sealing/add", form_code, fields: { uuid }, button }),
+  );
+}
+
+function mandateForm({ party }: OwnBusiness, keys: readonly KeyState[], form_code: string): ComponentChild {
   const words = texts.business.mandates;
   const live = keys.filter(({ revoked_at }) => revoked_at === null);
   if (live.length === 0) return null;
-  if (member.sealing === null) return h("p", null, words.noSealing);
   const number = (name: string, label: string, value: string, max: number) =>
     h("label", null, label, h("input", { name, type: "number", required: true, min: 1, max, value }));
   return h(

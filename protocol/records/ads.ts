@@ -5,7 +5,7 @@ import { isObject } from "../../std/json-pointer.ts";
 import { noteWork } from "../../std/work.ts";
 import { keywordFault } from "../ad-campaign.ts";
 import type { JsonObject } from "../json/canonical-json.ts";
-import { ownIdLengthMax } from "../limits.ts";
+import { imageSideMax, keywordLengthMax, ownIdLengthMax } from "../limits.ts";
 import {
   array,
   boolean,
@@ -65,7 +65,7 @@ const keywordsMax = 50;
 /** Maximum number of pictures of one ad. */
 const imagesMax = 4;
 const subdivisionsMax = 1_000;
-const pixels = { min: 1, max: 4_096 };
+const pixels = { min: 1, max: imageSideMax };
 
 const image = object(
   {
@@ -100,7 +100,7 @@ export const ads: RecordType = {
       ),
     ),
     keywords: array(
-      text(64, "One subject term."),
+      text(keywordLengthMax, "One subject term."),
       { min: 1, max: keywordsMax },
       "Subjects that the ad fits.",
     ),

@@ -5,7 +5,14 @@ import { parseBase64 } from "../bytes.ts";
 import { envelopeShape } from "../dsse.ts";
 import { isDecimal } from "../identifiers.ts";
 import { imageMediaTypes } from "../image-type.ts";
-import { imageBytesMax, imageSideMax, poolAdsMax, recordCharactersMax } from "../limits.ts";
+import {
+  imageBytesMax,
+  imageSideMax,
+  keywordLengthMax,
+  poolAdsMax,
+  poolKeywordsMax,
+  recordCharactersMax,
+} from "../limits.ts";
 import { ads } from "../records/ads.ts";
 import type { Field } from "../records/fields.ts";
 import { fieldShape } from "../records/parse-record.ts";
@@ -48,7 +55,7 @@ export const recordBase64 = matching(
   { contentEncoding: "base64", maxLength: recordCharactersMax },
 );
 
-const pixels = integer({ min: 1, max: 4_096 });
+const pixels = integer({ min: 1, max: imageSideMax });
 const shownImage = object({
   sha256: hash,
   media_type: oneOf(["image/png", "image/jpeg", "image/webp"]),
@@ -148,7 +155,7 @@ export const poolRequest = namedObject("AdPoolRequest", {
     "One of the country. Without it, ads for parts of the country are left out.",
   ),
   keywords: described(
-    list(text(64), { min: 1, max: 10 }),
+    list(text(keywordLengthMax), { min: 1, max: poolKeywordsMax }),
     "Subject terms, each compared whole with those of the ads, whatever the case of the letters. Never the user's question, and nothing about a person.",
   ),
   sort_by: described(
@@ -318,13 +325,11 @@ export type AdAnswer = Of<typeof adAnswer>;
 
 // What a business is answered when it has sent an image of an ad.
 
-const side = integer({ min: 1, max: imageSideMax });
-
 export const adImage = namedObject("AdImage", {
   sha256: described(hash, "Over the bytes as they were sent: what the creative of an ad names."),
   media_type: oneOf(imageMediaTypes),
-  width: described(side, "In pixels, as stored: an orientation in the metadata is not applied."),
-  height: described(side, "In pixels, as stored."),
+  width: described(pixels, "In pixels, as stored: an orientation in the metadata is not applied."),
+  height: described(pixels, "In pixels, as stored."),
   bytes: integer({ min: 1, max: imageBytesMax }),
 });
 export type AdImage = Of<typeof adImage>;

@@ -1,6 +1,5 @@
 // How a business or an AI company comes in: a person applies for it, for a business with a passkey made for it alone, and an operator decides.
-//   BA1. The passkey that is to seal for the business signs the application as it was shown, by its proof of possession: its challenge is
-//        the code of the act (CH1 in challenges.ts). It is nobody's way in, and the passkeys that sign in are in no register.
+//   BA1. The passkey that is to seal for the business signs the application as it was shown, by its proof of possession (possession.ts).
 //   BA2. An operator decides about the owner and the passkey that applied, and names neither: an operator alone makes nobody an owner.
 //   BA3. An application opens a business of its own. Where its uuid was opened under another name it is not approved, and can be refused
 //        even if it was approved before that.
@@ -10,29 +9,26 @@
 //        keeps it for as long as one may.
 
 import type { ApplicationFacts, ApplicationReport } from "../../actors/messages/application.ts";
-import type { KeyFacts } from "../../actors/messages/business.ts";
 import type { RegisterAct } from "../../actors/messages/protocol.ts";
 import { applicationRef, businessRef, personRef } from "../../actors/messages/refs.ts";
-import type { Actors } from "../../actors/system/definition.ts";
-import type { Platform } from "../../crypto/port.ts";
-import { parseBase64Url, toBase64 } from "../../protocol/bytes.ts";
-import { type Envelope, makeEnvelope, pae, parseEnvelope, payloadTypes } from "../../protocol/dsse.ts";
-import { formatTimestamp, isUuidV4 } from "../../protocol/identifiers.ts";
-import type { JsonObject } from "../../protocol/json/canonical-json.ts";
-import { algorithmOf, type PublicJwk, parseCoseKey, thumbprint } from "../../protocol/keys/jwk.ts";
-import { keyPossessionPayload } from "../../protocol/keys/key-directory.ts";
-import { passkeyChallenge } from "../../protocol/keys/signatures.ts";
+import { parseEnvelope } from "../../protocol/dsse.ts";
+import { isUuidV4 } from "../../protocol/identifiers.ts";
+import { thumbprint } from "../../protocol/keys/jwk.ts";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
-import type { Trust } from "../../verifier/trust.ts";
 import type { Enrolment } from "../register/enrolment.ts";
-import { readEntry } from "../register/home-evidence.ts";
-import { verifyPossession } from "../register/key-possession.ts";
 import { type Registered, RegisterRefused } from "../register/parties.ts";
-import type { Challenges } from "./challenges.ts";
-import { boundTo, type Homes, type SignedIn } from "./people.ts";
+import type { Challenges, IssuedChallenge } from "./challenges.ts";
+import type { Homes, SignedIn } from "./people.ts";
+import {
+  askingPossession,
+  type PossessionDeps,
+  provenSealer,
+  type SealerAct,
+  sealingKey,
+  stateOwnCustody,
+} from "./possession.ts";
 
-export interface ApplicationDeps extends Actors, Registered, Pick<Platform, "crypto" | "clock"> {
-  readonly trust: () => Trust;
+export interface ApplicationDeps extends PossessionDeps, Registered {
   readonly homes: Homes;
   readonly enrolment: Pick<Enrolment, "certify">;
   /** The applications that this region knows, by uuid after the given one. */
@@ -40,15 +36,12 @@ export interface ApplicationDeps extends Actors, Registered, Pick<Platform, "cry
 }
 
 /** What is applied for, as it is shown and confirmed. */
-export interface Asked {
+export interface Asked extends SealerAct {
   readonly act: "business.apply";
   /** Drawn for this application; the uuid of the business if it is let in. */
   readonly uuid: string;
   readonly legal_name: string;
   readonly country: string;
-  readonly credential_id: string;
-  /** The COSE_Key of the passkey that is to seal, in base64url. */
-  readonly public_key: string;
 }
 
 export type ApplyRefusal = "challenge_expired" | "not_verified" | "too_many_businesses" | "session_ended";
@@ -70,11 +63,7 @@ type Decision<C extends string = "unknown" | "refused"> = Promise<
 
 export interface Applications {
   /** What the new passkey has to sign, and the ticket that comes back with it; null if its key is of no kind that seals. */
-  asking(
-    challenges: Challenges,
-    who: SignedIn,
-    asked: Asked,
-  ): { readonly challenge: string; readonly ticket: string } | null;
+  asking(challenges: Challenges, who: SignedIn, asked: Asked): IssuedChallenge | null;
   /** Files the application by what the new passkey signed; repeatable. */
   file(
     challenges: Challenges,
@@ -113,13 +102,7 @@ const filingMs = 10 * 60_000;
 
 export function createApplications(deps: ApplicationDeps): Applications {
   return {
-    asking: (challenges, who, asked) => {
-      const jwk = keyIn(asked);
-      if (jwk === null) return null;
-      const { challenge, ticket } = challenges.issue(factsOf(asked), boundTo(who));
-      const { message } = possessionOf(deps, asked, { jwk, challenge });
-      return { challenge: passkeyChallenge(message, deps.crypto.sha256), ticket };
-    },
+    asking: (challenges, who, asked) => askingPossession(deps, challenges, who, asked),
     file: (challenges, who, asked, answered) => file(deps, challenges, { who, asked, ...answered }),
     fileCompany: async (who, { uuid, legal_name, country }, network) => {
       if (!isUuidV4(uuid)) return notVerified;
@@ -162,26 +145,6 @@ function otherwise(state: string) {
   return refuse("refused", `The application is ${state}.`);
 }
 
-function factsOf(asked: Asked): JsonObject {
-  return { ...asked };
-}
-
-function keyIn({ public_key }: Asked): PublicJwk | null {
-  const bytes = parseBase64Url(public_key);
-  return bytes === null ? null : parseCoseKey(bytes);
-}
-
-/** The proof of possession that the passkey signs (BA1). */
-function possessionOf(
-  { crypto }: Pick<Platform, "crypto">,
-  { uuid }: Asked,
-  { jwk, challenge }: { readonly jwk: PublicJwk; readonly challenge: string },
-) {
-  const key_id = thumbprint(jwk, crypto.sha256);
-  const payload = keyPossessionPayload({ v: 1, party_uuid: uuid, key_id, role: "sealing", challenge });
-  return { key_id, payload, message: pae(payloadTypes["key-possession.v1"], payload) };
-}
-
 interface Filing {
   readonly who: SignedIn;
   readonly asked: Asked;
@@ -195,29 +158,12 @@ async function file(
   challenges: Challenges,
   { who, asked, ticket, credential, network }: Filing,
 ): Promise<Result<void, ApplyRefusal>> {
-  const { actors, crypto, trust } = deps;
-  const expected = challenges.expected(factsOf(asked), boundTo(who), ticket);
-  if (!expected.ok) return expected;
-  const { challenge } = expected.value;
-  const jwk = keyIn(asked);
+  const proven = await provenSealer(deps, challenges, who, { asked, role: "owner", ticket, credential });
+  if (!proven.ok) return proven;
+  const { key, challenge, proof } = proven.value;
   const { uuid, legal_name, country, credential_id } = asked;
-  if (jwk === null || !isUuidV4(uuid)) return notVerified;
-  const { key_id, payload } = possessionOf(deps, asked, { jwk, challenge });
-  const proof = sealedBy({ type: payloadTypes["key-possession.v1"], payload, key_id }, credential);
-  if (proof === null) return notVerified;
-  const key = sealingKey({ uuid, jwk, key_id, cose: coseOf(asked) }, deps.clock.now());
-  const passkeys = trust().anchors.passkeys;
-  if (!verifyPossession({ crypto, passkeys }, { key, challenge, proof }).ok) return notVerified;
-  const report = await actors.ask(personRef(who.person_id), { type: "person.read" });
-  // A passkey that signs in would be published with the business.
-  if (report?.passkeys.some(({ public_key }) => public_key === asked.public_key)) return notVerified;
-  const sealing = {
-    public_key: jwk,
-    cose: coseOf(asked),
-    credential_id,
-    challenge,
-    proof: JSON.stringify(proof),
-  };
+  const { public_key, cose } = key;
+  const sealing = { public_key, cose, credential_id, challenge, proof: JSON.stringify(proof) };
   const application = { ...applicantOf(who), kind: "business", legal_name, country, sealing } as const;
   return fileFor(deps, who, { uuid, application, network });
 }
@@ -254,47 +200,6 @@ async function fileFor(
 }
 
 const notVerified = refuse("not_verified", "The passkey's answer does not verify.");
-
-function coseOf({ public_key }: Asked): string {
-  return toBase64(parseBase64Url(public_key) ?? new Uint8Array());
-}
-
-/** The key of an owner's passkey, valid from now on. */
-function sealingKey(
-  given: { readonly uuid: string; readonly jwk: PublicJwk; readonly key_id: string; readonly cose: string },
-  nowMs: number,
-) {
-  return {
-    key_id: given.key_id,
-    party_uuid: given.uuid,
-    role: "sealing",
-    person_role: "owner",
-    alg: algorithmOf(given.jwk),
-    public_key: given.jwk,
-    cose: given.cose,
-    valid_from: formatTimestamp(nowMs),
-    valid_until: null,
-    revoked_at: null,
-    compromised_from: null,
-  } as const;
-}
-
-/** What an authenticator signed as an envelope; null for what is not an assertion. It proves nothing by itself. */
-export function sealedBy(
-  { type, payload, key_id }: { readonly type: string; readonly payload: Uint8Array; readonly key_id: string },
-  credential: unknown,
-): Envelope | null {
-  const { response } = { ...(credential as { readonly response?: unknown } | null) };
-  const said: Readonly<Record<string, unknown>> = { ...(response as object | null | undefined) };
-  const [sig, authenticatorData, clientDataJSON] = ["signature", "authenticatorData", "clientDataJSON"].map(
-    (name) => {
-      const text = said[name];
-      return typeof text === "string" ? parseBase64Url(text) : null;
-    },
-  );
-  if (!sig || !authenticatorData || !clientDataJSON) return null;
-  return makeEnvelope(type, payload, [{ keyid: key_id, sig, authenticatorData, clientDataJSON }]);
-}
 
 async function read(deps: ApplicationDeps, uuid: string): Promise<ListedApplication | null> {
   if (!isUuidV4(uuid) || !(await deps.homes.isKnown(uuid))) return null;
@@ -395,19 +300,15 @@ async function isTaken({ parties }: ApplicationDeps, application: ListedApplicat
   );
 }
 
-/** The applicant has their passkey themselves, which is stated once. */
-async function stateOwnCustody(deps: ApplicationDeps, uuid: string, key_id: string): Promise<void> {
-  const facts = await readEntry<KeyFacts>(deps.actors, uuid, `key/${key_id}`);
-  const isStated = (await deps.register.custody(uuid)).some((each) => each.key_id === key_id);
-  if (facts !== null && !isStated)
-    await deps.parties.stateCustody({ uuid, key_id, custody: "self", effective_from: facts.valid_from });
-}
-
 /** The passkey that applied, with its proof; null for an AI company. */
 function provenKey({ uuid, key_id, sealing }: ListedApplication, nowMs: number) {
   if (sealing === null || key_id === null) return null;
   const { public_key: jwk, cose, challenge } = sealing;
   const proof = parseEnvelope(JSON.parse(sealing.proof));
   if (!proof.ok) throw new RegisterRefused(proof.code, proof.detail);
-  return { key: sealingKey({ uuid, jwk, key_id, cose }, nowMs), challenge, proof: proof.value };
+  return {
+    key: sealingKey({ uuid, jwk, key_id, cose, role: "owner" }, nowMs),
+    challenge,
+    proof: proof.value,
+  };
 }

@@ -2,6 +2,8 @@
 //   PM1. A link has 32 secret bytes, of which the business keeps a hash with the role and the end; it is shown once, to the member who
 //        made it. One that is unknown, used, taken back or over is the same to everybody.
 //   PM2. Whether a role may be given or taken is decided by the business's actor, with the change.
+//   PM3. Who owns or administers a business makes their own passkey that seals for it. It is a new one for this business, proves itself
+//        (possession.ts), and is registered in the commit that gives it to the member.
 
 import {
   bindingRoles,
@@ -11,20 +13,25 @@ import {
   type MemberRole,
 } from "../../actors/messages/members.ts";
 import { businessRef, personRef } from "../../actors/messages/refs.ts";
-import type { Actors } from "../../actors/system/definition.ts";
-import type { Platform } from "../../crypto/port.ts";
 import { toBase64Url, utf8 } from "../../protocol/bytes.ts";
 import { isUuidV4 } from "../../protocol/identifiers.ts";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
 import type { Registered } from "../register/parties.ts";
-import { actOf, notThere, type OwnerRefusal } from "./owner.ts";
-import type { Homes, SignedIn } from "./people.ts";
+import type { IssuedChallenge } from "./challenges.ts";
+import { accepted, actOf, notThere, type OwnerRefusal } from "./owner.ts";
+import type { Homes, People, SignedIn } from "./people.ts";
+import {
+  askingPossession,
+  type PossessionDeps,
+  provenSealer,
+  type SealerAct,
+  stateOwnCustody,
+} from "./possession.ts";
+import type { SealingDeps } from "./sealing.ts";
 
-export interface MembersDeps
-  extends Actors,
-    Pick<Registered, "register">,
-    Pick<Platform, "crypto" | "clock"> {
+export interface MembersDeps extends PossessionDeps, Registered, SealingDeps {
   readonly homes: Homes;
+  readonly people: Pick<People, "keep">;
 }
 
 export interface NamedMember extends ListedMember {
@@ -48,6 +55,12 @@ export interface Invited extends Pick<Invitation, "id" | "role"> {
   readonly legal_name: string;
 }
 
+/** A new passkey of a member, as it is shown to them before it signs. */
+export interface AskedSealer extends SealerAct {
+  readonly act: "sealing.prove";
+  readonly legal_name: string;
+}
+
 type Outcome<T> = Promise<Result<T, OwnerRefusal>>;
 
 export interface Members {
@@ -63,6 +76,14 @@ export interface Members {
   change(
     who: SignedIn,
     asked: { readonly uuid: string; readonly person_id: string; readonly role: MemberRole | null },
+  ): Outcome<void>;
+  /** What the new passkey has to sign; null if its key is of no kind that seals. */
+  asking(who: SignedIn, asked: AskedSealer): IssuedChallenge | null;
+  /** Has the new passkey seal for the business (PM3). Repeatable. */
+  enrol(
+    who: SignedIn,
+    asked: AskedSealer,
+    answered: { readonly ticket: string; readonly credential: unknown; readonly network: string | null },
   ): Outcome<void>;
 }
 
@@ -123,6 +144,38 @@ export function createMembers(deps: MembersDeps): Members {
       if (role === null)
         await actors.ask(personRef(person_id), { type: "business.forget", uuid, noted_before_ms });
       return ok(undefined);
+    },
+    asking: (who, asked) => askingPossession(deps, deps.challenges, who, asked),
+    enrol: async (who, asked, { network, ...answered }) => {
+      const { uuid, credential_id } = asked;
+      const role = (await listed(deps, who, uuid))?.own.role;
+      if (role === undefined) return notThere;
+      if (role !== "owner" && role !== "admin") return refuse("role_too_low", `A ${role} does not seal.`);
+      const proven = await provenSealer(deps, deps.challenges, who, { asked, role, ...answered });
+      if (!proven.ok) {
+        const { code, detail } = proven;
+        return refuse(code === "challenge_expired" ? code : "not_accepted", detail);
+      }
+      const { key } = proven.value;
+      const { key_id } = key;
+      // Its journal has it before it binds the business.
+      const kept = await deps.people.keep(who, {
+        act: "sealing.add",
+        subject: `${asked.legal_name}: ${key_id}`,
+        source: key_id,
+        network,
+      });
+      if (!kept.ok) return refuse("session_ended", kept.detail);
+      return accepted(async () => {
+        await deps.parties.claimProvenKey(proven.value);
+        const { person_id } = who;
+        const act = actOf(who, "Made at the portal.");
+        const command = { type: "sealer.set", person_id, credential_id, key, act } as const;
+        const reply = await actors.ask(businessRef(uuid), command);
+        if (reply.status === "refused") return refusalOf(reply);
+        await stateOwnCustody(deps, uuid, key_id);
+        return ok(undefined);
+      });
     },
   };
 }

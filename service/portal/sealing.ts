@@ -10,9 +10,9 @@ import type { JsonObject } from "../../protocol/json/canonical-json.ts";
 import { passkeyChallenge } from "../../protocol/keys/signatures.ts";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
 import { sealedWords } from "../../verifier/sealed-words.ts";
-import { sealedBy } from "./applications.ts";
 import type { Challenges } from "./challenges.ts";
 import { boundTo, type SignedIn } from "./people.ts";
+import { sealedBy } from "./possession.ts";
 
 export interface SealingDeps extends Pick<Platform, "crypto"> {
   readonly challenges: Challenges;

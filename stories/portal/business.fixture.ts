@@ -2,12 +2,20 @@
 
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { h } from "preact";
+import { renderToString } from "preact-render-to-string";
 import type { MemberRole } from "../../actors/messages/members.ts";
 import { businessRef } from "../../actors/messages/refs.ts";
-import { type PortalNode, Visitor } from "../../portal/portal.fixture.ts";
+import { generatePrivateJwk, parseSigningKey, proveToOperator } from "../../client/signing-key.ts";
+import { recordFields } from "../../portal/pages/record-form.ts";
+import { controlsIn, type PortalNode, type Seen, Visitor } from "../../portal/portal.fixture.ts";
+import type { CollectionName } from "../../protocol/identifiers.ts";
+import type { JsonObject } from "../../protocol/json/canonical-json.ts";
+import { recordTypes } from "../../protocol/records/parse-record.ts";
 
 export const act = { by: "Olga", reason: "Seen." };
 
+/** A business or an AI company that came in, and its owner. */
 export interface Owned {
   readonly owner: Visitor;
   readonly uuid: string;
@@ -17,24 +25,113 @@ export interface Owned {
 
 /** A business that came in, and its owner. */
 export async function newBusinessAt(portal: PortalNode, name: string): Promise<Owned> {
-  const owner = new Visitor(portal.url);
+  const owner = Visitor.of(portal);
   await owner.signUp();
   await owner.apply(name);
-  const [, personId = ""] = /^([0-9a-f-]{36})\./.exec(owner.cookies.get("svc_portal") ?? "") ?? [];
-  const { actors, register, parties } = portal.node.services;
-  const report = await actors.ask({ kind: "person", id: personId }, { type: "person.read" });
-  const uuid = report?.businesses[0] ?? "";
-  const token = (await readFile(join(portal.node.config.home, "ops-token"), "utf8")).trim();
-  const approved = await fetch(`${portal.node.urls.ops_url}/ops/applications/${uuid}/approve`, {
+  return approvedAt(portal, owner);
+}
+
+/** An AI company that waits for the operators. */
+export async function companyAppliedAt(portal: PortalNode, legal_name: string): Promise<Visitor> {
+  const owner = Visitor.of(portal);
+  await owner.signUp();
+  const form = (await owner.get("/apply")).form("/apply");
+  const asked = await owner.send(form, { kind: "ai_company", legal_name, country: "GB" });
+  await owner.confirm(asked.form("/confirm"));
+  return owner;
+}
+
+/** What the person applied for first. */
+export async function appliedBy({ node }: PortalNode, { personId }: Visitor): Promise<string> {
+  const person = { kind: "person", id: personId } as const;
+  const report = await node.services.actors.ask(person, { type: "person.read" });
+  return report?.businesses[0] ?? "";
+}
+
+/** Lets in what the person applied for first. */
+export async function approvedAt(portal: PortalNode, owner: Visitor): Promise<Owned> {
+  const uuid = await appliedBy(portal, owner);
+  const status = await decideAt(portal, uuid, "approve");
+  if (status !== 200) throw new Error(`The approval was answered ${status}.`);
+  const { certificate } = await portal.node.services.parties.facts(uuid, "");
+  return { owner, uuid, personId: owner.personId, certId: certificate?.cert_id ?? "" };
+}
+
+/** An operator's decision; returns the status of the answer. */
+export async function decideAt(
+  { node }: PortalNode,
+  uuid: string,
+  what: "approve" | "refuse",
+  members: object = {},
+): Promise<number> {
+  const token = (await readFile(join(node.config.home, "ops-token"), "utf8")).trim();
+  const { status } = await fetch(`${node.urls.ops_url}/ops/applications/${uuid}/${what}`, {
     method: "POST",
     headers: { "content-type": "application/json", authorization: `Basic ${btoa(`Olga:${token}`)}` },
-    body: JSON.stringify({ reason: act.reason }),
+    body: JSON.stringify({ reason: act.reason, ...members }),
   });
-  if (approved.status !== 200) throw new Error(await approved.text());
-  await register.refresh();
-  const { certificate } = await parties.facts(uuid, "");
-  return { owner, uuid, personId, certId: certificate?.cert_id ?? "" };
+  await node.services.register.refresh();
+  return status;
 }
+
+/** A new key of the party's own system, with what `svc prove-key` prints for it. */
+export async function provenKey(
+  { uuid, certId }: Pick<Owned, "uuid" | "certId">,
+  role: "integration" | "retrieval" = "integration",
+) {
+  const jwk = await generatePrivateJwk("Ed25519");
+  const key = await parseSigningKey(jwk);
+  if (!key.ok) throw new Error(key.detail);
+  const proof = await proveToOperator(key.value, { uuid, role, certId });
+  if (!proof.ok) throw new Error(proof.detail);
+  return { jwk, key_id: key.value.keyId, printed: JSON.stringify(proof.value) };
+}
+
+/** Registers a key on the page of its party, which is shown after. */
+export async function registerKeyAt(
+  portal: PortalNode,
+  owned: Owned,
+  key: Awaited<ReturnType<typeof provenKey>>,
+) {
+  const { owner, uuid } = owned;
+  const page = await owner.get(`/businesses/${uuid}`);
+  const asked = await owner.send(page.form("/keys/register"), { proven: key.printed });
+  const after = await owner.confirm(asked.form("/confirm"));
+  await portal.node.services.register.refresh();
+  return { ...key, asked, after };
+}
+
+export const mandate = {
+  type_products: "on",
+  countries: "GB, US, CA",
+  records_per_hour: "1000",
+  bytes_per_day: "1000000",
+  days: "30",
+  sources: "",
+};
+
+/** The page with the words of a mandate for the first key of the business. */
+export async function showMandate({ owner, uuid }: Owned, written: object = {}) {
+  const shown = await owner.get(`/businesses/${uuid}`);
+  const [, key_id = ""] = /<option value="([^"]+)"/.exec(shown.html) ?? [];
+  return owner.send(shown.form("/mandates/make"), { key_id, ...mandate, ...written });
+}
+
+/** What a person writes into the form of a type. */
+export function writtenInto(type: CollectionName, record: JsonObject): Readonly<Record<string, string>> {
+  const shown = { members: recordTypes[type].members, record, faults: [] };
+  return controlsIn(renderToString(h("form", null, recordFields(shown))));
+}
+
+/** The page with the words of a record that is about to be sealed. */
+export async function writeRecord({ owner, uuid }: Owned, type: CollectionName, record: JsonObject) {
+  const page = await owner.get(`/businesses/${uuid}/new/${type}`);
+  return owner.send(page.form("/records/make"), writtenInto(type, record));
+}
+
+/** The id of the record that a page says is published. */
+export const idIn = ({ html }: Seen): string =>
+  /<code>([a-z]+_[0-9a-z]+)<\/code>/.exec(html)?.[1] ?? html.slice(0, 2_000);
 
 /** Gives the owner another role; somebody else is the owner then. */
 export async function setRoleAt(portal: PortalNode, { uuid, personId }: Owned, role: MemberRole | null) {

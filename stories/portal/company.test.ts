@@ -1,21 +1,29 @@
 // An AI company comes in by the portal: its owner applies, registers the key of its system, agrees to terms, and sees what was asked.
 
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { MemberRole } from "../../actors/messages/members.ts";
 import { businessRef } from "../../actors/messages/refs.ts";
 import { search } from "../../cli/search.ts";
-import { generatePrivateJwk, parseSigningKey, proveToOperator } from "../../client/signing-key.ts";
 import {
   openPortalNode,
   type PortalNode,
   type Seen,
   type ShownForm,
-  Visitor,
+  type Visitor,
 } from "../../portal/portal.fixture.ts";
 import { runRevoke } from "../operators/revocations.fixture.ts";
+import {
+  appliedBy,
+  approvedAt,
+  companyAppliedAt,
+  decideAt,
+  type Owned,
+  provenKey,
+  registerKeyAt,
+} from "./business.fixture.ts";
 
 let portal: PortalNode;
 let folder: string;
@@ -28,68 +36,26 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-interface Owned {
-  readonly owner: Visitor;
-  readonly uuid: string;
-  readonly personId: string;
+async function applied(legal_name: string) {
+  const owner = await companyAppliedAt(portal, legal_name);
+  const { html } = await owner.get("/");
+  expect(html).toMatch(new RegExp(`${legal_name}.*AI company.*waits for the operators`, "s"));
+  return { owner, personId: owner.personId, uuid: await appliedBy(portal, owner), certId: "" };
 }
 
-/** Confirms with the passkey that signs in, which is the first. */
-function confirm(person: Visitor, form: ShownForm): Promise<Seen> {
-  const [own] = person.authenticator.passkeys;
-  return person.answer(form, own && { passkey: own });
-}
-
-async function applied(legal_name: string): Promise<Owned> {
-  const owner = new Visitor(portal.url);
-  await owner.signUp();
-  const form = (await owner.get("/apply")).form("/apply");
-  const asked = await owner.send(form, { kind: "ai_company", legal_name, country: "GB" });
-  const after = await confirm(owner, asked.form("/confirm"));
-  expect(after.html).toMatch(new RegExp(`${legal_name}.*AI company.*waits for the operators`, "s"));
-  const [, personId = ""] = /^([0-9a-f-]{36})\./.exec(owner.cookies.get("svc_portal") ?? "") ?? [];
-  const report = await portal.node.services.actors.ask(
-    { kind: "person", id: personId },
-    { type: "person.read" },
-  );
-  return { owner, personId, uuid: report?.businesses[0] ?? "" };
-}
-
-async function decide(uuid: string, what: "approve" | "refuse", members: object = {}): Promise<number> {
-  const token = (await readFile(join(portal.node.config.home, "ops-token"), "utf8")).trim();
-  const { status } = await fetch(`${portal.node.urls.ops_url}/ops/applications/${uuid}/${what}`, {
-    method: "POST",
-    headers: { "content-type": "application/json", authorization: `Basic ${btoa(`Olga:${token}`)}` },
-    body: JSON.stringify({ reason: "Seen.", ...members }),
-  });
-  await portal.node.services.register.refresh();
-  return status;
-}
+const decide = (uuid: string, what: "approve" | "refuse", members: object = {}) =>
+  decideAt(portal, uuid, what, members);
 
 async function newCompany(name: string): Promise<Owned> {
-  const owned = await applied(name);
-  expect(await decide(owned.uuid, "approve")).toBe(200);
-  return owned;
+  return approvedAt(portal, (await applied(name)).owner);
 }
 
 const pageOf = ({ owner, uuid }: Owned) => owner.get(`/companies/${uuid}`);
 
 /** Registers a key of its own; what the system keeps of it. */
-async function registerKey(owned: Owned) {
-  const { parties, register } = portal.node.services;
-  const { certificate } = await parties.facts(owned.uuid, "");
-  const jwk = await generatePrivateJwk("Ed25519");
-  const key = await parseSigningKey(jwk);
-  if (!key.ok) throw new Error(key.detail);
-  const certId = certificate?.cert_id ?? "";
-  const proof = await proveToOperator(key.value, { uuid: owned.uuid, role: "retrieval", certId });
-  if (!proof.ok) throw new Error(proof.detail);
-  const proven = JSON.stringify(proof.value);
-  const asked = await owned.owner.send((await pageOf(owned)).form("/keys/register"), { proven });
-  await confirm(owned.owner, asked.form("/confirm"));
-  await register.refresh();
-  return { jwk, key_id: key.value.keyId };
-}
+const registerKey = async (owned: Owned) => registerKeyAt(portal, owned, await provenKey(owned, "retrieval"));
+
+const confirm = (person: Visitor, form: ShownForm): Promise<Seen> => person.confirm(form);
 
 const setRole = ({ uuid, personId }: Owned, role: MemberRole) =>
   portal.node.services.actors.ask(businessRef(uuid), {

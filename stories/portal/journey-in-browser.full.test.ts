@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { keygen, proveKey } from "../../cli/keygen.ts";
-import { opsApplications, opsApprove } from "../../cli/ops/applications.ts";
 import { push } from "../../cli/publishing/push.ts";
 import { openPortalNode, type PortalNode } from "../../portal/portal.fixture.ts";
 import { findBrowser } from "../../tools/browser.ts";
+import { openOperator } from "../operators/incident-pages.fixture.ts";
 import { faultsOf } from "../operators/inspector.fixture.ts";
 import { runRevoke } from "../operators/revocations.fixture.ts";
 import { priced } from "../publishing/hold-decisions.fixture.ts";
@@ -40,15 +40,16 @@ interface Visit extends AsyncDisposable {
   readonly complaints: string[];
 }
 
-/** Approves what is applied for, as an operator on the node's machine does. */
-async function approve(): Promise<void> {
-  const { home } = portal.node.config;
-  const listed = await runRevoke(["--json"], { home, reply: null, command: opsApplications });
-  const { uuid } = JSON.parse(listed.printed.split("\n")[0] ?? "");
-  const words = [uuid, "--by", "Olga", "--reason", "Extract 1234, called back", "--yes"];
-  const run = await runRevoke(words, { home, reply: null, command: opsApprove });
-  expect(run.code, run.said).toBe(0);
-  await portal.node.services.register.refresh();
+/** Lets in what is applied for, as an operator does in a browser of their own. */
+async function approve(name: string): Promise<void> {
+  const { config, urls, services } = portal.node;
+  await using operator = await openOperator(browser, { home: config.home, opsUrl: urls.ops_url });
+  await operator.go("Applications");
+  await operator.row("Applications", name).says(/waits/);
+  const confirm = await operator.prepare("let it in", {}, "Decide");
+  await confirm();
+  await operator.row("Applications", name).says(/let in/);
+  await services.register.refresh();
 }
 
 /** A browser of somebody, with an authenticator that knows who they are. */
@@ -144,7 +145,7 @@ inBrowser(
       await press(page, "Apply, with the sealing passkey");
       await page.getByText("waits for the operators").waitFor();
       await judged();
-      await approve();
+      await approve("Crumb & Crust Ltd");
       await page.reload();
       await page.getByRole("link", { name: "Crumb & Crust Ltd" }).press("Enter");
       await page.getByRole("heading", { name: "Keys of your systems" }).waitFor();

@@ -5,14 +5,24 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { MemberRole } from "../../actors/messages/members.ts";
+import { businessRef } from "../../actors/messages/refs.ts";
 import { push } from "../../cli/publishing/push.ts";
-import { generatePrivateJwk, parseSigningKey, proveToOperator } from "../../client/signing-key.ts";
-import { openPortalNode, type PortalNode, type ShownForm } from "../../portal/portal.fixture.ts";
+import { openPortalNode, type PortalNode, type ShownForm, Visitor } from "../../portal/portal.fixture.ts";
 import { payloadTypes } from "../../protocol/dsse.ts";
 import { sealedWords } from "../../verifier/sealed-words.ts";
 import { runRevoke } from "../operators/revocations.fixture.ts";
 import { product } from "../publishing/publishing.fixture.ts";
-import { newBusinessAt, type Owned, setRoleAt, unescaped } from "./business.fixture.ts";
+import {
+  act,
+  mandate,
+  newBusinessAt,
+  type Owned,
+  provenKey,
+  registerKeyAt,
+  setRoleAt,
+  showMandate,
+  unescaped,
+} from "./business.fixture.ts";
 
 let portal: PortalNode;
 let folder: string;
@@ -27,51 +37,105 @@ afterAll(async () => {
 
 const newBusiness = (name: string) => newBusinessAt(portal, name);
 
-async function proven({ uuid, certId }: Pick<Owned, "uuid" | "certId">) {
-  const jwk = await generatePrivateJwk("Ed25519");
-  const key = await parseSigningKey(jwk);
-  if (!key.ok) throw new Error(key.detail);
-  const proof = await proveToOperator(key.value, { uuid, role: "integration", certId });
-  if (!proof.ok) throw new Error(proof.detail);
-  return { jwk, key_id: key.value.keyId, printed: JSON.stringify(proof.value) };
-}
-
 const pageOf = ({ owner, uuid }: Owned) => owner.get(`/businesses/${uuid}`);
 
-/** Confirms with the passkey that signs in, which is the first. */
-function confirm({ owner }: Owned, form: ShownForm) {
-  const [own] = owner.authenticator.passkeys;
-  return owner.answer(form, own && { passkey: own });
-}
+const confirm = ({ owner }: Owned, form: ShownForm) => owner.confirm(form);
+const proven = provenKey;
 
 async function registerKey(owned: Owned, key?: Awaited<ReturnType<typeof proven>>) {
-  const made = key ?? (await proven(owned));
-  const asked = await owned.owner.send((await pageOf(owned)).form("/keys/register"), {
-    proven: made.printed,
-  });
-  expect(asked.html).toContain(made.key_id);
-  const after = await confirm(owned, asked.form("/confirm"));
-  await portal.node.services.register.refresh();
-  return { ...made, after };
-}
-
-const mandate = {
-  type_products: "on",
-  countries: "GB, US, CA",
-  records_per_hour: "1000",
-  bytes_per_day: "1000000",
-  days: "30",
-  sources: "",
-};
-
-/** The page with the words of a mandate. */
-async function showMandate(owned: Owned, written: object = {}) {
-  const shown = await pageOf(owned);
-  const [, key_id = ""] = /<option value="([^"]+)"/.exec(shown.html) ?? [];
-  return owned.owner.send(shown.form("/mandates/make"), { key_id, ...mandate, ...written });
+  const made = await registerKeyAt(portal, owned, key ?? (await proven(owned)));
+  expect(made.asked.html).toContain(made.key_id);
+  return made;
 }
 
 const setRole = (owned: Owned, role: MemberRole) => setRoleAt(portal, owned, role);
+
+/** Another owner, who was let in. */
+async function secondOwner(owned: Owned): Promise<Owned> {
+  const owner = Visitor.of(portal);
+  await owner.signUp("Bob");
+  const { personId } = owner;
+  const member = { type: "member.set", person_id: personId, role: "owner", act } as const;
+  await portal.node.services.actors.ask(businessRef(owned.uuid), member);
+  return { ...owned, owner, personId };
+}
+
+/** The page that asks for the new passkey, after the person has confirmed it. */
+async function makeSealer(owned: Owned) {
+  const asked = await owned.owner.send((await pageOf(owned)).form("/sealing/add"));
+  return confirm(owned, asked.form("/confirm"));
+}
+
+/** The page on which the new passkey proves itself. */
+const proveSealer = async (owned: Owned) =>
+  owned.owner.answer((await makeSealer(owned)).form("/sealing/passkey"));
+
+describe("an owner who was invited", () => {
+  it("makes a passkey that seals, and seals a mandate with it, and the first owner may go", async () => {
+    const first = await newBusiness("Second Ltd");
+    const { uuid } = first;
+    const second = await secondOwner(first);
+    const { owner: bob, personId } = second;
+    const form = (await proveSealer(second)).form("/sealing/register");
+    const credential = bob.credentialFor(form);
+    const { actors, register } = portal.node.services;
+    // A double click changes nothing.
+    for (const _ of [1, 2]) expect((await bob.send(form, { credential })).status).toBe(200);
+    await register.refresh();
+    const member = await actors.ask(businessRef(uuid), { type: "member.read", person_id: personId });
+    const key_id = member?.sealing?.key_id;
+    const own = (await register.keys(uuid)).filter((each) => each.key_id === key_id);
+    expect(own).toMatchObject([{ role: "sealing", person_role: "owner", revoked_at: null }]);
+    expect(await register.custody(uuid)).toContainEqual(expect.objectContaining({ key_id, custody: "self" }));
+    await registerKey(second);
+    const sealed = await bob.answer((await showMandate(second)).form("/mandates/seal"));
+    await register.refresh();
+    expect([sealed.status, (await register.mandates(uuid)).length]).toEqual([200, 1]);
+    expect((await bob.get("/account")).html).toContain("made a passkey that seals");
+    const people = await first.owner.get(`/people/${uuid}`);
+    const leaving = await first.owner.send(people.form("/people/remove"), { person_id: first.personId });
+    expect((await confirm(first, leaving.form("/confirm"))).status).toBe(200);
+    await register.refresh();
+    expect((await register.keys(uuid)).filter(({ role }) => role === "sealing")).toMatchObject([
+      { revoked_at: expect.any(String) },
+      { revoked_at: null },
+    ]);
+  });
+
+  it("makes none for another business, by another act, twice, or with a role that does not seal", async () => {
+    const [first, other] = [await newBusiness("Alone Ltd"), await newBusiness("Elsewhere Ltd")];
+    const second = await secondOwner(first);
+    const { owner: bob, uuid, personId } = second;
+    const make = (await makeSealer(second)).form("/sealing/passkey");
+    const late = (await proveSealer(second)).form("/sealing/register");
+    const credential = bob.credentialFor(make);
+    const act_ = JSON.parse(make.fields["act"] ?? "");
+    const elsewhere = { credential, act: JSON.stringify({ ...act_, uuid: other.uuid }) };
+    expect((await bob.send(make, elsewhere)).status).toBe(401);
+    const prove = (await bob.send(make, { credential })).form("/sealing/register");
+    const proof = bob.credentialFor(prove);
+    const asked = JSON.parse(prove.fields["act"] ?? "");
+    const swapped = (change: object) =>
+      bob.send(prove, { credential: proof, act: JSON.stringify({ ...asked, ...change }) });
+    // The code is of the act as it was shown, and the proof of the key in it.
+    for (const change of [{ uuid: other.uuid }, { legal_name: "Bob Ltd" }])
+      expect((await swapped(change)).status).not.toBe(200);
+    const [signsIn] = bob.authenticator.passkeys;
+    const forged = signsIn && bob.credentialFor(prove, { passkey: signsIn });
+    expect((await bob.send(prove, { credential: forged ?? "" })).status).toBe(409);
+    for (const role of ["developer", "viewer"] as const) {
+      await setRole({ ...second }, role);
+      expect((await bob.send(prove, { credential: proof })).status).toBe(403);
+    }
+    const { actors, register } = portal.node.services;
+    await register.refresh();
+    expect((await register.keys(uuid)).length).toBe(1);
+    await actors.ask(businessRef(uuid), { type: "member.set", person_id: personId, role: "owner", act });
+    expect((await bob.send(prove, { credential: proof })).status).toBe(200);
+    const refused = await bob.answer(late);
+    expect([refused.status, refused.html.includes("already")]).toEqual([409, true]);
+  });
+});
 
 describe("the owner of a business", () => {
   it("registers a key, seals a mandate word by word, and its system pushes", async () => {

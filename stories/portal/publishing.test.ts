@@ -1,13 +1,9 @@
 // People of a business publish by hand: records of all five types and the AI policy, judged in a form, shown word by word, sealed with
 // a passkey. What keeps others out has a test each.
 
-import { h } from "preact";
-import { renderToString } from "preact-render-to-string";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { businessRef } from "../../actors/messages/refs.ts";
-import { recordFields } from "../../portal/pages/record-form.ts";
 import {
-  controlsIn,
   openPortalNode,
   type PortalNode,
   type Seen,
@@ -22,7 +18,16 @@ import { recordTypes } from "../../protocol/records/parse-record.ts";
 import { sampleRecords } from "../../protocol/records/records.fixture.ts";
 import { rubbish } from "../../protocol/rubbish.fixture.ts";
 import { sealedWords } from "../../verifier/sealed-words.ts";
-import { act, newBusinessAt, type Owned, setRoleAt, unescaped } from "./business.fixture.ts";
+import {
+  act,
+  idIn,
+  newBusinessAt,
+  type Owned,
+  setRoleAt,
+  unescaped,
+  writeRecord,
+  writtenInto,
+} from "./business.fixture.ts";
 
 let portal: PortalNode;
 let shop: Owned;
@@ -38,23 +43,12 @@ const made = (type: CollectionName, changes: JsonObject = {}): JsonObject => ({
   ...changes,
 });
 
-/** What a person writes into the form of a type. */
-function written(type: CollectionName, record: JsonObject): Readonly<Record<string, string>> {
-  const shown = { members: recordTypes[type].members, record, faults: [] };
-  return controlsIn(renderToString(h("form", null, recordFields(shown))));
-}
-
-async function write(by: Owned, type: CollectionName, record = made(type)): Promise<Seen> {
-  const form = (await by.owner.get(pathOf(by, `new/${type}`))).form("/records/make");
-  return by.owner.send(form, written(type, record));
-}
+const write = (by: Owned, type: CollectionName, record = made(type)): Promise<Seen> =>
+  writeRecord(by, type, record);
+const written = writtenInto;
 
 const bytesIn = (form: ShownForm, name: string) =>
   Uint8Array.fromBase64(form.fields[name] ?? "", { alphabet: "base64url" });
-
-/** The id of the record that a page says is published. */
-const idIn = ({ html }: Seen): string =>
-  /<code>([a-z]+_[0-9a-z]+)<\/code>/.exec(html)?.[1] ?? html.slice(0, 2_000);
 
 const served = async (id: string) => {
   const found = await portal.node.services.records.readServed(id);

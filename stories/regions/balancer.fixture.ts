@@ -13,7 +13,7 @@ export function publicUrls(settings: Readonly<Record<string, string>>) {
 }
 
 /** Sends what is addressed to the public addresses of a node to the node. */
-export function balancedFetch(settings: Readonly<Record<string, string>>): Fetch {
+export function balancedFetch(settings: Readonly<Record<string, string>>, portBase = 7_300): Fetch {
   const hosts = surfaces.map((name) => new URL(settings[name] ?? "").host);
   return (url, { method, headers, body, signal }) => {
     const { host, pathname, search } = new URL(url);
@@ -46,5 +46,3 @@ export function balancedFetch(settings: Readonly<Record<string, string>>): Fetch
     return promise;
   };
 }
-
-const portBase = 7_300;

@@ -5,13 +5,22 @@ import type { Texts } from "../../../web/texts/catalogue.ts";
 
 export const uiBase = "/ui/";
 export const nodesPath = `${uiBase}nodes`;
+export const applicationsPath = `${uiBase}applications`;
 export const refusalsPath = `${uiBase}refusals`;
 export const takedownsPath = `${uiBase}takedowns`;
 export const rendersPath = `${uiBase}renders`;
 export const auditPath = `${uiBase}audit`;
 
 /** Where one can go from every page. */
-type Entry = "overview" | "nodes" | "actors" | "refusals" | "takedowns" | "renders" | "audit";
+type Entry =
+  | "overview"
+  | "nodes"
+  | "actors"
+  | "applications"
+  | "refusals"
+  | "takedowns"
+  | "renders"
+  | "audit";
 
 export interface FrameOptions {
   readonly texts: Texts["operations"];
@@ -43,6 +52,7 @@ export function frame(
         entry("overview", uiBase),
         entry("nodes", nodesPath),
         entry("actors", `${uiBase}actors`),
+        entry("applications", applicationsPath),
         entry("refusals", refusalsPath),
         entry("takedowns", takedownsPath),
         entry("renders", rendersPath),

@@ -1,6 +1,7 @@
 // The islands of the operators' pages, by the names under which the server renders them.
 
 import { Actor } from "./actor.ts";
+import { Applications } from "./applications.ts";
 import { Key } from "./key.ts";
 import { Nodes } from "./nodes.ts";
 import { Overview } from "./overview.ts";
@@ -10,6 +11,7 @@ import { Takedowns } from "./takedowns.ts";
 
 export const islands = {
   actor: Actor,
+  applications: Applications,
   key: Key,
   nodes: Nodes,
   overview: Overview,

@@ -1,8 +1,27 @@
 // What the pages of operators say, in English. Why an actor waits is said by its machine (machines/waits/), and is data here.
 
-// What the pages of takedowns, of unusual renders and of the audit log say, in English.
+// What the pages of applications, of takedowns, of unusual renders and of the audit log say, in English.
 
 const operatorActs = {
+  applications: {
+    title: "Applications",
+    help: "Who applied at the portal. A business that is let in gets a certificate, and the applicant becomes its owner; an AI company as well. What was decided is kept for thirty days.",
+    list: "Applications",
+    caption: "Applications, by their ids",
+    columns: ["Filed", "Legal name", "Country", "Kind", "Applicant", "Id", "State"],
+    kinds: { business: "business", ai_company: "AI company" },
+    states: { waiting: "waits", approved: "approved, not open yet", opened: "let in", refused: "refused" },
+    none: "Nobody has applied.",
+    more: "Further applications",
+    acts: "Decide",
+    actsHelp:
+      "The reason says what was verified and how. It is for the operators' own record, and is published nowhere.",
+    application: "Application",
+    approve: "let it in",
+    approveFollows: "It is certified at once, by its legal name and country as they stand here.",
+    refuse: "refuse it",
+    statement: "What the applicant is told",
+  },
   takedowns: {
     title: "Takedowns",
     help: "What operators took out of serving: no search, fetch or ad pool has it. Seals and certificates stay as they are.",
@@ -61,6 +80,7 @@ export const operations = {
     overview: "Overview",
     nodes: "Nodes",
     actors: "Actors",
+    applications: "Applications",
     refusals: "Refusals",
     takedowns: "Takedowns",
     renders: "Renders",

@@ -111,6 +111,8 @@ export const portal = {
         "passkey.allow": "allowed a further passkey",
         "passkey.add": "added a passkey",
         "passkey.remove": "removed a passkey",
+        "sealing.allow": "allowed a passkey that seals",
+        "sealing.add": "made a passkey that seals",
         "key.register": "registered a key",
         "key.revoke": "revoked a key",
         "mandate.seal": "sealed a mandate",
@@ -192,6 +194,7 @@ export const portal = {
       sealTitle: "Seal the mandate",
       seal: "Seal it",
       noSealing: "You have no passkey that seals for this business.",
+      makeSealing: "Make one",
     },
     push: {
       title: "Push",
@@ -373,6 +376,11 @@ export const portal = {
     addPasskey: (name: string): Act => [
       "Add a passkey",
       `A further passkey is made, which is called ${name}. It signs in as you, like this one.`,
+    ],
+    addSealing: (name: string): Act => [
+      "Make a passkey that seals",
+      `You make a passkey that seals for ${name}: what it signs binds the business, and everybody can verify it.`,
+      "Its public half is published with the keys of the business, without your name. It signs nobody in.",
     ],
     removePasskey: (name: string): Act => [
       "Remove a passkey",

@@ -1,0 +1,116 @@
+// Who applied at the portal, and the acts that let them in or refuse them. An operator decides about those who applied, and names nobody.
+
+import { type ComponentChild, h } from "preact";
+import { useState } from "preact/hooks";
+import type { Of } from "../../../protocol/shape.ts";
+import { badge, dataTable, section, shortTime } from "../../../web/parts.ts";
+import { type Language, type Texts, textsOf } from "../../../web/texts/catalogue.ts";
+import type { applicationList } from "../../shapes.ts";
+import { type ActChoice, ActForm } from "./act-form.ts";
+import { applicationsPath } from "./frame.ts";
+import { liveBadge, usePolled } from "./live.ts";
+
+type ApplicationList = Of<typeof applicationList>;
+
+export interface ApplicationsProps {
+  readonly language: Language;
+  /** The application after which the page begins; empty for the first. */
+  readonly after: string;
+  readonly list: ApplicationList;
+}
+
+export function Applications({ language, after, list: first }: ApplicationsProps): ComponentChild {
+  const texts = textsOf(language).operations;
+  const words = texts.applications;
+  const [done, setDone] = useState(0);
+  const address = `/ops/applications${after === "" ? "" : `?${new URLSearchParams({ after })}`}`;
+  const { data, state } = usePolled(address, first, done);
+  const next = data.next_after;
+  return h(
+    "div",
+    null,
+    h("div", { class: "title" }, h("h1", null, words.title), liveBadge(state, texts)),
+    h("p", { class: "quiet" }, words.help),
+    section("applications", words.list, listTable(data, words)),
+    next === null
+      ? null
+      : h(
+          "p",
+          null,
+          h("a", { href: `${applicationsPath}?${new URLSearchParams({ after: next })}` }, words.more),
+        ),
+    section(
+      "acts",
+      words.acts,
+      h(ActForm, {
+        choices: applicationChoices(data, words),
+        help: words.actsHelp,
+        page: applicationsPath,
+        onDone: () => setDone(done + 1),
+        texts: texts.acts,
+      }),
+    ),
+  );
+}
+
+function listTable(
+  { applications }: ApplicationList,
+  words: Texts["operations"]["applications"],
+): ComponentChild {
+  if (applications.length === 0) return h("p", { class: "quiet" }, words.none);
+  const rows = applications.map((each) => ({
+    key: each.uuid,
+    cells: [
+      shortTime(each.filed_at),
+      each.legal_name,
+      each.country,
+      words.kinds[each.kind],
+      h("span", null, each.applicant_name, h("br", null), h("code", null, each.applicant)),
+      h("code", null, each.uuid),
+      badge(
+        each.state === "refused" ? "bad" : each.state === "opened" ? "good" : "warn",
+        words.states[each.state],
+      ),
+    ],
+  }));
+  return dataTable(
+    words.caption,
+    words.columns.map((name) => ({ name })),
+    rows,
+  );
+}
+
+/** What can be decided: what waits, and what was approved and is not open yet. */
+export function applicationChoices(
+  { applications }: ApplicationList,
+  words: Texts["operations"]["applications"],
+): readonly ActChoice[] {
+  const open = applications.filter(({ state }) => state === "waiting" || state === "approved");
+  if (open.length === 0) return [];
+  const options = open.map(({ uuid, legal_name, country }) => [uuid, `${legal_name}, ${country}`] as const);
+  const field = { name: "uuid", label: words.application, options };
+  const subjectOf = (uuid: string) => options.find(([each]) => each === uuid)?.[1] ?? uuid;
+  return [
+    {
+      key: "approve",
+      words: words.approve,
+      fields: [field],
+      request: ({ uuid = "" }) => ({
+        address: `/ops/applications/${uuid}/approve`,
+        members: {},
+        subject: subjectOf(uuid),
+        consequences: words.approveFollows,
+      }),
+    },
+    {
+      key: "refuse",
+      words: words.refuse,
+      fields: [field, { name: "statement", label: words.statement, options: null }],
+      request: ({ uuid = "", statement = "" }) => ({
+        address: `/ops/applications/${uuid}/refuse`,
+        members: { statement: statement.trim() },
+        subject: subjectOf(uuid),
+      }),
+    },
+  ];
+}

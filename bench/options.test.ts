@@ -53,6 +53,6 @@ describe("the options of the benchmark", () => {
       if (records !== null) expect(figure).toContain(records.toLocaleString("en"));
       return sections;
     });
-    expect(named).toEqual(["million", "import", "meanwhile", "cluster-import", "cluster"]);
+    expect(named).toEqual(["million", "cluster-import", "cluster"]);
   });
 });

@@ -7,8 +7,9 @@ import { envelopeShape, pae, payloadTypes, signaturesMax } from "./dsse.ts";
 import { canonicalBytes, canonicalDepthMax, type JsonObject, type JsonValue } from "./json/canonical-json.ts";
 import { type KeyAlgorithm, type PublicJwk, thumbprint } from "./keys/jwk.ts";
 import { payloadSchemaDocument, publishedKinds, recordSchemaNames } from "./payload-kinds.ts";
+import { reasonCodes } from "./reason-codes.ts";
 import { recordSealShape } from "./seal.ts";
-import { country, hash, keyId, publicJwk, region, timestamp, uuid } from "./shape.ts";
+import { country, hash, keyId, oneOf, publicJwk, region, timestamp, uuid } from "./shape.ts";
 import { unsignedMembers } from "./unsigned-members.ts";
 import type { EnvelopeSpecification } from "./wire/published.ts";
 import { pushId, recordId } from "./wire/push.ts";
@@ -76,6 +77,7 @@ const sections = [
       `record id: \`${patternOf(recordId)}\`; push id, which is also the id of its batch: \`${patternOf(pushId)}\`.`,
       `timestamp: UTC with milliseconds, an instant that exists, \`${patternOf(timestamp)}\`.`,
       `UUID: version 4 in lower case, \`${patternOf(uuid)}\`.`,
+      `reason, why evidence proves nothing: ${reasonCodes.map((code) => `\`${code}\``).join(", ")}.`,
     ],
   },
   {
@@ -175,7 +177,7 @@ function patternOf({ schema }: { readonly schema: { readonly pattern?: unknown }
 
 // The envelope specification as a text for people, in Markdown.
 
-/** The specification with a table of the members of each payload. */
+/** The specification with the members of each payload; of an earlier version of one, what differs from the version above it. */
 export function envelopeSpecificationText(): string {
   const { v, title, sections, examples, payloads, records } = envelopeSpecification();
   const { pre_authentication_encoding: encoding, key_id: example } = examples;
@@ -189,20 +191,25 @@ export function envelopeSpecificationText(): string {
       `The key \`${JSON.stringify(example.public_key)}\` has the id \`${example.key_id}\`.`,
     ]),
     "## Payloads",
-    "A format that is verified only is no longer issued.",
-    ...payloads.flatMap((each) => [
-      `### ${each.kind} v${each.version}${each.standing === "verified" ? " (verified only)" : ""}`,
-      each.says,
-      bullets([
-        `Payload type: \`${each.payload_type}\``,
-        `Signed by: ${each.signed_by}${each.signatures === "pair" ? " (a pair)" : ""}`,
-        `JSON Schema: \`GET ${each.schema}\``,
-        ...each.rules,
-      ]),
-      memberTable(payloadSchemaDocument(each.kind, String(each.version)) ?? {}),
-    ]),
+    "Each with its payload type, its JSON Schema and its signer. A format that is verified only is no longer issued.",
+    ...payloads.flatMap((each, index) => {
+      const above = payloads[index - 1];
+      const newer = above?.kind === each.kind ? above : null;
+      return [
+        `### ${each.kind} v${each.version}${each.standing === "verified" ? " (verified only)" : ""}`,
+        ...(each.says === newer?.says ? [] : [each.says]),
+        bullets([
+          `\`${each.payload_type}\`, \`GET ${each.schema}\``,
+          ...(each.signed_by === newer?.signed_by
+            ? []
+            : [`Signed by: ${each.signed_by}${each.signatures === "pair" ? " (a pair)" : ""}`]),
+          ...each.rules,
+        ]),
+        ...membersOf(each, newer),
+      ];
+    }),
     "## Schemas of what is sealed",
-    bullets(records.map(({ schema, path }) => `\`${schema}\`: \`GET ${path}\``)),
+    `${records.map(({ path }) => `\`GET ${path}\``).join(", ")}.`,
     "",
   ]
     .join("\n\n")
@@ -214,19 +221,43 @@ function bullets(lines: readonly string[]): string {
   return lines.map((line) => `- ${line}`).join("\n");
 }
 
-function memberTable(schema: JsonObject): string {
-  return ["| Member | Value |", "|---|---|", ...memberRows(schema, "")].join("\n");
+type PayloadVersion = { readonly kind: string; readonly version: number };
+type MemberRow = readonly [name: string, words: string];
+
+/** The members of a payload under a title: all, or those that differ from a newer version. Neighbours of one form share a line. */
+function membersOf(of: PayloadVersion, newer: PayloadVersion | null): readonly string[] {
+  const rows = rowsOf(of);
+  const known = newer === null ? [] : rowsOf(newer);
+  const without = known
+    .filter(([name]) => !rows.some(([own]) => own === name))
+    .map(([name]) => `\`${name}\``);
+  const lines: { readonly names: string[]; readonly words: string }[] = [];
+  for (const [name, words] of rows) {
+    if (known.some((row) => row[0] === name && row[1] === words)) continue;
+    const last = lines.at(-1);
+    if (last?.words === words) last.names.push(`\`${name}\``);
+    else lines.push({ names: [`\`${name}\``], words });
+  }
+  return [
+    newer === null ? "Members:" : `As v${newer.version}, without ${without.join(", ")}, and with:`,
+    bullets(lines.map(({ names, words }) => `${names.join(", ")}: ${words}`)),
+  ];
 }
 
-/** A row for each member of an object, and then for those of the objects in it. */
-function memberRows(schema: JsonObject, prefix: string): readonly string[] {
+function rowsOf({ kind, version }: PayloadVersion): readonly MemberRow[] {
+  return memberRows(payloadSchemaDocument(kind, String(version)) ?? {}, "");
+}
+
+/** What is said of each member of an object, and then of those of the objects in it. */
+function memberRows(schema: JsonObject, prefix: string): readonly MemberRow[] {
   const { properties, required } = schema;
   const isRequired = (name: string): boolean => Array.isArray(required) && required.includes(name);
   return Object.entries(isObject(properties) ? properties : {}).flatMap(([name, member]) => {
     const words = (isRequired(name) ? "" : "may be absent; ") + inWords(member);
-    const row = `| \`${prefix}${name}\` | ${words.replaceAll("|", "\\|")} |`;
     const inner = innerObject(member);
-    return inner === null ? [row] : [row, ...memberRows(inner.schema, `${prefix}${name}${inner.path}`)];
+    if (inner === null) return [[`${prefix}${name}`, words]];
+    const row: MemberRow = [`${prefix}${name}`, words.replace(/`\{[^`]*\}`/, "object")];
+    return [row, ...memberRows(inner.schema, `${prefix}${name}${inner.path}`)];
   });
 }
 
@@ -252,6 +283,7 @@ const wellKnown: readonly (readonly [JsonObject, string])[] = [
   [recordId.schema, "record id"],
   [pushId.schema, "push id"],
   [publicJwk.schema, "public JWK"],
+  [oneOf(reasonCodes).schema, "reason"],
 ];
 
 /** What the texts and documents that occur everywhere are called; null for any other. */

@@ -34,10 +34,11 @@ describe("docs/mcp.md", () => {
   });
 
   it("names every variable, tool and resource", async () => {
-    const rows = [...page.matchAll(/^\| `[a-z_.]+` \| `(MASTERDB_MCP_[A-Z_]+)` \|/gm)].map(
-      ([, name]) => name,
+    const [, list = ""] = /Defaults come last:\n\n((?:- .*\n)+)/.exec(page) ?? [];
+    const members = [...list.matchAll(/^- `([a-z_.]+)`: /gm)].map(
+      ([, name = ""]) => `MASTERDB_MCP_${name.replaceAll(".", "_").toUpperCase()}`,
     );
-    expect(rows).toEqual(overrideNames);
+    expect(members).toEqual(overrideNames);
     await using own = await connected(await testServer([], { ads: true }));
     const { tools } = await own.client.listTools();
     const names = [...tools, ...(await own.client.listPrompts()).prompts].map(({ name }) => `\`${name}\``);

@@ -17,10 +17,10 @@ interface Answer {
 
 const shownItems = 1;
 const shownLength = 72;
-/** Lists of texts that were shown whole. */
+/** Texts in lists that were shown. */
 const told = new Set<string>();
-/** Objects within one another that are shown whole. */
-const shownDepth = 2;
+/** Objects within one another that are shown whole; those in a list count as the list does. */
+const shownDepth = 1;
 
 const { values } = parseArgs({ options: { home: { type: "string", default: ".svc" } } });
 const client = new Client({ name: "session", version: "1.0.0" });
@@ -49,7 +49,6 @@ async function answerQuestion(): Promise<void> {
   });
   const [row] = found.body["rows"] as readonly Members[];
   if (row === undefined) throw new Error("The search found nothing.");
-  await call("verify", { retrieval_id: found.notes["retrieval_id"] });
   const fetched = await call("fetch", { record_id: row["record_id"] });
   const checked = await call("verify", { record_id: row["record_id"] });
   if (checked.body["verdict"] !== "valid") throw new Error("The record is not genuine.");
@@ -108,11 +107,13 @@ function shortened(value: unknown, depth = 0): unknown {
     const items = value as readonly unknown[];
     const isPlain = items.every((item) => typeof item === "string" && shortened(item) === item);
     const isWhole = isPlain && !items.some((item) => String(item).startsWith("sha256:"));
-    if (isWhole && items.length > shownItems && told.has(String(items)))
-      return [`… ${items.length} as above`];
-    if (isWhole) told.add(String(items));
-    if (isWhole || items.length <= shownItems) return items.map((item) => shortened(item, depth));
-    const first = items.slice(0, shownItems).map((item) => shortened(item, depth));
+    if (isWhole && items.length > shownItems) {
+      const fresh = items.filter((item) => !told.has(String(item)));
+      for (const item of items) told.add(String(item));
+      return fresh.length === items.length ? items : [...fresh, `… ${items.length - fresh.length} as above`];
+    }
+    if (isWhole || items.length <= shownItems) return items.map((item) => shortened(item, depth - 1));
+    const first = items.slice(0, shownItems).map((item) => shortened(item, depth - 1));
     return [...first, `… and ${items.length - shownItems} more`];
   }
   if (value === null || typeof value !== "object") return value;

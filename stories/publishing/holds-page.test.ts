@@ -1,4 +1,4 @@
-// The examples of docs/pushes.md, each against a catalogue of its own on a node.
+// The examples of docs/pushes.md, and further cases in the same words, each against a catalogue of its own on a node.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -83,13 +83,41 @@ async function heldFor(business: TestBusiness, pushed: string, seq: number): Pro
 
 describe("docs/pushes.md", () => {
   const examples = tableOf("what the push does", "pushed", "held for");
-  const second = tableOf("what was pushed before", "and became", "pushed then", "held for");
+  const further = [
+    [
+      "six products change in both countries: twelve prices",
+      "6 × US 10.50 USD, GB 10.50 GBP",
+      "price_changes",
+    ],
+    ["a change counts however little it is", "11 × US 10.000001 USD, GB 10.00 GBP", "price_changes"],
+    ["the same price, written otherwise, is no change", "25 × US 10.0 USD, GB 10 GBP", "—"],
+    ["one price rises by more than half", "1 × US 15.000001 USD, GB 10.00 GBP", "price_jump"],
+    ["one price falls by exactly half", "1 × US 5.00 USD, GB 10.00 GBP", "—"],
+    ["one price falls to nothing", "1 × US 0 USD, GB 10.00 GBP", "price_jump"],
+    ["ten products are no longer sold in one country, which is one fifth", "10 × US 10.00 USD", "—"],
+    ["a product that a push does not name stays as it is", "1 × US 10.00 USD, GB 10.00 GBP", "—"],
+    ["a further country is a new listing", "25 × US 10.00 USD, GB 10.00 GBP, CA 99.00 CAD", "—"],
+    ["records that will be rejected change nothing", "25 faulty × US 99.00 USD, GB 99.00 GBP", "—"],
+    [
+      "of one product twice only the first counts; the second is rejected",
+      "1 × US 10.10 USD, GB 10.00 GBP; same × US 99.00 USD, GB 10.00 GBP",
+      "—",
+    ],
+  ];
+  const dear = "1 × US 99.00 USD, GB 10.00 GBP";
+  const unapplied = ["1 × US 14.00 USD, GB 10.00 GBP", "accepted, not applied yet"];
+  const second = [
+    [...unapplied, "1 × US 21.00 USD, GB 10.00 GBP", "—"],
+    [...unapplied, "1 × US 21.01 USD, GB 10.00 GBP", "price_jump"],
+    [dear, "held", "1 × US 15.00 USD, GB 10.00 GBP", "—"],
+    [dear, "held", dear, "price_jump"],
+  ];
 
   it("has its examples", () => {
-    expect([examples.length, second.length]).toEqual([19, 4]);
+    expect(examples.length).toBe(8);
   });
 
-  it.each(examples)("%s", async (_what, pushed = "", held) => {
+  it.each([...examples, ...further])("%s", async (_what, pushed = "", held) => {
     expect(await heldFor(await merchant(), pushed, 2)).toBe(held);
   });
 

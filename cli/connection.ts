@@ -5,7 +5,7 @@ import { createPrivateKey } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { createSvcClient, type SvcClient, type SvcClientOptions } from "../client/service-client.ts";
+import { createSvcClient, type SvcClient } from "../client/service-client.ts";
 import { parseSigningKey, type SigningKey } from "../client/signing-key.ts";
 import type { Sandbox, SandboxKey } from "../node/sandbox/sandbox-file.ts";
 import {
@@ -101,7 +101,6 @@ async function connectSandbox(side: Side, call: Call): Promise<Connection> {
   if (!key.ok) throw new UsageError(`The key ${chosen.key_id} in sandbox.json cannot be used: ${key.detail}`);
   return {
     client: createSvcClient({
-      ...clientBasics,
       baseUrl: sandbox.base_url,
       businessUrl: sandbox.business_url,
       verifyUrl: sandbox.verify_url,
@@ -114,8 +113,6 @@ async function connectSandbox(side: Side, call: Call): Promise<Connection> {
     identity: party.uuid,
   };
 }
-
-const clientBasics: Pick<SvcClientOptions, "fetch"> = { fetch: (url, init) => fetch(url, init) };
 
 interface Party {
   readonly uuid: string;
@@ -206,7 +203,6 @@ async function connectConfigured(file: string, context: CommandContext): Promise
   if (!key.ok) throw new UsageError(`The private key cannot be used: ${key.detail}`);
   return {
     client: createSvcClient({
-      ...clientBasics,
       baseUrl: config.api_base_url ?? null,
       businessUrl: config.business_base_url ?? null,
       verifyUrl: config.public_base_url ?? null,

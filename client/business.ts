@@ -157,8 +157,7 @@ export function createBusiness(options: BusinessOptions): Business {
 
 function clientOf({ businessUrl, client: _none, ...options }: BusinessOptions): SvcClient {
   if (businessUrl === undefined) throw new TypeError("Name the address of the service in businessUrl.");
-  const fetchOf = options.fetch ?? ((url, init) => fetch(url, init));
-  return createSvcClient({ ...options, fetch: fetchOf, businessUrl, baseUrl: null, verifyUrl: null });
+  return createSvcClient({ ...options, businessUrl, baseUrl: null, verifyUrl: null });
 }
 
 function setOf(records: Records): RecordSet {

@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { beforeAll, describe, expect, it } from "vitest";
 import { SvcConnectionError, SvcProblemError } from "./errors.ts";
 import { answerBytesMax, createSender, type Fetch, type SenderOptions } from "./sender.ts";
@@ -46,6 +49,15 @@ function scripted(steps: readonly Step[], options: Partial<SenderOptions> = {}) 
 }
 
 describe("a sender", () => {
+  it("has the platform's own fetch unless it is given another", async () => {
+    const server = createServer((_, answer) => answer.end("{}")).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const asked = createSender({ key: null })({ method: "GET", url: `http://127.0.0.1:${port}/`, tag: null });
+    await expect(asked).resolves.toMatchObject({ status: 200, text: "{}" });
+    server.close();
+  });
+
   it("reads no more of an answer than one may have, however little was sent, and does not ask again", async () => {
     let given = 0;
     const endless = (): Response =>

@@ -26,7 +26,8 @@ export type Fetch = (
 }>;
 
 export interface SenderOptions {
-  readonly fetch: Fetch;
+  /** The platform's own by default. */
+  readonly fetch?: Fetch;
   /** Null for a client that reads only public data. */
   readonly key: SigningKey | null;
   /** Sandbox grant of the key, sent as `SVC-Sandbox-Key`; sandbox only. */
@@ -61,6 +62,7 @@ export interface ServiceAnswer {
 
 export type Sender = (request: RequestToSend) => Promise<ServiceAnswer>;
 
+const platformFetch: Fetch = (url, init) => fetch(url, init);
 const defaultTimeoutMs = 10_000;
 /** Bytes of an answer once it is decompressed: several times the largest that the service gives. */
 export const answerBytesMax = 67_108_864;
@@ -108,7 +110,7 @@ async function sendOnce(options: SenderOptions, request: RequestToSend): Promise
     status,
     headers: answered,
     bytes,
-  } = await exchange(options.fetch, { url, request, headers, body, timeoutMs });
+  } = await exchange(options.fetch ?? platformFetch, { url, request, headers, body, timeoutMs });
   if (bytes === null) {
     const detail = `The answer has more than ${answerBytesMax} bytes.`;
     throw new SvcProblemError({ ...unexpected, status, detail });

@@ -71,7 +71,7 @@ const instructions =
 
 export interface ToolServerOptions extends Pick<Setup, "config" | "key" | "anchors"> {
   readonly version: string;
-  readonly fetch: SvcClientOptions["fetch"];
+  readonly fetch: NonNullable<SvcClientOptions["fetch"]>;
   /** Unix milliseconds. */
   readonly now: () => number;
   readonly wait?: (delayMs: number) => Promise<void>;

@@ -44,11 +44,7 @@ export async function tellCompanyStory(story: CompanyStory): Promise<Settled> {
   if (door === undefined) throw new Error("The company knows no door.");
   const { baseUrl, businessUrl, verifyUrl } = door;
   const urls = { baseUrl, businessUrl, verifyUrl };
-  const publisher = createSvcClient({
-    fetch: (url, init) => fetch(url, init),
-    key: story.advertiser.key,
-    ...urls,
-  });
+  const publisher = createSvcClient({ key: story.advertiser.key, ...urls });
   await untilKnown(company, publisher);
   const advertising = await advertise(publisher, story.advertiser);
   const [many, few] = advertising.campaigns;

@@ -36,7 +36,6 @@ const inTrialCountry = { filter: { all: [{ country: "IE" }] }, q: "trial lamp", 
 async function clientOf({ everyday, sandbox }: Trial) {
   const { searcher } = await everyday;
   const client = createSvcClient({
-    fetch: (url, init) => fetch(url, init),
     key: searcher.key,
     grant: searcher.grant,
     baseUrl: sandbox.base_url,

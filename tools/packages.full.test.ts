@@ -10,6 +10,7 @@ import { gzipSync } from "node:zlib";
 import { build } from "rolldown";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type RunningSandbox, startSandbox } from "../cli/running-sandbox.fixture.ts";
+import { exactMember } from "../protocol/json/strict-json.ts";
 import { buildPackage, npmCommand, packages, registryEntries } from "./packages.ts";
 import { type ProcessResult, root, run, runNode } from "./process.ts";
 import { binOf } from "./steps.ts";
@@ -148,6 +149,12 @@ describe.each(ids)("the package %s", (id) => {
     }
   });
 
+  it.each(row?.alone ?? [])("has %s in one file, which is small as it is packed", async (entry) => {
+    const code = await readFile(join(installed(), "dist", `${entry.slice(2)}.js`), "utf8");
+    expect(code).not.toMatch(/^import |import\(|ml_dsa|splitHybrid|verifyKeySet/m);
+    expect(gzipSync(code).length).toBeLessThanOrEqual(row?.compressedMax?.[entry] ?? 0);
+  });
+
   it("imports nothing but the platform, and in a browser nothing at all", () => {
     const dist = join(installed(), "dist");
     const text = readdirSync(dist).map((name) => readFileSync(join(dist, name), "utf8"));
@@ -211,7 +218,9 @@ it("the client has declarations that a program compiles against", async () => {
 it("the verifier has declarations that a program compiles against", async () => {
   const program = [
     'import { type Report, verify } from "@unpublished/verifier";',
+    'import { createRowVerifier, type RowVerifier, type Verdict } from "@unpublished/verifier/rows";',
     'export const report: Report = verify("{}", "{}", { allowSandbox: true });',
+    "export const rows: Verdict<RowVerifier> = createRowVerifier({}, { allowSandbox: true });",
   ];
   expect(await compile("verifier", program)).toMatchObject({ code: 0, output: "" });
   expect((await compile("verifier", [...program, 'verify("{}", "{}", { sandbox: 1 });'])).code).not.toBe(0);
@@ -238,6 +247,65 @@ describe.each(nodes)("on Node %s", (release, node) => {
     expect(ended.output).toMatch(new RegExp(`^v${release}\\.[0-9.]+ [1-9][0-9]{2} judged, \\[\\]\\n$`));
   });
 
+  it("the entry for rows finds what the public test vectors say of its checks", async () => {
+    const ended = await runProgram(
+      "verifier",
+      node,
+      `import { readFileSync } from "node:fs";
+      import { createRowVerifier } from "@unpublished/verifier/rows";
+      import { runVectors } from "@unpublished/verifier/vectors";
+      const { judged, differing } = runVectors((path) =>
+        JSON.parse(readFileSync(${JSON.stringify(join(root, "vectors"))} + "/" + path, "utf8")), createRowVerifier);
+      console.log(judged, "judged,", differing);`,
+    );
+    expect(ended.output).toMatch(/^[1-9][0-9] judged, \[\]\n$/);
+  });
+
+  it("the entry for rows judges rows and their receipt by accepted keys, and by nothing else", async () => {
+    const cwd = app("verifier");
+    const saved = join(cwd, "search.json");
+    await sandbox.svc("search", "products", "--country", "US", "--save", saved);
+    const { search } = JSON.parse(await readFile(saved, "utf8"));
+    const [{ record_id: recordId }] = search.rows;
+    await sandbox.svc("fetch", recordId, "--save", join(cwd, "fetched.json"));
+    const fetched = exactMember(await readFile(join(cwd, "fetched.json"), "utf8"), "fetched") ?? "";
+    await writeFile(join(cwd, "record.json"), exactMember(fetched, "record") ?? "");
+    const { anchors } = JSON.parse(await readFile(join(sandbox.home, "sandbox.json"), "utf8"));
+    await writeFile(join(cwd, "anchors.json"), JSON.stringify(anchors));
+    await runProgram(
+      "verifier",
+      node,
+      `import { readFileSync, writeFileSync } from "node:fs";
+      import { acceptedKeys } from "@unpublished/verifier";
+      const { key_set: keySet } = JSON.parse(readFileSync("search.json", "utf8"));
+      const accepted = acceptedKeys(keySet, readFileSync("anchors.json"), { allowSandbox: true });
+      writeFileSync("accepted.json", JSON.stringify(accepted.value));`,
+    );
+    const ended = await runProgram(
+      "verifier",
+      node,
+      `import { readFileSync } from "node:fs";
+      import { createRowVerifier } from "@unpublished/verifier/rows";
+      const read = (name) => JSON.parse(readFileSync(name, "utf8"));
+      const { key_set: keySet, search: { receipt, rows } } = read("search.json");
+      const { value: verifier } = createRowVerifier(read("accepted.json"), { allowSandbox: true });
+      const served = verifier.served(receipt, rows, { isWhole: true });
+      const callerKeyId = served.value.receipt.key_id;
+      const verdicts = [
+        verifier.served(receipt, rows, { callerKeyId }),
+        verifier.projection(served.value.rows[0], readFileSync("record.json")),
+        verifier.served(receipt, [{ ...rows[0], published_at: 1 }]),
+        verifier.served(receipt, rows, { callerKeyId: "x".repeat(43) }),
+        createRowVerifier(keySet, { allowSandbox: true }),
+        createRowVerifier(read("accepted.json")),
+      ];
+      console.log(verdicts.map((each) => each.ok ? "ok" : each.code).join(" "));`,
+    );
+    expect(ended.output).toBe(
+      "ok ok row_signature_invalid receipt_caller_mismatch trust_chain_broken key_unknown\n",
+    );
+  });
+
   it("the verifier's page judges what a search and a fetch saved", async () => {
     const { anchors } = JSON.parse(await readFile(join(sandbox.home, "sandbox.json"), "utf8"));
     await writeFile(join(app("verifier"), "anchors.json"), JSON.stringify(anchors));
@@ -251,6 +319,7 @@ describe.each(nodes)("on Node %s", (release, node) => {
       expect(saved.code, saved.output).toBe(0);
       const ended = await runProgram("verifier", node, examplesOf("verifier/README.md"));
       expect(ended.output).toMatch(/^true true$/m);
+      if (words[0] === "search") expect(ended.output).toMatch(/^[1-9][0-9]* rows stand$/m);
       await writeFile(
         file,
         (await readFile(file, "utf8")).replace(/"adl_origin": ?"sha256:|"record_id": ?"/, "$&0"),

@@ -21,6 +21,8 @@ export interface PackageRow {
   readonly platform: "neutral" | "node";
   /** Source files by the name under which a program imports them; each has declarations. */
   readonly entries: Readonly<Record<string, string>>;
+  /** Those of the entries that are one file each, with nothing in it that only others need. */
+  readonly alone?: readonly string[];
   /** Source files of programs, by their names. */
   readonly programs?: Readonly<Record<string, string>>;
   /** Files that are packed as they are, by their paths in the package. */
@@ -43,9 +45,10 @@ export const packages: Readonly<Record<string, PackageRow>> = {
   verifier: {
     description: "Verifies answers of the signed business-data service offline, in Node and in browsers.",
     platform: "neutral",
-    entries: { ".": "verifier/index.ts", "./vectors": "tools/vectors/run.ts" },
+    entries: { ".": "verifier/index.ts", "./rows": "verifier/rows.ts", "./vectors": "tools/vectors/run.ts" },
+    alone: ["./rows"],
     files: { "README.md": "verifier/README.md" },
-    compressedMax: { ".": 100_000 },
+    compressedMax: { ".": 100_000, "./rows": 60_000 },
     installedMax: 1_100_000,
   },
   svc: {
@@ -160,11 +163,31 @@ function pureFunctions(): readonly string[] {
 
 /** Writes the modules into `dist`, and returns the files of which something is in them. */
 async function bundle(row: PackageRow, target: string): Promise<readonly string[]> {
-  const entries = Object.entries(row.entries).map(([name, source]) => [chunkName(name), source]);
-  const programs = Object.entries(row.programs ?? {});
+  const { alone = [], programs = {} } = row;
+  const input = (isWanted: (name: string) => boolean) =>
+    Object.fromEntries(
+      Object.entries(row.entries).flatMap(([name, source]) =>
+        isWanted(name) ? [[chunkName(name), source]] : [],
+      ),
+    );
+  const inputs = [
+    { ...input((name) => !alone.includes(name)), ...programs },
+    ...alone.map((each) => input((name) => name === each)),
+  ];
+  const modules = [];
+  for (const each of inputs) modules.push(...(await bundleOf(row, each, target)));
+  for (const name of Object.keys(programs)) await chmod(join(target, "dist", `${name}.js`), 0o755);
+  return modules;
+}
+
+async function bundleOf(
+  row: PackageRow,
+  input: Readonly<Record<string, string>>,
+  target: string,
+): Promise<readonly string[]> {
   const built = await rolldown({
     cwd: root,
-    input: Object.fromEntries([...entries, ...programs]),
+    input,
     platform: row.platform,
     resolve: { mainFields: ["module", "main"] },
     transform: { target: "es2022" },
@@ -182,7 +205,6 @@ async function bundle(row: PackageRow, target: string): Promise<readonly string[
       isEntry && row.programs?.[name] !== undefined ? "#!/usr/bin/env node" : "",
   });
   await built.close();
-  for (const [name] of programs) await chmod(join(target, "dist", `${name}.js`), 0o755);
   return output.flatMap((each) =>
     each.type === "chunk"
       ? Object.entries(each.modules).flatMap(([id, { renderedLength }]) => (renderedLength > 0 ? [id] : []))

@@ -5,9 +5,11 @@ import { sha256 } from "../protocol/bytes.ts";
 import { payloadTypes } from "../protocol/dsse.ts";
 import { verifySignature } from "../protocol/keys/signatures.ts";
 import { reasonCodes } from "../protocol/reason-codes.ts";
+import { createRowVerifier } from "../verifier/rows.ts";
 import { root } from "./process.ts";
 import { checkNames } from "./vectors/case.ts";
 import { makeJudge } from "./vectors/judge.ts";
+import { runVectors } from "./vectors/run.ts";
 import { makeSuite, suiteTexts } from "./vectors/suite.fixture.ts";
 
 const suite = await makeSuite();
@@ -56,6 +58,11 @@ describe("the cases", () => {
     const all = [texts, ...decoded].join("");
     for (const type of Object.values(payloadTypes)) expect(all.includes(type), type).toBe(true);
   });
+});
+
+it("the entry for rows finds what its cases say", () => {
+  const read = (path: string): unknown => JSON.parse(readFileSync(join(root, "vectors", path), "utf8"));
+  expect(runVectors(read, createRowVerifier)).toEqual({ judged: 75, differing: [] });
 });
 
 describe.each([...suite.files])("the vectors of %s", (_path, file) => {

@@ -6,7 +6,7 @@ import type { Verdict } from "../protocol/reason-codes.ts";
 import { openReceipt, type Receipt } from "../protocol/receipt.ts";
 import { ok, refuse } from "../protocol/result.ts";
 import type { IndexRow } from "../protocol/row.ts";
-import { type Trust, verifyWorking } from "./trust.ts";
+import { type TrustedKeys, verifyWorking } from "./trust.ts";
 
 /** What a receipt is checked against; omitted members are not compared. */
 export interface ReceiptSubject {
@@ -33,7 +33,7 @@ export interface ReceiptSubject {
  * `receipt_row_mismatch`.
  */
 export function verifyReceipt(
-  trust: Trust,
+  trust: TrustedKeys,
   value: JsonValue,
   subject: ReceiptSubject = {},
 ): Verdict<Receipt> {

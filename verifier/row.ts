@@ -17,7 +17,7 @@ import { ok, type Refusal, refuse } from "../protocol/result.ts";
 import { type IndexRow, parseRow, rowSigningText, serveTimeMembers } from "../protocol/row.ts";
 import type { BatchSeal, Seal } from "../protocol/seal.ts";
 import { openSidecar, type Sidecar } from "../protocol/signed-version.ts";
-import { type Trust, verifyWorking, workingKey } from "./trust.ts";
+import { type Trust, type TrustedKeys, verifyWorking, workingKey } from "./trust.ts";
 
 /**
  * Verifies the signature of a row, as served or as stored (parsed JSON). `servedAt` is the instant given by a verified
@@ -25,7 +25,11 @@ import { type Trust, verifyWorking, workingKey } from "./trust.ts";
  * `payload_malformed`, `projection_unknown`, `key_unknown`, `row_signature_invalid`, `key_not_valid` or
  * `key_compromised`.
  */
-export function verifyRowSignature(trust: Trust, value: JsonValue, servedAt?: string): Verdict<IndexRow> {
+export function verifyRowSignature(
+  trust: TrustedKeys,
+  value: JsonValue,
+  servedAt?: string,
+): Verdict<IndexRow> {
   const row = parseRow(value);
   if (!row.ok) return row;
   const specification = specificationOf(row.value);
@@ -46,7 +50,7 @@ export function verifyRowSignature(trust: Trust, value: JsonValue, servedAt?: st
  * is a row that differs from the projection, reported at the differing member. An unknown projection is
  * `projection_unknown`, never guessed.
  */
-export function verifyProjection(trust: Trust, row: IndexRow, bytes: Uint8Array): Verdict<void> {
+export function verifyProjection(trust: TrustedKeys, row: IndexRow, bytes: Uint8Array): Verdict<void> {
   const specification = specificationOf(row);
   if (!specification.ok) return specification;
   if (hashOf(bytes, trust.sha256) !== row.adl_origin) {

@@ -34,13 +34,16 @@ export interface Primitives {
   readonly sha256: Sha256;
 }
 
-export interface Trust extends Primitives {
+export interface TrustedKeys extends Primitives {
+  /** Trusted keys by key_id; `compromised_from` is the earliest that any trusted source names. */
+  readonly keys: ReadonlyMap<string, KeyEntry>;
+}
+
+export interface Trust extends TrustedKeys {
   /** Whose cosignatures a checkpoint of the log needs; none where the verifier was given no policy. */
   readonly witnessPolicy?: WitnessPolicy;
   readonly anchors: Anchors;
   readonly keySet: KeySet;
-  /** Trusted keys by key_id; `compromised_from` is the earliest that any trusted source names. */
-  readonly keys: ReadonlyMap<string, KeyEntry>;
 }
 
 interface ParsedCertificate {
@@ -105,7 +108,7 @@ interface WorkingUse {
 }
 
 /** The trusted key with this id and use, or null. A keyid only selects a candidate and proves nothing. */
-export function workingKey(trust: Trust, keyId: string, wanted: WorkingUse): KeyEntry | null {
+export function workingKey(trust: TrustedKeys, keyId: string, wanted: WorkingUse): KeyEntry | null {
   const key = keyForUse(trust.keys, keyId, wanted.use);
   return key !== null && key.region === wanted.region ? key : null;
 }
@@ -276,7 +279,7 @@ export interface ExpectedSignature extends WorkingUse {
  * region, not in the key set), `signature_invalid`, `key_not_valid` or `key_compromised`. Returns the key.
  */
 export function verifyWorking(
-  trust: Trust,
+  trust: TrustedKeys,
   envelope: Envelope,
   expected: ExpectedSignature,
 ): Verdict<KeyEntry> {

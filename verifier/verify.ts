@@ -1,10 +1,12 @@
-// One way from an answer to its verdict: `verify(answer, anchors)`.
+// One way from an answer to its verdict, `verify(answer, anchors)`, and from a key set to what the small entry takes, `acceptedKeys(keySet, anchors)`.
 
 import { parseUtf8, utf8 } from "../protocol/bytes.ts";
 import type { JsonValue } from "../protocol/json/canonical-json.ts";
 import { parseStrictJson } from "../protocol/json/strict-json.ts";
 import { type Anchors, parseAnchors } from "../protocol/keys/anchors.ts";
+import type { Verdict } from "../protocol/reason-codes.ts";
 import { ok, type Result, refuse } from "../protocol/result.ts";
+import { type AcceptedKeys, acceptedOf } from "./accepted-keys.ts";
 import { answerKind } from "./evidence.ts";
 import { checkOf, type Report, reportOf, unchecked } from "./members.ts";
 import type { AnswerEvidence } from "./receipt.ts";
@@ -36,19 +38,45 @@ export function verify(
   anchors: string | Uint8Array | JsonValue,
   { allowSandbox = false, keySet, witnesses, ...evidence }: VerifyOptions = {},
 ): Report {
-  const usable = readAnchors(anchors, allowSandbox);
-  if (!usable.ok) throw new AnchorsError(usable.detail);
-  const pinned = { anchors: usable.value, ...(witnesses === undefined ? {} : { witnesses }) };
+  const pinned = {
+    anchors: usableAnchors(anchors, allowSandbox),
+    ...(witnesses === undefined ? {} : { witnesses }),
+  };
   const body = typeof answer === "string" ? utf8(answer) : answer;
   const kind = answerKind(parseUtf8(body) ?? "");
   if (kind === null) return verifyEvidence(pinned, body);
   if (keySet === undefined)
     return reportOf([unchecked("key_set", "Give the key set beside the answer, or an evidence file.")]);
-  const keys = typeof keySet === "string" ? utf8(keySet) : keySet;
-  const verifier = createVerifier({ ...pinned, keySet: keys });
+  const verifier = createVerifier({ ...pinned, keySet: bytesOf(keySet) });
   const chain = checkOf("key_set", verifier, ({ trust }) => `Issued at ${trust.keySet.issued_at}.`);
   if (!verifier.ok) return reportOf([chain]);
   return reportOf([chain, ...verifyServed(verifier.value, { kind, body }, evidence).checks]);
+}
+
+/**
+ * Verifies a key set, as text or parsed, and returns what of it judges rows and receipts, for `createRowVerifier` of the entry `rows`.
+ * Refuses with the reasons of a key set. Throws {@link AnchorsError}.
+ */
+export function acceptedKeys(
+  keySet: string | Uint8Array | JsonValue,
+  anchors: string | Uint8Array | JsonValue,
+  { allowSandbox = false }: Pick<VerifyOptions, "allowSandbox"> = {},
+): Verdict<AcceptedKeys> {
+  const verifier = createVerifier({
+    anchors: usableAnchors(anchors, allowSandbox),
+    keySet: bytesOf(keySet),
+  });
+  return verifier.ok ? ok(acceptedOf(verifier.value.trust)) : verifier;
+}
+
+function usableAnchors(given: string | Uint8Array | JsonValue, allowSandbox: boolean): Anchors {
+  const usable = readAnchors(given, allowSandbox);
+  if (!usable.ok) throw new AnchorsError(usable.detail);
+  return usable.value;
+}
+
+function bytesOf(given: string | Uint8Array | JsonValue): Uint8Array | JsonValue {
+  return typeof given === "string" ? utf8(given) : given;
 }
 
 /** Reads anchors, as text or parsed. Those of a sandbox must be allowed explicitly. */
@@ -56,7 +84,7 @@ export function readAnchors(
   given: string | Uint8Array | JsonValue,
   allowSandbox: boolean,
 ): Result<Anchors, "anchors_unusable"> {
-  const bytes = typeof given === "string" ? utf8(given) : given;
+  const bytes = bytesOf(given);
   const parsed = bytes instanceof Uint8Array ? parseStrictJson(bytes) : ok(bytes);
   if (!parsed.ok) return refuse("anchors_unusable", `The anchors are not JSON: ${parsed.detail}`);
   const anchors = parseAnchors(parsed.value);

@@ -10,8 +10,10 @@ import type { Verdict } from "../../protocol/reason-codes.ts";
 import { ok } from "../../protocol/result.ts";
 import { verifyPossession } from "../../service/register/key-possession.ts";
 import type { Report } from "../../verifier/members.ts";
+import type { createRowVerifier } from "../../verifier/rows.ts";
 import type { SealEvidence } from "../../verifier/seal.ts";
 import { createVerifier, type Verifier, verifyEvidence } from "../../verifier/verifier.ts";
+import { acceptedKeys } from "../../verifier/verify.ts";
 import type { CheckName, Expected, Outcome, TrustVector, VectorCase } from "./case.ts";
 
 export type Primitives = Pick<CryptoPort, "verify" | "sha256">;
@@ -84,6 +86,63 @@ function judged(vector: VectorCase, verifier: Verifier): Expected {
 
 type Input = JsonObject;
 
+/** The checks that the entry for rows has too. */
+const rowChecks: Partial<
+  Record<
+    CheckName,
+    (verifier: Pick<Verifier, "receipt" | "rowSignature" | "projection">, input: Input) => Expected
+  >
+> = {
+  receipt: (verifier, input) => {
+    const { caller_key_id, request_hash, retrieval_id, rows, whole } = input;
+    const subject = {
+      callerKeyId: caller_key_id,
+      requestHash: request_hash,
+      retrievalId: retrieval_id,
+      rows,
+      isWhole: whole,
+    };
+    return expectedOf(verifier.receipt(value(input, "envelope"), given(subject)));
+  },
+  row: (verifier, input) =>
+    expectedOf(verifier.rowSignature(value(input, "row"), optional<string>(input, "served_at"))),
+  projection: (verifier, input) => {
+    const row = verifier.rowSignature(value(input, "row"));
+    return expectedOf(row.ok ? verifier.projection(row.value, bytesOf(input, "record_base64")) : row);
+  },
+};
+
+/** Whether the entry for rows has this check. */
+export function isRowCheck(check: CheckName): boolean {
+  return rowChecks[check] !== undefined;
+}
+
+/** The same for these checks alone, by the entry for rows under the accepted keys of each trust, which are JSON on the way. */
+export function makeRowJudge(
+  trust: Readonly<Record<string, TrustVector>>,
+  createRows: typeof createRowVerifier,
+): Judge {
+  const verifiers = new Map(
+    Object.entries(trust).map(([name, { key_set: keySet, anchors }]) => {
+      const accepted = acceptedKeys(keySet, anchors, { allowSandbox: true });
+      return [
+        name,
+        accepted.ok
+          ? createRows(JSON.parse(JSON.stringify(accepted.value)), { allowSandbox: true })
+          : accepted,
+      ];
+    }),
+  );
+  return {
+    judge: ({ trust: name, check, input }) => {
+      const verifier = verifiers.get(name ?? "");
+      const judge = rowChecks[check];
+      if (!verifier?.ok || judge === undefined) throw new Error(`${name} does not judge ${check}.`);
+      return judge(verifier.value, input);
+    },
+  };
+}
+
 const checks: Partial<Record<CheckName, (verifier: Verifier, input: Input) => Expected>> = {
   certificate: (verifier, input) =>
     expectedOf(verifier.certificate(value(input, "envelope")), ({ certId }) => certId),
@@ -122,23 +181,7 @@ const checks: Partial<Record<CheckName, (verifier: Verifier, input: Input) => Ex
   seal: judgeSeal,
   sidecar: (verifier, input) =>
     expectedOf(verifier.sidecar(value(input, "envelope"), optional(input, "subject"))),
-  receipt: (verifier, input) => {
-    const { caller_key_id, request_hash, retrieval_id, rows, whole } = input;
-    const subject = {
-      callerKeyId: caller_key_id,
-      requestHash: request_hash,
-      retrievalId: retrieval_id,
-      rows,
-      isWhole: whole,
-    };
-    return expectedOf(verifier.receipt(value(input, "envelope"), given(subject)));
-  },
-  row: (verifier, input) =>
-    expectedOf(verifier.rowSignature(value(input, "row"), optional<string>(input, "served_at"))),
-  projection: (verifier, input) => {
-    const row = verifier.rowSignature(value(input, "row"));
-    return expectedOf(row.ok ? verifier.projection(row.value, bytesOf(input, "record_base64")) : row);
-  },
+  ...rowChecks,
   projection_document: (verifier, input) => expectedOf(verifier.projectionDocument(value(input, "document"))),
   ai_policy_bits: (verifier, input) => {
     const sealed = input["policy"] ?? null;

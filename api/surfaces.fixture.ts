@@ -219,4 +219,4 @@ export async function send(
 export const productSearch = {
   filter: { all: [{ country: "US" }] },
   sort_by: "published_at:desc",
-};
+} as const;

@@ -2,7 +2,7 @@
 
 import { forms, ofForm } from "../client/business-client.ts";
 import { evidenceOf } from "../client/evidence.ts";
-import type { SearchRequest, SearchRow } from "../client/service-client.ts";
+import type { IndexRow, SearchRequest } from "../client/service-client.ts";
 import { type Arguments, type Command, exitCodes, UsageError } from "./command.ts";
 import { connect, connectionOptions } from "./connection.ts";
 import { saveEvidence } from "./fetch.ts";
@@ -108,7 +108,7 @@ ${connectionOptions}`,
   },
 };
 
-/** Builds the request body; throws {@link UsageError}. */
+/** Builds the request body, whose fields, operators and sort keys the service judges; throws {@link UsageError}. */
 export function searchRequest(args: Arguments, knownCountry: string | null): SearchRequest {
   const [name = "", ...words] = args.positionals;
   const collection = name.replaceAll("-", "_");
@@ -128,10 +128,10 @@ export function searchRequest(args: Arguments, knownCountry: string | null): Sea
     filter: { all: [{ country: country.toUpperCase() }, ...args.texts("where").map(parseWhere)] },
     sort_by: args.text("sort") ?? (q === "" ? "published_at:desc" : "_text_match:desc"),
     limit: args.integer("limit", { min: 1, max: limitMax, fallback: limitDefault }),
-  };
+  } as unknown as SearchRequest;
 }
 
-function showRows(terminal: Terminal, rows: readonly SearchRow[], request: SearchRequest): void {
+function showRows(terminal: Terminal, rows: readonly IndexRow[], request: SearchRequest): void {
   if (rows.length === 0) {
     terminal.note(`Nothing was found in ${request.collection}.`);
     return;
@@ -154,19 +154,19 @@ function showRows(terminal: Terminal, rows: readonly SearchRow[], request: Searc
   terminal.note(`${rows.length} ${rows.length === 1 ? "row" : "rows"}. Show one with: svc fetch RECORD`);
 }
 
-function publishedDay(row: SearchRow): string {
+function publishedDay(row: IndexRow): string {
   const { published_at: seconds } = row;
   return typeof seconds === "number" ? new Date(seconds * 1000).toISOString().slice(0, 10) : "";
 }
 
-function priceOf(row: SearchRow, country: string): string {
+function priceOf(row: IndexRow, country: string): string {
   const amount = row[`price_${country}`] ?? row["price_min"] ?? row["salary_min"];
   const currency = row[`price_currency_${country}`] ?? row["price_currency"] ?? row["salary_currency"];
   return amount === undefined ? "" : visible(`${String(amount)} ${String(currency ?? "")}`).trim();
 }
 
 /** Collections use different members for the name; a row of a business file may have no name at all. */
-function nameOf(row: SearchRow): string {
+function nameOf(row: IndexRow): string {
   const name =
     row["product_name"] ?? row["title"] ?? row["headline"] ?? row["business_name"] ?? row["description"];
   return typeof name === "string" ? name : row.business_uuid;

@@ -1,7 +1,9 @@
 // The signing client of the service, with one method per request. Answers keep their exact text, because what is hashed and
 // verified is bytes, not a parsed and reprinted copy of them. For Node and browsers.
 
+import type { Clause, SortBy, TextFieldOf } from "../collections/collections.ts";
 import { utf8 } from "../protocol/bytes.ts";
+import type { CollectionName } from "../protocol/identifiers.ts";
 import { exactMember } from "../protocol/json/strict-json.ts";
 import type { Shape } from "../protocol/shape.ts";
 import {
@@ -37,6 +39,7 @@ import {
   companyEvents,
   type FetchedRecord,
   type SearchAnswer,
+  type SearchRow,
 } from "../protocol/wire/retrieval.ts";
 import {
   type AgreementAnswer,
@@ -51,6 +54,7 @@ import { type JsonAnswer, jsonAnswer, jsonBody, unexpectedAnswer } from "./json-
 import { createSender, type RequestToSend, type SenderOptions, type ServiceAnswer } from "./sender.ts";
 
 /** The service's answer types. */
+export type { IndexRow } from "../protocol/row.ts";
 export type { JsonAnswer } from "./json-answer.ts";
 export type {
   AllowanceAnswer,
@@ -65,11 +69,11 @@ export type {
   ReceiptsAnswer,
   RecordFault,
   SearchAnswer,
+  SearchRow,
   StatementAnswer,
   UsageAnswer,
   UsageLine,
 };
-export type SearchRow = SearchAnswer["rows"][number];
 
 export interface SvcClientOptions extends SenderOptions {
   /** Base URL without trailing slash; null for a surface that is not used. */
@@ -78,13 +82,14 @@ export interface SvcClientOptions extends SenderOptions {
   readonly verifyUrl: string | null;
 }
 
-/** Search request body (specification, «POST /v1/search»); it is validated by the service. */
-export interface SearchRequest {
-  readonly collection: string;
-  readonly filter: { readonly all: readonly Readonly<Record<string, unknown>>[] };
-  readonly sort_by: string;
+/** Search request body (specification, «POST /v1/search») for a collection; it is validated by the service. */
+export interface SearchRequest<C extends CollectionName = CollectionName> {
+  readonly collection: C;
+  /** Exactly one clause names the country. */
+  readonly filter: { readonly all: readonly Clause<C>[] };
+  readonly sort_by: SortBy<C>;
   readonly q?: string;
-  readonly query_by?: readonly string[];
+  readonly query_by?: readonly TextFieldOf<C>[];
   readonly limit?: number;
   readonly client_query_id?: string;
   readonly session_ref?: string;
@@ -123,7 +128,7 @@ export interface RecordAnswer extends JsonAnswer<FetchedRecord> {
 }
 
 export interface SvcClient extends BusinessClient {
-  search(request: SearchRequest): Promise<JsonAnswer<SearchAnswer>>;
+  search<C extends CollectionName>(request: SearchRequest<C>): Promise<JsonAnswer<SearchAnswer<C>>>;
   fetchRecord(recordId: string): Promise<RecordAnswer>;
   /** What this region answered to the AI company. Go on after `next_cursor`; an event may come twice, with the same id. */
   eventsPage(query?: EventsQuery): Promise<JsonAnswer<CompanyEvents>>;

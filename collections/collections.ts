@@ -1,15 +1,15 @@
 // The five collections. Adding a field takes one line here and, if the field is new on the row, a new projection version.
 
 import type { CollectionName } from "../protocol/identifiers.ts";
-import type { CollectionDefinition, FieldType, FilterField, Operator } from "./definition.ts";
+import type { CollectionDefinition, FieldType, FilterField, Operator, textMatchKey } from "./definition.ts";
 
-const exact: readonly Operator[] = ["eq", "in"];
-const choice: readonly Operator[] = ["eq", "ne", "in"];
-const anyChoice: readonly Operator[] = ["eq", "ne", "in", "nin"];
-const range: readonly Operator[] = ["lt", "lte", "gt", "gte"];
-const exactOrRange: readonly Operator[] = ["eq", ...range];
-const only: readonly Operator[] = ["eq"];
-const around: readonly Operator[] = ["near"];
+const exact = ["eq", "in"] as const;
+const choice = ["eq", "ne", "in"] as const;
+const anyChoice = ["eq", "ne", "in", "nin"] as const;
+const range = ["lt", "lte", "gt", "gte"] as const;
+const exactOrRange = ["eq", ...range] as const;
+const only = ["eq"] as const;
+const around = ["near"] as const;
 
 const country = field(
   "country",
@@ -25,7 +25,7 @@ const publishedAt = field(
   "When this version was published, to the second.",
 );
 
-const products: CollectionDefinition = {
+const products = {
   name: "products",
   path: "products",
   title: "Products",
@@ -51,9 +51,9 @@ const products: CollectionDefinition = {
     publishedAt,
   ],
   sortKeys: ["price_amount", "published_at"],
-};
+} as const satisfies CollectionDefinition;
 
-const businessFiles: CollectionDefinition = {
+const businessFiles = {
   name: "business_files",
   path: "business-files",
   title: "Business & Brand Identity files",
@@ -73,9 +73,9 @@ const businessFiles: CollectionDefinition = {
     publishedAt,
   ],
   sortKeys: ["year_established", "published_at"],
-};
+} as const satisfies CollectionDefinition;
 
-const events: CollectionDefinition = {
+const events = {
   name: "events",
   path: "events",
   title: "Events",
@@ -100,9 +100,9 @@ const events: CollectionDefinition = {
     publishedAt,
   ],
   sortKeys: ["start_at", "end_at", "price_min", "price_max", "published_at"],
-};
+} as const satisfies CollectionDefinition;
 
-const jobs: CollectionDefinition = {
+const jobs = {
   name: "jobs",
   path: "jobs",
   title: "Jobs",
@@ -126,9 +126,9 @@ const jobs: CollectionDefinition = {
     publishedAt,
   ],
   sortKeys: ["salary_min", "salary_max", "closing_date", "published_at"],
-};
+} as const satisfies CollectionDefinition;
 
-const updates: CollectionDefinition = {
+const updates = {
   name: "updates",
   path: "updates",
   title: "Updates",
@@ -142,25 +142,70 @@ const updates: CollectionDefinition = {
     field("relevant_until", "timestamp", range, "When it stops being news."),
   ],
   sortKeys: ["published_at", "relevant_until"],
-};
+} as const satisfies CollectionDefinition;
 
-export const collections: Readonly<Record<CollectionName, CollectionDefinition>> = {
-  products,
-  business_files: businessFiles,
-  events,
-  jobs,
-  updates,
-};
+const definitions = { products, business_files: businessFiles, events, jobs, updates } as const;
 
-function field(
-  name: string,
-  type: FieldType,
-  operators: readonly Operator[],
+export const collections: Readonly<Record<CollectionName, CollectionDefinition>> = definitions;
+
+function field<const N extends string, const T extends FieldType, const O extends readonly Operator[]>(
+  name: N,
+  type: T,
+  operators: O,
   description: string,
-): FilterField {
+) {
   return { name, type, operators, multiple: false, countryStem: null, isOnRows: true, description };
 }
 
-function many(name: string, operators: readonly Operator[], description: string): FilterField {
+function many<const N extends string, const O extends readonly Operator[]>(
+  name: N,
+  operators: O,
+  description: string,
+) {
   return { ...field(name, "keyword", operators, description), multiple: true };
+}
+
+// The same as types, for those who write searches.
+
+type Definition<C extends CollectionName> = (typeof definitions)[C];
+type FieldOf<C extends CollectionName> = Definition<C>["fields"][number];
+
+/** A name for `query_by`. */
+export type TextFieldOf<C extends CollectionName> = Definition<C>["textFields"][number];
+
+type Order<C extends CollectionName> =
+  `${typeof textMatchKey | Definition<C>["sortKeys"][number]}:${"asc" | "desc"}`;
+
+/** One to three sort keys, each with its direction. */
+export type SortBy<C extends CollectionName> =
+  | Order<C>
+  | `${Order<C>},${Order<C>}`
+  | `${Order<C>},${Order<C>},${Order<C>}`;
+
+/** One condition of a filter: an object with one member, the field, with its value or with operators. */
+export type Clause<C extends CollectionName> = ClauseOn<FieldOf<C>, FieldOf<C>["name"]>;
+
+type ClauseOn<
+  F extends Pick<FilterField, "name" | "type" | "operators">,
+  Names extends string,
+> = F extends unknown
+  ? { readonly [N in F["name"]]: Condition<F["type"], F["operators"][number]> } & {
+      readonly [N in Exclude<Names, F["name"]>]?: never;
+    }
+  : never;
+
+type Condition<T extends FieldType, O extends Operator> =
+  | { readonly [K in O]?: K extends "in" | "nin" ? readonly Operands[T][] : Operands[T] }
+  | ("eq" extends O ? Operands[T] : never);
+
+interface Operands {
+  readonly country: string;
+  readonly keyword: string;
+  readonly boolean: boolean;
+  readonly integer: number;
+  /** A number or a decimal string. */
+  readonly money: number | string;
+  /** ISO 8601. */
+  readonly timestamp: string;
+  readonly geopoint: { readonly lat: number; readonly lng: number; readonly radius_km: number };
 }

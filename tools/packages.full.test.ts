@@ -215,6 +215,36 @@ it("the client has declarations that a program compiles against", async () => {
   expect((await compile("client", mistaken)).output).toContain("businessUrl");
 });
 
+it("the client's declarations know what each collection may be asked, and what it answers", async () => {
+  const program = `
+    import type { SvcClient } from "@unpublished/client";
+    export async function ask(client: SvcClient) {
+      const filter = { all: [{ country: "GB" }, { price_amount: { lte: "9.90" } }] } as const;
+      const { body } = await client.search({ collection: "products", filter, sort_by: "price_amount:asc" });
+      for (const row of body.rows) console.log(row.product_name.length, row.price_GB?.toFixed(2), row.gtin);
+      // WRONG: a collection that does not exist
+      await client.search({ collection: "gadgets", filter, sort_by: "published_at:asc" });
+      // WRONG: a sort key of jobs
+      await client.search({ collection: "products", filter, sort_by: "salary_min:asc" });
+      // WRONG: a field of events
+      await client.search({ collection: "products", filter: { all: [{ ticketed: true }] }, sort_by: "published_at:asc" });
+      // WRONG: brands have no order
+      await client.search({ collection: "products", filter: { all: [{ brand: { lt: "b" } }] }, sort_by: "published_at:asc" });
+      // WRONG: no text field of products
+      await client.search({ collection: "products", filter, sort_by: "published_at:asc", q: "a", query_by: ["title"] });
+      // WRONG: rows of products have no salary
+      console.log(body.rows[0]?.salary_min);
+      const { body: fetched } = await client.fetchRecord("svc_");
+      if (fetched.type === "products") console.log(fetched.record.prices[0]?.amount);
+      // WRONG: only products have prices
+      if (fetched.type === "jobs") console.log(fetched.record.prices);
+    }
+    declare const console: { log(...values: unknown[]): void };`;
+  // Written in two parts, because nothing in this project is silenced.
+  const lines = [program.replaceAll("WRONG", `@ts-expect${"-error"}`)];
+  expect(await compile("client", lines)).toMatchObject({ code: 0, output: "" });
+});
+
 it("the verifier has declarations that a program compiles against", async () => {
   const program = [
     'import { type Report, verify } from "@unpublished/verifier";',

@@ -4,7 +4,7 @@
 import type { JsonValue } from "../../protocol/json/canonical-json.ts";
 import { millionthsOf } from "../../protocol/price-list.ts";
 import { type Field, httpsUrlForm } from "../../protocol/records/fields.ts";
-import { products } from "../../protocol/records/products.ts";
+import { recordTypes } from "../../protocol/records/parse-record.ts";
 import { taxonomyList } from "../../protocol/records/vocabularies/taxonomy.ts";
 import {
   type FeedNote,
@@ -23,7 +23,8 @@ const availabilities = taxonomyList("availability");
 
 export const availabilityForm = `Must be one of ${[...availabilities.codes].join(", ")}; the mapping's columns translate other words.`;
 
-export const productSchema = `svc/products/${products.version}`;
+const { version, members } = recordTypes.products;
+export const productSchema = `svc/products/${version}`;
 
 /** Texts of which a part says less, but nothing else. */
 const shortTexts = ["product_name", "short_description"];
@@ -78,7 +79,7 @@ export class RowReader {
   }
 
   #member(column: string, { name, rule }: MemberUse, written: string): void {
-    const field = products.members[name];
+    const field = members[name];
     if (field === undefined) return;
     const isNumber = name === "business_product_id";
     const cell = name === "gtin" ? written : this.#read(column, written, readCell(written, { isNumber }));
@@ -164,7 +165,7 @@ export class RowReader {
 
   /** A member that is made of columns; what one of them says but cannot be used is not replaced by a default. */
   fill(name: string, template: string, cellOf: (column: string) => string): void {
-    const field = products.members[name];
+    const field = members[name];
     if (field === undefined) return;
     const isAddress = field.kind === "form" && field.form === httpsUrlForm;
     let value: string | null = template;
@@ -315,7 +316,7 @@ export function membersOf(values: FeedMapping["constants"]): Record<string, Json
   const entries = Object.entries(values ?? {});
   return Object.fromEntries(
     entries.flatMap(([name, value]) => {
-      const field = products.members[name];
+      const field = members[name];
       const meant = field === undefined || typeof value !== "string" ? value : textValue(value, field, {});
       return [[name, meant ?? value]];
     }),

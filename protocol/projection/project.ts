@@ -312,13 +312,13 @@ function sourceText(rule: ProjectionRule): string {
 
 // Every projection that rows may name, by version. A correction is a new version; published ones are never edited.
 
-const common: readonly ProjectionRule[] = [
+const common = [
   ...factNames.map((member) => ({ member, rule: "fact" }) as const),
   copy("countries"),
   copy("language"),
-];
+] as const;
 
-const specifications: readonly ProjectionSpecification[] = [
+const specifications = [
   specification("products", 1, [
     copy("product_name"),
     copy("short_description"),
@@ -409,7 +409,13 @@ const specifications: readonly ProjectionSpecification[] = [
     { member: "adl_creative", rule: "copy_each", from: "/images", each: "/sha256" },
     { member: "adl_origin_seal", rule: "seal" },
   ]),
-];
+] as const satisfies readonly ProjectionSpecification[];
+
+/** The rules by which the rows of a collection, or of ads, are built. */
+export type RulesOf<T extends ShownType> = Extract<
+  (typeof specifications)[number],
+  { readonly record_type: T }
+>["rules"][number];
 
 const byName: ReadonlyMap<string, ProjectionSpecification> = new Map(
   specifications.map((each) => [each.version, each]),
@@ -439,23 +445,28 @@ export function projectionDocument(type: string, version: number): JsonObject | 
   return document;
 }
 
-function specification(
-  collection: ShownType,
+function specification<const T extends ShownType, const R extends readonly ProjectionRule[]>(
+  collection: T,
   version: number,
-  rules: readonly ProjectionRule[],
-): ProjectionSpecification {
+  rules: R,
+) {
   return {
     version: `${collection}/${version}`,
     record_type: collection,
     record_schema: `svc/${collection}/${version}`,
     rules: [...common, ...rules],
-  };
+  } as const;
 }
 
-function copy(member: string, from = `/${member}`): ProjectionRule {
-  return { member, rule: "copy", from };
+function copy<const M extends string, const P extends readonly [string?]>(member: M, ...from: P) {
+  return { member, rule: "copy", from: sourcePointer(member, from) } as const;
 }
 
-function number(member: string, from = `/${member}`): ProjectionRule {
-  return { member, rule: "number", from };
+function number<const M extends string, const P extends readonly [string?]>(member: M, ...from: P) {
+  return { member, rule: "number", from: sourcePointer(member, from) } as const;
+}
+
+/** The pointer that is given, or that to the member itself. */
+function sourcePointer<M extends string, P extends readonly [string?]>(member: M, [from]: P) {
+  return (from ?? `/${member}`) as P extends readonly [infer F extends string] ? F : `/${M}`;
 }

@@ -78,7 +78,7 @@ const image = object(
   "One picture.",
 );
 
-export const ads: RecordType = {
+export const ads = {
   collection: "ads",
   version: 1,
   title: "Ad",
@@ -113,7 +113,7 @@ export const ads: RecordType = {
     allow_repeats: optional(boolean("Whether one conversation may be shown the ad again within the hour.")),
   },
   rules: [subdivisionOfCountry, keywordsAreSubjects, eachImageOnce, displayDomainIsDestination],
-};
+} satisfies RecordType;
 
 function subdivisionOfCountry({ countries, subdivisions }: JsonObject, faults: FaultList): void {
   if (!isArray(countries) || !isArray(subdivisions)) return;

@@ -92,7 +92,7 @@ export const businessFileMembers = {
   ),
 };
 
-export const businessFiles: RecordType = {
+export const businessFiles = {
   collection: "business_files",
   version: 1,
   title: "Business & Brand Identity file",
@@ -137,7 +137,7 @@ export const businessFiles: RecordType = {
     ...businessFileMembers,
   },
   rules: [],
-};
+} satisfies RecordType;
 
 /** The brands that a business file declares, as it writes them. */
 export interface DeclaredBrands {

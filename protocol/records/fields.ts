@@ -51,6 +51,28 @@ export type FieldType =
   | { readonly kind: "object"; readonly members: Members }
   | { readonly kind: "number"; readonly min: number; readonly max: number };
 
+type FieldOf<K extends Field["kind"]> = Extract<Field, { readonly kind: K }>;
+
+/** The type of what a field declares. Codes and forms are strings. */
+export type ValueOf<F> = F extends { readonly kind: "schema"; readonly value: infer V }
+  ? V
+  : F extends { readonly kind: "array"; readonly items: infer I }
+    ? readonly ValueOf<I>[]
+    : F extends { readonly kind: "object"; readonly members: infer M }
+      ? ValuesOf<M>
+      : F extends { readonly kind: "integer" | "number" }
+        ? number
+        : F extends { readonly kind: "boolean" }
+          ? boolean
+          : string;
+
+/** The type of an object with these members. */
+export type ValuesOf<M> = {
+  readonly [K in keyof M as M[K] extends { readonly optional: true } ? never : K]: ValueOf<M[K]>;
+} & {
+  readonly [K in keyof M as M[K] extends { readonly optional: true } ? K : never]?: ValueOf<M[K]>;
+};
+
 /**
  * What a text is used for in its record, for the rules on content (judge-record.ts). `speech`, where the record speaks, is
  * the default, so that no text is overlooked; `name` is what the business or its goods are called; `sold_name` is another
@@ -72,56 +94,59 @@ export interface Form {
 }
 
 /** Makes a field optional. */
-export function optional(field: Field): Field {
+export function optional<const F extends Field>(field: F): F & { readonly optional: true } {
   return { ...field, optional: true };
 }
 
 /** Text for people on one line, with at most `max` characters. */
-export function text(max: number, description: string, role: TextRole = "speech"): Field {
+export function text(max: number, description: string, role: TextRole = "speech"): FieldOf<"text"> {
   return { kind: "text", max, multiline: false, role, description };
 }
 
 /** Text for people that may contain line feeds, with at most `max` characters. */
-export function longText(max: number, description: string): Field {
+export function longText(max: number, description: string): FieldOf<"text"> {
   return { kind: "text", max, multiline: true, role: "speech", description };
 }
 
 /** Long text that may also be empty. */
-export function longTextOrNone(max: number, description: string): Field {
+export function longTextOrNone(max: number, description: string): FieldOf<"text"> {
   return { kind: "text", max, multiline: true, role: "speech", mayBeEmpty: true, description };
 }
 
 /** A code of a controlled vocabulary. */
-export function code(list: CodeList, description: string): Field {
+export function code(list: CodeList, description: string): FieldOf<"code"> {
   return { kind: "code", list, description };
 }
 
 /** An amount of money as a decimal string. */
-export function money(description: string): Field {
+export function money(description: string): FieldOf<"money"> {
   return { kind: "money", description };
 }
 
 /** true or false. */
-export function boolean(description: string): Field {
+export function boolean(description: string): FieldOf<"boolean"> {
   return { kind: "boolean", description };
 }
 
 /** A whole number from `min` to `max`. */
-export function integer(range: { readonly min: number; readonly max: number }, description: string): Field {
+export function integer(
+  range: { readonly min: number; readonly max: number },
+  description: string,
+): FieldOf<"integer"> {
   return { kind: "integer", ...range, description };
 }
 
 /** An instant: ISO 8601 UTC with milliseconds. */
-export function timestamp(description: string): Field {
+export function timestamp(description: string): FieldOf<"timestamp"> {
   return { kind: "timestamp", description };
 }
 
 /** An array; unless `unique: false` is set, no value may occur twice. */
-export function array(
-  items: Field,
+export function array<const F extends Field>(
+  items: F,
   bounds: { readonly min: number; readonly max: number; readonly unique?: boolean },
   description: string,
-): Field {
+): FieldOf<"array"> & { readonly items: F } {
   return {
     kind: "array",
     items,
@@ -133,17 +158,20 @@ export function array(
 }
 
 /** An object with exactly these members. */
-export function object(members: Members, description: string): Field {
+export function object<const M extends Members>(
+  members: M,
+  description: string,
+): FieldOf<"object"> & { readonly members: M } {
   return { kind: "object", members, description };
 }
 
 /** Text of a fixed form. */
-export function form(shape: Form, description: string): Field {
+export function form(shape: Form, description: string): FieldOf<"form"> {
   return { kind: "form", form: shape, description };
 }
 
 /** WGS 84 coordinates in degrees. */
-export function geopoint(description: string): Field {
+export function geopoint(description: string) {
   return object(
     {
       lat: { kind: "number", min: -90, max: 90, description: "Latitude in degrees." },
@@ -154,7 +182,7 @@ export function geopoint(description: string): Field {
 }
 
 /** An array of the countries that a record is published for. */
-export function countryCodes(description: string): Field {
+export function countryCodes(description: string) {
   return array(code(countries, "Country code."), { min: 1, max: countries.codes.size }, description);
 }
 
@@ -406,9 +434,9 @@ export interface RecordCore {
  * The members of {@link RecordCore}; every type carries the business's own id under the same name, which the catalogue
  * shows.
  */
-export function coreMembers(schema: string): Members {
+export function coreMembers<const S extends string>(schema: S) {
   return {
-    schema: { kind: "schema", value: schema, description: "Record type and version." },
+    schema: { kind: "schema", value: schema, description: "Record type and version." } as const,
     language: code(languages, "Language of the record's texts."),
     business_product_id: text(
       ownIdLengthMax,
@@ -420,6 +448,6 @@ export function coreMembers(schema: string): Members {
 }
 
 /** Free search terms. */
-export function tags(description: string): Field {
+export function tags(description: string) {
   return array(text(64, "One tag."), { min: 0, max: 20 }, description);
 }

@@ -36,6 +36,7 @@ import {
   subdivisionForm,
   text,
   timestamp,
+  type ValuesOf,
 } from "./fields.ts";
 import { type ProductRecord, products } from "./products.ts";
 import { type Check, fieldCheck, membersCheck } from "./record-validator.ts";
@@ -45,7 +46,7 @@ import { timeZones } from "./vocabularies/time-zones.ts";
 
 // svc/updates/1. The members follow from what the specification filters and sorts («Filter fields»).
 
-const updates: RecordType = {
+const updates = {
   collection: "updates",
   version: 1,
   title: "Update",
@@ -58,7 +59,7 @@ const updates: RecordType = {
     update_url: optional(form(httpsUrlForm, "Page of the update.")),
   },
   rules: [],
-};
+} satisfies RecordType;
 
 // svc/jobs/1. The members follow from what the specification filters and sorts («Filter fields»). Whether the salary is
 // disclosed is not stated separately; it is disclosed exactly when `salary` is present.
@@ -73,7 +74,7 @@ const salary = object(
   "The salary, where it is disclosed.",
 );
 
-const jobs: RecordType = {
+const jobs = {
   collection: "jobs",
   version: 1,
   title: "Job",
@@ -93,7 +94,7 @@ const jobs: RecordType = {
     apply_url: optional(form(httpsUrlForm, "Where to apply.")),
   },
   rules: [salaryInOrder],
-};
+} satisfies RecordType;
 
 function salaryInOrder({ salary: offered }: JsonObject, faults: FaultList): void {
   if (!isObject(offered)) return;
@@ -105,7 +106,7 @@ function salaryInOrder({ salary: offered }: JsonObject, faults: FaultList): void
 
 // svc/events/1. The members follow from what the specification filters and sorts («Filter fields»).
 
-const events: RecordType = {
+const events = {
   collection: "events",
   version: 1,
   title: "Event",
@@ -134,7 +135,7 @@ const events: RecordType = {
     endsAfterItStarts,
     pricesInOrder({ min: "price_min", max: "price_max", currency: "price_currency" }),
   ],
-};
+} satisfies RecordType;
 
 function endsAfterItStarts({ start_at: start, end_at: end }: JsonObject, faults: FaultList): void {
   if (typeof start !== "string" || typeof end !== "string") return;
@@ -169,8 +170,7 @@ function pricesInOrder(names: { readonly min: string; readonly max: string; read
 
 // Reading a record of any type.
 
-/** The existing record types, by collection, and that of ads. */
-export const recordTypes: Readonly<Record<ShownType, RecordType>> = {
+const declared = {
   products,
   business_files: businessFiles,
   events,
@@ -178,6 +178,12 @@ export const recordTypes: Readonly<Record<ShownType, RecordType>> = {
   updates,
   ads,
 };
+
+/** The existing record types, by collection, and that of ads. */
+export const recordTypes: Readonly<Record<ShownType, RecordType>> = declared;
+
+/** A record of a type, with every member that it may have. */
+export type RecordOf<T extends ShownType> = ValuesOf<(typeof declared)[T]["members"]>;
 
 /** A record whose members have all been checked. */
 export type ParsedRecord = JsonObject & RecordCore;

@@ -19,39 +19,15 @@ import {
   money,
   object,
   optional,
-  type RecordCore,
   type RecordType,
   tags,
   text,
+  type ValuesOf,
 } from "./fields.ts";
 import { isArray } from "./record-validator.ts";
 import { countries } from "./vocabularies/countries.ts";
 import { currencies } from "./vocabularies/currencies.ts";
 import { categoryCodes, taxonomyList, verticalCodes, verticalOf } from "./vocabularies/taxonomy.ts";
-
-export interface ProductRecord extends RecordCore {
-  readonly product_name: string;
-  readonly vertical: string;
-  readonly category: string;
-  readonly channel: string;
-  readonly brand: string;
-  readonly tags: readonly string[];
-  readonly short_description: string;
-  readonly prices: readonly ProductPrice[];
-  readonly on_sale: boolean;
-  readonly availability: string;
-  readonly product_url: string;
-  readonly gtin?: string;
-  readonly display_domain?: string;
-  readonly destination_url?: string;
-}
-
-export interface ProductPrice {
-  readonly country: string;
-  readonly currency: string;
-  /** A decimal string. */
-  readonly amount: string;
-}
 
 const price = object(
   {
@@ -62,7 +38,7 @@ const price = object(
   "Price in one country.",
 );
 
-export const products: RecordType = {
+export const products = {
   collection: "products",
   version: 1,
   title: "Product",
@@ -88,7 +64,9 @@ export const products: RecordType = {
     destination_url: optional(form(httpsUrlForm, "Address that a reader is sent to.")),
   },
   rules: [categoryOfVertical, onePriceForEachCountry, destinationOfDomain, displayDomainIsDestination],
-};
+} satisfies RecordType;
+
+export type ProductRecord = ValuesOf<typeof products.members>;
 
 function categoryOfVertical(record: JsonObject, faults: FaultList): void {
   const { category, vertical } = record;

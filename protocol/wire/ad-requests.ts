@@ -13,9 +13,8 @@ import {
   poolKeywordsMax,
   recordCharactersMax,
 } from "../limits.ts";
-import { ads } from "../records/ads.ts";
 import type { Field } from "../records/fields.ts";
-import { fieldShape } from "../records/parse-record.ts";
+import { fieldShape, recordTypes } from "../records/parse-record.ts";
 import {
   anyText,
   described,
@@ -133,7 +132,7 @@ function of(name: string) {
 }
 
 function required(name: string): Field {
-  const field = ads.members[name];
+  const field = recordTypes.ads.members[name];
   if (field === undefined) throw new Error(`An ad has no ${name}.`);
   const { optional: _, ...always } = field;
   return always;

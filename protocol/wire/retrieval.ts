@@ -1,13 +1,18 @@
 // The answers to an AI company (specification, «A. Retrieval API»).
 
-import { aiPolicyRecord, policyBitsShape } from "../ai-policy.ts";
+import { aiPolicyRecord, type PolicyBits, policyBitsShape } from "../ai-policy.ts";
 import { envelopeShape } from "../dsse.ts";
-import { collectionNames, isKeyId, type ShownType } from "../identifiers.ts";
+import { type CollectionName, collectionNames, isKeyId, type ShownType } from "../identifiers.ts";
 import { searchRowsMax } from "../limits.ts";
-import { currentProjection, type FactName, type ProjectionRule } from "../projection/project.ts";
+import {
+  currentProjection,
+  type FactName,
+  type ProjectionRule,
+  type RulesOf,
+} from "../projection/project.ts";
 import { businessFileMembers } from "../records/business-files.ts";
 import type { Field, Members } from "../records/fields.ts";
-import { fieldShape, recordShape, recordTypes } from "../records/parse-record.ts";
+import { fieldShape, type RecordOf, recordShape, recordTypes } from "../records/parse-record.ts";
 import type { IndexRow } from "../row.ts";
 import { recordSealShape } from "../seal.ts";
 import {
@@ -108,6 +113,55 @@ function namePattern(member: string): string {
   return `^${member.replace("<CC>", "[A-Z]{2}")}$`;
 }
 
+/** A row of a search in a collection, as its projection makes it. Members for countries end with the code in capitals. */
+export type SearchRow<C extends CollectionName = CollectionName> = { [N in C]: RowOf<N> }[C];
+
+type RowOf<C extends CollectionName> = Omit<Pick<IndexRow, FactName | "adl_row_sig">, "type"> & {
+  readonly type: C;
+  readonly ai_policy_bits: PolicyBits;
+} & {
+  readonly [R in MadeBy<C> as undefined extends Made<R, C> ? never : NameOf<R>]: Made<R, C>;
+} & {
+  readonly [R in MadeBy<C> as undefined extends Made<R, C> ? NameOf<R> : never]?: NonNullable<Made<R, C>>;
+} & (C extends "products" ? { readonly sponsored?: true } : unknown);
+
+type MadeBy<C extends CollectionName> = Exclude<RulesOf<C>, { readonly rule: "fact" }>;
+
+type NameOf<R extends ProjectionRule> = R["member"] extends `${infer Stem}<CC>`
+  ? `${Stem}${Uppercase<string>}`
+  : R["member"];
+
+type Made<R, C extends CollectionName> = R extends { readonly rule: "constant"; readonly value: infer V }
+  ? V
+  : R extends { readonly rule: "by_country"; readonly as: infer As }
+    ? As extends "number"
+      ? number
+      : string
+    : R extends { readonly rule: "is_present" | "is_not_empty" }
+      ? boolean
+      : R extends { readonly rule: "copy_each"; readonly from: infer P; readonly each: infer E }
+        ? readonly NonNullable<At<ItemOf<At<RecordOf<C>, P>>, E>>[]
+        : R extends { readonly rule: "number"; readonly from: infer P }
+          ? number | Extract<At<RecordOf<C>, P>, undefined>
+          : R extends { readonly rule: "copy"; readonly from: infer P }
+            ? At<RecordOf<C>, P>
+            : never;
+
+type ItemOf<A> = A extends readonly (infer I)[] ? I : never;
+
+/** What a pointer leads to; undefined where a member on the way may be absent. */
+type At<V, P> = V extends undefined
+  ? undefined
+  : P extends `/${infer Name}/${infer Rest}`
+    ? Name extends keyof V
+      ? At<V[Name], `/${Rest}`>
+      : never
+    : P extends `/${infer Name}`
+      ? Name extends keyof V
+        ? V[Name]
+        : never
+      : never;
+
 type Single = Exclude<ProjectionRule, { readonly rule: "by_country" }>;
 
 function memberOf(collection: ShownType, version: string, rule: Single): Shape<unknown> {
@@ -168,7 +222,11 @@ export const searchAnswer = namedObject("SearchAnswer", {
   rows: list(searchRow, { min: 0, max: searchRowsMax }),
   receipt: envelopeShape,
 });
-export type SearchAnswer = Of<typeof searchAnswer>;
+/** Of a search in a collection. */
+export type SearchAnswer<C extends CollectionName = CollectionName> = Omit<
+  Of<typeof searchAnswer>,
+  "collection" | "rows"
+> & { readonly collection: C; readonly rows: readonly SearchRow<C>[] };
 
 const sourceLineText = text(2_048);
 const sourceLineSays = "What to cite: the record, its certificate, when it was served.";
@@ -222,7 +280,13 @@ export const fetchedRecord = namedObject("FetchedRecord", {
   }),
   receipt: envelopeShape,
 });
-export type FetchedRecord = Of<typeof fetchedRecord>;
+/** A fetched record, whose `type` says of which form its `record` is. */
+export type FetchedRecord<C extends CollectionName = CollectionName> = {
+  [N in C]: Omit<Of<typeof fetchedRecord>, "type" | "record"> & {
+    readonly type: N;
+    readonly record: RecordOf<N>;
+  };
+}[C];
 
 // The event stream of an AI company: one event for every search and fetch that was answered.
 

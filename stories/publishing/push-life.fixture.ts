@@ -193,7 +193,7 @@ class Story {
       query_by: ["product_name"],
       filter: { all: [{ country: "US" }] },
       sort_by: "published_at:desc",
-    };
+    } as const;
     return (await patiently(() => this.reader(region).search(asked))).body.rows;
   }
 

@@ -106,7 +106,7 @@ export const importTable: readonly ImportRow[] = [
     packages: [],
   },
   { of: "verifier", may: ["protocol"], packages: [] },
-  { of: "client", may: ["protocol", "verifier"], packages: ["*", "node:*"] },
+  { of: "client", may: ["protocol", "verifier"], mayTypes: ["collections"], packages: ["*", "node:*"] },
   {
     of: "web",
     may: ["protocol"],

@@ -4,6 +4,7 @@
 
 import { type CollectionName, collectionNames } from "../protocol/identifiers.ts";
 import type { JsonObject } from "../protocol/json/canonical-json.ts";
+import { pascalCase } from "../protocol/shape.ts";
 import { collections } from "./collections.ts";
 import { type CollectionDefinition, type FilterField, type Operator, textMatchKey } from "./definition.ts";
 import { clausesMax, inValuesMax, radiusKmMax, stringOperandMax } from "./parse-filter.ts";
@@ -18,7 +19,7 @@ export function searchRequestSchema(collection: CollectionName | null): JsonObje
 function bodySchema(definition: CollectionDefinition, isCollectionRequired: boolean): JsonObject {
   const { textFields, queryByMax } = definition;
   return {
-    title: `Search ${definition.title}`,
+    title: `${isCollectionRequired ? "Named" : ""}${pascalCase(definition.name)}Search`,
     type: "object",
     properties: {
       collection: { const: definition.name },

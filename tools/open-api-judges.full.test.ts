@@ -102,8 +102,7 @@ it.skipIf(!hasNode).each(forCallers)(
   300_000,
 );
 
-// The rows of the retrieval surface have unnamed members in a union, of which this generator makes no models.
-it.skipIf(!hasPython).each(["business", "verification"])(
+it.skipIf(!hasPython).each(forCallers)(
   "openapi-python-client makes a client of %s with every schema",
   async (surface) => {
     const options = ["--config", "python.yaml", "--meta", "none"];

@@ -35,6 +35,7 @@ import {
   object,
   oneOf,
   optional,
+  pascalCase,
   type Shape,
   text,
   timestamp,
@@ -87,7 +88,11 @@ const servedAd = {
 /** The members of {@link IndexRow}, those of its collection, and those set when the row is served. */
 const searchRow: Shape<IndexRow> = named(
   "SearchRow",
-  either(...collectionNames.map((name) => rowOf(name, name === "products" ? servedProduct : served))),
+  either(
+    ...collectionNames.map((name) =>
+      named(`${pascalCase(name)}Row`, rowOf(name, name === "products" ? servedProduct : served)),
+    ),
+  ),
 ) as Shape<unknown> as Shape<IndexRow>;
 
 /** The row of an ad, which only the item of an ad carries. */

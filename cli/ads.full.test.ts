@@ -34,6 +34,10 @@ describe("svc ads", () => {
       { timeout: 30_000 },
     );
     expect(pool.output).toContain("Shoes for first");
+    const saved = await svc("ads", "pool", "running shoes", "--save", file("pool.json"));
+    expect(saved.output, saved.output).toContain("Saved. Verify it offline with: svc verify ");
+    const verified = await svc("verify", file("pool.json"), "--sandbox");
+    expect(verified, verified.output).toMatchObject({ code: 0, output: expect.stringMatching(/^Valid\.$/m) });
     const [, token = ""] = /(svc_adr1\.\S+)/.exec(pool.output) ?? [];
     const rendered = await svc("ads", "render", token, "--format", "card");
     expect(rendered).toMatchObject({ code: 0, output: expect.stringContaining("Sponsored: ") });

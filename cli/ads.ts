@@ -26,7 +26,8 @@ const pool = companyQuery(
     -c, --country CC  country of the ads (default US)
     -s, --sort KEYS   up to three, as key:asc or key:desc
     -n, --limit N     ads, 1 to 20 (default 20)
-    --session LABEL   your label of the conversation, for repeats`,
+    --session LABEL   your label of the conversation, for repeats
+    --save FILE       write an evidence file that \`svc verify FILE\` checks offline`,
     ask: (call) => {
       const keywords = call.positionals;
       if (keywords.length === 0) throw new UsageError("Name at least one subject. See: svc help ads pool");

@@ -2,8 +2,9 @@
 // anything is connected, `ask` judges what was typed.
 
 import { type Business, createBusiness } from "../client/business.ts";
+import { evidenceOf } from "../client/evidence.ts";
 import type { Patience } from "../client/retry-until.ts";
-import type { SvcClient } from "../client/service-client.ts";
+import type { JsonAnswer, SvcClient } from "../client/service-client.ts";
 import type { Shape } from "../protocol/shape.ts";
 import {
   type Arguments,
@@ -14,6 +15,7 @@ import {
   exitCodes,
 } from "./command.ts";
 import { type Connection, connect, connectionOptions } from "./connection.ts";
+import { saveEvidence } from "./fetch.ts";
 import { connectOps, opsOptions } from "./ops-connection.ts";
 import { number } from "./publishing/push-progress.ts";
 import { formatTable, type Terminal, visible } from "./terminal.ts";
@@ -42,7 +44,7 @@ ${connectionOptions}`;
 export const asItCame = "    --json  print the service's answer exactly as it came";
 export const oneOnEachLine = "    --json  print the service's answers as JSON, one on each line";
 
-/** What an AI company asks, with the answer and its exact text. */
+/** What an AI company asks, with the answer and its exact text. A row with the option `--save` has an answer that is evidence. */
 export function companyQuery<T>(
   row: Row<SvcClient, Answer<T>, T>,
   json = { option: asItCame, isExact: true },
@@ -52,8 +54,14 @@ export function companyQuery<T>(
     options: `${row.options ?? ""}\n${json.option}${companyOptions}`,
     run: async (call) => {
       const ask = row.ask(call);
-      const { client } = await connect("ai_company", call);
-      const { text, body } = await ask(client);
+      const { client, environment, key } = await connect("ai_company", call);
+      const answer = await ask(client);
+      const { text, body } = answer;
+      const save = call.text("save");
+      if (save !== null) {
+        const evidence = await evidenceOf(client, answer, { environment, keyId: key.keyId });
+        await saveEvidence(save, evidence, { environment, call });
+      }
       if (!call.flag("json")) row.show(body, call);
       else if (json.isExact) call.terminal.write(`${text}\n`);
       else call.terminal.print(text);
@@ -62,10 +70,7 @@ export function companyQuery<T>(
   };
 }
 
-interface Answer<T> {
-  readonly text: string;
-  readonly body: T;
-}
+type Answer<T> = Pick<JsonAnswer<T>, "text" | "body" | "requestHash">;
 
 // What a business's own system asks.
 

@@ -29,6 +29,7 @@ const paths = [
   "/docs/choices",
   "/docs/ops",
   "/docs/first-answer",
+  "/docs/for-ai-companies",
   "/docs/problems",
   "/docs/problems/rate_limited",
   "/docs/reference",

@@ -10,6 +10,7 @@ import { keygen, proveKey } from "./keygen.ts";
 import { allowance } from "./ledger.ts";
 import { logAudit } from "./log-audit.ts";
 import { mcp } from "./mcp.ts";
+import { provePrice } from "./prove-price.ts";
 import { attempts, domains } from "./publishing/attempts.ts";
 import { catalogue } from "./publishing/catalogue.ts";
 import { holdCommands } from "./publishing/hold.ts";
@@ -26,6 +27,7 @@ export const clientCommands: readonly Command[] = [
   search,
   fetchCommand,
   verify,
+  provePrice,
   mcp,
   push,
   publish,

@@ -1,5 +1,6 @@
 // Follows docs/first-answer.md beside a running sandbox: its blocks as a newcomer copies them, each way in a shell of its own.
 
+import { existsSync } from "node:fs";
 import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -99,6 +100,16 @@ describe("docs/first-answer.md", () => {
     }
     expectVerified(await play(python));
     await expectBoundToTheRequest("py-search");
+  });
+
+  it("leads to the proof of one price, which is judged in Python as well", async ({ skip }) => {
+    const price = scriptOf("One price");
+    const python = join(work(), ".venv", "bin", "python");
+    if (!existsSync(python)) return skip();
+    const proven = await play(price);
+    expect(proven, proven.output).toMatchObject({ code: 0 });
+    expect(proven.output).toMatch(/^Price in US: [0-9.]+ USD\.$/m);
+    expect(proven.output).toMatch(/^Valid, by 8 signatures\.$/m);
   });
 
   it("is followed to the end", () => {

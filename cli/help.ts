@@ -26,7 +26,7 @@ const sections: Readonly<Record<string, string>> = {
   "Publish, as a business":
     "push, publish, push-status, pushes, cancel, hold, catalogue, attempts, withdraw, delete, analytics, demand, domains",
   "Ask, as an AI company":
-    "search, fetch, ads, mcp, receipts, usage, allowance, terms, terms agree, entitlement",
+    "search, fetch, prove-price, ads, mcp, receipts, usage, allowance, terms, terms agree, entitlement",
   "Check, as anyone": "verify, receipts check, log audit, witness",
   "Keys of a system": "keygen, prove-key",
   "Run the service": "ops, keys, doctor, revoke, ledger, blocks, brands, group, purges",

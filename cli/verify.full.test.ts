@@ -166,3 +166,36 @@ it("judges the bare answers of a search, a fetch and a pool by a saved key set, 
   expect(found.output).toMatch(/^ok +rows\/1 /m);
   expect(found.code, found.output).toBe(0);
 });
+
+it("proves one shown price to a reader with anchors, or with a key set, and says first what that discloses", async () => {
+  const kept = ["search", "products", "--country", "US", "--limit", "3", "--save", path("kept.json")];
+  expect((await sandbox.svc(...kept)).code).toBe(0);
+  const { search } = JSON.parse(await readFile(path("kept.json"), "utf8"));
+  await save("of-row.json", `/v1/certificates/${search.rows[1].business_uuid}`);
+  const words = ["prove-price", path("kept.json"), "--row", "2", "--certificate", path("of-row.json")];
+  const told = await sandbox.svc(...words, "--sandbox");
+  expect(told.output).toContain("Nothing was written");
+  for (const at of [0, 2]) expect(told.output).toContain(search.rows[at].record_id);
+  expect(told.output).not.toContain(search.rows[1].record_id);
+  const made = await sandbox.svc(...words, "--sandbox", "--save", path("price.json"));
+  expect(made.output).toContain(`svc verify ${path("price.json")} --sandbox`);
+  const found = await sandbox.svc("verify", path("price.json"), "--sandbox");
+  expect(found, found.output).toMatchObject({ code: 0 });
+  expect(found.output).toMatch(/^Business ".+" \([A-Z]{2}\), .+\nProduct ".+\nPrice in US: [0-9.]+ USD\.$/m);
+  expect(found.output).toMatch(/^Valid\. Some checks could not be made\.$/m);
+  await sandbox.svc(...words, "--sandbox", "--save", path("bare.json"), "--without-keys");
+  expect(await verify("bare.json")).toMatchObject({ code: 0, output: expect.stringMatching(/^Valid\.$/m) });
+  expect(await sandbox.svc("verify", path("bare.json"), "--sandbox")).toMatchObject({ code: 1 });
+  const wrong = [
+    [["--row", "2"], "--anchors FILE"],
+    [["--row", "2", "--anchors", path("kept.json"), "--verify-url", "x"], "not valid anchors"],
+    [["--row", "2", "--anchors", path("kept.json")], "--verify-url URL"],
+    [["--sandbox"], "--row N"],
+    [["--sandbox", "--row", "4"], "no row 4"],
+  ] as const;
+  for (const [options, detail] of wrong)
+    expect(await sandbox.svc("prove-price", path("kept.json"), ...options), detail).toMatchObject({
+      code: 2,
+      output: expect.stringContaining(detail),
+    });
+});

@@ -11,6 +11,7 @@ import {
   isAnswerFile,
   isCatalogueFile,
   isSealedFile,
+  isShownPriceFile,
   isStatementFile,
   type Report,
   verifyAnswerFile,
@@ -44,6 +45,7 @@ export const verify: Command = {
     "Of a business's own record (svc catalogue ID --json), --business-keys says whose it has to be, and --certificate what it was sealed under.",
     "A document that a person sealed (a mandate, a decision about a held push, a custody request, or with --record the seal of a record, an AI policy,",
     "a withdrawal) needs --key-set and --business-keys, a seal --certificate as well. It is printed in the words that the person was shown.",
+    "The proof of a shown price (svc prove-price) is judged by --key-set, or else by the chain in it, and says in words what it proves.",
     "Exits with 0 if every check that could be made passes, and with 1 if one fails.",
   ],
   options: `
@@ -66,7 +68,7 @@ export const verify: Command = {
           ? await verifySealed(contents, choice, call)
           : isAnswerFile(contents)
             ? await verifyAnswer(contents, choice, call)
-            : verifyEvidence(contents, choice, call);
+            : await verifyEvidence(contents, choice, call);
     if (!outcome.ok) throw new UsageError(outcome.detail);
     return showReport(outcome.value, call);
   },
@@ -85,11 +87,13 @@ export function showReport(report: Report, call: Call): ExitCode {
   return report.valid ? exitCodes.done : exitCodes.negative;
 }
 
-function verifyEvidence(contents: Uint8Array, choice: AnchorsChoice, args: Arguments): FileVerdict {
+async function verifyEvidence(contents: Uint8Array, choice: AnchorsChoice, call: Call): Promise<FileVerdict> {
   if (!isObjectText(new TextDecoder().decode(contents)))
     throw new UsageError("The file is no JSON object, so it is neither evidence nor a saved answer.");
-  refuseUnused(args, ["key-set", "record", ...ofCatalogue], "evidence carries its own");
-  return verifyEvidenceFile(contents, choice);
+  const unused = isShownPriceFile(contents) ? [] : ["key-set"];
+  refuseUnused(call, [...unused, "record", ...ofCatalogue], "evidence carries its own");
+  const [keySet] = await savedFiles(["key-set"], call);
+  return verifyEvidenceFile(contents, { ...choice, ...(keySet === undefined ? {} : { keySet }) });
 }
 
 function isObjectText(text: string): boolean {

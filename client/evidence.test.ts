@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { searchRowsMax } from "../protocol/limits.ts";
+import type { IndexRow } from "../protocol/row.ts";
 import {
   batchSeal,
   makeBusiness,
@@ -6,17 +8,22 @@ import {
   recordBytes,
   recordId,
 } from "../verifier/business.fixture.ts";
-import { callerKeyId, fetchBody } from "../verifier/retrieval.fixture.ts";
+import { evidenceText } from "../verifier/evidence.ts";
+import { callerKeyId, fetchBody, receiptFacts, servedRow } from "../verifier/retrieval.fixture.ts";
 import {
   certificateAnswer,
+  document,
   keySetAnswer,
   makeService,
+  makeServiceKey,
+  soleKey,
   type TestService,
 } from "../verifier/service.fixture.ts";
 import {
   type CatalogueFiles,
   evidenceOf,
   isCatalogueFile,
+  proveShownPrice,
   verifyCatalogueFile,
   verifyEvidenceFile,
 } from "./evidence.ts";
@@ -75,6 +82,103 @@ function ownRecord(service: TestService) {
   const text = JSON.stringify(answer).replace('"record":null', `"record":${new TextDecoder().decode(bytes)}`);
   return { files, text };
 }
+
+/** A saved search of products, with as many rows as an answer may have, and texts as long as a record may have. */
+function keptSearch(service: TestService, collection = "products") {
+  const business = makeBusiness(service);
+  const bytes = recordBytes({
+    product_name: "t".repeat(200),
+    short_description: "t".repeat(500),
+    brand: "t".repeat(100),
+  });
+  const rows = Array.from({ length: searchRowsMax }, (_, at) => {
+    const id = `svc_${"a".repeat(24)}${"abcdefgh"[at >> 3]}${"abcdefgh"[at & 7]}`;
+    return servedRow(service, business, bytes, { recordId: id }) as IndexRow;
+  });
+  const receipt = document("receipt.v3", { ...receiptFacts(rows), collection }, soleKey(service.receipt));
+  const answer = { retrieval_id: "ret_1", collection, country: "DE", rows, receipt };
+  const evidence = evidenceText({
+    environment: service.environment,
+    answer: { kind: "search", text: JSON.stringify(answer) },
+    keySet: JSON.stringify(keySetAnswer(service)),
+  });
+  const choice = {
+    anchorsText: JSON.stringify(service.anchors),
+    allowSandbox: false,
+    row: 2,
+    verifyUrl: "https://verify.test",
+    certificate: utf8(JSON.stringify(certificateAnswer(business.issued.envelope))),
+    hasChain: true,
+  };
+  return { file: utf8(evidence), choice, rows };
+}
+
+describe("the proof of a shown price", () => {
+  const service = makeService();
+  const { file, choice, rows } = keptSearch(service);
+  const keySet = utf8(JSON.stringify(keySetAnswer(service)));
+
+  it("has at most 48 KB with its chain, and 24 KB without, of an answer of 50 rows", () => {
+    const whole = proveShownPrice(file, choice);
+    const bare = proveShownPrice(file, { ...choice, hasChain: false });
+    if (!whole.ok || !bare.ok) throw new Error("Both are made.");
+    expect(verifyEvidenceFile(utf8(whole.value.text), choice)).toMatchObject({ value: { valid: true } });
+    expect(verifyEvidenceFile(utf8(bare.value.text), { ...choice, keySet })).toMatchObject({
+      value: { valid: true, complete: true },
+    });
+    expect(utf8(whole.value.text).length).toBeLessThanOrEqual(48_000);
+    expect(utf8(bare.value.text).length).toBeLessThanOrEqual(24_000);
+  });
+
+  it("says first what it discloses: the caller, its request, and every other row", () => {
+    const made = proveShownPrice(file, choice);
+    const [caller, request, others = ""] = made.ok ? made.value.discloses : [];
+    const { ai_company_uuid: company, request_hash: hash } = receiptFacts([]);
+    expect(caller).toBe(`The caller: the AI company ${company} and its key ${callerKeyId}.`);
+    expect(request).toContain(`for DE, with the retrieval id ret_1 and the hash ${hash}`);
+    expect(others).toContain("The 49 other rows");
+    for (const [at, { record_id }] of rows.entries()) expect(others.includes(record_id)).toBe(at !== 1);
+  });
+
+  it("leads to the root that is pinned, over one that it certified", () => {
+    const next = makeServiceKey("root");
+    const links = service.links.map((link) =>
+      link.certified === service.issuance ? { ...link, issuer: next } : link,
+    );
+    const later = { ...service, links: [{ certified: next, issuer: service.root }, ...links] };
+    const kept = keptSearch(later);
+    const made = proveShownPrice(kept.file, kept.choice);
+    const { key_certificates } = JSON.parse(made.ok ? made.value.text : "{}");
+    expect(key_certificates).toHaveLength(4);
+    expect(verifyEvidenceFile(utf8(made.ok ? made.value.text : ""), choice)).toMatchObject({
+      value: { valid: true },
+    });
+  });
+
+  it.each([
+    ["not the evidence of a search", utf8("{}"), {}],
+    ["50 rows, and no row 51", file, { row: 51 }],
+    ["no issuance sha256:", file, { certificate: utf8("{}") }],
+    [
+      "The key set does not verify: trust_chain_broken",
+      file,
+      { anchorsText: JSON.stringify(makeService().anchors) },
+    ],
+    ["receipt_row_mismatch", keptSearch(service, "events").file, {}],
+    ["source_line: payload_malformed", file, { verifyUrl: "" }],
+  ])("is refused where it would not verify: %s", (detail, from, changes) => {
+    expect(proveShownPrice(from, { ...choice, ...changes })).toMatchObject({
+      code: "evidence_unusable",
+      detail: expect.stringContaining(detail),
+    });
+  });
+
+  it("is not made under anchors that cannot be used", () => {
+    expect(proveShownPrice(file, { ...choice, anchorsText: "{}" })).toMatchObject({
+      code: "anchors_unusable",
+    });
+  });
+});
 
 describe("collected evidence", () => {
   it("is complete: the offline verifier makes every check, and each holds", async () => {

@@ -1,18 +1,26 @@
-// Evidence files: a fetched record with everything needed to verify it offline (format `svc-evidence/1`), and their
-// verification against anchors chosen by the verifying side.
+// Evidence files: an answer with everything needed to verify it offline (format `svc-evidence/1`), the proof of one price that was shown
+// (`svc-evidence/3`), and their verification against anchors chosen by the verifying side.
 
-import { parseUtf8 } from "../protocol/bytes.ts";
+import { parseBase64, parseUtf8, utf8 } from "../protocol/bytes.ts";
+import type { Envelope } from "../protocol/dsse.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { exactMember, parseStrictJson } from "../protocol/json/strict-json.ts";
 import type { Anchors } from "../protocol/keys/anchors.ts";
-import { ok, type Result, refuse } from "../protocol/result.ts";
+import { certIdOf } from "../protocol/keys/certificate.ts";
+import { openKeyCertificate } from "../protocol/keys/key-set.ts";
+import { openReceipt, type Receipt } from "../protocol/receipt.ts";
+import { ok, type Refusal, type Result, refuse } from "../protocol/result.ts";
+import { formatSourceLine } from "../protocol/source-line.ts";
 import type { PoolAnswer } from "../protocol/wire/ad-requests.ts";
 import type { FetchedRecord, SearchAnswer } from "../protocol/wire/retrieval.ts";
 import { isObject } from "../std/json-pointer.ts";
-import { answerKind, type EvidenceTexts, evidenceText } from "../verifier/evidence.ts";
+import { certificateEnvelopes } from "../verifier/certificate.ts";
+import { answerKind, type EvidenceTexts, evidenceText, parseEvidence } from "../verifier/evidence.ts";
 import { checkOf, type Report, reportOf } from "../verifier/members.ts";
 import { isSealedByPerson } from "../verifier/sealed-words.ts";
+import { parseShownPrice, type ShownPrice, shownPriceFormat } from "../verifier/shown-price.ts";
 import { statedAnswer, verifyStatedAnswer } from "../verifier/stated-answer.ts";
+import type { Trust } from "../verifier/trust.ts";
 import { createVerifier, verifyEvidence } from "../verifier/verifier.ts";
 import { readAnchors, verify } from "../verifier/verify.ts";
 import type { JsonAnswer } from "./json-answer.ts";
@@ -75,14 +83,133 @@ function anchorsOf({ anchorsText, allowSandbox }: AnchorsChoice): Result<Anchors
 
 /**
  * Verifies an evidence file using only anchors (given as JSON text). Sandbox anchors must be allowed explicitly; without
- * that, or for a text that contains no anchors, the result is `anchors_unusable`.
+ * that, or for a text that contains no anchors, the result is `anchors_unusable`. `keySet` is for the proof of a shown price.
  */
 export function verifyEvidenceFile(
   file: Uint8Array,
-  options: AnchorsChoice,
+  options: AnchorsChoice & { readonly keySet?: Uint8Array },
 ): Result<Report, "anchors_unusable"> {
   const anchors = anchorsOf(options);
-  return anchors.ok ? ok(verifyEvidence({ anchors: anchors.value }, file)) : anchors;
+  const { keySet } = options;
+  return anchors.ok
+    ? ok(verifyEvidence({ anchors: anchors.value, ...(keySet === undefined ? {} : { keySet }) }, file))
+    : anchors;
+}
+
+/** Whether a file is the proof of a shown price, for {@link verifyEvidenceFile}. */
+export function isShownPriceFile(file: Uint8Array): boolean {
+  return parseShownPrice(file) !== null;
+}
+
+// The proof of one shown price, from one row of a search whose evidence was kept.
+
+export interface ShownPriceChoice extends AnchorsChoice {
+  /** Which row, counted from 1. */
+  readonly row: number;
+  /** The public address of the verification surface, to which the source line leads. */
+  readonly verifyUrl: string;
+  /** A saved answer of `GET /v1/certificates/{uuid}`: without one, nothing says the name of the business. */
+  readonly certificate?: Uint8Array;
+  /** False for a reader who has verified the key set. */
+  readonly hasChain: boolean;
+}
+
+/** The text of the file, and what it discloses beside the row, a sentence each. */
+export interface ShownPriceProof {
+  readonly text: string;
+  readonly discloses: readonly string[];
+}
+
+/**
+ * Makes the proof of one price (`svc-evidence/3`) out of an evidence file of a search of products. `evidence_unusable`: the file is
+ * another, does not verify, has no such row, or the certificate is not the one that the row names.
+ */
+export function proveShownPrice(
+  file: Uint8Array,
+  choice: ShownPriceChoice,
+): Result<ShownPriceProof, "anchors_unusable" | "evidence_unusable"> {
+  const anchors = anchorsOf(choice);
+  if (!anchors.ok) return anchors;
+  const kept = parseEvidence(file);
+  if (!kept.ok || kept.value.answer.kind !== "search")
+    return unusable("This is not the evidence of a search: svc search --save writes it.");
+  const { environment, keySet, answer } = kept.value;
+  const verifier = createVerifier({ anchors: anchors.value, keySet });
+  if (!verifier.ok) return unusable(`The key set does not verify: ${verifier.code}: ${verifier.detail}`);
+  const { rows, receipt: given } = JSON.parse(parseUtf8(answer.body) ?? "") as SearchAnswer;
+  const row = rows[choice.row - 1];
+  if (row === undefined) return unusable(`The answer has ${rows.length} rows, and no row ${choice.row}.`);
+  const receipt = openReceipt(given);
+  if (!receipt.ok) return unusable(`The receipt cannot be read: ${receipt.detail}`);
+  const named = namedPayload(choice.certificate, row.adl_origin_cert);
+  if (!named.ok) return named;
+  const { record_id, adl_origin: origin, adl_origin_cert: cert_id } = row;
+  const { served_at } = receipt.value;
+  const signers = [row.adl_key_id, given.signatures[0]?.keyid ?? ""];
+  const price: ShownPrice = {
+    format: shownPriceFormat,
+    environment,
+    row,
+    receipt: given,
+    source_line: formatSourceLine({ record_id, origin, cert_id, served_at, verify_url: choice.verifyUrl }),
+    ...(named.value === null ? {} : { certificate_base64: named.value }),
+    ...(choice.hasChain ? { key_certificates: chainOf(verifier.value.trust, signers) } : {}),
+  };
+  const text = `${JSON.stringify(price)}\n`;
+  const { checks } = verifyEvidence({ anchors: anchors.value, keySet }, utf8(text));
+  const failed = checks.find(({ state }) => state === "failed");
+  return failed === undefined
+    ? ok({ text, discloses: disclosed(receipt.value, record_id) })
+    : unusable(`It does not verify: ${failed.name}: ${failed.reason}: ${failed.detail}`);
+}
+
+function unusable(detail: string): Refusal<"evidence_unusable"> {
+  return refuse("evidence_unusable", detail);
+}
+
+/** The payload in base64 of the issuance that a row names, null where no certificate is given. */
+function namedPayload(
+  certificate: Uint8Array | undefined,
+  certId: string,
+): Result<string | null, "evidence_unusable"> {
+  if (certificate === undefined) return ok(null);
+  const parsed = parseStrictJson(certificate);
+  const envelopes = parsed.ok ? certificateEnvelopes(parsed.value) : parsed;
+  const payloads = (envelopes.ok ? envelopes.value : []).map((each) => {
+    const payload = isObject(each) ? each["payload"] : undefined;
+    return typeof payload === "string" ? payload : "";
+  });
+  const named = payloads.find((each) => certIdOf(parseBase64(each) ?? utf8("")) === certId);
+  return named === undefined
+    ? unusable(`The certificate has no issuance ${certId}, which the row names.`)
+    : ok(named);
+}
+
+/** The certificates of keys, and of their issuers up to the pinned roots. */
+function chainOf({ anchors, keySet }: Trust, keyIds: readonly string[]): readonly Envelope[] {
+  const wanted = new Set(keyIds);
+  const pinned = new Set(anchors.roots.map((root) => root.key_id));
+  const chain = new Set<Envelope>();
+  // A set goes on to what is added to it.
+  for (const keyId of wanted) {
+    for (const envelope of pinned.has(keyId) ? [] : keySet.certificates) {
+      const certificate = openKeyCertificate(envelope);
+      if (!certificate.ok || !certificate.value.keys.some(({ key_id }) => key_id === keyId)) continue;
+      chain.add(envelope);
+      for (const issuer of certificate.value.issuer) wanted.add(issuer);
+    }
+  }
+  return [...chain];
+}
+
+function disclosed(receipt: Receipt, recordId: string): readonly string[] {
+  const others = receipt.rows.map(({ record_id }) => record_id).filter((id) => id !== recordId);
+  const { served_at, country, ai_company_uuid, retrieval_id, request_hash } = receipt;
+  return [
+    `The caller: the AI company ${ai_company_uuid}${receipt.v === 1 ? "" : ` and its key ${receipt.key_id}`}.`,
+    `The request: at ${served_at}, for ${country}, with the retrieval id ${retrieval_id} and the hash ${request_hash}.`,
+    `The ${others.length} other rows that the receipt lists, with the hash of each record${others.length === 0 ? "." : `: ${others.join(", ")}.`}`,
+  ];
 }
 
 /** Whether a file holds an answer, or only its envelope, for {@link verifyStatementFile}. */

@@ -6,7 +6,7 @@ import { adItem, poolAnswer } from "./wire/ad-requests.ts";
 import { catalogueRecord } from "./wire/catalogue.ts";
 import { fetchedRecord, searchAnswer } from "./wire/retrieval.ts";
 
-const published: Readonly<Record<AnswerName, JsonValue>> = {
+const published: Readonly<Record<Exclude<AnswerName, "shown_price">, JsonValue>> = {
   search: searchAnswer.schema,
   fetch: fetchedRecord.schema,
   ad_pool: poolAnswer.schema,
@@ -29,7 +29,10 @@ function schemasAt(schema: JsonValue | undefined, [name, ...rest]: readonly stri
 /** Where the schema is of more than the member on the list. */
 const ofMore = new Map([["/row/ai_policy_bits/action", "/row/ai_policy_bits"]]);
 
-it.each(unsignedMembers)("$answer: the published schema says of $member what the list says", (each) => {
+/** The proof of a shown price is a file, which no surface serves. */
+const served = unsignedMembers.flatMap((each) => (each.answer === "shown_price" ? [] : [each]));
+
+it.each(served)("$answer: the published schema says of $member what the list says", (each) => {
   const names = (ofMore.get(each.member) ?? each.member).slice(1).split("/");
   const found = schemasAt(published[each.answer], names).filter((schema) =>
     JSON.stringify(schema).includes(each.why),

@@ -10,7 +10,7 @@ interface UnsignedMember {
   readonly why: string;
 }
 
-export type AnswerName = "search" | "fetch" | "ad_pool" | "ad_item" | "catalogue";
+export type AnswerName = "search" | "shown_price" | "fetch" | "ad_pool" | "ad_item" | "catalogue";
 
 export const unsignedMembers = [
   {
@@ -22,6 +22,21 @@ export const unsignedMembers = [
     answer: "search",
     member: "/rows/*/sponsored",
     why: "it is set when the row is served",
+  },
+  {
+    answer: "shown_price",
+    member: "/row/ai_policy_bits",
+    why: "they are set when the row is served; only their form is checked, and that they are not of an older AI policy than the row",
+  },
+  {
+    answer: "shown_price",
+    member: "/row/sponsored",
+    why: "it is set when the row is served",
+  },
+  {
+    answer: "shown_price",
+    member: "/source_line",
+    why: "nothing signed names the host of its address; everything else in it is compared",
   },
   {
     answer: "fetch",

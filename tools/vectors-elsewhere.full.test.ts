@@ -1,7 +1,7 @@
 // The public test vectors in other places than Node: our verifier in a real browser, and a second one, in Go, that was written from the
 // specification and its documentation alone.
 
-import { execFile } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,6 +12,7 @@ import { buildGoPrograms, type GoPrograms } from "./go-programs.ts";
 import { root } from "./process.ts";
 import { testSeed } from "./test-seed.ts";
 import type { VectorCase, VectorFile } from "./vectors/case.ts";
+import { makeVirtualEnvironment } from "./virtual-environment.fixture.ts";
 
 const folder = join(root, "vectors");
 const browser = findBrowser();
@@ -76,6 +77,37 @@ describe("the second verifier", () => {
     await writeFile(join(copy, "index.json"), JSON.stringify(index));
     expect((await second(copy)).failed).toMatchObject([{ found: { reason: "post_quantum_required" } }]);
   });
+});
+
+/** The program that docs/first-answer.md shows. */
+async function priceProgram(): Promise<string> {
+  const page = await readFile(join(root, "docs/first-answer.md"), "utf8");
+  const path = join(home, "price.py");
+  await writeFile(path, /^cat > price\.py <<'END'\n([\s\S]*?)^END$/m.exec(page)?.[1] ?? "");
+  return path;
+}
+
+describe("the program in Python for the proof of a shown price", () => {
+  it("finds what the vectors say, in every case", async ({ skip }) => {
+    const requirements = join(root, "tools/dsse-judge/requirements.txt");
+    const environment = await makeVirtualEnvironment(requirements, "cryptography");
+    if (environment === null) return skip();
+    await using _environment = environment;
+    const program = await priceProgram();
+    const { trust } = JSON.parse(await readFile(join(folder, "trust.json"), "utf8"));
+    const prices = cases.filter(({ name }) => name.startsWith("evidence: price: "));
+    expect(prices.length).toBeGreaterThan(30);
+    for (const { name, trust: of, input, expected } of prices) {
+      const paths = ["proof.json", "anchors.json", "key-set.json"].map((each) => join(home, each));
+      const [proof = "", anchors = "", keySet = ""] = paths;
+      await writeFile(proof, Buffer.from(String(input["file_base64"]), "base64"));
+      await writeFile(anchors, JSON.stringify(trust[of ?? ""].anchors));
+      await writeFile(keySet, JSON.stringify(input["key_set"] ?? null));
+      const args = [program, proof, anchors, ...(input["key_set"] === undefined ? [] : [keySet])];
+      const { status } = spawnSync(environment.python, args);
+      expect(status === 0, name).toBe(expected.valid);
+    }
+  }, 300_000);
 });
 
 /** Evidence with the proofs of the log, and the anchors under which it is believed. */

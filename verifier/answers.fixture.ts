@@ -21,7 +21,14 @@ import {
 } from "./business.fixture.ts";
 import { type EvidenceTexts, evidenceText } from "./evidence.ts";
 import { type Report, reportOf } from "./members.ts";
-import { callerKeyId, fetchBody, receiptFacts, searchBody, servedAt } from "./retrieval.fixture.ts";
+import {
+  callerKeyId,
+  fetchBody,
+  receiptFacts,
+  searchBody,
+  servedAt,
+  shownPrice,
+} from "./retrieval.fixture.ts";
 import { held, makeScene } from "./scene.fixture.ts";
 import { certificateAnswer, custodyAnswer, document, keySetAnswer, soleKey } from "./service.fixture.ts";
 import { answerWith, directoryFacts, pageFacts, statedAt, statementFacts } from "./stated.fixture.ts";
@@ -76,6 +83,8 @@ export async function memberSubjects(crypto: {
   const others = recordBytes({ product_name: "Assam" });
   const fetched = fetchBody(service, business, bytes, { seal: batchSeal(business, [others, bytes], 1) });
   const ads = await pool(scene);
+  const { key_certificates, ...unchained } = shownPrice(service, business);
+  const { certificate_base64: _, ...unnamed } = unchained;
   const presented = [/^caller_key_id$/, /^request_hash$/];
   return [
     ...statedSubjects(scene, verify),
@@ -105,6 +114,20 @@ export async function memberSubjects(crypto: {
       within: ["search"],
       saysLess: presented,
     }),
+    subject("a shown price by a key set", "shown_price", JSON.stringify(unchained), (file) =>
+      verifyEvidence({ anchors, verify, keySet }, file),
+    ),
+    subject(
+      "a shown price by its chain",
+      "shown_price",
+      JSON.stringify({ ...unnamed, key_certificates }),
+      judgeFile,
+      {
+        open: /^(?:key_set|certificate)$/,
+        // A certificate that is repeated says nothing new; without one, a key is unknown.
+        saysLess: [/^key_certificates\/\d+$/],
+      },
+    ),
     subject("evidence of a product", "fetch", fileOf({ kind: "fetched", text: fetched }, about), judgeFile, {
       within: ["fetched"],
       // A statement that is left out makes the custody `unstated`, and one that is repeated says nothing new.

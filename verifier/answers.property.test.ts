@@ -74,8 +74,8 @@ function isTold(report: Report, change: Change, { answer, within, saysLess, genu
   if (!report.valid || (genuine.complete && !report.complete && how !== "added")) return true;
   if (answer === null) return false;
   if (how === "added") return within.length === 0 && !report.complete && isNamed(`unknown/${path.join("/")}`);
-  if (!within.every((name, index) => name === path[index]))
-    return how !== "changed" && saysLess.some((less) => less.test(path.join("/")));
+  const isLess = how !== "changed" && saysLess.some((less) => less.test(path.join("/")));
+  if (isLess || !within.every((name, index) => name === path[index])) return isLess;
   const at = path.slice(within.length);
   if (answer !== "ad_pool" || at[0] !== "ads") return isNamed(unsignedName(answer, at));
   // An item of a pool is an answer of its own.

@@ -137,7 +137,7 @@ export interface Report {
   /** Whether every check could be made: nothing was left open but the members on the list, each of which has its check. */
   readonly complete: boolean;
   readonly checks: readonly Check[];
-  /** Only of a document that a person sealed and that can be read: what it says (sealed-words.ts). */
+  /** Of a document that a person sealed and that can be read (sealed-words.ts), and of a price that was proven (shown-price.ts): what it says. */
   readonly words?: readonly string[];
 }
 

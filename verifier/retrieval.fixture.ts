@@ -13,13 +13,15 @@ import { formatSourceLine } from "../protocol/source-line.ts";
 import {
   batchSeal,
   policyRecord,
+  recordBytes,
   recordId,
   sealedPolicy,
   sidecarEnvelope,
   sidecarFacts,
   type TestBusiness,
 } from "./business.fixture.ts";
-import { document, region, soleKey, type TestService } from "./service.fixture.ts";
+import { asJson, document, keyCertificate, region, soleKey, type TestService } from "./service.fixture.ts";
+import { shownPriceFormat } from "./shown-price.ts";
 import { nativeSha256, signBytes } from "./signing.fixture.ts";
 
 export const servedAt = "2026-03-05T10:00:00.000Z";
@@ -102,6 +104,24 @@ export function searchBody(service: TestService, business: TestBusiness, bytes: 
 
 /** The address of the verification surface. */
 export const verifyUrl = "https://verify.test";
+
+/** The members of the proof of a shown price, with its chain. The row is one that the service made otherwise, where `making` says so. */
+export function shownPrice(service: TestService, business: TestBusiness, making: RowMaking = {}): JsonObject {
+  const row = servedRow(service, business, recordBytes(), making) as IndexRow;
+  const { record_id, adl_origin: origin, adl_origin_cert: cert_id } = row;
+  const signers = [service.issuance, service.projection, service.receipt];
+  return asJson({
+    format: shownPriceFormat,
+    environment: service.environment,
+    row,
+    receipt: document("receipt.v3", receiptFacts([row]), soleKey(service.receipt)),
+    source_line: formatSourceLine({ record_id, origin, cert_id, served_at: servedAt, verify_url: verifyUrl }),
+    certificate_base64: (business.issued.envelope as JsonObject)["payload"],
+    key_certificates: service.links
+      .filter(({ certified }) => signers.includes(certified))
+      .map((link) => keyCertificate(service, link)),
+  });
+}
 
 /** Members of the answer, those of its provenance, and the row that its receipt lists. */
 interface FetchChanges {

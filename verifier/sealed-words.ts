@@ -205,7 +205,8 @@ function withWrittenNumbers(document: Uint8Array): unknown {
   return JSON.parse(new TextDecoder().decode(document).replaceAll(/\\.|"|-?[0-9][0-9.eE+-]*/g, step));
 }
 
-function quoted(text: string): string {
+/** The text as JSON, with whatever is not seen in it escaped (SW2). */
+export function quoted(text: string): string {
   return escaped(JSON.stringify(text));
 }
 

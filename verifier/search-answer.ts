@@ -44,7 +44,7 @@ export function verifySearchAnswer(trust: Trust, body: Uint8Array, evidence: Ans
   const stated = verifyReceipt(trust, receipt, subject);
   const servedAt = stated.ok ? stated.value.served_at : undefined;
   const verdicts = (rows as readonly JsonValue[]).map((value) =>
-    rowOf(trust, value, { servedAt, collection }),
+    verifyServedRow(trust, value, { servedAt, collection }),
   );
   const held = rowsOf(verdicts);
   // A row that does not verify fails its own check; the receipt is then checked against the presenter alone.
@@ -58,7 +58,8 @@ export function verifySearchAnswer(trust: Trust, body: Uint8Array, evidence: Ans
   ]);
 }
 
-function rowOf(
+/** Verifies a row as a search serves it: its signature, its collection, and the members that are set when it is served. */
+export function verifyServedRow(
   trust: Trust,
   value: JsonValue,
   { servedAt, collection }: { readonly servedAt: string | undefined; readonly collection: JsonValue },

@@ -6,11 +6,12 @@
 //   V4. A key set is accepted as a whole or not at all: one key without a chain refuses it.
 
 import type { Sha256 } from "../protocol/bytes.ts";
-import { type Envelope, openEnvelope, pae, payloadTypes } from "../protocol/dsse.ts";
+import { type Envelope, openEnvelope, pae, parseEnvelope, payloadTypes } from "../protocol/dsse.ts";
 import { canonicalize, type JsonValue } from "../protocol/json/canonical-json.ts";
 import type { Anchors } from "../protocol/keys/anchors.ts";
 import type { PublicJwk } from "../protocol/keys/jwk.ts";
 import {
+  entriesOf,
   isPaired,
   type KeyCertificate,
   type KeyEntry,
@@ -74,9 +75,9 @@ export function verifyKeySet(anchors: Anchors, value: JsonValue, primitives: Pri
   const beside =
     isObject(value) && Object.hasOwn(value, "signed") ? besideFault(value, { keys: entries }) : null;
   if (beside !== null) return beside;
-  const certificates = parseCertificates(keySet.value, anchors, primitives);
+  const certificates = parseCertificates(keySet.value.certificates, anchors, primitives);
   if (!certificates.ok) return certificates;
-  const keys = followChains(anchors, keySet.value, certificates.value, primitives);
+  const keys = followChains(anchors, keySet.value.keys, certificates.value, primitives);
   if (!keys.ok) return keys;
   const trust: Trust = { ...primitives, anchors, keySet: keySet.value, keys: keys.value };
   const signed = verifyIssued(trust, envelope.value, {
@@ -84,6 +85,39 @@ export function verifyKeySet(anchors: Anchors, value: JsonValue, primitives: Pri
     at: keySet.value.issued_at,
   });
   return signed.ok ? ok(trust) : signed;
+}
+
+/**
+ * Verifies key certificates without a key set around them: those by which some keys are trusted. A pinned root needs none. Only a key
+ * set says what was compromised, so here `compromised_from` is null unless a certificate names it. Refuses as {@link verifyKeySet} does.
+ */
+export function verifyKeyChain(
+  anchors: Anchors,
+  values: readonly JsonValue[],
+  primitives: Primitives,
+): Verdict<Trust> {
+  const envelopes: Envelope[] = [];
+  for (const value of values) {
+    const envelope = parseEnvelope(value);
+    if (!envelope.ok) return envelope;
+    envelopes.push(envelope.value);
+  }
+  const certificates = parseCertificates(envelopes, anchors, primitives);
+  if (!certificates.ok) return certificates;
+  const always = { region: null, valid_from: "", valid_until: null, compromised_from: null };
+  const pinned = anchors.roots.map((root): KeyEntry => ({ ...root, use: "root", ...always }));
+  const certified = certificates.value.flatMap(({ certificate }) => entriesOf(certificate));
+  const byId = new Map([...pinned, ...certified].map((entry) => [entry.key_id, entry]));
+  const keys = followChains(anchors, [...byId.values()], certificates.value, primitives);
+  if (!keys.ok) return keys;
+  const issued = certificates.value.map(({ certificate }) => certificate.issued_at).sort();
+  const keySet: KeySet = {
+    v: 1,
+    issued_at: issued[0] ?? "",
+    keys: [...keys.value.values()],
+    certificates: envelopes,
+  };
+  return ok({ ...primitives, anchors, keySet, keys: keys.value });
 }
 
 /**
@@ -122,12 +156,12 @@ export function sandboxFault(anchors: Anchors, mark: true | undefined): Refusal<
 }
 
 function parseCertificates(
-  keySet: KeySet,
+  envelopes: readonly Envelope[],
   anchors: Anchors,
   primitives: Primitives,
 ): Verdict<readonly ParsedCertificate[]> {
   const parsed: ParsedCertificate[] = [];
-  for (const [index, envelope] of keySet.certificates.entries()) {
+  for (const [index, envelope] of envelopes.entries()) {
     const certificate = openKeyCertificate(envelope, primitives.sha256);
     if (!certificate.ok) return refuse(certificate.code, certificate.detail, `/certificates/${index}`);
     const fault = sandboxFault(anchors, certificate.value.sandbox);
@@ -143,11 +177,11 @@ function parseCertificates(
  */
 function followChains(
   anchors: Anchors,
-  keySet: KeySet,
+  keys: readonly KeyEntry[],
   certificates: readonly ParsedCertificate[],
   primitives: Primitives,
 ): Verdict<ReadonlyMap<string, KeyEntry>> {
-  const entries = new Map(keySet.keys.map((key) => [key.key_id, withCompromise(key, certificates)]));
+  const entries = new Map(keys.map((key) => [key.key_id, withCompromise(key, certificates)]));
   const trusted = new Map<string, KeyEntry>();
   for (const root of anchors.roots) {
     const entry = entries.get(root.key_id);

@@ -2,6 +2,7 @@
 // browsers alike. It fetches nothing, stores nothing and reads no clock.
 
 import { equalBytes, sha256 as portableSha256, type Sha256, toBase64 } from "../protocol/bytes.ts";
+import { malformed } from "../protocol/dsse.ts";
 import type { Entitlement } from "../protocol/entitlement.ts";
 import { canonicalize, type JsonValue } from "../protocol/json/canonical-json.ts";
 import { parseStrictJson } from "../protocol/json/strict-json.ts";
@@ -59,7 +60,7 @@ import {
 } from "./log.ts";
 import { loggedChecks, type ProofFileMembers, parseProofFile, servedIn } from "./logged.ts";
 import { verifyMandate } from "./mandate.ts";
-import { type Check, checkOf, type Report, reportOf } from "./members.ts";
+import { type Check, checkOf, type Report, reportOf, unchecked } from "./members.ts";
 import { type PolicyBitsReport, verifyPolicyBits } from "./policy-bits.ts";
 import { type AnswerEvidence, type ReceiptSubject, verifyReceipt } from "./receipt.ts";
 import { type SidecarSubject, verifyProjection, verifyRowSignature, verifySidecar } from "./row.ts";
@@ -78,7 +79,8 @@ import {
   verifyPage,
   verifyStatement,
 } from "./service-statements.ts";
-import { type Primitives, type Trust, verifyKeySet } from "./trust.ts";
+import { parseShownPrice, type ShownPrice, shownPriceReport } from "./shown-price.ts";
+import { type Primitives, type Trust, verifyKeyChain, verifyKeySet } from "./trust.ts";
 
 export interface VerifierOptions {
   readonly anchors: Anchors;
@@ -158,6 +160,8 @@ export interface Verifier {
   fetchAnswer(body: Uint8Array, evidence?: AnswerEvidence): Report;
   /** Checks the body of one record of a business's own catalogue, exactly as received. */
   catalogueAnswer(body: Uint8Array, evidence: CatalogueEvidence): Report;
+  /** Checks the proof of a shown price by keys that were verified before: two signatures, whatever chain is in it. */
+  shownPrice(file: Uint8Array): Report;
   /** Checks the body of a pool of ads, exactly as received. */
   poolAnswer(body: Uint8Array, evidence?: AnswerEvidence): Report;
   /**
@@ -193,11 +197,37 @@ type Pinned = Omit<VerifierOptions, "keySet">;
 /**
  * Verifies an evidence file with nothing but anchors: the environment it names must be theirs (`environment`), its key
  * set must chain to them (`key_set`), and then what is in it is checked. A file with the proofs of the transparency log
- * (`svc-evidence/2`) is valid only if every check could be made.
+ * (`svc-evidence/2`) is valid only if every check could be made. The proof of a shown price (`svc-evidence/3`) has no key set: it is judged
+ * by the one given here, or else by the chain in it (`key_chain`), and by neither it is not valid.
  */
-export function verifyEvidence(options: Pinned, file: Uint8Array): Report {
+export function verifyEvidence(options: Pinned & Partial<VerifierOptions>, file: Uint8Array): Report {
+  const price = parseShownPrice(file);
+  if (price !== null)
+    return price.ok ? verifyPrice(options, price.value) : reportOf([checkOf("file", price)]);
   const proofs = parseProofFile(file);
   return proofs === null ? verifyAnswerFile(options, file) : verifyProofs(options, proofs);
+}
+
+function verifyPrice(options: Pinned & Partial<VerifierOptions>, price: ShownPrice): Report {
+  const { anchors, sha256 = portableSha256, keySet } = options;
+  const elsewhere = environmentCheck(anchors, price.environment);
+  if (elsewhere !== null) return reportOf([elsewhere]);
+  const verify = verifyOnce(options.verify ?? verifySignature);
+  const chain =
+    price.key_certificates === undefined
+      ? null
+      : verifyKeyChain(anchors, price.key_certificates, { verify, sha256 });
+  const known = keySet === undefined ? null : createVerifier({ ...options, verify, keySet });
+  const keys = [
+    ...(chain === null ? [] : [checkOf("key_chain", chain, issuedSince)]),
+    known === null
+      ? unchecked("key_set", "None was given, which alone says what keys were compromised.")
+      : checkOf("key_set", known, keysFound),
+  ];
+  const trust = known === null ? chain : known.ok ? ok(known.value.trust) : known;
+  if (trust?.ok !== true || chain?.ok === false) return reportOf(keys);
+  const { checks, words } = shownPriceReport(trust.value, price);
+  return { ...reportOf([...keys, ...checks]), ...(words === undefined ? {} : { words }) };
 }
 
 function verifyAnswerFile(options: Pinned, file: Uint8Array): Report {
@@ -239,15 +269,25 @@ function underKeySet(
   { environment, keySet }: { readonly environment: string; readonly keySet: JsonValue },
   checks: (verifier: Verifier) => readonly Check[],
 ): Report {
-  if (environment !== options.anchors.environment) {
-    const detail = `The evidence is of ${environment}, the anchors are of ${options.anchors.environment}.`;
-    return reportOf([checkOf("environment", refuse("key_unknown", detail))]);
-  }
+  const elsewhere = environmentCheck(options.anchors, environment);
+  if (elsewhere !== null) return reportOf([elsewhere]);
   const verify = verifyOnce(options.verify ?? verifySignature);
   const verifier = createVerifier({ ...options, verify, keySet });
-  const found = (value: Verifier) => `Issued at ${value.trust.keySet.issued_at}.`;
-  const chain: Check = checkOf("key_set", verifier, found);
+  const chain: Check = checkOf("key_set", verifier, keysFound);
   return reportOf(verifier.ok ? [chain, ...checks(verifier.value)] : [chain]);
+}
+
+function keysFound({ trust }: Verifier): string {
+  return `Issued at ${trust.keySet.issued_at}.`;
+}
+
+function issuedSince({ keySet }: Trust): string {
+  return `Issued at ${keySet.issued_at} and later.`;
+}
+
+function environmentCheck(anchors: Anchors, environment: string): Check | null {
+  const detail = `The evidence is of ${environment}, the anchors are of ${anchors.environment}.`;
+  return environment === anchors.environment ? null : checkOf("environment", refuse("key_unknown", detail));
 }
 
 function verifierOf(trust: Trust): Verifier {
@@ -281,6 +321,13 @@ function verifierOf(trust: Trust): Verifier {
     searchAnswer: (body, evidence) => verifySearchAnswer(trust, body, evidence),
     fetchAnswer: (body, evidence) => verifyFetchAnswer(trust, body, evidence),
     catalogueAnswer: (body, evidence) => verifyCatalogueAnswer(trust, body, evidence),
+    shownPrice: (file) => {
+      const parsed = parseShownPrice(file) ?? malformed("Not the proof of a shown price.", "");
+      if (!parsed.ok) return reportOf([checkOf("file", parsed)]);
+      const elsewhere = environmentCheck(trust.anchors, parsed.value.environment);
+      const once = { ...trust, verify: verifyOnce(trust.verify) };
+      return elsewhere === null ? shownPriceReport(once, parsed.value) : reportOf([elsewhere]);
+    },
     poolAnswer: (body, evidence) => verifyPoolAnswer(trust, body, evidence),
     sealedByPerson: (envelope, evidence) => verifySealedByPerson(trust, envelope, evidence),
     adItem: (item, evidence) => verifyAdItem(trust, item, evidence),

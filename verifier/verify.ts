@@ -20,7 +20,10 @@ export class AnchorsError extends Error {
   }
 }
 
-/** What an answer alone does not have; an evidence file brings its own, and of these only `allowSandbox` and `witnesses` count for it. */
+/**
+ * What an answer alone does not have; an evidence file brings its own, and of these only `allowSandbox` and `witnesses` count for it, for the
+ * proof of a shown price also `keySet`.
+ */
 export interface VerifyOptions extends AnswerEvidence, Pick<VerifierOptions, "witnesses"> {
   /** Sandbox anchors vouch for nothing real, so they are refused unless this is true. */
   readonly allowSandbox?: boolean;
@@ -44,10 +47,12 @@ export function verify(
   };
   const body = typeof answer === "string" ? utf8(answer) : answer;
   const kind = answerKind(parseUtf8(body) ?? "");
-  if (kind === null) return verifyEvidence(pinned, body);
-  if (keySet === undefined)
+  const keys = keySet === undefined ? undefined : bytesOf(keySet);
+  if (kind === null)
+    return verifyEvidence({ ...pinned, ...(keys === undefined ? {} : { keySet: keys }) }, body);
+  if (keys === undefined)
     return reportOf([unchecked("key_set", "Give the key set beside the answer, or an evidence file.")]);
-  const verifier = createVerifier({ ...pinned, keySet: bytesOf(keySet) });
+  const verifier = createVerifier({ ...pinned, keySet: keys });
   const chain = checkOf("key_set", verifier, ({ trust }) => `Issued at ${trust.keySet.issued_at}.`);
   if (!verifier.ok) return reportOf([chain]);
   return reportOf([chain, ...verifyServed(verifier.value, { kind, body }, evidence).checks]);

@@ -1,4 +1,4 @@
-// Key certificates: what a pair of keys attests about another key, and the key set entry that follows from it.
+// Key certificates: what a pair of keys attests about another key.
 
 import type { Signer } from "../../crypto/port.ts";
 import { type Envelope, payloadTypes } from "../../protocol/dsse.ts";
@@ -6,9 +6,6 @@ import type { Anchors } from "../../protocol/keys/anchors.ts";
 import { algorithmOf } from "../../protocol/keys/jwk.ts";
 import {
   type CertifiedKey,
-  isPaired,
-  type KeyCertificate,
-  type KeyEntry,
   type KeyUse,
   keyCertificatePayload,
   parseKeyCertificate,
@@ -53,20 +50,6 @@ export async function certify(
   const read = parseKeyCertificate(payload);
   if (!read.ok) return read;
   return ok(await signEnvelope(payloadTypes["key-certificate.v1"], payload, issuer));
-}
-
-/** The key set entries for the keys of a certificate. */
-export function entriesOf(certificate: KeyCertificate): readonly KeyEntry[] {
-  const { use, region, keys, valid_from, valid_until, compromised_from } = certificate;
-  return keys.map((key, index) => ({
-    ...key,
-    use,
-    region,
-    pair: isPaired(use) ? (keys[1 - index]?.key_id ?? null) : null,
-    valid_from,
-    valid_until,
-    compromised_from,
-  }));
 }
 
 /** Both halves of a root, in the form in which anchors pin them. */

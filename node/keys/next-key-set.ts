@@ -11,6 +11,7 @@ import { formatTimestamp } from "../../protocol/identifiers.ts";
 import type { JsonValue } from "../../protocol/json/canonical-json.ts";
 import type { Anchors } from "../../protocol/keys/anchors.ts";
 import {
+  entriesOf,
   isPaired,
   type KeyCertificate,
   type KeyEntry,
@@ -22,7 +23,7 @@ import { ok, type Result, refuse } from "../../protocol/result.ts";
 import { signEnvelope } from "../../service/register/service-keys.ts";
 import { earliest } from "../../verifier/key-window.ts";
 import { type Trust, verifyKeySet } from "../../verifier/trust.ts";
-import { certify, entriesOf, type KeyRequest, type Pair } from "./key-certificates.ts";
+import { certify, type KeyRequest, type Pair } from "./key-certificates.ts";
 
 export interface NextKeySet {
   readonly anchors: Anchors;

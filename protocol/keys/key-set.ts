@@ -138,6 +138,20 @@ export function openKeyCertificate(envelope: Envelope, sha256?: Sha256): Verdict
   return payload.ok ? parseKeyCertificate(payload.value, sha256) : payload;
 }
 
+/** The key set entries for the keys of a certificate. */
+export function entriesOf(certificate: KeyCertificate): readonly KeyEntry[] {
+  const { use, region, keys, valid_from, valid_until, compromised_from } = certificate;
+  return keys.map((key, index) => ({
+    ...key,
+    use,
+    region,
+    pair: isPaired(use) ? (keys[1 - index]?.key_id ?? null) : null,
+    valid_from,
+    valid_until,
+    compromised_from,
+  }));
+}
+
 /** The payload bytes to sign. */
 export function keySetPayload(keySet: KeySet): Uint8Array {
   return canonicalBytes(keySet);

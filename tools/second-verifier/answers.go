@@ -443,9 +443,12 @@ func hasOnlyKnown(given object) bool {
 	return right
 }
 
-func evidence(a *anchors, file []byte) outcomes {
+func evidence(a *anchors, file []byte, in object) outcomes {
 	value, spans, ok := parseWithSpans(file)
 	given, _ := value.(object)
+	if ok && given["format"] == "svc-evidence/3" {
+		return shownPrice(a, given, in)
+	}
 	if ok && given["format"] == "svc-evidence/2" {
 		return proofs(a, file, given)
 	}

@@ -9,8 +9,8 @@ import (
 )
 
 // judgedFile is the report on an evidence file. One of format 2 is valid only if every check could be made.
-func judgedFile(a *anchors, file []byte) object {
-	found := reported(evidence(a, file))
+func judgedFile(a *anchors, file []byte, in object) object {
+	found := reported(evidence(a, file, in))
 	value, _ := parseJSON(file)
 	if given, ok := value.(object); ok && given["format"] == "svc-evidence/2" {
 		for _, outcome := range sub(found, "checks") {
@@ -41,7 +41,7 @@ func flip(anchorsPath, path string, first, step int) (*flipped, error) {
 	if reason != "" {
 		return nil, errors.New("no anchors: " + string(reason))
 	}
-	report := &flipped{Valid: judgedFile(a, file)["valid"] == true, Accepted: []int{}}
+	report := &flipped{Valid: judgedFile(a, file, nil)["valid"] == true, Accepted: []int{}}
 	var lock sync.Mutex
 	var done sync.WaitGroup
 	workers := runtime.NumCPU()
@@ -52,7 +52,7 @@ func flip(anchorsPath, path string, first, step int) (*flipped, error) {
 			for at := first + worker*step; at < len(file); at += workers * step {
 				changed++
 				other[at] = file[at] ^ 1<<(at%6)
-				if judgedFile(a, other)["valid"] == true {
+				if judgedFile(a, other, nil)["valid"] == true {
 					lock.Lock()
 					report.Accepted = append(report.Accepted, at)
 					lock.Unlock()

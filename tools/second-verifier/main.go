@@ -187,7 +187,7 @@ func (r *runner) judge(check, name string, in object) object {
 	case "key_possession":
 		return verdict(keyPossession(r.anchors(name).passkeys, sub(in, "key"), text(in, "challenge"), in["proof"]), nil)
 	case "evidence":
-		return judgedFile(r.anchors(name), decode64(in["file_base64"]))
+		return judgedFile(r.anchors(name), decode64(in["file_base64"]), in)
 	case "projection_document":
 		return verdict(projectionDocument(in["document"]), nil)
 	}

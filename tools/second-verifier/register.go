@@ -25,21 +25,28 @@ func (t *trust) mark(payload object) refusal {
 	return ""
 }
 
+func statusFault(certificate object) refusal {
+	_, hasReason := certificate["status_reason"]
+	status := text(certificate, "status")
+	if status == "active" && hasReason || status == "withdrawn" && !hasReason {
+		return "payload_malformed"
+	}
+	return ""
+}
+
 func (t *trust) certificate(value any) (*certificate, refusal) {
 	env, payload, reason := read(value, certificateV1)
+	if reason == "" {
+		reason = statusFault(payload)
+	}
+	if reason == "" {
+		reason = t.mark(payload)
+	}
 	if reason != "" {
 		return nil, reason
 	}
-	_, hasReason := payload["status_reason"]
-	status := text(payload, "status")
-	if status == "active" && hasReason || status == "withdrawn" && !hasReason {
-		return nil, "payload_malformed"
-	}
-	if reason := t.mark(payload); reason != "" {
-		return nil, reason
-	}
 	found := &certificate{
-		id: hashOf(env.payload), uuid: text(sub(payload, "subject"), "uuid"), name: text(payload, "legal_name"), status: status,
+		id: hashOf(env.payload), uuid: text(sub(payload, "subject"), "uuid"), name: text(payload, "legal_name"), status: text(payload, "status"),
 		from: text(payload, "status_effective_from"), issued: text(payload, "issued_at"), previous: text(payload, "previous"),
 		kind: text(sub(payload, "subject"), "kind"), country: text(payload, "country"), since: text(payload, "verified_since"), reason: text(payload, "status_reason"),
 	}

@@ -130,10 +130,36 @@ func readKeySet(a *anchors, value any) (*trust, refusal) {
 	if reason != "" {
 		return nil, reason
 	}
-	if reason := t.chain(certificates); reason != "" {
+	if reason := t.chain(certificates, map[string]bool{}); reason != "" {
 		return nil, reason
 	}
 	return t, t.verifyPair(env, "issuance", t.issuedAt)
+}
+
+// readKeyChain reads the certificates of some keys, without a key set around them. A pinned root needs none.
+func readKeyChain(a *anchors, values []any) (*trust, refusal) {
+	certificates, reason := readKeyCertificates(a, values)
+	if reason != "" {
+		return nil, reason
+	}
+	t, pinned := &trust{anchors: a, keys: map[string]*serviceKey{}}, map[string]bool{}
+	for _, root := range a.roots {
+		id := text(root, "key_id")
+		t.keys[id] = &serviceKey{key: parseKey(root["public_key"]), id: id, use: "root", pair: text(root, "pair")}
+		pinned[id] = true
+	}
+	for _, each := range certificates {
+		window := windowOf(each.payload)
+		window.compromised = ""
+		for at, one := range list(each.payload, "keys") {
+			found := &serviceKey{key: parseKey(one.(object)["public_key"]), id: each.ids[at], use: text(each.payload, "use"), region: text(each.payload, "region"), window: window}
+			if isPairUse(found.use) {
+				found.pair = each.ids[1-at]
+			}
+			t.keys[found.id] = found
+		}
+	}
+	return t, t.chain(certificates, pinned)
 }
 
 type keyCertificate struct {
@@ -179,9 +205,9 @@ func readKeyCertificates(a *anchors, values []any) ([]keyCertificate, refusal) {
 	return found, ""
 }
 
-// chain follows the certificates from the anchors; every certificate has to verify, and every key has to have one.
-func (t *trust) chain(certificates []keyCertificate) refusal {
-	certified := map[string]bool{}
+// chain follows the certificates from the anchors; every certificate has to verify, and every key has to have one but those that have
+// none to show.
+func (t *trust) chain(certificates []keyCertificate, certified map[string]bool) refusal {
 	trusted := map[string]bool{}
 	for _, each := range certificates {
 		for _, id := range each.ids {

@@ -45,7 +45,11 @@ export function makeJudge(trust: Readonly<Record<string, TrustVector>>, primitiv
     evidence: ({ trust: name, input }) =>
       reported(
         verifyEvidence(
-          { anchors: anchorsOf(trust[name ?? ""]), ...primitives },
+          {
+            anchors: anchorsOf(trust[name ?? ""]),
+            ...primitives,
+            ...given<{ keySet?: JsonValue }>({ keySet: input["key_set"] }),
+          },
           bytesOf(input, "file_base64"),
         ),
       ),

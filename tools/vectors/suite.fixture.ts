@@ -9,6 +9,7 @@ import { entitlementCases } from "./entitlement-cases.fixture.ts";
 import { evidenceCases } from "./evidence-cases.fixture.ts";
 import { anchorCases, keySetCases } from "./key-set-cases.fixture.ts";
 import { logCases } from "./log-cases.fixture.ts";
+import { priceCases } from "./price-cases.fixture.ts";
 import { proofCases } from "./proof-cases.fixture.ts";
 import {
   businessKeysCases,
@@ -62,7 +63,12 @@ export async function makeSuite(): Promise<Suite> {
     "search-answer": searchCases(world),
     "ad-item": await adCases(world),
     "pool-answer": await poolCases(world),
-    evidence: [...evidenceCases(world), ...(await poolEvidenceCases(world)), ...proofCases(world)],
+    evidence: [
+      ...evidenceCases(world),
+      ...(await poolEvidenceCases(world)),
+      ...proofCases(world),
+      ...priceCases(world),
+    ],
   };
   const files = Object.entries(cases).map(([name, each]) => [`${name}.json`, { v: 1, cases: each }] as const);
   return { trust: { v: 1, trust: world.trust }, files: new Map(files) };

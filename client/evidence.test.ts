@@ -87,9 +87,9 @@ function ownRecord(service: TestService) {
 function keptSearch(service: TestService, collection = "products") {
   const business = makeBusiness(service);
   const bytes = recordBytes({
-    product_name: "t".repeat(200),
-    short_description: "t".repeat(500),
-    brand: "t".repeat(100),
+    product_name: "茶".repeat(200),
+    short_description: "茶".repeat(500),
+    brand: "茶".repeat(100),
   });
   const rows = Array.from({ length: searchRowsMax }, (_, at) => {
     const id = `svc_${"a".repeat(24)}${"abcdefgh"[at >> 3]}${"abcdefgh"[at & 7]}`;
@@ -117,6 +117,13 @@ describe("the proof of a shown price", () => {
   const service = makeService();
   const { file, choice, rows } = keptSearch(service);
   const keySet = utf8(JSON.stringify(keySetAnswer(service)));
+  const fetchedEvidence = utf8(
+    evidenceText({
+      environment: "production",
+      answer: { kind: "fetched", text: fetchBody(service, makeBusiness(service), recordBytes()) },
+      keySet: JSON.stringify(keySetAnswer(service)),
+    }),
+  );
 
   it("has at most 48 KB with its chain, and 24 KB without, of an answer of 50 rows", () => {
     const whole = proveShownPrice(file, choice);
@@ -157,6 +164,7 @@ describe("the proof of a shown price", () => {
 
   it.each([
     ["not the evidence of a search", utf8("{}"), {}],
+    ["not the evidence of a search", fetchedEvidence, {}],
     ["50 rows, and no row 51", file, { row: 51 }],
     ["no issuance sha256:", file, { certificate: utf8("{}") }],
     [

@@ -61,6 +61,7 @@ export function priceCases(world: World): readonly VectorCase[] {
   const other = (name: string, says: string, changes: object, checks: Checks) =>
     one(name, says, { ...file, ...changes }, { ...chained, ...fine, ...checks });
   const keySet = signedKeySet(service);
+  const elsewhere = shownPrice(world.other, business);
   return [
     one("with its chain", "A row, its receipt, and the chain of the keys that signed them.", file, {
       ...chained,
@@ -90,6 +91,12 @@ export function priceCases(world: World): readonly VectorCase[] {
       file,
       { key_chain: "ok", key_set: "trust_chain_broken" },
       signedKeySet(world.other),
+    ),
+    good(
+      "price: by a key set, with another chain",
+      "The key set would do, and the chain in the file is of other roots.",
+      of({ ...bare, key_certificates: elsewhere["key_certificates"] }, { key_set: keySet }),
+      outcome({ key_chain: "trust_chain_broken", key_set: "ok" }),
     ),
     one(
       "compromised since",
@@ -173,7 +180,7 @@ function shownCases(
     other(
       "fetched",
       "The receipt is of a fetch.",
-      { receipt: receipt({ kind: "fetch", collection: null, country: null }) },
+      { receipt: receipt({ kind: "fetch" }) },
       noReceipt("receipt_row_mismatch"),
     ),
     other(

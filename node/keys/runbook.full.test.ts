@@ -155,6 +155,8 @@ describe("docs/keys.md", () => {
     expect((await readFile(join(folder, "cluster-secret-2"), "utf8")).trim().length).toBeGreaterThanOrEqual(
       32,
     );
-    expect([...runbook.sections].filter(([title, blocks]) => blocks.length > 0 && !runbook.played.has(title))).toEqual([]);
+    expect(
+      [...runbook.sections].filter(([title, blocks]) => blocks.length > 0 && !runbook.played.has(title)),
+    ).toEqual([]);
   });
 });

@@ -3,9 +3,9 @@
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { proveShownPrice } from "../client/evidence.ts";
-import { searchRowsMax } from "../protocol/limits.ts";
 import { type Command, UsageError } from "./command.ts";
 import { homeOf, loadSandbox } from "./connection.ts";
+import { limitMax } from "./search.ts";
 import { loadAnchors, readBytes } from "./verify.ts";
 
 export const provePrice: Command = {
@@ -26,7 +26,7 @@ export const provePrice: Command = {
     --verify-url URL    public address of the verification surface (default: that of the sandbox)
     --home DIR          home folder whose sandbox.json has the anchors and the address`,
   run: async (call) => {
-    const row = call.integer("row", { min: 1, max: searchRowsMax, fallback: 0 });
+    const row = call.integer("row", { min: 1, max: limitMax, fallback: 0 });
     if (row === 0) throw new UsageError("Name the row with --row N, counted from 1.");
     const anchorsText = await loadAnchors(call);
     const verifyUrl =

@@ -64,7 +64,7 @@ function jsonValue(text: string, value: string): unknown {
 }
 
 const collections = ["products", "business_files", "events", "jobs", "updates"];
-const limitMax = 50;
+export const limitMax = 50;
 const limitDefault = 20;
 
 export const search: Command = {

@@ -2,8 +2,9 @@
 
 import { hashOf } from "../../protocol/bytes.ts";
 import type { JsonObject, JsonValue } from "../../protocol/json/canonical-json.ts";
+import type { Certificate } from "../../protocol/keys/certificate.ts";
 import type { IndexRow } from "../../protocol/row.ts";
-import { type RowMaking, receiptFacts, servedAt, shownPrice } from "../../verifier/retrieval.fixture.ts";
+import { receiptFacts, servedAt, shownPrice } from "../../verifier/retrieval.fixture.ts";
 import {
   asJson,
   document,
@@ -114,6 +115,7 @@ export function priceCases(world: World): readonly VectorCase[] {
       outcome({ environment: "key_unknown" }),
     ),
     ...shownCases(world, { file, other }),
+    ...namedCases(world, { other }),
     ...chainCases(world, { file, other, one }),
     ...[
       ["no row", "The row is missing.", { row: undefined }],
@@ -133,22 +135,12 @@ interface Parts {
 }
 
 /** What was shown: row, receipt, source line and certificate. */
-function shownCases(
-  { production, sandbox }: World,
-  { file, other }: Omit<Parts, "one">,
-): readonly VectorCase[] {
-  const { service, business } = production;
+function shownCases({ production }: World, { file, other }: Omit<Parts, "one">): readonly VectorCase[] {
+  const { service } = production;
   const row = file["row"] as IndexRow;
   const line = String(file["source_line"]);
   const receipt = (facts: object) =>
     document("receipt.v3", { ...receiptFacts([row]), ...facts }, soleKey(service.receipt));
-  const made = (change: NonNullable<RowMaking["change"]>) => shownPrice(service, business, { change });
-  const named = (payload: JsonValue, certId: string) => ({
-    ...made({ adl_origin_cert: certId }),
-    certificate_base64: payload,
-  });
-  const issued = (certificate: { readonly certId: string; readonly envelope: JsonValue }) =>
-    named((certificate.envelope as JsonObject)["payload"] ?? null, certificate.certId);
   const older = {
     ...(row["ai_policy_bits"] as JsonObject),
     ai_policy_version: 0,
@@ -209,6 +201,21 @@ function shownCases(
         source_line: "payload_malformed",
       },
     ),
+  ];
+}
+
+/** Who the business is. */
+function namedCases({ production, sandbox }: World, { other }: Pick<Parts, "other">): readonly VectorCase[] {
+  const { service, business } = production;
+  const named = (payload: JsonValue, certId: string) => ({
+    ...shownPrice(service, business, { change: { adl_origin_cert: certId } }),
+    certificate_base64: payload,
+  });
+  const issued = (facts: Partial<Certificate>) => {
+    const { certId, envelope } = issueCertificate(service, { ...business.certificate, ...facts });
+    return named((envelope as JsonObject)["payload"] ?? null, certId);
+  };
+  return [
     other(
       "no certificate",
       "Nothing says the name of the business.",
@@ -226,29 +233,19 @@ function shownCases(
     other(
       "certificate of another",
       "The certificate that the row names is of another business.",
-      issued(
-        issueCertificate(service, {
-          ...business.certificate,
-          subject: { kind: "business", uuid: otherUuid },
-        }),
-      ),
+      issued({ subject: { kind: "business", uuid: otherUuid } }),
       { certificate: "certificate_unknown" },
     ),
     other(
       "certificate of an AI company",
       "The certificate that the row names is of an AI company.",
-      issued(
-        issueCertificate(service, {
-          ...business.certificate,
-          subject: { kind: "ai_company", uuid: business.uuid },
-        }),
-      ),
+      issued({ subject: { kind: "ai_company", uuid: business.uuid } }),
       { certificate: "certificate_unknown" },
     ),
     other(
       "certificate of a sandbox",
       "The certificate that the row names is of the sandbox.",
-      issued(issueCertificate(service, { ...business.certificate, sandbox: true })),
+      issued({ sandbox: true }),
       { certificate: "key_unknown" },
     ),
     other(

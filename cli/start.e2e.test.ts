@@ -48,26 +48,58 @@ it("refuses a store file that is damaged, names it, and says how it comes back, 
   );
 });
 
-it("leaves nothing in its home that others may read", async () => {
+/** Runs a node until it serves, calls `meanwhile`, stops it, and returns what it printed. */
+async function serve(
+  { runtime = [] }: { readonly runtime?: readonly string[] },
+  meanwhile: () => Promise<void> = async () => {},
+): Promise<string> {
   // With the usual umask, under which new files are readable by everybody.
-  const child = spawn("sh", ["-c", 'umask 022; exec "$@"', "sh", process.execPath, ...startArgs()], {
-    cwd: root,
-    env: env(),
-  });
+  const command = [process.execPath, ...runtime, ...startArgs()];
+  const child = spawn("sh", ["-c", 'umask 022; exec "$@"', "sh", ...command], { cwd: root, env: env() });
+  const closed = new Promise((resolve) => child.once("close", resolve));
+  let output = "";
   try {
     const started = Promise.withResolvers<void>();
     child.stdout.on("data", (chunk) => {
-      if (String(chunk).includes("A node is running")) started.resolve();
+      output += String(chunk);
+      if (output.includes("A node is running")) started.resolve();
     });
     child.once("exit", (code) => started.reject(new Error(`ended with ${code}`)));
     await started.promise;
+    await meanwhile();
+  } finally {
+    child.kill("SIGTERM");
+    await closed;
+  }
+  return output;
+}
+
+it("leaves nothing in its home that others may read", async () => {
+  await serve({}, async () => {
     expect((await stat(home)).mode & 0o777).toBe(0o700);
     const names = await readdir(home, { recursive: true });
     expect(names).toEqual(expect.arrayContaining(["store.db", "rows.db", "node.log", "ops-token"]));
     for (const name of names) expect([name, (await stat(join(home, name))).mode & 0o077]).toEqual([name, 0]);
-  } finally {
-    const ended = new Promise((resolve) => child.once("exit", resolve));
-    child.kill("SIGTERM");
-    await ended;
-  }
+  });
+});
+
+/** Has each thread of a process say at its end which packages it loaded. */
+const tellPackages = `import { registerHooks } from "node:module";
+  const names = new Set();
+  registerHooks({
+    load: (url, context, next) => {
+      names.add(url.split("/node_modules/").at(-1).match(/^(@[^/]+\\/)?[^/]+/)[0]);
+      return next(url, context);
+    },
+  });
+  process.once("exit", () => console.log("packages " + [...names].join(" ")));`;
+
+it("loads neither a bundler nor a decoder, and nothing that only a cluster or a collector of traces needs", async () => {
+  const output = await serve({
+    runtime: [`--import=data:text/javascript,${encodeURIComponent(tellPackages)}`],
+  });
+  const loaded = [...output.matchAll(/^packages (.*)$/gm)].flatMap(([, names = ""]) => names.split(" "));
+  expect(loaded).toEqual(expect.arrayContaining(["fastify", "xstate"]));
+  const needless = /^(rolldown|sharp|elkjs|cassandra-driver|@elastic\/.*|@opentelemetry\/(?!api$).*)$/;
+  expect(loaded.filter((name) => needless.test(name))).toEqual([]);
 });

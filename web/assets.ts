@@ -3,9 +3,11 @@
 //   WA1. The address of an asset has the hash of its content, so it may be kept for ever.
 //   WA2. A page does not wait for a bundler that fails: it is shown as the server made it, without what is live.
 
+import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { build } from "rolldown";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 
 export interface Asset {
   readonly path: string;
@@ -63,15 +65,14 @@ const iconText =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#0b4fb3"/>' +
   '<circle cx="5" cy="8" r="2" fill="#fff"/><circle cx="11" cy="8" r="2" fill="none" stroke="#fff"/></svg>';
 
+const bundleMsMax = 60_000;
+const scriptBytesMax = 8 * 2 ** 20;
+
+/** In a process of its own, because a bundler keeps what it took in memory. */
 async function bundle(entry: URL): Promise<string> {
-  const built = await build({
-    input: entry.pathname,
-    write: false,
-    platform: "browser",
-    output: { format: "esm", minify: true },
-    resolve: { extensions: [".ts", ".js"] },
-  });
-  return built.output[0].code;
+  const files = [new URL("./bundler-process.ts", import.meta.url), entry].map((each) => fileURLToPath(each));
+  const bounds = { timeout: bundleMsMax, maxBuffer: scriptBytesMax };
+  return (await promisify(execFile)(process.execPath, files, bounds)).stdout;
 }
 
 interface AssetParts {

@@ -6,8 +6,6 @@ import type { ClusterState } from "../../ops/shapes.ts";
 import { formatHash } from "../../protocol/bytes.ts";
 import { collectionNames } from "../../protocol/identifiers.ts";
 import { indexSource } from "../../service/retrieval/index-source.ts";
-import { rebuildIndex } from "../../storage/elasticsearch/rebuild.ts";
-import { ElasticRowIndex } from "../../storage/elasticsearch/row-index.ts";
 import { verifyCheckpoint } from "../../verifier/log.ts";
 import type { Acting, Keys, NodeServices } from "./capabilities.ts";
 import type { NodeCluster } from "./cluster.ts";
@@ -61,13 +59,17 @@ function stateOf({
   };
 }
 
-function beginRebuild(
+async function beginRebuild(
   { records, index, clock }: NodeServices,
   collection: string,
   log: (event: string, detail: object) => void,
-): string {
+): Promise<string> {
   const name = collectionNames.find((each) => each === collection);
   if (name === undefined) return "collection_unknown";
+  const [{ rebuildIndex }, { ElasticRowIndex }] = await Promise.all([
+    import("../../storage/elasticsearch/rebuild.ts"),
+    import("../../storage/elasticsearch/row-index.ts"),
+  ]);
   if (!(index instanceof ElasticRowIndex)) return "index_is_embedded";
   const source = indexSource(records, name);
   void rebuildIndex(index, { collection: name, source, nowMs: clock.now }).then(

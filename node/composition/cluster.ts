@@ -40,7 +40,7 @@ import {
 import type { ClusterConfig, ClusterSecrets } from "../configuration/cluster-config.ts";
 import { ConfigError } from "../configuration/config-error.ts";
 import { nodeTimers } from "../keeping/node-timers.ts";
-import type { EngineStores } from "./stores.ts";
+import type { EngineStores } from "./engine-stores.ts";
 
 /** The versions of the node-to-node protocol that this program speaks. */
 export const protocol = { min: 1, max: 1 } as const;

@@ -10,7 +10,7 @@ import { latePurgeReadings } from "../keeping/late-purges.ts";
 import { actorReadings, logReadings } from "../telemetry/actor-readings.ts";
 import { backupReadings, diskReadings, diskSpace } from "../telemetry/disk.ts";
 import { longestStepReading } from "../telemetry/timings.ts";
-import { traceReadings } from "../telemetry/tracing.ts";
+import type { Tracing } from "../telemetry/tracing.ts";
 import type { NodeServices } from "./capabilities.ts";
 import type { NodeCluster } from "./cluster.ts";
 
@@ -114,5 +114,20 @@ export function clusterReadings({
     gauge("svc_cluster_members", "Nodes of all regions, as known to this node.", members.length),
     gauge("svc_cluster_lease_held", "1 while this node may act.", membership.holdsLease() ? 1 : 0),
     gauge("svc_cluster_peers", "Nodes that this node calls.", transportStats()?.peers.length ?? 0),
+  ];
+}
+
+/** A node that records nothing shows zeros. */
+function traceReadings(tracing: Pick<Tracing, "figures"> | null): readonly Reading[] {
+  const nothing = { sent: 0, overflowed: 0, refused: 0, waiting: 0 };
+  const { sent, overflowed, refused, waiting } = tracing?.figures() ?? nothing;
+  const help = "Spans that were not sent: the queue was full, or the collector did not take them.";
+  const dropped = (reason: string, value: number): Reading =>
+    counter("svc_trace_spans_dropped_total", help, value, { reason });
+  return [
+    counter("svc_trace_spans_total", "Spans that the collector took.", sent),
+    dropped("queue_full", overflowed),
+    dropped("not_taken", refused),
+    gauge("svc_trace_spans_waiting", "Spans that wait for the collector.", waiting),
   ];
 }

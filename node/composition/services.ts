@@ -47,7 +47,7 @@ import { keepLogHome } from "./log-parts.ts";
 import { createNodeActors } from "./node-actors.ts";
 import { createHostedKeys, loadNodeKeys } from "./node-keys.ts";
 import { pushPartsOf } from "./publishing-surface.ts";
-import { type NodeStores, openEmbeddedStores, openEngineStores, readTls } from "./stores.ts";
+import { type NodeStores, openEmbeddedStores } from "./stores.ts";
 
 export type { NodeServices };
 
@@ -294,6 +294,8 @@ async function openClustered(options: {
   readonly actors: CurrentActors;
 }): Promise<{ readonly stores: NodeStores; readonly cluster: NodeCluster }> {
   const { config, secrets, region, analyticsDays, bulkImport, adImageBytesMax, clock, log } = options;
+  // The drivers of the engines are loaded only where there are engines.
+  const { openEngineStores, readTls } = await import("./engine-stores.ts");
   const tls = await readTls(config);
   let cluster: NodeCluster | null = null;
   const stores = await openEngineStores(config, secrets, {

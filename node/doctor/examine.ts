@@ -18,8 +18,8 @@ import {
 import { Engine, EngineRefusal } from "../../storage/elasticsearch/engine.ts";
 import type { ElasticRowIndexOptions } from "../../storage/elasticsearch/row-index.ts";
 import { windowFault } from "../../verifier/key-window.ts";
+import { connectionOf, indexOptions } from "../composition/engine-stores.ts";
 import { loadNodeKeys, type NodeKeys } from "../composition/node-keys.ts";
-import { connectionOf, indexOptions } from "../composition/stores.ts";
 import type { ClusterSecrets } from "../configuration/cluster-config.ts";
 import type { NodeConfig } from "../configuration/config.ts";
 import type { Env } from "../configuration/config-error.ts";

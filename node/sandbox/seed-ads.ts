@@ -3,6 +3,7 @@
 //   ZA2. What was revoked meanwhile, or is refused because the sandbox's user changed its business, is left out.
 
 import { join } from "node:path";
+import { crc32, deflateSync } from "node:zlib";
 import { hashOf, toBase64 } from "../../protocol/bytes.ts";
 import { formatTimestamp, parseTimestamp } from "../../protocol/identifiers.ts";
 import { canonicalBytes, type JsonObject } from "../../protocol/json/canonical-json.ts";
@@ -105,14 +106,33 @@ async function publishOne(
 async function storePicture({ images }: SeedAdsDeps, { colour }: SampleAd): Promise<StoredPicture | null> {
   if (colour === null) return null;
   const [width, height] = [640, 360];
-  const [r, g, b] = colour;
-  // Loaded by the first start of a sandbox alone.
-  const { default: sharp } = await import("sharp");
-  const drawn = sharp({ create: { width, height, channels: 3, background: { r, g, b } } });
-  const bytes = new Uint8Array(await drawn.png().toBuffer());
+  const bytes = plainPng(width, height, colour);
   const picture = { sha256: hashOf(bytes), width, height };
   await images.put({ ...picture, mediaType: "image/png", bytes });
   return picture;
+}
+
+/** A PNG of one colour: one bit for each pixel, and a palette with one entry. */
+function plainPng(width: number, height: number, colour: readonly number[]): Uint8Array {
+  const head = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 1, 3, 0, 0, 0]);
+  head.writeUInt32BE(width, 0);
+  head.writeUInt32BE(height, 4);
+  // Each line begins with the number of its filter, which is none.
+  const lines = deflateSync(Buffer.alloc(height * (1 + Math.ceil(width / 8))));
+  const chunk = (type: string, data: Uint8Array): Buffer => {
+    const named = Buffer.concat([Buffer.from(type), data]);
+    const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
+    length.writeUInt32BE(data.length);
+    sum.writeUInt32BE(crc32(named));
+    return Buffer.concat([length, named, sum]);
+  };
+  return Buffer.concat([
+    Buffer.from("\x89PNG\r\n\x1a\n", "latin1"),
+    chunk("IHDR", head),
+    chunk("PLTE", Uint8Array.from(colour)),
+    chunk("IDAT", lines),
+    chunk("IEND", Buffer.alloc(0)),
+  ]);
 }
 
 // The ads and sponsored products of the sample businesses: a campaign each, with subjects that a newcomer would ask for.

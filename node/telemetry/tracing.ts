@@ -9,7 +9,6 @@ import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { resourceFromAttributes } from "@opentelemetry/resources";
 import { AlwaysOnSampler, TracerProvider } from "@opentelemetry/sdk-trace";
 import type { LogEntry } from "../../actors/system/ports.ts";
-import { counter, gauge, type Reading } from "../../ops/metrics.ts";
 import packageFile from "../../package.json" with { type: "json" };
 import {
   formatTraceparent,
@@ -118,23 +117,6 @@ function spanOf(span: ReturnType<ReturnType<TracerProvider["getTracer"]>["startS
   };
 }
 
-// What a node knows of its traces, without what records them: a node that records none does not load it.
-
 export interface Tracing extends RequestTraces, AsyncDisposable {
   figures(): SpanFigures;
-}
-
-/** A node that records nothing shows zeros. */
-export function traceReadings(tracing: Pick<Tracing, "figures"> | null): readonly Reading[] {
-  const nothing = { sent: 0, overflowed: 0, refused: 0, waiting: 0 };
-  const { sent, overflowed, refused, waiting } = tracing?.figures() ?? nothing;
-  const help = "Spans that were not sent: the queue was full, or the collector did not take them.";
-  const dropped = (reason: string, value: number): Reading =>
-    counter("svc_trace_spans_dropped_total", help, value, { reason });
-  return [
-    counter("svc_trace_spans_total", "Spans that the collector took.", sent),
-    dropped("queue_full", overflowed),
-    dropped("not_taken", refused),
-    gauge("svc_trace_spans_waiting", "Spans that wait for the collector.", waiting),
-  ];
 }

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { readTls } from "../../node/composition/stores.ts";
+import { readTls } from "../../node/composition/engine-stores.ts";
 import type { ClusterConfig } from "../../node/configuration/cluster-config.ts";
 import { makeCertificate } from "../../transport/ws/certificate.fixture.ts";
 

@@ -5,6 +5,8 @@ import { type Command, untilStopped } from "./command.ts";
 import { defaultHome } from "./connection.ts";
 
 const portBaseMax = 65_530;
+/** By then what the start began is done. */
+const restMs = 5_000;
 
 export const start: Command = {
   name: "start",
@@ -20,7 +22,7 @@ export const start: Command = {
     const home = call.text("home");
     const portBase = call.integer("port-base", { min: 0, max: portBaseMax, fallback: -1 });
     // Loaded only here: every other command starts without a node's code.
-    const { boundHeapGrowth } = await import("../node/keeping/heap-growth.ts");
+    const { boundHeapGrowth, collectGarbage } = await import("../node/keeping/heap-growth.ts");
     boundHeapGrowth();
     const [{ startNode }, { tourLines }] = await Promise.all([
       import("../node/composition/start.ts"),
@@ -36,7 +38,11 @@ export const start: Command = {
     try {
       const seed = await node.seeded;
       if (seed === null) terminal.print(`A node is running: ${node.urls.base_url}`);
-      else for (const line of tourLines(seed, { homeOption: home })) terminal.print(line);
+      else {
+        for (const line of tourLines(seed, { homeOption: home })) terminal.print(line);
+        // A sandbox mostly rests, and a third of what its start took is garbage.
+        setTimeout(collectGarbage, restMs).unref();
+      }
     } catch (error) {
       terminal.note(`The node runs, but its samples could not be published: ${String(error)}`);
     }

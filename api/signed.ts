@@ -3,7 +3,7 @@
 //       body is read only after check 6 as well, which needs only the head; a short one is read in any case, so that
 //       check 5 is answered before check 6.
 //   H2. Heads and signatures are judged in turns that go round the addresses, since a forged signature costs its sender nothing;
-//       signatures of one turn together, in a thread (crypto/list-verifier.ts).
+//       signatures of one turn together, in a thread (crypto/turn-lists.ts).
 //   H3. A fault in the request itself is reported only after its nonce was claimed, since a replay is refused with
 //       `nonce_reused` before anything else.
 

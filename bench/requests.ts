@@ -8,7 +8,7 @@ import { createSigner, type PrivateJwk } from "../crypto/private-jwk.ts";
 import { parseBase64 } from "../protocol/bytes.ts";
 import { pae, payloadTypes } from "../protocol/dsse.ts";
 import { type SignatureTag, signatureBase } from "../protocol/http-signature.ts";
-import { packEnvelope } from "../storage/packed-envelope.ts";
+import { packEnvelope } from "../storage/receipt-store.ts";
 import type { Child } from "./child.ts";
 import { quantile, type Rounds, sidesText } from "./figures.ts";
 import type { AnswerPlan } from "./floor/bare-server.ts";

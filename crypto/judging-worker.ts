@@ -2,8 +2,8 @@
 
 import { parentPort } from "node:worker_threads";
 import { unpackMessages } from "../protocol/signed-version.ts";
-import type { JudgingAnswer, JudgingOrder, SignatureList } from "./list-verifier.ts";
 import { nativeCrypto } from "./native.ts";
+import type { JudgingAnswer, JudgingOrder, SignatureList } from "./turn-lists.ts";
 
 const signatureLength = 64;
 

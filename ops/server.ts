@@ -11,17 +11,17 @@ import fastify, {
 } from "fastify";
 import { leaveBodyUnread } from "../api/body.ts";
 import { createEdge } from "../api/edge.ts";
-import { serveOneAtATime } from "../api/one-at-a-time.ts";
-import { openApiDocument } from "../api/open-api.ts";
-import type { Docs } from "../api/pages/docs.ts";
-import { answerDocs, docsPaths } from "../api/pages/docs-routes.ts";
 import {
   answerClientError,
   headBytesMax,
   headFault,
   type PlatformAnswers,
   takeOver,
-} from "../api/platform-answers.ts";
+} from "../api/http-server.ts";
+import { serveOneAtATime } from "../api/one-at-a-time.ts";
+import { openApiDocument } from "../api/open-api.ts";
+import type { Docs } from "../api/pages/docs.ts";
+import { answerDocs, docsPaths } from "../api/pages/docs-routes.ts";
 import { addressedHost, pathPattern } from "../api/request-parts.ts";
 import { anyText } from "../protocol/shape.ts";
 import type { OperatorCampaigns } from "../service/ads/campaign-renders.ts";

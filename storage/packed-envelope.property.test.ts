@@ -1,10 +1,10 @@
-// P1 and P2 of packed-envelope.ts.
+// P1 and P2 of receipt-store.ts.
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { toBase64, toHex, utf8 } from "../protocol/bytes.ts";
 import { receiptPayloadText } from "../protocol/receipt.ts";
-import { packEnvelope, unpackEnvelope } from "./packed-envelope.ts";
+import { packEnvelope, unpackEnvelope } from "./receipt-store.ts";
 
 const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length });
 const row = fc.record({

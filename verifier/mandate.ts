@@ -3,11 +3,11 @@
 import { parseEnvelope } from "../protocol/dsse.ts";
 import type { JsonValue } from "../protocol/json/canonical-json.ts";
 import type { BusinessKeys } from "../protocol/keys/business-keys.ts";
+import { windowFault } from "../protocol/keys/signatures.ts";
 import { type Mandate, openMandate } from "../protocol/mandate.ts";
 import type { Verdict } from "../protocol/reason-codes.ts";
 import { type Refusal, refuse } from "../protocol/result.ts";
 import { verifySealer } from "./business-keys.ts";
-import { windowFault } from "./key-window.ts";
 import type { Trust } from "./trust.ts";
 
 /**

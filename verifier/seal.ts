@@ -15,6 +15,7 @@ import { equalBytes, hashOf, parseHash } from "../protocol/bytes.ts";
 import { parseObject } from "../protocol/dsse.ts";
 import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
 import type { BusinessKey, BusinessKeys } from "../protocol/keys/business-keys.ts";
+import { windowFault } from "../protocol/keys/signatures.ts";
 import { sealedAtSkewMs } from "../protocol/limits.ts";
 import { scopeAllows } from "../protocol/mandate.ts";
 import { leafHash, rootFromPath } from "../protocol/merkle.ts";
@@ -32,7 +33,6 @@ import {
 import type { Sidecar } from "../protocol/signed-version.ts";
 import { verifySealer } from "./business-keys.ts";
 import { certificateAt, type Issuances, instantOf, withheldFault } from "./certificate.ts";
-import { windowFault } from "./key-window.ts";
 import { mandateEndFault, verifyMandate } from "./mandate.ts";
 import { judgePolicyRecord, judgePolicyVersion, type PolicyTimeline } from "./policy-timeline.ts";
 import { verifySidecar } from "./row.ts";

@@ -16,6 +16,7 @@ import {
   openCustodyRequest,
   openKeyDirectory,
 } from "../protocol/keys/key-directory.ts";
+import { windowFault } from "../protocol/keys/signatures.ts";
 import type { ReasonCode, Verdict } from "../protocol/reason-codes.ts";
 import { ok, type Refusal, refuse } from "../protocol/result.ts";
 import { openSeal } from "../protocol/seal.ts";
@@ -28,7 +29,6 @@ import {
 import { type HoldDecision, openHoldDecision } from "../protocol/withdrawal.ts";
 import { isObject } from "../std/json-pointer.ts";
 import { verifySealer } from "./business-keys.ts";
-import { windowFault } from "./key-window.ts";
 import { sandboxFault, type Trust, verifyWorking } from "./trust.ts";
 
 /** What a statement about a record is checked against; omitted members are not compared. */

@@ -1,14 +1,14 @@
 // Does this still stand? A seal was judged whole when the service received it; of all that was judged, only what the register
 // says of its key, its certificate and its mandate may change afterwards, and only for the worse: a moment of compromise or an
 // end is replaced by an earlier one, never by a later one. So what does not stand any more never stands again.
-//   ST1. The rules are the verifier's own (key-window.ts, certificate.ts, mandate.ts), in the order of verifySeal:
+//   ST1. The rules are the verifier's own (protocol/keys/signatures.ts, certificate.ts, mandate.ts), in the order of verifySeal:
 //        for a seal that was accepted, both give the same reason at any later moment (standing.property.test.ts).
 //   ST2. An ordinary end of a key or of a mandate takes nothing back that was received before it.
 
+import { earliest, type KeyWindow, windowFault } from "../protocol/keys/signatures.ts";
 import type { ReasonCode } from "../protocol/reason-codes.ts";
 import { type Refusal, refuse } from "../protocol/result.ts";
 import { certificateAt, type Issuances } from "./certificate.ts";
-import { earliest, type KeyWindow, windowFault } from "./key-window.ts";
 import { mandateEndFault } from "./mandate.ts";
 
 /** What remains to be known of a seal that the service accepted. */

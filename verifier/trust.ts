@@ -21,12 +21,18 @@ import {
   openKeyCertificate,
   parseKeySet,
 } from "../protocol/keys/key-set.ts";
-import { type SignatureVerifier, splitHybrid, verifyHybrid, verifyOne } from "../protocol/keys/signatures.ts";
+import {
+  earliest,
+  type SignatureVerifier,
+  splitHybrid,
+  verifyHybrid,
+  verifyOne,
+  windowFault,
+} from "../protocol/keys/signatures.ts";
 import type { WitnessPolicy } from "../protocol/log/cosignatures.ts";
 import type { Verdict } from "../protocol/reason-codes.ts";
 import { ok, type Refusal, refuse } from "../protocol/result.ts";
 import { isObject } from "../std/json-pointer.ts";
-import { earliest, windowFault } from "./key-window.ts";
 import { besideFault } from "./members.ts";
 
 /** The primitives used for verification: portable ones, or a node's native ones. */

@@ -15,12 +15,11 @@ import {
   StoreError,
 } from "../../storage/actor-store.ts";
 import type { ActorRef } from "../messages/refs.ts";
-import type { ActorHost } from "./activation.ts";
+import type { ActorHost, Envelope } from "./activation.ts";
 import { Activation, refuse, TurnFailure } from "./activation.ts";
 import type { ActorState } from "./actor-state.ts";
 import { ClaimedNames } from "./claimed-names.ts";
 import type { Effect } from "./definition.ts";
-import type { Envelope } from "./envelope.ts";
 import {
   buildCommit,
   buildForgetting,

@@ -18,6 +18,7 @@ import type { ActorRef } from "../../storage/actor-store.ts";
 import type { ActorProtocols, KindOf } from "../messages/kinds.ts";
 import type { CommandOf, CommandType, ReplyOf } from "../messages/protocol.ts";
 import type { Activation, ActorHost, Counters } from "./activation.ts";
+import { type DeliveryDone, type Envelope, envelopeOf, postDeliveries } from "./activation.ts";
 import { ActivationTable, countActivations, keyOf, RunQueue, totalsOf } from "./activation-table.ts";
 import {
   type ActorGlance,
@@ -31,7 +32,6 @@ import {
   type SpeculativeReply,
   unavailableSoon,
 } from "./definition.ts";
-import { type DeliveryDone, type Envelope, envelopeOf, postDeliveries } from "./envelope.ts";
 import { glancesAt, reportActive, reportStored } from "./inspect.ts";
 import { JournaledActivation, MemoryActivation } from "./journaled-activation.ts";
 import { type ActorLimits, defaultLimits } from "./limits.ts";

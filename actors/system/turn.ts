@@ -10,10 +10,10 @@
 
 import type { AnyMachineSnapshot } from "xstate";
 import { type PartitionRow, type RowKey, type RowSelection, rowTable } from "../../storage/actor-store.ts";
+import type { Envelope } from "./activation.ts";
 import type { ActorState, Heard, Timer } from "./actor-state.ts";
 import { ClaimedNames, type MarkedClaim, type NameClaim } from "./claimed-names.ts";
 import type { ActorView, Decision, Effect, Message } from "./definition.ts";
-import type { Envelope } from "./envelope.ts";
 import { type ActorLimits, effectsPerCommitMax } from "./limits.ts";
 import { isReservedName, type MachineDriver } from "./machine-driver.ts";
 

@@ -4,8 +4,12 @@
 
 import type { FileHandle } from "node:fs/promises";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import { type Checkpointer, createCheckpointer } from "../../storage/sqlite/checkpointer.ts";
-import { createLogFlush, type LogFlush } from "../../storage/sqlite/log-durability.ts";
+import {
+  type Checkpointer,
+  createCheckpointer,
+  createLogFlush,
+  type LogFlush,
+} from "../../storage/sqlite/log-durability.ts";
 
 /** SQLite itself does not flush the log, because the file does. */
 const pragmas = "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000;";

@@ -8,6 +8,7 @@ import { stat } from "node:fs/promises";
 import { request } from "node:http";
 import { FileKeyStore } from "../../crypto/key-store.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
+import { windowFault } from "../../protocol/keys/signatures.ts";
 import { Unavailable } from "../../std/unavailable.ts";
 import { migrations, readSchemaVersion } from "../../storage/cassandra/migrations.ts";
 import {
@@ -17,7 +18,6 @@ import {
 } from "../../storage/cassandra/session.ts";
 import { Engine, EngineRefusal } from "../../storage/elasticsearch/engine.ts";
 import type { ElasticRowIndexOptions } from "../../storage/elasticsearch/row-index.ts";
-import { windowFault } from "../../verifier/key-window.ts";
 import { connectionOf, indexOptions } from "../composition/engine-stores.ts";
 import { loadNodeKeys, type NodeKeys } from "../composition/node-keys.ts";
 import type { ClusterSecrets } from "../configuration/cluster-config.ts";

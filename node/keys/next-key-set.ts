@@ -19,9 +19,9 @@ import {
   keySetPayload,
   openKeyCertificate,
 } from "../../protocol/keys/key-set.ts";
+import { earliest } from "../../protocol/keys/signatures.ts";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
 import { signEnvelope } from "../../service/register/service-keys.ts";
-import { earliest } from "../../verifier/key-window.ts";
 import { type Trust, verifyKeySet } from "../../verifier/trust.ts";
 import { certify, type KeyRequest, type Pair } from "./key-certificates.ts";
 

@@ -4,13 +4,13 @@
 //   W2. A document that names an instant is signed by the newest key that was valid then, so it verifies at any later time,
 //       and what is signed again after a crash is signed by the same key.
 
-import { createCoalescingSigner } from "../../crypto/coalescing-signer.ts";
 import type { FileKeyStore } from "../../crypto/key-store.ts";
 import { type Signer, type SignerAt, signingUnavailable } from "../../crypto/port.ts";
 import { createSigner, type PrivateJwk } from "../../crypto/private-jwk.ts";
+import { createCoalescingSigner } from "../../crypto/turn-lists.ts";
 import { createWorkerSigner } from "../../crypto/worker-signer.ts";
 import type { KeyEntry } from "../../protocol/keys/key-set.ts";
-import { windowFault } from "../../verifier/key-window.ts";
+import { windowFault } from "../../protocol/keys/signatures.ts";
 import type { Trust } from "../../verifier/trust.ts";
 
 export const nodeUses = ["projection", "receipt", "sidecar", "statement"] as const;

@@ -21,7 +21,7 @@ import { type Envelope, type EnvelopeSignature, openEnvelope, pae } from "../dss
 import type { JsonObject } from "../json/canonical-json.ts";
 import { parseStrictJson } from "../json/strict-json.ts";
 import type { Verdict } from "../reason-codes.ts";
-import { ok, refuse } from "../result.ts";
+import { ok, type Refusal, refuse } from "../result.ts";
 import { parseEd25519Point } from "./ed25519-point.ts";
 import { algorithmOf, type KeyAlgorithm, type PublicJwk } from "./jwk.ts";
 
@@ -301,4 +301,39 @@ function authenticatorFault(bytes: Uint8Array, allowed: PasskeyOrigins, sha256: 
 
 function invalid(detail: string): Verdict<never> {
   return refuse("signature_invalid", detail);
+}
+
+// The instants that bound a key's validity, and what they mean for something signed at a given time.
+
+export interface KeyWindow {
+  readonly valid_from: string;
+  readonly valid_until: string | null;
+  readonly revoked_at?: string | null;
+  readonly compromised_from: string | null;
+}
+
+/**
+ * Null when the key was valid at `at` (a timestamp). `by` is the instant by which the signature is known to have been
+ * made, if that is earlier: the start of validity is judged by `at`, the end by `by`. From `compromised_from` on,
+ * nothing is valid (`key_compromised`); before `valid_from`, and from `valid_until` or `revoked_at` on, the key is not
+ * valid (`key_not_valid`).
+ */
+export function windowFault(
+  key: KeyWindow,
+  at: string,
+  by = at,
+): Refusal<"key_compromised" | "key_not_valid"> | null {
+  // Timestamps have a fixed width, so comparing them as text orders them in time.
+  if (key.compromised_from !== null && by >= key.compromised_from) {
+    return refuse("key_compromised", `The key is compromised from ${key.compromised_from} on.`);
+  }
+  if (at < key.valid_from) return refuse("key_not_valid", `The key is valid from ${key.valid_from} on.`);
+  const end = earliest(key.valid_until, key.revoked_at ?? null);
+  return end !== null && by >= end ? refuse("key_not_valid", `The key was valid until ${end}.`) : null;
+}
+
+/** The earlier of two timestamps, where null means never. */
+export function earliest(a: string | null, b: string | null): string | null {
+  if (a === null || b === null) return a ?? b;
+  return a < b ? a : b;
 }

@@ -17,6 +17,7 @@ import { type Envelope, openStored } from "../../protocol/dsse.ts";
 import { formatTimestamp, isKeyId, parseTimestamp } from "../../protocol/identifiers.ts";
 import type { BusinessKey, BusinessKeys } from "../../protocol/keys/business-keys.ts";
 import { type Certificate, openCertificate } from "../../protocol/keys/certificate.ts";
+import { windowFault } from "../../protocol/keys/signatures.ts";
 import { sealedAtSkewMs } from "../../protocol/limits.ts";
 import { type Mandate, scopeAllows } from "../../protocol/mandate.ts";
 import type { Verdict } from "../../protocol/reason-codes.ts";
@@ -26,7 +27,6 @@ import { ok, type Refusal, type Result, refuse } from "../../protocol/result.ts"
 import type { BatchSealV2, SealV2 } from "../../protocol/seal.ts";
 import { verifySealer } from "../../verifier/business-keys.ts";
 import { type CertificateStanding, certificateAt, type Issuances } from "../../verifier/certificate.ts";
-import { windowFault } from "../../verifier/key-window.ts";
 import { judgePolicyVersion, type PolicyTimeline } from "../../verifier/policy-timeline.ts";
 import type { Trust } from "../../verifier/trust.ts";
 import { type Refused, type SealReason, sealRefused } from "../answer.ts";

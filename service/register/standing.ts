@@ -6,11 +6,11 @@ import { hashOf, parseBase64 } from "../../protocol/bytes.ts";
 import { parseEnvelope } from "../../protocol/dsse.ts";
 import type { JsonValue } from "../../protocol/json/canonical-json.ts";
 import type { BusinessKeys } from "../../protocol/keys/business-keys.ts";
+import type { KeyWindow } from "../../protocol/keys/signatures.ts";
 import type { ReasonCode } from "../../protocol/reason-codes.ts";
 import type { Sidecar } from "../../protocol/signed-version.ts";
 import { BoundedMap } from "../../std/bounded-map.ts";
 import { type CertificateHistory, type Issuances, verifyCertificates } from "../../verifier/certificate.ts";
-import type { KeyWindow } from "../../verifier/key-window.ts";
 import type { PolicyTimeline } from "../../verifier/policy-timeline.ts";
 import {
   type AcceptedSeal,

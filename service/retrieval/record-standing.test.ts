@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { CertificateFacts, KeyFacts, MandateFacts } from "../../actors/messages/business.ts";
 import { toBase64, utf8 } from "../../protocol/bytes.ts";
 import { payloadTypes } from "../../protocol/dsse.ts";
+import type { KeyWindow } from "../../protocol/keys/signatures.ts";
 import { part } from "../../protocol/rubbish.fixture.ts";
-import type { KeyWindow } from "../../verifier/key-window.ts";
 import { businessUuid, keyFacts } from "../authentication.fixture.ts";
 import { createRecordStanding } from "./record-standing.ts";
 

@@ -16,18 +16,19 @@ import { receiptMinute } from "../../protocol/receipt.ts";
 import { BoundedMap } from "../../std/bounded-map.ts";
 import { Semaphore } from "../../std/semaphore.ts";
 import { type CommitOutcome, StoreError } from "../actor-store.ts";
-import { packEnvelope, unpackEnvelope } from "../packed-envelope.ts";
 import {
   type ClosedBatch,
   closedAfterMs,
   countReceipts,
   hashesIn,
   type ListedReceipt,
+  packEnvelope,
   packHashes,
   type ReceiptRow,
   type ReceiptStore,
   retractedWithinMs,
   servedAtOf,
+  unpackEnvelope,
 } from "../receipt-store.ts";
 import {
   bucketOf,

@@ -2,7 +2,7 @@
 
 import { DatabaseSync } from "node:sqlite";
 import { parentPort } from "node:worker_threads";
-import { type CheckpointOrder, fileState } from "./checkpointer.ts";
+import { type CheckpointOrder, fileState } from "./log-durability.ts";
 import { lowerPriority } from "./thread-priority.ts";
 
 const { idle, copying } = fileState;

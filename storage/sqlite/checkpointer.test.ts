@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createCheckpointer } from "./checkpointer.ts";
 import { SqliteDatabase } from "./database.ts";
+import { createCheckpointer } from "./log-durability.ts";
 
 let folder = "";
 let path = "";

@@ -4,7 +4,6 @@
 import { setImmediate } from "node:timers/promises";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { receiptMinute } from "../../protocol/receipt.ts";
-import { packEnvelope, unpackEnvelope } from "../packed-envelope.ts";
 import {
   addUsage,
   type CountedReceipt,
@@ -12,6 +11,7 @@ import {
   hashesIn,
   type ListedReceipt,
   minuteStart,
+  packEnvelope,
   packHashes,
   pageBounds,
   positionAt,
@@ -22,6 +22,7 @@ import {
   servedAtOf,
   type UsageCount,
   type UsageWanted,
+  unpackEnvelope,
   usageOf,
 } from "../receipt-store.ts";
 import { bytesOf, numberOf, type Row, textOf } from "./columns.ts";

@@ -129,7 +129,7 @@ export const importTable: readonly ImportRow[] = [
       "api/edge.ts",
       "api/one-at-a-time.ts",
       "api/open-api.ts",
-      "api/platform-answers.ts",
+      "api/http-server.ts",
       "api/body.ts",
       "api/request-parts.ts",
       "api/pages/docs.ts",

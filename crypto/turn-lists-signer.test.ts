@@ -1,8 +1,8 @@
 import { setImmediate as turnEnd } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { packMessages } from "../protocol/signed-version.ts";
-import { createCoalescingSigner } from "./coalescing-signer.ts";
 import { createSigner, generatePrivateJwk } from "./private-jwk.ts";
+import { createCoalescingSigner } from "./turn-lists.ts";
 import type { SigningThread } from "./worker-signer.ts";
 
 const jwk = generatePrivateJwk("Ed25519");

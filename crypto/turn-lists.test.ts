@@ -1,9 +1,9 @@
 import { setImmediate as turnEnd } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { PublicJwk } from "../protocol/keys/jwk.ts";
-import { createListVerifier, type JudgingThread, judgeInThread, packed } from "./list-verifier.ts";
 import { nativeCrypto } from "./native.ts";
 import { createSigner, generatePrivateJwk } from "./private-jwk.ts";
+import { createListVerifier, type JudgingThread, judgeInThread, packed } from "./turn-lists.ts";
 
 interface Signed {
   readonly jwk: PublicJwk;

@@ -74,7 +74,7 @@ export function sameBusiness(args: Arguments): string {
     .join("");
 }
 
-function quoted(word: string): string {
+export function quoted(word: string): string {
   return /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 

@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { proveShownPrice } from "../client/evidence.ts";
 import { type Command, UsageError } from "./command.ts";
-import { homeOf, loadSandbox } from "./connection.ts";
+import { homeOf, loadSandbox, quoted } from "./connection.ts";
 import { limitMax } from "./search.ts";
 import { loadAnchors, readBytes } from "./verify.ts";
 
@@ -54,9 +54,9 @@ export const provePrice: Command = {
     }
     await writeFile(resolve(call.cwd, save), proof.value.text);
     const options = [
-      call.flag("sandbox") ? "--sandbox" : "--anchors FILE",
+      call.flag("sandbox") ? "--sandbox" : `--anchors ${quoted(call.text("anchors") ?? "FILE")}`,
       ...(hasChain ? [] : ["--key-set FILE"]),
     ];
-    terminal.note(`Saved. Verify it offline with: svc verify ${save} ${options.join(" ")}`);
+    terminal.note(`Saved. Verify it offline with: svc verify ${quoted(save)} ${options.join(" ")}`);
   },
 };

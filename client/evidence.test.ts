@@ -172,7 +172,7 @@ describe("the proof of a shown price", () => {
       file,
       { anchorsText: JSON.stringify(makeService().anchors) },
     ],
-    ["receipt_row_mismatch", keptSearch(service, "events").file, {}],
+    ["record_type_mismatch", keptSearch(service, "events").file, {}],
     ["source_line: payload_malformed", file, { verifyUrl: "" }],
   ])("is refused where it would not verify: %s", (detail, from, changes) => {
     expect(proveShownPrice(from, { ...choice, ...changes })).toMatchObject({

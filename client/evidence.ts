@@ -21,7 +21,7 @@ import { isSealedByPerson } from "../verifier/sealed-words.ts";
 import { parseShownPrice, type ShownPrice, shownPriceFormat } from "../verifier/shown-price.ts";
 import { statedAnswer, verifyStatedAnswer } from "../verifier/stated-answer.ts";
 import type { Trust } from "../verifier/trust.ts";
-import { createVerifier, verifyEvidence } from "../verifier/verifier.ts";
+import { createVerifier, verifyEvidence, verifyServed } from "../verifier/verifier.ts";
 import { readAnchors, verify } from "../verifier/verify.ts";
 import type { JsonAnswer } from "./json-answer.ts";
 import type { SvcClient } from "./service-client.ts";
@@ -136,6 +136,10 @@ export function proveShownPrice(
   const { environment, keySet, answer } = kept.value;
   const verifier = createVerifier({ anchors: anchors.value, keySet });
   if (!verifier.ok) return unusable(`The key set does not verify: ${verifier.code}: ${verifier.detail}`);
+  const wrong = verifyServed(verifier.value, answer, kept.value).checks.find(
+    ({ state }) => state === "failed",
+  );
+  if (wrong !== undefined) return unusable(`The answer does not verify: ${wrong.name}: ${wrong.reason}.`);
   const { rows, receipt: given } = JSON.parse(parseUtf8(answer.body) ?? "") as SearchAnswer;
   const row = rows[choice.row - 1];
   if (row === undefined) return unusable(`The answer has ${rows.length} rows, and no row ${choice.row}.`);

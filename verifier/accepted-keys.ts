@@ -54,7 +54,12 @@ export type AcceptedKeys = Of<typeof shape>;
 /** Those of a key set that was verified. */
 export function acceptedOf({ anchors: { environment }, keySet, keys }: Trust): AcceptedKeys {
   const working = [...keys.values()].filter(({ use }) => use === "projection" || use === "receipt");
-  return { format, environment, issued_at: keySet.issued_at, keys: working as AcceptedKeys["keys"] };
+  const accepted = (working as AcceptedKeys["keys"]).map(({ public_key: { kty, crv, x }, ...key }) => ({
+    ...key,
+    // Whatever else the set says of it is not judged here.
+    public_key: { kty, crv, x },
+  }));
+  return { format, environment, issued_at: keySet.issued_at, keys: accepted };
 }
 
 /**
@@ -67,6 +72,8 @@ export function parseAcceptedKeys(value: unknown, allowSandbox: boolean): Verdic
     return refuse("trust_chain_broken", detail, "/format");
   }
   const read = readPayload(shape, value as JsonValue);
+  if (read.ok && new Set(read.value.keys.map((key) => key.key_id)).size < read.value.keys.length)
+    return refuse("payload_malformed", "A key is there twice.", "/keys");
   return read.ok && read.value.environment === "sandbox" && !allowSandbox
     ? refuse(
         "key_unknown",

@@ -41,10 +41,19 @@ describe("the entry for rows", () => {
     expect(codeOf(verifier.served(receipt, other.rows))).toBe("receipt_row_mismatch");
   });
 
+  it("refuses what is no answer, or of another kind, without throwing", () => {
+    for (const none of [undefined, null, {}, "rows"])
+      expect(codeOf(verifier.served(receipt, none as unknown as []))).toBe("payload_malformed");
+    for (const value of ["\ud800", Number.POSITIVE_INFINITY])
+      expect(codeOf(verifier.rowSignature({ ...row, brand: value }))).toBe("payload_malformed");
+    expect(codeOf(verifier.served(receipt, rows, { kind: "fetch" }))).toBe("receipt_row_mismatch");
+  });
+
   it("takes nothing but what the whole verifier accepted", () => {
     for (const other of [keySet, keySet["signed"], service.anchors, { ...accepted, format: 1 }, null, []])
       expect(codeOf(createRowVerifier(other))).toBe("trust_chain_broken");
     const [key] = accepted.keys;
+    expect(codeOf(createRowVerifier({ ...accepted, keys: [key, key] }))).toBe("payload_malformed");
     for (const change of [{ use: "sidecar" }, { alg: "ES256" }, { public_key: {} }, { more: 1 }])
       expect(codeOf(createRowVerifier({ ...accepted, keys: [{ ...key, ...change }] }))).toBe(
         "payload_malformed",

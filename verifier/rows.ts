@@ -44,13 +44,18 @@ export function createRowVerifier(
     rowSignature: (row, servedAt) => verifyRowSignature(trust, row, servedAt),
     projection: (row, bytes) => verifyProjection(trust, row, bytes),
     receipt: (envelope, subject) => verifyReceipt(trust, envelope, subject),
-    served: (envelope, values, subject) => {
+    served: (envelope, values, given) => {
+      const subject = { kind: "search", ...given } as const;
+      if (!Array.isArray(values))
+        return refuse("payload_malformed", "The rows of an answer are a list.", "/rows");
       const stated = verifyReceipt(trust, envelope);
       if (!stated.ok) return stated;
       const rows: IndexRow[] = [];
       for (const [index, value] of values.entries()) {
         const row = verifyRowSignature(trust, value, stated.value.served_at);
         if (!row.ok) return refuse(row.code, row.detail, `/rows/${index}${row.pointer ?? ""}`);
+        if (row.value.type !== stated.value.collection)
+          return refuse("receipt_row_mismatch", "The row is of another collection.", `/rows/${index}`);
         rows.push(row.value);
       }
       const receipt = verifyReceipt(trust, envelope, { ...subject, rows });

@@ -66,8 +66,10 @@ export function shownPriceReport(trust: Trust, file: ShownPrice): Report {
   const stated = verifyReceipt(trust, envelope, subject);
   const servedAt = stated.ok ? stated.value.served_at : undefined;
   const row = verifyServedRow(trust, value, { servedAt, collection: subject.collection });
-  const receipt = row.ok ? verifyReceipt(trust, envelope, { ...subject, rows: [row.value] }) : stated;
-  const certificate = row.ok ? certificateOf(trust, file, row.value) : null;
+  const receipt = callerNamed(
+    row.ok ? verifyReceipt(trust, envelope, { ...subject, rows: [row.value] }) : stated,
+  );
+  const certificate = row.ok ? certificateOf(trust, file, { row: row.value, servedAt }) : null;
   const isLed = row.ok && servedAt !== undefined;
   const report = reportOf([
     checkOf("receipt", receipt, ({ rows }) => `Lists ${rows.length} rows.`),
@@ -85,6 +87,13 @@ export function shownPriceReport(trust: Trust, file: ShownPrice): Report {
     : report;
 }
 
+/** A receipt of the first format names no caller, so it says to nobody that it was shown. */
+function callerNamed(receipt: Verdict<Receipt>): Verdict<Receipt> {
+  return receipt.ok && receipt.value.v === 1
+    ? refuse("receipt_caller_mismatch", "The receipt names no key to which the price was shown.")
+    : receipt;
+}
+
 function sourceLineOf(text: string, row: IndexRow, servedAt: string): Verdict<SourceLine> {
   const line = parseSourceLine(text);
   if (!line.ok) return line;
@@ -99,7 +108,7 @@ function sourceLineOf(text: string, row: IndexRow, servedAt: string): Verdict<So
 function certificateOf(
   { anchors, sha256 }: Trust,
   { certificate_base64: text }: ShownPrice,
-  row: IndexRow,
+  { row, servedAt = "" }: { readonly row: IndexRow; readonly servedAt: string | undefined },
 ): Verdict<Certificate> | null {
   if (text === undefined) return null;
   const payload = parseBase64(text) ?? new Uint8Array();
@@ -107,7 +116,9 @@ function certificateOf(
     return refuse("hash_mismatch", "The row names another certificate.");
   const certificate = parseCertificate(payload);
   if (!certificate.ok) return certificate;
-  const { subject, sandbox } = certificate.value;
+  const { subject, sandbox, status, issued_at } = certificate.value;
+  if (status !== "active" || (servedAt !== "" && issued_at > servedAt))
+    return refuse("certificate_not_in_force", "The row was served under no such certificate.");
   if (subject.kind !== "business" || subject.uuid !== row.business_uuid)
     return refuse("certificate_unknown", "The certificate is of another party than the row.");
   return sandboxFault(anchors, sandbox) ?? certificate;
@@ -124,7 +135,7 @@ function wordsOf(row: IndexRow, receipt: Receipt, certificate: Certificate | nul
     const currency = row[`price_currency_${country}`] ?? null;
     return country === undefined ? [] : [`Price in ${country}: ${said(amount)} ${said(currency)}.`];
   });
-  const key = receipt.v === 1 ? "a key that it does not name" : `the key ${receipt.key_id}`;
+  const key = receipt.v === 1 ? "a key" : `the key ${receipt.key_id}`;
   const { served_at: at, region, country, ai_company_uuid: company } = receipt;
   return [
     certificate === null

@@ -210,6 +210,7 @@ function followChains(
     }
     waiting = later;
   }
+  if (waiting.length > 0) return broken("A certificate of a key has no chain to an anchor.");
   for (const key of entries.values()) {
     if (!trusted.has(key.key_id)) return broken(`Key ${key.key_id} (${key.use}) has no chain to an anchor.`);
   }

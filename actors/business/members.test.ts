@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type ActorHarness, driveActor } from "../actor.fixture.ts";
 import { keyFacts, partyFacts, businessUuid as uuid } from "../facts.fixture.ts";
 import type { MemberRole } from "../messages/members.ts";
+import type { PersonRole } from "../messages/party.ts";
 import { businessActor } from "./definition.ts";
 
 const act = { by: "Ada", reason: "She founded it." };
@@ -95,12 +96,13 @@ describe("the people of a business", () => {
       ["eve", "developer"],
     ] as const)
       set(person, role);
-    const enrol = (person_id: string, key_id: string, person_role: "owner" | "admin" | "developer") =>
+    const enrol = (person_id: string, key_id: string, person_role: PersonRole, more: object = {}) =>
       business.send({
         type: "sealer.set",
         person_id,
         credential_id: `c of ${key_id}`,
         key: keyFacts({ key_id, role: "sealing", person_role }),
+        ...more,
         act,
       });
     const registered = (key_id: string) =>
@@ -126,15 +128,30 @@ describe("the people of a business", () => {
       { act: "key.register", entry: "key/k", ...act },
       { act: "sealer.set", entry: "person/bob", ...act },
     ]);
-    // What was revoked gives nobody a passkey.
+    // A key is one person's, and what was revoked gives nobody a passkey.
+    set("ida", "admin");
+    expect(enrol("ida", "k", "admin")).toMatchObject({ code: "key_taken" });
     const revoked_at = new Date(business.nowMs).toISOString();
-    business.send({
-      type: "key.register",
-      key: keyFacts({ key_id: "old", role: "sealing", person_role: "owner" }),
-    });
-    business.send({ type: "key.revoke", key_id: "old", revoked_at, compromised_from: null });
-    expect(enrol("ada", "old", "owner")).toMatchObject({ code: "key_unknown" });
-    expect(memberOf("ada")?.sealing).toBeNull();
+    const revoke = (key_id: string) =>
+      business.send({ type: "key.revoke", key_id, revoked_at, compromised_from: null });
+    expect(enrol("bob", "k2", "admin", { replaces: "k" })).toMatchObject({ code: "sealer_known" });
+    revoke("k");
+    expect(enrol("ida", "k", "admin")).toMatchObject({ code: "key_unknown" });
+    for (const more of [{}, { replaces: "other" }])
+      expect(enrol("bob", "k2", "admin", more)).toMatchObject({ code: "sealer_known" });
+    expect(enrol("bob", "k2", "admin", { replaces: "k" })).toEqual({ status: "done", changed: true });
+    expect(memberOf("bob")?.sealing?.key_id).toBe("k2");
+  });
+
+  it("of an AI company have no passkeys that seal", () => {
+    const company = driveActor(businessActor, uuid);
+    company.send({ type: "party.open", party: partyFacts({ kind: "ai_company" }) });
+    company.send({ type: "member.set", person_id: "ada", role: "owner", act });
+    const key = keyFacts({ key_id: "k", role: "sealing", person_role: "owner" });
+    expect(
+      company.send({ type: "sealer.set", person_id: "ada", credential_id: "c", key, act }),
+    ).toMatchObject({ code: "role_not_allowed" });
+    expect(company.send({ type: "register.read", keys: ["key/k"] }).entries).toEqual([]);
   });
 
   it("are of a business that was opened, and in no register (MB2)", () => {

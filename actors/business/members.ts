@@ -22,7 +22,16 @@ import type { CommandOf, Commands, RegisterAct, RegisterReply } from "../message
 import type { Decision } from "../system/definition.ts";
 import { defineJsonTable } from "../system/row-table.ts";
 import { changeRegister } from "./register.ts";
-import { actRow, type BusinessView, done, lastNumber, refusal, selectRegister } from "./rows.ts";
+import {
+  actRow,
+  type BusinessView,
+  done,
+  factsIn,
+  lastNumber,
+  refusal,
+  registerOf,
+  selectRegister,
+} from "./rows.ts";
 
 type Decided = Decision<RegisterReply, BusinessEvent>;
 type Asked<T extends keyof MembersProtocol> = CommandOf<MembersProtocol, T>;
@@ -44,9 +53,11 @@ const invitationsMax = 50;
 export function selectMembers(command: Commands<MembersProtocol>): readonly RowSelection[] {
   const all = members.selectPage(membersMax);
   if (command.type === "member.read") return [all];
-  const key_id =
-    command.type === "sealer.set" ? command.key.key_id : "revokes" in command ? command.revokes : undefined;
-  const key = key_id === undefined ? [] : selectRegister([`key/${key_id}`]);
+  const named =
+    command.type === "sealer.set"
+      ? [command.key.key_id, command.replaces]
+      : ["revokes" in command ? command.revokes : undefined];
+  const key = selectRegister(named.flatMap((each) => (each === undefined ? [] : [`key/${each}`])));
   return [all, invitations.selectPage(invitationsMax), ...key];
 }
 
@@ -108,34 +119,38 @@ export function setMember(command: Asked<"member.set">, view: BusinessView): Dec
 }
 
 /** See MB3. */
-export function setSealer(
-  { person_id, credential_id, key, act }: Asked<"sealer.set">,
-  view: BusinessView,
-): Decided {
+export function setSealer(command: Asked<"sealer.set">, view: BusinessView): Decided {
+  const { person_id, credential_id, key, replaces, act } = command;
+  const { key_id } = key;
+  if (view.snapshot.context.party?.kind !== "business")
+    return { reply: refusal("role_not_allowed", "Only a business has passkeys that seal.") };
   const known = members.read(view, person_id);
   if (known === undefined || !bindingRoles.includes(known.role) || known.role !== key.person_role)
     return { reply: refusal("role_too_low", "Your role in this business does not seal.") };
-  const { key_id } = key;
-  if (known.sealing !== null)
-    return {
-      reply:
-        known.sealing.key_id === key_id
-          ? done
-          : refusal("sealer_known", "You have a passkey that seals for this business already."),
-    };
+  const { sealing } = known;
+  if (sealing?.key_id === key_id) return { reply: done };
+  if (sealing !== null && !(replaces === sealing.key_id && isRevoked(replaces, view)))
+    return { reply: refusal("sealer_known", "You have a passkey that seals for this business already.") };
   const registered = changeRegister({ type: "key.register", key, act }, view);
   if (registered.reply?.status === "refused") return { reply: registered.reply };
+  if (registered.puts === undefined)
+    return { reply: refusal("key_taken", "The passkey seals for this business already.") };
   const member = { ...known, sealing: { key_id, credential_id } };
   return withAct(
     {
       ...registered,
-      puts: [...(registered.puts ?? []), members.write(person_id, member)],
+      puts: [...registered.puts, members.write(person_id, member)],
       reply: { status: "done", changed: true },
     },
     { act: "sealer.set", entry: `person/${person_id}` },
     act,
     view,
   );
+}
+
+function isRevoked(key_id: string, view: BusinessView): boolean {
+  const known = registerOf(view, `key/${key_id}`);
+  return known !== undefined && factsIn("key", known).revoked_at !== null;
 }
 
 export function setInvitation(

@@ -71,14 +71,16 @@ export interface MembersProtocol {
     readonly act: RegisterAct;
   }): RegisterReply;
   /**
-   * A member of a role that binds seals from now on with a new passkey, whose key is registered in the same commit. Who has one keeps it.
-   * Repeatable.
+   * A member of a role that binds seals from now on for the business with a new passkey, whose key is registered in the same commit. Who
+   * has one keeps it, unless its key was revoked and is named. Repeatable.
    */
   "sealer.set"(command: {
     readonly person_id: string;
     readonly credential_id: string;
     /** With the member's role. It belongs to the business already (`claimProvenKey` in service/register/parties.ts). */
     readonly key: KeyFacts;
+    /** The key_id of the passkey that the member had, which is revoked. */
+    readonly replaces?: string;
     readonly act: RegisterAct;
   }): RegisterReply;
   /** A member invites somebody to a role that they give, or takes back an invitation to one, with a role of null. Repeatable by its id. */

@@ -82,7 +82,8 @@ export function businessRoutes(deps: AccountDeps, urls: ServiceUrls): readonly R
     ownForm(deps, "/sealing/add", "Asks for a passkey that seals", async (form, visit) => {
       const own = await ownWith(deps, visit.who, form("uuid"), bindingRoles);
       if ("kind" in own) return own;
-      const { uuid, legal_name } = own.party;
+      const { uuid, legal_name, kind } = own.party;
+      if (kind !== "business" || seals(own)) return problemPage("not_there", 404);
       return confirmPage(deps, visit.who, { act: "sealing.add", uuid, legal_name });
     }),
     ownForm(deps, sealerPath, "Takes the passkey that is to seal", async (form, { who, network }) => {
@@ -206,11 +207,7 @@ function businessContent(own: OwnBusiness, form_code: string, place: Place): Com
       "mandates",
       words.mandates.title,
       mandateTable(own, form_code),
-      isBinding
-        ? member.sealing === null
-          ? sealerForm(own, form_code)
-          : mandateForm(own, keys, form_code)
-        : null,
+      isBinding ? (seals(own) ? mandateForm(own, keys, form_code) : sealerForm(own, form_code)) : null,
     ),
     own.mandates.some(({ revoked_at }) => revoked_at === null) ? pushSection(place) : null,
     publishSection(own),
@@ -350,6 +347,13 @@ function mandateTable({ party: { uuid }, member, mandates }: OwnBusiness, form_c
     words.caption,
     words.columns.map((name) => ({ name })),
     rows,
+  );
+}
+
+/** Whether the person has a passkey to seal with whose key stands. */
+function seals({ party, member }: OwnBusiness): boolean {
+  return party.keys.some(
+    ({ key_id, revoked_at }) => key_id === member.sealing?.key_id && revoked_at === null,
   );
 }
 

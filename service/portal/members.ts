@@ -5,6 +5,7 @@
 //   PM3. Who owns or administers a business makes their own passkey that seals for it. It is a new one for this business, proves itself
 //        (possession.ts), and is registered in the commit that gives it to the member.
 
+import type { KeyFacts } from "../../actors/messages/business.ts";
 import {
   bindingRoles,
   givenBy,
@@ -16,6 +17,7 @@ import { businessRef, personRef } from "../../actors/messages/refs.ts";
 import { toBase64Url, utf8 } from "../../protocol/bytes.ts";
 import { isUuidV4 } from "../../protocol/identifiers.ts";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
+import { readEntry } from "../register/home-evidence.ts";
 import type { Registered } from "../register/parties.ts";
 import type { IssuedChallenge } from "./challenges.ts";
 import { accepted, actOf, notThere, type OwnerRefusal } from "./owner.ts";
@@ -148,9 +150,13 @@ export function createMembers(deps: MembersDeps): Members {
     asking: (who, asked) => askingPossession(deps, deps.challenges, who, asked),
     enrol: async (who, asked, { network, ...answered }) => {
       const { uuid, credential_id } = asked;
-      const role = (await listed(deps, who, uuid))?.own.role;
-      if (role === undefined) return notThere;
+      const own = (await listed(deps, who, uuid))?.own;
+      if (own === undefined) return notThere;
+      const { role, sealing } = own;
       if (role !== "owner" && role !== "admin") return refuse("role_too_low", `A ${role} does not seal.`);
+      const { certificate } = await deps.parties.facts(uuid, "");
+      if (certificate?.status !== "active")
+        return refuse("not_accepted", "The certificate of the business is not in force.");
       const proven = await provenSealer(deps, deps.challenges, who, { asked, role, ...answered });
       if (!proven.ok) {
         const { code, detail } = proven;
@@ -158,19 +164,23 @@ export function createMembers(deps: MembersDeps): Members {
       }
       const { key } = proven.value;
       const { key_id } = key;
-      // Its journal has it before it binds the business.
-      const kept = await deps.people.keep(who, {
-        act: "sealing.add",
-        subject: `${asked.legal_name}: ${key_id}`,
-        source: key_id,
-        network,
-      });
-      if (!kept.ok) return refuse("session_ended", kept.detail);
+      const replaces = sealing === null || sealing.key_id === key_id ? undefined : sealing.key_id;
+      if (replaces !== undefined && !(await isRevoked(deps, uuid, replaces)))
+        return refuse("not_accepted", "You have a passkey that seals for this business already.");
       return accepted(async () => {
         await deps.parties.claimProvenKey(proven.value);
+        // Its journal has it before it binds the business.
+        const kept = await deps.people.keep(who, {
+          act: "sealing.add",
+          subject: `${asked.legal_name}: ${key_id}`,
+          source: key_id,
+          network,
+        });
+        if (!kept.ok) return refuse("session_ended", kept.detail);
         const { person_id } = who;
         const act = actOf(who, "Made at the portal.");
-        const command = { type: "sealer.set", person_id, credential_id, key, act } as const;
+        const named = replaces === undefined ? {} : { replaces };
+        const command = { type: "sealer.set", person_id, credential_id, key, ...named, act } as const;
         const reply = await actors.ask(businessRef(uuid), command);
         if (reply.status === "refused") return refusalOf(reply);
         await stateOwnCustody(deps, uuid, key_id);
@@ -178,6 +188,11 @@ export function createMembers(deps: MembersDeps): Members {
       });
     },
   };
+}
+
+async function isRevoked(deps: MembersDeps, uuid: string, keyId: string): Promise<boolean> {
+  const facts = await readEntry<KeyFacts>(deps.actors, uuid, `key/${keyId}`);
+  return facts !== null && facts.revoked_at !== null;
 }
 
 /** The code of a link: the uuid of the business and the secret. */

@@ -111,6 +111,12 @@ describe("the owner of an AI company", () => {
 });
 
 describe("nothing is done for an AI company", () => {
+  it("by a passkey that seals", async () => {
+    const { owner, uuid } = await newCompany("Sealing AI Ltd");
+    const { form_code = "" } = (await owner.get(`/companies/${uuid}`)).form("/keys/register").fields;
+    expect((await owner.post("/sealing/add", { uuid, form_code })).status).toBe(404);
+  });
+
   it("before an operator approved it, nor after it was refused", async () => {
     const owned = await applied("Refused AI Ltd");
     expect((await pageOf(owned)).status).toBe(404);

@@ -46,7 +46,8 @@ async function approve(name: string): Promise<void> {
   await using operator = await openOperator(browser, { home: config.home, opsUrl: urls.ops_url });
   await operator.go("Applications");
   await operator.row("Applications", name).says(/waits/);
-  const confirm = await operator.prepare("let it in", {}, "Decide");
+  const [uuid = ""] = await services.actorStore.listActors("application", "", 1);
+  const confirm = await operator.prepare("let it in", { Application: uuid }, "Decide");
   await confirm();
   await operator.row("Applications", name).says(/let in/);
   await services.register.refresh();

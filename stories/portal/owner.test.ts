@@ -134,6 +134,39 @@ describe("an owner who was invited", () => {
     expect((await bob.send(prove, { credential: proof })).status).toBe(200);
     const refused = await bob.answer(late);
     expect([refused.status, refused.html.includes("already")]).toEqual([409, true]);
+    // Only what happened is in the journal.
+    const { html } = await bob.get("/account");
+    expect(html.match(/made a passkey that seals/g)).toHaveLength(1);
+  });
+
+  it("makes another one once an operator revoked the key, and none while the certificate is ended", async () => {
+    const owned = await newBusiness("Stolen Ltd");
+    const { owner, uuid } = owned;
+    const { parties, register } = portal.node.services;
+    const own = (await register.keys(uuid))[0]?.key_id ?? "";
+    const form_code = (await pageOf(owned)).form("/keys/register").fields["form_code"] ?? "";
+    expect((await owner.post("/sealing/add", { uuid, form_code })).status).toBe(404);
+    const revoked_at = new Date().toISOString();
+    await parties.revokeKey({ uuid, key_id: own, revoked_at, compromised_from: null, act });
+    await expect
+      .poll(async () => {
+        await register.refresh();
+        return (await register.keys(uuid))[0]?.revoked_at;
+      })
+      .toBe(revoked_at);
+    const prove = (await proveSealer(owned)).form("/sealing/register");
+    const facts = vi.spyOn(parties, "facts").mockImplementation(async () => {
+      facts.mockRestore();
+      return { ...(await parties.facts(uuid, "")), certificate: null };
+    });
+    const credential = owner.credentialFor(prove);
+    expect((await owner.send(prove, { credential })).status).toBe(409);
+    expect((await owner.send(prove, { credential })).status).toBe(200);
+    const live = async () => {
+      await register.refresh();
+      return (await register.keys(uuid)).filter(({ revoked_at: ended }) => ended === null).length;
+    };
+    await expect.poll(live).toBe(1);
   });
 });
 

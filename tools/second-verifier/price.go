@@ -46,6 +46,9 @@ func (t *trust) price(given object, found outcomes) {
 	if reason == "" && unfit == "" {
 		_, reason = t.receipt(given["receipt"], object{"rows": []any{row}})
 	}
+	if reason == "" && receipt["key_id"] == nil {
+		reason = "receipt_caller_mismatch"
+	}
 	found.note("receipt", reason)
 	found.note("row", unfit)
 	found["source_line"], found["certificate"] = "not_checked", "not_checked"
@@ -54,13 +57,13 @@ func (t *trust) price(given object, found outcomes) {
 		found.sourceLine(line, text(row, "adl_origin"), text(row, "adl_origin_cert"), served, "")
 	}
 	if payload, there := given["certificate_base64"]; there && unfit == "" {
-		found.note("certificate", t.named(decode64(payload), row))
+		found.note("certificate", t.named(decode64(payload), row, served))
 	}
 	found.open(nil, "/row/ai_policy_bits", "/row/sponsored", "/source_line")
 }
 
 // named judges the payload of the certificate that a signed row names by its hash.
-func (t *trust) named(payload []byte, row object) refusal {
+func (t *trust) named(payload []byte, row object, served string) refusal {
 	if hashOf(payload) != text(row, "adl_origin_cert") {
 		return "hash_mismatch"
 	}
@@ -71,6 +74,8 @@ func (t *trust) named(payload []byte, row object) refusal {
 	switch {
 	case reason != "":
 		return reason
+	case certificate["status"] != "active" || served != "" && text(certificate, "issued_at") > served:
+		return "certificate_not_in_force"
 	case sub(certificate, "subject")["kind"] != "business" || sub(certificate, "subject")["uuid"] != row["business_uuid"]:
 		return "certificate_unknown"
 	}

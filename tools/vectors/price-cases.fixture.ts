@@ -249,6 +249,18 @@ function namedCases({ production, sandbox }: World, { other }: Pick<Parts, "othe
       { certificate: "key_unknown" },
     ),
     other(
+      "certificate revoked",
+      "The certificate that the row names was revoked.",
+      issued({ status: "revoked", status_reason: "key_compromise" }),
+      { certificate: "certificate_not_in_force" },
+    ),
+    other(
+      "certificate of later",
+      "The certificate that the row names was issued after the row was served.",
+      issued({ issued_at: "2030-01-01T00:00:00.000Z" }),
+      { certificate: "certificate_not_in_force" },
+    ),
+    other(
       "certificate unreadable",
       "What the row names is no certificate.",
       named(base64(utf8("{}")), hashOf(utf8("{}"))),
@@ -314,6 +326,15 @@ function chainCases(
       "without the issuer",
       "The certificate of the issuer is missing.",
       [projection, receipt],
+      "trust_chain_broken",
+    ),
+    broken(
+      "with a certificate of others",
+      "A further certificate leads to other roots.",
+      [
+        ...chain,
+        (shownPrice(elsewhere, production.business)["key_certificates"] as readonly JsonValue[])[0] ?? null,
+      ],
       "trust_chain_broken",
     ),
     broken(

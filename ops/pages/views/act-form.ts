@@ -92,6 +92,8 @@ export function ActForm({ choices, help, page, onDone, texts: acts }: ActFormPro
     send(stage.asked.request, given).then(
       (answer) => {
         setStage({ is: "done", outcome: outcomeOf(answer, acts) });
+        // What was said of one thing is not said of the next.
+        setGiven({ key: given.key, reason: "", values: {} });
         onDone?.();
       },
       (error: Error) =>

@@ -87,9 +87,14 @@ export function applicationChoices(
 ): readonly ActChoice[] {
   const open = applications.filter(({ state }) => state === "waiting" || state === "approved");
   if (open.length === 0) return [];
-  const options = open.map(({ uuid, legal_name, country }) => [uuid, `${legal_name}, ${country}`] as const);
+  // Two may have one name, so each says who applied. None is chosen before an operator does.
+  const each = open.map(
+    ({ uuid, legal_name, country, kind, applicant_name }) =>
+      [uuid, words.named(legal_name, country, words.kinds[kind], applicant_name, uuid)] as const,
+  );
+  const options = [["", words.choose] as const, ...each];
   const field = { name: "uuid", label: words.application, options };
-  const subjectOf = (uuid: string) => options.find(([each]) => each === uuid)?.[1] ?? uuid;
+  const subjectOf = (uuid: string) => options.find(([key]) => key === uuid)?.[1] ?? uuid;
   return [
     {
       key: "approve",

@@ -17,6 +17,9 @@ const operatorActs = {
     actsHelp:
       "The reason says what was verified and how. It is for the operators' own record, and is published nowhere.",
     application: "Application",
+    choose: "choose one",
+    named: (name: string, country: string, kind: string, applicant: string, id: string) =>
+      `${name}, ${country} (${kind}), of ${applicant}, ${id}`,
     approve: "let it in",
     approveFollows: "It is certified at once, by its legal name and country as they stand here.",
     refuse: "refuse it",

@@ -141,6 +141,9 @@ function shownCases({ production }: World, { file, other }: Omit<Parts, "one">):
   const line = String(file["source_line"]);
   const receipt = (facts: object) =>
     document("receipt.v3", { ...receiptFacts([row]), ...facts }, soleKey(service.receipt));
+  const facts = receiptFacts([row]);
+  const listed = facts.rows.map(({ ai_policy_version: _, ...entry }) => ({ ...entry, terms_version: 1 }));
+  const first = { ...facts, v: 1, key_id: undefined, rows: listed };
   const older = {
     ...(row["ai_policy_bits"] as JsonObject),
     ai_policy_version: 0,
@@ -168,6 +171,12 @@ function shownCases({ production }: World, { file, other }: Omit<Parts, "one">):
       {
         receipt: "receipt_row_mismatch",
       },
+    ),
+    other(
+      "to nobody",
+      "The receipt is of the first format, which names no caller.",
+      { receipt: document("receipt.v1", first, soleKey(service.receipt)) },
+      { receipt: "receipt_caller_mismatch" },
     ),
     other(
       "fetched",

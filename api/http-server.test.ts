@@ -227,7 +227,10 @@ describe("/openapi.json", () => {
       "/v1/updates/search",
     ]) {
       const operation = paths[path]?.["post"];
-      expect(operation?.requestBody?.content["application/json"]?.schema).toMatchObject({ type: "object" });
+      const named = { $ref: expect.stringMatching(/\/[A-Z]\w+Search$/) };
+      expect(operation?.requestBody?.content["application/json"]?.schema).toMatchObject(
+        path === "/v1/search" ? { type: "object" } : named,
+      );
       expect(operation?.responses["401"]?.description).toContain("nonce_reused");
       expect(operation?.security).toEqual([{ httpSignature: [] }]);
     }

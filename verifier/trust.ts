@@ -210,10 +210,10 @@ function followChains(
     }
     waiting = later;
   }
-  if (waiting.length > 0) return broken("A certificate of a key has no chain to an anchor.");
   for (const key of entries.values()) {
     if (!trusted.has(key.key_id)) return broken(`Key ${key.key_id} (${key.use}) has no chain to an anchor.`);
   }
+  if (waiting.length > 0) return broken("A certificate of a key has no chain to an anchor.");
   return ok(trusted);
 }
 

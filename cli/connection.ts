@@ -87,7 +87,7 @@ export async function loadSandbox(home: string): Promise<Sandbox> {
   const text = await readFile(path, "utf8").catch(() => null);
   if (text === null) {
     throw new UsageError(
-      `There is no ${path}. Start a node with: svc start. Or name its folder with --home, or another service with --config.`,
+      `There is no ${path}. Start a node with: npm start, in the folder of the project. Or name its folder with --home, or another service with --config.`,
     );
   }
   return parseJson(path, text) as Sandbox;

@@ -48,7 +48,7 @@ describe.each(programs)("%s", (_name, words) => {
     ["a file that is not there", ["--config", "none.json"], "none.json"],
     ["an unknown member", ["--config", "wrong.json"], "Did you mean country?"],
     ["a grant in production", ["--config", "grant.json"], "sandbox_key_grant is for the sandbox only"],
-    ["a sandbox that is not there", ["--sandbox", "--home", "nowhere"], "Start a node with: svc start"],
+    ["a sandbox that is not there", ["--sandbox", "--home", "nowhere"], "Start a node with: npm start"],
   ])("ends with 2 and says the way out, given %s", async (_what, more, said) => {
     const own = { version: 1, api_base_url: "https://api.example" };
     await writeFile(join(folder, "wrong.json"), JSON.stringify({ ...own, contry: "GB" }));

@@ -152,7 +152,7 @@ describe("the sandbox of a node", () => {
     loadSetup({ configFile, sandboxHome, env: {}, cwd: folder });
 
   it("is refused where there is none, beside a configuration, and where its file is another's", async () => {
-    await expect(load("nowhere")).rejects.toThrow("Start a node with: svc start");
+    await expect(load("nowhere")).rejects.toThrow("Start a node with: npm start");
     await expect(load("nowhere", "mcp.json")).rejects.toThrow("leave out --config");
     await writeFile(join(folder, "sandbox.json"), '{"ai_companies":[]}');
     await expect(load(".")).rejects.toThrow("is not the file of a sandbox");

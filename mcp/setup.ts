@@ -151,7 +151,7 @@ async function sandboxSetup(home: string, { env, cwd }: SetupSource): Promise<Se
   const text = await readFile(path, "utf8").catch(() => null);
   if (text === null)
     throw new SetupError(
-      `There is no ${path}. Start a node with: svc start. Or name its folder with --home, or a service elsewhere with --config.`,
+      `There is no ${path}. Start a node with: npm start, in the folder of the project. Or name its folder with --home, or a service elsewhere with --config.`,
     );
   const sandbox = parseJson(
     path,

@@ -92,9 +92,10 @@ function showPlan(
 const idsShownMax = 10;
 
 function missingText(missing: readonly LiveProduct[], isWhole: boolean): string {
-  const are = missing.length === 1 ? "live product is" : "live products are";
-  const text = `${number(missing.length)} ${are} not in the file`;
-  if (!isWhole) return `${text} and stay published; --whole withdraws them.`;
+  const isOne = missing.length === 1;
+  const text = `${number(missing.length)} ${isOne ? "live product is" : "live products are"} not in the file`;
+  if (!isWhole)
+    return `${text} and ${isOne ? "stays" : "stay"} published; --whole withdraws ${isOne ? "it" : "them"}.`;
   const shown = missing.slice(0, idsShownMax).map(({ business_product_id: id }) => visible(id));
   const more = missing.length - shown.length;
   return `${text}: ${shown.join(", ")}${more > 0 ? ` and ${number(more)} more` : ""}.`;

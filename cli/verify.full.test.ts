@@ -182,7 +182,7 @@ it("proves one shown price to a reader with anchors, or with a key set, and says
   const found = await sandbox.svc("verify", path("price.json"), "--sandbox");
   expect(found, found.output).toMatchObject({ code: 0 });
   expect(found.output).toMatch(
-    /^Business ".+" \([A-Z]{2}\), .+\nProduct ".+\n(?:Price .+\n)?Price in US: [0-9.]+ USD\.$/m,
+    /^Business ".+" \([A-Z]{2}\), .+\nProduct ".+\n(?:Price .+\n)*Price in US: [0-9.]+ USD\.$/m,
   );
   expect(found.output).toMatch(/^Valid\. Some checks could not be made\.$/m);
   await sandbox.svc(...words, "--sandbox", "--save", path("bare.json"), "--without-keys");

@@ -43,11 +43,15 @@ export function verifyReceipt(
   if (!receipt.ok) return receipt;
   const { region, served_at: at } = receipt.value;
   const signed = verifyWorking(trust, envelope.value, { use: "receipt", region, at });
-  if (!signed.ok) return signed;
-  const caller = judgeCaller(receipt.value, subject);
+  return signed.ok ? judgeReceipt(receipt.value, subject) : signed;
+}
+
+/** What {@link verifyReceipt} judges beside the signature, of a receipt that verified: its rows are judged under the time that it states. */
+export function judgeReceipt(receipt: Receipt, subject: ReceiptSubject): Verdict<Receipt> {
+  const caller = judgeCaller(receipt, subject);
   if (!caller.ok) return caller;
-  const rows = judgeRows(receipt.value, subject);
-  return rows.ok ? receipt : rows;
+  const rows = judgeRows(receipt, subject);
+  return rows.ok ? ok(receipt) : rows;
 }
 
 function judgeCaller(

@@ -9,7 +9,7 @@ import type { Receipt } from "../protocol/receipt.ts";
 import { ok, refuse } from "../protocol/result.ts";
 import type { IndexRow } from "../protocol/row.ts";
 import { parseAcceptedKeys } from "./accepted-keys.ts";
-import { type ReceiptSubject, verifyReceipt } from "./receipt.ts";
+import { judgeReceipt, type ReceiptSubject, verifyReceipt } from "./receipt.ts";
 import { verifyProjection, verifyRowSignature } from "./row.ts";
 import type { Verifier } from "./verifier.ts";
 
@@ -58,7 +58,7 @@ export function createRowVerifier(
           return refuse("receipt_row_mismatch", "The row is of another collection.", `/rows/${index}`);
         rows.push(row.value);
       }
-      const receipt = verifyReceipt(trust, envelope, { ...subject, rows });
+      const receipt = judgeReceipt(stated.value, { ...subject, rows });
       return receipt.ok ? ok({ receipt: receipt.value, rows }) : receipt;
     },
   });

@@ -24,7 +24,7 @@ import {
   unknownChecks,
   unsignedChecks,
 } from "./members.ts";
-import { type AnswerEvidence, presenterOf, receiptFound, verifyReceipt } from "./receipt.ts";
+import { type AnswerEvidence, judgeReceipt, presenterOf, receiptFound, verifyReceipt } from "./receipt.ts";
 import { verifyRowSignature } from "./row.ts";
 import type { Trust } from "./trust.ts";
 
@@ -49,7 +49,9 @@ export function verifySearchAnswer(trust: Trust, body: Uint8Array, evidence: Ans
   const held = rowsOf(verdicts);
   // A row that does not verify fails its own check; the receipt is then checked against the presenter alone.
   const over =
-    held === null ? stated : verifyReceipt(trust, receipt, { ...subject, rows: held, isWhole: true });
+    held !== null && stated.ok
+      ? judgeReceipt(stated.value, { ...subject, rows: held, isWhole: true })
+      : stated;
   return reportOf([
     checkOf("receipt", over, receiptFound),
     ...verdicts.map((verdict, index) => checkOf(`rows/${index}`, verdict, (row) => row.record_id)),
@@ -127,8 +129,8 @@ export function verifyPoolAnswer(trust: Trust, body: Uint8Array, evidence: Answe
     return report.checks.map((check) => ({ ...check, name: `ads/${index}/${check.name}` }));
   });
   const over =
-    rows.length === items.length
-      ? verifyReceipt(trust, receipt, { ...subject, rows, isWhole: true })
+    rows.length === items.length && stated.ok
+      ? judgeReceipt(stated.value, { ...subject, rows, isWhole: true })
       : stated;
   const fault = memberFault(pool.value, stated, until);
   return reportOf([

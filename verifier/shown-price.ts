@@ -28,7 +28,7 @@ import {
 } from "../protocol/shape.ts";
 import { formatSourceLine, parseSourceLine, type SourceLine } from "../protocol/source-line.ts";
 import { checkOf, type Report, reportOf, unchecked, unsignedChecks } from "./members.ts";
-import { verifyReceipt } from "./receipt.ts";
+import { judgeReceipt, verifyReceipt } from "./receipt.ts";
 import { quoted } from "./sealed-words.ts";
 import { verifyServedRow } from "./search-answer.ts";
 import { sandboxFault, type Trust } from "./trust.ts";
@@ -67,7 +67,7 @@ export function shownPriceReport(trust: Trust, file: ShownPrice): Report {
   const servedAt = stated.ok ? stated.value.served_at : undefined;
   const row = verifyServedRow(trust, value, { servedAt, collection: subject.collection });
   const receipt = callerNamed(
-    row.ok ? verifyReceipt(trust, envelope, { ...subject, rows: [row.value] }) : stated,
+    row.ok && stated.ok ? judgeReceipt(stated.value, { ...subject, rows: [row.value] }) : stated,
   );
   const certificate = row.ok ? certificateOf(trust, file, { row: row.value, servedAt }) : null;
   const isLed = row.ok && servedAt !== undefined;

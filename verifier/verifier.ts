@@ -325,8 +325,7 @@ function verifierOf(trust: Trust): Verifier {
       const parsed = parseShownPrice(file) ?? malformed("Not the proof of a shown price.", "");
       if (!parsed.ok) return reportOf([checkOf("file", parsed)]);
       const elsewhere = environmentCheck(trust.anchors, parsed.value.environment);
-      const once = { ...trust, verify: verifyOnce(trust.verify) };
-      return elsewhere === null ? shownPriceReport(once, parsed.value) : reportOf([elsewhere]);
+      return elsewhere === null ? shownPriceReport(trust, parsed.value) : reportOf([elsewhere]);
     },
     poolAnswer: (body, evidence) => verifyPoolAnswer(trust, body, evidence),
     sealedByPerson: (envelope, evidence) => verifySealedByPerson(trust, envelope, evidence),

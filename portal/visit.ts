@@ -105,6 +105,14 @@ export function cardPage(title: string, ...content: ComponentChildren[]): PageAn
   return page(title, h("section", { class: "card narrow" }, h("h1", null, title), ...content));
 }
 
+/** A title and sentences. */
+export type Words = readonly [title: string, ...sentences: string[]];
+
+/** What is asked in words, and what answers it. */
+export function wordsPage([title, ...sentences]: Words, ...content: ComponentChildren[]): PageAnswer {
+  return cardPage(title, ...sentences.map((sentence) => h("p", null, sentence)), ...content);
+}
+
 export function redirect(to: string, session?: OpenedSession | null): Redirect {
   return session === undefined ? { kind: "redirect", to } : { kind: "redirect", to, session };
 }

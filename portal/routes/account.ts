@@ -8,10 +8,12 @@ import { toBase64Url, utf8 } from "../../protocol/bytes.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import type { Refusal, Result } from "../../protocol/result.ts";
 import type { Applications } from "../../service/portal/applications.ts";
+import type { IssuedChallenge } from "../../service/portal/challenges.ts";
 import type { Company } from "../../service/portal/company.ts";
 import type { Members } from "../../service/portal/members.ts";
 import type { OwnBusiness, Owner, OwnerRefusal } from "../../service/portal/owner.ts";
 import { type Answered, nameOf, type SignedIn } from "../../service/portal/people.ts";
+import type { SealerAct } from "../../service/portal/possession.ts";
 import { dataTable, section, shortTime } from "../../web/parts.ts";
 import { english } from "../../web/texts/catalogue.ts";
 import { type Act, actFacts, actIn, actText, actWords, subjectOf } from "../acts.ts";
@@ -19,6 +21,8 @@ import { assertionForm, creationForm } from "../pages/ceremony.ts";
 import { accountPath, nameForm, plainForm } from "../pages/frame.ts";
 import {
   cardPage,
+  type Form,
+  type OwnVisit,
   ownForm,
   ownPage,
   type PageAnswer,
@@ -27,6 +31,8 @@ import {
   redirect,
   saidPage,
   signInPath,
+  type Words,
+  wordsPage,
 } from "../visit.ts";
 import { answeredIn, type DoorDeps, invitationPath, refusedPage } from "./door.ts";
 
@@ -108,7 +114,6 @@ export async function confirmPage(
 ): Promise<PageAnswer> {
   const report = await deps.people.report(who);
   if (report === null) return refusedPage("session_ended");
-  const [title, ...sentences] = actWords(act, who);
   const form = assertionForm(deps.place, {
     ...deps.people.asking(who, actFacts(act)),
     action: confirmPath,
@@ -117,7 +122,7 @@ export async function confirmPage(
     credential_ids: report.passkeys.map(({ credential_id }) => credential_id),
   });
   const back = h("a", { href: pageOf(act) }, texts.doNothing);
-  return cardPage(title, ...sentences.map((sentence) => h("p", null, sentence)), form, h("p", null, back));
+  return wordsPage(actWords(act, who), form, h("p", null, back));
 }
 
 /** Where the act was asked for. */
@@ -146,7 +151,12 @@ async function perform(deps: AccountDeps, who: SignedIn, { act, proven, ...answe
     }
     case "sealing.add": {
       const noted = await people.note(who, by.value, { act: "sealing.allow", subject: subjectOf(act) });
-      return noted.ok ? makeSealerPage(deps, who, act) : refusedPage(noted.code);
+      if (!noted.ok) return refusedPage(noted.code);
+      const { uuid, legal_name } = act;
+      // Of the business and the person; 64 bytes are the most that it may have.
+      const userId = `${uuid}${who.person_id}`.replaceAll("-", "");
+      const making = { act: "sealing.make", uuid, legal_name } as const;
+      return makeSealerPage(deps, who, making, { action: sealerPath, userId });
     }
     case "passkey.make":
       return problemPage("form_stale");
@@ -274,7 +284,6 @@ async function makePage(deps: DoorDeps, who: SignedIn, name: string): Promise<Pa
   const act: Act = { act: "passkey.make", name };
   const report = await deps.people.report(who);
   if (report === null) return refusedPage("session_ended");
-  const [title, ...sentences] = actWords(act, who);
   const form = creationForm(deps.place, {
     ...deps.people.asking(who, actFacts(act)),
     action: makePath,
@@ -283,27 +292,70 @@ async function makePage(deps: DoorDeps, who: SignedIn, name: string): Promise<Pa
     user: { id: who.person_id, name: who.name },
     known: report.passkeys.map(({ credential_id }) => credential_id),
   });
-  return cardPage(title, ...sentences.map((sentence) => h("p", null, sentence)), form);
+  return wordsPage(actWords(act, who), form);
 }
 
-/** Asks for the passkey that is to seal for the business, which its member confirmed (PM3 in service/portal/members.ts). */
-function makeSealerPage(
+// How a passkey is made that seals for a business: it is made, and then signs what it is for (service/portal/possession.ts).
+
+interface SealerMaking {
+  readonly act: "sealing.make";
+  readonly uuid: string;
+  readonly legal_name: string;
+  readonly country?: string;
+}
+
+/** Asks for the passkey. The authenticator keeps it under `userId`, so that it replaces no other passkey of the person. */
+export function makeSealerPage(
   { people, place, challenges }: DoorDeps,
   who: SignedIn,
-  { uuid, legal_name }: { readonly uuid: string; readonly legal_name: string },
+  act: SealerMaking,
+  { action, userId }: { readonly action: string; readonly userId: string },
 ): PageAnswer {
-  const act = { act: "sealing.make" as const, uuid, legal_name };
   const { makeTitle, makeWords, make, sealedAs } = texts.apply;
   const form = creationForm(place, {
-    ...people.asking(who, act),
-    action: sealerPath,
+    ...people.asking(who, { ...act }),
+    action,
     button: make,
     fields: { act: JSON.stringify(act), form_code: challenges.formCode(who.session.session) },
-    // Of its own, so that it replaces no other passkey of this authenticator; 64 bytes are the most that it may have.
-    user: { id: `${uuid}${who.person_id}`.replaceAll("-", ""), name: sealedAs(legal_name) },
+    user: { id: userId, name: sealedAs(act.legal_name) },
     isFound: false,
   });
-  return cardPage(makeTitle, h("p", null, makeWords(legal_name)), form);
+  return wordsPage([makeTitle, makeWords(act.legal_name)], form);
+}
+
+/** Takes the passkey that was made, and asks it to sign the act that it is for, in these words. */
+export async function proveSealerPage<A extends SealerAct>(
+  { people, place, challenges }: DoorDeps,
+  { who, network }: OwnVisit,
+  form: Form,
+  {
+    made: act,
+    askedOf,
+    asking,
+    action,
+    words,
+  }: {
+    readonly made: SealerMaking;
+    readonly askedOf: (passkey: Omit<SealerAct, "uuid">) => A;
+    readonly asking: (asked: A) => IssuedChallenge | null;
+    readonly action: string;
+    readonly words: Words;
+  },
+): Promise<PageAnswer> {
+  const made = await people.made(who, { ...act }, { ...answeredIn(form), network });
+  if (!made.ok) return refusedPage(made.code);
+  const { credential_id, public_key } = made.value;
+  const asked = askedOf({ credential_id, public_key });
+  const issued = asking(asked);
+  if (issued === null) return problemPage("not_verified", 401);
+  const proof = assertionForm(place, {
+    ...issued,
+    action,
+    button: texts.apply.confirm,
+    fields: { act: JSON.stringify(asked), form_code: challenges.formCode(who.session.session) },
+    credential_ids: [credential_id],
+  });
+  return wordsPage(words, proof);
 }
 
 interface Shown {

@@ -1,6 +1,6 @@
 // Applying for a business, in three steps: what it is, the passkey that is to seal for it, and the application that this passkey signs.
 
-import { type ComponentChild, h } from "preact";
+import { h } from "preact";
 import type { Route } from "../../api/route.ts";
 import type { CryptoPort } from "../../crypto/port.ts";
 import { countries } from "../../protocol/records/vocabularies/countries.ts";
@@ -10,20 +10,9 @@ import type { Applications, OwnApplication } from "../../service/portal/applicat
 import { nameOf, newUuid, type SignedIn } from "../../service/portal/people.ts";
 import { badge, dataTable } from "../../web/parts.ts";
 import { english } from "../../web/texts/catalogue.ts";
-import { assertionForm, creationForm } from "../pages/ceremony.ts";
 import { hiddenFields, plainForm } from "../pages/frame.ts";
-import {
-  cardPage,
-  ownForm,
-  ownPage,
-  type PageAnswer,
-  page,
-  passkeyMembers,
-  problemPage,
-  redirect,
-  shapeIn,
-} from "../visit.ts";
-import { businessPath, confirmPage, withdrawPath } from "./account.ts";
+import { ownForm, ownPage, page, passkeyMembers, problemPage, redirect, shapeIn } from "../visit.ts";
+import { businessPath, confirmPage, makeSealerPage, proveSealerPage, withdrawPath } from "./account.ts";
 import { answeredIn, type DoorDeps, refusedPage } from "./door.ts";
 
 const texts = english.portal;
@@ -51,7 +40,7 @@ const applying = object({
 });
 
 export function applyingRoutes(deps: ApplyingDeps): readonly Route[] {
-  const { people, place, applications, challenges } = deps;
+  const { applications, challenges } = deps;
   return [
     ownPage(deps, "/", "Businesses and applications of one's own", async ({ who }) =>
       page(
@@ -71,40 +60,18 @@ export function applyingRoutes(deps: ApplyingDeps): readonly Route[] {
       const applied = { uuid: newUuid(deps), legal_name: named, country: code };
       if (form("kind") === "ai_company") return confirmPage(deps, who, { act: "company.apply", ...applied });
       const act = { act: "sealing.make" as const, ...applied };
-      const form_code = challenges.formCode(who.session.session);
-      const made = creationForm(place, {
-        ...people.asking(who, act),
-        action: passkeyPath,
-        button: texts.apply.make,
-        fields: { act: JSON.stringify(act), form_code },
-        // Of its own, so that it replaces no other passkey of the person.
-        user: { id: act.uuid, name: texts.apply.sealedAs(named) },
-        isFound: false,
-      });
-      return narrow(texts.apply.makeTitle, [texts.apply.makeWords(named)], made);
+      return makeSealerPage(deps, who, act, { action: passkeyPath, userId: act.uuid });
     }),
-    ownForm(deps, passkeyPath, "Takes the passkey that is to seal", async (form, { who, network }) => {
-      const act = shapeIn(making, form);
-      if (act === null) return problemPage("form_stale");
-      const made = await people.made(who, { ...act }, { ...answeredIn(form), network });
-      if (!made.ok) return refusedPage(made.code);
-      const { credential_id, public_key } = made.value;
-      const asked = { ...act, act: "business.apply" as const, credential_id, public_key };
-      const issued = applications.asking(challenges, who, asked);
-      if (issued === null) return problemPage("not_verified", 401);
-      const [title, ...sentences] = texts.acts.apply(act.legal_name, act.country);
-      const form_code = challenges.formCode(who.session.session);
-      return narrow(
-        title,
-        sentences,
-        assertionForm(place, {
-          ...issued,
-          action: filePath,
-          button: texts.apply.confirm,
-          fields: { act: JSON.stringify(asked), form_code },
-          credential_ids: [credential_id],
-        }),
-      );
+    ownForm(deps, passkeyPath, "Takes the passkey that is to seal", async (form, visit) => {
+      const made = shapeIn(making, form);
+      if (made === null) return problemPage("form_stale");
+      return proveSealerPage(deps, visit, form, {
+        made,
+        askedOf: (passkey) => ({ ...made, act: "business.apply" as const, ...passkey }),
+        asking: (asked) => applications.asking(challenges, visit.who, asked),
+        action: filePath,
+        words: texts.acts.apply(made.legal_name, made.country),
+      });
     }),
     ownForm(deps, filePath, "Files the application", async (form, { who, network }) => {
       const asked = shapeIn(applying, form);
@@ -113,10 +80,6 @@ export function applyingRoutes(deps: ApplyingDeps): readonly Route[] {
       return filed.ok ? redirect("/") : refusedPage(filed.code);
     }),
   ];
-}
-
-function narrow(title: string, sentences: readonly string[], form: ComponentChild): PageAnswer {
-  return cardPage(title, ...sentences.map((sentence) => h("p", null, sentence)), form);
 }
 
 function homeContent(who: SignedIn, own: readonly OwnApplication[], form_code: string) {

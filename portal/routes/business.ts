@@ -11,10 +11,9 @@ import { keyRoles, type OwnBusiness } from "../../service/portal/owner.ts";
 import type { KeyState } from "../../service/register/revocations.ts";
 import { code, dataTable, facts, section, shortTime } from "../../web/parts.ts";
 import { english } from "../../web/texts/catalogue.ts";
-import { assertionForm, sealingCard } from "../pages/ceremony.ts";
+import { sealingCard } from "../pages/ceremony.ts";
 import { hiddenFields, plainForm } from "../pages/frame.ts";
 import {
-  cardPage,
   type Form,
   ownForm,
   ownPage,
@@ -32,9 +31,10 @@ import {
   ownerRefusedPage,
   ownWith,
   peoplePath,
+  proveSealerPage,
   sealerPath,
 } from "./account.ts";
-import { answeredIn, refusedPage } from "./door.ts";
+import { answeredIn } from "./door.ts";
 import { publishSection } from "./publishing.ts";
 
 const texts = english.portal;
@@ -86,24 +86,16 @@ export function businessRoutes(deps: AccountDeps, urls: ServiceUrls): readonly R
       if (kind !== "business" || seals(own)) return problemPage("not_there", 404);
       return confirmPage(deps, visit.who, { act: "sealing.add", uuid, legal_name });
     }),
-    ownForm(deps, sealerPath, "Takes the passkey that is to seal", async (form, { who, network }) => {
-      const act = shapeIn(makingSealer, form);
-      if (act === null) return problemPage("form_stale");
-      const made = await deps.people.made(who, { ...act }, { ...answeredIn(form), network });
-      if (!made.ok) return refusedPage(made.code);
-      const { credential_id, public_key } = made.value;
-      const asked = { ...act, act: "sealing.prove" as const, credential_id, public_key };
-      const issued = deps.members.asking(who, asked);
-      if (issued === null) return problemPage("not_verified", 401);
-      const [title, ...sentences] = texts.acts.addSealing(act.legal_name);
-      const proof = assertionForm(place, {
-        ...issued,
+    ownForm(deps, sealerPath, "Takes the passkey that is to seal", async (form, visit) => {
+      const made = shapeIn(makingSealer, form);
+      if (made === null) return problemPage("form_stale");
+      return proveSealerPage(deps, visit, form, {
+        made,
+        askedOf: (passkey) => ({ ...made, act: "sealing.prove" as const, ...passkey }),
+        asking: (asked) => deps.members.asking(visit.who, asked),
         action: "/sealing/register",
-        button: texts.apply.confirm,
-        fields: { act: JSON.stringify(asked), form_code: challenges.formCode(who.session.session) },
-        credential_ids: [credential_id],
+        words: texts.acts.addSealing(made.legal_name),
       });
-      return cardPage(title, ...sentences.map((sentence) => h("p", null, sentence)), proof);
     }),
     ownForm(
       deps,

@@ -2,7 +2,7 @@
 
 import { spawn, spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
-import { chmod, mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { chmod, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -80,6 +80,23 @@ it("leaves nothing in its home that others may read", async () => {
     const names = await readdir(home, { recursive: true });
     expect(names).toEqual(expect.arrayContaining(["store.db", "rows.db", "node.log", "ops-token"]));
     for (const name of names) expect([name, (await stat(join(home, name))).mode & 0o077]).toEqual([name, 0]);
+  });
+});
+
+it("refuses a home on which a node runs, whatever its ports, and changes nothing there", async () => {
+  await serve({}, async () => {
+    const before = await readFile(join(home, "ops-url"), "utf8");
+    const { status, stdout, stderr } = spawnSync(process.execPath, startArgs(), {
+      cwd: root,
+      env: env(),
+      encoding: "utf8",
+    });
+    expect({ status, stdout, stderr }).toEqual({
+      status: 2,
+      stdout: "",
+      stderr: `--home: a node already runs on ${home} (operators' pages: ${before.trim()}); stop it, or give this one a folder of its own\n`,
+    });
+    expect(await readFile(join(home, "ops-url"), "utf8")).toBe(before);
   });
 });
 

@@ -2,12 +2,14 @@
 //   N1. The surfaces answer before the samples are in: a first answer does not wait for them.
 //   N2. Closing accepts no new connections, finishes the requests under way on open ones, hands the actors over, then
 //       closes the stores.
-//   N3. The ports are reserved before anything else is opened: the URLs built from them belong to this node.
+//   N3. The home and then the ports are held before anything else is opened: no other node has the same folder, and the
+//       URLs built from the ports belong to this node.
 
 import { existsSync } from "node:fs";
-import { chmod, mkdir } from "node:fs/promises";
+import { chmod, mkdir, readFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import { pino } from "pino";
@@ -55,9 +57,44 @@ export async function startNode(
   await mkdir(config.home, { recursive: true, mode: 0o700 });
   // An existing folder may be accessible to others; the journals, receipts and log in it must not be.
   await chmod(config.home, 0o700);
+  const lock = await holdHome(config.home);
+  try {
+    return await startOnPorts(lock, config, { ...platform, secrets });
+  } catch (error) {
+    lock.close();
+    throw error;
+  }
+}
+
+/** The file whose lock says that a node runs on a home; the operating system ends it with the process. */
+const lockFile = "node.lock";
+
+/** Holds a home until the database is closed. Throws {@link ConfigError} where another node has it, in any process. */
+async function holdHome(home: string): Promise<DatabaseSync> {
+  const lock = new DatabaseSync(join(home, lockFile), { timeout: 0 });
+  try {
+    lock.exec("BEGIN EXCLUSIVE");
+    return lock;
+  } catch (error) {
+    lock.close();
+    if (!(error instanceof Error && error.message === "database is locked")) throw error;
+    const url = await readFile(join(home, opsUrlFile), "utf8").catch(() => "");
+    const named = url === "" ? "" : ` (operators' pages: ${url.trim()})`;
+    throw new ConfigError(
+      "--home",
+      `a node already runs on ${home}${named}; stop it, or give this one a folder of its own`,
+    );
+  }
+}
+
+async function startOnPorts(
+  lock: DatabaseSync,
+  config: NodeConfig,
+  platform: NodePlatform,
+): Promise<RunningNode> {
   const held = await holdPorts(config);
   try {
-    return await startOn(held, config, { ...platform, secrets });
+    return await startOn({ lock, ports: held }, config, platform);
   } catch (error) {
     await release(held);
     throw await explained(error, config, platform);
@@ -84,7 +121,7 @@ function storeDamaged({ home }: NodeConfig, cause: unknown): StoreFileRefused {
 }
 
 async function startOn(
-  held: readonly HeldPort[],
+  { lock, ports: held }: { readonly lock: DatabaseSync; readonly ports: readonly HeldPort[] },
   given: NodeConfig,
   platform: NodePlatform,
 ): Promise<RunningNode> {
@@ -116,8 +153,12 @@ async function startOn(
     services,
     seeded,
     [Symbol.asyncDispose]: async () => {
-      await close(services, surfaces);
-      log.close();
+      try {
+        await close(services, surfaces);
+        log.close();
+      } finally {
+        lock.close();
+      }
     },
   };
 }

@@ -238,6 +238,7 @@ export const partyState = object({
   country,
   certificate: described(nullable(certificateState), "The one in force; null before the first."),
   keys: described(listOf(keyState), "Every key that it has or had, oldest first."),
+  mandates: described(listOf(mandateState), "Every mandate that a business gave, oldest first."),
 });
 
 /** What somebody applied for at the portal. */

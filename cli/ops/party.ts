@@ -19,7 +19,7 @@ const pathOf = (uuid: string): string => `/ops/parties/${encodeURIComponent(uuid
 export const opsParty: Command = {
   name: "ops party",
   usage: "UUID",
-  summary: "show a party: its certificate and its keys (for operators)",
+  summary: "show a party: its certificate, keys and mandates (for operators)",
   options: opsOptions,
   run: async (call) => {
     const ops = await connectOps(call);
@@ -30,7 +30,7 @@ export const opsParty: Command = {
 };
 
 function linesOf(
-  { uuid, kind, legal_name, country, certificate, keys }: Party,
+  { uuid, kind, legal_name, country, certificate, keys, mandates }: Party,
   { columns }: Pick<Terminal, "columns">,
 ): readonly string[] {
   const rows = keys.map(({ key_id, role, valid_from, valid_until, revoked_at }) => [
@@ -38,6 +38,13 @@ function linesOf(
     role,
     valid_from,
     valid_until ?? "",
+    revoked_at ?? "",
+  ]);
+  const given = mandates.map(({ mandate_id, key_id, valid_from, valid_until, revoked_at }) => [
+    mandate_id,
+    key_id,
+    valid_from,
+    valid_until,
     revoked_at ?? "",
   ]);
   return [
@@ -48,6 +55,9 @@ function linesOf(
     ...(rows.length === 0
       ? ["It has no key."]
       : formatTable(["KEY", "ROLE", "FROM", "UNTIL", "REVOKED"], rows, columns)),
+    ...(given.length === 0
+      ? []
+      : formatTable(["MANDATE", "FOR KEY", "FROM", "UNTIL", "REVOKED"], given, columns)),
   ];
 }
 

@@ -13,7 +13,10 @@ import { type ComponentChild, h } from "preact";
 import { parseTimestamp } from "../../protocol/identifiers.ts";
 import type { OperatorCampaigns } from "../../service/ads/campaign-renders.ts";
 import { failureAnswer } from "../../service/failure.ts";
+import type { OperatorLedgers } from "../../service/money/ledgers.ts";
 import type { OperatorApplications } from "../../service/portal/applications.ts";
+import type { Blocks } from "../../service/register/blocks.ts";
+import type { Enrolment } from "../../service/register/enrolment.ts";
 import type { Revocations } from "../../service/register/revocations.ts";
 import type { Takedowns as OpsTakedowns } from "../../service/register/takedowns.ts";
 import { type Asset, type Assets, createAssets } from "../../web/assets.ts";
@@ -34,6 +37,7 @@ import {
   type FrameOptions,
   frame,
   nodesPath,
+  partiesPath,
   refusalsPath,
   rendersPath,
   takedownsPath,
@@ -43,6 +47,7 @@ import { Key } from "./views/key.ts";
 import { actorList, auditList, type ListQuery, rendersList, searchResults } from "./views/lists.ts";
 import { Nodes } from "./views/nodes.ts";
 import { Overview, type OverviewData } from "./views/overview.ts";
+import { Party, partyList } from "./views/party.ts";
 import { Refusals } from "./views/refusals.ts";
 import { SignIn } from "./views/sign-in.ts";
 import { Takedowns } from "./views/takedowns.ts";
@@ -52,6 +57,9 @@ export interface PagesDeps {
   /** Null if the node is standalone. */
   readonly cluster: Pick<ClusterOps, "state"> | null;
   readonly applications: Pick<OperatorApplications, "list">;
+  readonly enrolment: Pick<Enrolment, "party">;
+  readonly blocks: Pick<Blocks, "ofBusiness">;
+  readonly ledgers: Pick<OperatorLedgers, "account">;
   readonly revocations: Pick<Revocations, "key" | "acts">;
   readonly takedowns: Pick<OpsTakedowns, "inForce">;
   readonly campaigns: Pick<OperatorCampaigns, "unusual">;
@@ -79,16 +87,11 @@ function query(...names: readonly string[]) {
 }
 
 export function addPages(server: FastifyInstance, deps: PagesDeps): void {
-  const { inspection, cluster, applications, revocations, takedowns, campaigns, logger } = deps;
+  const { logger, ...shown } = deps;
   const failed = (detail: unknown) => logger.warn({ err: detail }, "a part of the pages could not be made");
   const entry = new URL("./browser/main.ts", import.meta.url);
   const made: Made = {
-    inspection,
-    cluster,
-    applications,
-    revocations,
-    takedowns,
-    campaigns,
+    ...shown,
     failed,
     layouts: createLayouts(failed),
     assets: createAssets({ entry, base: `${uiBase}assets/`, failed }),
@@ -123,6 +126,14 @@ export function addPages(server: FastifyInstance, deps: PagesDeps): void {
     applicationsPath,
     { ...asPage, ...query("after") },
     async (request, reply) => applicationsPage(reply, made, request.query["after"] ?? ""),
+  );
+  server.get<{ Querystring: Query }>(
+    partiesPath,
+    { ...asPage, ...query("q", "after") },
+    async (request, reply) => partiesPage(reply, made, request.query),
+  );
+  server.get<{ Params: { uuid: string } }>(`${partiesPath}/:uuid`, asPage, async (request, reply) =>
+    partyPage(reply, made, request.params.uuid),
   );
   server.get(takedownsPath, asPage, async (_request, reply) => takedownsPage(reply, made));
   server.get<{ Querystring: Query }>(rendersPath, { ...asPage, ...query("after") }, async (request, reply) =>
@@ -260,6 +271,39 @@ async function applicationsPage(reply: FastifyReply, made: Made, after: string):
   const list = shownApplications(await made.applications.list(after));
   const content = island("applications", Applications, { language, after, list });
   return show(reply, made, { title: texts.applications.title, current: "applications", content });
+}
+
+/** All of them, or those of the actors that a search finds. */
+async function partiesPage(reply: FastifyReply, made: Made, given: Query): Promise<FastifyReply> {
+  const { inspection } = made;
+  const wanted = (given["q"] ?? "").trim().slice(0, 256);
+  const listed = { kind: "business", state: null, region: null, node: null, part: null, limit: listLimit };
+  const found =
+    wanted.length < 2
+      ? await inspection.list({ ...listed, scope: "known", after: given["after"] ?? "" })
+      : { ...(await inspection.search(wanted, listLimit)), next_after: null };
+  const actors = found.actors.filter(({ kind }) => kind === "business");
+  const content = partyList({ query: wanted, found: { ...found, actors } }, texts);
+  return show(reply, made, { title: texts.party.title, current: "parties", content });
+}
+
+async function partyPage(reply: FastifyReply, made: Made, uuid: string): Promise<FastifyReply> {
+  const found = await made.enrolment.party(uuid);
+  if (!found.ok) return notFound(reply, made, texts.party.notThere);
+  const party = found.value;
+  const [acts, blocks, account] = await Promise.all([
+    made.revocations.acts(uuid, { after: 0, entry: null }),
+    party.kind === "business" ? made.blocks.ofBusiness(uuid) : null,
+    party.kind === "business" ? null : made.ledgers.account(uuid),
+  ]);
+  const content = island("party", Party, {
+    language,
+    shown: { party },
+    blocks: blocks?.ok === true ? { blocks: blocks.value } : null,
+    account,
+    acts: { uuid, ...acts },
+  });
+  return show(reply, made, { title: party.legal_name, current: "parties", content });
 }
 
 async function takedownsPage(reply: FastifyReply, made: Made): Promise<FastifyReply> {

@@ -22,6 +22,8 @@ import {
   type Done,
   type KeyState,
   keyState,
+  type MandateState,
+  mandateState,
   type Revocations,
 } from "./revocations.ts";
 
@@ -38,6 +40,8 @@ export interface PartyState {
   readonly certificate: CertificateState | null;
   /** Every key that the party has or had, as this region knows them, oldest first. */
   readonly keys: readonly KeyState[];
+  /** Every mandate that a business gave, as this region knows them, oldest first. */
+  readonly mandates: readonly MandateState[];
 }
 
 type Outcome<T> = Promise<Result<Done<T>, "unknown" | "refused">>;
@@ -88,11 +92,22 @@ async function stateOf(deps: EnrolmentServices, uuid: string): Promise<PartyStat
 
 async function shown(
   { register }: Pick<EnrolmentServices, "register">,
-  { uuid, kind, legal_name, country }: Omit<PartyState, "certificate" | "keys">,
+  { uuid, kind, legal_name, country }: Omit<PartyState, "certificate" | "keys" | "mandates">,
   certificate: CertificateState | null,
 ): Promise<PartyState> {
-  const keys = (await register.keys(uuid)).map((key) => keyState(key, legal_name));
-  return { uuid, kind, legal_name, country, certificate, keys };
+  const keys = (await register.keys(uuid)).toSorted((a, b) => (a.valid_from < b.valid_from ? -1 : 1));
+  const mandates = (await register.mandates(uuid)).toSorted((a, b) =>
+    a.accepted_at < b.accepted_at ? -1 : 1,
+  );
+  return {
+    uuid,
+    kind,
+    legal_name,
+    country,
+    certificate,
+    keys: keys.map((key) => keyState(key, legal_name)),
+    mandates: mandates.map((each) => mandateState(each, legal_name)),
+  };
 }
 
 async function certify(

@@ -222,7 +222,8 @@ export function keyState(facts: KeyFacts, legal_name: string): KeyState {
   return { key_id, party_uuid, legal_name, role, valid_from, valid_until, revoked_at, compromised_from };
 }
 
-function mandateState(facts: MandateFacts, legal_name: string): MandateState {
+/** A mandate as operators are shown it. */
+export function mandateState(facts: MandateFacts, legal_name: string): MandateState {
   const { envelope: _envelope, scope: _scope, ...rest } = facts;
   return { ...rest, legal_name };
 }

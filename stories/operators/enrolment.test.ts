@@ -12,7 +12,15 @@ import { keygen, proveKey } from "../../cli/keygen.ts";
 import { opsCertify, opsParty, opsRegisterKey } from "../../cli/ops/party.ts";
 import { createSvcClient } from "../../client/service-client.ts";
 import { parseSigningKey } from "../../client/signing-key.ts";
-import { type AttackNode, openAttackNode } from "../retrieval/attack.fixture.ts";
+import type { partyState } from "../../ops/shapes.ts";
+import type { Of } from "../../protocol/shape.ts";
+import {
+  type AttackNode,
+  giveMandate,
+  newBusiness,
+  openAttackNode,
+  successorOf,
+} from "../retrieval/attack.fixture.ts";
 import { runRevoke } from "./revocations.fixture.ts";
 
 let node: AttackNode;
@@ -147,6 +155,28 @@ describe("a business", () => {
     await expect
       .poll(statements, { timeout: 10_000 })
       .toMatchObject([{ key_id: key.keyId, custody: "self" }]);
+  });
+});
+
+describe("a party with several keys and mandates", () => {
+  it("is listed, and shown with all of them, in a terminal and on its page", async () => {
+    const business = await newBusiness(node);
+    await giveMandate(node, await successorOf(node, business), { beside: true });
+    await node.running.services.register.refresh();
+    const { uuid, legal_name } = business.party;
+    const run = await ops(opsParty, [uuid, "--json"]);
+    const { keys, mandates } = JSON.parse(run.printed) as Of<typeof partyState>;
+    for (const list of [keys.map((key) => key.valid_from), mandates.map((each) => each.accepted_at)]) {
+      expect(list.length).toBeGreaterThan(1);
+      expect(list).toEqual(list.toSorted());
+    }
+    expect((await ops(opsParty, [uuid])).printed).toContain("MANDATE");
+    const page = async (path: string) => (await fetch(`${node.running.urls.ops_url}${path}`)).text();
+    expect(await page(`/ui/parties?q=${encodeURIComponent(legal_name)}`)).toContain(`/ui/parties/${uuid}`);
+    expect(await page("/ui/parties")).toContain("/ui/parties/");
+    const shown = await page(`/ui/parties/${uuid}`);
+    for (const { key_id } of keys) expect(shown).toContain(key_id);
+    for (const { mandate_id } of mandates) expect(shown).toContain(mandate_id);
   });
 });
 

@@ -73,6 +73,8 @@ const pages: readonly (readonly [string, () => string])[] = [
   ["region", () => urlOf("/ui/actors?kind=region")],
   ["log", () => actorUrl("log-sequencer", "svc-log")],
   ["applications", () => urlOf("/ui/applications")],
+  ["parties", () => urlOf("/ui/parties")],
+  ["party", () => urlOf(`/ui/parties/${business.party.uuid}`)],
   ["refusals", () => urlOf("/ui/refusals")],
   ["key", () => urlOf(`/ui/keys/${business.key.key_id}`)],
   ["sign-in", () => urlOf("/ui/sign-in")],
@@ -110,7 +112,7 @@ inBrowser(
   async () => {
     const { paths } = (await (await fetch(urlOf("/openapi.json"))).json()) as { readonly paths: object };
     const documented = Object.keys(paths).map((path) => new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]+")}$`));
-    const live = ["overview", "nodes", "actor", "log", "applications", "refusals", "key"];
+    const live = ["overview", "nodes", "actor", "log", "applications", "party", "refusals", "key"];
     const found = new Set<string>();
     for (const [name, url] of pages) {
       await using opened = await openPage(browser, url(), wide);

@@ -16,6 +16,8 @@ export interface ActField {
   readonly label: string;
   /** The values to choose from, each with its words; null for a text. */
   readonly options: readonly (readonly [value: string, words: string])[] | null;
+  /** A text that may be left empty. */
+  readonly isOptional?: boolean;
 }
 
 export interface ActRequest {
@@ -110,14 +112,18 @@ export function ActForm({ choices, help, page, onDone, texts: acts }: ActFormPro
     { onSubmit, onKeyDown: onlyOnce },
     h("p", { class: "quiet small" }, help),
     select(acts.act, choice.key, { options, change: (key) => change({ key, values: {} }) }),
-    choice.fields.map(({ name, label, options: each }) => {
+    choice.fields.map(({ name, label, options: each, isOptional = false }) => {
       const set = (value: string): void => change({ values: { ...given.values, [name]: value } });
       const value = values[name] ?? "";
       return each === null
-        ? text(label, value, { maxLength: 200, change: set })
+        ? text(label, value, { maxLength: 200, isOptional, change: set })
         : select(label, value, { options: each, change: set });
     }),
-    text(acts.reason, given.reason, { maxLength: 500, change: (reason) => change({ reason }) }),
+    text(acts.reason, given.reason, {
+      maxLength: 500,
+      isOptional: false,
+      change: (reason) => change({ reason }),
+    }),
     h(
       "p",
       null,
@@ -183,12 +189,13 @@ function select(label: string, value: string, { options, change }: Selected): Co
 
 interface Written {
   readonly maxLength: number;
+  readonly isOptional: boolean;
   readonly change: (value: string) => void;
 }
 
-function text(label: string, value: string, { maxLength, change }: Written): ComponentChild {
+function text(label: string, value: string, { maxLength, isOptional, change }: Written): ComponentChild {
   const onInput = ({ currentTarget }: Typed): void => change(currentTarget.value);
-  return h("label", null, label, h("input", { value, maxLength, required: true, onInput }));
+  return h("label", null, label, h("input", { value, maxLength, required: !isOptional, onInput }));
 }
 
 interface Said {

@@ -9,7 +9,7 @@ import type { ActorDetail, JournalPage } from "../../inspection-shapes.ts";
 import type { Box, ChartLayout, DrawnLine, DrawnState, Point } from "../chart/layout.ts";
 import { type ActChoice, ActForm } from "./act-form.ts";
 import { actorFacts, historyOf, kindWords, outboxOf, timersOf, waitsOf } from "./actor-facts.ts";
-import { type ActorName, actorPath, apiOf, keyPath, liveActor, readJson, searchPath } from "./frame.ts";
+import { type ActorName, actorPath, apiOf, keyPath, liveActor, partyPath, readJson } from "./frame.ts";
 import { journalTable } from "./journal.ts";
 import { liveBadge, useLive } from "./live.ts";
 
@@ -98,10 +98,10 @@ function titleOf(detail: ActorDetail, live: ComponentChild, texts: Texts["operat
 }
 
 /** The page that says more of what the actor stands for. */
-function leadOf({ kind, id }: ActorName, { key, everything }: ActorTexts): ComponentChild {
+function leadOf({ kind, id }: ActorName, { key, party }: ActorTexts): ComponentChild {
   const to = (href: string, words: string) => h("a", { class: "end small", href }, words);
   if (kind === "integration-key") return to(keyPath(id.split(".")[1] ?? ""), key);
-  return kind === "business" ? to(searchPath(id), everything) : null;
+  return kind === "business" ? to(partyPath(id), party) : null;
 }
 
 type ActorTexts = Texts["operations"]["actor"];

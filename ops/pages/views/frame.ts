@@ -6,6 +6,7 @@ import type { Texts } from "../../../web/texts/catalogue.ts";
 export const uiBase = "/ui/";
 export const nodesPath = `${uiBase}nodes`;
 export const applicationsPath = `${uiBase}applications`;
+export const partiesPath = `${uiBase}parties`;
 export const refusalsPath = `${uiBase}refusals`;
 export const takedownsPath = `${uiBase}takedowns`;
 export const rendersPath = `${uiBase}renders`;
@@ -17,6 +18,7 @@ type Entry =
   | "nodes"
   | "actors"
   | "applications"
+  | "parties"
   | "refusals"
   | "takedowns"
   | "renders"
@@ -53,6 +55,7 @@ export function frame(
         entry("nodes", nodesPath),
         entry("actors", `${uiBase}actors`),
         entry("applications", applicationsPath),
+        entry("parties", partiesPath),
         entry("refusals", refusalsPath),
         entry("takedowns", takedownsPath),
         entry("renders", rendersPath),
@@ -85,6 +88,11 @@ export function actorPath(kind: string, id: string): string {
 /** The page of what a search finds. */
 export function searchPath(text: string): string {
   return `${uiBase}search?q=${encodeURIComponent(text)}`;
+}
+
+/** The page of a business or an AI company. */
+export function partyPath(uuid: string): string {
+  return `${partiesPath}/${encodeURIComponent(uuid)}`;
 }
 
 /** The page of a key, whether it is of a business, a company or a person. */

@@ -5,6 +5,7 @@ import { Applications } from "./applications.ts";
 import { Key } from "./key.ts";
 import { Nodes } from "./nodes.ts";
 import { Overview } from "./overview.ts";
+import { Party } from "./party.ts";
 import { Refusals } from "./refusals.ts";
 import { SignIn } from "./sign-in.ts";
 import { Takedowns } from "./takedowns.ts";
@@ -15,6 +16,7 @@ export const islands = {
   key: Key,
   nodes: Nodes,
   overview: Overview,
+  party: Party,
   refusals: Refusals,
   "sign-in": SignIn,
   takedowns: Takedowns,

@@ -17,7 +17,7 @@ import { type Language, type Texts, textsOf } from "../../../web/texts/catalogue
 import type { RefusedRequests } from "../../inspection-shapes.ts";
 import type { KeyShown, PartyActs } from "../../shapes.ts";
 import { type ActChoice, ActForm } from "./act-form.ts";
-import { actorPath, keyPath, searchPath } from "./frame.ts";
+import { actorPath, keyPath, partyPath, searchPath } from "./frame.ts";
 import { liveBadge, usePolled } from "./live.ts";
 import { refusedBy, refusedTable } from "./refusals.ts";
 
@@ -80,7 +80,7 @@ function actsOn({ party, id }: { readonly party: string; readonly id: string }):
   return `/ops/acts/${party}?${new URLSearchParams({ entry: `key/${id}` })}`;
 }
 
-function stateBadge({ revoked_at, compromised_from, valid_until }: KeyState, { states }: KeyTexts) {
+export function stateBadge({ revoked_at, compromised_from, valid_until }: KeyState, { states }: KeyTexts) {
   const isOver = valid_until !== null && Date.parse(valid_until) <= Date.now();
   const [tone, words]: readonly [Tone | "", string] =
     compromised_from !== null
@@ -95,7 +95,7 @@ function stateBadge({ revoked_at, compromised_from, valid_until }: KeyState, { s
 
 function factsOf(key: KeyState, texts: KeyTexts): ComponentChild {
   const rows: readonly Fact[] = [
-    [texts.party, key.legal_name],
+    [texts.party, h("a", { href: partyPath(key.party_uuid) }, key.legal_name)],
     ["UUID", h("code", null, key.party_uuid)],
     [texts.role, key.role],
     [texts.validFrom, time(key.valid_from)],

@@ -1,0 +1,353 @@
+// The pages of parties. The list of all of them; and of one: its certificate, keys, mandates, blocks and account, everything that
+// operators did to it, and the acts on it.
+
+import { type ComponentChild, h } from "preact";
+import { useState } from "preact/hooks";
+import type { Of } from "../../../protocol/shape.ts";
+import type { Account } from "../../../protocol/wire/allowance.ts";
+import { badge, dataTable, type Fact, facts, section, shortTime, time } from "../../../web/parts.ts";
+import { type Language, type Texts, textsOf } from "../../../web/texts/catalogue.ts";
+import type { ActorPage, ActorRow } from "../../inspection-shapes.ts";
+import type { blockState, PartyActs, partyState } from "../../shapes.ts";
+import { type ActChoice, ActForm } from "./act-form.ts";
+import { missingNodes } from "./actor-facts.ts";
+import { actorPath, keyPath, partiesPath, partyPath, searchPath } from "./frame.ts";
+import { stateBadge } from "./key.ts";
+import { liveBadge, usePolled } from "./live.ts";
+
+type PartyTexts = Texts["operations"]["party"];
+type PartyState = Of<typeof partyState>;
+type BlockState = Of<typeof blockState>;
+
+/** The parties of a page, complete without a script. `query` is empty where all are listed. */
+export function partyList(
+  {
+    query,
+    found,
+  }: { readonly query: string; readonly found: Pick<ActorPage, "actors" | "next_after" | "missing"> },
+  texts: Texts["operations"],
+): ComponentChild {
+  const { party: words } = texts;
+  const next = found.next_after;
+  return [
+    h("div", { class: "title" }, h("h1", null, words.title)),
+    section(
+      "filter",
+      words.find,
+      h(
+        "form",
+        { class: "row", method: "get", action: partiesPath },
+        h("label", null, words.nameOrUuid, h("input", { name: "q", value: query, maxLength: 200 })),
+        h("button", { type: "submit" }, words.find),
+      ),
+    ),
+    missingNodes(found.missing, texts),
+    section(
+      "found",
+      words.title,
+      found.actors.length === 0 ? h("p", { class: "quiet" }, words.none) : listTable(found.actors, words),
+      next === null
+        ? null
+        : h(
+            "p",
+            null,
+            h("a", { href: `${partiesPath}?${new URLSearchParams({ after: next })}` }, words.next),
+          ),
+    ),
+  ];
+}
+
+function listTable(actors: readonly ActorRow[], words: PartyTexts): ComponentChild {
+  const rows = actors.map(({ id, party, region }) => ({
+    key: id,
+    cells: [
+      h("a", { href: partyPath(id) }, party?.legal_name ?? words.unnamed),
+      party === null ? "" : words.kinds[party.kind],
+      h("code", null, id),
+      region ?? "",
+    ],
+  }));
+  return dataTable(
+    words.caption,
+    words.columns.map((name) => ({ name })),
+    rows,
+  );
+}
+
+export interface PartyProps {
+  readonly language: Language;
+  readonly shown: { readonly party: PartyState };
+  /** Null for an AI company. */
+  readonly blocks: { readonly blocks: BlockState } | null;
+  /** Null for a business, and for a company for which nothing was ever paid in. */
+  readonly account: Account | null;
+  readonly acts: PartyActs;
+}
+
+export function Party({ language, account, ...first }: PartyProps): ComponentChild {
+  const texts = textsOf(language).operations;
+  const { party: words } = texts;
+  const { uuid } = first.shown.party;
+  const [done, setDone] = useState(0);
+  const live = usePolled(`/ops/parties/${uuid}`, first.shown, done);
+  const { data: acts } = usePolled(`/ops/acts/${uuid}`, first.acts, done);
+  const { party } = live.data;
+  const onDone = () => setDone(done + 1);
+  return h(
+    "div",
+    null,
+    h(
+      "div",
+      { class: "title" },
+      h("h1", null, party.legal_name),
+      certificateBadge(party, words),
+      liveBadge(live.state, texts),
+    ),
+    h(
+      "div",
+      { class: "columns" },
+      section("facts", words.facts, factsOf(party, words)),
+      section(
+        "acts",
+        texts.acts.title,
+        h(ActForm, {
+          choices: partyChoices(party, words),
+          help: words.acts.help,
+          page: partyPath(uuid),
+          texts: texts.acts,
+          onDone,
+        }),
+      ),
+    ),
+    section("keys", words.keys, keysTable(party, texts)),
+    party.kind === "business" ? section("mandates", words.mandates, mandatesTable(party, words)) : null,
+    first.blocks === null ? null : h(Blocked, { first: first.blocks, texts, done }),
+    party.kind === "business" ? null : section("account", words.account, accountOf(account, words)),
+    section("history", words.history, historyOf(acts, words)),
+  );
+}
+
+function certificateBadge({ certificate }: PartyState, { certificates }: PartyTexts): ComponentChild {
+  if (certificate === null) return badge("warn", certificates.none);
+  return badge(certificate.status === "active" ? "good" : "bad", certificates[certificate.status]);
+}
+
+function factsOf({ uuid, kind, country, certificate }: PartyState, words: PartyTexts): ComponentChild {
+  const rows: readonly Fact[] = [
+    ["UUID", h("code", null, uuid)],
+    [words.kind, words.kinds[kind]],
+    [words.country, country],
+    ...(certificate === null
+      ? []
+      : ([
+          [words.certificate, h("code", null, certificate.cert_id)],
+          [words.issued, time(certificate.issued_at)],
+          [words.effective, time(certificate.status_effective_from)],
+          [words.statusReason, certificate.status_reason ?? "–"],
+        ] satisfies readonly Fact[])),
+  ];
+  return [
+    facts(rows),
+    h("p", null, h("a", { href: actorPath("business", uuid) }, words.actor)),
+    kind === "business" ? h("p", null, h("a", { href: searchPath(uuid) }, words.everything)) : null,
+  ];
+}
+
+function keysTable({ keys }: PartyState, texts: Texts["operations"]): ComponentChild {
+  const words = texts.party;
+  if (keys.length === 0) return h("p", { class: "quiet" }, words.noKeys);
+  const rows = keys.map((key) => ({
+    key: key.key_id,
+    cells: [
+      h("a", { href: keyPath(key.key_id) }, h("code", null, key.key_id)),
+      key.role,
+      shortTime(key.valid_from),
+      stateBadge(key, texts.key),
+    ],
+  }));
+  return dataTable(
+    words.keys,
+    words.keyColumns.map((name) => ({ name })),
+    rows,
+  );
+}
+
+function mandatesTable({ mandates }: PartyState, words: PartyTexts): ComponentChild {
+  if (mandates.length === 0) return h("p", { class: "quiet" }, words.noMandates);
+  const rows = mandates.map((each) => ({
+    key: each.mandate_id,
+    cells: [
+      h("code", null, each.mandate_id),
+      h("a", { href: keyPath(each.key_id) }, h("code", null, each.key_id)),
+      shortTime(each.valid_from),
+      shortTime(each.valid_until),
+      mandateBadge(each, words),
+    ],
+  }));
+  return dataTable(
+    words.mandates,
+    words.mandateColumns.map((name) => ({ name })),
+    rows,
+  );
+}
+
+function mandateBadge(
+  { revoked_at, valid_until }: PartyState["mandates"][number],
+  { mandateStates: words }: PartyTexts,
+): ComponentChild {
+  if (revoked_at !== null) return badge("bad", words.revoked);
+  return Date.parse(valid_until) <= Date.now() ? badge("", words.ended) : badge("good", words.live);
+}
+
+/** Which groups of AI companies a business blocks, and the acts that change it. */
+function Blocked({
+  first,
+  texts,
+  done: doneAbove,
+}: {
+  readonly first: { readonly blocks: BlockState };
+  readonly texts: Texts["operations"];
+  readonly done: number;
+}): ComponentChild {
+  const { party: words } = texts;
+  const [done, setDone] = useState(0);
+  const { business_uuid: uuid } = first.blocks;
+  const { data } = usePolled(`/ops/blocks/${uuid}`, first, `${doneAbove} ${done}`);
+  const { blocked } = data.blocks;
+  const rows = blocked.map(({ group, companies }) => ({
+    key: group,
+    cells: [h("code", null, group), companies.map(({ legal_name }) => legal_name).join(", ")],
+  }));
+  return section(
+    "blocks",
+    words.blocks,
+    rows.length === 0
+      ? h("p", { class: "quiet" }, words.noBlocks)
+      : dataTable(
+          words.blocks,
+          words.blockColumns.map((name) => ({ name })),
+          rows,
+        ),
+    h(ActForm, {
+      choices: blockChoices(data.blocks, words),
+      help: words.acts.blockHelp,
+      page: partyPath(uuid),
+      texts: texts.acts,
+      onDone: () => setDone(done + 1),
+    }),
+  );
+}
+
+function accountOf(account: Account | null, words: PartyTexts): ComponentChild {
+  if (account === null) return h("p", { class: "quiet" }, words.noAccount);
+  const { balance, reserved, available, currency } = account;
+  return facts([
+    [words.balance, `${balance} ${currency}`],
+    [words.reserved, `${reserved} ${currency}`],
+    [words.available, `${available} ${currency}`],
+  ]);
+}
+
+function historyOf({ acts, next_after }: PartyActs, words: PartyTexts): ComponentChild {
+  if (acts.length === 0) return h("p", { class: "quiet" }, words.noHistory);
+  const rows = acts.map(({ change, at, act, entry, by, reason }) => ({
+    key: String(change),
+    cells: [shortTime(at), h("code", null, act), h("code", null, entry), by, reason],
+  }));
+  return [
+    dataTable(
+      words.historyCaption,
+      words.historyColumns.map((name) => ({ name })),
+      rows,
+    ),
+    next_after === null ? null : h("p", { class: "quiet" }, words.moreHistory),
+  ];
+}
+
+/** What can be done to a party as it is; keys have pages of their own. */
+export function partyChoices(
+  { uuid, kind, legal_name, country, certificate, mandates }: PartyState,
+  { acts: words }: PartyTexts,
+): readonly ActChoice[] {
+  const subject = `${legal_name}, ${uuid}`;
+  const live = mandates.filter((each) => each.revoked_at === null);
+  const endings =
+    kind === "business" ? (["revoke", "close", "withdraw"] as const) : (["revoke", "withdraw"] as const);
+  const end = endings.map(
+    (last): ActChoice => ({
+      key: last,
+      words: words.names[last],
+      fields: [
+        { name: "status_reason", label: words.statusReason, options: null },
+        { name: "effective_from", label: words.effectiveFrom, options: null, isOptional: true },
+      ],
+      request: ({ status_reason = "", effective_from = "" }) => ({
+        address: `/ops/certificates/${uuid}/${last}`,
+        members: {
+          status_reason: status_reason.trim(),
+          ...(effective_from.trim() === "" ? {} : { effective_from: effective_from.trim() }),
+        },
+        subject,
+        consequences: kind === "business" ? words.endFollows : words.endFollowsCompany,
+      }),
+    }),
+  );
+  const certify: ActChoice = {
+    key: "certify",
+    words: words.names.certify,
+    fields: [],
+    request: () => ({
+      address: `/ops/parties/${uuid}/certify`,
+      members: { kind, legal_name, country },
+      subject,
+    }),
+  };
+  const revokeMandate: ActChoice = {
+    key: "mandate",
+    words: words.names.mandate,
+    fields: [
+      {
+        name: "mandate_id",
+        label: words.mandate,
+        options: live.map(({ mandate_id: id }) => [id, id] as const),
+      },
+    ],
+    request: ({ mandate_id = "" }) => ({
+      address: `/ops/mandates/${uuid}/${encodeURIComponent(mandate_id)}/revoke`,
+      members: {},
+      subject: `${mandate_id}, ${legal_name}`,
+    }),
+  };
+  return [
+    ...(live.length === 0 ? [] : [revokeMandate]),
+    ...(certificate?.status === "active" ? [] : [certify]),
+    ...(certificate === null ? [] : end),
+  ];
+}
+
+export function blockChoices(
+  { business_uuid: uuid, blocked }: BlockState,
+  { acts: words }: PartyTexts,
+): readonly ActChoice[] {
+  const choice = (last: "block" | "unblock", options: ActChoice["fields"][number]["options"]): ActChoice => ({
+    key: last,
+    words: words.names[last],
+    fields: [{ name: "group", label: words.group, options }],
+    request: ({ group = "" }) => ({
+      address: `/ops/blocks/${uuid}/${last}`,
+      members: { group: group.trim() },
+      subject: group.trim(),
+    }),
+  });
+  return [
+    choice("block", null),
+    ...(blocked.length === 0
+      ? []
+      : [
+          choice(
+            "unblock",
+            blocked.map(({ group }) => [group, group] as const),
+          ),
+        ]),
+  ];
+}

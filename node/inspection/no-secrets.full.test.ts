@@ -253,6 +253,8 @@ function planOf(planted: Planted): typeof plan {
     "GET /ui/actors": each("/ui/actors", ...kinds.map((kind) => `/ui/actors?scope=known&kind=${kind}`)),
     "GET /ui/actors/:kind/:id": each(...names.map((name) => `/ui/actors/${name}`)),
     "GET /ui/keys/:key_id": each(`/ui/keys/${keyId}`),
+    "GET /ui/parties": each("/ui/parties", `/ui/parties?q=${uuid}`),
+    "GET /ui/parties/:uuid": each(`/ui/parties/${uuid}`),
     "GET /ui/search": each(`/ui/search?q=${uuid}`),
     "GET /ui/assets/:name": each("/ui/assets/none.css"),
     ...actsOf(planted),

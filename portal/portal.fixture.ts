@@ -70,7 +70,7 @@ let visitors = 0;
 
 /** A visitor with cookies and an authenticator. */
 export class Visitor {
-  readonly #url: string;
+  #url: string;
   readonly #origin: string;
   /** What the browser was told to keep. */
   readonly setCookies: string[] = [];
@@ -89,6 +89,11 @@ export class Visitor {
 
   static of({ url, origin }: Pick<PortalNode, "url" | "origin">): Visitor {
     return new Visitor(url, new TestAuthenticator(origin), origin);
+  }
+
+  /** From now on the balancer leads to the node that listens there. */
+  leadTo(url: string): void {
+    this.#url = url;
   }
 
   /** The id of the person who is signed in; empty for nobody. */

@@ -5,6 +5,7 @@ import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openCluster, type TestCluster } from "../../node/composition/cluster.fixture.ts";
+import type { RunningNode } from "../../node/composition/start.ts";
 import { type IssuanceProcess, startIssuance } from "../../node/keys/issuance-server.ts";
 import { makeProductionKeys } from "../../node/keys/production-keys.fixture.ts";
 import { writeSecret } from "../../node/keys/secret-file.ts";
@@ -73,8 +74,6 @@ async function prepare(
     for (const to of [made.node, made.path("issuance")]) await copyFile(made.path(name), join(to, name));
   await writeSecret(file("clients.secret"));
   await writeFile(file("prices.json"), JSON.stringify(prices));
-  for (const [name, text] of Object.entries(makeCertificate("nodes of the test", ["127.0.0.1"])))
-    await writeFile(file(`${name}.pem`), String(text), { mode: 0o600 });
   const anchors = parseAnchors(JSON.parse(await readFile(made.path("anchors.json"), "utf8")));
   if (!anchors.ok) throw new Error(anchors.detail);
   const issuance = await startIssuance({
@@ -91,27 +90,43 @@ async function prepare(
     SVC_PRICES: file("prices.json"),
     SVC_ISSUANCE: `unix:${file("issuance.sock")}`,
     SVC_ISSUANCE_SECRET_FILE: file("clients.secret"),
-    SVC_NODE_TLS_KEY_FILE: file("key.pem"),
-    SVC_NODE_TLS_CERT_FILE: file("cert.pem"),
-    SVC_NODE_TLS_CA_FILE: file("ca.pem"),
-    SVC_DOMAIN_CHECKS: "no",
-    SVC_CASSANDRA_INSECURE: "yes",
-    SVC_ELASTICSEARCH_INSECURE: "yes",
+    ...(await traffic(folder)),
   };
   return { settings, issuance, anchors: anchors.value };
 }
 
+/** Mutual TLS between the nodes, with a certificate in a folder; the engines in the clear, and nobody asked on the Internet. */
+export async function traffic(folder: string): Promise<Settings> {
+  const file = (name: string): string => join(folder, `${name}.pem`);
+  for (const [name, text] of Object.entries(makeCertificate("nodes of the test", ["127.0.0.1"])))
+    await writeFile(file(name), String(text), { mode: 0o600 });
+  return {
+    SVC_NODE_TLS_KEY_FILE: file("key"),
+    SVC_NODE_TLS_CERT_FILE: file("cert"),
+    SVC_NODE_TLS_CA_FILE: file("ca"),
+    SVC_DOMAIN_CHECKS: "no",
+    SVC_CASSANDRA_INSECURE: "yes",
+    SVC_ELASTICSEARCH_INSECURE: "yes",
+  };
+}
+
 /** A node in this process joins the cluster, registers the parties as a portal would, and leaves. */
-async function register(
+async function register(cluster: TestCluster, home: string, settings: Settings): Promise<ProductionParties> {
+  await using guest = await joinAsGuest(cluster, home, settings);
+  return await registerParties(guest);
+}
+
+/** A node in this process that joins the first region of a cluster. */
+export async function joinAsGuest(
   { engines, name, keyspace, nodes }: TestCluster,
   home: string,
   settings: Settings,
-): Promise<ProductionParties> {
+): Promise<RunningNode> {
   const regions = [...new Set(nodes.map(({ region }) => region))];
   const [region = ""] = regions;
   const at = engines.regions.indexOf(region);
   const listen = `127.0.0.1:${await freePorts(1)}`;
-  const guest = await startProductionNode(home, region, {
+  return startProductionNode(home, region, {
     ...settings,
     SVC_STORE: "cassandra",
     SVC_CLUSTER_NAME: name,
@@ -123,9 +138,4 @@ async function register(
     SVC_NODE_LISTEN: listen,
     SVC_NODE_ADDRESS: listen,
   });
-  try {
-    return await registerParties(guest);
-  } finally {
-    await guest[Symbol.asyncDispose]();
-  }
 }

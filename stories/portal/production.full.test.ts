@@ -1,45 +1,16 @@
-// From nothing to verified records: the key ceremony of docs/keys.md, a production node, then a business and an AI company that come in by
-// pages and passkeys alone, as docs/production.md says under «The portal».
+// From nothing to verified records on the embedded default: the key ceremony of docs/keys.md, then the story of production.fixture.ts.
 
-import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { push } from "../../cli/publishing/push.ts";
-import { evidenceOf, verifyEvidenceFile } from "../../client/evidence.ts";
-import type { Fetch } from "../../client/sender.ts";
-import { createSvcClient } from "../../client/service-client.ts";
-import { parseSigningKey } from "../../client/signing-key.ts";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { ceremonies, Runbook } from "../../node/keys/runbook.fixture.ts";
 import type { PortalNode } from "../../portal/portal.fixture.ts";
-import { parseUtf8, utf8 } from "../../protocol/bytes.ts";
-import { type CollectionName, collectionNames } from "../../protocol/identifiers.ts";
-import { sampleRecords } from "../../protocol/records/records.fixture.ts";
 import { startProductionNode } from "../operators/production-node.fixture.ts";
-import { runRevoke } from "../operators/revocations.fixture.ts";
-import { priced } from "../publishing/hold-decisions.fixture.ts";
-import { balancedFetch, publicUrls } from "../regions/balancer.fixture.ts";
-import {
-  approvedAt,
-  companyAppliedAt,
-  idIn,
-  newBusinessAt,
-  type Owned,
-  provenKey,
-  registerKeyAt,
-  showMandate,
-  unescaped,
-  writeRecord,
-} from "./business.fixture.ts";
+import { balancedFetch } from "../regions/balancer.fixture.ts";
+import { addresses, tellProductionStory } from "./production.fixture.ts";
 
-const addresses = {
-  SVC_RETRIEVAL_URL: "https://api.example",
-  SVC_BUSINESS_URL: "https://business.example",
-  SVC_VERIFY_URL: "https://verify.example",
-};
 let keys: Runbook;
 let portal: PortalNode;
-/** Through the load balancer, which has the certificate of these addresses. */
-let balanced: Fetch;
+let portBase: number;
 
 beforeAll(async () => {
   keys = await Runbook.open("keys.md");
@@ -48,8 +19,7 @@ beforeAll(async () => {
   const settings = { ...given, ...addresses, SVC_TRUSTED_PROXIES: "127.0.0.1" };
   const node = await startProductionNode(join(keys.folder, "home"), "eu-west1", settings);
   const { ops_url, portal_url: origin } = node.urls;
-  const portBase = Number(new URL(ops_url).port) - 4;
-  balanced = balancedFetch({ ...addresses, SVC_HOST: "127.0.0.1" }, portBase);
+  portBase = Number(new URL(ops_url).port) - 4;
   const url = `http://127.0.0.1:${portBase + 5}`;
   portal = { node, url, origin, [Symbol.asyncDispose]: () => node[Symbol.asyncDispose]() };
 }, 240_000);
@@ -58,74 +28,13 @@ afterAll(async () => {
   await keys?.[Symbol.asyncDispose]();
 });
 
-const path = (name: string): string => join(keys.folder, name);
-
-/** Has the business's system push a table with the configuration that its page prints. */
-async function pushTable(records: readonly Uint8Array[]) {
-  await writeFile(path("products.json"), `[${records.map((each) => parseUtf8(each)).join(",")}]`);
-  const words = [path("products.json"), "--config", path("business.json")];
-  vi.stubGlobal("fetch", balanced);
-  const run = runRevoke(words, { home: path("system"), reply: null, command: push });
-  return run.finally(() => vi.unstubAllGlobals());
-}
-
-async function sealPolicy({ owner, uuid }: Owned) {
-  const page = await owner.get(`/businesses/${uuid}/ai-policy`);
-  const chosen = { "use/cite_as_source": "on", "action/answer": "on" };
-  const shown = await owner.send(page.form("/ai-policies/make"), chosen);
-  return owner.answer(shown.form("/records/seal"));
-}
-
 it("a business and an AI company come in, and what the one publishes the other finds and verifies", async () => {
   expect(portal.origin).toBe("https://portal.example");
-  const shop = await newBusinessAt(portal, "Harrier Sports Ltd");
-  const { owner, uuid } = shop;
-  const { jwk } = await registerKeyAt(portal, shop, await provenKey(shop));
-  await owner.answer((await showMandate(shop)).form("/mandates/seal"));
-  await portal.node.services.register.refresh();
-  expect((await sealPolicy(shop)).html).toContain("The AI policy is in force");
-
-  const page = unescaped((await owner.get(`/businesses/${uuid}`)).html);
-  const [, config = ""] = /<pre[^>]*>(\{.*?\})<\/pre>/s.exec(page) ?? [];
-  expect(JSON.parse(config)).toMatchObject({ environment: "production" });
-  await writeFile(path("business.json"), config);
-  await writeFile(path("key.json"), JSON.stringify(jwk));
-  const catalogue = Array.from({ length: 25 }, (_, at) => priced(`item-${at}`, "10.00"));
-  const pushed = await pushTable(catalogue);
-  expect(pushed.code, pushed.said + pushed.printed).toBe(0);
-  expect((await owner.get(`/businesses/${uuid}/pushes`)).html).toMatch(/bat_[0-9a-f]{24}/);
-
-  await pushTable([priced("item-3", "99.00"), ...catalogue.filter((_, at) => at !== 3)]);
-  const held = await owner.get(`/businesses/${uuid}/holds`);
-  const words = await owner.send(held.form("/holds/decide"), { decision: "confirm" });
-  expect((await owner.answer(words.form("/records/seal"))).html).toContain("The push is confirmed");
-
-  const published = new Map<CollectionName, string>();
-  for (const type of collectionNames.filter((each) => each !== "products")) {
-    const shown = await writeRecord(shop, type, sampleRecords[type]);
-    published.set(type, idIn(await owner.answer(shown.form("/records/seal"))));
-  }
-
-  const company = await approvedAt(portal, await companyAppliedAt(portal, "Answers Ltd"));
-  const asker = await registerKeyAt(portal, company, await provenKey(company, "retrieval"));
-  const key = await parseSigningKey(asker.jwk);
-  if (!key.ok) throw new Error(key.detail);
-  const client = createSvcClient({ fetch: balanced, key: key.value, ...publicUrls(addresses) });
-  const anchorsText = await readFile(path("anchors.json"), "utf8");
-  for (const collection of collectionNames) {
-    const country = String(
-      (sampleRecords[collection]["countries"] as readonly string[] | undefined)?.[0] ?? "US",
-    );
-    const filter = { all: [{ country }] } as const;
-    const rows = async () =>
-      (await client.search({ collection, filter, sort_by: "published_at:desc" })).body.rows;
-    await expect.poll(async () => (await rows()).length, { timeout: 30_000 }).toBeGreaterThan(0);
-    const [row] = await rows();
-    const id = row?.record_id ?? "";
-    if (collection !== "products") expect(id).toBe(published.get(collection));
-    const caller = { environment: "production", keyId: key.value.keyId } as const;
-    const file = await evidenceOf(client, await client.fetchRecord(id), caller);
-    const verified = verifyEvidenceFile(utf8(file), { anchorsText, allowSandbox: false });
-    expect(verified.ok && verified.value.valid, `${collection}: ${JSON.stringify(verified)}`).toBe(true);
-  }
+  await tellProductionStory({
+    path: (name) => join(keys.folder, name),
+    portal,
+    balanced: balancedFetch({ ...addresses, SVC_HOST: "127.0.0.1" }, portBase),
+    settled: () => portal.node.services.register.refresh(),
+    disturb: async () => {},
+  });
 }, 240_000);

@@ -200,13 +200,15 @@ inBrowser(
     const { party, key } = business;
     await using opened = await openPage(browser, actorUrl("business", party.uuid), wide);
     const { page } = opened;
-    await page.getByRole("link", { name: "Its keys and pushes" }).click();
-    await page.getByRole("link", { name: `${party.uuid}.${key.key_id}` }).click();
-    await page.getByRole("link", { name: "Whose key it is, and ending it" }).click();
+    await page.getByRole("link", { name: "Certificate, keys and account of its party" }).click();
+    await page.getByRole("link", { name: key.key_id, exact: true }).first().click();
     const whose = page.getByRole("region", { name: "Whose it is" });
     expect(await whose.innerText()).toContain(party.legal_name);
     await whose.getByRole("link", { name: "Statechart and journal of its actor" }).click();
     await page.getByRole("heading", { name: key.key_id }).waitFor();
+    await page.getByRole("link", { name: "Whose key it is, and ending it" }).click();
+    await page.getByRole("link", { name: party.legal_name }).click();
+    await page.getByRole("heading", { name: party.legal_name, level: 1 }).waitFor();
   },
   120_000,
 );

@@ -166,7 +166,7 @@ function keysTable({ keys }: PartyState, texts: Texts["operations"]): ComponentC
     ],
   }));
   return dataTable(
-    words.keys,
+    words.keysCaption,
     words.keyColumns.map((name) => ({ name })),
     rows,
   );
@@ -185,7 +185,7 @@ function mandatesTable({ mandates }: PartyState, words: PartyTexts): ComponentCh
     ],
   }));
   return dataTable(
-    words.mandates,
+    words.mandatesCaption,
     words.mandateColumns.map((name) => ({ name })),
     rows,
   );
@@ -224,7 +224,7 @@ function Blocked({
     rows.length === 0
       ? h("p", { class: "quiet" }, words.noBlocks)
       : dataTable(
-          words.blocks,
+          words.blocksCaption,
           words.blockColumns.map((name) => ({ name })),
           rows,
         ),

@@ -9,6 +9,7 @@ import { anyText } from "../protocol/shape.ts";
 import { refusedWith } from "../service/answer.ts";
 import { createAddressRate } from "../service/authentication/request-rate.ts";
 import type { Applications } from "../service/portal/applications.ts";
+import type { AskingReads } from "../service/portal/asking.ts";
 import { createChallenges } from "../service/portal/challenges.ts";
 import { type CompanyReads, createCompany } from "../service/portal/company.ts";
 import { createMembers } from "../service/portal/members.ts";
@@ -20,6 +21,7 @@ import { createAssets } from "../web/assets.ts";
 import { createAuthenticators, type PortalPlace } from "./authenticators.ts";
 import { type AccountDeps, accountRoutes } from "./routes/account.ts";
 import { applyingRoutes } from "./routes/applying.ts";
+import { askingRoutes } from "./routes/asking.ts";
 import { businessRoutes, type ServiceUrls } from "./routes/business.ts";
 import { companyRoutes } from "./routes/company.ts";
 import { type DoorDeps, doorRoutes } from "./routes/door.ts";
@@ -41,6 +43,8 @@ export interface PortalDeps
   readonly applications: Applications;
   /** What the keys of an AI company read of it. */
   readonly reads: CompanyReads;
+  /** What the keys of a business read of who asks. */
+  readonly analytics: AskingReads;
   /** Where the systems of businesses send what they publish. */
   readonly urls: ServiceUrls;
   /** Secret bytes for challenges and forms, the same on all nodes. */
@@ -110,6 +114,7 @@ export function buildPortal(deps: PortalDeps): FastifyInstance {
     ...recordRoutes(publishing),
     ...holdRoutes(publishing),
     ...pushRoutes({ ...account, recentPushes: (who, uuid) => recentPushes({ ...deps, owner }, who, uuid) }),
+    ...askingRoutes({ ...account, analytics: deps.analytics }),
     ...applyingRoutes({ ...deps, ...visit, applicants }),
     assetRoute(visit),
   ];

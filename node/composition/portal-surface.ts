@@ -24,6 +24,7 @@ export function portalOf(
   applications: Applications,
 ): Omit<PortalDeps, "http"> {
   const { keys, anchors } = services;
+  const { catalogue, analytics } = businessReadsOf(services, urls.verify_url);
   return {
     ...services,
     place: placeOf(anchors.passkeys, urls.portal_url),
@@ -32,7 +33,8 @@ export function portalOf(
     applications,
     reads: companyViewOf(services),
     enrolment: enrolmentOf(services),
-    catalogue: businessReadsOf(services).catalogue,
+    catalogue,
+    analytics,
     urls,
   };
 }

@@ -38,6 +38,7 @@ import { createValidations, validateImport } from "../../service/publishing/vali
 import { deliverCustody, deliverMandate } from "../../service/register/deliver-document.ts";
 import { readOwnDomains } from "../../service/register/read-domains.ts";
 import { readOwnTakedowns } from "../../service/register/takedowns.ts";
+import { dailyAnalytics, readDemand, whoIsAsking } from "../../service/retrieval/analytics.ts";
 import { createRecordStanding } from "../../service/retrieval/record-standing.ts";
 import { createBackground, type NodeConfig } from "../configuration/config.ts";
 import { createLatePurges, createStalledPushes } from "../keeping/late-purges.ts";
@@ -123,7 +124,9 @@ function bulkOf(services: NodeServices, businessUrl: string, keep: KeepMandate):
 
 export function businessReadsOf(
   services: NodeServices,
-): Pick<BusinessDeps, "catalogue" | "readAttempts" | "readDomains" | "serviceActs"> {
+  verifyUrl: string,
+): Pick<BusinessDeps, "analytics" | "catalogue" | "readAttempts" | "readDomains" | "serviceActs"> {
+  const analytics = { ...services, verifyUrl };
   const areDomainsChecked = services.config.domains.areChecked;
   const catalogue = {
     ...services,
@@ -131,6 +134,11 @@ export function businessReadsOf(
     standing: createRecordStanding(services),
   };
   return {
+    analytics: {
+      daily: (request) => dailyAnalytics(analytics, request),
+      whoIsAsking: (request) => whoIsAsking(analytics, request),
+      demand: (request) => readDemand(analytics, request),
+    },
     catalogue: {
       list: (request) => listCatalogue(catalogue, request),
       read: (request) => readCatalogueRecord(catalogue, request),

@@ -9,7 +9,6 @@ import { createEdge, type Edge, type EdgeRefusal, edgeRefusals } from "../../api
 import type { HttpDeps } from "../../api/http-server.ts";
 import { createDocs, type Docs } from "../../api/pages/docs.ts";
 import type { Route } from "../../api/route.ts";
-import type { AnalyticsReads } from "../../api/routes/analytics-routes.ts";
 import { buildBusiness } from "../../api/routes/business.ts";
 import { logRoutes } from "../../api/routes/log-routes.ts";
 import { publishedRoutes } from "../../api/routes/published-routes.ts";
@@ -58,7 +57,6 @@ import { createBlocks, createBrands } from "../../service/register/blocks.ts";
 import { createEnrolment } from "../../service/register/enrolment.ts";
 import { createRevocations } from "../../service/register/revocations.ts";
 import { createTakedowns } from "../../service/register/takedowns.ts";
-import { dailyAnalytics, readDemand, whoIsAsking } from "../../service/retrieval/analytics.ts";
 import { createTestVectors, type VectorFolder } from "../../service/verification/published-reads.ts";
 import { hostsOf } from "../configuration/http-config.ts";
 import { readImageOf, uploadImageOf } from "../images/ad-images.ts";
@@ -162,8 +160,7 @@ export function buildSurfaces(
       authorities: authoritiesOf(urls.business_url),
       businessUrl: urls.business_url,
       ...publishingParts(services, urls.business_url),
-      analytics: analyticsOf(services, urls.verify_url),
-      ...businessReadsOf(services),
+      ...businessReadsOf(services, urls.verify_url),
       uploadImage: uploadImageOf(services),
       ads: adPublishingOf(services),
       sandbox: grants(urls.business_url, "svc-push"),
@@ -350,15 +347,6 @@ function authoritiesOf(url: string): readonly string[] {
 function operatorLedgersOf({ actors, operatorFiles, register }: NodeServices): OperatorLedgers {
   const kindOf = async (uuid: string) => (await register.party(uuid))?.kind ?? null;
   return createOperatorLedgers({ actors, prices: operatorFiles.prices, kindOf });
-}
-
-function analyticsOf(services: NodeServices, verifyUrl: string): AnalyticsReads {
-  const deps = { ...services, verifyUrl };
-  return {
-    daily: (request) => dailyAnalytics(deps, request),
-    whoIsAsking: (request) => whoIsAsking(deps, request),
-    demand: (request) => readDemand(deps, request),
-  };
 }
 
 function publicRoutes(reads: PublicReads, edge: Edge, folder: VectorFolder): readonly Route[] {

@@ -138,6 +138,7 @@ export function publishSection(own: OwnBusiness): ComponentChild {
       link(recordsPath(uuid), english.portal.records.title),
       link(pushesPath(uuid), english.portal.pushes.title),
       link(holdsPath(uuid), english.portal.holds.title),
+      link(askingPath(uuid), english.business.asking.title),
       link(policyPagePath(uuid), texts.policy.title),
       types.map((type) => link(newPath(uuid, type), texts.titles[type])),
     ),
@@ -152,6 +153,11 @@ export function pushesPath(uuid: string): string {
 /** Where the held pushes of a business are listed. */
 export function holdsPath(uuid: string): string {
   return `${businessPath(uuid)}/holds`;
+}
+
+/** Where it is shown who asks for what a business publishes. */
+export function askingPath(uuid: string): string {
+  return `${businessPath(uuid)}/asking`;
 }
 
 /** Where the records of a business are listed. */

@@ -28,7 +28,7 @@ import type { InsightCount, InsightStore } from "../../storage/insight-store.ts"
 import type { HeadPage, RecordStore } from "../../storage/record-store.ts";
 import {
   answerJson,
-  type Caller,
+  type CallersParty,
   type Given,
   type Outcome,
   type Refused,
@@ -53,7 +53,7 @@ export interface AnalyticsDeps {
 }
 
 export interface AnalyticsRequest {
-  readonly caller: Caller;
+  readonly caller: CallersParty;
   readonly query: Given<"from" | "to" | "country" | "type">;
 }
 

@@ -152,3 +152,13 @@ export function unescaped(html: string): string {
     .replaceAll("&gt;", ">")
     .replaceAll("&amp;", "&");
 }
+
+/** The texts of the cells of a table of a page, row by row. */
+export function cellsOf(html: string, table: number): readonly (readonly string[])[] {
+  const [, rows = ""] = [...html.matchAll(/<tbody>(.*?)<\/tbody>/gs)][table] ?? [];
+  return [...rows.matchAll(/<tr[^>]*>(.*?)<\/tr>/gs)].map(([, row = ""]) =>
+    [...row.matchAll(/<td[^>]*>(.*?)<\/td>/gs)].map(([, cell = ""]) =>
+      unescaped(cell.replaceAll(/<[^>]*>/g, "")),
+    ),
+  );
+}

@@ -5,7 +5,7 @@ import { businessRef } from "../../actors/messages/refs.ts";
 import { openPortalNode, type PortalNode, Visitor } from "../../portal/portal.fixture.ts";
 import { openBusiness, product, publish } from "../publishing/publishing.fixture.ts";
 import { batchBody } from "../retrieval/attack.fixture.ts";
-import { newBusinessAt, type Owned, setRoleAt, unescaped } from "./business.fixture.ts";
+import { cellsOf, newBusinessAt, type Owned, setRoleAt } from "./business.fixture.ts";
 
 let portal: PortalNode;
 beforeAll(async () => {
@@ -34,15 +34,6 @@ async function newPusher(name: string) {
 }
 
 const pushesOf = ({ owner, uuid }: Owned) => owner.get(`/businesses/${uuid}/pushes`);
-const cellsOf = (html: string, table: number) => {
-  const [, rows = ""] = [...html.matchAll(/<tbody>(.*?)<\/tbody>/gs)][table] ?? [];
-  return [...rows.matchAll(/<tr[^>]*>(.*?)<\/tr>/gs)].map(([, row = ""]) =>
-    [...row.matchAll(/<td[^>]*>(.*?)<\/td>/gs)].map(([, cell = ""]) =>
-      unescaped(cell.replaceAll(/<[^>]*>/g, "")),
-    ),
-  );
-};
-
 it("shows the newest pushes first, and faults by their cause with how to mend them", async () => {
   const { owned, script, good, bad } = await newPusher("Loaves Ltd");
   const { html } = await pushesOf(owned);

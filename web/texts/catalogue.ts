@@ -1,6 +1,7 @@
 // Every text that a page shows, in one typed catalogue: another language is one more value of this type. Sentences that are
 // signed are not here; they are part of what is signed (protocol/keys/certificate.ts).
 
+import { business } from "./en/business.ts";
 import { company } from "./en/company.ts";
 import { docs } from "./en/docs.ts";
 import { operations } from "./en/operations.ts";
@@ -18,6 +19,7 @@ export interface Texts {
   readonly docs: typeof docs;
   readonly operations: typeof operations;
   readonly portal: typeof portal;
+  readonly business: typeof business;
   readonly company: typeof company;
 }
 
@@ -29,6 +31,7 @@ export const english: Texts = {
   docs,
   operations,
   portal,
+  business,
   company,
 };
 

@@ -8,6 +8,7 @@ import type { Route } from "../api/route.ts";
 import { anyText } from "../protocol/shape.ts";
 import { refusedWith } from "../service/answer.ts";
 import { createAddressRate } from "../service/authentication/request-rate.ts";
+import { type AdvertisingDeps, createOwnAdvertising } from "../service/portal/advertising.ts";
 import type { Applications } from "../service/portal/applications.ts";
 import type { AskingReads } from "../service/portal/asking.ts";
 import { createChallenges } from "../service/portal/challenges.ts";
@@ -23,6 +24,7 @@ import { type AccountDeps, accountRoutes } from "./routes/account.ts";
 import { applyingRoutes } from "./routes/applying.ts";
 import { askingRoutes } from "./routes/asking.ts";
 import { businessRoutes, type ServiceUrls } from "./routes/business.ts";
+import { campaignRoutes } from "./routes/campaigns.ts";
 import { companyRoutes } from "./routes/company.ts";
 import { type DoorDeps, doorRoutes } from "./routes/door.ts";
 import { holdRoutes } from "./routes/holds.ts";
@@ -36,6 +38,7 @@ export interface PortalDeps
   extends Omit<PeopleDeps, "challenges" | "authenticators">,
     Omit<OwnPublishingDeps, "challenges" | "owner" | "people">,
     Omit<RecentPushesDeps, "owner">,
+    Omit<AdvertisingDeps, "challenges" | "owner" | "people">,
     Omit<OwnerDeps, "challenges" | "people"> {
   readonly http: HttpDeps;
   readonly place: PortalPlace;
@@ -99,6 +102,7 @@ export function buildPortal(deps: PortalDeps): FastifyInstance {
     applications: deps.applications,
   };
   const publishing = { ...account, publishing: createOwnPublishing({ ...deps, challenges, owner, people }) };
+  const advertising = createOwnAdvertising({ ...deps, challenges, owner, people });
   const applicants = createAddressRate({
     perMinute: applicationsPerMinute,
     allPerMinute: allApplicationsPerMinute,
@@ -115,6 +119,7 @@ export function buildPortal(deps: PortalDeps): FastifyInstance {
     ...holdRoutes(publishing),
     ...pushRoutes({ ...account, recentPushes: (who, uuid) => recentPushes({ ...deps, owner }, who, uuid) }),
     ...askingRoutes({ ...account, analytics: deps.analytics }),
+    ...campaignRoutes({ ...account, advertising }),
     ...applyingRoutes({ ...deps, ...visit, applicants }),
     assetRoute(visit),
   ];

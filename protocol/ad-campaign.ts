@@ -1,5 +1,5 @@
-// svc/ad_campaign/1: what an advertiser pays, sealed like a record (record type `ads`). It is never served: the gross price leaves
-// the service with no answer.
+// svc/ad_campaign/1: what an advertiser pays, sealed like a record (record type `ads`). It is never served: the gross price is in
+// no answer, and only people of the business see it at the portal.
 
 import { isObject } from "../std/json-pointer.ts";
 import { parseUtf8 } from "./bytes.ts";

@@ -7,8 +7,8 @@
 //   AD3. A seal has one generation, so an interrupted publication is repeated with the same bytes.
 //   AD4. Of two documents about an ad, the one that was sealed later counts, in whatever order they come and however often. What
 //        is deleted stays deleted, also if a version was being published meanwhile.
-//   AD5. Gross prices, budgets and what is spent leave the actor with no reply, event, effect or context; regions are told the
-//        net price.
+//   AD5. Gross prices, budgets and what is spent leave the actor with no event, effect or context, and with no reply but that of
+//        `money.read`, which is for the people of the advertiser; regions are told the net price.
 
 import { type AdCampaignEvent, type AdVersion, adCampaignMachine } from "../../machines/ad-campaign.ts";
 import { adClickMs, adRenderMs, campaignAdsMax } from "../../protocol/limits.ts";
@@ -21,6 +21,7 @@ import type {
   AdReply,
   AssignAdReply,
   CampaignFacts,
+  CampaignMoney,
   CampaignReply,
   CampaignReport,
   CampaignTerms,
@@ -29,6 +30,7 @@ import type {
   RemoveAdReply,
   RenderRefusal,
   RenderReply,
+  RendersOfCompany,
   ReverseReply,
 } from "../messages/ads.ts";
 import type { CommandOf, Commands, DoneReply } from "../messages/protocol.ts";
@@ -91,17 +93,12 @@ export const adCampaignActor = defineActor<"ad-campaign", typeof adCampaignMachi
       return { reply: now === undefined ? null : reportOf(view, now) };
     },
     "renders.list": (_command, view) => ({
-      reply: companies
-        .readAll(view)
-        .map(({ k2: company, value: { renders, reversed, clicks, last_at_ms, days } }) => ({
-          company,
-          renders,
-          reversed,
-          clicks,
-          last_at_ms,
-          days,
-        })),
+      reply: companies.readAll(view).map(({ k2, value }) => rendersOf(k2, value)),
     }),
+    "money.read": (_command, view) => {
+      const now = money.read(view, "");
+      return { reply: now === undefined ? null : moneyOf(view, now) };
+    },
     "ads.list": (_command, view) => ({
       reply: ads.readAll(view).flatMap(({ value }) => (value.facts === null ? [] : [value.facts])),
     }),
@@ -111,6 +108,7 @@ export const adCampaignActor = defineActor<"ad-campaign", typeof adCampaignMachi
     "campaign.read": { reply: null },
     "ads.list": { reply: [] },
     "renders.list": { reply: [] },
+    "money.read": { reply: null },
     "renders.reverse": { reply: { status: "unknown" } },
     "click.note": { reply: { status: "done" } },
     "ad.assign": { reply: { status: "campaign_unknown" } },
@@ -141,6 +139,8 @@ function rowsFor(command: Commands<AdCampaignProtocol>): readonly RowSelection[]
       return [companies.select([command.company]), moneyRow];
     case "renders.list":
       return [companies.selectPage(companiesPageMax, { k: 0, k2: command.after })];
+    case "money.read":
+      return [companies.selectPage(companiesPageMax, { k: 0, k2: command.after }), moneyRow];
     case "ads.list":
       return [ads.selectPage(adsPageMax, { k: 0, k2: command.after })];
     case "entries.read":
@@ -353,6 +353,28 @@ function reportOf({ id, snapshot }: View, now: Money): CampaignReport {
   };
 }
 
+function rendersOf(
+  company: string,
+  { renders, reversed, clicks, last_at_ms, days }: CompanyRenders,
+): RendersOfCompany {
+  return { company, renders, reversed, clicks, last_at_ms, days };
+}
+
+function moneyOf(view: View, now: Money): CampaignMoney {
+  const today = Math.floor(view.nowMs / dayMs);
+  return {
+    report: reportOf(view, now),
+    terms: now.terms,
+    spent: now.spent,
+    spent_today: now.day === today ? now.of_day : 0,
+    day_max: dayMax(now.terms),
+    companies: companies.readAll(view).map(({ k2, value }) => ({
+      ...rendersOf(k2, value),
+      spent: value.spent - value.given_back,
+    })),
+  };
+}
+
 function entryOf(key: string, view: View): readonly AdEntry[] {
   const { party: partition, own: campaign_id } = partsOf(view.id);
   if (key === "campaign") {
@@ -398,7 +420,7 @@ interface SpentOfDay {
   readonly of_day: number;
 }
 
-/** What one company caused. Amounts are of the campaign's currency; they leave the actor with nothing. */
+/** What one company caused. Amounts are of the campaign's currency; see AD5. */
 interface CompanyRenders extends SpentOfDay {
   readonly hour: number;
   readonly of_hour: number;

@@ -277,6 +277,13 @@ describe("what a day and one company may spend", () => {
       },
     ]);
     expect(campaign.send({ type: "renders.list", after: "c1" })).toHaveLength(1);
+    const money = (after: string) => campaign.send({ type: "money.read", after });
+    expect(money("")).toMatchObject({ spent: 3, spent_today: 43, day_max: 43, terms: { budget: 43 } });
+    expect(money("")?.companies.map(({ company, spent }) => [company, spent])).toEqual([
+      ["c1", 0],
+      ["c2", 3],
+    ]);
+    expect(money("c1")?.companies).toHaveLength(1);
     expect(renders()).toBe(43);
     accept({
       gross_price: 1,

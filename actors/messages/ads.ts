@@ -3,7 +3,7 @@
 
 import type { DoneReply } from "./protocol.ts";
 
-/** A campaign as its advertiser sealed it. The gross price never leaves the service. */
+/** A campaign as its advertiser sealed it. The gross price never leaves the service but to its advertiser's own people. */
 export interface CampaignTerms {
   readonly currency: string;
   /** What the advertiser pays for one confirmed render. */
@@ -90,6 +90,19 @@ export interface RendersOfCompany {
   readonly days: readonly DayOfCompany[];
 }
 
+/** What a campaign costs: for the people of its advertiser, who sealed price and budget, and for nobody else. */
+export interface CampaignMoney {
+  readonly report: CampaignReport;
+  readonly terms: CampaignTerms;
+  /** What was reversed not included, as in what companies caused. */
+  readonly spent: number;
+  readonly spent_today: number;
+  /** What a day may cost. */
+  readonly day_max: number;
+  /** In the order of their ids, 100 at most. */
+  readonly companies: readonly (RendersOfCompany & { readonly spent: number })[];
+}
+
 /** What one AI company stated of a campaign on a day: its number since 1970. */
 export interface DayOfCompany {
   readonly day: number;
@@ -159,6 +172,8 @@ export interface AdCampaignProtocol {
   "campaign.read"(): CampaignReport | null;
   /** Read-only: what companies rendered, in the order of their ids, 100 at most, after one. */
   "renders.list"(command: { readonly after: string }): readonly RendersOfCompany[];
+  /** Read-only: see {@link CampaignMoney}, with the companies after one. Null for a campaign that was never accepted. */
+  "money.read"(command: { readonly after: string }): CampaignMoney | null;
   /** Read-only: ads of the campaign in the order of their ids, 100 at most, after one. */
   "ads.list"(command: { readonly after: string }): readonly AdFacts[];
   /** Entries of the register, as they are to be projected: `campaign`, or the ids of ads. */

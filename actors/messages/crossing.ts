@@ -165,6 +165,7 @@ const crossings: {
     "click.note": "deliver",
     "campaign.read": "ask",
     "renders.list": "ask",
+    "money.read": "ask",
     "ads.list": "ask",
     "entries.read": "never",
   },

@@ -5,6 +5,7 @@ import { personRef } from "../../actors/messages/refs.ts";
 import type { PortalPlace } from "../../portal/authenticators.ts";
 import type { PortalDeps } from "../../portal/server.ts";
 import type { PasskeyOrigins } from "../../protocol/keys/signatures.ts";
+import type { UploadImage } from "../../service/ads/ad-images.ts";
 import { type Applications, createApplications } from "../../service/portal/applications.ts";
 import type { Homes } from "../../service/portal/people.ts";
 import { createEnrolment, type Enrolment } from "../../service/register/enrolment.ts";
@@ -13,7 +14,7 @@ import { ConfigError } from "../configuration/config-error.ts";
 import type { SandboxUrls } from "../sandbox/seed.ts";
 import type { NodeServices } from "./capabilities.ts";
 import type { NodeCluster } from "./cluster.ts";
-import { businessReadsOf } from "./publishing-surface.ts";
+import { adPublishingOf, businessReadsOf } from "./publishing-surface.ts";
 import { companyViewOf } from "./retrieval-surface.ts";
 import { settleHome } from "./services.ts";
 
@@ -21,7 +22,7 @@ import { settleHome } from "./services.ts";
 export function portalOf(
   services: NodeServices,
   urls: SandboxUrls,
-  applications: Applications,
+  { applications, uploadImage }: { readonly applications: Applications; readonly uploadImage: UploadImage },
 ): Omit<PortalDeps, "http"> {
   const { keys, anchors } = services;
   const { catalogue, analytics } = businessReadsOf(services, urls.verify_url);
@@ -35,6 +36,7 @@ export function portalOf(
     enrolment: enrolmentOf(services),
     catalogue,
     analytics,
+    ads: { ...adPublishingOf(services), uploadImage, currency: services.config.ads.currency },
     urls,
   };
 }

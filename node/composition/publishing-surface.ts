@@ -10,12 +10,13 @@ import type { BusinessDeps, Publishing as PublishingCalls } from "../../api/rout
 import { nativeCrypto } from "../../crypto/native.ts";
 import type { Clock } from "../../crypto/port.ts";
 import { readOwnCampaign } from "../../service/ads/campaign-renders.ts";
-import { publishAd, removeAd } from "../../service/ads/publish-ad.ts";
+import { judgeUnsealed, publishAd, removeAd } from "../../service/ads/publish-ad.ts";
 import {
   createMandateKeeper,
   createMandateRenewal,
   type KeepMandate,
 } from "../../service/authentication/mandate-renewal.ts";
+import type { AdActs } from "../../service/portal/advertising.ts";
 import { receiveFile } from "../../service/publishing/bulk-file.ts";
 import { importFile } from "../../service/publishing/bulk-import.ts";
 import { createUploadTokens, issueUpload } from "../../service/publishing/bulk-upload.ts";
@@ -57,11 +58,12 @@ export function publishingParts(
 }
 
 /** What advertisers publish by. */
-export function adPublishingOf(services: NodeServices): AdPublishing {
+export function adPublishingOf(services: NodeServices): AdPublishing & Pick<AdActs, "judgeUnsealed"> {
   const deps = { ...services, adTerms: services.config.ads };
   return {
     publishAd: (call) => publishAd(deps, call),
     removeAd: (call) => removeAd(deps, call),
+    judgeUnsealed: (document) => judgeUnsealed(deps, document),
   };
 }
 

@@ -143,6 +143,7 @@ export function buildSurfaces(
   const verification = publicRoutes(reads, edge, changes.vectors ?? vectorFolder());
   const grants = grantRoutes(services, authentication, edge);
   const applications = applicationsOf(services);
+  const uploadImage = uploadImageOf(services);
   return {
     retrieval: buildRetrieval({
       http: http(urls.base_url, ports[0]),
@@ -161,7 +162,7 @@ export function buildSurfaces(
       businessUrl: urls.business_url,
       ...publishingParts(services, urls.business_url),
       ...businessReadsOf(services, urls.verify_url),
-      uploadImage: uploadImageOf(services),
+      uploadImage,
       ads: adPublishingOf(services),
       sandbox: grants(urls.business_url, "svc-push"),
     }),
@@ -188,7 +189,10 @@ export function buildSurfaces(
       live: changes.live,
       applications,
     }),
-    portal: buildPortal({ http: http(urls.portal_url, ports[5]), ...portalOf(services, urls, applications) }),
+    portal: buildPortal({
+      http: http(urls.portal_url, ports[5]),
+      ...portalOf(services, urls, { applications, uploadImage }),
+    }),
   };
 }
 

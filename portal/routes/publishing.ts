@@ -44,7 +44,7 @@ const sealPath = "/records/seal";
 const policyPath = "/ai-policies/make";
 
 /** A form has its record once as fields, in which a byte may take three characters, or once as bytes. */
-const recordFormBytesMax = 4 * recordCharactersMax;
+export const recordFormBytesMax = 4 * recordCharactersMax;
 
 export function publishingRoutes(deps: PublishingDeps): readonly Route[] {
   const { owner, publishing, challenges } = deps;
@@ -139,6 +139,7 @@ export function publishSection(own: OwnBusiness): ComponentChild {
       link(pushesPath(uuid), english.portal.pushes.title),
       link(holdsPath(uuid), english.portal.holds.title),
       link(askingPath(uuid), english.business.asking.title),
+      link(campaignsPath(uuid), english.business.campaigns.title),
       link(policyPagePath(uuid), texts.policy.title),
       types.map((type) => link(newPath(uuid, type), texts.titles[type])),
     ),
@@ -158,6 +159,11 @@ export function holdsPath(uuid: string): string {
 /** Where it is shown who asks for what a business publishes. */
 export function askingPath(uuid: string): string {
   return `${businessPath(uuid)}/asking`;
+}
+
+/** Where the campaigns of a business are listed. */
+export function campaignsPath(uuid: string): string {
+  return `${businessPath(uuid)}/campaigns`;
 }
 
 /** Where the records of a business are listed. */

@@ -17,7 +17,14 @@ import { ok, type Result, refuse } from "../../protocol/result.ts";
 import type { AdImage } from "../../protocol/wire/ad-requests.ts";
 import { BoundedMap } from "../../std/bounded-map.ts";
 import type { ImageStore } from "../../storage/image-store.ts";
-import { answerJson, type Caller, type Outcome, type Refused, rateLimited, refusedWith } from "../answer.ts";
+import {
+  answerJson,
+  type CallersParty,
+  type Outcome,
+  type Refused,
+  rateLimited,
+  refusedWith,
+} from "../answer.ts";
 
 export interface ImageSize {
   /** In pixels. */
@@ -108,7 +115,7 @@ const structureFaults: Readonly<Record<ImageStructure, [ImageRefusal, string] | 
 };
 
 export interface ImageUpload extends Omit<ArrivedImage, "owner"> {
-  readonly caller: Caller;
+  readonly caller: CallersParty;
 }
 
 export type UploadImage = (upload: ImageUpload) => Promise<Outcome>;

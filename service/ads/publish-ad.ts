@@ -2,7 +2,8 @@
 //   PA1. A document is accepted once; sent again it is answered with what it has become, and whatever was interrupted is done.
 //   PA2. A creative is served only once its version is stored and its seal is on its way into the log.
 //   PA3. An ad belongs to one campaign: the same `business_ad_id` in another one is another ad, with an id of its own.
-//   PA4. An advertiser is answered nothing about prices, budgets or what is spent: those leave the service nowhere.
+//   PA4. No answer to an advertiser's systems says anything about prices, budgets or what is spent: only its people are shown them, at
+//        the portal.
 
 import type { AdFacts, AdReply, AdSeal, AssignAdReply, CampaignReport } from "../../actors/messages/ads.ts";
 import type { KeyFacts, PublishingFacts } from "../../actors/messages/business.ts";
@@ -78,19 +79,67 @@ export async function publishAd(deps: PublishAdServices, call: SealedAdCall): Pr
   const bytes = parseBase64(call.recordBase64);
   if (bytes === null) return invalidAt("/record_base64", "record_base64 must be base64.");
   const { businessUuid } = call;
-  const campaign = isCampaign(bytes) ? parseCampaign(bytes) : null;
-  if (campaign !== null && !campaign.ok) return campaignRefused("campaign_invalid", campaign.detail);
-  const product = isAdProduct(bytes) ? parseAdProduct(bytes) : null;
-  if (product !== null && !product.ok) return campaignRefused("product_invalid", product.detail);
-  const document = campaign !== null ? "campaign" : product !== null ? "ad_product" : "ad";
-  const sealed = await judgeSealedAlone(deps, { businessUuid, bytes, envelope: call.seal, document });
+  const read = readDocument(bytes);
+  if (isRefused(read)) return read;
+  const sealed = await judgeSealedAlone(deps, {
+    businessUuid,
+    bytes,
+    envelope: call.seal,
+    document: read.document,
+  });
   if (isRefused(sealed)) return sealed;
-  if (campaign !== null) return acceptCampaign(deps, businessUuid, sealed, campaign.value);
-  if (product !== null) return sponsorProduct(deps, { businessUuid, sealed, product: product.value });
+  if (read.document === "campaign") return acceptCampaign(deps, businessUuid, sealed, read.campaign);
+  if (read.document === "ad_product")
+    return sponsorProduct(deps, { businessUuid, sealed, product: read.product });
+  const ad = await judgeCreative(deps, { businessUuid, bytes, facts: sealed.facts });
+  return isRefused(ad) ? ad : acceptCreative(deps, businessUuid, sealed, ad);
+}
+
+/** Why a campaign or a creative would be refused if it were sealed now; null for one that would be taken. */
+export async function judgeUnsealed(
+  deps: PublishAdServices,
+  { businessUuid, bytes }: { readonly businessUuid: string; readonly bytes: Uint8Array },
+): Promise<Refused | null> {
+  const read = readDocument(bytes);
+  if (isRefused(read)) return read;
+  if (read.document === "campaign") return currencyFault(deps, read.campaign);
+  const facts = await deps.actors.ask(businessRef(businessUuid), { type: "publishing.facts", key_id: "" });
+  const ad = await judgeCreative(deps, { businessUuid, bytes, facts });
+  if (isRefused(ad)) return ad;
+  const campaign = campaignRef(businessUuid, ad.campaign_id);
+  const known = await deps.actors.ask(campaign, { type: "campaign.read" });
+  return known === null ? notAssigned("campaign_unknown") : null;
+}
+
+type AdDocument =
+  | { readonly document: "campaign"; readonly campaign: ParsedCampaign }
+  | { readonly document: "ad_product"; readonly product: AdProductRecord }
+  | { readonly document: "ad" };
+
+/** What the bytes are; of a creative nothing is judged yet. */
+function readDocument(bytes: Uint8Array): AdDocument | Refused {
+  if (isCampaign(bytes)) {
+    const read = parseCampaign(bytes);
+    return read.ok
+      ? { document: "campaign", campaign: read.value }
+      : campaignRefused("campaign_invalid", read.detail);
+  }
+  if (!isAdProduct(bytes)) return { document: "ad" };
+  const read = parseAdProduct(bytes);
+  return read.ok
+    ? { document: "ad_product", product: read.value }
+    : campaignRefused("product_invalid", read.detail);
+}
+
+/** The creative, judged as a record is, and with its images. */
+async function judgeCreative(
+  deps: PublishAdServices,
+  { businessUuid, bytes, facts }: Pick<Question, "businessUuid" | "bytes" | "facts">,
+): Promise<ParsedAd | Refused> {
   const judged = judgeAd(bytes, {
     countries: null,
     lists: deps.lists,
-    ownNames: decideOwnNames(deps.lists, businessUuid, sealed.facts),
+    ownNames: decideOwnNames(deps.lists, businessUuid, facts),
     brands: deps.lists.certified.brandsOf(businessUuid),
   });
   if (!judged.ok)
@@ -98,7 +147,13 @@ export async function publishAd(deps: PublishAdServices, call: SealedAdCall): Pr
       reason: judged.faults[0]?.code ?? "request_invalid",
       errors: judged.faults,
     });
-  return (await imageFault(deps, judged.ad)) ?? acceptCreative(deps, businessUuid, sealed, judged.ad);
+  return (await imageFault(deps, judged.ad)) ?? judged.ad;
+}
+
+function currencyFault({ adTerms }: PublishAdServices, { record }: ParsedCampaign): Refused | null {
+  return record.currency === adTerms.currency
+    ? null
+    : campaignRefused("currency_mismatch", `Ads are paid in ${adTerms.currency} here.`);
 }
 
 async function acceptCampaign(
@@ -108,8 +163,8 @@ async function acceptCampaign(
   { record, price, budget }: ParsedCampaign,
 ): Promise<Outcome> {
   const { currency, sharePercent } = deps.adTerms;
-  if (record.currency !== currency)
-    return campaignRefused("currency_mismatch", `Ads are paid in ${currency} here.`);
+  const fault = currencyFault(deps, { record, price, budget });
+  if (fault !== null) return fault;
   const reply = await deps.actors.ask(campaignRef(businessUuid, record.campaign_id), {
     type: "campaign.accept",
     terms: {

@@ -53,9 +53,7 @@ import { accepted, type Owner, type OwnerRefusal } from "./owner.ts";
 import type { People, SignedIn } from "./people.ts";
 import { type ReadyToSeal, readyToSeal, type SealedHere, type SealingDeps, sealedHere } from "./sealing.ts";
 
-export interface OwnPublishingDeps extends PublishServices, Registered, SealingDeps {
-  readonly owner: Pick<Owner, "may">;
-  readonly people: Pick<People, "keep">;
+export interface OwnPublishingDeps extends PublishServices, SealerDeps {
   readonly recordIdOf: (uuid: string, kind: CollectionName | "ai_policy", localId: string) => string;
   readonly catalogue: {
     readonly list: (request: ListCatalogueRequest) => Promise<Answered>;
@@ -89,7 +87,7 @@ export type Published =
     };
 
 /** What the passkey sealed, and from which network it came. */
-type Delivered = SealedHere & { readonly network: string | null };
+export type Delivered = SealedHere & { readonly network: string | null };
 
 export interface OwnPublishing {
   record(
@@ -145,14 +143,24 @@ export function createOwnPublishing(deps: OwnPublishingDeps): OwnPublishing {
   };
 }
 
+/** What seals are made and taken with. */
+export interface SealerDeps
+  extends Registered,
+    SealingDeps,
+    Pick<PublishServices, "actors" | "clock" | "trust"> {
+  readonly owner: Pick<Owner, "may">;
+  readonly people: Pick<People, "keep">;
+}
+
 /** Whose passkey seals, and what is in force for the business. */
 interface Sealer {
   readonly sealing: SealingPasskey;
   readonly facts: PublishingFacts;
 }
 
-async function sealerOf(
-  deps: OwnPublishingDeps,
+/** For somebody who has one of these roles and a passkey. */
+export async function sealerOf(
+  deps: SealerDeps,
   who: SignedIn,
   { uuid, roles }: { readonly uuid: string; readonly roles: readonly MemberRole[] },
 ): Outcome<Sealer> {
@@ -278,8 +286,8 @@ async function readyDecision(
 const decisionType = payloadTypes["hold-decision.v1"];
 
 /** A seal over the document that names what is in force; that of an AI policy names the version that it makes. */
-function sealOver(
-  deps: OwnPublishingDeps,
+export function sealOver(
+  deps: SealerDeps,
   who: SignedIn,
   {
     uuid,
@@ -290,7 +298,7 @@ function sealOver(
   }: Sealer & {
     readonly uuid: string;
     readonly document: Uint8Array;
-    readonly record_type: CollectionName | typeof aiPolicyRecordType;
+    readonly record_type: CollectionName | typeof aiPolicyRecordType | "ads";
   },
 ): Result<ReadyToSeal, "not_accepted"> {
   const { certificate, policy } = facts;
@@ -319,13 +327,23 @@ async function policyInForce({ actors, parties }: OwnPublishingDeps, uuid: strin
   return parsed?.ok === true ? parsed.value : null;
 }
 
-async function deliver(deps: OwnPublishingDeps, who: SignedIn, given: Delivered): Outcome<Published> {
+/** What the passkey of a person sealed and signed. */
+export interface TakenSeal {
+  readonly seal: Envelope;
+  readonly payload: Uint8Array;
+  readonly document: Uint8Array;
+  readonly sealing: SealingPasskey;
+  readonly keep: Keep;
+}
+
+/** Takes what was shown here, with a signature that verifies (PB2). */
+export async function takeSealed(deps: SealerDeps, who: SignedIn, given: Delivered): Outcome<TakenSeal> {
   const { uuid } = given;
   const sealing = passkeyOf(await deps.owner.may(who, uuid, sealingRoles));
   if (!sealing.ok) return sealing;
   const sealed = sealedHere(deps, who, given, sealing.value);
   if (!sealed.ok) return sealed;
-  const { envelope: seal, payload, document: record } = sealed.value;
+  const { envelope: seal, payload, document } = sealed.value;
   const keys = keysOf(uuid, [await readSigner(deps.actors, uuid, seal)]);
   const signed = verifySealer(deps.trust(), keys, seal, {
     keyId: sealing.value.key_id,
@@ -337,6 +355,14 @@ async function deliver(deps: OwnPublishingDeps, who: SignedIn, given: Delivered)
     const kept = await deps.people.keep(who, { act, subject, source, network });
     return kept.ok ? ok(undefined) : refuse("session_ended", kept.detail);
   };
+  return ok({ seal, payload, document, sealing: sealing.value, keep });
+}
+
+async function deliver(deps: OwnPublishingDeps, who: SignedIn, given: Delivered): Outcome<Published> {
+  const { uuid } = given;
+  const taken = await takeSealed(deps, who, given);
+  if (!taken.ok) return taken;
+  const { seal, payload, document: record, sealing, keep } = taken.value;
   if (given.payload_type === decisionType) return decide(deps, who, { uuid, payload, decision: seal, keep });
   const claimed = parsePayload(payload, sealV2);
   if (!claimed.ok) return refuse("not_accepted", claimed.detail);
@@ -360,7 +386,7 @@ async function deliver(deps: OwnPublishingDeps, who: SignedIn, given: Delivered)
   const parsed = parseObject(record);
   if (!parsed.ok) return refuse("not_accepted", "The record cannot be read.");
   const of = { businessUuid: uuid, collection: type, record };
-  const faults = await recordFaults(deps, of, await deps.parties.facts(uuid, sealing.value.key_id));
+  const faults = await recordFaults(deps, of, await deps.parties.facts(uuid, sealing.key_id));
   const ownId = String(parsed.value["business_product_id"]);
   const kept = faults.length > 0 ? null : await keep("record.seal", deps.recordIdOf(uuid, type, ownId));
   if (kept?.ok === false) return kept;

@@ -7,6 +7,7 @@ import { type Browser, type BrowserContext, chromium, type Page } from "playwrig
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { keygen, proveKey } from "../../cli/keygen.ts";
 import { push } from "../../cli/publishing/push.ts";
+import { imageOf } from "../../node/images/images.fixture.ts";
 import { openPortalNode, type PortalNode } from "../../portal/portal.fixture.ts";
 import { findBrowser } from "../../tools/browser.ts";
 import { openOperator } from "../operators/incident-pages.fixture.ts";
@@ -190,6 +191,7 @@ inBrowser(
       const business = await decideHold(page, judged);
       await publishByHand(page, judged);
       await followPush(page, business, judged);
+      await advertise(page, inFolder("shoe.png"), judged);
       await page.getByRole("link", { name: "My account" }).press("Enter");
       await page.getByText("sealed a mandate").waitFor();
       await judged();
@@ -257,6 +259,71 @@ async function followPush(page: Page, business: TestBusiness, judged: () => Prom
   await page.getByRole("link", { name: "Pushes", exact: true }).press("Enter");
   await page.getByText("2,000 of 2,000").waitFor({ timeout: 60_000 });
   await page.getByText("None is on its way.").waitFor({ timeout: 60_000 });
+  await judged();
+  await page.getByRole("link", { name: "Back to the business" }).press("Enter");
+}
+
+/** Who asks, a campaign and an ad with a picture, written on a business's page without a mouse. */
+async function advertise(page: Page, picture: string, judged: () => Promise<void>): Promise<void> {
+  await page.getByRole("link", { name: "Who is asking" }).press("Enter");
+  await page.getByRole("heading", { name: "AI companies" }).waitFor();
+  await judged();
+  await page.getByLabel("Records").selectOption("events");
+  await press(page, "Show");
+  await page.getByText("Nobody asked.").first().waitFor();
+  await judged();
+  await page.getByRole("link", { name: "Back to the business" }).press("Enter");
+  await page.getByRole("link", { name: "Campaigns" }).press("Enter");
+  await page.getByText("There is no campaign.").waitFor();
+  await judged();
+  await page.getByRole("link", { name: "New campaign" }).press("Enter");
+  await page.getByLabel("Campaign id").fill("spring");
+  await page.getByLabel("Price").fill("0.25");
+  await page.getByLabel("Budget").fill("much");
+  await page.getByLabel("Starts at").fill("2026-01-01T08:00");
+  await page.getByLabel("Ends at").fill("2099-01-01T08:00");
+  await press(page, "Show its words");
+  await page.getByRole("link", { name: "/budget" }).press("Enter");
+  await judged();
+  await page.keyboard.press("ControlOrMeta+A");
+  await page.keyboard.type("500");
+  await page.keyboard.press("Enter");
+  await page.getByText('/budget: "500"').waitFor();
+  await judged();
+  await press(page, "Seal it");
+  await page.getByRole("heading", { name: "The campaign is in force" }).waitFor();
+  await judged();
+  await page.getByRole("link", { name: "spring" }).press("Enter");
+  await press(page, "New ad");
+  await page.getByLabel("Language").fill("en");
+  await page.getByLabel("Business ad id").fill("shoe");
+  await page.getByLabel("Countries").fill("GB");
+  await page.getByLabel("Keywords").fill("running shoes");
+  await page.getByLabel("Headline").fill("Shoes for the trail");
+  await page.getByLabel("Display domain").fill("shoes.example");
+  await page.getByLabel("Destination url").fill("https://shoes.example/trail");
+  await writeFile(picture, await imageOf("image/png"));
+  await page.getByLabel("Add an image").setInputFiles(picture);
+  await expect.poll(() => page.locator("textarea[name=image]").inputValue()).toMatch(/^iVBOR/);
+  await judged();
+  await press(page, "Show its words");
+  await page.getByRole("link", { name: "/images/0/alt" }).press("Enter");
+  await judged();
+  await page.keyboard.type("A shoe.");
+  await press(page, "Show its words");
+  await page.getByText('/images/0/alt: "A shoe."').waitFor();
+  await judged();
+  await press(page, "Seal it");
+  await page.getByRole("heading", { name: "The ad is published" }).waitFor();
+  await judged();
+  await page.getByRole("link", { name: "spring" }).press("Enter");
+  await page.getByRole("cell", { name: "running shoes" }).waitFor();
+  await judged();
+  await page.getByRole("button", { name: "Withdraw ad_" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByText("is withdrawn: it is served no more.").waitFor();
+  await page.getByRole("link", { name: "Go back, and change nothing" }).press("Enter");
+  await page.getByRole("cell", { name: "0 EUR", exact: true }).waitFor();
   await judged();
   await page.getByRole("link", { name: "Back to the business" }).press("Enter");
 }

@@ -97,7 +97,7 @@ export const importTable: readonly ImportRow[] = [
   serviceRow("retrieval", ["register", "authentication", "money", "log"], ["ads"]),
   serviceRow("verification", ["register", "retrieval", "log"]),
   serviceRow("publishing", ["register", "retrieval"]),
-  serviceRow("portal", ["register", "publishing", "retrieval"]),
+  serviceRow("portal", ["register", "publishing", "retrieval"], ["ads"]),
   serviceRow("ads", ["register", "authentication", "retrieval", "publishing", "verification"]),
   {
     of: "cluster",

@@ -42,13 +42,27 @@ for (const form of document.querySelectorAll<HTMLFormElement>("form[data-ceremon
 }
 
 for (const input of document.querySelectorAll<HTMLInputElement>("input[data-into]")) {
+  const { into = "", tooLarge = "" } = input.dataset;
   input.addEventListener("change", () => {
-    const field = input.form?.elements.namedItem(input.dataset["into"] ?? "");
+    const field = input.form?.elements.namedItem(into);
     const file = input.files?.[0];
-    if (!(field instanceof HTMLTextAreaElement) || file === undefined || file.size > field.maxLength) return;
-    void file.text().then((text) => {
+    if (!(field instanceof HTMLTextAreaElement)) return;
+    const isTooLarge = (file?.size ?? 0) > Number(input.dataset["bytes"] ?? field.maxLength);
+    input.setCustomValidity(isTooLarge ? tooLarge : "");
+    if (file === undefined || isTooLarge) return;
+    void (input.dataset["bytes"] === undefined ? file.text() : base64Of(file)).then((text) => {
       field.value = text;
     });
+  });
+}
+
+/** What follows the comma of a data URL. */
+function base64Of(file: File): Promise<string> {
+  const reader = new FileReader();
+  return new Promise((resolve, reject) => {
+    reader.addEventListener("load", () => resolve(String(reader.result).replace(/^[^,]*,/, "")));
+    reader.addEventListener("error", () => reject(reader.error));
+    reader.readAsDataURL(file);
   });
 }
 

@@ -49,8 +49,11 @@ export async function callEveryTool(call: Call): Promise<readonly string[]> {
 /** Finds a diamond, verifies the rows, fetches the record, verifies it, and has its policy explained. */
 export async function checkDiamond(ask: Call): Promise<void> {
   const found = await ask("search_products", {
-    q: "diamond",
-    filter: { all: [{ country: "US" }, { price_amount: { lte: 5_000 } }] },
+    words: "diamond",
+    filter: [
+      { field: "country", operator: "eq", values: ["US"] },
+      { field: "price_amount", operator: "lte", values: ["5000"] },
+    ],
     sort_by: "price_amount:desc",
     limit: 3,
   });

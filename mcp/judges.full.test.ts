@@ -113,7 +113,11 @@ describe("the official inspector", () => {
 
   it.for(["legacy", "modern"])("searches and reads over stdio and HTTP (%s)", async (era, { skip }) => {
     if (judges === null) return skip(notInstalled);
-    const args = { sort_by: "price_amount:asc", limit: 1, filter: { all: [{ country: "US" }] } };
+    const args = {
+      sort_by: "price_amount:asc",
+      limit: 1,
+      filter: [{ field: "country", operator: "eq", values: ["US"] }],
+    };
     const call = ["--protocol-era", era, "--method", "tools/call", "--tool-name", "search_products"];
     call.push("--tool-args-json", JSON.stringify(args));
     for (const found of [
@@ -154,6 +158,17 @@ describe("the definitions of all fourteen tools", () => {
   it("leave `tdqs lint` nothing to note", async ({ skip }) => {
     if (python === null) return skip(notInstalled);
     expect(await python.lint(await listed())).toBe("0 errors, 0 warnings, 0 notes");
+  });
+
+  it("are graded B by `agent-friend`, which finds no fault and suggests nothing: what it counts is their length", async ({
+    skip,
+  }) => {
+    if (python === null) return skip(notInstalled);
+    expect(await python.grade(await listed())).toMatchObject({
+      overall_grade: "B",
+      correctness: { score: 100 },
+      quality: { score: 100 },
+    });
   });
 });
 

@@ -86,7 +86,7 @@ const sentences = {
   ],
   no_rows: [
     "No row matches. A search without rows is never billed.",
-    "Widen the filter, or change the words of q.",
+    "Widen the filter, or change the words.",
   ],
   record: [data, proof, served, cite, "Keep to what ai_policy says."],
   ads: [

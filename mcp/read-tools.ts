@@ -1,11 +1,23 @@
 // The tools that read what the service keeps about the caller, and the two public explanations: receipts, usage, terms and
 // ai_policy_key. None of them is billed.
+//   W1. A window is since and until here, as a reserved word is no name of an argument: the API calls them from and to.
 
 import { jsonBody } from "../client/json-answer.ts";
 import type { JsonObject } from "../protocol/json/canonical-json.ts";
 import { requestProblem } from "../protocol/problem.ts";
-import { described, integer, keyId, object, oneOf, optional, type Shape, text } from "../protocol/shape.ts";
 import {
+  described,
+  distinct,
+  integer,
+  keyId,
+  object,
+  oneOf,
+  optional,
+  type Shape,
+  text,
+} from "../protocol/shape.ts";
+import {
+  adSortKeys,
   clickRequest,
   poolRequest,
   renderFormats,
@@ -18,7 +30,7 @@ import {
   receiptCursor,
   receiptsPageMax,
   retrievalId,
-  usageGrouping,
+  usageGroups,
 } from "../protocol/wire/receipts.ts";
 import { termsVersion } from "../protocol/wire/terms.ts";
 import { invalidHere, type Outcome, refusedHere } from "./outcome.ts";
@@ -34,24 +46,27 @@ import {
 } from "./tool.ts";
 
 const receiptsShape = object({
-  from: optional(described(instant, "The instant or day from which receipts are listed.")),
-  to: optional(
-    described(instant, "The instant or day up to which receipts are listed, itself not included."),
-  ),
+  since: optional(described(instant, "The first UTC day, YYYY-MM-DD, or instant of the receipts.")),
+  until: optional(described(instant, "The day or instant after the last of them.")),
   key_id: optional(described(keyId, "Only receipts of this key of the company.")),
-  cursor: optional(receiptCursor),
+  cursor: optional(described(receiptCursor, "The next page: next_cursor of the page before.")),
   limit: optional(described(integer({ min: 1, max: receiptsPageMax }), "Receipts at most on a page.")),
   retrieval_id: optional(described(retrievalId, "One receipt, checked; without the other arguments.")),
 });
 
 const usageShape = object({
-  from: optional(described(day, "The first day, in UTC.")),
-  to: optional(described(day, "The day after the last one.")),
-  group_by: optional(described(usageGrouping, "What counts are told apart by, with commas.")),
+  since: optional(described(day, "The first UTC day, YYYY-MM-DD.")),
+  until: optional(described(day, "The day after the last one.")),
+  group_by: optional(
+    described(
+      distinct(oneOf(usageGroups), { min: 1, max: usageGroups.length }),
+      "What counts are told apart by.",
+    ),
+  ),
 });
 
 const termsShape = object({
-  version: optional(described(termsVersion, "The number of a version; without it, the one in force now.")),
+  version: optional(described(termsVersion, "A version; the one in force if left out.")),
 });
 
 interface Read {
@@ -70,7 +85,7 @@ const reads: readonly Read[] = [
     name: "receipts",
     title: "Own receipts",
     description:
-      "List the signed receipts that the service gave to the caller's company, by window or key, or one of them with the checks that the service made.",
+      "List the signed receipts of the caller's company, by window or key, or one of them with the service's checks.",
     shape: receiptsShape,
     outputSchema: resultSchema({
       receipts: rowsOf("A page of them; with retrieval_id the one receipt and its checks are there instead."),
@@ -80,8 +95,7 @@ const reads: readonly Read[] = [
   {
     name: "usage",
     title: "Own usage",
-    description:
-      "Count what the caller's company used, by day, key, kind, collection and country, counted from its receipts.",
+    description: "Count what the caller's company used, by day, key, kind, collection and country.",
     shape: usageShape,
     outputSchema: resultSchema({ usage: rowsOf("A count for each group.") }),
     path: "/v1/usage",
@@ -130,9 +144,11 @@ export function readTools(deps: ToolDeps): readonly Tool[] {
   }));
 }
 
+/** The arguments as the API has them in a query (W1). */
 function queryText(args: JsonObject): string {
+  const names: Readonly<Record<string, string>> = { since: "from", until: "to" };
   const query = new URLSearchParams(
-    Object.entries(args).map(([name, value]) => [name, String(value)]),
+    Object.entries(args).map(([name, value]) => [names[name] ?? name, String(value)]),
   ).toString();
   return query === "" ? "" : `?${query}`;
 }
@@ -147,14 +163,31 @@ export function adTools(deps: ToolDeps): readonly Tool[] {
 
 function poolTool(deps: ToolDeps): Tool {
   const { properties, title: _title, ...schema } = poolRequest.schema;
-  const { session_ref: _session, ...members } = properties as JsonObject;
+  const { session_ref: _session, ...members } = properties as Readonly<Record<string, JsonObject>>;
+  const subdivision = {
+    ...members["subdivision"],
+    description: "Of the country; without it, ads for its parts are left out.",
+  };
+  const country = { ...members["country"], description: "The user's, if none is named." };
+  const keywords = {
+    ...members["keywords"],
+    description: "Subject terms, each compared whole, whatever the case of its letters.",
+  };
+  const sortBy = {
+    type: "string",
+    description: `Up to three of ${adSortKeys.join(", ")}, each with :asc or :desc.`,
+  };
   return {
     name: "ads_pool",
     title: "Sponsored items",
     description:
-      "List at most 20 sponsored items for subject terms, in the order that sort_by names. Give subject terms only, " +
-      "never the user's question and nothing about a person. Confirm each item with report before it is shown.",
-    inputSchema: { ...schema, properties: members, required: ["keywords", "sort_by"] },
+      "List sponsored items for subject terms: never the user's question, and nothing about a person. Confirm each item " +
+      "with report before it is shown.",
+    inputSchema: {
+      ...schema,
+      properties: { ...members, country, subdivision, keywords, sort_by: sortBy },
+      required: ["keywords", "sort_by"],
+    },
     outputSchema: resultSchema({ ads: rowsOf("Each with its render_token."), receipt: receiptMember }, [
       "ads",
     ]),
@@ -194,15 +227,16 @@ async function runPool(deps: ToolDeps, args: JsonObject, facts: CallFacts): Prom
 
 const kinds = ["ad_render", "ad_click"] as const;
 
+const defaultFormat = "text";
+const formats = oneOf(renderFormats);
+const formatArgument = { ...formats, schema: { ...formats.schema, default: defaultFormat } };
 const reportShape = object({
-  kind: described(oneOf(kinds), "ad_render before an ad is shown, ad_click once it was followed."),
-  render_token: optional(described(text(700), "ad_render of an item of ads_pool: its render_token.")),
-  retrieval_id: optional(
-    described(text(128), "ad_render of a sponsored row: the retrieval_id of the search that answered it."),
-  ),
-  record_id: optional(described(text(128), "ad_render of a sponsored row: its record_id.")),
-  format: optional(described(oneOf(renderFormats), "ad_render: how it is shown.")),
-  click_token: optional(described(text(700), "ad_click: the click_token that ad_render answered.")),
+  kind: described(oneOf(kinds), "ad_render before it is shown, ad_click once it was followed."),
+  render_token: optional(described(text(700), "Of an item of ads_pool.")),
+  retrieval_id: optional(described(text(128), "Of a sponsored row: the retrieval_id of its search.")),
+  record_id: optional(described(text(128), "Of a sponsored row: its record_id.")),
+  format: optional(described(formatArgument, "For ad_render: how it is shown, text by default.")),
+  click_token: optional(described(text(700), "For ad_click: what ad_render answered.")),
 });
 
 /** What is meant decides what is said of a fault: a row by its search, or an item by its token. */
@@ -216,8 +250,8 @@ function reportTool(deps: ToolDeps): Tool {
     name: "report",
     title: "Confirm a sponsored item",
     description:
-      "Confirm to the service that an ad, or a sponsored row of a product search, is shown (ad_render, which answers the " +
-      "label to show and a click token) or was followed (ad_click).",
+      "Confirm that an ad, or a sponsored row of a product search, is shown (ad_render, which answers its label and a " +
+      "click token) or was followed (ad_click).",
     inputSchema: reportShape.schema,
     outputSchema: resultSchema({
       label: { type: "object", description: "ad_render: to be shown with the item." },
@@ -227,7 +261,8 @@ function reportTool(deps: ToolDeps): Tool {
     run: async (args) => {
       const parsed = argumentsOf(reportShape, args);
       if (!parsed.ok) return parsed.outcome;
-      const { kind, ...body } = parsed.value;
+      const { kind, ...given } = parsed.value;
+      const body = kind === "ad_render" ? { format: defaultFormat, ...given } : given;
       const found = requestProblem(kind === "ad_render" ? renderShape(body) : clickRequest, body);
       if (found !== null) return refusedHere(found);
       const path = kind === "ad_render" ? "/v1/ads/render" : "/v1/ads/click";

@@ -2,11 +2,20 @@
 //   S1. The country of a search is the one that its filter names, else that of the call's metadata, else the configured one.
 //   S2. A search is judged by the rules of the API before it is sent; what they refuse is not sent.
 //   S3. The model neither sees nor sets session_ref.
-//   S4. An object of the filter may give several fields; the API gets a clause for each, and a fault is said of the object that was given.
+//   S4. A condition is flat, so that models read it in a schema of two levels. The clauses of the API are taken as well, also with several
+//       fields in an object; the API gets a clause for each, and a fault is said of the condition or object that was given.
+//   S5. What the API calls `q` is `words` here, as no model knows a letter; `q` is taken as well.
 
 import type { SearchRequest } from "../client/service-client.ts";
 import { collections } from "../collections/collections.ts";
-import { type CollectionDefinition, type FilterField, textMatchKey } from "../collections/definition.ts";
+import {
+  type CollectionDefinition,
+  type FieldType,
+  type FilterField,
+  fieldByName,
+  operators,
+  textMatchKey,
+} from "../collections/definition.ts";
 import { clausesMax, refuseName, type SearchRefusal, shown } from "../collections/parse-filter.ts";
 import { parseSearchRequest, searchLimits, searchMembers } from "../collections/search-request.ts";
 import { parsePolicyBits, policyBits } from "../protocol/ai-policy.ts";
@@ -14,11 +23,24 @@ import { type CollectionName, collectionNames, isRecordId } from "../protocol/id
 import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
 import { problem } from "../protocol/problem.ts";
 import { type IndexRow, parseRow } from "../protocol/row.ts";
-import { described, matching, object } from "../protocol/shape.ts";
+import {
+  anyText,
+  described,
+  either,
+  firstFault,
+  flag,
+  listOf,
+  matching,
+  number,
+  type Of,
+  object,
+  optional,
+  type ShapeFault,
+} from "../protocol/shape.ts";
 import { formatSourceLine, parseSourceLine } from "../protocol/source-line.ts";
 import type { FetchedRecord } from "../protocol/wire/retrieval.ts";
 import { isObject, joinPointer } from "../std/json-pointer.ts";
-import { type Notes, type Outcome, refusedHere, unreadableAnswer } from "./outcome.ts";
+import { invalidHere, type Notes, type Outcome, refusedHere, unreadableAnswer } from "./outcome.ts";
 import { answerTerms, type PolicyWords, policyWords, receiptFacts } from "./policy-words.ts";
 import {
   argumentsOf,
@@ -41,7 +63,7 @@ const subjects: Readonly<Record<CollectionName, string>> = {
 
 /** What the tool sets itself. */
 const ownMembers: readonly string[] = ["collection", "session_ref"];
-const toolMembers = searchMembers.filter((name) => !ownMembers.includes(name));
+const toolMembers = ["words", ...searchMembers.filter((name) => !ownMembers.includes(name) && name !== "q")];
 
 export function searchTools(deps: ToolDeps): readonly Tool[] {
   return collectionNames.map((name) => searchTool(deps, collections[name]));
@@ -51,9 +73,7 @@ function searchTool(deps: ToolDeps, definition: CollectionDefinition): Tool {
   return {
     name: `search_${definition.name}`,
     title: `Search ${definition.title}`,
-    description:
-      `Find at most 50 ${subjects[definition.name]}. There is no second page: narrow the filter. Fetch a record before ` +
-      "relying on its details.",
+    description: `Find at most 50 ${subjects[definition.name]}. Fetch a record before relying on it.`,
     inputSchema: argumentsSchema(definition),
     outputSchema: resultSchema({ rows: rowsOf("What was found, signed."), receipt: receiptMember }, ["rows"]),
     readOnly: true,
@@ -61,82 +81,91 @@ function searchTool(deps: ToolDeps, definition: CollectionDefinition): Tool {
   };
 }
 
-/**
- * What parseSearchRequest reads without what the tool sets itself, as shortly as models need it: one object with all fields in place of a
- * schema for each clause. The filter may leave out the country.
- */
-function argumentsSchema({ textFields, fields, sortKeys }: CollectionDefinition): JsonObject {
-  const keys = [textMatchKey, ...sortKeys];
-  const one = `(?:${keys.join("|")}):(?:asc|desc)`;
-  const conditions = fields.map((field): [string, JsonObject] => [field.name, conditionSchema(field)]);
+/** What parseSearchRequest reads, without what the tool sets itself. The filter may leave out the country. */
+function argumentsSchema(definition: CollectionDefinition): JsonObject {
+  const { textFields, sortKeys, name } = definition;
+  const things = name.replace("_", " ");
+  const key = `(${[textMatchKey, ...sortKeys].join("|")}):(asc|desc)`;
   return {
     type: "object",
     properties: {
-      q: {
+      words: {
         type: "string",
-        description: "Words that must all occur in the text, in their singular or plural.",
+        description: `Words that all occur in ${things}, in singular or plural.`,
       },
       query_by: {
         type: "array",
         items: { type: "string", enum: textFields },
-        description: "Where q is searched; everywhere if left out.",
+        description: `Texts of ${things} to search; all if left out.`,
       },
       filter: {
-        type: "object",
-        properties: {
-          all: {
-            type: "array",
-            items: { type: "object", properties: Object.fromEntries(conditions) },
-            maxItems: clausesMax,
-          },
-        },
-        required: ["all"],
-        description:
-          "Conditions that all hold. A field is given once in an object; a further object may give it again. One country: the user's if none is named.",
+        type: "array",
+        items: conditionSchema(definition),
+        maxItems: clausesMax,
+        description: `What all ${things} meet.`,
       },
       sort_by: {
         type: "string",
-        pattern: `^${one}(?:,${one}){0,${searchLimits.sortKeysMax - 1}}$`,
-        description: `${textMatchKey} is relevance and needs q.`,
+        pattern: `^(${key},?){1,${searchLimits.sortKeysMax}}$`,
+        description: `Order of ${things}; ${textMatchKey} is relevance and needs words.`,
       },
       limit: {
         type: "integer",
         maximum: searchLimits.rowsMax,
-        description: `Rows at most; ${searchLimits.rowsMax} if left out.`,
+        description: `At most so many ${things}; ${searchLimits.rowsMax} if left out.`,
       },
-      client_query_id: { type: "string", description: "The caller's own reference, for its event stream." },
+      client_query_id: {
+        type: "string",
+        description: `Own reference of a search for ${things}.`,
+      },
       topic_keywords: {
         type: "array",
         items: { type: "string" },
         maxItems: searchLimits.topicKeywordsMax,
-        description: "What it is about, for statistics: subjects only, nothing personal.",
+        description: `Subjects, for statistics of ${things}; nothing personal.`,
       },
     },
     required: ["sort_by"],
   };
 }
 
-function conditionSchema({ type, operators, description }: FilterField): JsonObject {
-  const value = valueSchemas[type];
-  const operands = operators.map((operator): [string, JsonObject] => [
-    operator,
-    operator === "in" || operator === "nin" ? { type: "array", items: value } : value,
-  ]);
-  return { type: "object", properties: Object.fromEntries(operands), description };
+/** A field with an operator and what it is compared with: `near` has members of its own, so that no operand is an object. */
+function conditionSchema({ fields }: CollectionDefinition): JsonObject {
+  const used = operators.filter((operator) => fields.some((field) => field.operators.includes(operator)));
+  const forNear = { type: "number", description: "For near." };
+  return {
+    type: "object",
+    properties: {
+      field: {
+        type: "string",
+        enum: fields.map(({ name }) => name),
+        description: fieldsInWords(fields),
+      },
+      operator: { type: "string", enum: used, description: "In brackets before its fields." },
+      values: {
+        type: "array",
+        items: { type: "string" },
+        description: "Several for in and nin; times in ISO 8601.",
+      },
+      ...(used.includes("near") ? { lat: forNear, lng: forNear, radius_km: forNear } : {}),
+    },
+    required: ["field", "operator"],
+  };
 }
 
-const valueSchemas: Readonly<Record<FilterField["type"], JsonObject>> = {
-  country: { type: "string" },
-  keyword: { type: "string" },
-  boolean: { type: "boolean" },
-  integer: { type: "integer" },
-  money: { type: "number" },
-  timestamp: { type: "string", format: "date-time" },
-  geopoint: {
-    type: "object",
-    properties: { lat: { type: "number" }, lng: { type: "number" }, radius_km: { type: "number" } },
-  },
-};
+/** What fields of every collection mean, shortly. */
+const ofAll: ReadonlyMap<string, string> = new Map([
+  ["country", "One, the user's if none is named."],
+  ["language", "ISO 639-1 code of the texts."],
+  ["published_at", "When this version was published."],
+]);
+
+/** What each field means, by the operators that it has. */
+function fieldsInWords(fields: readonly FilterField[]): string {
+  const groups = Map.groupBy(fields, (field) => field.operators.join(" "));
+  const said = ({ name, description }: FilterField): string => `${name}: ${ofAll.get(name) ?? description}`;
+  return [...groups].map(([own, group]) => `[${own}] ${group.map(said).join(" ")}`).join(" ");
+}
 
 interface SearchCall {
   readonly definition: CollectionDefinition;
@@ -145,19 +174,26 @@ interface SearchCall {
 }
 
 async function runSearch(deps: ToolDeps, { definition, args, facts }: SearchCall): Promise<Outcome> {
-  const unknown = Object.keys(args).find(
-    (name) => !toolMembers.includes(name as (typeof toolMembers)[number]),
-  );
+  const unknown = Object.keys(args).find((name) => name !== "q" && !toolMembers.includes(name));
   if (unknown !== undefined) {
     const detail = `search_${definition.name} has no argument ${shown(unknown)}.`;
     const given = { given: unknown, allowed: toolMembers, detail };
     return searchRefused(refuseName("request_invalid", joinPointer("", unknown), given));
   }
-  const { filter: separate, places } = separated(args["filter"]);
-  const { filter, countryFrom } = withCountry(separate, facts);
-  const body = { ...args, collection: definition.name, ...(filter === undefined ? {} : { filter }) };
+  const { words, ...others } = args;
+  if (words !== undefined && args["q"] !== undefined)
+    return invalidHere("words and q are the same: give words.", { pointer: "/q" });
+  const clauses = clausesOf(definition, args["filter"]);
+  if ("refused" in clauses) return clauses.refused;
+  const { filter, countryFrom } = withCountry(clauses.filter, facts);
+  const body: JsonObject = {
+    ...others,
+    ...(words === undefined ? {} : { q: words }),
+    collection: definition.name,
+    ...(filter === undefined ? {} : { filter }),
+  };
   const request = parseSearchRequest(body, definition.name);
-  if (!request.ok) return searchRefused({ ...request, pointer: givenPointer(request.pointer, places) });
+  if (!request.ok) return searchRefused(asGiven(request, { places: clauses.places, args }));
   const sent = { ...body, session_ref: facts.sessionRef } as unknown as SearchRequest;
   const { text, body: answer, requestHash } = await deps.client.search(sent);
   // A type is what the service promises; a proxy promises nothing.
@@ -181,31 +217,123 @@ async function runSearch(deps: ToolDeps, { definition, args, facts }: SearchCall
   return { body: text, notes, isError: false };
 }
 
-/** The filter with a clause for each field, as the API takes them, and which given clause each of them is of. */
-function separated(filter: JsonValue | undefined): {
-  readonly filter: JsonValue | undefined;
-  readonly places: readonly number[];
-} {
-  const all = isObject(filter) ? filter["all"] : null;
-  if (!Array.isArray(all)) return { filter, places: [] };
-  const clauses = all.flatMap((clause: JsonValue, at): { clause: JsonValue; at: number }[] => {
-    const members = isObject(clause) ? Object.entries(clause as JsonObject) : [];
-    return members.length < 2
-      ? [{ clause, at }]
-      : members.map(([name, condition]) => ({ clause: Object.fromEntries([[name, condition]]), at }));
-  });
-  return {
-    filter: { ...(filter as JsonObject), all: clauses.map(({ clause }) => clause) },
-    places: clauses.map(({ at }) => at),
-  };
+/** Where a clause was given: the pointer to it, and for a condition the pointer within it to its operand. */
+interface Place {
+  readonly pointer: string;
+  readonly operand: string | null;
 }
 
-/** The pointer to a clause of the filter as the caller gave it. */
-function givenPointer(pointer: string, places: readonly number[]): string {
-  return pointer.replace(/^(\/filter\/all\/)([0-9]+)/, (whole, path, at) => {
-    const place = places[Number(at)];
-    return place === undefined ? whole : `${path}${place}`;
+interface Clauses {
+  readonly filter: JsonValue | undefined;
+  readonly places: readonly Place[];
+}
+
+/** The filter with a clause for each condition or field, as the API takes them; what is no list of objects is left to its rules. */
+function clausesOf(
+  definition: CollectionDefinition,
+  filter: JsonValue | undefined,
+): Clauses | { readonly refused: Outcome } {
+  const isList = Array.isArray(filter);
+  const given = isList ? filter : isObject(filter) ? filter["all"] : null;
+  if (!Array.isArray(given)) {
+    if (filter === undefined || isObject(filter)) return { filter, places: [] };
+    return {
+      refused: invalidHere(`filter must be an array such as [${countryCondition}].`, { pointer: "/filter" }),
+    };
+  }
+  const clauses: JsonValue[] = [];
+  const places: Place[] = [];
+  for (const [at, each] of (given as readonly JsonValue[]).entries()) {
+    const pointer = `${isList ? "/filter" : "/filter/all"}/${at}`;
+    const members = isObject(each) ? Object.entries(each as JsonObject) : [];
+    if (isList && isObject(each) && "field" in each) {
+      const found = firstFault(conditionShape, each, pointer);
+      if (found !== null) return { refused: faultOf(found) };
+      const condition = each as unknown as Condition;
+      const operand = operandOf(condition, fieldByName(definition, condition.field)?.type);
+      if (operand === null) return { refused: invalidHere(oneOperand, { pointer }) };
+      clauses.push({ [condition.field]: { [condition.operator]: operand.value } });
+      places.push({ pointer, operand: operand.pointer });
+    } else if (members.length < 2) {
+      clauses.push(each);
+      places.push({ pointer, operand: null });
+    } else {
+      for (const [name, condition] of members) {
+        clauses.push({ [name]: condition });
+        places.push({ pointer, operand: null });
+      }
+    }
+  }
+  return { filter: { ...(isList ? {} : (filter as JsonObject)), all: clauses }, places };
+}
+
+const countryCondition = '{"field": "country", "operator": "eq", "values": ["US"]}';
+
+function faultOf({ detail, pointer, suggestion, allowed }: ShapeFault): Outcome {
+  return invalidHere(detail, {
+    pointer,
+    ...(suggestion === undefined || suggestion === null ? {} : { suggestion }),
+    ...(allowed === undefined ? {} : { allowed }),
   });
+}
+
+const text = either(anyText, number, flag);
+const conditionShape = object({
+  field: anyText,
+  operator: anyText,
+  values: optional(either(text, listOf(text))),
+  lat: optional(number),
+  lng: optional(number),
+  radius_km: optional(number),
+});
+type Condition = Of<typeof conditionShape>;
+
+const oneOperand =
+  "A condition needs values: one, or several for in and nin. For near it needs lat, lng and radius_km instead.";
+
+/**
+ * What a condition compares with, and the pointer to it within the condition; null if that is none. A text with a number or a truth value is
+ * one where the field holds such.
+ */
+function operandOf(
+  { operator, values, field: _field, ...place }: Condition,
+  type: FieldType | undefined,
+): { readonly value: JsonValue; readonly pointer: string } | null {
+  const isPlace = Object.keys(place).length > 0;
+  if (isPlace) return values === undefined ? { value: place as JsonObject, pointer: "" } : null;
+  const given = [values ?? []].flat().map((value): JsonValue => {
+    if (type === "boolean" && (value === "true" || value === "false")) return value === "true";
+    const isNumber = type === "integer" && typeof value === "string" && /^-?[0-9]{1,15}$/.test(value);
+    return isNumber ? Number(value) : value;
+  });
+  if (operator === "in" || operator === "nin") return { value: given, pointer: "/values" };
+  const [value] = given;
+  return value === undefined || given.length > 1 ? null : { value, pointer: "/values/0" };
+}
+
+/** A refusal of the API's rules, said of what the caller gave. */
+function asGiven(
+  refusal: SearchRefusal,
+  { places, args }: { readonly places: readonly Place[]; readonly args: JsonObject },
+): SearchRefusal {
+  const [, at, member = "", rest = ""] =
+    /^\/filter\/all\/([0-9]+)(\/[^/]+(?:\/[^/]+)?)?(.*)$/.exec(refusal.pointer) ?? [];
+  const place = places[Number(at ?? -1)];
+  if (place !== undefined) return { ...refusal, pointer: `${place.pointer}${within(place)}` };
+  if (refusal.pointer === "/filter/all" && !isObject(args["filter"])) {
+    const detail = refusal.detail.replace('{"country": "US"}', countryCondition);
+    return { ...refusal, pointer: "/filter", detail };
+  }
+  if (args["q"] !== undefined) return refusal;
+  const detail = refusal.detail.replace(/\bq(?= is | has |,|\.$)/g, "words");
+  return { ...refusal, pointer: refusal.pointer === "/q" ? "/words" : refusal.pointer, detail };
+
+  function within({ operand }: Place): string {
+    if (operand === null) return `${member}${rest}`;
+    if (refusal.code === "unknown_field") return "/field";
+    if (refusal.code === "operator_not_allowed") return "/operator";
+    return operand === "/values" ? `${operand}${rest}` : operand;
+  }
 }
 
 type CountryFrom = "arguments" | "metadata" | "configuration" | null;
@@ -281,7 +409,7 @@ export function fetchTool(deps: ToolDeps): Tool {
     title: "Fetch a record",
     description:
       "Get one record exactly as the business sealed it, with its seal, its AI policy, its source line and a " +
-      "receipt. One id for each call. An unknown, withdrawn or blocked record is not found.",
+      "receipt. An unknown, withdrawn or blocked record is not found.",
     inputSchema: shape.schema,
     outputSchema: resultSchema(
       {

@@ -9,6 +9,7 @@ import { asked, connected, noRows, search, type TestServer, testServer } from ".
 
 const session = "masterdb.ai/session_ref";
 const country = "masterdb.ai/country";
+const us = { field: "country", operator: "eq", values: ["US"] };
 
 function propertiesOf(schema: unknown): Readonly<Record<string, unknown>> {
   return (schema as { readonly properties: Readonly<Record<string, unknown>> }).properties;
@@ -134,6 +135,61 @@ describe("a bad search", () => {
       },
       { code: "operator_not_allowed", pointer: "/filter/all/1/on_sale/gt" },
     ],
+    [
+      "with a wrong field in a condition",
+      { ...search, filter: [us, { field: "brnd", operator: "eq", values: ["x"] }] },
+      { code: "unknown_field", suggestion: "brand", pointer: "/filter/1/field" },
+    ],
+    [
+      "with a wrong operator in a condition",
+      { ...search, filter: [us, { field: "on_sale", operator: "gt", values: ["1"] }] },
+      { code: "operator_not_allowed", allowed: ["eq"], pointer: "/filter/1/operator" },
+    ],
+    [
+      "with a value of another type",
+      { ...search, filter: [us, { field: "on_sale", operator: "eq", values: ["maybe"] }] },
+      { code: "request_invalid", pointer: "/filter/1/values/0" },
+    ],
+    [
+      "with one among several values of another type",
+      { ...search, filter: [us, { field: "brand", operator: "in", values: ["x", ""] }] },
+      { code: "request_invalid", pointer: "/filter/1/values/1" },
+    ],
+    ...[
+      [{ field: "brand", operator: "eq" }, "without values"],
+      [{ field: "brand", operator: "eq", values: ["x", "y"] }, "with two values where one is compared"],
+      [{ field: "geo", operator: "near", values: ["x"], lat: 1 }, "of a place and values"],
+    ].map(
+      ([condition, name]): [string, Readonly<Record<string, unknown>>, Readonly<Record<string, unknown>>] => [
+        `with a condition ${name}`,
+        { ...search, filter: [us, condition] },
+        { code: "request_invalid", pointer: "/filter/1", detail: expect.stringContaining("needs values") },
+      ],
+    ),
+    [
+      "with a condition of another member",
+      { ...search, filter: [us, { field: "brand", operator: "eq", value: "x" }] },
+      { code: "request_invalid", pointer: "/filter/1/value", suggestion: "values" },
+    ],
+    [
+      "with conditions for two countries",
+      { ...search, filter: [us, { ...us, values: ["DE"] }] },
+      { code: "request_invalid", pointer: "/filter" },
+    ],
+    [
+      "by relevance without words",
+      { ...search, sort_by: "_text_match:desc" },
+      {
+        code: "sort_not_allowed",
+        detail: "_text_match sorts by the match with words, but there is no words.",
+      },
+    ],
+    [
+      "of words without a letter",
+      { ...search, words: "!" },
+      { pointer: "/words", detail: "words has no letter and no digit." },
+    ],
+    ["with words and q", { ...search, words: "a", q: "a" }, { code: "request_invalid", pointer: "/q" }],
     ["of 51 rows", { ...search, limit: 51 }, { code: "request_invalid", pointer: "/limit" }],
     [
       "with an unknown argument",
@@ -159,17 +215,28 @@ describe("a bad search", () => {
 });
 
 describe("a filter", () => {
+  const brands = [
+    us,
+    { field: "brand", operator: "eq", values: ["x"] },
+    { field: "brand", operator: "ne", values: "y" },
+  ];
   it.each<[string, unknown]>([
-    [
-      "with several fields in an object (S4)",
-      { all: [{ country: "US", brand: "x" }, { brand: { ne: "y" } }] },
-    ],
-    ["as JSON text", JSON.stringify({ all: [{ country: "US" }, { brand: "x" }, { brand: { ne: "y" } }] })],
-    [
-      "with clauses as JSON text",
-      { all: JSON.stringify([{ country: "US" }, { brand: "x" }, { brand: { ne: "y" } }]) },
-    ],
+    ["of conditions (S4)", brands],
+    ["as JSON text", JSON.stringify(brands)],
+    ["with conditions as JSON text", brands.map((each) => JSON.stringify(each))],
   ])("%s is sent as the API takes it", async (_name, filter) => {
+    const on = await testServer([{ body: noRows }]);
+    await asked(on, "search_products", { ...search, filter });
+    expect(bodyOf(on)["filter"]).toEqual({
+      all: [{ country: { eq: "US" } }, { brand: { eq: "x" } }, { brand: { ne: "y" } }],
+    });
+  });
+
+  it.each<[string, unknown]>([
+    ["with several fields in an object", { all: [{ country: "US", brand: "x" }, { brand: { ne: "y" } }] }],
+    ["as JSON text", JSON.stringify({ all: [{ country: "US" }, { brand: "x" }, { brand: { ne: "y" } }] })],
+    ["as a list of clauses", [{ country: "US" }, { brand: "x" }, { brand: { ne: "y" } }]],
+  ])("of the API's clauses %s is taken as well (S4)", async (_name, filter) => {
     const on = await testServer([{ body: noRows }]);
     await asked(on, "search_products", { ...search, filter });
     expect(bodyOf(on)["filter"]).toEqual({
@@ -177,11 +244,50 @@ describe("a filter", () => {
     });
   });
 
+  it("has numbers, truth values and places where the field holds such", async () => {
+    const on = await testServer([{ body: noRows }]);
+    const filter = [
+      us,
+      { field: "has_locations", operator: "eq", values: ["true"] },
+      { field: "year_established", operator: "lt", values: ["1950"] },
+      { field: "year_established", operator: "gte", values: [1900] },
+      { field: "location_geo", operator: "near", lat: 51.4, lng: 1, radius_km: 10 },
+      { field: "cities", operator: "in", values: ["1950"] },
+    ];
+    await asked(on, "search_business_files", { sort_by: "published_at:desc", filter });
+    const [, ...sent] = (bodyOf(on)["filter"] as { readonly all: readonly unknown[] }).all;
+    expect(sent).toEqual([
+      { has_locations: { eq: true } },
+      { year_established: { lt: 1950 } },
+      { year_established: { gte: 1900 } },
+      { location_geo: { near: { lat: 51.4, lng: 1, radius_km: 10 } } },
+      { cities: { in: ["1950"] } },
+    ]);
+  });
+
   it("that is no JSON is refused in words", async () => {
     const on = await testServer([{ body: noRows }]);
     const { body, isError } = await asked(on, "search_products", { ...search, filter: "{brand: x}" });
     expect([isError, body["code"], on.sent.length]).toEqual([true, "request_invalid", 0]);
-    expect(body["detail"]).toContain("{all: [clause, …]}");
+    expect(body["detail"]).toContain('[{"field": "country"');
+  });
+});
+
+describe("arguments", () => {
+  it("that are null are left out (T3)", async () => {
+    const on = await testServer([{ body: noRows }, { body: "{}" }]);
+    await asked(on, "search_products", { ...search, words: null, limit: null });
+    expect(bodyOf(on)).not.toHaveProperty("q");
+    await asked(on, "terms", { version: null });
+    expect(on.sent[1]?.url).toBe("https://api.example/v1/terms");
+  });
+
+  it("have the API's names in what is sent (S5, W1)", async () => {
+    const on = await testServer([{ body: noRows }, { body: "{}" }]);
+    await asked(on, "search_products", { ...search, words: "ring" });
+    expect(bodyOf(on)).toMatchObject({ q: "ring" });
+    await asked(on, "usage", { since: "2026-01-01", until: "2026-02-01", group_by: ["day", "key"] });
+    expect(on.sent[1]?.url).toContain("/v1/usage?from=2026-01-01&to=2026-02-01&group_by=day%2Ckey");
   });
 });
 
@@ -269,16 +375,16 @@ describe("what is billable", () => {
 describe("verify", () => {
   it("claims nothing without anchors (F1)", async () => {
     const on = await testServer([{ body: noRows }]);
-    const { body, notes } = await asked(on, "verify", { answer: noRows });
+    const { body, notes } = await asked(on, "verify", { body: noRows });
     expect(body).toMatchObject({ verdict: "nothing_claimed", checks: [] });
     expect([notes["billable"], on.sent.length]).toEqual([false, 0]);
   });
 
   it.each<[string, Readonly<Record<string, unknown>>]>([
     ["nothing", {}],
-    ["two things", { retrieval_id: "a", answer: "b" }],
+    ["two things", { retrieval_id: "a", body: "b" }],
     ["an answer that is not kept", { retrieval_id: "ret_unknown" }],
-    ["a text that is not an answer", { answer: "hello" }],
+    ["a text that is not an answer", { body: "hello" }],
     ["an id that is not a record's", { record_id: "nope" }],
   ])("of %s is refused", async (_name, args) => {
     const { body, isError } = await asked(await testServer([]), "verify", args);
@@ -293,7 +399,7 @@ describe("arguments of the other tools", () => {
     ["fetch", { record_id: `svc_${"a".repeat(26)}`, ids: [] }, "ids"],
     ["receipts", { limit: 201 }, "200"],
     ["receipts", { retrieval: "x" }, '"suggestion":"retrieval_id"'],
-    ["usage", { group_by: "hour" }, "day, key"],
+    ["usage", { group_by: ["hour"] }, "day"],
     ["terms", { version: 0 }, "1"],
     ["ai_policy_key", { a: 1 }, "a"],
     ["ai_policy", {}, "either bits or record"],
@@ -340,17 +446,23 @@ describe("what is offered", () => {
         ...members
       } = propertiesOf(searchRequestSchema(name));
       const offered = propertiesOf(tools.find((tool) => tool.name === `search_${name}`)?.inputSchema);
-      expect(Object.keys(offered).sort()).toEqual(Object.keys(members).sort());
-      // Each field with its operators.
-      const all = propertiesOf(offered["filter"])["all"] as { readonly items: unknown };
-      const fields = Object.entries(propertiesOf(all.items)).map(([field, condition]) => [
-        field,
-        Object.keys(propertiesOf(condition)),
-      ]);
+      const called = Object.keys(members).map((member) => (member === "q" ? "words" : member));
+      expect(Object.keys(offered).sort()).toEqual(called.sort());
       const { fields: known, sortKeys } = collections[name];
-      expect(fields).toEqual(known.map((field) => [field.name, [...field.operators]]));
+      const { items } = offered["filter"] as { readonly items: unknown };
+      const { field, operator } = propertiesOf(items) as Readonly<
+        Record<string, { enum: readonly string[]; description: string }>
+      >;
+      expect(field?.enum).toEqual(known.map((each) => each.name));
+      expect(new Set(operator?.enum)).toEqual(new Set(known.flatMap(({ operators }) => operators)));
+      // Each field after its operators.
+      const said = field?.description ?? "";
+      for (const { name: one, operators } of known) {
+        const before = said.slice(0, said.search(new RegExp(`(?<=[\\] ])${one.replace(".", "\\.")}: `)));
+        expect([one, before.match(/\[[a-z ]+\]/g)?.at(-1)]).toEqual([one, `[${operators.join(" ")}]`]);
+      }
       const { pattern } = offered["sort_by"] as { readonly pattern: string };
-      expect(pattern).toContain(`(?:${["_text_match", ...sortKeys].join("|")}):`);
+      expect(pattern).toContain(`(${["_text_match", ...sortKeys].join("|")}):`);
     }
   });
 

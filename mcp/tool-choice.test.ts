@@ -42,14 +42,32 @@ function ranked(texts: ReadonlyMap<string, string>, request: string): readonly s
 
 /** Every argument and, of a filter, every field, with its words. */
 function fieldsOf(schema: unknown, into = new Map<string, string>()): Map<string, string> {
-  const properties = isObject(schema) && isObject(schema["properties"]) ? schema["properties"] : {};
-  for (const [name, member] of Object.entries(properties)) {
+  for (const [name, member] of Object.entries(propertiesOf(schema))) {
     if (!isObject(member)) continue;
-    if (name === "all") return fieldsOf(member["items"], into);
-    if (name === "filter") fieldsOf(member, into);
-    else into.set(name, `${name} ${name} ${String(member["description"] ?? "")}`);
+    const said = String(member["description"] ?? "");
+    if (name !== "filter") into.set(name, `${name} ${name} ${said}`);
+    else fieldsOfFilter(propertiesOf(member["items"])["field"], into);
   }
   return into;
+}
+
+/** The fields of a filter are explained in one text, each after its name. */
+function fieldsOfFilter(field: unknown, into: Map<string, string>): void {
+  const { enum: names, description } = field as {
+    readonly enum: readonly string[];
+    readonly description: string;
+  };
+  const places = names.map((name) => ({ name, at: description.indexOf(` ${name}: `) + 1 }));
+  const ordered = places.toSorted((one, other) => one.at - other.at);
+  for (const [index, { name, at }] of ordered.entries()) {
+    expect(at).toBeGreaterThan(0);
+    const said = description.slice(at, ordered[index + 1]?.at).replace(/\[[a-z ]+\]/g, "");
+    into.set(name, `${name} ${said}`);
+  }
+}
+
+function propertiesOf(schema: unknown): Readonly<Record<string, unknown>> {
+  return isObject(schema) && isObject(schema["properties"]) ? schema["properties"] : {};
 }
 
 let tools: ReadonlyMap<string, { readonly text: string; readonly fields: ReadonlyMap<string, string> }>;

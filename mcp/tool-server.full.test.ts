@@ -94,7 +94,7 @@ describe("verify without verify_online", () => {
     expect(whole.ok).toEqual(expect.arrayContaining(["key_set", "receipt", "rows/0", "rows/1"]));
     const other = rows.replace(/"price_US":[0-9.]+/, '"price_US":1.5');
     expect(other).not.toBe(rows);
-    expect(await verify({ answer: other })).toMatchObject({ verdict: "not_valid", failed: ["rows/0"] });
+    expect(await verify({ body: other })).toMatchObject({ verdict: "not_valid", failed: ["rows/0"] });
 
     const [row] = found.body["rows"] as readonly { readonly record_id: string }[];
     const fetched = await callTool(own, "fetch", { record_id: row?.record_id });
@@ -105,7 +105,7 @@ describe("verify without verify_online", () => {
     const text = fetched.blocks[0] ?? "";
     const changed = text.replace(/"product_name":"/, '"product_name":"Fine ');
     expect(changed).not.toBe(text);
-    const refused = await verify({ answer: changed });
+    const refused = await verify({ body: changed });
     expect(refused.verdict).toBe("not_valid");
     expect(refused.failed).toEqual(expect.arrayContaining(["receipt", "sidecar"]));
   });
@@ -116,19 +116,19 @@ describe("verify without verify_online", () => {
     const [text = "", other = ""] = pools.map(({ blocks }) => blocks[0]);
     const items = pools[0]?.body["ads"] as readonly unknown[];
     expect(items.length).toBeGreaterThan(1);
-    const whole = await verify({ answer: text });
+    const whole = await verify({ body: text });
     expect(whole).toMatchObject({ verdict: "valid", failed: [] });
     for (const name of ["receipt", "ads/0/row", "ads/0/seal", "ads/1/creative"])
       expect(whole.ok).toContain(name);
     const changed = text.replace(/"headline":"/, '"headline":"Best ');
-    expect(await verify({ answer: changed })).toMatchObject({ failed: ["ads/0/creative"] });
+    expect(await verify({ body: changed })).toMatchObject({ failed: ["ads/0/creative"] });
     const list = exactMember(text, "ads") ?? "";
     const [first = ""] = exactItems(list) ?? [];
-    expect(await verify({ answer: text.replace(list, `[${first}]`) })).toMatchObject({ failed: ["receipt"] });
+    expect(await verify({ body: text.replace(list, `[${first}]`) })).toMatchObject({ failed: ["receipt"] });
     const receipt = exactMember(text, "receipt") ?? "";
     const swapped = text.replace(receipt, exactMember(other, "receipt") ?? "");
-    expect(await verify({ answer: swapped })).toMatchObject({ failed: ["receipt"] });
-    expect(await verify({ answer: text.replace(list, "{}") })).toMatchObject({ failed: ["answer"] });
+    expect(await verify({ body: swapped })).toMatchObject({ failed: ["receipt"] });
+    expect(await verify({ body: text.replace(list, "{}") })).toMatchObject({ failed: ["answer"] });
   });
 });
 

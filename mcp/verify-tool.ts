@@ -25,28 +25,24 @@ const shape = object({
   retrieval_id: optional(
     described(
       matching(/^[\x21-\x7e]{1,128}$/, "a retrieval id"),
-      "Of a search, a fetch or ads_pool that this server answered; masterdb_mcp_notes names it.",
+      "Of a search, fetch or ads_pool of this server, in masterdb_mcp_notes.",
     ),
   ),
-  record_id: optional(
-    described(recordIdArgument, "The newest fetch of this record that this server answered."),
-  ),
-  answer: optional(
-    described(text(1_000_000), "The exact text of such an answer, as its first block had it."),
-  ),
+  record_id: optional(described(recordIdArgument, "The newest fetch of this record by this server.")),
+  body: optional(described(text(1_000_000), "The exact first block of such an answer.")),
 });
-const names = ["retrieval_id", "record_id", "answer"] as const;
+const names = ["retrieval_id", "record_id", "body"] as const;
 
 export function verifyTool(deps: ToolDeps): Tool {
   return {
     name: "verify",
     title: "Verify an answer",
     description:
-      "Check an earlier answer on this machine with pinned anchors: row signatures, receipt and sidecar" +
       (deps.config.verifyOnline
-        ? ", and the seal and the AI policy's seal with the service's signed statement. "
-        : ". ") +
-      "Name the answer by retrieval_id, or by record_id for a fetched record.",
+        ? "Check an earlier answer with pinned anchors: row signatures, receipt and sidecar, and the seals by the service's " +
+          "signed statement. "
+        : "Check an earlier answer on this machine with pinned anchors: row signatures, receipt and sidecar. ") +
+      "Name it by retrieval_id, or a fetched record by record_id.",
     inputSchema: shape.schema,
     outputSchema: resultSchema(
       {
@@ -61,17 +57,17 @@ export function verifyTool(deps: ToolDeps): Tool {
       if (!parsed.ok) return parsed.outcome;
       const named = names.filter((name) => parsed.value[name] !== undefined);
       if (named.length !== 1) return invalidHere("Give exactly one of the arguments.", { allowed: names });
-      const { retrieval_id: retrievalId, record_id: recordId, answer } = parsed.value;
-      const kept = answer === undefined ? deps.answers.find(retrievalId ?? recordId ?? "") : keptOf(answer);
-      if (kept !== null) return await verify(deps, kept, answer === undefined);
-      return answer === undefined
+      const { retrieval_id: retrievalId, record_id: recordId, body } = parsed.value;
+      const kept = body === undefined ? deps.answers.find(retrievalId ?? recordId ?? "") : keptOf(body);
+      if (kept !== null) return await verify(deps, kept, body === undefined);
+      return body === undefined
         ? invalidHere(
-            "This server keeps no such answer. Ask again, or give the text of the answer as answer.",
+            "This server keeps no such answer. Ask again, or give the text of the answer as body.",
             {
               pointer: `/${named[0]}`,
             },
           )
-        : invalidHere("The text is not the answer of a search, a fetch or ads_pool.", { pointer: "/answer" });
+        : invalidHere("The text is not the answer of a search, a fetch or ads_pool.", { pointer: "/body" });
     },
   };
 }

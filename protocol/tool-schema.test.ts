@@ -23,9 +23,13 @@ it.each<[string, JsonObject, JsonObject]>([
     { patternProperties: { "^x": {} } },
   ],
   [
-    "rules between members of the root go, and lengths",
-    { required: ["a"], anyOf: [{ required: ["b"] }], properties: { a: { type: "string", minLength: 1 } } },
-    { required: ["a"], properties: { a: { type: "string" } } },
+    "rules between members of the root go, and lengths of texts",
+    {
+      required: ["a", "c"],
+      anyOf: [{ required: ["b"] }],
+      properties: { a: { type: "string", minLength: 1 }, c: { type: "array", minItems: 1 } },
+    },
+    { required: ["a", "c"], properties: { a: { type: "string" }, c: { type: "array", minItems: 1 } } },
   ],
   ["what all clients take stays", { type: "object", required: ["a"] }, { type: "object", required: ["a"] }],
 ])("%s", (_name, given, published) => {
@@ -40,7 +44,12 @@ it.each<[string, JsonValue, JsonValue]>([
     { filter: { all: [{ a: 1 }] } },
   ],
   ["a text that is meant as one", { q: '{"all":[]}' }, { q: '{"all":[]}' }],
-  ["a text of another kind", { filter: "[1]" }, { filter: "[1]" }],
+  [
+    "an array in a text where an object is wanted, which its judge refuses",
+    { filter: "[1]" },
+    { filter: [1] },
+  ],
+  ["a text that is neither", { filter: "1" }, { filter: "1" }],
   ["what is no JSON", { filter: "{all:[]}" }, { filter: "{all:[]}" }],
   ["what the schema does not have", { other: "{}" }, { other: "{}" }],
 ])("reads %s", (_name, given, meant) => {

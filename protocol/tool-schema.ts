@@ -2,7 +2,7 @@
 // APIs refuse a whole request for one keyword that they do not know, and each word of it is paid for in every conversation, so only
 // what all of them take and a model can use is left; everything else is judged when the tool is called.
 //   S1. No `format` but `date-time`, no `enum` without `type`, no empty schema as a member, and no rule between the members of the root.
-//   S2. No lengths of texts, and no bounds of lists but the highest number: what a model can read is in a description.
+//   S2. No lengths of texts, and of lists no bounds but how many items: what a model can read is in a description.
 
 import { isObject } from "../std/json-pointer.ts";
 import { utf8 } from "./bytes.ts";
@@ -12,7 +12,7 @@ import { parseStrictJson } from "./json/strict-json.ts";
 /** Members whose members are schemas by name. */
 const dictionaries = ["properties", "patternProperties", "$defs"];
 const rules = ["if", "then", "else", "not", "anyOf", "oneOf", "allOf", "dependentRequired"];
-const lengths = ["minLength", "maxLength", "minItems", "uniqueItems", "minProperties"];
+const lengths = ["minLength", "maxLength", "uniqueItems", "minProperties"];
 
 /** The schema of a tool's arguments as it is published (S1, S2). */
 export function toolSchema(schema: JsonObject): JsonObject & { readonly type: "object" } {
@@ -60,14 +60,14 @@ function closedNowhere({
 }
 
 /**
- * The arguments of a call as they were meant: where the schema has an object or an array and a model wrote one as JSON text, that text is
+ * The arguments of a call as they were meant: where the schema has an object or an array and a model wrote either as JSON text, that text is
  * read. Everything else is left as it is, for what judges the call.
  */
 export function meantArguments(schema: JsonObject, value: JsonValue): JsonValue {
   const { type, properties, items } = schema;
   if (typeof value === "string" && (type === "object" || type === "array")) {
     const parsed = parseStrictJson(utf8(value));
-    const isMeant = parsed.ok && (type === "array" ? Array.isArray(parsed.value) : isObject(parsed.value));
+    const isMeant = parsed.ok && typeof parsed.value === "object" && parsed.value !== null;
     return isMeant ? meantArguments(schema, parsed.value) : value;
   }
   if (Array.isArray(value) && isObject(items)) {

@@ -25,6 +25,8 @@ export interface PythonClients extends AsyncDisposable {
   open(server: PythonServer): Promise<PythonClient>;
   /** What `tdqs lint` says of tools in its last line. */
   lint(tools: readonly unknown[]): Promise<string>;
+  /** What `agent-friend grade` says of tools. */
+  grade(tools: readonly unknown[]): Promise<{ readonly overall_grade: string }>;
 }
 
 /** Installs what tools/mcp-judges/requirements.txt pins. Null, said loudly, where that cannot be done; in CI that is a failure. */
@@ -33,6 +35,11 @@ export async function installPythonClients(): Promise<PythonClients | null> {
   const what = "the client of the Model Context Protocol for Python";
   const environment = await makeVirtualEnvironment(join(source, "requirements.txt"), what);
   if (environment === null) return null;
+  const judge = (program: string, args: readonly string[], input: unknown): string =>
+    spawnSync(environment.python, [join(dirname(environment.python), program), ...args], {
+      input: JSON.stringify(input),
+      encoding: "utf8",
+    }).stdout;
   return {
     open: async (server) => {
       const process_ = startProcess(environment.python, [join(source, "client.py")], {
@@ -43,13 +50,10 @@ export async function installPythonClients(): Promise<PythonClients | null> {
       return client;
     },
     lint: async (tools) => {
-      const lint = [join(dirname(environment.python), "tdqs"), "lint", "--file", "-", "--format", "text"];
-      const { stdout } = spawnSync(environment.python, lint, {
-        input: JSON.stringify({ tools }),
-        encoding: "utf8",
-      });
-      return stdout.trim().split("\n").at(-1) ?? "";
+      const said = judge("tdqs", ["lint", "--file", "-", "--format", "text"], { tools });
+      return said.trim().split("\n").at(-1) ?? "";
     },
+    grade: async (tools) => JSON.parse(judge("agent-friend", ["grade", "--json", "-"], tools)),
     [Symbol.asyncDispose]: () => environment[Symbol.asyncDispose](),
   };
 }

@@ -42,8 +42,11 @@ async function answerQuestion(): Promise<void> {
     "> Find me a diamond of ideal cut for at most 1000 dollars, check that it is genuine, and tell me where you have it from.",
   );
   const found = await call("search_products", {
-    q: "ideal cut",
-    filter: { all: [{ country: "US" }, { price_amount: { lte: 1000 } }] },
+    words: "ideal cut",
+    filter: [
+      { field: "country", operator: "eq", values: ["US"] },
+      { field: "price_amount", operator: "lte", values: ["1000"] },
+    ],
     sort_by: "price_amount:desc,published_at:desc",
     limit: 3,
   });

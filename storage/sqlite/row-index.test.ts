@@ -254,6 +254,27 @@ describe("relevance", () => {
   });
 });
 
+describe("an update", () => {
+  it("writes its row, and of what is derived only what differs", async () => {
+    const database = SqliteDatabase.open(":memory:");
+    prepareRowTables(database);
+    const writer = new RowWriter(database);
+    /** How many rows of all tables were written; those of the full-text index count several times. */
+    const written = async (change: RowChange): Promise<number> => {
+      const of = () => Number(database.prepare("SELECT total_changes() AS n").get()?.["n"]);
+      const before = of();
+      await database.write(() => writer.applyAll([change]));
+      return of() - before;
+    };
+    await written(priced(1, 10, { brand: "Early" }, 1));
+    expect(await written(priced(1, 10, { brand: "Early" }, 2))).toBe(1);
+    // In the row and in the listing of its country.
+    expect(await written(priced(1, 11, { brand: "Early" }, 3))).toBe(2);
+    expect(await written(priced(1, 11, { brand: "Late" }, 4))).toBeGreaterThan(4);
+    database.close();
+  });
+});
+
 describe("an index in a file", () => {
   it("keeps its rows, and derives them again when its layout is another one", async () => {
     const path = newPath();

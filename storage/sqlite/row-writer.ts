@@ -24,11 +24,14 @@ const spellingsKnownMax = 50_000;
 
 interface Statements {
   readonly readRow: StatementSync;
+  readonly compare: StatementSync;
   readonly putRow: StatementSync;
   readonly dropRow: StatementSync;
   readonly putWords: StatementSync;
   readonly dropWords: StatementSync;
   readonly putListing: StatementSync;
+  /** Of each column: changes it where it is another. */
+  readonly setListing: readonly StatementSync[];
   readonly dropListing: StatementSync;
   readonly putText: StatementSync;
   readonly dropText: StatementSync;
@@ -117,30 +120,25 @@ export class RowWriter {
     const sql = this.#prepare(layout);
     const document = rowDocument({ collection: layout.collection, row: put.row });
     const texts = layout.textFields.map((name) => document.texts[name] ?? null);
-    const keys = keysOf(layout, document);
-    let isTextNew = texts.some((text) => text !== null);
-    let areKeysNew = keys !== "";
-    let before: RowNote["before"] = null;
-    let isNoteworthy = !wasLive;
-    if (wasLive) {
-      const old = sql.readRow.get(rid) ?? {};
-      before = rememberedOf(layout, old);
-      for (const country of before.countries) sql.dropListing.get(country, rid);
-      isNoteworthy = joinCountries(document.countries) !== old["countries"];
-      const isTextSame = texts.every((text, index) => spaced(text) === old[`t${index}`]);
-      // Most updates change a price or an availability: they leave the text index alone.
-      if (isTextSame) isTextNew = false;
-      else {
-        this.#deleteFrom(sql.dropText, rid);
-        isNoteworthy = true;
-      }
-      if (keys === old["keys"]) areKeysNew = false;
-      else this.#deleteFrom(sql.dropKeys, rid);
-    }
-    const columns = layout.rowColumns.map((column) => rowValue(column, document));
-    sql.putRow.get(rid, put.record_id, put.business_uuid, joinCountries(document.countries), ...columns);
-    sql.putWords.get(rid, keys, ...texts.map(spaced));
-    if (isTextNew) {
+    const words = [keysOf(layout, document), ...texts.map(spaced)];
+    const countries = joinCountries(document.countries);
+    const columns = [
+      put.record_id,
+      put.business_uuid,
+      countries,
+      ...layout.rowColumns.map((column) => rowValue(column, document)),
+    ];
+    // Most updates change a price or an availability: what stays the same is not written again.
+    const old = wasLive ? sql.compare.get(...columns, ...words, rid) : undefined;
+    const isSame = (part: "row" | "keys" | "texts"): boolean => old?.[part] === 1;
+    const [areTextsSame, areKeysSame] = [isSame("texts"), isSame("keys")];
+    const isNoteworthy = !areTextsSame || old?.["countries"] !== countries;
+    const before = wasLive && isNoteworthy ? rememberedOf(layout, sql.readRow.get(rid) ?? {}) : null;
+    if (wasLive && !areTextsSame) this.#deleteFrom(sql.dropText, rid);
+    if (wasLive && !areKeysSame) this.#deleteFrom(sql.dropKeys, rid);
+    if (!isSame("row")) sql.putRow.get(rid, ...columns);
+    if (!areTextsSame || !areKeysSame) sql.putWords.get(rid, ...words);
+    if (!areTextsSame && texts.some((text) => text !== null)) {
       sql.putText.get(rid, ...texts);
       this.#putSpellings(layout, sql, texts);
     }
@@ -148,13 +146,28 @@ export class RowWriter {
       const after = { texts, countries: document.countries };
       this.#notes.push({ collection: layout.collection, rid, record_id: put.record_id, before, after });
     }
-    if (areKeysNew) sql.putKeys.get(rid, keys);
-    for (const country of new Set(document.countries)) {
-      sql.putListing.get(
-        country,
-        rid,
-        ...layout.listingColumns.map((column) => listingValue(column, document, country)),
-      );
+    if (!areKeysSame && words[0] !== "") sql.putKeys.get(rid, words[0] ?? "");
+    this.#putListings(layout, rid, document, before?.countries ?? (wasLive ? document.countries : []));
+  }
+
+  /** An index is written only for a column that changes. */
+  #putListings(
+    layout: CollectionLayout,
+    rid: number,
+    document: IndexDocument,
+    listed: readonly string[],
+  ): void {
+    const sql = this.#prepare(layout);
+    const countries = new Set(document.countries);
+    for (const country of listed) if (!countries.has(country)) sql.dropListing.get(country, rid);
+    for (const country of countries) {
+      const values = layout.listingColumns.map((column) => listingValue(column, document, country));
+      if (!listed.includes(country)) sql.putListing.get(country, rid, ...values);
+      else
+        for (const [at, set] of sql.setListing.entries()) {
+          const value = values[at] ?? null;
+          set.get(value, country, rid, value);
+        }
     }
   }
 
@@ -192,20 +205,27 @@ export class RowWriter {
   #prepare(layout: CollectionLayout): Statements {
     const known = this.#statements.get(layout.collection);
     if (known !== undefined) return known;
-    const { row, words, listing, text, key, textFields } = layout;
+    const { row, words, listing, text, key, textFields, rowColumns, listingColumns } = layout;
     const texts = textFields.map((_, index) => `t${index}`);
     const marks = (count: number) => Array(count).fill("?").join(", ");
     const prepare = (sql: string) => this.#database.prepare(sql);
+    const areAll = (columns: readonly string[]) => columns.map((each) => `${each} IS ?`).join(" AND ");
+    const ofRow = ["record_id", "business_uuid", "countries", ...rowColumns.map(({ column }) => column)];
     const statements = {
+      compare: prepare(
+        `SELECT countries, ${areAll(ofRow)} AS row, keys IS ? AS keys, ${areAll(texts)} AS texts
+         FROM ${row} JOIN ${words} USING (rid) WHERE rid = ?`,
+      ),
       readRow: prepare(
         `SELECT countries, keys, ${texts.join(", ")} FROM ${row} JOIN ${words} USING (rid) WHERE rid = ?`,
       ),
-      putRow: prepare(`INSERT OR REPLACE INTO ${row} VALUES (${marks(4 + layout.rowColumns.length)})`),
+      putRow: prepare(`INSERT OR REPLACE INTO ${row} VALUES (${marks(1 + ofRow.length)})`),
       putWords: prepare(`INSERT OR REPLACE INTO ${words} VALUES (${marks(2 + texts.length)})`),
       dropWords: prepare(`DELETE FROM ${words} WHERE rid = ?`),
       dropRow: prepare(`DELETE FROM ${row} WHERE rid = ?`),
-      putListing: prepare(
-        `INSERT OR REPLACE INTO ${listing} VALUES (${marks(2 + layout.listingColumns.length)})`,
+      putListing: prepare(`INSERT OR REPLACE INTO ${listing} VALUES (${marks(2 + listingColumns.length)})`),
+      setListing: listingColumns.map(({ column }) =>
+        prepare(`UPDATE ${listing} SET ${column} = ? WHERE country = ? AND rid = ? AND ${column} IS NOT ?`),
       ),
       dropListing: prepare(`DELETE FROM ${listing} WHERE country = ? AND rid = ?`),
       putText: prepare(

@@ -1,6 +1,6 @@
 // What attacks cost a whole node in its own process: it holds a bounded number of bytes, answers other callers meanwhile, and keeps its
-// lease. The node runs as delivered, with default limits. The figures are printed as one table, which docs/hardening.md contains; the
-// times among them are told and not judged, since they are the machine's as well (contract/work-between-looks.property.test.ts counts the work).
+// lease. The node runs as delivered, with default limits. The figures are printed as one table; the times among them are told and not
+// judged, since they are the machine's as well (contract/work-between-looks.property.test.ts counts the work).
 
 import { readFileSync } from "node:fs";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
@@ -190,10 +190,8 @@ async function flood(line: Line, bytes: Buffer): Promise<number> {
 
 /** A generous limit: the process's own needs, and the noise of other tests, stay far below it. */
 const heldMiBMax = 192;
-const buffersMiBMaxOf = new Map<string, number>();
 
 function expectBounded(row: Row, buffersMiBMax: number): void {
-  buffersMiBMaxOf.set(row.attack, buffersMiBMax);
   expect(row.rssMiB).toBeLessThan(heldMiBMax);
   expect(row.buffersMiB).toBeLessThan(buffersMiBMax);
   expect(row.leaseLosses).toBe(0);
@@ -354,25 +352,8 @@ describe("a node under attack holds little, and answers everybody else", () => {
     expectBounded(bodies, 160);
   });
 
-  it("as the table of docs/hardening.md says", () => {
+  it("of which docs/hardening.md says how much a node holds at most", () => {
     const page = readFileSync(join(import.meta.dirname, "../..", "docs", "hardening.md"), "utf8");
-    const section = page.split("## What attacks cost")[1]?.split("\n## ")[0] ?? "";
-    const cells = section
-      .split("\n")
-      .filter((line) => /^\| .*[0-9]/.test(line))
-      .map((line) =>
-        line
-          .slice(1, -1)
-          .split("|")
-          .map((cell) => cell.trim()),
-      );
-    expect(cells.map(([attack]) => attack)).toEqual(rows.map(({ attack }) => attack));
-    for (const [attack, , rss, buffers, buffersMax, , , , lost] of cells) {
-      expect(Number(buffersMax), attack).toBe(buffersMiBMaxOf.get(attack ?? ""));
-      expect(Number(rss)).toBeLessThan(heldMiBMax);
-      expect(Number(buffers)).toBeLessThan(Number(buffersMax));
-      expect(lost).toBe("0");
-    }
-    expect(section).toContain(` ${heldMiBMax} `);
+    expect(page).toContain(`if a node holds ${heldMiBMax} MiB more`);
   });
 });

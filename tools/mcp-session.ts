@@ -16,10 +16,9 @@ interface Answer {
 }
 
 const shownItems = 1;
+const shownMembers = 8;
 const shownLength = 72;
-/** Texts in lists that were shown. */
-const told = new Set<string>();
-/** Objects within one another that are shown whole; those in a list count as the list does. */
+/** Objects within one another that are shown; those in a list count as the list does. */
 const shownDepth = 1;
 
 const { values } = parseArgs({ options: { home: { type: "string", default: ".svc" } } });
@@ -78,7 +77,7 @@ async function businessOf(uuid: string): Promise<string> {
 
 async function call(name: string, args: Members): Promise<Answer> {
   write(`### ${name}`);
-  writeJson(args);
+  write(`\`\`\`json\n${JSON.stringify(args)}\n\`\`\``);
   const { content, isError } = await client.callTool({ name, arguments: { ...args } });
   const [first = {}, second = {}] = content.map(
     (block) => JSON.parse(block.type === "text" ? block.text : "{}") as Members,
@@ -100,27 +99,21 @@ function writeJson(value: unknown): void {
   write(`\`\`\`json\n${JSON.stringify(value, null, 2)}\n\`\`\``);
 }
 
-/** The first item of each list but short ones of texts, the beginning of each text but sentences, and of an object deep inside its size. */
+/** The first item of each list, the first members of each object, the beginning of each text but sentences, and of an object deep inside its size. */
 function shortened(value: unknown, depth = 0): unknown {
   if (typeof value === "string") {
     const isShort = value.length <= shownLength || /^[A-Z][^/]*[.]$/.test(value);
     return isShort ? value : `${value.slice(0, shownLength)}… (${value.length} characters)`;
   }
   if (Array.isArray(value)) {
-    const items = value as readonly unknown[];
-    const isPlain = items.every((item) => typeof item === "string" && shortened(item) === item);
-    const isWhole = isPlain && !items.some((item) => String(item).startsWith("sha256:"));
-    if (isWhole && items.length > shownItems) {
-      const fresh = items.filter((item) => !told.has(String(item)));
-      for (const item of items) told.add(String(item));
-      return fresh.length === items.length ? items : [...fresh, `… ${items.length - fresh.length} as above`];
-    }
-    if (isWhole || items.length <= shownItems) return items.map((item) => shortened(item, depth - 1));
-    const first = items.slice(0, shownItems).map((item) => shortened(item, depth - 1));
-    return [...first, `… and ${items.length - shownItems} more`];
+    const first = value.slice(0, shownItems).map((item) => shortened(item, depth - 1));
+    const others = value.length - first.length;
+    return others === 0 ? first : [...first, `… and ${others} more`];
   }
   if (value === null || typeof value !== "object") return value;
   const members = Object.entries(value);
   if (depth >= shownDepth) return `{ ${members.length} members }`;
-  return Object.fromEntries(members.map(([name, item]) => [name, shortened(item, depth + 1)]));
+  const first = members.slice(0, shownMembers).map(([name, item]) => [name, shortened(item, depth + 1)]);
+  const others = members.length - first.length;
+  return Object.fromEntries(others === 0 ? first : [...first, ["…", `and ${others} more`]]);
 }

@@ -191,7 +191,7 @@ export function envelopeSpecificationText(): string {
       `The key \`${JSON.stringify(example.public_key)}\` has the id \`${example.key_id}\`.`,
     ]),
     "## Payloads",
-    "Each with its payload type, its JSON Schema and its signer. A format that is verified only is no longer issued.",
+    "Each with its payload type, its JSON Schema, which says more of some members, and its signer. A format that is verified only is no longer issued.",
     ...payloads.flatMap((each, index) => {
       const above = payloads[index - 1];
       const newer = above?.kind === each.kind ? above : null;
@@ -299,11 +299,16 @@ function inWords(value: JsonValue | undefined): string {
   return [bareWords(value), ...notesOn(value)].join(". ");
 }
 
-/** A named shape describes itself in general; only what is said of this member belongs into its line. */
+/**
+ * A named shape describes itself in general; only what is said of this member belongs into its line: the first sentence, or none of
+ * several that each explain one value.
+ */
 function notesOn(value: JsonValue | undefined): readonly string[] {
   if (!isObject(value)) return [];
   const { title, description, anyOf } = value;
-  const own = typeof description === "string" && title === undefined ? [description.replace(/\.$/, "")] : [];
+  const [first = "", ...others] =
+    typeof description === "string" && title === undefined ? description.split(/\. /) : [];
+  const own = first === "" || (others.length > 0 && first.startsWith("`")) ? [] : [first.replace(/\.$/, "")];
   return [...own, ...(Array.isArray(anyOf) ? anyOf.flatMap(notesOn) : [])];
 }
 

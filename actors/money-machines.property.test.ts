@@ -24,7 +24,7 @@ const small = fc.integer({ min: 0, max: 3 });
 const at_ms = fc.integer({ min: 0, max: 10 ** 12 });
 const constant = <const T>(value: T) => fc.constant(value);
 const holder = fc.constantFrom("eu/a", "eu/b", "us/a");
-const state = fc.constantFrom("running" as const, "paused" as const, "spent" as const);
+const state = fc.constantFrom("running" as const, "paused" as const, "spent" as const, "stopped" as const);
 
 const ledgerEvents: fc.Arbitrary<LedgerEvent> = fc.oneof(
   fc.record({
@@ -69,6 +69,7 @@ const campaignEvents: fc.Arbitrary<AdCampaignEvent> = fc.oneof(
     purged: fc.array(fc.record({ generation: small, hash: id })),
   }),
   fc.record({ type: constant("render.charged"), ad_id: id, state, ends_day: fc.boolean() }),
+  fc.record({ type: fc.constantFrom("campaign.stopped", "campaign.resumed"), state }),
   fc.record({ type: constant("renders.reversed"), company: id, renders: small, state }),
 );
 

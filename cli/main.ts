@@ -7,6 +7,7 @@ import { keyCommands } from "./keys/commands.ts";
 import { ledger } from "./ledger.ts";
 import { opsAct } from "./ops/act.ts";
 import { opsApplications, opsApprove, opsRefuse } from "./ops/applications.ts";
+import { opsCampaign } from "./ops/campaign.ts";
 import { opsActors, opsAudit, opsNodes, opsPushes, opsRefusals, opsSearch } from "./ops/lists.ts";
 import { opsCertify, opsParty, opsRegisterKey } from "./ops/party.ts";
 import { opsExport, opsShow } from "./ops/show.ts";
@@ -39,6 +40,7 @@ await runProgram([
   opsExport,
   opsAct,
   opsTakedown,
+  opsCampaign,
   opsParty,
   opsCertify,
   opsRegisterKey,

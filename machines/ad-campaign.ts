@@ -4,6 +4,7 @@
 //        are reversed.
 //   AC3. Prices, the budget and what is spent of it are a keyed row of the actor. They are neither in the context nor in an
 //        event, because operators are shown both.
+//   AC4. Operators stop a campaign and let it go on; new terms do neither.
 // It is a reducer: what may happen depends on those rows, so the actor decides it, and each event names the state that it leads to.
 // The states show whether the campaign goes on; they refuse nothing.
 
@@ -52,6 +53,10 @@ export type AdCampaignEvent =
       readonly ends_day: boolean;
     }
   | {
+      readonly type: "campaign.stopped" | "campaign.resumed";
+      readonly state: CampaignFacts["state"];
+    }
+  | {
       readonly type: "renders.reversed";
       readonly company: string;
       readonly renders: number;
@@ -63,13 +68,13 @@ export interface AdVersion {
   readonly hash: string;
 }
 
-/** A transition to the state that the event names, after `note`. */
-function leading<const N extends "noteTerms" | "noteReversal">(note: N) {
+/** A transition to the state that the event names, after what there is to note of it. */
+function leading() {
   const projecting = { type: "projectAds", params: { keys: ["campaign"] as readonly string[] } } as const;
-  return (["running", "paused", "spent"] as const).map((state) => ({
+  return (["running", "paused", "spent", "stopped"] as const).map((state) => ({
     guard: { type: "isTo", params: { state } } as const,
     target: `.${state}` as const,
-    actions: [note, "noteChange", projecting] as const,
+    actions: ["noteTerms", "noteReversal", "noteChange", projecting] as const,
   }));
 }
 
@@ -100,7 +105,7 @@ export const adCampaignMachine = setup({
   context: { sealId: null, sealedAtMs: 0, renders: 0, reversed: 0, ads: 0, change: 0 },
   initial: "unknown",
   on: {
-    "campaign.accepted": leading("noteTerms"),
+    "campaign.accepted": leading(),
     "ad.assigned": {
       actions: assign(({ context, event }) => ({ ads: context.ads + (event.first ? 1 : 0) })),
     },
@@ -133,12 +138,15 @@ export const adCampaignMachine = setup({
       },
       { actions: "noteRender" },
     ],
-    "renders.reversed": leading("noteReversal"),
+    "renders.reversed": leading(),
+    "campaign.stopped": leading(),
+    "campaign.resumed": leading(),
   },
   states: {
     unknown: {},
     running: {},
     paused: {},
     spent: {},
+    stopped: {},
   },
 });

@@ -7,8 +7,17 @@ import { campaignRenders, unusualRenders } from "../protocol/wire/ad-requests.ts
 import type { OperatorCampaigns } from "../service/ads/campaign-renders.ts";
 import type { OperatorLedgers } from "../service/money/ledgers.ts";
 import { actOf, sendProblem } from "./acts.ts";
-import { act, afterPage, type OpsRoute, parameter, read } from "./route.ts";
-import { account, actMembers, bodies, operatorStatement, under } from "./shapes.ts";
+import { act, afterPage, type OpsRoute, parameter, read, tellChanged } from "./route.ts";
+import {
+  account,
+  actMembers,
+  bodies,
+  changed,
+  operatorStatement,
+  plainText,
+  reasonLengthMax,
+  under,
+} from "./shapes.ts";
 
 const company = parameter("path", "company_uuid", "UUID of an AI company.");
 
@@ -67,9 +76,13 @@ function unknown(reply: FastifyReply): FastifyReply {
   return sendProblem(reply, "not_found", "Nothing was ever paid in for an AI company with this UUID.");
 }
 
-// Who rendered the ads of a campaign, what of it is unusual, and the reversal of what a company rendered.
+// Who rendered the ads of a campaign, what of it is unusual, the reversal of what a company rendered, and the stop of a campaign.
 
 const reverseBody = object({ company_uuid: uuid, ...actMembers });
+const stopBody = object({
+  statement: plainText(reasonLengthMax, "What the advertiser is told."),
+  ...actMembers,
+});
 const reversed = object({
   reversed: described(
     integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),
@@ -123,6 +136,30 @@ export function campaignRoutes(campaigns: OperatorCampaigns): readonly OpsRoute[
         request.outcome = { company_uuid, ...done.value };
         return done.value;
       },
+    ),
+    act(
+      "/ops/campaigns/:business_uuid/:campaign_id/stop",
+      {
+        summary: "Stops a campaign, and tells its advertiser why: nothing of it is served or rendered",
+        body: stopBody,
+        answer: changed("campaign", campaignRenders),
+        parameters: campaignNames,
+      },
+      async (request, reply) => {
+        const { statement } = request.body;
+        return tellChanged(reply, await campaigns.stop({ ...request.params, statement }), "campaign");
+      },
+    ),
+    act(
+      "/ops/campaigns/:business_uuid/:campaign_id/resume",
+      {
+        summary: "Lets a campaign go on that operators stopped",
+        body: object(actMembers),
+        answer: changed("campaign", campaignRenders),
+        parameters: campaignNames,
+      },
+      async (request, reply) =>
+        tellChanged(reply, await campaigns.stop({ ...request.params, statement: null }), "campaign"),
     ),
   ];
 }

@@ -148,6 +148,7 @@ export const noTakedowns: Takedowns = {
 export const noCampaigns: OperatorCampaigns = {
   of: nothing,
   reverse: nothing,
+  stop: nothing,
   unusual: async () => ({ unusual: [], next_after: null }),
 };
 

@@ -28,9 +28,10 @@ import {
   timestamp,
   uuid,
 } from "../protocol/shape.ts";
+import { campaignRenders } from "../protocol/wire/ad-requests.ts";
 import { account, statementMembers } from "../protocol/wire/allowance.ts";
 
-export { account };
+export { account, campaignRenders };
 
 const count = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 

@@ -24,6 +24,7 @@ import type {
   CampaignMoney,
   CampaignReply,
   CampaignReport,
+  CampaignStop,
   CampaignTerms,
   Charged,
   DayOfCompany,
@@ -32,6 +33,7 @@ import type {
   RenderReply,
   RendersOfCompany,
   ReverseReply,
+  StopReply,
 } from "../messages/ads.ts";
 import type { CommandOf, Commands, DoneReply } from "../messages/protocol.ts";
 import { logRef, partsOf } from "../messages/refs.ts";
@@ -60,6 +62,7 @@ interface KeptAd {
 interface Money extends SpentOfDay {
   readonly terms: CampaignTerms;
   readonly spent: number;
+  readonly stopped: CampaignStop | null;
 }
 
 const money = defineJsonTable<Money>("money", 18);
@@ -87,6 +90,7 @@ export const adCampaignActor = defineActor<"ad-campaign", typeof adCampaignMachi
     "ad.remove": remove,
     "render.charge": charge,
     "renders.reverse": reverse,
+    "campaign.stop": stop,
     "click.note": noteClick,
     "campaign.read": (_command, view) => {
       const now = money.read(view, "");
@@ -110,6 +114,7 @@ export const adCampaignActor = defineActor<"ad-campaign", typeof adCampaignMachi
     "renders.list": { reply: [] },
     "money.read": { reply: null },
     "renders.reverse": { reply: { status: "unknown" } },
+    "campaign.stop": { reply: { status: "unknown" } },
     "click.note": { reply: { status: "done" } },
     "ad.assign": { reply: { status: "campaign_unknown" } },
   },
@@ -146,6 +151,7 @@ function rowsFor(command: Commands<AdCampaignProtocol>): readonly RowSelection[]
     case "entries.read":
       return [ads.select(command.keys), moneyRow];
     case "campaign.accept":
+    case "campaign.stop":
     case "campaign.read":
       return [moneyRow];
   }
@@ -161,8 +167,8 @@ function accept({ terms }: Asked<"campaign.accept">, view: View): Decided<Campai
     if (terms.currency !== known.terms.currency && context.renders > 0)
       return { reply: { status: "currency_mismatch", currency: known.terms.currency } };
   }
-  const { spent = 0, day = 0, of_day = 0 } = known ?? {};
-  const next = { terms, spent, day, of_day };
+  const { spent = 0, day = 0, of_day = 0, stopped = null } = known ?? {};
+  const next = { terms, spent, day, of_day, stopped };
   const report = reportOf(view, next);
   if (context.sealId === terms.seal_id) return { reply: { status: "accepted", report } };
   const { seal_id, sealed_at_ms } = terms;
@@ -310,6 +316,21 @@ function reverse({ company }: Asked<"renders.reverse">, view: View): Decided<Rev
   };
 }
 
+/** New terms do not undo it: only operators let the campaign go on. */
+function stop({ statement }: Asked<"campaign.stop">, view: View): Decided<StopReply> {
+  const now = money.read(view, "");
+  if (now === undefined) return { reply: { status: "unknown" } };
+  if (now.stopped?.statement === (statement ?? undefined))
+    return { reply: { status: "done", changed: false } };
+  const next = { ...now, stopped: statement === null ? null : { statement, at_ms: view.nowMs } };
+  const type = statement === null ? "campaign.resumed" : "campaign.stopped";
+  return {
+    reply: { status: "done", changed: true },
+    events: [{ type, state: stateOf(next) }],
+    puts: [money.write("", next)],
+  };
+}
+
 function replyOf({ refusal, at_ms }: Charged): RenderReply {
   return refusal === null
     ? { status: "rendered", rendered_at_ms: at_ms }
@@ -322,7 +343,7 @@ function refusalOf(
   view: View,
   { now, caused }: { readonly now: Money | undefined; readonly caused: CompanyRenders },
 ): RenderRefusal | null {
-  if (now === undefined || now.terms.paused) return "campaign_not_running";
+  if (now === undefined || now.terms.paused || now.stopped !== null) return "campaign_not_running";
   const { terms, spent } = now;
   if (served_at_ms < terms.starts_at_ms || served_at_ms >= terms.ends_at_ms) return "campaign_not_running";
   if (!is_served || ads.read(view, ad_id)?.facts?.state !== "live") return "ad_not_live";
@@ -331,7 +352,8 @@ function refusalOf(
   return isOverCompanyBound(caused, terms) ? "company_limit" : null;
 }
 
-function stateOf({ terms, spent }: Money): CampaignFacts["state"] {
+function stateOf({ terms, spent, stopped }: Money): CampaignFacts["state"] {
+  if (stopped !== null) return "stopped";
   if (terms.paused) return "paused";
   return spent + terms.gross_price > terms.budget ? "spent" : "running";
 }
@@ -350,6 +372,7 @@ function reportOf({ id, snapshot }: View, now: Money): CampaignReport {
     renders: count,
     ads: adCount,
     company_day_max: Math.floor(companyDayMax(now.terms) / now.terms.gross_price),
+    stopped: now.stopped,
   };
 }
 

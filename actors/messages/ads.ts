@@ -64,8 +64,8 @@ export interface CampaignFacts {
   readonly sealed: AdSeal;
   readonly starts_at_ms: number;
   readonly ends_at_ms: number;
-  /** `spent`: the budget does not cover one more render. */
-  readonly state: "running" | "paused" | "spent";
+  /** `spent`: the budget does not cover one more render. `stopped`: operators stopped it. */
+  readonly state: "running" | "paused" | "spent" | "stopped";
   /** Until when nothing is served of it, because what a day may cost is spent; absent while the day has room. */
   readonly resumes_at_ms?: number;
 }
@@ -76,6 +76,18 @@ export interface CampaignReport extends Omit<CampaignFacts, "net_price" | "seale
   /** How many renders of a day one company may cause; it is answered to nobody, as it tells of budget and price. */
   readonly company_day_max: number;
   readonly ads: number;
+  readonly stopped: CampaignStop | null;
+}
+
+export type StopReply =
+  | { readonly status: "done"; readonly changed: boolean }
+  | { readonly status: "unknown" };
+
+/** That operators stopped a campaign, until they let it go on. */
+export interface CampaignStop {
+  /** What the advertiser is told. */
+  readonly statement: string;
+  readonly at_ms: number;
 }
 
 /** What one AI company rendered of a campaign. */
@@ -165,6 +177,8 @@ export interface AdCampaignProtocol {
    * Gives the campaign back what a company's renders cost until now, by an act of operators: they count as reversed. Repeated, it
    * gives back what came since.
    */
+  /** Stops the campaign, or lets it go on where no statement is given. `changed` is false if it was so before. */
+  "campaign.stop"(command: { readonly statement: string | null }): StopReply;
   "renders.reverse"(command: { readonly company: string }): ReverseReply;
   /** From a pool: one of its items was clicked. */
   "click.note"(command: { readonly company: string }): DoneReply;

@@ -161,6 +161,7 @@ const crossings: {
     "ad.publish": "ask",
     "ad.remove": "ask",
     "render.charge": "ask",
+    "campaign.stop": "ask",
     "renders.reverse": "ask",
     "click.note": "deliver",
     "campaign.read": "ask",

@@ -301,6 +301,10 @@ function actsOf({ uuid, companyUuid, keyId, pushId, grant }: Planted): typeof pl
     "POST /ops/campaigns/:business_uuid/:campaign_id/reverse": post(`/ops/campaigns/${uuid}/spring/reverse`, {
       company_uuid: companyUuid,
     }),
+    "POST /ops/campaigns/:business_uuid/:campaign_id/stop": post(`/ops/campaigns/${uuid}/spring/stop`, {
+      statement: "Article 7",
+    }),
+    "POST /ops/campaigns/:business_uuid/:campaign_id/resume": post(`/ops/campaigns/${uuid}/spring/resume`),
     "POST /ops/applications/:uuid/approve": post(`/ops/applications/${uuid}/approve`),
     "POST /ops/applications/:uuid/refuse": post(`/ops/applications/${uuid}/refuse`, { statement: "No." }),
     "POST /ops/parties/:uuid/certify": post(`/ops/parties/${companyUuid}/certify`, {

@@ -29,6 +29,21 @@ it("an act expects the state that was shown, and not that a busy actor made no c
   }
 });
 
+it("a campaign is stopped with what its advertiser is told, or goes on", () => {
+  const campaign = { kind: "ad-campaign", id: "b.spring" };
+  const last = (states: readonly string[]) =>
+    actorChoices({ ref: campaign, status: "passive", states, outbox: [] }, english.operations.acts).at(-1);
+  expect(last(["running"])?.request({ statement: " Why. " })).toEqual({
+    address: "/ops/campaigns/b/spring/stop",
+    members: { statement: "Why." },
+    subject: "b.spring",
+  });
+  expect(last(["stopped"])?.request({})).toMatchObject({
+    address: "/ops/campaigns/b/spring/resume",
+    members: {},
+  });
+});
+
 it.each([
   ["quarantined", [], [], "push", ["release"]],
   ["active", ["complete"], [], "push", ["passivate"]],

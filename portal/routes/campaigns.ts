@@ -310,6 +310,7 @@ function campaignContent(campaign: OwnCampaign, shown: Shown): ComponentChild {
       { class: "card" },
       facts([
         [words.state, stateOf(report, shown.nowMs)],
+        ...(report.stopped === null ? [] : ([[words.stopped, report.stopped.statement]] as const)),
         [words.price, amount(terms.gross_price, currency)],
         [words.budget, amount(terms.budget, currency)],
         [words.spent, amount(spent, currency)],

@@ -252,12 +252,14 @@ export const removedAdAnswer = namedObject("RemovedAd", {
 });
 export type RemovedAdAnswer = Of<typeof removedAdAnswer>;
 
+const campaignState = described(
+  oneOf(["running", "paused", "spent", "stopped"]),
+  "`spent`: the budget does not cover one more render. `stopped`: operators stopped it.",
+);
+
 export const campaignAnswer = namedObject("AdCampaign", {
   campaign_id: anyText,
-  state: described(
-    oneOf(["running", "paused", "spent"]),
-    "`spent`: the budget does not cover one more render.",
-  ),
+  state: campaignState,
   starts_at: timestamp,
   ends_at: timestamp,
   renders: described(integer({ min: 0, max: Number.MAX_SAFE_INTEGER }), "Confirmed renders."),
@@ -269,7 +271,11 @@ const countOfRenders = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 
 export const campaignRenders = namedObject("AdCampaignRenders", {
   campaign_id: anyText,
-  state: oneOf(["running", "paused", "spent"]),
+  state: campaignState,
+  stopped: described(
+    nullable(object({ at: timestamp, statement: anyText })),
+    "Since when operators have stopped it, and why. New terms do not let it go on.",
+  ),
   renders: described(countOfRenders, "Confirmed renders, those that were reversed included."),
   companies: described(
     listOf(

@@ -31,6 +31,10 @@ export interface OperatorCampaigns {
   of(campaign: CampaignName, after: string): Found<CampaignRenders>;
   /** How many renders were reversed; none if all of them were before. */
   reverse(campaign: CampaignName & { readonly company_uuid: string }): Found<{ readonly reversed: number }>;
+  /** Stops a campaign and tells its advertiser why, or lets it go on where no statement is given. */
+  stop(
+    campaign: CampaignName & { readonly statement: string | null },
+  ): Found<{ readonly changed: boolean; readonly subject: CampaignRenders }>;
 }
 
 const pageMax = 100;
@@ -49,6 +53,15 @@ export function createOperatorCampaigns(deps: CampaignReads): OperatorCampaigns 
       const ref = campaignRef(campaign.business_uuid, campaign.campaign_id);
       const reply = await actors.ask(ref, { type: "renders.reverse", company });
       return reply.status === "done" ? ok({ reversed: reply.renders }) : unknown;
+    },
+    stop: async ({ statement, ...campaign }) => {
+      if (!isNamed(campaign)) return unknown;
+      const ref = campaignRef(campaign.business_uuid, campaign.campaign_id);
+      const reply = await actors.ask(ref, { type: "campaign.stop", statement });
+      const found = reply.status === "done" ? await readRenders({ actors }, campaign, "") : null;
+      return reply.status === "done" && found !== null
+        ? ok({ changed: reply.changed, subject: found })
+        : unknown;
     },
   };
 }
@@ -86,8 +99,12 @@ async function readRenders(
   ]);
   if (report === null) return null;
   const { campaign_id, state, renders } = report;
+  const stopped = report.stopped && {
+    at: formatTimestamp(report.stopped.at_ms),
+    statement: report.stopped.statement,
+  };
   const next_after = companies.length === pageMax ? (companies.at(-1)?.company ?? null) : null;
-  return { campaign_id, state, renders, companies: companies.map(shown), next_after };
+  return { campaign_id, state, stopped, renders, companies: companies.map(shown), next_after };
 }
 
 function shown({

@@ -9,6 +9,7 @@ import {
   send,
   type TestCaller,
 } from "../../api/surfaces.fixture.ts";
+import { opsCampaign } from "../../cli/ops/campaign.ts";
 import { opsTakedown } from "../../cli/ops/takedown.ts";
 import { hashOf, parseBase64, toBase64, utf8 } from "../../protocol/bytes.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
@@ -361,6 +362,59 @@ describe("an ad that operators take down", () => {
     const campaign = campaignRef(taken.uuid, "spring");
     const report = await node.running.services.actors.ask(campaign, { type: "campaign.read" });
     expect(report?.renders).toBe(renders);
+  });
+});
+
+describe("a campaign that operators stop", () => {
+  it("is served and rendered no more, whatever its advertiser seals, until they let it go on", async () => {
+    const stopped = await newAdvertiser(node);
+    await stopped.campaign();
+    await stopped.ad("stopped", { keywords: ["galoshes"] });
+    const served = async () => (await openPool(node, company, { keywords: ["galoshes"] })).ads;
+    await vi.waitFor(async () => expect(await served()).toHaveLength(1), patience);
+    const { home } = node.running.config;
+    const ops = async (...words: readonly string[]) => {
+      const run = await runRevoke([stopped.uuid, "spring", ...words], {
+        home,
+        reply: "yes",
+        command: opsCampaign,
+      });
+      await registerInForce(node.running.services);
+      return run;
+    };
+    const by = ["--by", "Ada", "--reason", "Complaint 4714"];
+    const render = async (item: PoolItem | undefined) =>
+      state(node, company, "render", { render_token: item?.render_token, format: "card" });
+    const [before] = await served();
+    const statement = "Article 7 of the terms";
+    const stop = await ops("--stop", "--statement", statement, ...by);
+    expect(stop, stop.said).toMatchObject({
+      code: 0,
+      printed: expect.stringMatching(/^Done. spring is stopped/),
+    });
+    expect((await ops("--stop", "--statement", statement, ...by)).printed).toBe("It was so before.\n");
+    expect(await served()).toEqual([]);
+    expect(codeOf(await render(before))).toEqual([409, "ad_unavailable", "campaign_not_running"]);
+    expect((await stopped.campaign({ budget: "900" })).json).toMatchObject({ state: "stopped" });
+    await registerInForce(node.running.services);
+    expect(await served()).toEqual([]);
+    const created = Math.floor(node.running.services.clock.now() / 1000);
+    const own = await readOver(node, stopped.business, "/v1/ads/campaigns/spring", { created });
+    expect(own.json).toMatchObject({ state: "stopped", stopped: { statement, at: expect.any(String) } });
+    const ref = { kind: "ad-campaign", id: `${stopped.uuid}.spring` };
+    expect(await node.running.services.actors.inspect(ref)).toMatchObject({ state: "stopped" });
+    expect(await ops("--resume", ...by)).toMatchObject({
+      code: 0,
+      printed: expect.stringMatching(/^Done. spring is running/),
+    });
+    const [again] = await served();
+    expect((await render(again)).status).toBe(200);
+    expect((await ops()).printed).toContain("Renders: 1");
+    for (const [words, said] of [
+      [["--stop", "--resume", ...by], "svc help ops campaign"],
+      [["--resume", "--statement", "x", ...by], "--statement is for --stop alone"],
+    ] as const)
+      expect(await ops(...words)).toMatchObject({ code: 2, said: expect.stringContaining(said) });
   });
 });
 

@@ -68,6 +68,8 @@ export async function moneyExamples({
   const route = "/ops/campaigns/:business_uuid/:campaign_id";
   await askOps(campaign, route);
   await askOps("/ops/campaigns", "/ops/campaigns");
+  await askOps(`${campaign}/stop`, `${route}/stop`, { statement: "Article 7 of the terms.", ...act });
+  await askOps(`${campaign}/resume`, `${route}/resume`, act);
   await askOps(`${campaign}/reverse`, `${route}/reverse`, { company_uuid: companyUuid, ...act });
   await advertiser.remove(String(ad["ad_id"]), "withdraw");
 }

@@ -236,6 +236,20 @@ export const operations: Readonly<Record<string, Proof>> = {
       },
     ]),
   ),
+  ...Object.fromEntries(
+    [
+      ...["path business_uuid", "path campaign_id", "body /reason"].flatMap((member) =>
+        ["stop", "resume"].map((act) => `POST /ops/campaigns/{business_uuid}/{campaign_id}/${act} ${member}`),
+      ),
+      "POST /ops/campaigns/{business_uuid}/{campaign_id}/stop body /statement",
+    ].map((key) => [
+      key,
+      {
+        shownBy:
+          "stories/ads/ads-again.test.ts: is served and rendered no more, whatever its advertiser seals, until they let it go on",
+      },
+    ]),
+  ),
   "GET /ops/audit query before": {
     shownBy:
       "node/keeping/audit-log.test.ts: gives pages, newest first, that leave nothing out where entries have one moment (AR1)",

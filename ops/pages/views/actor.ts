@@ -196,9 +196,10 @@ function Acts({ detail, texts: { acts } }: ActsProps): ComponentChild {
 
 type Judged = Pick<ActorDetail, "ref" | "status" | "states" | "outbox">;
 
-export function actorChoices(detail: Judged, { names }: Texts["operations"]["acts"]): readonly ActChoice[] {
+export function actorChoices(detail: Judged, acts: Texts["operations"]["acts"]): readonly ActChoice[] {
   const { ref, status, states } = detail;
-  return possibleActs(detail).map((act) => ({
+  const { names } = acts;
+  const own = possibleActs(detail).map((act) => ({
     key: act,
     words: names[act],
     fields: [],
@@ -208,6 +209,33 @@ export function actorChoices(detail: Judged, { names }: Texts["operations"]["act
       subject: `${ref.kind}/${ref.id}`,
     }),
   }));
+  return ref.kind === "ad-campaign" ? [...own, campaignChoice(detail, acts)] : own;
+}
+
+/** Operators stop a campaign, or let it go on; its id is that of the business and its own. */
+function campaignChoice(
+  { ref: { id }, states }: Judged,
+  { campaign: words }: Texts["operations"]["acts"],
+): ActChoice {
+  const dot = id.indexOf(".");
+  const address = `/ops/campaigns/${id.slice(0, dot)}/${encodeURIComponent(id.slice(dot + 1))}`;
+  return states.includes("stopped")
+    ? {
+        key: "resume",
+        words: words.resume,
+        fields: [],
+        request: () => ({ address: `${address}/resume`, members: {}, subject: id }),
+      }
+    : {
+        key: "stop",
+        words: words.stop,
+        fields: [{ name: "statement", label: words.statement, options: null }],
+        request: ({ statement = "" }) => ({
+          address: `${address}/stop`,
+          members: { statement: statement.trim() },
+          subject: id,
+        }),
+      };
 }
 
 /** What makes sense for the actor as it is; the node decides. */

@@ -49,11 +49,13 @@ export const business = {
       running: "running",
       paused: "paused",
       spent: "its budget is spent",
+      stopped: "stopped by operators",
       not_begun: "has not begun",
       over: "over",
     },
     facts: {
       state: "State",
+      stopped: "Why operators stopped it",
       price: "Price of a render",
       budget: "Budget",
       spent: "Spent",

@@ -497,6 +497,11 @@ export const operations = {
       release: "release from quarantine",
       cancel: "cancel the push",
     },
+    campaign: {
+      stop: "stop it: nothing of it is served or rendered",
+      resume: "let it go on",
+      statement: "What the advertiser is told",
+    },
     none: "Nothing can be done to it as it is.",
     reason: "Reason",
     go: "Continue",

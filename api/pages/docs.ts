@@ -127,7 +127,7 @@ async function make(site: Site, path: string, format: DocsFormat): Promise<Publi
   if (path === "search.json") return json(indexOf(await site.searched()));
   if (path === "llms.txt") return text(startOf(site), "text/plain; charset=utf-8");
   if (path.startsWith("assets/")) return assetOf(await site.assets(), path);
-  if (/^(?:schemas|inspector|pages)\/[a-z0-9_-]+\.(?:json|png)$/.test(path)) return fileOf(site, path);
+  if (/^(?:schemas|inspector|pages|portal)\/[a-z0-9_-]+\.(?:json|png)$/.test(path)) return fileOf(site, path);
   const schema = schemaOf(site, path);
   if (schema !== null) return json(schema);
   if (path === searchPath && format === "html") return text(await searchPage(site), htmlType);

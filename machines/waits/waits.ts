@@ -405,7 +405,8 @@ const adCampaignWaits: Waits<AdCampaignContext> = {
   running: calls("It runs: its ads may be served."),
   paused: () => wait("terms", "Its advertiser paused it; new terms let it go on."),
   spent: () => wait("terms", "Its budget does not cover one more render; new terms let it go on."),
-  stopped: () => wait("operator", "Operators stopped it, and let it go on themselves; its advertiser was told why."),
+  stopped: () =>
+    wait("operator", "Operators stopped it, and let it go on themselves; its advertiser was told why."),
 };
 
 // Why an actor of any kind waits.

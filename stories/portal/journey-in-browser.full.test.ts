@@ -10,6 +10,7 @@ import { push } from "../../cli/publishing/push.ts";
 import { imageOf } from "../../node/images/images.fixture.ts";
 import { openPortalNode, type PortalNode } from "../../portal/portal.fixture.ts";
 import { findBrowser } from "../../tools/browser.ts";
+import { root } from "../../tools/process.ts";
 import { openOperator } from "../operators/incident-pages.fixture.ts";
 import { faultsOf } from "../operators/inspector.fixture.ts";
 import { runRevoke } from "../operators/revocations.fixture.ts";
@@ -40,6 +41,9 @@ interface Visit extends AsyncDisposable {
   readonly page: Page;
   readonly complaints: string[];
 }
+
+/** Has axe-core find nothing on the page that is shown, and keeps it as a picture of docs/portal.md where pictures are wanted. */
+type Judged = (picture?: string) => Promise<void>;
 
 /** Lets in what is applied for, as an operator does in a browser of their own. */
 async function approve(name: string): Promise<void> {
@@ -116,9 +120,11 @@ inBrowser(
     expect(await faultsOf(page)).toEqual([]);
     await press(page, "Confirm with a passkey");
     await page.getByRole("button", { name: "Make the passkey" }).waitFor();
-    // The authenticator has one of this person already, and makes no second one; that is said.
+    // The authenticator has one of this person already, and makes no second one; that is said, and nothing before.
+    const noAnswer = page.getByText("No passkey was used.");
+    expect(await noAnswer.isVisible()).toBe(false);
     await press(page, "Make the passkey");
-    await page.getByText("No passkey was used.").waitFor();
+    await noAnswer.waitFor();
     expect(complaints).toEqual([]);
   },
   120_000,
@@ -131,7 +137,11 @@ inBrowser(
     const { page, complaints } = visit;
     const folder = await mkdtemp(join(tmpdir(), "svc-journey-"));
     const inFolder = (name: string) => join(folder, name);
-    const judged = async (): Promise<void> => expect(await faultsOf(page)).toEqual([]);
+    const judged: Judged = async (picture) => {
+      expect(await faultsOf(page)).toEqual([]);
+      if (picture !== undefined && process.env["SVC_WRITE_PICTURES"] !== undefined)
+        await page.screenshot({ path: join(root, "docs", "portal", `${picture}.png`), fullPage: true });
+    };
     try {
       await signUp(visit);
       await page.getByRole("link", { name: "Apply for a business" }).press("Enter");
@@ -143,7 +153,7 @@ inBrowser(
       await judged();
       await press(page, "Make the sealing passkey");
       await page.getByText("You apply for Crumb & Crust Ltd of GB.").waitFor();
-      await judged();
+      await judged("apply");
       await press(page, "Apply, with the sealing passkey");
       await page.getByText("waits for the operators").waitFor();
       await judged();
@@ -173,13 +183,13 @@ inBrowser(
       await judged();
       await press(page, "Show its words");
       await page.getByText("This is what you seal, word by word.").waitFor();
-      await judged();
+      await judged("mandate");
       await press(page, "Seal it");
       await page.getByRole("heading", { name: "Mandates" }).waitFor();
       await portal.node.services.register.refresh();
       await page.reload();
       await page.getByRole("heading", { name: "Push" }).waitFor();
-      await judged();
+      await judged("business");
       await writeFile(inFolder("business.json"), await page.locator("#push ~ pre").first().innerText());
       await writeFile(inFolder("products.json"), `[${new TextDecoder().decode(product("loaf"))}]`);
       const pushed = await runRevoke([inFolder("products.json"), "--config", inFolder("business.json")], {
@@ -230,7 +240,7 @@ inBrowser(
 );
 
 /** A push of the business's system that is held, and confirmed on the page that shows its differences. */
-async function decideHold(page: Page, judged: () => Promise<void>): Promise<TestBusiness> {
+async function decideHold(page: Page, judged: Judged): Promise<TestBusiness> {
   const [, uuid = ""] = /businesses\/([0-9a-f-]{36})/.exec(page.url()) ?? [];
   const { services } = portal.node;
   const business = await openBusiness(services, uuid, "Crumb & Crust Ltd");
@@ -239,7 +249,7 @@ async function decideHold(page: Page, judged: () => Promise<void>): Promise<Test
   await publish(services, business, (await batchBody(business, [priced("bun-3", "99.00")], { seq: 2 })).body);
   await page.getByRole("link", { name: "Held pushes" }).press("Enter");
   await page.getByRole("cell", { name: "99.00 USD" }).waitFor();
-  await judged();
+  await judged("hold");
   await page.getByRole("button", { name: "Confirm the push" }).focus();
   await page.keyboard.press("Enter");
   await page.getByText("is confirmed: everything in it is published.").waitFor();
@@ -252,7 +262,7 @@ async function decideHold(page: Page, judged: () => Promise<void>): Promise<Test
 }
 
 /** A large push, whose page goes on by itself. */
-async function followPush(page: Page, business: TestBusiness, judged: () => Promise<void>): Promise<void> {
+async function followPush(page: Page, business: TestBusiness, judged: Judged): Promise<void> {
   const many = Array.from({ length: 2_000 }, (_, at) => priced(`roll-${at}`, "1.00"));
   const { body } = await batchBody(business, many, { seq: 3, aiPolicyVersion: 1 });
   await publish(portal.node.services, business, body);
@@ -264,7 +274,7 @@ async function followPush(page: Page, business: TestBusiness, judged: () => Prom
 }
 
 /** Who asks, a campaign and an ad with a picture, written on a business's page without a mouse. */
-async function advertise(page: Page, picture: string, judged: () => Promise<void>): Promise<void> {
+async function advertise(page: Page, picture: string, judged: Judged): Promise<void> {
   await page.getByRole("link", { name: "Who is asking" }).press("Enter");
   await page.getByRole("heading", { name: "AI companies" }).waitFor();
   await judged();
@@ -329,7 +339,7 @@ async function advertise(page: Page, picture: string, judged: () => Promise<void
 }
 
 /** An AI policy and an update, written on a business's page without a mouse. */
-async function publishByHand(page: Page, judged: () => Promise<void>): Promise<void> {
+async function publishByHand(page: Page, judged: Judged): Promise<void> {
   await page.getByRole("link", { name: "AI policy" }).press("Enter");
   await page.getByLabel("cite_as_source").press("Space");
   await judged();
@@ -351,7 +361,7 @@ async function publishByHand(page: Page, judged: () => Promise<void>): Promise<v
   await judged();
   await press(page, "Show its words");
   await page.getByText("1 thing is not right").waitFor();
-  await judged();
+  await judged("form");
   await page.getByRole("link", { name: "/countries/1" }).press("Enter");
   await expect
     .poll(() => page.evaluate(() => document.activeElement?.getAttribute("name")))

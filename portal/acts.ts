@@ -46,6 +46,7 @@ const act = either(
   object({ act: literal("mandate.revoke"), uuid, mandate_id: text(128), legal_name: text(256) }),
   object({ act: literal("company.apply"), uuid, legal_name: text(256), country }),
   object({ act: literal("directory.choose"), uuid, legal_name: text(256), listed: flag }),
+  object({ act: literal("group.choose"), uuid, legal_name: text(256), group: text(256), blocked: flag }),
   object({
     act: literal("terms.agree"),
     uuid,
@@ -109,6 +110,8 @@ export function actWords(asked: Act, who: SignedIn): readonly [title: string, ..
       return words.applyCompany(asked.legal_name, asked.country);
     case "directory.choose":
       return words.list(asked.legal_name, asked.listed);
+    case "group.choose":
+      return words.block(asked.legal_name, asked.group, asked.blocked);
     case "terms.agree":
       return words.agree(asked.legal_name, asked.version, asked.sha256);
   }
@@ -118,6 +121,7 @@ export function actWords(asked: Act, who: SignedIn): readonly [title: string, ..
 export function subjectOf(asked: Act): string {
   if ("key_id" in asked) return asked.key_id;
   if ("mandate_id" in asked) return asked.mandate_id;
+  if ("group" in asked) return `${asked.legal_name}: ${asked.group}`;
   if ("version" in asked) return `${asked.legal_name}, version ${asked.version}`;
   if ("person_id" in asked)
     return `${asked.legal_name}: ${asked.name}${"role" in asked ? `, ${asked.role}` : ""}`;

@@ -11,6 +11,7 @@ import { createAddressRate } from "../service/authentication/request-rate.ts";
 import { type AdvertisingDeps, createOwnAdvertising } from "../service/portal/advertising.ts";
 import type { Applications } from "../service/portal/applications.ts";
 import type { AskingReads } from "../service/portal/asking.ts";
+import { type BlockDeps, createOwnBlocks } from "../service/portal/blocks.ts";
 import { createChallenges } from "../service/portal/challenges.ts";
 import { type CompanyReads, createCompany } from "../service/portal/company.ts";
 import { createMembers } from "../service/portal/members.ts";
@@ -23,6 +24,7 @@ import { createAuthenticators, type PortalPlace } from "./authenticators.ts";
 import { type AccountDeps, accountRoutes } from "./routes/account.ts";
 import { applyingRoutes } from "./routes/applying.ts";
 import { askingRoutes } from "./routes/asking.ts";
+import { blockRoutes } from "./routes/blocks.ts";
 import { businessRoutes, type ServiceUrls } from "./routes/business.ts";
 import { campaignRoutes } from "./routes/campaigns.ts";
 import { companyRoutes } from "./routes/company.ts";
@@ -38,6 +40,7 @@ export interface PortalDeps
   extends Omit<PeopleDeps, "challenges" | "authenticators">,
     Omit<OwnPublishingDeps, "challenges" | "owner" | "people">,
     Omit<RecentPushesDeps, "owner">,
+    Omit<BlockDeps, "owner">,
     Omit<AdvertisingDeps, "challenges" | "owner" | "people">,
     Omit<OwnerDeps, "challenges" | "people"> {
   readonly http: HttpDeps;
@@ -99,6 +102,7 @@ export function buildPortal(deps: PortalDeps): FastifyInstance {
     owner,
     members: createMembers({ ...deps, challenges, people }),
     company,
+    blocks: createOwnBlocks({ ...deps, owner }),
     applications: deps.applications,
   };
   const publishing = { ...account, publishing: createOwnPublishing({ ...deps, challenges, owner, people }) };
@@ -120,6 +124,7 @@ export function buildPortal(deps: PortalDeps): FastifyInstance {
     ...pushRoutes({ ...account, recentPushes: (who, uuid) => recentPushes({ ...deps, owner }, who, uuid) }),
     ...askingRoutes({ ...account, analytics: deps.analytics }),
     ...campaignRoutes({ ...account, advertising }),
+    ...blockRoutes(account),
     ...applyingRoutes({ ...deps, ...visit, applicants }),
     assetRoute(visit),
   ];

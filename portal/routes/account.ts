@@ -8,6 +8,7 @@ import { toBase64Url, utf8 } from "../../protocol/bytes.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import type { Refusal, Result } from "../../protocol/result.ts";
 import type { Applications } from "../../service/portal/applications.ts";
+import type { OwnBlocks } from "../../service/portal/blocks.ts";
 import type { IssuedChallenge } from "../../service/portal/challenges.ts";
 import type { Company } from "../../service/portal/company.ts";
 import type { Members } from "../../service/portal/members.ts";
@@ -48,6 +49,7 @@ export interface AccountDeps extends DoorDeps {
   readonly owner: Owner;
   readonly members: Members;
   readonly company: Company;
+  readonly blocks: OwnBlocks;
 }
 
 export function accountRoutes(deps: AccountDeps): readonly Route[] {
@@ -131,6 +133,7 @@ function pageOf(act: Act): string {
   if (act.act === "person.invite" || act.act === "invitation.revoke" || act.act === "member.change")
     return peoplePath(act.uuid);
   if (act.act === "member.remove") return "/";
+  if (act.act === "group.choose") return blocksPath(act.uuid);
   return "uuid" in act ? businessPath(act.uuid) : accountPath;
 }
 
@@ -196,7 +199,7 @@ type ActFor = Extract<Act, { readonly uuid: string }>;
 
 /** An act for a business or an AI company, which the person has confirmed. */
 function performFor(
-  { owner, company, members }: AccountDeps,
+  { owner, company, members, blocks }: AccountDeps,
   who: SignedIn,
   act: Exclude<
     ActFor,
@@ -221,6 +224,8 @@ function performFor(
       return owner.revokeMandate(who, act);
     case "directory.choose":
       return company.choose(who, act);
+    case "group.choose":
+      return blocks.choose(who, act);
     case "terms.agree":
       return company.agree(who, act);
   }
@@ -258,6 +263,11 @@ export function peoplePath(uuid: string): string {
 /** Where one does something for a business. */
 export function businessPath(uuid: string): string {
   return `/businesses/${uuid}`;
+}
+
+/** Where a business blocks groups of AI companies. */
+export function blocksPath(uuid: string): string {
+  return `${businessPath(uuid)}/blocks`;
 }
 
 /** The page of an AI company. */

@@ -35,7 +35,7 @@ import {
   sealerPath,
 } from "./account.ts";
 import { answeredIn } from "./door.ts";
-import { publishSection } from "./publishing.ts";
+import { publishSection, readersSection } from "./publishing.ts";
 
 const texts = english.portal;
 
@@ -203,6 +203,7 @@ function businessContent(own: OwnBusiness, form_code: string, place: Place): Com
     ),
     own.mandates.some(({ revoked_at }) => revoked_at === null) ? pushSection(place) : null,
     publishSection(own),
+    readersSection(own),
   );
 }
 

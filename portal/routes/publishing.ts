@@ -31,7 +31,7 @@ import { sealingCard } from "../pages/ceremony.ts";
 import { hiddenFields } from "../pages/frame.ts";
 import { faultSummary, hasRows, recordFields, type ShownFault, writtenRecord } from "../pages/record-form.ts";
 import { cardPage, type Form, ownForm, ownPage, type PageAnswer, page, problemPage } from "../visit.ts";
-import { type AccountDeps, businessPath, ownerRefusedPage } from "./account.ts";
+import { type AccountDeps, blocksPath, businessPath, ownerRefusedPage } from "./account.ts";
 import { answeredIn } from "./door.ts";
 
 export interface PublishingDeps extends AccountDeps {
@@ -126,7 +126,6 @@ export function maySeal({ member: { role, sealing } }: OwnBusiness, roles: reado
 /** What of the page of a business leads to its records; null for somebody who seals none. */
 export function publishSection(own: OwnBusiness): ComponentChild {
   const { uuid } = own.party;
-  const link = (href: string, text: string) => h("li", null, h("a", { href }, text));
   const types = maySeal(own, sealingRoles) ? collectionNames : [];
   return section(
     "publish",
@@ -138,12 +137,30 @@ export function publishSection(own: OwnBusiness): ComponentChild {
       link(recordsPath(uuid), english.portal.records.title),
       link(pushesPath(uuid), english.portal.pushes.title),
       link(holdsPath(uuid), english.portal.holds.title),
-      link(askingPath(uuid), english.business.asking.title),
-      link(campaignsPath(uuid), english.business.campaigns.title),
       link(policyPagePath(uuid), texts.policy.title),
       types.map((type) => link(newPath(uuid, type), texts.titles[type])),
     ),
   );
+}
+
+/** What of the page of a business leads to those who read its records. */
+export function readersSection({ party: { uuid } }: OwnBusiness): ComponentChild {
+  const { readers, asking, campaigns, blocks } = english.business;
+  return section(
+    "readers",
+    readers,
+    h(
+      "ul",
+      { class: "links" },
+      link(askingPath(uuid), asking.title),
+      link(campaignsPath(uuid), campaigns.title),
+      link(blocksPath(uuid), blocks.title),
+    ),
+  );
+}
+
+function link(href: string, text: string): ComponentChild {
+  return h("li", null, h("a", { href }, text));
 }
 
 /** Where the newest pushes of a business are listed. */

@@ -1,5 +1,5 @@
-// What operators change for businesses and AI companies while there are no portals for it: the groups of AI companies that a
-// business blocks, and the group that a company is in.
+// What operators change for businesses and AI companies: the groups of AI companies that a business blocks, as its people do at the
+// portal (service/portal/blocks.ts), and the group that a company is in.
 // Also the brands that operators confirm.
 //   K1. Only a group that exists can be blocked: one that an AI company is or was in, as far as this region has heard. A group
 //       that is blocked can always be unblocked.

@@ -202,6 +202,7 @@ inBrowser(
       await publishByHand(page, judged);
       await followPush(page, business, judged);
       await advertise(page, inFolder("shoe.png"), judged);
+      await look(page, judged);
       await page.getByRole("link", { name: "My account" }).press("Enter");
       await page.getByText("sealed a mandate").waitFor();
       await judged();
@@ -336,6 +337,16 @@ async function advertise(page: Page, picture: string, judged: Judged): Promise<v
   await page.getByRole("cell", { name: "0 EUR", exact: true }).waitFor();
   await judged();
   await page.getByRole("link", { name: "Back to the business" }).press("Enter");
+}
+
+/** Pages of which the journey needs nothing else. */
+async function look(page: Page, judged: () => Promise<void>): Promise<void> {
+  for (const name of ["Blocked AI companies"]) {
+    await page.getByRole("link", { name }).press("Enter");
+    await page.getByRole("heading", { name, level: 1 }).waitFor();
+    await judged();
+    await page.getByRole("link", { name: "Back to the business" }).press("Enter");
+  }
 }
 
 /** An AI policy and an update, written on a business's page without a mouse. */

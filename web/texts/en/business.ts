@@ -1,6 +1,7 @@
-// What the portal says to people of businesses about who asks for it and what it pays for, in English.
+// What the portal says to people of businesses about who asks and whom they block, and what they pay for, in English.
 
 export const business = {
+  readers: "AI companies",
   asking: {
     title: "Who is asking",
     words:
@@ -117,5 +118,24 @@ export const business = {
     doneWords: "Every region knows of it within seconds.",
     campaign: "Campaign",
     ad: "Ad",
+  },
+  blocks: {
+    title: "Blocked AI companies",
+    words: [
+      "AI companies that belong together are a group. One that you block finds and fetches nothing of yours, and is shown none of your ads: it is answered as if you had published nothing, and nothing tells it why.",
+      "A block counts for every company of the group, for those that join it, and for those that leave it.",
+      "You see companies that asked for your records or that the public directory lists.",
+    ],
+    none: "No AI company asked for your records yet, and the public directory lists none.",
+    caption: "Groups of AI companies, those that you block first",
+    columns: ["AI companies", "Group", "State", "Change"],
+    states: { blocked: "blocked", served: "not blocked" },
+    former: (name: string) => `${name} (left the group)`,
+    unknown: "none that is shown to you",
+    block: "Block",
+    blockNamed: (name: string) => `Block ${name}`,
+    unblock: "Unblock",
+    unblockNamed: (name: string) => `Unblock ${name}`,
+    notYours: "Owners and admins change this.",
   },
 } as const;

@@ -130,6 +130,7 @@ export const portal = {
         "company.apply": "confirmed an application for an AI company",
         "directory.choose": "chose whether the directory lists a company",
         "terms.agree": "agreed to terms",
+        "group.choose": "chose whether a group of AI companies is blocked",
         "application.withdraw": "took back an application",
         "person.invite": "invited somebody",
         "invitation.revoke": "took back an invitation",
@@ -409,6 +410,12 @@ export const portal = {
     agree: (name: string, version: number, sha256: string): Act => [
       "Agree to terms",
       `${name} agrees to version ${version} of the terms of this service, in the exact text whose hash is ${sha256}.`,
+    ],
+    block: (name: string, group: string, blocked: boolean): Act => [
+      blocked ? "Block a group" : "Unblock a group",
+      blocked
+        ? `The AI companies of the group ${group} find and fetch nothing of ${name} any more, and nothing tells them why.`
+        : `The AI companies of the group ${group} find and fetch what ${name} publishes again.`,
     ],
     invite: (name: string, role: string): Act => [
       "Invite somebody",

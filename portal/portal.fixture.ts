@@ -24,13 +24,14 @@ export interface PortalNode extends AsyncDisposable {
 export async function openPortalNode(
   env: Readonly<Record<string, string>> = {},
   portBase = 0,
+  changes: Parameters<typeof startNode>[1] = {},
 ): Promise<PortalNode> {
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
   const home = mkdtempSync(join(tmpdir(), "svc-portal-"));
   // Each visitor has an address of their own, as behind a proxy.
   vi.stubEnv("SVC_TRUSTED_PROXIES", "127.0.0.1");
   vi.stubEnv("SVC_OPS_LISTEN", "127.0.0.1:0");
-  const node = await startNode({ home, portBase, samples: false, logLevel: "silent" }).finally(() =>
+  const node = await startNode({ home, portBase, samples: false, logLevel: "silent" }, changes).finally(() =>
     vi.unstubAllEnvs(),
   );
   return {

@@ -14,6 +14,7 @@ import type { AskingReads } from "../service/portal/asking.ts";
 import { type BlockDeps, createOwnBlocks } from "../service/portal/blocks.ts";
 import { createChallenges } from "../service/portal/challenges.ts";
 import { type CompanyReads, createCompany } from "../service/portal/company.ts";
+import { createOwnDomains, type DomainDeps } from "../service/portal/domains.ts";
 import { createMembers } from "../service/portal/members.ts";
 import { createOwner, type OwnerDeps } from "../service/portal/owner.ts";
 import { createPeople, type PeopleDeps } from "../service/portal/people.ts";
@@ -28,6 +29,7 @@ import { blockRoutes } from "./routes/blocks.ts";
 import { businessRoutes, type ServiceUrls } from "./routes/business.ts";
 import { campaignRoutes } from "./routes/campaigns.ts";
 import { companyRoutes } from "./routes/company.ts";
+import { domainRoutes } from "./routes/domains.ts";
 import { type DoorDeps, doorRoutes } from "./routes/door.ts";
 import { holdRoutes } from "./routes/holds.ts";
 import { peopleRoutes } from "./routes/people.ts";
@@ -41,6 +43,7 @@ export interface PortalDeps
     Omit<OwnPublishingDeps, "challenges" | "owner" | "people">,
     Omit<RecentPushesDeps, "owner">,
     Omit<BlockDeps, "owner">,
+    Omit<DomainDeps, "owner" | "people">,
     Omit<AdvertisingDeps, "challenges" | "owner" | "people">,
     Omit<OwnerDeps, "challenges" | "people"> {
   readonly http: HttpDeps;
@@ -125,6 +128,7 @@ export function buildPortal(deps: PortalDeps): FastifyInstance {
     ...askingRoutes({ ...account, analytics: deps.analytics }),
     ...campaignRoutes({ ...account, advertising }),
     ...blockRoutes(account),
+    ...domainRoutes({ ...account, domains: createOwnDomains({ ...deps, owner, people }) }),
     ...applyingRoutes({ ...deps, ...visit, applicants }),
     assetRoute(visit),
   ];

@@ -29,7 +29,7 @@ import {
   selectRefusals,
 } from "./attempts.ts";
 import { cancelPush, selectForCancel } from "./cancel.ts";
-import { dueDomains, noteProbes, readDomains, selectDomains } from "./domains.ts";
+import { dueDomains, lookSoon, noteProbes, readDomains, selectDomains } from "./domains.ts";
 import { publishingFacts, registerRead, selectMandatesOf } from "./mandates.ts";
 import {
   listMembers,
@@ -148,6 +148,7 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "domains.due": (_command, view) => ({ reply: dueDomains(view) }),
     "domains.probed": noteProbes,
     "domains.read": (_command, view) => ({ reply: readDomains(view) }),
+    "domains.look": lookSoon,
     "register.read": (command, view) => ({ reply: registerRead(command.keys, view) }),
     "upload.open": openUpload,
     "upload.keep": keepUpload,
@@ -167,6 +168,7 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "members.list": { reply: null },
     "invitation.read": { reply: null },
     "domains.read": { reply: { domains: [] } },
+    "domains.look": { reply: { status: "done" } },
     "holds.read": { reply: { holds: [] } },
     "removals.list": { reply: { places: [] } },
     "deletions.held": { reply: { deletions: [] } },
@@ -235,6 +237,7 @@ function rowsFor(command: BusinessCommand, uuid: string, now: Snapshot): readonl
     case "domains.due":
     case "domains.probed":
     case "domains.read":
+    case "domains.look":
       return selectDomains(uuid);
     case "record.read":
       return [heads.select([command.record_id])];

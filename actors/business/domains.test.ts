@@ -109,6 +109,33 @@ describe("the domains of a business", () => {
     expect(timer(business)).toBe(day / 24);
   });
 
+  it("are looked at again when their people ask, a minute after the last look at the soonest", () => {
+    const business = open();
+    business.send({ type: "domains.look" });
+    expect(timer(business)).toBeUndefined();
+    publish(business, 0, [shop]);
+    business.fireTimers();
+    // While a look is under way, it decides.
+    business.send({ type: "domains.look" });
+    const { domains } = business.send({ type: "domains.due" });
+    expect(domains).toEqual([shop]);
+    const probed = [{ domain: shop, outcome: "confirmed", detail: "", at_ms: business.nowMs }] as const;
+    business.send({ type: "domains.probed", probed, schedule });
+    expect(timer(business)).toBe(day);
+    business.nowMs += 10_000;
+    business.send({ type: "domains.look" });
+    expect(timer(business)).toBe(50_000);
+    business.nowMs += 20_000;
+    business.send({ type: "domains.look" });
+    // Asked once more, nothing is set again.
+    expect(timer(business)).toBe(50_000);
+    business.nowMs += 40_000;
+    expect(look(business, "absent")).toEqual([shop]);
+    business.nowMs += 61_000;
+    business.send({ type: "domains.look" });
+    expect(timer(business)).toBe(1);
+  });
+
   it("are told to the register with their status and its times (K3)", () => {
     const business = open();
     publish(business, 0, [shop]);

@@ -115,9 +115,13 @@ function watch(
 
 /** With a business file, the challenge has often just been published as well: a domain that is not confirmed is looked at soon. */
 function nextLook(row: DomainRow, before: DomainRow | undefined, nowMs: number): number {
-  const soon = Math.max(nowMs, (row.probed?.at_ms ?? Number.NEGATIVE_INFINITY) + lookAgainMs);
+  const soon = soonest(row, nowMs);
   if (before === undefined || before.files === 0) return soon;
   return before.status === "confirmed" ? row.next_at_ms : Math.min(row.next_at_ms, soon);
+}
+
+function soonest({ probed }: DomainRow, nowMs: number): number {
+  return Math.max(nowMs, (probed?.at_ms ?? Number.NEGATIVE_INFINITY) + lookAgainMs);
 }
 
 function count(rows: Rows, domain: string, by: number): void {
@@ -151,6 +155,21 @@ export function dueDomains(view: BusinessView): { readonly domains: readonly str
 /** The watched domains, with what the last probe of each found. */
 export function readDomains(view: BusinessView) {
   return { domains: watchedOf(rowsOf(view)).map(([domain, row]) => watchedDomain(domain, row)) };
+}
+
+/** What people ask for is done as soon as it is for a publication, so that nobody has the domains of others looked at without end. */
+export function lookSoon(_command: object, view: BusinessView): Decision<DoneReply, BusinessEvent> {
+  const before = rowsOf(view);
+  const rows: Rows = new Map(before);
+  for (const [domain, row] of watchedOf(before)) {
+    const next_at_ms = Math.min(row.next_at_ms, soonest(row, view.nowMs));
+    if (next_at_ms < row.next_at_ms) rows.set(domain, { ...row, next_at_ms });
+  }
+  const { puts } = changeOf(before, rows);
+  const timer = timerFor(rows, view.nowMs, view);
+  // A look that is under way decides when the next one is.
+  const events = timer === null || puts.length === 0 ? [] : takenOf(view, { type: "domains.named", timer });
+  return { reply: { status: "done" }, events, puts: events.length === 0 ? [] : puts };
 }
 
 /** Takes note of probes, and confirms or loses domains by them. */

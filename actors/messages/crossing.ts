@@ -59,6 +59,7 @@ const crossings: {
     "domains.due": "never",
     "domains.probed": "never",
     "domains.read": "ask",
+    "domains.look": "ask",
     "register.read": "ask",
     "upload.open": "ask",
     "upload.keep": "deliver",

@@ -48,6 +48,8 @@ export interface ProbedDomain {
 export interface DomainsProtocol {
   /** Read-only: the domains that are to be looked at now. */
   "domains.due"(command: object): { readonly domains: readonly string[] };
+  /** Has the business's domains looked at as soon as they may be. Nothing while they are. */
+  "domains.look"(command: object): DoneReply;
   /** What was found; repeatable. Nothing, where nobody looks. */
   "domains.probed"(command: {
     readonly probed: readonly ProbedDomain[];

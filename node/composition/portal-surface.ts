@@ -25,7 +25,7 @@ export function portalOf(
   { applications, uploadImage }: { readonly applications: Applications; readonly uploadImage: UploadImage },
 ): Omit<PortalDeps, "http"> {
   const { keys, anchors } = services;
-  const { catalogue, analytics } = businessReadsOf(services, urls.verify_url);
+  const { catalogue, analytics, readDomains } = businessReadsOf(services, urls.verify_url);
   return {
     ...services,
     place: placeOf(anchors.passkeys, urls.portal_url),
@@ -36,6 +36,7 @@ export function portalOf(
     enrolment: enrolmentOf(services),
     catalogue,
     analytics,
+    readDomains,
     ads: { ...adPublishingOf(services), uploadImage, currency: services.config.ads.currency },
     urls,
   };

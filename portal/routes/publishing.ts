@@ -138,6 +138,7 @@ export function publishSection(own: OwnBusiness): ComponentChild {
       link(pushesPath(uuid), english.portal.pushes.title),
       link(holdsPath(uuid), english.portal.holds.title),
       link(policyPagePath(uuid), texts.policy.title),
+      link(domainsPath(uuid), english.business.domains.title),
       types.map((type) => link(newPath(uuid, type), texts.titles[type])),
     ),
   );
@@ -176,6 +177,11 @@ export function holdsPath(uuid: string): string {
 /** Where it is shown who asks for what a business publishes. */
 export function askingPath(uuid: string): string {
   return `${businessPath(uuid)}/asking`;
+}
+
+/** Where the domains of a business are shown. */
+export function domainsPath(uuid: string): string {
+  return `${businessPath(uuid)}/domains`;
 }
 
 /** Where the campaigns of a business are listed. */

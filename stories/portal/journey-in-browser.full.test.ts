@@ -341,7 +341,7 @@ async function advertise(page: Page, picture: string, judged: Judged): Promise<v
 
 /** Pages of which the journey needs nothing else. */
 async function look(page: Page, judged: () => Promise<void>): Promise<void> {
-  for (const name of ["Blocked AI companies"]) {
+  for (const name of ["Blocked AI companies", "Domains"]) {
     await page.getByRole("link", { name }).press("Enter");
     await page.getByRole("heading", { name, level: 1 }).waitFor();
     await judged();

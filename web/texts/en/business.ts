@@ -138,4 +138,34 @@ export const business = {
     unblockNamed: (name: string) => `Unblock ${name}`,
     notYours: "Owners and admins change this.",
   },
+  domains: {
+    title: "Domains",
+    words: [
+      "AI companies may use the endpoints in your business file only while you show that you control their domains. The service looks at each of them again and again.",
+      "Publish the line of a domain in one of two places, as the text of its TXT record or as a line of its file, and leave it there. It is no secret.",
+    ],
+    none: "No business file of yours names an endpoint.",
+    notLookedAt: "This service looks at no domains.",
+    look: "Look again soon",
+    states: {
+      confirmed: "confirmed since",
+      unconfirmed: "not confirmed since",
+      suspended: "lost, and its endpoints are suspended since",
+    },
+    outcomes: {
+      confirmed: "the line was found",
+      absent: "the line is in neither place",
+      unanswered: "a place did not answer",
+    },
+    facts: {
+      state: "State",
+      confirmed: "Confirmed last",
+      last: "Last look",
+      next: "Next look, not before",
+      never: "never",
+      txt: "TXT record",
+      file: "File",
+      challenge: "Line",
+    },
+  },
 } as const;

@@ -121,6 +121,7 @@ export const portal = {
         "record.delete": "deleted a record",
         "hold.decide": "decided about a held push",
         "policy.seal": "sealed an AI policy",
+        "domains.look": "had domains looked at",
         "campaign.seal": "sealed a campaign",
         "ad.seal": "sealed an ad",
         "ad.withdraw": "withdrew an ad",

@@ -24,7 +24,7 @@ import type { JsonObject } from "../../protocol/json/canonical-json.ts";
 import { packMessages } from "../../protocol/signed-version.ts";
 import { type Spent, spend } from "../work.ts";
 import type { FloorRow } from "./push-rows.ts";
-import { flushCount, SyncedFile, syncFile } from "./synced-file.ts";
+import { SyncedFile, syncFile } from "./synced-file.ts";
 
 /** What the service made of one record. */
 export interface StoredRecord {
@@ -65,7 +65,6 @@ class FloorStore {
   readonly #version: StatementSync;
   readonly #head: StatementSync;
   readonly #rows: Worker;
-  rowFlushes = 0;
   #rowsUnderWay = 0;
   #rowsDone = (): void => {};
 
@@ -84,8 +83,7 @@ class FloorStore {
     this.#head = db.prepare("INSERT INTO head VALUES (?, ?, 1, ?)");
     this.#rows = new Worker(new URL("./push-rows.ts", import.meta.url), { workerData: `${file}-rows` });
     // A failure of the thread ends this process as well: it has no error listener.
-    this.#rows.on("message", (flushes: number) => {
-      this.rowFlushes = flushes;
+    this.#rows.on("message", () => {
       this.#rowsUnderWay -= 1;
       if (this.#rowsUnderWay === 0) this.#rowsDone();
     });
@@ -257,8 +255,5 @@ export async function receiveUpload(path: string): Promise<number> {
   await once(server, "listening");
   return (server.address() as AddressInfo).port;
 }
-
-/** Flushes of the store's file and of the file of the rows. */
-export const flushCounts = () => ({ store: flushCount(), rows: store?.rowFlushes ?? 0 });
 
 export const close = () => store?.close();

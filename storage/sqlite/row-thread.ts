@@ -10,6 +10,8 @@
 //   W5. At most {@link postedRowsMax} rows, or one apply, are posted and unanswered, because they are in memory twice.
 //       Further applies wait here; their number is bounded by the callers, who wait for each of them
 //       (actors/push/process-chunk.ts).
+//   W6. A COMMIT does not wait for the disk. A loss of power may take the last ones, and leaves those before them: what is missing is
+//       applied at the next start (row-index-repair.ts). What is purged is on the disk, because the copy of the log is.
 
 import { Worker } from "node:worker_threads";
 import type { CollectionName } from "../../protocol/identifiers.ts";

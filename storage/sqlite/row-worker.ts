@@ -75,7 +75,13 @@ process.once("exit", () => {
   Atomics.store(holding, 0, 0);
   Atomics.notify(holding, 0);
 });
-const database = SqliteDatabase.open(path, { ...options, cacheKilobytes, checkpoints: "self" });
+const database = SqliteDatabase.open(path, {
+  ...options,
+  cacheKilobytes,
+  checkpoints: "self",
+  // W6.
+  synchronous: "NORMAL",
+});
 process.prependOnceListener("exit", () => database.close());
 const writer = new RowWriter(database);
 

@@ -2,8 +2,9 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { initialTransition, transition } from "xstate";
 import type { AdCampaignEvent } from "../machines/ad-campaign.ts";
-import { type AdItemEvent, adItemMachine } from "../machines/ad-item.ts";
+import { type AdItemEvent, adItemMachine, itemAfter, itemTakes, servedItem } from "../machines/ad-item.ts";
 import type { AdPoolEvent } from "../machines/ad-pool.ts";
 import type { AdSessionEvent } from "../machines/ad-session.ts";
 import type { ApplicationEvent } from "../machines/application.ts";
@@ -150,4 +151,27 @@ describe("the driver of the machines", () => {
       expect([...passed]).toEqual(expect.arrayContaining([...restingStates(definition)]));
     },
   );
+});
+
+describe("a pool", () => {
+  it("steps its items as their machine does (AI5, property)", () => {
+    const seen = new Set<string>();
+    fc.assert(
+      fc.property(fc.array(itemEvents, { minLength: 1, maxLength: 12 }), (events) => {
+        const input = { ad_id: "a", business_uuid: "b", campaign_id: "c", allow_repeats: false };
+        let [snapshot] = initialTransition(adItemMachine, input);
+        let item = servedItem(input);
+        for (const event of events) {
+          expect(itemTakes(item, event)).toBe(snapshot.can(event));
+          [snapshot] = transition(adItemMachine, snapshot, event);
+          item = itemAfter(item, event);
+          const { value: state, context } = snapshot;
+          expect(item).toEqual({ ...context, state });
+          seen.add(state);
+        }
+      }),
+      { numRuns: 500 },
+    );
+    expect([...seen].sort()).toEqual(Object.keys(adItemMachine.states).sort());
+  });
 });

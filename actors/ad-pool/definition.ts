@@ -47,7 +47,7 @@ function settle({ index, format, refusal, at_ms }: Asked<"item.settle">, view: V
     refusal === null
       ? { type: "item.rendered", index, format, at_ms }
       : { type: "item.refused", index, refusal };
-  return { reply: { status: "done" }, events: takenOf(view, { type: "pool.missed" }, told) };
+  return { reply: { status: "done" }, events: takenOf(view, told, { type: "pool.missed" }) };
 }
 
 function click({ index, rendered_at_ms }: Asked<"item.click">, view: View): Decided<ClickReply> {

@@ -101,6 +101,8 @@ const businessEvents: fc.Arbitrary<BusinessEvent> = fc.oneof(
   fc.record({ type: constant("deletion.decided"), document_hash: id, released: fc.boolean() }),
   fc.record({ type: constant("business.taken_down"), taken_down: fc.boolean() }),
   fc.record({ type: constant("serving.changed"), records: constant([]) }),
+  fc.record({ type: constant("reminder.owed"), timer: nextWork }),
+  fc.record({ type: constant("reminders.given"), timer: fc.option(nextWork) }),
   fc.record({ type: constant("domains.named"), timer: nextWork }),
   fc.record({
     type: constant("domains.probed"),

@@ -110,6 +110,8 @@ export function signedHandler<N extends string>(route: SignedRoute<N>): Route["h
         authenticated.kind === "problem"
           ? authenticated
           : await answerOf(route, { authenticated, holder, body: body.bytes, request, arrivedAtMs });
+      if (authenticated.kind !== "problem" && !isReplayed(outcome))
+        authentication.networks?.note(authenticated.caller, sourceOfRequest(request.raw, limits.edge));
       if (judged.isGenuine && authentication.limitFields !== null)
         reply.headers(authentication.limitFields(keyId));
       return send(reply, outcome, authenticated.headers);
@@ -117,6 +119,10 @@ export function signedHandler<N extends string>(route: SignedRoute<N>): Route["h
       body.release();
     }
   };
+}
+
+function isReplayed(outcome: Outcome): boolean {
+  return outcome.kind === "problem" && outcome.problem.code === "nonce_reused";
 }
 
 /**

@@ -4,7 +4,7 @@
 //   B3. A held push keeps its number; its hold is settled once.
 //   B4. What the business is in, and what it waits for, are regions of the machine, and each of them takes only the events that
 //       its state allows. A business publishes in `standing.active` only; it opens nothing in `standing.closed` (actors/business).
-//   B5. Purges, and looks at domains, are under way once at a time. What becomes due meanwhile is found when they end.
+//   B5. Purges, looks at domains and reminders are under way once at a time. What becomes due meanwhile is found when they end.
 // Record heads, register entries and chunk answers are keyed rows of the actor, and not part of the context.
 
 import { assign, setup } from "xstate";
@@ -83,6 +83,7 @@ const businessSetup = setup({
       return { purgeAtMs, purgesFromMs: Math.min(context.purgesFromMs, purgeAtMs ?? context.purgesFromMs) };
     }),
     noteDomainsTimer: assign(({ event }) => ({ domainsAtMs: timerOf(event)?.at_ms ?? null })),
+    noteReminder: assign(({ event }) => ({ remindAtMs: timerOf(event)?.at_ms ?? null })),
     // Effects: named here, performed by the actor system.
     projectRegister: (_, _params: { keys: readonly string[] }) => {},
     retireKey: (_, _params: { key_id: string }) => {},
@@ -94,10 +95,12 @@ const businessSetup = setup({
     restateAll: () => {},
     purgeRecords: () => {},
     confirmDomains: () => {},
+    remindPeople: () => {},
   },
   delays: {
     nextPurge: ({ event }) => timerOf(event)?.in_ms ?? 0,
     nextLook: ({ event }) => timerOf(event)?.in_ms ?? 0,
+    nextReminder: ({ event }) => timerOf(event)?.in_ms ?? 0,
   },
 });
 
@@ -145,6 +148,13 @@ const setsLook = {
   actions: "noteDomainsTimer",
 } as const;
 
+const setsReminder = {
+  guard: "setsTimer",
+  target: "#business.reminders.scheduled",
+  reenter: true,
+  actions: "noteReminder",
+} as const;
+
 export const businessMachine = businessSetup.createMachine({
   id: "business",
   context: ({ input }) => ({
@@ -165,6 +175,7 @@ export const businessMachine = businessSetup.createMachine({
     purgeAtMs: null,
     purgesFromMs: 0,
     domainsAtMs: null,
+    remindAtMs: null,
   }),
   type: "parallel",
   states: {
@@ -334,6 +345,21 @@ export const businessMachine = businessSetup.createMachine({
             "record.removed": { guard: "setsTimer", actions: "notePurgesFrom" },
             "records.purged": [setsPurge, { target: "none", actions: "notePurgeTimer" }],
           },
+        },
+      },
+    },
+    reminders: {
+      initial: "none",
+      states: {
+        none: { on: { "reminder.owed": setsReminder } },
+        scheduled: {
+          after: {
+            nextReminder: { target: "giving", actions: [assign({ remindAtMs: null }), "remindPeople"] },
+          },
+          on: { "reminder.owed": setsReminder },
+        },
+        giving: {
+          on: { "reminders.given": [setsReminder, { target: "none", actions: "noteReminder" }] },
         },
       },
     },

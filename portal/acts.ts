@@ -11,6 +11,7 @@ import {
   hash,
   integer,
   keyId,
+  list,
   literal,
   type Of,
   object,
@@ -19,6 +20,7 @@ import {
   text,
   uuid,
 } from "../protocol/shape.ts";
+import { noticeKinds } from "../service/portal/notices.ts";
 import type { SignedIn } from "../service/portal/people.ts";
 import { english } from "../web/texts/catalogue.ts";
 
@@ -44,6 +46,14 @@ const act = either(
   object({ act: literal("key.register"), uuid, key_id: keyId, legal_name: text(256) }),
   object({ act: literal("key.revoke"), uuid, key_id: keyId, legal_name: text(256) }),
   object({ act: literal("mandate.revoke"), uuid, mandate_id: text(128), legal_name: text(256) }),
+  object({
+    act: literal("notices.choose"),
+    uuid,
+    legal_name: text(256),
+    kinds: list(oneOf(noticeKinds), { min: 0, max: noticeKinds.length }),
+  }),
+  object({ act: literal("mail.set"), uuid, legal_name: text(256), address: text(254) }),
+  object({ act: literal("mail.remove") }),
   object({ act: literal("company.apply"), uuid, legal_name: text(256), country }),
   object({ act: literal("directory.choose"), uuid, legal_name: text(256), listed: flag }),
   object({ act: literal("group.choose"), uuid, legal_name: text(256), group: text(256), blocked: flag }),
@@ -106,6 +116,15 @@ export function actWords(asked: Act, who: SignedIn): readonly [title: string, ..
       return words.revokeKey(asked.legal_name, asked.key_id);
     case "mandate.revoke":
       return words.revokeMandate(asked.legal_name, asked.mandate_id);
+    case "notices.choose":
+      return words.chooseNotices(
+        asked.legal_name,
+        asked.kinds.map((kind) => english.portal.notices.names[kind]).join("; "),
+      );
+    case "mail.set":
+      return words.setMail(asked.address);
+    case "mail.remove":
+      return words.removeMail();
     case "company.apply":
       return words.applyCompany(asked.legal_name, asked.country);
     case "directory.choose":

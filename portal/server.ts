@@ -16,6 +16,7 @@ import { createChallenges } from "../service/portal/challenges.ts";
 import { type CompanyReads, createCompany } from "../service/portal/company.ts";
 import { createOwnDomains, type DomainDeps } from "../service/portal/domains.ts";
 import { createMembers } from "../service/portal/members.ts";
+import { createNotices, type NoticesDeps } from "../service/portal/notices.ts";
 import { createOwner, type OwnerDeps } from "../service/portal/owner.ts";
 import { createPeople, type PeopleDeps } from "../service/portal/people.ts";
 import { createOwnPublishing, type OwnPublishingDeps } from "../service/portal/publishing.ts";
@@ -32,6 +33,7 @@ import { companyRoutes } from "./routes/company.ts";
 import { domainRoutes } from "./routes/domains.ts";
 import { type DoorDeps, doorRoutes } from "./routes/door.ts";
 import { holdRoutes } from "./routes/holds.ts";
+import { noticeRoutes } from "./routes/notices.ts";
 import { peopleRoutes } from "./routes/people.ts";
 import { publishingRoutes } from "./routes/publishing.ts";
 import { pushRoutes } from "./routes/pushes.ts";
@@ -45,6 +47,7 @@ export interface PortalDeps
     Omit<BlockDeps, "owner">,
     Omit<DomainDeps, "owner" | "people">,
     Omit<AdvertisingDeps, "challenges" | "owner" | "people">,
+    Pick<NoticesDeps, "mailLink">,
     Omit<OwnerDeps, "challenges" | "people"> {
   readonly http: HttpDeps;
   readonly place: PortalPlace;
@@ -106,6 +109,7 @@ export function buildPortal(deps: PortalDeps): FastifyInstance {
     members: createMembers({ ...deps, challenges, people }),
     company,
     blocks: createOwnBlocks({ ...deps, owner }),
+    notices: createNotices({ ...deps, owner, challenges }),
     applications: deps.applications,
   };
   const publishing = { ...account, publishing: createOwnPublishing({ ...deps, challenges, owner, people }) };
@@ -120,6 +124,7 @@ export function buildPortal(deps: PortalDeps): FastifyInstance {
     ...accountRoutes(account),
     ...businessRoutes(account, urls),
     ...peopleRoutes(account),
+    ...noticeRoutes(account),
     ...companyRoutes(account, { urls, isSandbox: deps.isSandbox }),
     ...publishingRoutes(publishing),
     ...recordRoutes(publishing),

@@ -48,6 +48,10 @@ export function businessActivities(ports: BusinessPorts): Record<string, Activit
     restateAll: (_params: unknown, context: ActivityContext<"business">) => restateAll(context),
     confirmDomains: (_params: unknown, context: ActivityContext<"business">) =>
       confirmDomains(ports, context),
+    remindPeople: async (_params: unknown, { actor, ask }: ActivityContext<"business">) => ({
+      type: "reminders.give",
+      ...(await ask(actor, { type: "reminders.due" })),
+    }),
     purgeRecords: (_params: unknown, context: ActivityContext<"business">) => purgeRecords(ports, context),
   };
 }

@@ -40,6 +40,17 @@ import {
   setMember,
   setSealer,
 } from "./members.ts";
+import {
+  chooseNotices,
+  dueReminders,
+  giveNotice,
+  giveReminders,
+  readNotices,
+  seeNetwork,
+  selectForNotices,
+  selectNetworks,
+  selectReminders,
+} from "./notices.ts";
 import { duePurges, finishPurges, selectDone, selectDue } from "./purge.ts";
 import {
   forgetRecord,
@@ -159,6 +170,12 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "members.list": (command, view) => ({ reply: listMembers(command, view) }),
     "invitation.set": setInvitation,
     "invitation.read": ({ id }, view) => ({ reply: openInvitation(id, view) }),
+    "notice.give": giveNotice,
+    "network.seen": seeNetwork,
+    "reminders.due": (_command, view) => ({ reply: dueReminders(view) }),
+    "reminders.give": giveReminders,
+    "notices.choose": chooseNotices,
+    "notices.read": (command, view) => ({ reply: readNotices(command, view) }),
     "acts.read": (command, view) => ({ reply: { acts: actsAfter(command, view) } }),
     "record.read": (command, view) => ({ reply: { head: heads.read(view, command.record_id) ?? null } }),
   },
@@ -167,6 +184,9 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "member.read": { reply: null },
     "members.list": { reply: null },
     "invitation.read": { reply: null },
+    "notices.read": { reply: null },
+    "notice.give": { reply: { status: "done" } },
+    "network.seen": { reply: { status: "done" } },
     "domains.read": { reply: { domains: [] } },
     "domains.look": { reply: { status: "done" } },
     "holds.read": { reply: { holds: [] } },
@@ -191,6 +211,7 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     restateServing: (params) => [{ kind: "activity", name: "restateServing", params }],
     restateAll: () => [{ kind: "activity", name: "restateAll", params: {} }],
     purgeRecords: () => [{ kind: "activity", name: "purgeRecords", params: {} }],
+    remindPeople: () => [{ kind: "activity", name: "remindPeople", params: {} }],
     confirmDomains: () => [{ kind: "activity", name: "confirmDomains", params: {} }],
   },
 });
@@ -248,6 +269,15 @@ function rowsFor(command: BusinessCommand, uuid: string, now: Snapshot): readonl
     case "invitation.set":
     case "invitation.read":
       return selectMembers(command);
+    case "notice.give":
+    case "notices.choose":
+    case "notices.read":
+      return selectForNotices();
+    case "network.seen":
+      return selectNetworks(command);
+    case "reminders.due":
+    case "reminders.give":
+      return selectReminders(command);
     case "upload.open":
       return [openUploads.selectPage(placesRead)];
     case "upload.keep":

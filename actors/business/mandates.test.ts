@@ -9,7 +9,7 @@ import {
   policyFacts,
   businessUuid as uuid,
 } from "../facts.fixture.ts";
-import type { KeyFacts, MandateFacts, RegisterCommand } from "../messages/business.ts";
+import type { CustodyFacts, KeyFacts, MandateFacts, RegisterCommand } from "../messages/business.ts";
 import { businessActor } from "./definition.ts";
 import { mandatesOfKeyMax } from "./mandates.ts";
 import { mandatesByKey } from "./rows.ts";
@@ -187,7 +187,12 @@ describe("what is registered of a business", () => {
     const state = (key_id: string) =>
       business.send({
         type: "custody.state",
-        custody: part({ statement_id: `s ${key_id}`, business_uuid: uuid, key_id, envelope: "{}" }),
+        custody: part<CustodyFacts>({
+          statement_id: `s ${key_id}`,
+          business_uuid: uuid,
+          key_id,
+          envelope: "{}",
+        }),
       });
     expect(state("nobody")).toMatchObject({ status: "refused", code: "key_unknown" });
     expect(state("k")).toEqual({ status: "done", changed: true });

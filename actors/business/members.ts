@@ -18,9 +18,11 @@ import {
   type MemberRole,
   type MembersProtocol,
 } from "../messages/members.ts";
+import type { NoticeFacts } from "../messages/notices.ts";
 import type { CommandOf, Commands, RegisterAct, RegisterReply } from "../messages/protocol.ts";
 import type { Decision } from "../system/definition.ts";
 import { defineJsonTable } from "../system/row-table.ts";
+import { forgetChoice, noticesOf, selectForNotices } from "./notices.ts";
 import { changeRegister } from "./register.ts";
 import {
   actRow,
@@ -28,6 +30,8 @@ import {
   done,
   factsIn,
   lastNumber,
+  members,
+  membersMax,
   refusal,
   registerOf,
   selectRegister,
@@ -35,15 +39,6 @@ import {
 
 type Decided = Decision<RegisterReply, BusinessEvent>;
 type Asked<T extends keyof MembersProtocol> = CommandOf<MembersProtocol, T>;
-
-/** With who gave the role and why. */
-interface KeptMember extends Member, RegisterAct {
-  readonly since_ms: number;
-}
-
-const members = defineJsonTable<KeptMember>("people", 95);
-/** Maximum number of people of one business: all of them are looked at for each of them. */
-const membersMax = 200;
 
 const invitations = defineJsonTable<Invitation>("invitations", 96);
 /** Maximum number of invitations of one business that wait. */
@@ -58,7 +53,9 @@ export function selectMembers(command: Commands<MembersProtocol>): readonly RowS
       ? [command.key.key_id, command.replaces]
       : ["revokes" in command ? command.revokes : undefined];
   const key = selectRegister(named.flatMap((each) => (each === undefined ? [] : [`key/${each}`])));
-  return [all, invitations.selectPage(invitationsMax), ...key];
+  const tells = command.type === "member.set" || command.type === "sealer.set";
+  const people = tells ? selectForNotices() : [all];
+  return [...people, invitations.selectPage(invitationsMax), ...key];
 }
 
 export function readMember({ person_id }: Asked<"member.read">, view: BusinessView): Member | null {
@@ -110,9 +107,11 @@ export function setMember(command: Asked<"member.set">, view: BusinessView): Dec
   if (ended.reply?.status === "refused") return { reply: ended.reply };
   const deletes = [...(ended.deletes ?? []), ...invitationsLost(person_id, role, view)];
   const changed = { ...ended, deletes, reply: { status: "done", changed: true } } as const;
-  const what = { act: "member.set", entry: `person/${person_id}` };
-  if (role === null)
-    return withAct({ ...changed, deletes: [...deletes, members.key(person_id)] }, what, act, view);
+  const what = { act: "member.set", entry: `person/${person_id}`, told: roleNotice(person_id, role, act) };
+  if (role === null) {
+    const gone = [members.key(person_id), forgetChoice(person_id)];
+    return withAct({ ...changed, deletes: [...deletes, ...gone] }, what, act, view);
+  }
   const member = { role, sealing, since_ms: view.nowMs, ...act };
   const puts = [...(ended.puts ?? []), members.write(person_id, member)];
   return withAct({ ...changed, puts }, what, act, view);
@@ -142,7 +141,11 @@ export function setSealer(command: Asked<"sealer.set">, view: BusinessView): Dec
       puts: [...registered.puts, members.write(person_id, member)],
       reply: { status: "done", changed: true },
     },
-    { act: "sealer.set", entry: `person/${person_id}` },
+    {
+      act: "sealer.set",
+      entry: `person/${person_id}`,
+      told: { kind: "sealer.added", key_id, by: act.by },
+    },
     act,
     view,
   );
@@ -191,22 +194,31 @@ function acceptInvitation(
     puts: [members.write(person_id, member)],
     deletes: [invitations.key(id)],
   } as const;
-  return withAct(accepted, { act: "member.set", entry: `person/${person_id}` }, act, view);
+  const told = roleNotice(person_id, role, act);
+  return withAct(accepted, { act: "member.set", entry: `person/${person_id}`, told }, act, view);
 }
 
-/** The decision with its act, under a change number of its own (MB2). */
+function roleNotice(person_id: string, role: MemberRole | null, { by }: RegisterAct): NoticeFacts {
+  return { kind: "role.changed", person_id, role, by };
+}
+
+/** The decision with its act, under a change number of its own (MB2), and the notice of it. */
 function withAct(
-  { events = [], puts = [], ...decided }: Decided,
-  done: { readonly act: string; readonly entry: string },
+  { events = [], puts = [], deletes = [], effects = [], ...decided }: Decided,
+  { told: facts, ...done }: { readonly act: string; readonly entry: string; readonly told?: NoticeFacts },
   act: RegisterAct,
   view: BusinessView,
 ): Decided {
   const earlier = events.filter(({ type }) => type === "register.changed").length;
   const change = lastNumber(view, view.snapshot.context.change) + earlier + 1;
+  const notice_id = `${view.id}.${done.act}.${change}`;
+  const told = noticesOf(facts === undefined ? [] : [{ notice_id, facts }], view);
   return {
     ...decided,
     events: [...events, { type: "register.changed", keys: [], change, act }],
-    puts: [...puts, actRow(act, { ...done, change }, view.nowMs)],
+    puts: [...puts, actRow(act, { ...done, change }, view.nowMs), ...told.puts],
+    deletes: [...deletes, ...told.deletes],
+    effects: [...effects, ...told.effects],
   };
 }
 

@@ -19,6 +19,7 @@ import type { CommandOf, RegisterReply } from "../messages/protocol.ts";
 import type { Decision } from "../system/definition.ts";
 import { confirmBrand } from "./domains.ts";
 import { mandateRows, refusalOf, selectMandatesOf } from "./mandates.ts";
+import { type GivenNotice, noticesOf, oweReminder, selectForNotices, selectForReminder } from "./notices.ts";
 import {
   type Answer,
   actRow,
@@ -45,9 +46,18 @@ export const blockedGroupsMax = 1_000;
 export function selectForChange(command: RegisterCommand, uuid: string): readonly RowSelection[] {
   return [
     ...selectRegister(registerKeysOf(command, uuid)),
-    ...(command.type === "mandate.accept" ? [selectMandatesOf(command.mandate.key_id)] : []),
-    ...(isTakedown(command) ? selectForTakedown(command, uuid) : []),
+    ...(command.type === "mandate.accept"
+      ? [selectMandatesOf(command.mandate.key_id), selectForReminder()]
+      : []),
+    ...(isTakedown(command) ? [...selectForTakedown(command, uuid), ...selectForNotices()] : []),
+    ...(endsCertificate(command) ? selectForNotices() : []),
   ];
+}
+
+type Issuance = Extract<RegisterCommand, { type: "certificate.issue" }>;
+
+function endsCertificate(command: RegisterCommand): command is Issuance {
+  return command.type === "certificate.issue" && command.certificate.status !== "active";
 }
 
 function isTakedown(command: RegisterCommand): command is TakedownCommand {
@@ -162,7 +172,7 @@ function decideChange(command: RegisterCommand, view: BusinessView, context: Bus
     case "terms.agree":
       return agreeToTerms(command, view);
     case "certificate.issue":
-      return known ? done : issueCertificate(command, key, context);
+      return known ? done : issueCertificate(command, key, view);
     case "key.register":
       return registerKey(command.key, key, { known, view });
     case "key.revoke":
@@ -171,7 +181,8 @@ function decideChange(command: RegisterCommand, view: BusinessView, context: Bus
         : refusal("key_unknown", "This key is not registered here.");
     case "mandate.accept":
       return (
-        refusalOf(command.mandate, known, view) ?? closedFault(view) ?? mandateChange(key, command.mandate)
+        refusalOf(command.mandate, known, view) ??
+        closedFault(view) ?? { ...mandateChange(key, command.mandate), ...oweReminder(command.mandate, view) }
       );
     case "mandate.revoke":
       return known
@@ -254,11 +265,9 @@ function changeBlock(
  * Issuances form one chain: one that follows another than the one in force would split the chain for every verifier. An end is never
  * taken back in part.
  */
-function issueCertificate(
-  { certificate, follows }: Extract<RegisterCommand, { type: "certificate.issue" }>,
-  key: string,
-  { certificate: current }: BusinessContext,
-): Answer {
+function issueCertificate(command: Issuance, key: string, view: BusinessView): Answer {
+  const { certificate, follows } = command;
+  const { certificate: current } = view.snapshot.context;
   if (follows !== (current?.cert_id ?? null))
     return refusal("certificate_superseded", "Another certificate has been issued meanwhile.");
   const fault = current && transitionFault(current, certificate);
@@ -268,7 +277,13 @@ function issueCertificate(
     key,
     body: certificate,
     events: [{ type: "certificate.issued", certificate: inForce }],
+    ...(endsCertificate(command) ? noticesOf([endNotice(command)], view) : {}),
   };
+}
+
+function endNotice({ certificate }: Issuance): GivenNotice {
+  const { cert_id, status, status_effective_from: from } = certificate;
+  return { notice_id: `${cert_id}.ends`, facts: { kind: "certificate.ends", status, from } };
 }
 
 interface Known {

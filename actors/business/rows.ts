@@ -7,7 +7,8 @@
 // ordered purges by record (57) and by their hash (58), pushes (60) and refused batches (61) by time (attempts.ts), the
 // counts of fair use (70, admit.ts), the open uploads (80, definition.ts), the domains of endpoints (90), those and the
 // brands of each business file (91 and 92; all three domains.ts), what files name that were taken down (93,
-// serving.ts), the people who work for the business (95) and their invitations (96; both members.ts).
+// serving.ts), the people who work for the business (95) and their invitations (96, members.ts), notices (97), who wants which (98),
+// the networks of keys (99) and the ends of mandates (100; all four notices.ts).
 
 import type { BusinessEvent, businessMachine } from "../../machines/business.ts";
 import { sha256 } from "../../protocol/bytes.ts";
@@ -39,7 +40,8 @@ import type {
   PolicyFacts,
   RegisterCommand,
 } from "../messages/business.ts";
-import type { RegisterAct, RegisterReply } from "../messages/protocol.ts";
+import type { Member } from "../messages/members.ts";
+import type { DoneReply, RegisterAct, RegisterReply } from "../messages/protocol.ts";
 import { logRef } from "../messages/refs.ts";
 import type {
   Deletion,
@@ -248,6 +250,15 @@ export const purged = defineJsonTable<Purged>("proofs of purges", 53);
 /** The hashes of the documents and of ordered purges, by number (`k`). */
 export const removalOrder = defineJsonTable<string>("order of withdrawals and deletions", 51);
 
+/** With who gave the role and why. */
+export interface KeptMember extends Member, RegisterAct {
+  readonly since_ms: number;
+}
+
+export const members = defineJsonTable<KeptMember>("people", 95);
+/** Maximum number of people of one business: all of them are looked at for each of them. */
+export const membersMax = 200;
+
 /** The prefix of mandate names among the names of register entries. */
 export const mandatePrefix = "mandate/";
 
@@ -319,7 +330,7 @@ export interface Change {
 
 export type Answer = Change | RegisterReply;
 
-export const done: RegisterReply = { status: "done" };
+export const done: DoneReply = { status: "done" };
 
 /** The reply to a change of the register that is not accepted: its stable code, and what is wrong in words. */
 export function refusal(code: string, detail: string): RegisterReply {

@@ -12,6 +12,7 @@ import {
   businessUuid as uuid,
 } from "../facts.fixture.ts";
 import type { HoldFaultCode } from "../messages/admission.ts";
+import type { LeafClaim } from "../messages/business.ts";
 import { businessActor } from "./definition.ts";
 import { holdDecisions } from "./rows.ts";
 
@@ -28,13 +29,15 @@ function holding(): Business {
   admit(business, "catalogue", null);
   business.send({
     ...({ type: "chunk.assign", push_id: "catalogue", number: 1, chunk: 0, collection: "products" } as const),
-    leaves: records.map((record_id, leaf_index) => ({
-      leaf_index,
-      record_id,
-      hash: "h",
-      business_product_id: record_id,
-      listings: { US: ["10.00", "USD"] },
-    })),
+    leaves: records.map(
+      (record_id, leaf_index): LeafClaim => ({
+        leaf_index,
+        record_id,
+        hash: "h",
+        business_product_id: record_id,
+        listings: { US: ["10.00", "USD"] },
+      }),
+    ),
     refused: [],
     seal: pushSeal,
   });

@@ -10,6 +10,7 @@ import type { BusinessProtocol } from "../messages/business.ts";
 import type { CommandOf } from "../messages/protocol.ts";
 import { noticeEffects, type TakedownFacts, type TakedownNotice } from "../messages/serving.ts";
 import type { Effect } from "../system/definition.ts";
+import { noticesOf } from "./notices.ts";
 import { type BusinessView, factsIn, type HeadRow, heads, lastNumber, type RegisterRow } from "./rows.ts";
 import { restate, selectDeclared, selectNamed, setFileAside, silenceParty } from "./serving.ts";
 
@@ -68,14 +69,18 @@ export function changeTakedown(
       } as const)
     : before && { ...before, lifted_at: at };
   if (body === null) return "same";
-  const changed = { key, body, effects: noticeEffects(noticeOf(body, at, view)) };
+  const notice = noticeOf(body, at, view);
+  const { notice_id, state } = notice;
+  const told = noticesOf([{ notice_id, facts: { kind: "takedown", record_id, state } }], view);
+  const changed = { key, body, effects: [...noticeEffects(notice), ...told.effects] };
   if (record_id === null) {
     const { events, puts } = silenceParty(imposes, view);
     const taken = { type: "business.taken_down", taken_down: imposes } as const;
-    return { ...changed, events: [taken, ...events], puts, deletes: [] };
+    return { ...changed, events: [taken, ...events], puts: [...puts, ...told.puts], deletes: told.deletes };
   }
-  if (head === undefined) return { ...changed, events: [], puts: [], deletes: [] };
-  return { ...changed, ...headChange(record_id, { head, imposes }, view) };
+  if (head === undefined) return { ...changed, events: [], puts: told.puts, deletes: told.deletes };
+  const { events, puts, deletes } = headChange(record_id, { head, imposes }, view);
+  return { ...changed, events, puts: [...puts, ...told.puts], deletes: [...deletes, ...told.deletes] };
 }
 
 /** See TD3. */

@@ -20,6 +20,7 @@ import type {
 import type { CompanyProtocol } from "./company.ts";
 import type { BrandFacts, BrandsProtocol, DomainFacts, DomainsProtocol } from "./domains.ts";
 import type { MembersProtocol } from "./members.ts";
+import type { NoticesProtocol } from "./notices.ts";
 import type { CertificateInForce, Party, RoledKey } from "./party.ts";
 import type { Commands, RegisterAct, RegisterReply } from "./protocol.ts";
 import type { RecordHeadFacts, RemovalProtocol } from "./removal.ts";
@@ -154,6 +155,7 @@ export interface BusinessProtocol
     StandingProtocol,
     BrandsProtocol,
     MembersProtocol,
+    NoticesProtocol,
     CompanyProtocol {
   "party.open"(command: { readonly party: PartyFacts; readonly act?: RegisterAct }): RegisterReply;
   "certificate.issue"(command: {

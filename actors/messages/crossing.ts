@@ -72,6 +72,12 @@ const crossings: {
     "members.list": "ask",
     "invitation.set": "ask",
     "invitation.read": "ask",
+    "notice.give": "ask",
+    "network.seen": "ask",
+    "reminders.due": "never",
+    "reminders.give": "never",
+    "notices.choose": "ask",
+    "notices.read": "ask",
   },
   application: {
     "application.file": "ask",
@@ -112,6 +118,10 @@ const crossings: {
     "person.leave": "ask",
     "person.read": "ask",
     "name.read": "ask",
+    "notice.send": "deliver",
+    "mail.give": "ask",
+    "mail.confirm": "ask",
+    "mail.read": "ask",
   },
   push: {
     "push.accept": "ask",

@@ -1,6 +1,8 @@
 // The commands of a person: somebody who works at the portal, with passkeys that only sign in. Its id is drawn when it joins, and nothing
 // that is published names it. What it may do for a business is asked at the business (members.ts).
 
+import type { SentNotice } from "./notices.ts";
+
 /** Maximum number of businesses that one person applied for or works for. */
 export const businessesMax = 20;
 
@@ -74,6 +76,14 @@ export interface PersonReport {
   readonly acts: readonly PersonAct[];
 }
 
+/** Where notices of a person go. */
+export interface PersonAddress {
+  /** Null where nothing is mailed. */
+  readonly address: string | null;
+  /** The address that waits for its link to be opened. */
+  readonly waiting: string | null;
+}
+
 export type PersonRefusal =
   | "person_unknown"
   | "passkey_unknown"
@@ -85,7 +95,11 @@ export type PersonRefusal =
   | "too_many_businesses"
   /** Somebody who works for a business does not leave. */
   | "has_business"
-  | "too_many_passkeys";
+  | "too_many_passkeys"
+  /** So many links were mailed to confirm an address that a day has no more. */
+  | "too_many_mails"
+  /** The address that was confirmed is not the one that waits. */
+  | "address_changed";
 
 export type PersonReply =
   | { readonly status: "done" }
@@ -144,6 +158,18 @@ export interface PersonProtocol {
   }): PersonReply;
   /** A business that did not let the person in is not theirs any more; one that was noted at that time or later stays. Repeatable. */
   "business.forget"(command: { readonly uuid: string; readonly noted_before_ms?: number }): PersonReply;
+  /** A party that the person binds tells them something: it is mailed if they confirmed an address. */
+  "notice.send"(command: SentNotice): PersonReply;
+  /** An address waits to be confirmed, and meanwhile the earlier one stays; null takes both away. */
+  "mail.give"(command: { readonly by: Confirmation; readonly address: string | null }): PersonReply;
+  /** The person has what was mailed to the address that waits. Repeatable. */
+  "mail.confirm"(command: {
+    readonly session: string;
+    readonly address: string;
+    readonly network: string | null;
+  }): PersonReply;
+  /** Read-only. */
+  "mail.read"(): PersonAddress;
   /** Read-only: what the person is called; null where there is nobody. */
   "name.read"(): string | null;
   /** The person is forgotten, with everything that was kept of them. */

@@ -1,19 +1,23 @@
 // The actor of a person. Keyed rows: 16 what the person is called, 17 passkeys, 18 sessions, 19 used challenges, 20 acts by time, 21 the
-// networks that they came from, 22 the businesses that the person applied for or works for.
+// networks that they came from, 22 the businesses that the person applied for or works for, 23 where notices are mailed, 24 the mails of
+// a day.
 //   PN1. A challenge is used once: what asserts it again is refused, whatever it is for.
 //   PN2. An act needs a session in force and a passkey that the person has when the act is decided. A removed passkey ends its sessions
 //        in the same commit.
 //   PN3. Of a session the actor has a hash alone. It ends by itself: twelve hours after it was opened, or two after it was used last.
 //   PN4. Acts are added and never changed. Their networks are forgotten after 90 days, and the acts themselves after 400.
 //   PN5. A signature counter that does not grow is refused, except where the authenticator has none and always says 0.
+//   PN6. Notices are mailed to an address that the person confirmed, one mail for each; of ended pushes so many a day, and no more.
 
 import { type PersonEvent, personMachine } from "../../machines/person.ts";
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
+import type { SentNotice } from "../messages/notices.ts";
 import {
   type Assertion,
   businessesMax,
   type Confirmation,
   type PersonAct,
+  type PersonAddress,
   type PersonProtocol,
   type PersonRefusal,
   type PersonReply,
@@ -42,6 +46,11 @@ const networks = defineTable<string>({ name: "networks of acts", rt: 21, encode:
 /** With when each was noted, in Unix milliseconds. */
 const businesses = defineTable<string>({ name: "businesses", rt: 22, encode: String, decode: String });
 
+/** Absent where the person never gave an address. */
+const mail = defineJsonTable<PersonAddress & { readonly asked: readonly number[] }>("mail", 23);
+/** How many mails of ended pushes there were on a day, by the day. */
+const mails = defineTable<string>({ name: "mails of a day", rt: 24, encode: String, decode: String });
+
 export const passkeysMax = 20;
 /** Maximum number of sessions of one person; one more ends the one that was used longest ago. */
 const sessionsMax = 20;
@@ -54,6 +63,9 @@ const dayMs = 86_400_000;
 const actsKeptMs = 400 * dayMs;
 const networksKeptMs = 90 * dayMs;
 const actsShown = 100;
+const linksPerDay = 5;
+/** Of ended pushes alone: their number is the business's choice, and nobody reads more. */
+const endedMailsPerDay = 100;
 /** The last instant that a date can be (ECMA-262, «Time Values and Time Range»). */
 const lastInstantMs = 8_640_000_000_000_000;
 
@@ -85,6 +97,10 @@ export const personActor = defineActor<"person", typeof personMachine>({
         : confirmed(by, view, { act: "person.leave", subject: "" }, { events: [{ type: "person.left" }] }),
     "person.read": (_command, view) => ({ reply: reportOf(view) }),
     "name.read": (_command, view) => ({ reply: names.read(view, "") ?? null }),
+    "notice.send": sendNotice,
+    "mail.give": giveMail,
+    "mail.confirm": confirmMail,
+    "mail.read": (_command, view) => ({ reply: addressOf(view) }),
   },
   absent: {
     "passkey.read": { reply: null },
@@ -100,6 +116,9 @@ export const personActor = defineActor<"person", typeof personMachine>({
     "person.leave": nobody,
     "person.read": { reply: null },
     "name.read": { reply: null },
+    "mail.give": nobody,
+    "mail.confirm": nobody,
+    "mail.read": { reply: { address: null, waiting: null } },
   },
   effects: {},
 });
@@ -137,6 +156,14 @@ function rowsFor(command: Commands<PersonProtocol>): readonly RowSelection[] {
       ];
     case "name.read":
       return [names.select([""])];
+    case "notice.send":
+      return [mail.select([""]), mails.selectPage(4)];
+    case "mail.read":
+      return [mail.select([""])];
+    case "mail.confirm":
+      return [mail.select([""]), ...all];
+    case "mail.give":
+      return [mail.select([""]), challenges.select([command.by.challenge.nonce]), ...all];
     case "act.confirm":
     case "session.open":
     case "passkey.remove":
@@ -283,6 +310,53 @@ function forgetBusiness({ uuid, noted_before_ms }: Asked<"business.forget">, vie
   const isLast = businesses.readAll(view).length === 1;
   const events = isLast ? takenOf(view, { type: "businesses.left" }) : [];
   return { reply: done, events, deletes: [businesses.key(uuid)] };
+}
+
+/** See PN6. Somebody who left gets nothing. */
+function sendNotice({ uuid, legal_name, notice }: Asked<"notice.send">, view: View): Decided {
+  if (!view.snapshot.matches("active") || addressOf(view).address === null) return { reply: done };
+  const effects = [
+    { kind: "activity", name: "mailPerson", params: { uuid, legal_name, notice } satisfies SentNotice },
+  ] as const;
+  if (notice.kind !== "push.ended") return { reply: done, effects };
+  const day = String(Math.floor(view.nowMs / dayMs));
+  const sent = Number(mails.read(view, day) ?? 0);
+  if (sent >= endedMailsPerDay) return { reply: done };
+  return {
+    reply: done,
+    effects,
+    puts: [mails.write(day, String(sent + 1), { expiresAtMs: view.nowMs + 2 * dayMs })],
+  };
+}
+
+function giveMail({ by, address: waiting }: Asked<"mail.give">, view: View): Decided {
+  const known = mail.read(view, "");
+  const asked = (known?.asked ?? []).filter((at_ms) => view.nowMs - at_ms < dayMs);
+  if (waiting === null) {
+    const puts = known === undefined ? [] : [mail.write("", { address: null, waiting: null, asked })];
+    return confirmed(by, view, { act: "mail.remove", subject: "" }, { puts });
+  }
+  if (asked.length >= linksPerDay) return refused("too_many_mails");
+  const next = { address: known?.address ?? null, waiting, asked: [...asked, view.nowMs] };
+  return confirmed(by, view, { act: "mail.set", subject: "" }, { puts: [mail.write("", next)] });
+}
+
+function confirmMail({ session, address, network }: Asked<"mail.confirm">, view: View): Decided {
+  const own = liveSession(session, view);
+  if (own === null) return refused("session_ended");
+  const known = mail.read(view, "");
+  if (known?.address === address) return { reply: done };
+  if (known?.waiting !== address) return refused("address_changed");
+  const act = { act: "mail.confirm", subject: "", credential_id: own.credential_id, network };
+  return {
+    reply: done,
+    puts: [mail.write("", { ...known, address, waiting: null }), ...actRows(act, `mail ${view.nowMs}`, view)],
+  };
+}
+
+function addressOf(view: View): PersonAddress {
+  const { address, waiting } = mail.read(view, "") ?? { address: null, waiting: null };
+  return view.snapshot.matches("active") ? { address, waiting } : { address: null, waiting: null };
 }
 
 /** The decision on an act: what `rest` has, together with the rows that every confirmed act leaves. */

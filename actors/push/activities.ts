@@ -12,10 +12,11 @@ import { inSteps } from "../../std/work.ts";
 import { FileUnfit } from "../../storage/staging-area.ts";
 import type { ListingsReply } from "../messages/admission.ts";
 import type { BusinessProtocol, NamedRecord } from "../messages/business.ts";
+import type { NoticeFacts } from "../messages/notices.ts";
 import type { CommandOf } from "../messages/protocol.ts";
 import type { PushCommand, PushFacts, SettledOutcome } from "../messages/push.ts";
 import { bulkUploadRef, businessRef, partsOf } from "../messages/refs.ts";
-import type { Notice, NoticeChannel } from "../messages/serving.ts";
+import type { Notice, NoticeChannel, PushNotice } from "../messages/serving.ts";
 import type { Activity, ActivityContext, Ask } from "../system/definition.ts";
 import type { PushPorts, StalledPush } from "./ports.ts";
 import {
@@ -65,7 +66,12 @@ export function pushActivities(ports: PushPorts): Record<string, Activity> {
       ports.stalled?.note(push);
       return null;
     },
-    recordNotice: (notice: Notice) => deliver(ports.notices?.record, notice),
+    recordNotice: async (notice: Notice, context: ActivityContext<"push" | "business">) => {
+      await deliver(ports.notices?.record, notice);
+      // The business gave that of a takedown with its own decision.
+      if ("push_id" in notice) await tellPeople(notice, context);
+      return null;
+    },
     mailNotice: (notice: Notice) => deliver(ports.notices?.mail, notice),
     indexChunk: (params: IndexChunk, context: ActivityContext<"push">) => indexChunk(ports, params, context),
     preparePush: async (params: { facts: PushFacts }, context: ActivityContext<"push">) => {
@@ -118,6 +124,16 @@ async function indexChunk(
 async function deliver(channel: NoticeChannel | undefined, notice: Notice): Promise<null> {
   await channel?.deliver(notice);
   return null;
+}
+
+async function tellPeople(notice: PushNotice, { ask }: Pick<ActivityContext<"push">, "ask">): Promise<void> {
+  const { notice_id, business_uuid, push_id, state, records, counts } = notice;
+  const { accepted, updated, rejected } = counts;
+  const facts: NoticeFacts =
+    state === "held"
+      ? { kind: "push.held", push_id, records }
+      : { kind: "push.ended", push_id, state, published: accepted + updated, rejected };
+  await ask(businessRef(business_uuid), { type: "notice.give", notice_id, facts });
 }
 
 /** The business forgets what only a repetition would need, then the staged bytes are removed. */

@@ -33,6 +33,8 @@ export interface BusinessContext {
   readonly purgesFromMs: number;
   /** When the next look at a domain is due, likewise. */
   readonly domainsAtMs: number | null;
+  /** When people are next told of a mandate that ends, likewise. */
+  readonly remindAtMs: number | null;
 }
 
 /** When the next work of a kind is due, and how long that is. */
@@ -130,6 +132,10 @@ export type BusinessEvent =
     }
   /** Served business files name other domains than before, one of which is to be looked at sooner than any was. */
   | { readonly type: "domains.named"; readonly timer: NextWork }
+  /** A mandate is accepted whose end has to be spoken of sooner than any other's. */
+  | { readonly type: "reminder.owed"; readonly timer: NextWork }
+  /** People were told of mandates that end, and when the next one is due. */
+  | { readonly type: "reminders.given"; readonly timer: NextWork | null }
   /** Domains were looked at; given are how many, how many of them became confirmed or suspended, and when the next look is due. */
   | {
       readonly type: "domains.probed";

@@ -316,6 +316,10 @@ const businessWaits: Waits<BusinessContext> = {
   "purges.none": quiet,
   "purges.scheduled": (view) => due(view, "purge", "purges", "The next purge is due"),
   "purges.purging": () => wait("purge", "Records are being purged."),
+  "reminders.none": quiet,
+  "reminders.scheduled": (view) =>
+    due(view, "reminder", "reminders", "Its people are told of a mandate that ends"),
+  "reminders.giving": () => wait("reminder", "Its people are being told of mandates that end."),
   "domains.none": quiet,
   "domains.scheduled": (view) => due(view, "domains", "domains", "Its domains are looked at again"),
   "domains.probing": () => wait("domains", "Its domains are being looked at."),

@@ -14,6 +14,7 @@ import { integrationKeyActor } from "../../actors/integration-key/definition.ts"
 import { keyLimitsActor } from "../../actors/key-limits/definition.ts";
 import { ledgerActivities } from "../../actors/ledger/activities.ts";
 import { ledgerActor } from "../../actors/ledger/definition.ts";
+import { personActivities } from "../../actors/person/activities.ts";
 import { personActor } from "../../actors/person/definition.ts";
 import { pushActivities } from "../../actors/push/activities.ts";
 import { pushActor } from "../../actors/push/definition.ts";
@@ -75,6 +76,7 @@ export function createNodeActors(
         latePurges: services.latePurges,
         domains: { probe: services.domainProbe, schedule: config.domains.schedule },
       }),
+      ...personActivities({ mail: services.notices.people }),
       ...pushActivities({
         records,
         crypto: nativeCrypto,

@@ -38,6 +38,7 @@ export function portalOf(
     analytics,
     readDomains,
     ads: { ...adPublishingOf(services), uploadImage, currency: services.config.ads.currency },
+    mailLink: services.notices.people?.sendLink ?? null,
     urls,
   };
 }

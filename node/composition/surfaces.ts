@@ -34,6 +34,7 @@ import {
   createKeyRegion,
   type KeyRegion,
 } from "../../service/authentication/authenticate.ts";
+import { createKeyNetworks } from "../../service/authentication/key-networks.ts";
 import {
   createRegionalBudget,
   createRegionalRate,
@@ -274,6 +275,7 @@ function authenticationOf(
     requestRate: keyRateOf(services),
     limitFields: null,
     keyRegion: keyRegionOf(services),
+    networks: createKeyNetworks(services),
   };
 }
 

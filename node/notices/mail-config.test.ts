@@ -28,7 +28,7 @@ describe("the settings of mail", () => {
     ["SVC_SMTP_URL", { SVC_SMTP_URL: "mail.example:25" }],
     ["SVC_NOTICE_FROM", { SVC_NOTICE_FROM: "Notices <a@b.example>" }],
     ["SVC_NOTICE_FROM", { SVC_NOTICE_FROM: undefined }],
-    ["SVC_NOTICE_RECIPIENTS", { SVC_NOTICE_RECIPIENTS: undefined }],
+    ["SVC_NOTICE_RECIPIENTS", { SVC_SMTP_URL: undefined, SVC_NOTICE_FROM: undefined }],
     ["SVC_SMTP_PASSWORD_FILE", { SVC_SMTP_PASSWORD_FILE: undefined }],
     ["SVC_SMTP_PASSWORD_FILE", { SVC_SMTP_URL: "smtps://mail.example" }],
     ["SVC_NOTICE_FROM", { SVC_SMTP_URL: undefined }],

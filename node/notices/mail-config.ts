@@ -17,8 +17,8 @@ export interface MailConfig {
   /** Absolute path of the certificate authority of the server; null for the platform's own list. */
   readonly caFile: string | null;
   readonly from: string;
-  /** Absolute path of the table of recipients. */
-  readonly recipients: string;
+  /** Absolute path of the table of further recipients; null where there is none. */
+  readonly recipients: string | null;
 }
 
 /** An address as mail headers and SMTP commands may contain it, without a name and without quoting. */
@@ -70,7 +70,7 @@ export function parseMail(env: Env): MailConfig | null {
     passwordFile,
     caFile: pathOf(env, "SVC_SMTP_CA_FILE"),
     from,
-    recipients: resolve(needed(env, "SVC_NOTICE_RECIPIENTS")),
+    recipients: pathOf(env, "SVC_NOTICE_RECIPIENTS"),
   });
 }
 

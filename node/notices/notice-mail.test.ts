@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { PushNotice } from "../../actors/messages/serving.ts";
 import { makeCertificate } from "../../transport/ws/certificate.fixture.ts";
 import { type MailConfig, parseMail } from "./mail-config.ts";
-import { type NoticeMail, openNoticeMail } from "./notices.ts";
+import { type NoticeMailer, openNoticeMail } from "./notices.ts";
 
 const business = "00000000-0000-4000-8000-000000000001";
 const notice: PushNotice = {
@@ -36,14 +36,15 @@ interface Received {
 
 let home = "";
 let server: SMTPServer;
-let mail: NoticeMail | null = null;
+let mail: NoticeMailer | null = null;
 let received: Received[] = [];
 let log: string[] = [];
+let details: string[] = [];
 let nowMs = 0;
 
 beforeEach(async () => {
   home = await mkdtemp(join(tmpdir(), "svc-mail-"));
-  [received, log, nowMs] = [[], [], Date.now()];
+  [received, log, details, nowMs] = [[], [], [], Date.now()];
   await recipients({ [business]: ["owner@shop.example", "admin@shop.example"] });
   await writeFile(join(home, "password"), "correct horse\n");
 });
@@ -97,7 +98,7 @@ function open(
   url: string,
   env: Readonly<Record<string, string>> = {},
   changes: Partial<MailConfig> = {},
-): NoticeMail {
+): NoticeMailer {
   const config = parseMail({
     SVC_SMTP_URL: url,
     SVC_NOTICE_FROM: "notices@svc.example",
@@ -110,8 +111,12 @@ function open(
   mail = openNoticeMail({
     config: { ...config, ...changes },
     businessUrl: "https://push.svc.example",
+    portalUrl: "https://portal.svc.example",
     clock: { now: () => nowMs },
-    log: ({ event }) => void log.push(event),
+    log: ({ event, detail }) => {
+      log.push(event);
+      details.push(detail ?? "");
+    },
   });
   return mail;
 }
@@ -231,6 +236,46 @@ describe("a notice", () => {
     const old = new Date(nowMs - 4 * 86_400_000).toISOString();
     await mailed.deliver({ ...notice, at: old });
     expect([received, log]).toEqual([[], ["notice.refused", "notice.given_up"]]);
+  });
+
+  it("to a person is one message to their address, which no log has, and nothing that they wrote is in a header (M4, M5)", async () => {
+    let isGone = false;
+    const port = await listen({
+      secure: true,
+      onRcptTo: ({ address }, _session, done) =>
+        done(isGone ? Object.assign(new Error(`no ${address}`), { responseCode: 550 }) : null),
+    });
+    const mailed = open(`smtps://svc@127.0.0.1:${port}`);
+    const told = {
+      uuid: business,
+      legal_name: "Shop & Sons",
+      person_id: "p-1",
+      to: "ada@shop.example",
+      name: "Bob <bob@x.example>",
+      notice: {
+        ...({ kind: "role.changed", person_id: "p-2", role: "admin", by: "Eve" } as const),
+        notice_id: "n-1",
+        at_ms: nowMs,
+      },
+    };
+    await mailed.send(told);
+    const [{ to, text } = { to: [], text: "" }] = received;
+    const [head = "", body = ""] = text.split("\r\n\r\n", 2);
+    expect([to, body, text.includes("notice.json")]).toEqual([
+      ["ada@shop.example"],
+      "About Shop & Sons:",
+      false,
+    ]);
+    expect(text).toContain("Bob <bob@x.example> works here as admin. It was done by Eve.");
+    expect(text).toContain(`https://portal.svc.example/notices/${business}`);
+    expect(head).toMatch(/Subject: A role changed\r\nMessage-ID: <n-1\.p-1@svc\.example>/);
+    isGone = true;
+    await mailed.send(told);
+    expect(await mailed.sendLink({ person_id: "p-1", to: "new@shop.example", link: "l" })).toBe(false);
+    await mailed.send({ ...told, notice: { ...told.notice, at_ms: nowMs - 4 * 86_400_000 } });
+    expect(log).toEqual(["notice.mailed", "notice.refused", "notice.link_not_mailed", "notice.given_up"]);
+    expect(details.join()).not.toMatch(/@shop\.example/);
+    expect(details.join()).toContain("no the address");
   });
 
   it("is not mailed with a wrong password, which may be mended", async () => {

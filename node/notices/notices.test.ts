@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { SMTPServer } from "smtp-server";
 import { afterEach, expect, it } from "vitest";
-import { businessRef, pushRef } from "../../actors/messages/refs.ts";
+import { businessRef, personRef, pushRef } from "../../actors/messages/refs.ts";
 import type { PushNotice } from "../../actors/messages/serving.ts";
 import {
   openBusiness,
@@ -63,7 +63,7 @@ async function listen(port: number, taken: string[]): Promise<number> {
         text += part.toString();
       });
       stream.on("end", () => {
-        taken.push(/^Message-ID: <(.*)@/m.exec(text)?.[1] ?? "");
+        taken.push(/^Message-ID:\s+<(.*)@/m.exec(text)?.[1] ?? "");
         done();
       });
     },
@@ -130,4 +130,41 @@ it("that no mail server takes are mailed once it is there, after a restart as we
   await expect.poll(() => taken, { timeout: 20_000 }).toHaveLength(2);
   expect(new Set(taken).size).toBe(2);
   expect(await states(node.home)).toEqual(["complete", "complete"]);
+});
+
+it("of people are mailed once to the address that each confirmed, also where the server was away and the node was restarted", async () => {
+  const taken: string[] = [];
+  const port = await listen(0, taken);
+  await stop();
+  const env = { SVC_SMTP_URL: `smtp://127.0.0.1:${port}`, SVC_NOTICE_FROM: "notices@svc.example" };
+  node = await openPublishingNode(env);
+  const { uuid } = (await openBusiness(node.services)).party;
+  const { actors } = node.services;
+  const [ada, bob] = ["10000000-0000-4000-8000-000000000001", "10000000-0000-4000-8000-000000000002"];
+  const until_ms = Date.now() + 60_000;
+  const by = { credential_id: "c", counter: 0, network: null, session: "s" };
+  const passkey = { credential_id: "c", public_key: "p", name: "phone", counter: 0 };
+  const session = { session: "s", ends_at_ms: until_ms };
+  const address = "ada@shop.example";
+  await actors.ask(personRef(ada), { type: "person.join", name: "Ada", passkey, session, network: null });
+  const challenge = { nonce: "n", until_ms };
+  await actors.ask(personRef(ada), { type: "mail.give", by: { ...by, challenge }, address });
+  await actors.ask(personRef(ada), { type: "mail.confirm", session: "s", address, network: null });
+  const act = { by: "Olga", reason: "Seen." };
+  for (const person_id of [ada, bob])
+    await actors.ask(businessRef(uuid), { type: "member.set", person_id, role: "owner", act });
+  const waiting = async () => {
+    const report = await node?.services.actors.inspect(personRef(ada));
+    return report?.outbox.map(({ lastError }) => lastError?.slice(0, 26));
+  };
+  await expect.poll(waiting, { timeout: 10_000 }).toEqual(["The notice was not mailed:"]);
+  await listen(port, taken);
+  await node.restart();
+  await expect.poll(() => taken, { timeout: 20_000 }).toHaveLength(1);
+  await expect.poll(() => node?.services.actors.stats().outboxPending).toBe(0);
+  await node.restart();
+  const viewer = { type: "member.set", person_id: bob, role: "viewer", act } as const;
+  await node.services.actors.ask(businessRef(uuid), viewer);
+  await expect.poll(() => new Set(taken).size, { timeout: 20_000 }).toBe(2);
+  expect(taken).toHaveLength(2);
 });

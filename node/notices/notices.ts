@@ -5,10 +5,13 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createTransport } from "nodemailer";
 import type { Notice, NoticeChannel, PushNotice, TakedownNotice } from "../../actors/messages/serving.ts";
+import type { NoticeMail, PersonMail } from "../../actors/person/activities.ts";
 import type { LogEntry } from "../../actors/system/ports.ts";
 import type { Clock } from "../../crypto/port.ts";
+import { noticeWords } from "../../portal/notice-words.ts";
 import { isObject } from "../../std/json-pointer.ts";
 import { Unavailable } from "../../std/unavailable.ts";
+import { english } from "../../web/texts/catalogue.ts";
 import type { NodeConfig } from "../configuration/config.ts";
 import { appendLine } from "../keeping/audit-log.ts";
 import { type MailConfig, mailAddress, readSecretText } from "./mail-config.ts";
@@ -16,19 +19,32 @@ import { type MailConfig, mailAddress, readSecretText } from "./mail-config.ts";
 export interface Notices {
   readonly record: NoticeChannel;
   readonly mail: NoticeChannel;
+  /** To people, at the addresses that they gave; null where nothing is mailed. */
+  readonly people: PeopleMail | null;
   close(): void;
+}
+
+export interface PeopleMail extends PersonMail {
+  /** Mails the link that confirms an address. False if it was not taken now. */
+  sendLink(mail: {
+    readonly person_id: string;
+    readonly to: string;
+    readonly link: string;
+  }): Promise<boolean>;
 }
 
 /** Throws {@link ConfigError}. */
 export function openNotices(
-  { home, mail, publicUrls }: Pick<NodeConfig, "home" | "mail" | "publicUrls">,
+  { home, mail, publicUrls, passkeys }: Pick<NodeConfig, "home" | "mail" | "publicUrls" | "passkeys">,
   { clock, log }: { readonly clock: Clock; readonly log: (entry: LogEntry) => void },
 ): Notices {
   const record = openNoticeFile({ home, log });
-  if (mail === null) return { record, mail: { deliver: async () => {} }, close: () => {} };
-  const businessUrl = publicUrls.business_url ?? null;
-  const channel = openNoticeMail({ config: mail, businessUrl, clock, log });
-  return { record, mail: channel, close: () => channel.close() };
+  if (mail === null) return { record, mail: { deliver: async () => {} }, people: null, close: () => {} };
+  const { business_url: businessUrl = null } = publicUrls;
+  // A sandbox's own portal is the last that it names.
+  const portalUrl = publicUrls.portal_url ?? passkeys?.origins.at(-1) ?? null;
+  const channel = openNoticeMail({ config: mail, businessUrl, portalUrl, clock, log });
+  return { record, mail: channel, people: channel, close: () => channel.close() };
 }
 
 // Who is told about the pushes of a business: a JSON file that an operator keeps, `{"<business uuid>": ["address", …]}`. It is
@@ -56,7 +72,8 @@ export async function readRecipients(path: string, businessUuid: string): Promis
 //       refused for good (5xx), and what is older than three days, is given up, with a line of the log.
 //   M2. A server that cannot be reached is left alone for a minute, whatever else waits for it.
 //   M3. Everything is bounded: connections, the time that each step may take, recipients, the size of a message.
-//   M4. Nothing that a business chose is part of a header.
+//   M4. Nothing that a business or a person chose is part of a header but the address of the person that the mail is for.
+//   M5. No log, and nothing that operators see, has the address of a person.
 
 const connectionsMax = 2;
 const connectMs = 10_000;
@@ -64,51 +81,128 @@ const silentMs = 20_000;
 const pauseAfterFailureMs = 60_000;
 const givenUpAfterMs = 3 * 86_400_000;
 
-export interface NoticeMail extends NoticeChannel {
+export interface NoticeMailer extends NoticeChannel, PeopleMail {
   close(): void;
 }
 
 interface MailDeps {
   readonly config: MailConfig;
   readonly businessUrl: string | null;
+  readonly portalUrl: string | null;
   readonly clock: Clock;
   readonly log: (entry: LogEntry) => void;
 }
 
 /** Throws {@link ConfigError} if the password or the authority cannot be read. */
-export function openNoticeMail({ config, businessUrl, clock, log }: MailDeps): NoticeMail {
+export function openNoticeMail({ config, businessUrl, portalUrl, clock, log }: MailDeps): NoticeMailer {
   const transport = transportOf(config);
   let pausedUntilMs = 0;
-  const note = (level: LogEntry["level"], event: string, notice: Notice, detail: string): void =>
-    log({ level, event, actor: actorOf(notice), detail });
-  const send = async (notice: Notice): Promise<void> => {
-    const to = await readRecipients(config.recipients, notice.business_uuid);
-    if (to.length === 0) return;
-    await transport.sendMail(messageOf(notice, { config, businessUrl, to }));
-    note("info", "notice.mailed", notice, `${notice.notice_id} to ${to.length} recipients`);
-  };
-  return {
-    deliver: async (notice) => {
-      const nowMs = clock.now();
-      if (nowMs - Date.parse(notice.at) > givenUpAfterMs) {
-        note("error", "notice.given_up", notice, `${notice.notice_id} was not taken for three days`);
+  /** Gives a message up, or throws for it to be tried again (M1, M2). */
+  const take = async ({ id, actor, atMs, secret }: Attempted, send: () => Promise<void>): Promise<void> => {
+    const note = (level: LogEntry["level"], event: string, detail: string): void =>
+      log({ level, event, actor, detail });
+    const nowMs = clock.now();
+    if (nowMs - atMs > givenUpAfterMs) {
+      note("error", "notice.given_up", `${id} was not taken for three days`);
+      return;
+    }
+    if (nowMs < pausedUntilMs) throw unavailable("the mail server was not reached a moment ago");
+    try {
+      await send();
+    } catch (error) {
+      const said = error instanceof Error ? error.message : String(error);
+      const detail = secret === undefined ? said : said.replaceAll(secret, "the address");
+      if (isRefusedForGood(error)) {
+        note("error", "notice.refused", detail);
         return;
       }
-      if (nowMs < pausedUntilMs) throw unavailable("the mail server was not reached a moment ago");
+      if (!isOfMessage(error)) pausedUntilMs = clock.now() + pauseAfterFailureMs;
+      note("warn", "notice.not_mailed", detail);
+      throw unavailable(detail);
+    }
+  };
+  const mailed = (id: string, actor: string, recipients: number): void =>
+    log({
+      level: "info",
+      event: "notice.mailed",
+      actor,
+      detail: `${id} to ${recipients === 1 ? "1 recipient" : `${recipients} recipients`}`,
+    });
+  return {
+    deliver: (notice) => {
+      const { notice_id: id, at, business_uuid } = notice;
+      const actor = actorOf(notice);
+      return take({ id, actor, atMs: Date.parse(at) }, async () => {
+        const { recipients } = config;
+        const to = recipients === null ? [] : await readRecipients(recipients, business_uuid);
+        if (to.length === 0) return;
+        await transport.sendMail(messageOf(notice, { config, businessUrl, to }));
+        mailed(id, actor, to.length);
+      });
+    },
+    send: (mail) => {
+      const { notice_id: id, at_ms: atMs } = mail.notice;
+      const actor = `person/${mail.person_id}`;
+      return take({ id, actor, atMs, secret: mail.to }, async () => {
+        await transport.sendMail(personMessageOf(mail, { config, portalUrl }));
+        mailed(id, actor, 1);
+      });
+    },
+    sendLink: async ({ person_id, to, link }) => {
+      const { subject, text } = english.portal.notices.mail.link(link);
       try {
-        await send(notice);
+        await transport.sendMail({ ...ofService(config), to, subject, text });
+        return true;
       } catch (error) {
-        const detail = error instanceof Error ? error.message : String(error);
-        if (isRefusedForGood(error)) {
-          note("error", "notice.refused", notice, detail);
-          return;
-        }
-        if (!isOfMessage(error)) pausedUntilMs = clock.now() + pauseAfterFailureMs;
-        note("warn", "notice.not_mailed", notice, detail);
-        throw unavailable(detail);
+        // The address is nobody's yet, and is not logged.
+        const { responseCode } = Object(error) as { readonly responseCode?: unknown };
+        log({
+          level: "warn",
+          event: "notice.link_not_mailed",
+          actor: `person/${person_id}`,
+          detail: `the mail server answered ${String(responseCode ?? "nothing")}`,
+        });
+        return false;
       }
     },
     close: () => transport.close(),
+  };
+}
+
+interface Attempted {
+  readonly id: string;
+  readonly actor: string;
+  readonly atMs: number;
+  /** What a server may repeat and no log says. */
+  readonly secret?: string;
+}
+
+/** What is the same on all mail. */
+function ofService({ from }: MailConfig) {
+  return { from, headers: { "auto-submitted": "auto-generated" } };
+}
+
+function domainOf({ from }: MailConfig): string {
+  return from.slice(from.lastIndexOf("@") + 1);
+}
+
+/** One message for a notice and a person, however often it is sent. */
+function personMessageOf(
+  { uuid, legal_name, notice, person_id, to, name }: NoticeMail,
+  { config, portalUrl }: Pick<MailDeps, "config" | "portalUrl">,
+) {
+  const { title, words } = noticeWords(notice, name);
+  const date = new Date(notice.at_ms);
+  const { mail } = english.portal.notices;
+  const page = portalUrl === null ? [] : [mail.page(`${portalUrl}/notices/${uuid}`)];
+  const lines = [mail.about(legal_name), words, mail.at(date.toISOString()), ...page];
+  return {
+    ...ofService(config),
+    to,
+    subject: title,
+    messageId: `<${notice.notice_id}.${person_id}@${domainOf(config)}>`,
+    date,
+    text: `${lines.join("\n\n")}\n`,
   };
 }
 
@@ -141,7 +235,6 @@ function messageOf(
   { config, businessUrl, to }: Pick<MailDeps, "config" | "businessUrl"> & { readonly to: readonly string[] },
 ) {
   const { notice_id, at } = notice;
-  const domain = config.from.slice(config.from.lastIndexOf("@") + 1);
   const { subject, about, reason } = wordsOf(notice);
   const lines = [
     `${about}: ${summaryOf(notice)}.`,
@@ -150,12 +243,11 @@ function messageOf(
     `Status: ${businessUrl ?? ""}${notice.status_url}`,
   ];
   return {
-    from: config.from,
+    ...ofService(config),
     to: [...to],
     subject,
-    messageId: `<${notice_id}@${domain}>`,
+    messageId: `<${notice_id}@${domainOf(config)}>`,
     date: new Date(at),
-    headers: { "auto-submitted": "auto-generated" },
     text: `${lines.join("\n\n")}\n`,
     attachments: [
       { filename: "notice.json", contentType: "application/json", content: JSON.stringify(notice) },

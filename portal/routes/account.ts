@@ -12,6 +12,7 @@ import type { OwnBlocks } from "../../service/portal/blocks.ts";
 import type { IssuedChallenge } from "../../service/portal/challenges.ts";
 import type { Company } from "../../service/portal/company.ts";
 import type { Members } from "../../service/portal/members.ts";
+import { type MailRefusal, noticeKinds, type OwnersNotices } from "../../service/portal/notices.ts";
 import type { OwnBusiness, Owner, OwnerRefusal } from "../../service/portal/owner.ts";
 import { type Answered, nameOf, type SignedIn } from "../../service/portal/people.ts";
 import type { SealerAct } from "../../service/portal/possession.ts";
@@ -42,6 +43,8 @@ const confirmPath = "/confirm";
 const makePath = "/passkeys/make";
 /** Where the new passkey of a member goes that is to seal. */
 export const sealerPath = "/sealing/passkey";
+/** Where a link leads that confirms an address. */
+export const mailLinkPath = "/mail";
 export const withdrawPath = "/applications/withdraw";
 
 export interface AccountDeps extends DoorDeps {
@@ -50,6 +53,7 @@ export interface AccountDeps extends DoorDeps {
   readonly members: Members;
   readonly company: Company;
   readonly blocks: OwnBlocks;
+  readonly notices: OwnersNotices;
 }
 
 export function accountRoutes(deps: AccountDeps): readonly Route[] {
@@ -134,6 +138,7 @@ function pageOf(act: Act): string {
     return peoplePath(act.uuid);
   if (act.act === "member.remove") return "/";
   if (act.act === "group.choose") return blocksPath(act.uuid);
+  if (act.act === "notices.choose" || act.act === "mail.set") return noticesPath(act.uuid);
   return "uuid" in act ? businessPath(act.uuid) : accountPath;
 }
 
@@ -167,6 +172,16 @@ async function perform(deps: AccountDeps, who: SignedIn, { act, proven, ...answe
       const removed = await people.removePasskey(who, by.value, act.credential_id);
       return removed.ok ? redirect(accountPath) : refusedPage(removed.code);
     }
+    case "mail.set":
+    case "mail.remove": {
+      const address = act.act === "mail.set" ? act.address : null;
+      const at = `${deps.place.origin}${mailLinkPath}`;
+      const given = await deps.notices.give(who, by.value, { address, at });
+      if (!given.ok) return mailRefusedPage(given.code);
+      if (act.act === "mail.remove") return redirect(accountPath);
+      const { sent, sentWords } = texts.notices.mail;
+      return cardPage(sent, h("p", null, sentWords(act.address)));
+    }
     case "person.leave": {
       await deps.applications.forgetRefused(who);
       const left = await people.leave(who, by.value);
@@ -199,11 +214,13 @@ type ActFor = Extract<Act, { readonly uuid: string }>;
 
 /** An act for a business or an AI company, which the person has confirmed. */
 function performFor(
-  { owner, company, members, blocks }: AccountDeps,
+  { owner, company, members, blocks, notices }: AccountDeps,
   who: SignedIn,
   act: Exclude<
     ActFor,
-    { readonly act: "company.apply" | "application.withdraw" | "person.invite" | "sealing.add" }
+    {
+      readonly act: "company.apply" | "application.withdraw" | "person.invite" | "sealing.add" | "mail.set";
+    }
   >,
   proven: string,
 ): Promise<Result<void, OwnerRefusal>> {
@@ -222,12 +239,26 @@ function performFor(
       return owner.revokeKey(who, act);
     case "mandate.revoke":
       return owner.revokeMandate(who, act);
+    case "notices.choose": {
+      const unwanted = noticeKinds.filter((each) => !act.kinds.includes(each));
+      return notices.choose(who, { ...act, unwanted });
+    }
     case "directory.choose":
       return company.choose(who, act);
     case "group.choose":
       return blocks.choose(who, act);
     case "terms.agree":
       return company.agree(who, act);
+  }
+}
+
+export function mailRefusedPage(code: MailRefusal): PageAnswer {
+  switch (code) {
+    case "not_mailed":
+    case "link_stale":
+      return problemPage(code, 409);
+    default:
+      return refusedPage(code);
   }
 }
 
@@ -258,6 +289,11 @@ export async function ownWith(
 /** The people of a business. */
 export function peoplePath(uuid: string): string {
   return `/people/${uuid}`;
+}
+
+/** What happened at a business. */
+export function noticesPath(uuid: string): string {
+  return `/notices/${uuid}`;
 }
 
 /** Where one does something for a business. */

@@ -28,6 +28,7 @@ import {
   businessPath,
   companyPath,
   confirmPage,
+  noticesPath,
   ownerRefusedPage,
   ownWith,
   peoplePath,
@@ -235,6 +236,9 @@ export function partyCard({ party, member }: OwnBusiness): ComponentChild {
       [words.facts.certificate, state],
       [words.facts.role, words.roles[member.role]],
       [texts.people.link, h("a", { href: peoplePath(party.uuid) }, texts.people.open)],
+      ...(bindingRoles.includes(member.role)
+        ? ([[texts.notices.link, h("a", { href: noticesPath(party.uuid) }, texts.notices.open)]] as const)
+        : []),
     ]),
   );
 }

@@ -121,6 +121,8 @@ export function refusedPage(code: PeopleRefusal): PageAnswer {
     case "too_many_businesses":
     case "has_business":
     case "too_many_passkeys":
+    case "too_many_mails":
+    case "address_changed":
       return problemPage(code, 409);
   }
 }

@@ -45,6 +45,7 @@ import {
   type SandboxGrant,
 } from "../register/sandbox-grant.ts";
 import type { Environment } from "../register/service-keys.ts";
+import type { KeyNetworks } from "./key-networks.ts";
 import type { KeyRate, LimitFields } from "./regional-limits.ts";
 
 export interface AuthenticationDeps {
@@ -65,6 +66,8 @@ export interface AuthenticationDeps {
   readonly limitFields: LimitFields | null;
   /** Null if keys are not bound to regions. */
   readonly keyRegion: KeyRegion | null;
+  /** Absent where nobody is told from which networks keys sign. */
+  readonly networks?: KeyNetworks;
 }
 
 /** What one route accepts. */

@@ -136,6 +136,10 @@ export const portal = {
         "person.invite": "invited somebody",
         "invitation.revoke": "took back an invitation",
         "invitation.accept": "accepted an invitation",
+        "notices.choose": "chose notices",
+        "mail.set": "gave an address for notices",
+        "mail.confirm": "confirmed an address for notices",
+        "mail.remove": "took an address for notices away",
         "member.change": "changed a role",
         "member.remove": "removed somebody",
       },
@@ -365,7 +369,99 @@ export const portal = {
         `You are invited to work for ${name}, as ${role}. Sign in with your passkey, or sign up here first.`,
     },
   },
+  notices: {
+    link: "Notices",
+    open: "See them, and choose which you want",
+    title: (name: string) => `Notices of ${name}`,
+    none: "Nothing happened yet.",
+    caption: "The newest notices of the last 90 days",
+    columns: ["At", "What", "About"],
+    words: "Owners and admins are told of what happens. Choose what you want to be told of.",
+    choose: "Choose",
+    names: {
+      "push.ended": "pushes that are finished",
+      "push.held": "pushes that wait for a decision",
+      "mandate.ends": "mandates that are about to end",
+      "certificate.ends": "the end of the certificate",
+      "key.network": "keys that are used from a new network",
+      takedown: "what the operators take out of serving",
+      "sealer.added": "passkeys that seal from now on",
+      "role.changed": "people who come, go or have another role",
+    },
+    kinds: {
+      "push.ended": (of: { push_id: string; state: string; published: number; rejected: number }) => ({
+        title: of.state === "complete" ? "A push is finished" : "A push failed",
+        words: `Push ${of.push_id}: ${of.published} published, ${of.rejected} rejected.`,
+      }),
+      "push.held": (of: { push_id: string; records: number }) => ({
+        title: "A push waits for your decision",
+        words: `Push ${of.push_id} with ${of.records} records would change a lot. Confirm or reject it.`,
+      }),
+      "mandate.ends": (of: { mandate_id: string; key_id: string; until: string }) => ({
+        title: "A mandate is about to end",
+        words: `Mandate ${of.mandate_id} of the key ${of.key_id} ends at ${of.until}. Without another one the key publishes nothing then.`,
+      }),
+      "certificate.ends": (of: { status: string; from: string }) => ({
+        title: "Your certificate ends",
+        words: `It is ${of.status} from ${of.from}.`,
+      }),
+      "key.network": (of: { key_id: string; network: string }) => ({
+        title: "A key is used from a new network",
+        words: `The key ${of.key_id} signed a request from ${of.network}. Revoke it if that is none of your systems.`,
+      }),
+      takedown: (of: { record_id: string | null; state: string }) => ({
+        title: of.state === "lifted" ? "Served again" : "Taken out of serving",
+        words:
+          of.record_id === null
+            ? "It is about everything that you publish."
+            : `It is about the record ${of.record_id}.`,
+      }),
+      "sealer.added": (of: { key_id: string; by: string }) => ({
+        title: "A passkey seals from now on",
+        words: `${of.by} made the passkey ${of.key_id}: what it signs binds the business. Revoke it if you did not expect it.`,
+      }),
+      "role.changed": (of: { name: string; role: string | null; by: string }) => ({
+        title: "A role changed",
+        words: `${of.name} ${of.role === null ? "has no role any more" : `works here as ${of.role}`}. It was done by ${of.by}.`,
+      }),
+    },
+    mail: {
+      title: "Mail",
+      none: "This service mails nothing: look here.",
+      off: "Nothing is mailed to you.",
+      to: (address: string) => `They are mailed to ${address}, those of all your businesses.`,
+      waiting: (address: string) => `${address} waits for you to open the link that was mailed to it.`,
+      label: "Address",
+      button: "Mail me a link",
+      remove: "Mail me nothing",
+      sent: "Open the link",
+      sentWords: (address: string) => `A link was mailed to ${address}. Open it here within twelve hours.`,
+      confirm: "Confirm your address",
+      confirmWords: "From the link that was mailed to you, while you are signed in here:",
+      code: "Code",
+      confirmButton: "Confirm",
+      done: "Notices are mailed to you",
+      link: (link: string) => ({
+        subject: "Confirm your address",
+        text: `Somebody asked at the portal for notices to be mailed to this address. If that was you, open this within twelve hours, where you are signed in:\n\n${link}\n\nOtherwise do nothing: nothing more is mailed.\n`,
+      }),
+      about: (name: string) => `About ${name}:`,
+      at: (at: string) => `At ${at}.`,
+      page: (url: string) => `All notices, and which you are told of: ${url}`,
+    },
+  },
   acts: {
+    chooseNotices: (name: string, kinds: string): Act => [
+      "Choose notices",
+      kinds === ""
+        ? `You are told of nothing that happens at ${name}.`
+        : `Of what happens at ${name} you are told of: ${kinds}.`,
+    ],
+    setMail: (address: string): Act => [
+      "Have notices mailed",
+      `A link is mailed to ${address}. Once you opened it, notices go there, and to no other address.`,
+    ],
+    removeMail: (): Act => ["Have nothing mailed", "Your address is forgotten. Notices are on the pages."],
     registerKey: (name: string, key: string): Act => [
       "Register a key",
       `The key ${key} is registered for ${name}.`,
@@ -484,6 +580,11 @@ export const portal = {
     ],
     not_there: ["Not there", "There is no such page, or you do not work for this business."],
     passkey_gone: ["Not there", "You have no such passkey."],
+    too_many_mails: ["Enough mails", "You asked for five links within a day. Ask again tomorrow."],
+    address_changed: ["Another address", "This link is of an address that you replaced or took away."],
+    address_invalid: ["Not an address", "Write a mail address, such as ada@shop.example."],
+    link_stale: ["No such link", "The link is over, or was mailed for somebody else. Ask for another one."],
+    not_mailed: ["Not mailed", "The mail server did not take it. Ask again in a minute."],
     too_many_passkeys: ["Enough passkeys", "You have twenty passkeys. Remove one first."],
   },
 } as const;

@@ -1,0 +1,227 @@
+// The notices of a party to the people who bind it.
+//   NB1. A notice is kept, and sent to each who wants its kind, in the commit that made it true. Given again, it changes nothing.
+//   NB2. Of each kind the newest are kept, for ninety days: many of one kind push out no other. A party that nobody binds keeps none.
+//   NB3. Of a changed role those are told who bound the party before, so also the person who loses one.
+//   NB4. The first network of a key is no news. Of each key so many are known, and then no further one is.
+//   NB5. A mandate is spoken of once, a while before it ends: one durable timer of the party ends when the first one is due.
+
+import type { BusinessEvent, NextWork } from "../../machines/business.ts";
+import type { PartitionRow, RowKey, RowSelection } from "../../storage/actor-store.ts";
+import type { MandateFacts } from "../messages/business.ts";
+import { bindingRoles } from "../messages/members.ts";
+import type { NoticeFacts, NoticeKind, NoticesProtocol, PersonNotice } from "../messages/notices.ts";
+import { noticeKinds } from "../messages/notices.ts";
+import type { CommandOf, DoneReply, RegisterReply, ReplyOf } from "../messages/protocol.ts";
+import { personRef } from "../messages/refs.ts";
+import { type Decision, type Effect, takenOf, tell } from "../system/definition.ts";
+import { defineJsonTable, defineTable } from "../system/row-table.ts";
+import {
+  type BusinessView,
+  done,
+  factsIn,
+  mandatePrefix,
+  members,
+  membersMax,
+  refusal,
+  registerOf,
+  selectRegister,
+} from "./rows.ts";
+
+type Asked<T extends keyof NoticesProtocol> = CommandOf<NoticesProtocol, T>;
+type Told = Decision<DoneReply, BusinessEvent>;
+
+/** By the time that is left until the last instant (`k`), so that the newest come first. */
+const notices = defineJsonTable<PersonNotice>("notices", 97);
+/** By the person. */
+const unwantedKinds = defineJsonTable<readonly NoticeKind[]>("unwanted notices", 98);
+/** By the key and the network, with when it was seen, in Unix milliseconds. */
+const networks = defineTable<string>({ name: "networks of keys", rt: 99, encode: String, decode: String });
+/** By when they are due (`k`) and the mandate. */
+const reminders = defineTable<string>({ name: "ends of mandates", rt: 100, encode: String, decode: String });
+
+const dayMs = 86_400_000;
+const keptMs = 90 * dayMs;
+const keptOfKind = 25;
+const noticesMax = keptOfKind * noticeKinds.length;
+/** The last instant that a date can be (ECMA-262, «Time Values and Time Range»). */
+const lastInstantMs = 8_640_000_000_000_000;
+
+/** Selects what {@link noticesOf} reads. */
+export function selectForNotices(): readonly RowSelection[] {
+  return [
+    members.selectPage(membersMax),
+    notices.selectPage(noticesMax),
+    unwantedKinds.selectPage(membersMax),
+  ];
+}
+
+export interface GivenNotice {
+  readonly notice_id: string;
+  readonly facts: NoticeFacts;
+}
+
+/** What notices add to a decision (NB1, NB2). */
+export function noticesOf(given: readonly GivenNotice[], view: BusinessView) {
+  const people = members.readAll(view).filter(({ value: { role } }) => bindingRoles.includes(role));
+  const known = notices.readAll(view);
+  const fresh = given
+    .filter(({ notice_id }) => !known.some(({ k2 }) => k2 === notice_id))
+    .map(({ notice_id, facts }): PersonNotice => ({ ...facts, notice_id, at_ms: view.nowMs }));
+  if (people.length === 0 || fresh.length === 0) return { puts: [], deletes: [], effects: [] };
+  const deletes = noticeKinds.flatMap((kind): readonly RowKey[] => {
+    const more = fresh.filter((each) => each.kind === kind).length;
+    const older = more === 0 ? [] : known.filter(({ value }) => value.kind === kind);
+    return older.slice(Math.max(0, keptOfKind - more)).map(({ k, k2 }) => notices.key(k2, k));
+  });
+  const { uuid, party } = view.snapshot.context;
+  const legal_name = party?.legal_name ?? uuid;
+  return {
+    puts: fresh.map(
+      (each): PartitionRow =>
+        notices.write(each.notice_id, each, {
+          k: lastInstantMs - each.at_ms,
+          expiresAtMs: each.at_ms + keptMs,
+        }),
+    ),
+    deletes,
+    effects: people.flatMap(({ k2: person_id }): readonly Effect[] => {
+      const unwanted = unwantedKinds.read(view, person_id) ?? [];
+      return fresh
+        .filter(({ kind }) => !unwanted.includes(kind))
+        .map((notice) => tell(personRef(person_id), { type: "notice.send", uuid, legal_name, notice }));
+    }),
+  };
+}
+
+export function giveNotice(given: Asked<"notice.give">, view: BusinessView): Told {
+  return { reply: done, ...noticesOf([given], view) };
+}
+
+export function chooseNotices(
+  { person_id, unwanted }: Asked<"notices.choose">,
+  view: BusinessView,
+): Decision<RegisterReply, BusinessEvent> {
+  if (!binds(person_id, view))
+    return { reply: refusal("role_too_low", "Notices are for owners and admins.") };
+  return {
+    reply: { status: "done", changed: true },
+    ...(unwanted.length === 0
+      ? { deletes: [unwantedKinds.key(person_id)] }
+      : { puts: [unwantedKinds.write(person_id, unwanted)] }),
+  };
+}
+
+/** Of somebody who does not bind the party any more. */
+export function forgetChoice(personId: string): RowKey {
+  return unwantedKinds.key(personId);
+}
+
+export function readNotices(
+  { person_id }: Asked<"notices.read">,
+  view: BusinessView,
+): ReplyOf<NoticesProtocol, "notices.read"> {
+  if (!binds(person_id, view)) return null;
+  const unwanted = unwantedKinds.read(view, person_id) ?? [];
+  const all = notices.readAll(view).map(({ value }) => value);
+  return { notices: all.filter(({ kind }) => !unwanted.includes(kind)), unwanted };
+}
+
+function binds(personId: string, view: BusinessView): boolean {
+  const member = members.read(view, personId);
+  return member !== undefined && bindingRoles.includes(member.role);
+}
+
+// The networks from which a party's keys sign (NB4).
+
+const networksMax = 64;
+
+export function selectNetworks({ key_id }: Asked<"network.seen">): readonly RowSelection[] {
+  return [...selectForNotices(), networks.selectPage(networksMax, { k: 0, k2: `${key_id}/` })];
+}
+
+export function seeNetwork({ key_id, network }: Asked<"network.seen">, view: BusinessView): Told {
+  if (members.readAll(view).length === 0) return { reply: done };
+  const known = networks.readAll(view).filter(({ k2 }) => k2.startsWith(`${key_id}/`));
+  const name = `${key_id}/${network}`;
+  const row = networks.write(name, String(view.nowMs), { expiresAtMs: view.nowMs + keptMs });
+  const before = known.find(({ k2 }) => k2 === name);
+  if (before !== undefined)
+    return view.nowMs - Number(before.value) < dayMs ? { reply: done } : { reply: done, puts: [row] };
+  if (known.length >= networksMax) return { reply: done };
+  if (known.length === 0) return { reply: done, puts: [row] };
+  const notice_id = `${key_id}.network.${view.nowMs}`;
+  const told = noticesOf([{ notice_id, facts: { kind: "key.network", key_id, network } }], view);
+  return { reply: done, ...told, puts: [row, ...told.puts] };
+}
+
+// The ends of mandates (NB5).
+
+const noticeBeforeMs = 14 * dayMs;
+/** Maximum number of mandates of one decision, each of which is told to as many people as a party may have. */
+const remindersMax = 10;
+
+/** What an accepted mandate adds to its decision. */
+export function oweReminder(
+  { mandate_id, valid_from, valid_until }: MandateFacts,
+  view: BusinessView,
+): { readonly puts: readonly PartitionRow[]; readonly events: readonly BusinessEvent[] } {
+  if (members.readAll(view).length === 0) return { puts: [], events: [] };
+  const untilMs = Date.parse(valid_until);
+  const before = Math.min(noticeBeforeMs, (untilMs - Date.parse(valid_from)) / 4);
+  const dueMs = Math.max(view.nowMs, Math.floor(untilMs - before));
+  const puts = [reminders.write(mandate_id, valid_until, { k: dueMs })];
+  const { remindAtMs } = view.snapshot.context;
+  const isFirst = remindAtMs === null || dueMs < remindAtMs;
+  return {
+    puts,
+    events: isFirst ? takenOf(view, { type: "reminder.owed", timer: timerFor(dueMs, view) }) : [],
+  };
+}
+
+/** Whether there is somebody to remind. */
+export function selectForReminder(): RowSelection {
+  return members.selectPage(1);
+}
+
+function timerFor(at_ms: number, { nowMs }: BusinessView): NextWork {
+  return { at_ms, in_ms: Math.max(1, at_ms - nowMs) };
+}
+
+export function selectReminders(
+  command: Asked<"reminders.due"> | Asked<"reminders.give">,
+): readonly RowSelection[] {
+  const page = reminders.selectPage(remindersMax + 1);
+  if (command.type === "reminders.due") return [page];
+  const entries = command.mandate_ids.map((id) => `${mandatePrefix}${id}`);
+  return [page, ...selectRegister(entries), ...selectForNotices()];
+}
+
+export function dueReminders(view: BusinessView): ReplyOf<NoticesProtocol, "reminders.due"> {
+  const due = reminders.readAll(view).filter(({ k }) => k <= view.nowMs);
+  return { mandate_ids: due.slice(0, remindersMax).map(({ k2 }) => k2) };
+}
+
+export function giveReminders({ mandate_ids }: Asked<"reminders.give">, view: BusinessView): Told {
+  const owed = reminders.readAll(view);
+  const given = owed.filter(({ k2 }) => mandate_ids.includes(k2));
+  const ending = given.flatMap(({ k2 }): readonly GivenNotice[] => {
+    const entry = registerOf(view, `${mandatePrefix}${k2}`);
+    const facts = entry === undefined ? null : factsIn("mandate", entry);
+    // What was revoked meanwhile, or is over already, is no news.
+    if (facts === null || facts.revoked_at !== null || Date.parse(facts.valid_until) <= view.nowMs) return [];
+    const { mandate_id, key_id, valid_until: until } = facts;
+    const notice_id = `${mandate_id}.ends`;
+    return [{ notice_id, facts: { kind: "mandate.ends", mandate_id, key_id, until } }];
+  });
+  const next = owed.find((each) => !given.includes(each));
+  const timer = next === undefined ? null : timerFor(next.k, view);
+  const events = takenOf(view, { type: "reminders.given", timer });
+  if (events.length === 0) return { reply: done };
+  const told = noticesOf(ending, view);
+  return {
+    reply: done,
+    events,
+    ...told,
+    deletes: [...told.deletes, ...given.map(({ k, k2 }) => reminders.key(k2, k))],
+  };
+}

@@ -1,0 +1,36 @@
+// What a person's actor does outside its journal: it mails notices.
+
+import type { PersonNotice, SentNotice } from "../messages/notices.ts";
+import { personRef } from "../messages/refs.ts";
+import type { Activity, ActivityContext } from "../system/definition.ts";
+
+/** A port: mail to people at addresses that they confirmed. */
+export interface PersonMail {
+  /** Throws if it was not taken and may be later. It may be asked for the same mail again, which has the same id. */
+  send(mail: NoticeMail): Promise<void>;
+}
+
+export interface NoticeMail extends SentNotice {
+  readonly person_id: string;
+  readonly to: string;
+  /** What the person of a changed role is called; empty for any other notice. */
+  readonly name: string;
+}
+
+export function personActivities({ mail }: { readonly mail: PersonMail | null }): Record<string, Activity> {
+  return {
+    mailPerson: async (sent: SentNotice, context: ActivityContext<"person">) => {
+      // The address is read for each attempt: one that was taken away gets nothing that was decided before.
+      const { address } = await context.ask(context.actor, { type: "mail.read" });
+      if (mail === null || address === null) return null;
+      const name = await nameIn(sent.notice, context);
+      await mail.send({ ...sent, person_id: context.actor.id, to: address, name });
+      return null;
+    },
+  };
+}
+
+async function nameIn(notice: PersonNotice, { ask }: ActivityContext<"person">): Promise<string> {
+  if (notice.kind !== "role.changed") return "";
+  return (await ask(personRef(notice.person_id), { type: "name.read" })) ?? notice.person_id;
+}

@@ -1,0 +1,127 @@
+import { describe, expect, it } from "vitest";
+import { part, rubbish } from "../../protocol/rubbish.fixture.ts";
+import { driveActor } from "../actor.fixture.ts";
+import type { NoticeFacts, SentNotice } from "../messages/notices.ts";
+import type { ActivityContext } from "../system/definition.ts";
+import { type NoticeMail, personActivities } from "./activities.ts";
+import { personActor } from "./definition.ts";
+
+const dayMs = 86_400_000;
+
+function joined() {
+  const person = driveActor(personActor, "ada");
+  person.send({
+    type: "person.join",
+    name: "Ada",
+    passkey: { credential_id: "c", public_key: "p", name: "phone", counter: 0 },
+    session: { session: "s", ends_at_ms: person.nowMs + dayMs / 2 },
+    network: null,
+  });
+  let nonces = 0;
+  const by = (session = "s") => {
+    nonces += 1;
+    const challenge = { nonce: `n${nonces}`, until_ms: person.nowMs + 1_000 };
+    return { session, credential_id: "c", counter: 0, network: null, challenge };
+  };
+  const give = (address: string | null) => person.send({ type: "mail.give", by: by(), address });
+  const confirm = (address: string, session = "s") =>
+    person.send({ type: "mail.confirm", session, address, network: null });
+  const read = () => person.send({ type: "mail.read" });
+  const notice = (facts: NoticeFacts, notice_id = "n"): SentNotice => ({
+    uuid: "u",
+    legal_name: "Shop Ltd",
+    notice: { ...facts, notice_id, at_ms: person.nowMs },
+  });
+  const ended = { kind: "push.ended", push_id: "p", state: "complete", published: 1, rejected: 0 } as const;
+  const held = { kind: "push.held", push_id: "p", records: 1 } as const;
+  const told = (facts: NoticeFacts) => {
+    person.send({ type: "notice.send", ...notice(facts) });
+    return person.effects.splice(0).length;
+  };
+  return { person, by, give, confirm, read, notice, ended, held, told };
+}
+
+describe("an address of a person (PN6)", () => {
+  it("gets nothing before it is confirmed, and the earlier one stays until then", () => {
+    const { give, confirm, read, told, held } = joined();
+    expect(told(held)).toBe(0);
+    expect(give("a@x.example")).toEqual({ status: "done" });
+    expect([read(), told(held)]).toEqual([{ address: null, waiting: "a@x.example" }, 0]);
+    expect([confirm("a@x.example"), confirm("a@x.example")]).toEqual([
+      { status: "done" },
+      { status: "done" },
+    ]);
+    expect([read(), told(held)]).toEqual([{ address: "a@x.example", waiting: null }, 1]);
+    give("b@x.example");
+    expect(read()).toEqual({ address: "a@x.example", waiting: "b@x.example" });
+    confirm("b@x.example");
+    expect(read().address).toBe("b@x.example");
+    give(null);
+    expect([read(), told(held)]).toEqual([{ address: null, waiting: null }, 0]);
+  });
+
+  it("is given by a confirmation that is new, and confirmed in a session of its own", () => {
+    const { person, by, give, confirm, read } = joined();
+    const used = by();
+    const ask = () => person.send({ type: "mail.give", by: used, address: "a@x.example" });
+    expect([ask(), ask()]).toMatchObject([{ status: "done" }, { code: "challenge_used" }]);
+    const stale = { type: "mail.give", by: by("other"), address: "b@x.example" } as const;
+    expect(person.send(stale)).toMatchObject({ code: "session_ended" });
+    expect(confirm("a@x.example", "other")).toMatchObject({ code: "session_ended" });
+    give("c@x.example");
+    expect(confirm("a@x.example")).toMatchObject({ code: "address_changed" });
+    expect(read().address).toBeNull();
+    const acts = person.send({ type: "person.read" })?.acts ?? [];
+    expect(acts.map(({ act, subject }) => [act, subject])).toContainEqual(["mail.set", ""]);
+  });
+
+  it("is asked for five times a day", () => {
+    const { person, give } = joined();
+    const asked = Array.from({ length: 6 }, () => give("a@x.example").status);
+    expect(asked).toEqual(["done", "done", "done", "done", "done", "refused"]);
+    // Taking it away does not make room, and a day does.
+    give(null);
+    expect(give("a@x.example")).toMatchObject({ code: "too_many_mails" });
+    person.nowMs += dayMs;
+    const session = { session: "t", ends_at_ms: person.nowMs + 1_000 };
+    const challenge = { nonce: "in", until_ms: person.nowMs + 1_000 };
+    person.send({
+      type: "session.open",
+      by: { credential_id: "c", counter: 0, network: null, challenge },
+      session,
+    });
+    const by = { session: "t", credential_id: "c", counter: 0, network: null };
+    const fresh = { nonce: "out", until_ms: person.nowMs + 1_000 };
+    const again = { type: "mail.give", by: { ...by, challenge: fresh }, address: "a@x.example" } as const;
+    expect(person.send(again)).toEqual({ status: "done" });
+  });
+
+  it("gets a hundred mails of ended pushes a day, and everything else", () => {
+    const { person, give, confirm, told, ended, held } = joined();
+    give("a@x.example");
+    confirm("a@x.example");
+    const mailed = Array.from({ length: 120 }, () => told(ended)).filter((each) => each > 0).length;
+    expect([mailed, told(held)]).toEqual([100, 1]);
+    person.nowMs += dayMs;
+    expect(told(ended)).toBe(1);
+  });
+});
+
+describe("the mail of a notice", () => {
+  it("goes to the address of the moment, names the person of a role, and to nobody once there is none", async () => {
+    const { notice } = joined();
+    const sent: NoticeMail[] = [];
+    const { mailPerson } = personActivities({ mail: { send: async (mail) => void sent.push(mail) } });
+    let address: string | null = "a@x.example";
+    const ask = async (_to: unknown, { type }: { readonly type: string }) =>
+      type === "name.read" ? "Bob" : { address, waiting: null };
+    const context = part<ActivityContext>({ actor: { kind: "person", id: "ada" }, ask: rubbish(ask) });
+    const role = notice({ kind: "role.changed", person_id: "bob", role: "admin", by: "Eve" });
+    expect(await mailPerson?.(role, context)).toBeNull();
+    address = null;
+    expect(await mailPerson?.(role, context)).toBeNull();
+    expect(sent).toMatchObject([
+      { to: "a@x.example", person_id: "ada", name: "Bob", legal_name: "Shop Ltd" },
+    ]);
+  });
+});

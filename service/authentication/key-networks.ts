@@ -33,7 +33,7 @@ export function createKeyNetworks({ actors, clock }: Actors & { readonly clock: 
       underWay += 1;
       actors
         .ask(businessRef(party_uuid), { type: "network.seen", key_id, network })
-        .catch(() => toldAtMs.set(name, 0))
+        .catch(() => toldAtMs.set(name, Number.NEGATIVE_INFINITY))
         .finally(() => {
           underWay -= 1;
         });

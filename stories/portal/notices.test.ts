@@ -4,8 +4,8 @@ import type { AddressInfo } from "node:net";
 import { SMTPServer } from "smtp-server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { businessRef, personRef } from "../../actors/messages/refs.ts";
+import { signed } from "../../api/surfaces.fixture.ts";
 import { openPortalNode, type PortalNode, type Seen, Visitor } from "../../portal/portal.fixture.ts";
-import { createKeyNetworks } from "../../service/authentication/key-networks.ts";
 import { openBusiness, product, sealAndPublish } from "../publishing/publishing.fixture.ts";
 import { act, newBusinessAt, type Owned, setRoleAt, unescaped } from "./business.fixture.ts";
 
@@ -151,21 +151,26 @@ describe("an owner is told", () => {
     await expect
       .poll(() => to("ada@push.example").map(({ subject }) => subject))
       .toContain("A push is finished");
-    const key = (await services.register.keys(owned.uuid)).find(({ role }) => role === "integration");
-    if (key === undefined) throw new Error("The business has no key.");
-    const networks = createKeyNetworks(services);
+    const { business_url } = portal.node.urls;
+    const caller = { key: business.signingKey, grant: "" };
     const told = () => to("ada@push.example").filter(({ subject }) => subject.includes("network")).length;
-    const see = (address: string | null) => networks.note({ key }, address);
-    see("203.0.113.9");
+    const read = { path: "/v1/domains", tag: "svc-business-read" } as const;
+    const see = async (from: string, given?: Awaited<ReturnType<typeof signed>>) => {
+      const { headers } = given ?? (await signed(business_url, caller, read));
+      const url = new URL(read.path, business_url);
+      return (await fetch(url, { headers: { ...headers, "x-forwarded-for": from } })).status;
+    };
+    const copied = await signed(business_url, caller, read);
+    expect(await see("203.0.113.9", copied)).toBe(200);
+    // A copy of a request tells nothing.
+    expect(await see("192.0.2.1", copied)).toBe(401);
+    expect(await see("203.0.113.200")).toBe(200);
     await expect.poll(() => services.actors.stats().mailboxed).toBe(0);
-    see("203.0.113.200");
-    see("not an address");
-    see("198.18.7.7");
+    for (const from of ["198.18.7.7", "198.18.7.99"]) expect(await see(from)).toBe(200);
     await expect.poll(told).toBe(1);
-    see("198.18.7.99");
     const page = textOf(await pageOf(owned));
     expect(page).toContain("signed a request from 198.18.7.0/24.");
-    expect([page.includes("198.18.7.7"), page.includes("203.0.113"), told()]).toEqual([false, false, 1]);
+    expect([page.includes("198.18.7.7"), page.includes("192.0.2.0"), told()]).toEqual([false, false, 1]);
   });
 });
 

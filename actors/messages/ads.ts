@@ -108,6 +108,7 @@ export interface CampaignMoney {
   readonly terms: CampaignTerms;
   /** What was reversed not included, as in what companies caused. */
   readonly spent: number;
+  /** What counts towards what a day may cost: with what was reversed. */
   readonly spent_today: number;
   /** What a day may cost. */
   readonly day_max: number;

@@ -125,7 +125,7 @@ describe("an advertiser", () => {
     await state({ running: portal.node }, company, "click", { click_token: json["click_token"] });
     const page = await pageOf(owned);
     expect(
-      ["Price of a render", "Budget", "Spent", "Left", "Spent today \\(UTC\\)", "Renders"].map((each) =>
+      ["Price of a render", "Budget", "Spent", "Left", "Charged today \\(UTC\\)", "Renders"].map((each) =>
         factIn(page, each),
       ),
     ).toEqual(["0.25 EUR", "500 EUR", "0.25 EUR", "499.75 EUR", "0.25 EUR", "1"]);

@@ -61,7 +61,7 @@ export const business = {
       budget: "Budget",
       spent: "Spent",
       left: "Left",
-      today: "Spent today (UTC)",
+      today: "Charged today (UTC)",
       dayMax: "A day may cost",
       renders: "Renders",
       from: "From",

@@ -58,6 +58,7 @@ const texts = english.business.campaigns;
 const makeCampaignPath = "/campaigns/make";
 const changePath = "/campaigns/change";
 const newAdPath = "/ads/new";
+const editAdPath = "/ads/edit";
 const makeAdPath = "/ads/make";
 const removePath = "/ads/remove";
 const sealPath = "/ads/seal";
@@ -170,6 +171,13 @@ function adRoutes(deps: CampaignDeps): readonly Route[] {
       const own = await ownWith(deps, who, uuid, sealingRoles);
       if ("kind" in own) return own;
       return adForm(deps, who, { uuid, record: { campaign_id }, faults: [] });
+    }),
+    ownForm(deps, editAdPath, "Shows an ad in its form", async (form, { who }) => {
+      const [uuid, campaign_id] = [form("uuid"), form("campaign_id")];
+      const own = await ownWith(deps, who, uuid, sealingRoles);
+      if ("kind" in own) return own;
+      const read = await advertising.ad({ uuid, campaign_id, ad_id: form("ad_id") });
+      return read.ok ? adForm(deps, who, { uuid, record: read.value, faults: [] }) : ownerRefusedPage(read);
     }),
     ownForm(
       deps,
@@ -330,6 +338,9 @@ function campaignContent(campaign: OwnCampaign, shown: Shown): ComponentChild {
       "ads",
       texts.ads,
       adTable(campaign.ads, fields, maySeal(own, sealingRoles) ? form_code : null),
+      campaign.next.ads === null
+        ? null
+        : paragraph(link(`${campaignPath(fields)}?cursor=${campaign.next.ads}`, texts.adsNext)),
       maySeal(own, sealingRoles)
         ? plainForm({ action: newAdPath, form_code, fields, button: texts.newAd })
         : null,
@@ -338,7 +349,7 @@ function campaignContent(campaign: OwnCampaign, shown: Shown): ComponentChild {
   );
 }
 
-function companyTable({ companies, next_after, report }: OwnCampaign, of: OfCampaign): ComponentChild {
+function companyTable({ companies, next, report }: OwnCampaign, of: OfCampaign): ComponentChild {
   if (companies.length === 0) return paragraph(texts.companiesNone);
   const rows = companies.map(({ company, legal_name, renders, reversed, clicks, spent, last_at_ms }) => ({
     key: company,
@@ -354,9 +365,9 @@ function companyTable({ companies, next_after, report }: OwnCampaign, of: OfCamp
   const columns = texts.companyColumns.map((name) => ({ name }));
   return [
     dataTable(texts.companiesCaption, columns, rows),
-    next_after === null
+    next.companies === null
       ? null
-      : paragraph(link(`${campaignPath(of)}?cursor=${next_after}`, texts.companiesNext)),
+      : paragraph(link(`${campaignPath(of)}?cursor=${next.companies}`, texts.companiesNext)),
   ];
 }
 
@@ -364,10 +375,10 @@ function companyTable({ companies, next_after, report }: OwnCampaign, of: OfCamp
 function adTable(ads: readonly AdFacts[], of: OfCampaign, form_code: string | null): ComponentChild {
   if (ads.length === 0) return paragraph(texts.adsNone);
   const rows = ads.map(({ ad_id, product, countries, keywords, state, published_at_ms }) => {
-    const remove = (action: string, button: string, label: string) =>
+    const act = (path: string, action: string, button: string, label: string) =>
       form_code === null || state === "deleted"
         ? null
-        : plainForm({ action: removePath, form_code, fields: { ...of, ad_id, action }, button, label });
+        : plainForm({ action: path, form_code, fields: { ...of, ad_id, action }, button, label });
     return {
       key: ad_id,
       cells: [
@@ -377,13 +388,16 @@ function adTable(ads: readonly AdFacts[], of: OfCampaign, form_code: string | nu
         keywords.join(", "),
         texts.adStates[state],
         shortTime(formatTimestamp(published_at_ms)),
-        state === "withdrawn" ? null : remove("withdraw", texts.withdraw, texts.withdrawNamed(ad_id)),
-        remove("delete", texts.remove, texts.removeNamed(ad_id)),
+        product === undefined ? act(editAdPath, "edit", texts.edit, texts.editNamed(ad_id)) : null,
+        state === "withdrawn"
+          ? null
+          : act(removePath, "withdraw", texts.withdraw, texts.withdrawNamed(ad_id)),
+        act(removePath, "delete", texts.remove, texts.removeNamed(ad_id)),
       ],
     };
   });
   return dataTable(
-    texts.adsCaption(ads.length),
+    texts.adsCaption,
     texts.adColumns.map((name) => ({ name })),
     rows,
   );

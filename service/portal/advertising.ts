@@ -19,6 +19,7 @@ import { ok, type Result, refuse } from "../../protocol/result.ts";
 import { sealV2 } from "../../protocol/seal.ts";
 import type { AdAnswer, AdImage } from "../../protocol/wire/ad-requests.ts";
 import { parseWithdrawal } from "../../protocol/withdrawal.ts";
+import type { RecordStore } from "../../storage/record-store.ts";
 import type { RegisterStore } from "../../storage/register-store.ts";
 import type { UploadImage } from "../ads/ad-images.ts";
 import type { judgeUnsealed, SealedAdCall } from "../ads/publish-ad.ts";
@@ -50,6 +51,7 @@ export interface AdActs {
 
 export interface AdvertisingDeps extends SealerDeps {
   readonly registerStore: Pick<RegisterStore, "list">;
+  readonly records: RecordStore;
   readonly ads: AdActs;
 }
 
@@ -63,13 +65,14 @@ export interface ListedCampaign {
   readonly spent: number;
 }
 
-/** A campaign with its first ads, and a page of the companies that rendered them. */
+/** A campaign with a page of its ads, and a page of the companies that rendered them. */
 export interface OwnCampaign extends Omit<CampaignMoney, "companies"> {
   readonly companies: readonly (CampaignMoney["companies"][number] & {
     readonly legal_name: string | null;
   })[];
-  readonly next_after: string | null;
   readonly ads: readonly AdFacts[];
+  /** Where the next page of companies begins, and that of ads; null on the last. */
+  readonly next: { readonly companies: string | null; readonly ads: string | null };
 }
 
 /** What became of something that was sealed. */
@@ -97,8 +100,10 @@ export interface OwnAdvertising {
     uuid: string,
     after: string,
   ): Promise<{ readonly campaigns: readonly ListedCampaign[]; readonly next: string | null }>;
-  /** With the companies after one. For somebody who has a role in the business. */
+  /** With the companies, or the ads, after the one that `after` names. For somebody who has a role in the business. */
   campaign(asked: OfCampaign & { readonly after: string }): Outcome<OwnCampaign>;
+  /** What was published last of an ad, until it is purged. For somebody who has a role in the business. */
+  ad(asked: OfCampaign & { readonly ad_id: string }): Outcome<JsonObject>;
   madeCampaign(who: SignedIn, written: Written): Outcome<MadeRecord>;
   madeAd(who: SignedIn, written: Written): Outcome<MadeRecord>;
   removal(
@@ -116,6 +121,7 @@ export function createOwnAdvertising(deps: AdvertisingDeps): OwnAdvertising {
     currency: deps.ads.currency,
     campaigns: (uuid, after) => listCampaigns(deps, uuid, after),
     campaign: (asked) => readCampaign(deps, asked),
+    ad: (asked) => readAd(deps, asked),
     madeCampaign: (who, { uuid, record }) => made(deps, who, { uuid, record, roles: bindingRoles }),
     madeAd: (who, { uuid, record }) => made(deps, who, { uuid, record, roles: sealingRoles }),
     removal: (who, asked) => readyRemoval(deps, who, asked),
@@ -128,7 +134,8 @@ export function createOwnAdvertising(deps: AdvertisingDeps): OwnAdvertising {
 }
 
 const campaignsPerPage = 25;
-const companiesPerPage = 100;
+/** Of the companies and of the ads of a campaign, as its actor lists them. */
+const perPage = 100;
 
 async function listCampaigns(
   { registerStore, actors }: AdvertisingDeps,
@@ -155,20 +162,41 @@ async function readCampaign(
   { actors, register }: AdvertisingDeps,
   { uuid, campaign_id, after }: Parameters<OwnAdvertising["campaign"]>[0],
 ): Outcome<OwnCampaign> {
-  if (!campaignIdForm.accepts(campaign_id) || (after !== "" && !isUuidV4(after))) return noCampaign;
+  const isAd = recordType(after) === "ads";
+  if (!campaignIdForm.accepts(campaign_id) || !(after === "" || isAd || isUuidV4(after))) return noCampaign;
   const ref = campaignRef(uuid, campaign_id);
   const [known, ads] = await Promise.all([
-    actors.ask(ref, { type: "money.read", after }),
-    actors.ask(ref, { type: "ads.list", after: "" }),
+    actors.ask(ref, { type: "money.read", after: isAd ? "" : after }),
+    actors.ask(ref, { type: "ads.list", after: isAd ? after : "" }),
   ]);
   if (known === null) return noCampaign;
   const companies = known.companies.map(async (each) => {
     const party = await register.party(each.company);
     return { ...each, legal_name: party?.legal_name ?? null };
   });
-  const isFull = known.companies.length === companiesPerPage;
-  const next_after = isFull ? (known.companies.at(-1)?.company ?? null) : null;
-  return ok({ ...known, companies: await Promise.all(companies), next_after, ads });
+  const next = {
+    companies: known.companies.length === perPage ? (known.companies.at(-1)?.company ?? null) : null,
+    ads: ads.length === perPage ? (ads.at(-1)?.ad_id ?? null) : null,
+  };
+  return ok({ ...known, companies: await Promise.all(companies), ads, next });
+}
+
+const noAd = refuse("not_there", "The campaign has no such ad.");
+
+async function readAd(
+  { actors, records }: AdvertisingDeps,
+  { uuid, campaign_id, ad_id }: Parameters<OwnAdvertising["ad"]>[0],
+): Outcome<JsonObject> {
+  if (!campaignIdForm.accepts(campaign_id) || recordType(ad_id) !== "ads") return noAd;
+  // Those after what it begins with: it is among the first of them.
+  const listed = { type: "ads.list", after: ad_id.slice(0, -1) } as const;
+  const ads = await actors.ask(campaignRef(uuid, campaign_id), listed);
+  const ad = ads.find((each) => each.ad_id === ad_id && each.product === undefined);
+  if (ad === undefined) return noAd;
+  const { generation, hash } = ad;
+  const [version] = await records.readOrigins([{ record_id: ad_id, generation, hash }]);
+  const parsed = version === undefined ? null : parseObject(version.bytes);
+  return parsed?.ok === true ? ok(parsed.value) : noAd;
 }
 
 async function made(

@@ -13,6 +13,7 @@ import {
 } from "../../portal/portal.fixture.ts";
 import { toBase64 } from "../../protocol/bytes.ts";
 import { payloadTypes } from "../../protocol/dsse.ts";
+import { sealLeafOf } from "../../protocol/log/leaves.ts";
 import { sampleRecords } from "../../protocol/records/records.fixture.ts";
 import { sealedWords } from "../../verifier/sealed-words.ts";
 import { openPool, state } from "../ads/ads.fixture.ts";
@@ -180,6 +181,41 @@ describe("an advertiser", () => {
     expect(faultAt(await writeAd(owned, { image: "%" }), "/images")).toContain("could not be read");
   });
 
+  it("opens an ad in its form and publishes it again, and pages through many", async () => {
+    const { owned, id } = await newAd("Many Ltd");
+    const { owner } = owned;
+    const opened = await owner.send((await pageOf(owned)).form("/ads/edit"));
+    const { controls, ...form } = opened.form("/ads/make");
+    expect(controls).toMatchObject({
+      "/headline": "Shoes for the trail",
+      "/keywords": "Trail running\r\nrunning shoes",
+    });
+    const publish = async (changes: object) =>
+      sealed(owned, await owner.send({ ...form, controls }, { ...controls, ...changes }));
+    expect((await publish({ "/headline": "Better shoes" })).html).toContain(id);
+    const again = await owner.send((await pageOf(owned)).form("/ads/edit"));
+    expect(again.form("/ads/make").controls["/headline"]).toBe("Better shoes");
+    const { actors, recordIdOf, crypto } = portal.node.services;
+    const campaign = campaignRef(owned.uuid, "spring");
+    const [known] = await actors.ask(campaign, { type: "ads.list", after: "" });
+    const leaf = sealLeafOf({ payloadType: "x", payload: "", signatures: [] }, crypto.sha256);
+    for (let at = 0; known !== undefined && at < 100; at += 1) {
+      const ad_id = recordIdOf(owned.uuid, "ads", `spring/shoes-${at}`);
+      const of = { ad_id, seal_id: `seal ${at}` };
+      await actors.ask(campaign, { type: "ad.assign", ...of, sealed_at_ms: 1, hash: known.hash });
+      await actors.ask(campaign, {
+        type: "ad.publish",
+        facts: { ...known, ad_id, generation: 1 },
+        ...of,
+        leaf,
+      });
+    }
+    const first = await pageOf(owned);
+    const [, next = ""] = /href="([^"]*)">More ads/.exec(first.html) ?? [];
+    const ids = [first, await owner.get(next)].flatMap(({ html }) => cellsOf(html, 0).map(([ad]) => ad));
+    expect([ids.length, new Set(ids).size, ids.includes(id)]).toEqual([101, 101, true]);
+  });
+
   it.each(["withdraw", "delete"] as const)("takes an ad out by a sealed document: %s", async (action) => {
     const { owned, id } = await newAd(`${action} Ltd`);
     const words = await owned.owner.send((await pageOf(owned)).form("/ads/remove"), { action });
@@ -205,7 +241,7 @@ describe("nothing is shown or done", () => {
     const page = await pageOf(mine.owned);
     const asTheirs = { ...theirs.owned, owner };
     expect([(await listOf(asTheirs)).status, (await pageOf(asTheirs)).status]).toEqual([404, 404]);
-    for (const action of ["/campaigns/change", "/ads/new", "/ads/remove"])
+    for (const action of ["/campaigns/change", "/ads/new", "/ads/edit", "/ads/remove"])
       expect((await owner.send(page.form(action), { uuid: theirs.owned.uuid })).status).toBe(404);
     const campaign = await writeCampaign(mine.owned);
     const ad = await writeAd(mine.owned);
@@ -228,6 +264,9 @@ describe("nothing is shown or done", () => {
     const foreign = await owner.send(remove, { ad_id: theirs.id, action: "delete" });
     expect((await sealed(mine.owned, foreign)).status).toBe(404);
     expect((await owner.send(remove, { ad_id: `"><script>` })).status).toBe(404);
+    const edit = page.form("/ads/edit");
+    for (const ad_id of [theirs.id, `"><script>`, ""])
+      expect((await owner.send(edit, { ad_id })).status).toBe(404);
     for (const id of ["winter", "Spring", "..", "a b"])
       expect((await owner.get(`/campaigns/${mine.owned.uuid}.${encodeURIComponent(id)}`)).status).toBe(404);
     expect((await owner.get(`/campaigns/${mine.owned.uuid}.spring?cursor=x`)).status).toBe(404);
@@ -251,6 +290,8 @@ describe("nothing is shown or done", () => {
       await setRoleAt(portal, owned, role);
       for (const form of [ofCampaign, ofAd]) expect((await owner.answer(form)).status).toBe(403);
       expect((await owner.send(page.form("/campaigns/change"))).status).toBe(403);
+      // Whoever seals ads may open one; a viewer may not.
+      expect((await owner.send(page.form("/ads/edit"))).status).toBe(role === "viewer" ? 403 : 200);
       expect((await owner.send(page.form("/ads/remove"), { action: "delete" })).status).toBe(403);
       expect((await owner.get(`/businesses/${owned.uuid}/campaigns/new`)).status).toBe(403);
       const { html, status } = await pageOf(owned);

@@ -330,6 +330,11 @@ async function advertise(page: Page, picture: string, judged: Judged): Promise<v
   await page.getByRole("link", { name: "spring" }).press("Enter");
   await page.getByRole("cell", { name: "running shoes" }).waitFor();
   await judged();
+  await page.getByRole("button", { name: "Edit ad_" }).focus();
+  await page.keyboard.press("Enter");
+  await expect.poll(() => page.getByLabel("Headline").inputValue()).toBe("Shoes for the trail");
+  await judged();
+  await page.goBack();
   await page.getByRole("button", { name: "Withdraw ad_" }).focus();
   await page.keyboard.press("Enter");
   await page.getByText("is withdrawn: it is served no more.").waitFor();

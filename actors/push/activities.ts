@@ -15,7 +15,7 @@ import type { BusinessProtocol, NamedRecord } from "../messages/business.ts";
 import type { NoticeFacts } from "../messages/notices.ts";
 import type { CommandOf } from "../messages/protocol.ts";
 import type { PushCommand, PushFacts, SettledOutcome } from "../messages/push.ts";
-import { bulkUploadRef, businessRef, partsOf } from "../messages/refs.ts";
+import { bulkUploadRef, businessRef, partsOf, pushRef } from "../messages/refs.ts";
 import type { Notice, NoticeChannel, PushNotice } from "../messages/serving.ts";
 import type { Activity, ActivityContext, Ask } from "../system/definition.ts";
 import type { PushPorts, StalledPush } from "./ports.ts";
@@ -259,7 +259,10 @@ function outcomeOf(leaf: JudgedLeaf, seen: Set<string>): SettledOutcome {
 /** Leaves read and compared at a time: each may have a listing for every country. */
 const pieceLeaves = 50;
 
-type Preparing = Pick<PushPorts, "leaves" | "lists" | "recordIdOf" | "planOf" | "paces" | "holdMs">;
+type Preparing = Pick<
+  PushPorts,
+  "leaves" | "lists" | "parsed" | "recordIdOf" | "planOf" | "paces" | "holdMs"
+>;
 
 /** The place of the preparation among the chunks whose failures are counted: in front of the first. */
 const beforeChunks = -1;
@@ -333,7 +336,7 @@ async function shockOf(
     const count = Math.min(pieceLeaves, facts.records - first);
     const leaves = await ports.leaves.load(facts, first, count);
     if (leaves.length < count) throw new Error(`A leaf of ${facts.push_id} is not staged.`);
-    const named = await readPiece(ports, facts, leaves);
+    const named = await readPiece(ports, facts, { leaves, first });
     const { records } = await askListings(ask, facts, [...new Set(named.map(({ recordId }) => recordId))]);
     const applied = new Map(records.map((each) => [each.record_id, each]));
     const listed = named.flatMap((each): readonly ListedLeaf[] => {
@@ -353,6 +356,7 @@ async function shockOf(
 }
 
 interface NamedLeaf {
+  readonly leafIndex: number;
   readonly bytes: Uint8Array;
   readonly recordId: string;
 }
@@ -368,15 +372,16 @@ interface ListedLeaf extends NamedLeaf {
 async function readPiece(
   { recordIdOf, paces }: Preparing,
   { business_uuid: uuid, collection }: PushFacts,
-  leaves: readonly Uint8Array[],
+  { leaves, first }: { readonly leaves: readonly Uint8Array[]; readonly first: number },
 ): Promise<readonly NamedLeaf[]> {
   const named: NamedLeaf[] = [];
   const pace = paces.queued(uuid);
-  for (const bytes of leaves) {
+  for (const [offset, bytes] of leaves.entries()) {
     const due = pace();
     if (due !== null) await due;
     const ownId = ownIdIn(bytes);
-    if (ownId !== null) named.push({ bytes, recordId: recordIdOf(uuid, collection, ownId) });
+    if (ownId === null) continue;
+    named.push({ leafIndex: first + offset, bytes, recordId: recordIdOf(uuid, collection, ownId) });
   }
   return named;
 }
@@ -394,23 +399,26 @@ function ownIdIn(bytes: Uint8Array): string | null {
 
 /** The leaves that would be published, with the listings that each would leave: of a record the first one (H2). */
 async function planPiece(
-  { lists, paces }: Preparing,
+  { lists, parsed, paces }: Preparing,
   facts: PushFacts,
   { leaves, seen }: { readonly leaves: readonly ListedLeaf[]; readonly seen: Set<string> },
 ): Promise<readonly (readonly [ListedLeaf, Listings])[]> {
   const { collection, own_names: ownNames } = facts;
   const brands = lists.certified.brandsOf(facts.business_uuid);
   const rules = { collection, countries: countriesOf(facts), lists, ownNames, brands };
+  const { id } = pushRef(facts.business_uuid, facts.push_id);
   const planned: (readonly [ListedLeaf, Listings])[] = [];
   const pace = paces.queued(facts.business_uuid);
   for (const leaf of leaves) {
     const due = pace();
     if (due !== null) await due;
     if (seen.has(leaf.recordId)) continue;
+    const listsVersion = lists.version;
     const found = inSteps(judging(leaf.bytes, rules), pace);
     const judged = found instanceof Promise ? await found : found;
     if (!judged.ok) continue;
     seen.add(leaf.recordId);
+    parsed.note(id, leaf.leafIndex, { recordId: leaf.recordId, listsVersion });
     planned.push([leaf, listingsOf(judged.record)]);
   }
   return planned;

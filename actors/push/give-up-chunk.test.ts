@@ -59,7 +59,7 @@ function attempts(
     leaves: { load: loadLeaves, tree: async () => rubbish(null), drop: () => {} },
     planOf: async () => [],
     paces: { inline: () => () => null, queued: () => () => null },
-    parsed: { take: () => undefined, drop: () => {} },
+    parsed: { take: () => undefined, note: () => {}, drop: () => {} },
     recordIdOf: (_business: string, _collection: string, id: string) => `svc_${id}`,
     lists: { protectedNames: [], exemptNames: [], blockedHosts: [], certified: noCertifiedNames },
     region: "eu-west1",

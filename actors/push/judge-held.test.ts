@@ -27,7 +27,7 @@ async function judge(leaves: readonly Uint8Array[], fault?: Error) {
         return leaves.slice(first, first + count);
       },
     }),
-    parsed: { take: () => undefined, drop: () => {} },
+    parsed: { take: () => undefined, note: () => {}, drop: () => {} },
     lists: { protectedNames: [], exemptNames: [], blockedHosts: [], certified: noCertifiedNames },
     crypto: part({ sha256 }),
     paces: { inline: () => () => null, queued: () => () => null },

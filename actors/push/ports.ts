@@ -31,6 +31,15 @@ export interface StallWatch {
   forget(pushId: string): void;
 }
 
+/** A leaf that was judged and accepted. */
+export interface AcceptedLeaf {
+  /** Absent where it is to be read from the leaf's bytes again. */
+  readonly record?: JsonObject;
+  readonly recordId: string;
+  /** The version of the content lists by which it was judged. */
+  readonly listsVersion?: number | undefined;
+}
+
 export interface PushPorts {
   readonly records: RecordStore;
   readonly crypto: CryptoPort;
@@ -42,15 +51,11 @@ export interface PushPorts {
     tree(push: PushFacts): Promise<MerkleTree>;
     drop(push: string): void;
   };
-  /** Leaves that were judged at admission and are still in memory, with their record ids; each is returned once. */
+  /** Leaves that were judged before, at admission or with their file, and are still known, with their record ids; each is returned once. */
   readonly parsed: {
-    take(
-      push: string,
-      leafIndex: number,
-    ):
-      | { readonly record: JsonObject; readonly recordId: string; readonly listsVersion?: number | undefined }
-      | undefined;
-    readonly listsVersion?: number | undefined;
+    take(push: string, leafIndex: number): AcceptedLeaf | undefined;
+    /** Knows that a leaf was accepted, where nobody has put the leaves of its push. */
+    note(push: string, leafIndex: number, leaf: Omit<AcceptedLeaf, "record">): void;
     drop(push: string): void;
   };
   /** What a pending push of the business would leave for each record. */

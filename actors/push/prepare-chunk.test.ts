@@ -52,6 +52,8 @@ const assignmentOf = (leaf: number): LeafAssignment => ({
 interface PreparedBy {
   readonly version?: number;
   readonly judgedBy?: number;
+  /** Whether nothing but the verdicts is known. */
+  readonly isVerdict?: boolean;
   readonly paces?: PushPorts["paces"];
   /** What was found before the push was held. */
   readonly found?: readonly SettledOutcome[];
@@ -66,14 +68,18 @@ async function prepare(
   remembered?: readonly LeafAssignment[],
   of: PushFacts = named,
   certified: CertifiedNames = noCertifiedNames,
-  { version, judgedBy, paces, found = [] }: PreparedBy = {},
+  { version, judgedBy, isVerdict = false, paces, found = [] }: PreparedBy = {},
 ) {
   const asked: number[] = [];
   const ports = part<PushPorts>({
     leaves: part({ load: async () => leavesOf(of) }),
     parsed: {
-      take: (_push: string, leaf: number) =>
-        judgedBy === undefined ? undefined : { ...admitted(leaf), listsVersion: judgedBy },
+      take: (_push: string, leaf: number) => {
+        if (judgedBy === undefined) return undefined;
+        const { record, recordId } = admitted(leaf);
+        return { ...(isVerdict ? {} : { record }), recordId, listsVersion: judgedBy };
+      },
+      note: () => {},
       drop: () => {},
     },
     lists: { protectedNames, exemptNames: [], blockedHosts: [], certified, ...(version ? { version } : {}) },
@@ -149,12 +155,20 @@ describe("a chunk that is judged again after its rules changed", () => {
     });
   });
 
-  it("judges again what admission judged by lists that were replaced since, and nothing else", async () => {
-    const asked = async (judgedBy: number) =>
-      (await prepare(["Moorland"], undefined, named, noCertifiedNames, { version: 2, judgedBy })).asked;
-    expect(await asked(1)).toEqual([0, 2]);
-    expect(await asked(2)).toEqual([0, 1, 2]);
-  });
+  it.each([
+    ["admission", false],
+    ["the preparation of a file", true],
+  ])(
+    "judges again what %s judged by lists that were replaced since, and nothing else",
+    async (_, isVerdict) => {
+      const prepared = (judgedBy: number) =>
+        prepare(["Moorland"], undefined, named, noCertifiedNames, { version: 2, judgedBy, isVerdict });
+      expect((await prepared(1)).asked).toEqual([0, 2]);
+      const { asked, published } = await prepared(2);
+      expect(asked).toEqual([0, 1, 2]);
+      expect(published).toEqual([0, 1, 2].map(versionOf));
+    },
+  );
 
   it("judges by the own names that were decided when the push was accepted", async () => {
     const own = { ...named, own_names: ["fellside"] };

@@ -268,8 +268,8 @@ function* judge(
   const brands = ports.lists.certified.brandsOf(facts.business_uuid);
   const rules = { collection, countries: countriesOf(facts), lists: ports.lists, ownNames, brands };
   // What was judged by lists that have been replaced since is judged again.
-  const isCurrent = known?.listsVersion === ports.lists.version;
-  const judged = yield* judging(bytes, rules, isCurrent ? known?.record : undefined);
+  const isCurrent = known !== undefined && known.listsVersion === ports.lists.version;
+  const judged = yield* judging(bytes, rules, isCurrent ? (known.record ?? "accepted") : undefined);
   const { record } = judged;
   if (!judged.ok) {
     const names = namesOf(ports, facts, record);

@@ -32,6 +32,8 @@ const listed = (amount: string): Listings => ({ [country]: [amount, "GBP"] });
 /** Prepares a file of these leaves; the catalogue has these records among its hundred. */
 async function prepare(leaves: readonly Uint8Array[], live: Readonly<Record<string, Listings>>) {
   let judged = 0;
+  /** The places of the leaves that no chunk has to judge again. */
+  const accepted: number[] = [];
   const lists = {
     get protectedNames() {
       judged += 1;
@@ -60,6 +62,7 @@ async function prepare(leaves: readonly Uint8Array[], live: Readonly<Record<stri
     },
     lists,
     paces: { queued: () => async () => {} },
+    parsed: { note: (_push: string, at: number) => void accepted.push(at) },
     planOf: async () => [],
     holdMs: 1_000,
     recordIdOf: (_business: string, _collection: string, id: string) => `svc_${id}`,
@@ -75,28 +78,35 @@ async function prepare(leaves: readonly Uint8Array[], live: Readonly<Record<stri
   );
   if (prepared.type !== "push.prepared") throw new Error(prepared.type);
   const reasons = prepared.held_reasons.map(({ code, count }) => [code, count]);
-  return { judged: judged > 0, reasons };
+  return { judged: judged > 0, reasons, accepted };
 }
 
 describe("whether a file is held", () => {
   it("is decided without judging records that have no listings", async () => {
     const leaves = Array.from({ length: 250 }, (_, index) => leaf(`new-${index}`, "10.00"));
-    expect(await prepare(leaves, {})).toEqual({ judged: false, reasons: [] });
+    expect(await prepare(leaves, {})).toEqual({ judged: false, reasons: [], accepted: [] });
   });
 
   it("depends on the records that have, among those that have none", async () => {
     const leaves = [leaf("new", "10.00"), leaf("known", "20.00"), leaf("other", "11.00")];
     const live = { known: listed("10.00"), other: listed("10.00") };
-    expect(await prepare(leaves, live)).toEqual({ judged: true, reasons: [["price_jump", 1]] });
+    expect(await prepare(leaves, live)).toEqual({
+      judged: true,
+      reasons: [["price_jump", 1]],
+      accepted: [1, 2],
+    });
   });
 
   it("depends on the first leaf of a record that would be accepted", async () => {
     const live = { known: listed("10.00") };
     const refused = leaf("known", "30.00", { product_name: 7 });
-    expect((await prepare([refused, leaf("known", "10.00")], live)).reasons).toEqual([]);
+    expect(await prepare([refused, leaf("known", "10.00")], live)).toMatchObject({
+      reasons: [],
+      accepted: [1],
+    });
     expect((await prepare([refused, leaf("known", "20.00")], live)).reasons).toEqual([["price_jump", 1]]);
     const twice = [leaf("known", "10.00"), leaf("known", "20.00")];
-    expect((await prepare(twice, live)).reasons).toEqual([]);
+    expect(await prepare(twice, live)).toMatchObject({ reasons: [], accepted: [0] });
     expect((await prepare(twice.toReversed(), live)).reasons).toEqual([["price_jump", 1]]);
   });
 
@@ -105,6 +115,7 @@ describe("whether a file is held", () => {
     expect(await prepare([...unreadable, leaf("known", "20.00")], { known: listed("10.00") })).toEqual({
       judged: true,
       reasons: [["price_jump", 1]],
+      accepted: [4],
     });
   });
 

@@ -49,7 +49,7 @@ function activitiesOf(
     leaves: { load: async () => leaves, tree: async () => tree, drop: () => {} },
     planOf: async () => [],
     paces: { inline: () => () => null, queued: () => () => null },
-    parsed: { take: () => undefined, drop: () => {} },
+    parsed: { take: () => undefined, note: () => {}, drop: () => {} },
     recordIdOf: (_business: string, _collection: string, id: string) => `svc_${id}`,
     lists: { protectedNames: [], exemptNames: [], blockedHosts: [], certified: noCertifiedNames },
     region: "eu-west1",

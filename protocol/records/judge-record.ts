@@ -40,7 +40,7 @@ import {
   type WordFilter,
   type WordsFound,
 } from "./name-index.ts";
-import { type ParsedAd, parsingRecord, recordTypes } from "./parse-record.ts";
+import { type ParsedAd, parsingRecord, readingRecord, recordTypes } from "./parse-record.ts";
 import { isArray } from "./record-validator.ts";
 import { type BlockedUrls, blockedInText, blockedOfMember, blockedUrls } from "./url-rule.ts";
 import { countries as countryList } from "./vocabularies/countries.ts";
@@ -67,15 +67,16 @@ export function judgeRecord(...of: Parameters<typeof judging>): JudgedRecord {
 }
 
 /**
- * Judges a record in steps. `known` is the record that an earlier call returned for the same bytes and the same lists; only its
- * countries are checked again.
+ * Judges a record in steps. `known` is the record that an earlier call returned for the same bytes and the same lists, or says that one
+ * accepted it: only its countries are checked again.
  */
 export function* judging(
   bytes: Uint8Array,
   rules: RecordRules<ShownType>,
-  known?: JsonObject,
+  known?: JsonObject | "accepted",
 ): Generator<void, JudgedRecord> {
-  if (known !== undefined) return judged(known, scopeFaults(known, rules.countries, []));
+  const read = known === "accepted" ? yield* readingRecord(bytes) : known;
+  if (read !== undefined) return judged(read, scopeFaults(read, rules.countries, []));
   const parsed = yield* parsingRecord(rules.collection, bytes);
   const record = parsed.ok ? parsed.record : parsed.read;
   const ofForm: readonly RecordFault[] = parsed.ok ? [] : parsed.faults;

@@ -242,6 +242,13 @@ export function* parsingRecord(
     : { ok: false, faults: faults.faults, read };
 }
 
+/** The record in bytes that {@link parsingRecord} accepted before. */
+export function* readingRecord(bytes: Uint8Array): Generator<void, JsonObject> {
+  const parsed = yield* parsingStrictJson(bytes, { depthMax: recordDepthMax });
+  if (!parsed.ok || !isObject(parsed.value)) throw new Error("A record that was accepted cannot be read.");
+  return parsed.value;
+}
+
 /** `svc/<collection>/<version>` of the records that are currently accepted. */
 export function recordSchema(collection: ShownType): string {
   return `svc/${collection}/${recordTypes[collection].version}`;

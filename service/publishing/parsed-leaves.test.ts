@@ -25,6 +25,17 @@ describe("parsed leaves", () => {
     ]);
   });
 
+  it("may be verdicts, which come one after another and are given once as well (J1)", () => {
+    const leaves = createParsedLeaves();
+    for (const at of [1, 70]) leaves.note("a", at, { recordId: `r${at}`, listsVersion: 3 });
+    expect([0, 1, 70, 70].map((at) => leaves.take("a", at))).toEqual([
+      undefined,
+      { recordId: "r1", listsVersion: 3 },
+      { recordId: "r70", listsVersion: 3 },
+      undefined,
+    ]);
+  });
+
   it("are not kept of a push that is too large, nor what was kept of it before (J2)", () => {
     const leaves = createParsedLeaves();
     leaves.put("a", [leaf("r0")], 16 * 1024 * 1024);

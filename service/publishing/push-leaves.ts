@@ -7,8 +7,8 @@
 
 import type { PushFacts } from "../../actors/messages/push.ts";
 import { pushRef } from "../../actors/messages/refs.ts";
+import type { AcceptedLeaf } from "../../actors/push/ports.ts";
 import { equalBytes, formatHash, type Sha256 } from "../../protocol/bytes.ts";
-import type { JsonObject } from "../../protocol/json/canonical-json.ts";
 import { leafHash, type MerkleTree, packedTree } from "../../protocol/merkle.ts";
 import { BoundedMap } from "../../std/bounded-map.ts";
 import { inSteps, type PaceOf } from "../../std/work.ts";
@@ -130,38 +130,37 @@ async function stagedTree({ records, sha256, paceOf }: PushLeavesDeps, push: Loc
   return await inSteps(packedTree(hashes, sha256, stepNodes), pace);
 }
 
-// Records that admission parsed and judged for planning, kept for the chunks that will publish them. Purely a cache: a
-// leaf that is not here is parsed and judged again.
+// Leaves that were judged before the chunks that will publish them: records that admission parsed for planning, and the verdicts on
+// those of a file, whose records would take too much memory. Purely a cache: a leaf that is not here is parsed and judged again.
 //   J1. A leaf is handed out once, so that what is on its way to the store is not also kept here.
 //   J2. At most `pushesMax` pushes are kept, and no more than `leafBytesMax` of leaves for each: parsed, they take about
-//       four times as much.
+//       four times as much. A verdict takes a hundred bytes.
 
 const pushesMax = 2;
 const leafBytesMax = 16 * 1024 * 1024;
 
-/** A leaf that `judgeRecord` accepted, and the id of its record. */
-export interface ParsedLeaf {
-  readonly record: JsonObject;
-  readonly recordId: string;
-  /** The version of the content lists by which it was judged. */
-  readonly listsVersion?: number | undefined;
-}
-
 export interface ParsedLeaves {
   /** Keeps the leaves of a push by their index; undefined for one that will be rejected. `bytes` is their total length. */
-  put(push: string, leaves: readonly (ParsedLeaf | undefined)[], bytes: number): void;
+  put(push: string, leaves: readonly (AcceptedLeaf | undefined)[], bytes: number): void;
+  /** Keeps that a leaf was accepted. */
+  note(push: string, leafIndex: number, leaf: Omit<AcceptedLeaf, "record">): void;
   /** The leaf, if it is still cached (J1). */
-  take(push: string, leafIndex: number): ParsedLeaf | undefined;
+  take(push: string, leafIndex: number): AcceptedLeaf | undefined;
   drop(push: string): void;
 }
 
 /** The parsed leaves of admitted pushes, kept in memory until their chunks take them. */
 export function createParsedLeaves(): ParsedLeaves {
-  const pushes = new BoundedMap<string, (ParsedLeaf | undefined)[]>(pushesMax);
+  const pushes = new BoundedMap<string, (AcceptedLeaf | undefined)[]>(pushesMax);
   return {
     put: (push, leaves, bytes) => {
       if (bytes > leafBytesMax) pushes.delete(push);
       else pushes.set(push, [...leaves]);
+    },
+    note: (push, leafIndex, leaf) => {
+      const leaves = pushes.get(push) ?? [];
+      leaves[leafIndex] = leaf;
+      pushes.set(push, leaves);
     },
     take: (push, leafIndex) => {
       const leaves = pushes.get(push);

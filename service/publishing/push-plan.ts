@@ -5,6 +5,7 @@
 import type { ListingsReply, PreviewReply } from "../../actors/messages/admission.ts";
 import type { Listings, PlannedListings } from "../../actors/messages/business.ts";
 import { businessRef, pushRef } from "../../actors/messages/refs.ts";
+import type { AcceptedLeaf } from "../../actors/push/ports.ts";
 import type { Actors } from "../../actors/system/definition.ts";
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import { listingsOf, PriceShock } from "../../protocol/price-shock.ts";
@@ -13,7 +14,6 @@ import type { ContentLists } from "../../protocol/records/name-index.ts";
 import type { HeldReason } from "../../protocol/wire/push.ts";
 import { inSteps, noteWork, type Pace } from "../../std/work.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
-import type { ParsedLeaf } from "./push-leaves.ts";
 
 /** Maximum number of waiting leaves of one business that are planned with; above it, a batch must come back later. */
 const plannedLeavesMax = 100_000;
@@ -55,7 +55,7 @@ export interface PlanRequest {
 export interface Planned {
   readonly listings: PlannedListings;
   /** By leaf index; undefined for a leaf that will be rejected. */
-  readonly leaves: readonly (ParsedLeaf | undefined)[];
+  readonly leaves: readonly (AcceptedLeaf | undefined)[];
 }
 
 /** A plan in pieces (PL1); none for an empty one. */
@@ -84,7 +84,7 @@ export async function planOf(deps: PlanDeps, request: PlanRequest): Promise<Plan
   const { countries, ownNames } = request;
   const brands = deps.lists.certified.brandsOf(request.businessUuid);
   const rules = { collection: "products", countries, lists: deps.lists, ownNames, brands } as const;
-  const leafOf = (judged: JudgedRecord): ParsedLeaf | undefined => {
+  const leafOf = (judged: JudgedRecord): AcceptedLeaf | undefined => {
     if (!judged.ok) return undefined;
     const { record } = judged;
     const ownId = String(record["business_product_id"]);
@@ -92,7 +92,7 @@ export async function planOf(deps: PlanDeps, request: PlanRequest): Promise<Plan
     if (!plan.has(recordId)) plan.set(recordId, listingsOf(record));
     return { record, recordId, listsVersion: deps.lists.version };
   };
-  const leaves: (ParsedLeaf | undefined)[] = [];
+  const leaves: (AcceptedLeaf | undefined)[] = [];
   for (const leaf of request.records) {
     const due = deps.pace();
     if (due !== null) await due;

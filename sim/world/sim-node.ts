@@ -464,7 +464,7 @@ function poisonedLeaves(leaves: ParsedLeaves): ParsedLeaves {
     ...leaves,
     take: (push, leafIndex) => {
       const leaf = leaves.take(push, leafIndex);
-      return leaf?.record["business_product_id"] === poisonedId ? undefined : leaf;
+      return leaf?.record?.["business_product_id"] === poisonedId ? undefined : leaf;
     },
   };
 }

@@ -162,7 +162,11 @@ const ofAll: ReadonlyMap<string, string> = new Map([
 
 /** What each field means, by the operators that it has. */
 function fieldsInWords(fields: readonly FilterField[]): string {
-  const groups = Map.groupBy(fields, (field) => field.operators.join(" "));
+  const groups = new Map<string, FilterField[]>();
+  for (const field of fields) {
+    const own = field.operators.join(" ");
+    groups.set(own, [...(groups.get(own) ?? []), field]);
+  }
   const said = ({ name, description }: FilterField): string => `${name}: ${ofAll.get(name) ?? description}`;
   return [...groups].map(([own, group]) => `[${own}] ${group.map(said).join(" ")}`).join(" ");
 }

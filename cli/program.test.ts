@@ -63,12 +63,16 @@ describe("svc", () => {
     expect([status, stderr]).toEqual([2, expect.stringContaining("no JSON object")]);
   });
 
-  it("reads the products of a push from the standard input", () => {
+  it("reads the products of a push from the standard input, and counts what it cannot read apart", () => {
     const home = mkdtempSync(join(tmpdir(), "svc-home-"));
     const table = "business_product_id,product_name,price_US,price_currency_US\nloaf,A loaf,4.00,USD\n";
-    const { status, stdout } = given(table, "push", "-", "--check", "--home", home);
+    const whole = given(table, "push", "-", "--check", "--home", home);
+    const part = given(`${table}bun,A bun,four,USD\n`, "push", "-", "--check", "--home", home);
     rmSync(home, { recursive: true });
-    expect([status, stdout]).toEqual([1, expect.stringContaining("1 product, 1 with faults")]);
+    const said = "1 product, 1 with faults";
+    expect([whole.status, whole.stdout]).toEqual([1, expect.stringContaining(`${said}. Nothing`)]);
+    const unread = `${said}; 1 item cannot be read as a product. Nothing`;
+    expect([part.status, part.stdout]).toEqual([1, expect.stringContaining(unread)]);
   });
 });
 

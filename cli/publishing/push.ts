@@ -282,10 +282,13 @@ async function checkOnly(input: ProductInput, call: Call): Promise<ExitCode> {
   else for (const line of formatFaults(faulty, placeName)) terminal.print(line);
   const counts = { records: records.lengths.length, faulty: faulty.length, left_out: report.leftOut };
   if (call.flag("json")) terminal.print(JSON.stringify({ type: "check.finished", ...counts }));
-  else
-    terminal.print(
-      `${number(counts.records)} ${counts.records === 1 ? "product" : "products"}, ${number(counts.faulty)} with faults. Nothing was sent.`,
-    );
+  else {
+    const products = `${number(counts.records)} ${counts.records === 1 ? "product" : "products"}`;
+    const unread =
+      report.leftOut === 1 ? "item cannot be read as a product" : "items cannot be read as products";
+    const leftOut = report.leftOut === 0 ? "" : `; ${number(report.leftOut)} ${unread}`;
+    terminal.print(`${products}, ${number(counts.faulty)} with faults${leftOut}. Nothing was sent.`);
+  }
   return faulty.length + report.leftOut === 0 ? exitCodes.done : exitCodes.negative;
 }
 

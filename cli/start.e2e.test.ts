@@ -48,25 +48,37 @@ it("refuses a store file that is damaged, names it, and says how it comes back, 
   );
 });
 
+/** Waits until the node has printed a text. */
+type Said = (text: string) => Promise<void>;
+
 /** Runs a node until it serves, calls `meanwhile`, stops it, and returns what it printed. */
 async function serve(
-  { runtime = [] }: { readonly runtime?: readonly string[] },
-  meanwhile: () => Promise<void> = async () => {},
+  { runtime = [], samples = "no" }: { readonly runtime?: readonly string[]; readonly samples?: "yes" | "no" },
+  meanwhile: (said: Said) => Promise<void> = async () => {},
 ): Promise<string> {
   // With the usual umask, under which new files are readable by everybody.
   const command = [process.execPath, ...runtime, ...startArgs()];
-  const child = spawn("sh", ["-c", 'umask 022; exec "$@"', "sh", ...command], { cwd: root, env: env() });
+  const child = spawn("sh", ["-c", 'umask 022; exec "$@"', "sh", ...command], {
+    cwd: root,
+    env: { ...env(), SVC_SAMPLES: samples },
+  });
   const closed = new Promise((resolve) => child.once("close", resolve));
   let output = "";
+  const ended = new Promise<never>((_, reject) =>
+    child.once("exit", (code) => reject(new Error(`ended with ${code}`))),
+  );
+  const said: Said = async (text) => {
+    while (!output.includes(text)) {
+      const more = new Promise((resolve) => child.stdout.once("data", resolve));
+      await Promise.race([more, ended]);
+    }
+  };
   try {
-    const started = Promise.withResolvers<void>();
     child.stdout.on("data", (chunk) => {
       output += String(chunk);
-      if (output.includes("A node is running")) started.resolve();
     });
-    child.once("exit", (code) => started.reject(new Error(`ended with ${code}`)));
-    await started.promise;
-    await meanwhile();
+    await said("node is running");
+    await meanwhile(said);
   } finally {
     child.kill("SIGTERM");
     await closed;
@@ -120,3 +132,25 @@ it("loads neither a bundler nor a decoder, and nothing that only a cluster or a 
   const needless = /^(rolldown|sharp|elkjs|cassandra-driver|@elastic\/.*|@opentelemetry\/(?!api$).*)$/;
   expect(loaded.filter((name) => needless.test(name))).toEqual([]);
 });
+
+/** Loaded before the program: prints which threads end. */
+const tellThreads = `
+import threads from "node:worker_threads";
+import { syncBuiltinESMExports } from "node:module";
+const { Worker } = threads;
+threads.Worker = class extends Worker {
+  constructor(file, options) {
+    super(file, options);
+    const [name] = /[a-z-]+(?=\\.ts$)/.exec(String(file)) ?? [];
+    this.once("exit", () => console.log("thread ended: " + name));
+  }
+};
+syncBuiltinESMExports();`;
+
+it("ends the threads that published its samples, once it rests", async () => {
+  const runtime = [`--import=data:text/javascript,${encodeURIComponent(tellThreads)}`];
+  await serve({ runtime, samples: "yes" }, async (said) => {
+    for (const name of ["signing-worker", "row-worker", "checkpoint-worker"])
+      await said(`thread ended: ${name}`);
+  });
+}, 120_000);

@@ -1,12 +1,14 @@
 // `svc start`: runs one node with everything in it, on the embedded default. In the sandbox it comes with samples.
 
 import { resolve } from "node:path";
+import { endUnusedThreads } from "../std/worker-calls.ts";
 import { type Command, untilStopped } from "./command.ts";
 import { defaultHome } from "./connection.ts";
 
 const portBaseMax = 65_530;
 /** By then what the start began is done. */
 const restMs = 5_000;
+const unusedMs = 60_000;
 
 export const start: Command = {
   name: "start",
@@ -34,6 +36,7 @@ export const start: Command = {
       // A person reads the tour; a process that collects standard error reads the log.
       ...(terminal.isWatched && call.env["SVC_LOG_LEVEL"] === undefined ? { logLevel: "warn" } : {}),
     });
+    setInterval(endUnusedThreads, unusedMs).unref();
     const stopped = untilStopped(call, node, () => terminal.note("Stopping …"));
     try {
       const seed = await node.seeded;
@@ -41,7 +44,12 @@ export const start: Command = {
       else {
         for (const line of tourLines(seed, { homeOption: home })) terminal.print(line);
         // A sandbox mostly rests, and a third of what its start took is garbage.
-        setTimeout(collectGarbage, restMs).unref();
+        endUnusedThreads();
+        const rest = (): void => {
+          endUnusedThreads();
+          collectGarbage();
+        };
+        setTimeout(rest, restMs).unref();
       }
     } catch (error) {
       terminal.note(`The node runs, but its samples could not be published: ${String(error)}`);

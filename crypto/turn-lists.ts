@@ -136,6 +136,7 @@ const signatureLength = 64;
 const calls = new WorkerCalls<JudgingOrder, JudgingAnswer>(
   "judging",
   () => new Worker(new URL("./judging-worker.ts", import.meta.url)),
+  { isKept: false },
 );
 
 interface Signature {

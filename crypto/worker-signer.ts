@@ -29,6 +29,7 @@ const signatureLength = 64;
 const calls = new WorkerCalls<SigningOrder, SigningAnswer>(
   "signing",
   () => new Worker(new URL("./signing-worker.ts", import.meta.url)),
+  { isKept: false },
 );
 
 /** Signs messages with a key and returns signatures of 64 bytes each, in order; rejects if it cannot. */

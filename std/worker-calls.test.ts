@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import { Worker } from "node:worker_threads";
 import { describe, expect, it } from "vitest";
-import { WorkerCalls, WorkerEnded } from "./worker-calls.ts";
+import { endUnusedThreads, WorkerCalls, WorkerEnded } from "./worker-calls.ts";
 
 interface Order {
   readonly id: number;
@@ -30,13 +30,17 @@ class FakeThread extends EventEmitter {
   }
 }
 
-function world() {
+function world(kept = { isKept: true }) {
   const threads: FakeThread[] = [];
-  const calls = new WorkerCalls<Order, Order>("test", () => {
-    const thread = new FakeThread();
-    threads.push(thread);
-    return thread;
-  });
+  const calls = new WorkerCalls<Order, Order>(
+    "test",
+    () => {
+      const thread = new FakeThread();
+      threads.push(thread);
+      return thread;
+    },
+    kept,
+  );
   const call = (text: string): Promise<string> =>
     calls.call((id) => ({ id, text })).then((each) => each.text);
   return { calls, threads, call };
@@ -58,10 +62,14 @@ describe("calls of a worker thread", () => {
   it("fail as if it had ended where no thread can be started, and the next call tries again (K1, K2)", async () => {
     let canStart = false;
     const thread = new FakeThread();
-    const calls = new WorkerCalls<Order, Order>("test", () => {
-      if (canStart) return thread;
-      throw new Error("no more threads");
-    });
+    const calls = new WorkerCalls<Order, Order>(
+      "test",
+      () => {
+        if (canStart) return thread;
+        throw new Error("no more threads");
+      },
+      { isKept: true },
+    );
     const call = () => calls.call((id) => ({ id, text: "a" }));
     await expect(call()).rejects.toThrow("the test thread could not be started: no more threads");
     canStart = true;
@@ -114,6 +122,39 @@ describe("calls of a worker thread", () => {
     expect(threads[0]?.told).toEqual(["ref", "terminate"]);
   });
 
+  it("end a thread that nobody used between two looks, and the next call starts another (K5)", async () => {
+    const { calls, threads, call } = world({ isKept: false });
+    const first = call("a");
+    endUnusedThreads();
+    endUnusedThreads();
+    expect(threads[0]?.told).toEqual(["ref"]);
+    threads[0]?.answer(1);
+    expect(await first).toBe("answer 1");
+    const second = call("b");
+    threads[0]?.answer(2);
+    await second;
+    endUnusedThreads();
+    expect(threads[0]?.told).not.toContain("terminate");
+    endUnusedThreads();
+    expect(threads[0]?.told.at(-1)).toBe("terminate");
+    expect(calls.thread).toBeNull();
+    endUnusedThreads();
+    const again = call("c");
+    // Its end is told late, and is none of the next thread.
+    threads[0]?.emit("exit");
+    threads[1]?.answer(3);
+    expect(await again).toBe("answer 3");
+  });
+
+  it("keep a thread that has a state of its own (K5)", async () => {
+    const { threads, call } = world();
+    const first = call("a");
+    threads[0]?.answer(1);
+    await first;
+    for (let looks = 0; looks < 3; looks += 1) endUnusedThreads();
+    expect(threads[0]?.told).toEqual(["ref", "unref"]);
+  });
+
   it("are answered by a real thread, and fail when it dies", async () => {
     const source = `const { parentPort } = require("node:worker_threads");
       parentPort.on("message", ({ id, text }) => {
@@ -121,10 +162,14 @@ describe("calls of a worker thread", () => {
         parentPort.postMessage({ id, text: text.toUpperCase() });
       });`;
     let starts = 0;
-    const calls = new WorkerCalls<Order, Order>("test", () => {
-      starts += 1;
-      return new Worker(source, { eval: true });
-    });
+    const calls = new WorkerCalls<Order, Order>(
+      "test",
+      () => {
+        starts += 1;
+        return new Worker(source, { eval: true });
+      },
+      { isKept: true },
+    );
     const call = (text: string): Promise<Order> => calls.call((id) => ({ id, text }));
     expect(await Promise.all([call("one"), call("two")])).toMatchObject([{ text: "ONE" }, { text: "TWO" }]);
     await expect(call("die")).rejects.toBeInstanceOf(WorkerEnded);

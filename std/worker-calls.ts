@@ -4,6 +4,8 @@
 //   K2. The first call starts the thread, and so does the first call after it has ended.
 //   K3. A thread that owes an answer keeps the process alive; an idle one does not.
 //   K4. The cause of its end is reported once it has ended, after all answers that it still gave.
+//   K5. A thread that is not kept is ended by {@link endUnusedThreads} once nothing was asked of it between two calls of that; so what
+//       it holds in memory is given back. It is kept where the thread has a state of its own.
 
 /** The part of a thread's interface that is used here (`Worker` of node:worker_threads provides it). */
 export interface WorkerThread {
@@ -24,6 +26,14 @@ export class WorkerEnded extends Error {
   override readonly name = "WorkerEnded";
 }
 
+/** Those that have a thread and may be without one (K5). */
+const endable = new Set<{ endIfUnused(): void }>();
+
+/** Ends all threads of this process that were not used since the last call (K5). */
+export function endUnusedThreads(): void {
+  for (const each of [...endable]) each.endIfUnused();
+}
+
 interface Waiting<Answer> {
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: WorkerEnded) => void;
@@ -32,14 +42,18 @@ interface Waiting<Answer> {
 export class WorkerCalls<Order extends Numbered, Answer extends Numbered> {
   readonly #name: string;
   readonly #start: () => WorkerThread;
+  readonly #isKept: boolean;
   #thread: WorkerThread | null = null;
   #orders = 0;
+  /** Their number at the last look (K5). */
+  #ordersSeen = 0;
   readonly #waiting = new Map<number, Waiting<Answer>>();
 
   /** `name` says what the thread does; messages use it. */
-  constructor(name: string, start: () => WorkerThread) {
+  constructor(name: string, start: () => WorkerThread, { isKept }: { readonly isKept: boolean }) {
     this.#name = name;
     this.#start = start;
+    this.#isKept = isKept;
   }
 
   /** The thread, while there is one. */
@@ -62,7 +76,17 @@ export class WorkerCalls<Order extends Numbered, Answer extends Numbered> {
     return promise;
   }
 
+  endIfUnused(): void {
+    const isUsed = this.#waiting.size > 0 || this.#orders !== this.#ordersSeen;
+    this.#ordersSeen = this.#orders;
+    if (isUsed) return;
+    endable.delete(this);
+    void this.#thread?.terminate();
+    this.#thread = null;
+  }
+
   #watch(thread: WorkerThread): WorkerThread {
+    if (!this.#isKept) endable.add(this);
     let cause: unknown = null;
     thread.on("message", (answer) => this.#take(thread, answer as Answer));
     thread.once("error", (error) => {
@@ -73,7 +97,9 @@ export class WorkerCalls<Order extends Numbered, Answer extends Numbered> {
       void thread.terminate();
     });
     // This event comes last of all, after the answers that were posted.
-    thread.once("exit", () => this.#failAll(cause));
+    thread.once("exit", () => {
+      if (this.#thread === thread) this.#failAll(cause);
+    });
     return thread;
   }
 
@@ -88,6 +114,7 @@ export class WorkerCalls<Order extends Numbered, Answer extends Numbered> {
   #failAll(cause: unknown): void {
     const lost = [...this.#waiting.values()];
     this.#thread = null;
+    endable.delete(this);
     this.#waiting.clear();
     const error = this.#ended("ended", cause);
     for (const each of lost) each.reject(error);

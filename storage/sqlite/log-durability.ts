@@ -8,6 +8,7 @@
 import { closeSync, fdatasync, fdatasyncSync, openSync } from "node:fs";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
+import { type Numbered, WorkerCalls } from "../../std/worker-calls.ts";
 
 /** Log pages at which a COMMIT copies the log itself (64 MiB), should the checkpointer not have done so long before. */
 const logPagesMax = 16_384;
@@ -212,7 +213,7 @@ export function createLogFlush(path: string): LogFlush {
 /** Who may touch a file: nobody does, the thread does, or the thread no longer may. */
 export const fileState = { idle: 0, copying: 1, closed: 2 } as const;
 
-export interface CheckpointOrder {
+export interface CheckpointOrder extends Numbered {
   readonly path: string;
   /** The file's {@link fileState}: one shared 32-bit integer, set by compare-and-set on both sides. */
   readonly state: Int32Array<SharedArrayBuffer>;
@@ -230,7 +231,11 @@ export interface Checkpointer {
   close(): void;
 }
 
-let worker: Worker | null = null;
+const calls = new WorkerCalls<CheckpointOrder, Numbered>(
+  "checkpoint",
+  () => new Worker(new URL("./checkpoint-worker.ts", import.meta.url)),
+  { isKept: false },
+);
 
 /** Creates the checkpointer of one store file; none of its calls fails. */
 export function createCheckpointer(path: string): Checkpointer {
@@ -240,8 +245,8 @@ export function createCheckpointer(path: string): Checkpointer {
     committed: (totalChanges) => {
       if (totalChanges - copiedAt < rowsBetween) return;
       copiedAt = totalChanges;
-      worker ??= startWorker();
-      worker.postMessage({ path, state } satisfies CheckpointOrder);
+      // Nothing is lost where the thread ends: the writer checkpoints on its own when its log has grown long.
+      calls.call((id) => ({ id, path, state })).catch(() => {});
     },
     close: () => {
       const { idle, copying, closed } = fileState;
@@ -251,15 +256,4 @@ export function createCheckpointer(path: string): Checkpointer {
       }
     },
   };
-}
-
-function startWorker(): Worker {
-  const started = new Worker(new URL("./checkpoint-worker.ts", import.meta.url));
-  started.unref();
-  const forget = (): void => {
-    if (worker === started) worker = null;
-  };
-  started.once("error", forget);
-  started.once("exit", forget);
-  return started;
 }

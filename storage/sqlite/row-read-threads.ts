@@ -110,10 +110,11 @@ class RowReadThread {
   waiting = 0;
 
   constructor(path: string, start: StartRowReadThread) {
-    this.#calls = new WorkerCalls("searching", () => {
+    const startHolding = (): Worker => {
       Atomics.store(this.#holding, 0, 1);
       return start({ path, holding: this.#holding });
-    });
+    };
+    this.#calls = new WorkerCalls("searching", startHolding, { isKept: true });
   }
 
   search(query: RowQuery): Promise<readonly RowHit[]> {

@@ -7,6 +7,7 @@
 //   W4. When `close` returns, everything posted is committed and the thread has released the file: it may be moved,
 //       deleted or recreated. Answers still arrive afterwards. The wait is bounded; only a thread that was killed from
 //       outside or hangs is not finished by then.
+//   W6. A thread that nobody used for a while is ended. It holds nothing then but its connection, and the next apply opens another.
 //   W5. At most {@link postedRowsMax} rows, or one apply, are posted and unanswered, because they are in memory twice.
 //       Further applies wait here; their number is bounded by the callers, who wait for each of them
 //       (actors/push/process-chunk.ts).
@@ -70,10 +71,11 @@ export class RowThread {
   constructor(file: Pick<RowThreadData, "path" | "options">, start: StartRowThread = startRowThread) {
     const holding = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
     this.#data = { path: file.path, options: file.options, holding };
-    this.#calls = new WorkerCalls("writing", () => {
+    const startHolding = (): Worker => {
       Atomics.store(holding, 0, 1);
       return start(this.#data);
-    });
+    };
+    this.#calls = new WorkerCalls("writing", startHolding, { isKept: false });
   }
 
   /** Rejects with {@link StoreError}, or with what the write itself threw. */

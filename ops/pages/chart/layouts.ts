@@ -28,6 +28,7 @@ export function createLayouts(failed: (detail: unknown) => void): Layouts {
   const calls = new WorkerCalls<LayoutOrder, LayoutAnswer>(
     "layout",
     () => new Worker(new URL("./layout-worker.ts", import.meta.url)),
+    { isKept: false },
   );
   const known = new Map<string, Promise<ChartLayout | null>>();
   const make = async (chart: MachineChart): Promise<ChartLayout | null> => {

@@ -149,6 +149,31 @@ describe.each(ids)("the package %s", (id) => {
     }
   });
 
+  it("has a page whose links lead somewhere, and that names no command which it lacks", async () => {
+    const page = await readFile(join(installed(), "README.md"), "utf8");
+    const packed = new Set(readdirSync(installed(), { recursive: true, encoding: "utf8" }));
+    const targets = [...page.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => target);
+    const lost = targets.filter((target) => !/^https:|^#/.test(target) && !packed.has(target));
+    expect(lost).toEqual([]);
+    const headings = [...page.matchAll(/^#+ (.*)$/gm)].map(
+      ([, words = ""]) =>
+        `#${words
+          .toLowerCase()
+          .replace(/[^\w\- ]/g, "")
+          .replaceAll(" ", "-")}`,
+    );
+    expect(targets.filter((target) => target.startsWith("#") && !headings.includes(target))).toEqual([]);
+    if (row?.programs?.["svc"] === undefined) return;
+    const program = join(installed(), "dist", "svc.js");
+    const named = new Set([...page.matchAll(/(?<=[`\n] *)svc ([a-z][a-z-]+)/g)].map(([, word = ""]) => word));
+    expect(named.size).toBeGreaterThan(20);
+    named.delete("help");
+    for (const word of named) {
+      const ended = await run(process.execPath, [program, "help", word], { cwd: app(id) });
+      expect([word, ended.code]).toEqual([word, 0]);
+    }
+  });
+
   it("imports nothing but the platform, and in a browser nothing at all", () => {
     const dist = join(installed(), "dist");
     const text = readdirSync(dist).map((name) => readFileSync(join(dist, name), "utf8"));

@@ -5,6 +5,7 @@
 //   PK3. Without a scope of the deployment's own, a package is marked as private, which npm does not publish.
 //   PK4. With the deployment's domain, both tool servers have what a registry of MCP servers reads of them, and the package with the local
 //        one has its name there (server.json, schema 2025-12-11).
+//   PK5. A packed page leads nowhere but to itself and to what is packed with it, and names no command of `svc` that the package lacks.
 // Usage: npm run packages -- FOLDER [--scope @SCOPE] [--domain DOMAIN --mcp-url URL]
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -13,6 +14,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { parseSync, Visitor } from "oxc-parser";
 import { type Plugin, rolldown } from "rolldown";
+import { clientCommands } from "../cli/client-commands.ts";
 import { root, runNode } from "./process.ts";
 import { binOf } from "./steps.ts";
 
@@ -94,7 +96,8 @@ export async function buildPackage(
   await writeFile(join(target, "LICENSES-OF-OTHERS.txt"), licencesOf(packagesOf(modules)));
   for (const [name, source] of Object.entries(row.files)) {
     const text = await readFile(join(root, source), "utf8");
-    await writeFile(join(target, name), withScope(text, scope));
+    const page = name.endsWith(".md") ? packedPage(withScope(text, scope), { source, row }) : text;
+    await writeFile(join(target, name), page);
   }
   return { name: manifest.name, version: manifest.version, folder: target };
 }
@@ -102,6 +105,40 @@ export async function buildPackage(
 /** Pages name packages under the scope that is nobody's. */
 function withScope(text: string, scope: string | null): string {
   return scope === null ? text : text.replaceAll(`${noScope}/`, `${scope}/`);
+}
+
+/** A page of the checkout as a package has it (PK5). */
+function packedPage(
+  text: string,
+  { source, row }: { readonly source: string; readonly row: PackageRow },
+): string {
+  const linked = text.replace(
+    /\[([^\]]+)\]\((?!https?:|#)([^)#]+)[^)]*\)/g,
+    (_link, words: string, to: string) => {
+      const path = join(dirname(source), to);
+      const packed = Object.entries(row.files).find(([, each]) => each === path)?.[0];
+      if (packed !== undefined) return `[${words}](${packed})`;
+      const where = `\`${path}\` of the repository`;
+      return path.endsWith(words) ? where : `${words} (${where})`;
+    },
+  );
+  return row.programs?.["svc"] === undefined ? linked : withOwnCommands(linked);
+}
+
+/** Without the rows of other commands, and without the sections that have no others. */
+function withOwnCommands(page: string): string {
+  const own = new Set(clientCommands.map(({ name }) => name.split(" ")[0]));
+  const isForeign = (line: string): boolean => {
+    const [, command] = /^\| `svc ([a-z-]+)/.exec(line) ?? [];
+    return command !== undefined && !own.has(command);
+  };
+  const sections = page.split(/^(?=## )/m).flatMap((section) => {
+    const lines = section.split("\n");
+    const kept = lines.filter((line) => !isForeign(line));
+    const isEmpty = kept.length < lines.length && !kept.some((line) => line.startsWith("| `svc "));
+    return isEmpty ? [] : [kept.join("\n")];
+  });
+  return `${sections.join("").trimEnd()}\n`;
 }
 
 function manifestOf(id: string, row: PackageRow, scope: string | null) {

@@ -290,7 +290,7 @@ describe("nothing is shown or done", () => {
       await setRoleAt(portal, owned, role);
       for (const form of [ofCampaign, ofAd]) expect((await owner.answer(form)).status).toBe(403);
       expect((await owner.send(page.form("/campaigns/change"))).status).toBe(403);
-      // Whoever seals ads may open one; a viewer may not.
+      // Every role that seals ads may open one; a viewer may not.
       expect((await owner.send(page.form("/ads/edit"))).status).toBe(role === "viewer" ? 403 : 200);
       expect((await owner.send(page.form("/ads/remove"), { action: "delete" })).status).toBe(403);
       expect((await owner.get(`/businesses/${owned.uuid}/campaigns/new`)).status).toBe(403);

@@ -2,6 +2,7 @@
 // record sealed alone (path B).
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
+import type { JsonObject } from "../../protocol/json/canonical-json.ts";
 import type {
   HeldReason,
   HoldDecided,
@@ -11,6 +12,15 @@ import type {
   RecordOutcome,
 } from "../../protocol/wire/push.ts";
 import type { Commands, DoneReply } from "./protocol.ts";
+
+/** A leaf that was judged and accepted. */
+export interface AcceptedLeaf {
+  /** Absent where it is to be read from the leaf's bytes again. */
+  readonly record?: JsonObject;
+  readonly recordId: string;
+  /** The version of the content lists by which it was judged. */
+  readonly listsVersion?: number | undefined;
+}
 
 export type { HoldDecided, PublishOutcome, PushCounts, RecordFault, RecordOutcome };
 

@@ -2,14 +2,13 @@
 
 import type { CryptoPort, SignerAt } from "../../crypto/port.ts";
 import type { CollectionName } from "../../protocol/identifiers.ts";
-import type { JsonObject } from "../../protocol/json/canonical-json.ts";
 import type { MerkleTree } from "../../protocol/merkle.ts";
 import type { ContentLists } from "../../protocol/records/name-index.ts";
 import type { Tracer } from "../../std/tracing.ts";
 import type { PaceOf } from "../../std/work.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
 import type { PlannedListings } from "../messages/business.ts";
-import type { PushFacts } from "../messages/push.ts";
+import type { AcceptedLeaf, PushFacts } from "../messages/push.ts";
 import type { NoticeChannels } from "../messages/serving.ts";
 
 /** A push that made no step for ten minutes. */
@@ -29,15 +28,6 @@ export interface StallWatch {
   note(push: StalledPush): void;
   /** Called when it makes a step, which is often. */
   forget(pushId: string): void;
-}
-
-/** A leaf that was judged and accepted. */
-export interface AcceptedLeaf {
-  /** Absent where it is to be read from the leaf's bytes again. */
-  readonly record?: JsonObject;
-  readonly recordId: string;
-  /** The version of the content lists by which it was judged. */
-  readonly listsVersion?: number | undefined;
 }
 
 export interface PushPorts {

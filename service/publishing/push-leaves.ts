@@ -5,9 +5,8 @@
 // The trees are purely a cache: built at acceptance, or when the first chunk needs them, and reused for the inclusion path
 // of every leaf.
 
-import type { PushFacts } from "../../actors/messages/push.ts";
+import type { AcceptedLeaf, PushFacts } from "../../actors/messages/push.ts";
 import { pushRef } from "../../actors/messages/refs.ts";
-import type { AcceptedLeaf } from "../../actors/push/ports.ts";
 import { equalBytes, formatHash, type Sha256 } from "../../protocol/bytes.ts";
 import { leafHash, type MerkleTree, packedTree } from "../../protocol/merkle.ts";
 import { BoundedMap } from "../../std/bounded-map.ts";

@@ -4,8 +4,8 @@
 
 import type { ListingsReply, PreviewReply } from "../../actors/messages/admission.ts";
 import type { Listings, PlannedListings } from "../../actors/messages/business.ts";
+import type { AcceptedLeaf } from "../../actors/messages/push.ts";
 import { businessRef, pushRef } from "../../actors/messages/refs.ts";
-import type { AcceptedLeaf } from "../../actors/push/ports.ts";
 import type { Actors } from "../../actors/system/definition.ts";
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import { listingsOf, PriceShock } from "../../protocol/price-shock.ts";

@@ -3,6 +3,7 @@
 
 import { adsCommands, adsImage } from "./ads.ts";
 import { analytics, demand, usage } from "./analytics.ts";
+import { keysRegister, mandateRequest } from "./asked.ts";
 import type { Command } from "./command.ts";
 import { fetchCommand } from "./fetch.ts";
 import { grant } from "./grant.ts";
@@ -51,6 +52,8 @@ export const clientCommands: readonly Command[] = [
   deleteCommand,
   keygen,
   proveKey,
+  keysRegister,
+  mandateRequest,
   grant,
   logAudit,
   ...adsCommands,

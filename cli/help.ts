@@ -15,8 +15,10 @@ const groups: readonly HelpLine[] = [
   {
     name: "keys",
     usage: "",
-    summary: "manage the keys of the service: make, certify, issue, show; see svc help keys",
+    summary:
+      "have a system's key registered; make, certify, issue, show those of the service; see svc help keys",
   },
+  { name: "mandate", usage: "", summary: "ask an owner for a mandate; see svc help mandate" },
   { name: "ops", usage: "", summary: "look at nodes, actors and parties, and act on them; see svc help ops" },
 ];
 
@@ -28,7 +30,7 @@ const sections: Readonly<Record<string, string>> = {
   "Ask, as an AI company":
     "search, fetch, prove-price, ads, mcp, receipts, usage, allowance, terms, terms agree, entitlement",
   "Check, as anyone": "verify, receipts check, log audit, witness",
-  "Keys of a system": "keygen, prove-key",
+  "Keys of a system": "keygen, prove-key, mandate",
   "Run the service": "ops, keys, doctor, revoke, ledger, blocks, brands, group, purges",
   "This program": "completion, help",
 };

@@ -4,7 +4,7 @@
 import { open } from "node:fs/promises";
 import { resolve } from "node:path";
 import { generatePrivateJwk, parseSigningKey, proveToOperator } from "../client/signing-key.ts";
-import { type Arguments, type Command, onlyArgument, UsageError } from "./command.ts";
+import { type Arguments, type Call, type Command, onlyArgument, UsageError } from "./command.ts";
 import { loadKey } from "./connection.ts";
 
 export const keygen: Command = {
@@ -42,22 +42,27 @@ export const proveKey: Command = {
     --company UUID         the AI company whose searches and fetches the key will sign
     --certificate CERT_ID  the party's certificate in force, sha256:…`,
   run: async (call) => {
-    const file = onlyArgument(call, proveKey);
-    const [business, company] = [call.text("business"), call.text("company")];
-    const uuid = business ?? company;
-    if (uuid === null || (business !== null && company !== null))
-      throw new UsageError("Name one party, with --business or --company.");
-    const key = await parseSigningKey(
-      await loadKey({ version: 1, key: { file: resolve(call.cwd, file) } }, "", call),
-    );
-    if (!key.ok) throw new UsageError(`The private key cannot be used: ${key.detail}`);
-    const role = business === null ? "retrieval" : "integration";
-    const certId = call.text("certificate") ?? "";
-    const proven = await proveToOperator(key.value, { uuid, role, certId });
-    if (!proven.ok) throw new UsageError(proven.detail);
-    call.terminal.print(JSON.stringify(proven.value));
+    const { printed } = await provenParty(call, onlyArgument(call, proveKey));
+    call.terminal.print(JSON.stringify(printed));
   },
 };
+
+/** The proof of the key in a file, for the party that the options name. Throws {@link UsageError}. */
+export async function provenParty(call: Call, file: string) {
+  const [business, company] = [call.text("business"), call.text("company")];
+  const uuid = business ?? company;
+  if (uuid === null || (business !== null && company !== null))
+    throw new UsageError("Name one party, with --business or --company.");
+  const key = await parseSigningKey(
+    await loadKey({ version: 1, key: { file: resolve(call.cwd, file) } }, "", call),
+  );
+  if (!key.ok) throw new UsageError(`The private key cannot be used: ${key.detail}`);
+  const role = business === null ? "retrieval" : "integration";
+  const certId = call.text("certificate") ?? "";
+  const proven = await proveToOperator(key.value, { uuid, role, certId });
+  if (!proven.ok) throw new UsageError(proven.detail);
+  return { keyId: key.value.keyId, printed: proven.value };
+}
 
 /** The algorithm for a new key: `--alg`, by default Ed25519. */
 export function algorithmOf(args: Arguments): "Ed25519" | "ES256" {

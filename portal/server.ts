@@ -38,6 +38,7 @@ import { peopleRoutes } from "./routes/people.ts";
 import { publishingRoutes } from "./routes/publishing.ts";
 import { pushRoutes } from "./routes/pushes.ts";
 import { recordRoutes } from "./routes/records.ts";
+import { terminalLinkRoutes } from "./routes/terminal-links.ts";
 import { sendAsset, type VisitDeps } from "./visit.ts";
 
 export interface PortalDeps
@@ -123,6 +124,7 @@ export function buildPortal(deps: PortalDeps): FastifyInstance {
     ...doorRoutes(visit),
     ...accountRoutes(account),
     ...businessRoutes(account, urls),
+    ...terminalLinkRoutes(account),
     ...peopleRoutes(account),
     ...noticeRoutes(account),
     ...companyRoutes(account, { urls, isSandbox: deps.isSandbox }),

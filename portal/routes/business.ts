@@ -7,7 +7,7 @@ import type { Route } from "../../api/route.ts";
 import { collectionNames } from "../../protocol/identifiers.ts";
 import { mandateDaysMax } from "../../protocol/limits.ts";
 import { literal, object, text, uuid } from "../../protocol/shape.ts";
-import { keyRoles, type OwnBusiness } from "../../service/portal/owner.ts";
+import { keyRoles, type OwnBusiness, type Owner } from "../../service/portal/owner.ts";
 import type { KeyState } from "../../service/register/revocations.ts";
 import { code, dataTable, facts, section, shortTime } from "../../web/parts.ts";
 import { english } from "../../web/texts/catalogue.ts";
@@ -15,8 +15,10 @@ import { sealingCard } from "../pages/ceremony.ts";
 import { hiddenFields, plainForm } from "../pages/frame.ts";
 import {
   type Form,
+  type OwnVisit,
   ownForm,
   ownPage,
+  type PageAnswer,
   page,
   passkeyMembers,
   problemPage,
@@ -48,7 +50,7 @@ export interface ServiceUrls {
 }
 
 export function businessRoutes(deps: AccountDeps, urls: ServiceUrls): readonly Route[] {
-  const { owner, place, challenges } = deps;
+  const { owner, challenges } = deps;
   return [
     ownPage(deps, "/businesses/:named", "A business that one works for", async ({ who, named: uuid }) => {
       const own = await owner.business(who, uuid);
@@ -57,20 +59,9 @@ export function businessRoutes(deps: AccountDeps, urls: ServiceUrls): readonly R
       const form_code = challenges.formCode(who.session.session);
       return page(own.party.legal_name, businessContent(own, form_code, { urls, isSandbox: deps.isSandbox }));
     }),
-    ownForm(deps, "/keys/register", "Asks for a key to be registered", async (form, visit) => {
-      const own = await ownWith(deps, visit.who, form("uuid"), keyRoles);
-      if ("kind" in own) return own;
-      const { uuid, legal_name } = own.party;
-      const proven = form("proven");
-      const key = owner.keyIn(uuid, proven);
-      if (!key.ok) return ownerRefusedPage(key);
-      return confirmPage(
-        deps,
-        visit.who,
-        { act: "key.register", uuid, key_id: key.value, legal_name },
-        { proven },
-      );
-    }),
+    ownForm(deps, "/keys/register", "Asks for a key to be registered", (form, visit) =>
+      askKey(deps, visit, { uuid: form("uuid"), proven: form("proven") }),
+    ),
     ownForm(deps, "/keys/revoke", "Asks for a key to be revoked", async (form, visit) => {
       const own = await ownWith(deps, visit.who, form("uuid"), keyRoles);
       if ("kind" in own) return own;
@@ -117,22 +108,8 @@ export function businessRoutes(deps: AccountDeps, urls: ServiceUrls): readonly R
       if (!own.mandates.some((each) => each.mandate_id === mandate_id)) return problemPage("not_there", 404);
       return confirmPage(deps, visit.who, { act: "mandate.revoke", uuid, mandate_id, legal_name });
     }),
-    ownForm(
-      deps,
-      "/mandates/make",
-      "Shows the words of a mandate before it is sealed",
-      async (form, visit) => {
-        const uuid = form("uuid");
-        const ready = await owner.mandate(visit.who, { uuid, ...mandateIn(form) });
-        if (!ready.ok) return ownerRefusedPage(ready);
-        const { sealTitle, seal } = texts.business.mandates;
-        const form_code = challenges.formCode(visit.who.session.session);
-        const sealing = { action: "/mandates/seal", fields: { uuid, form_code }, button: seal };
-        return page(
-          sealTitle,
-          sealingCard(place, ready.value, { ...sealing, title: sealTitle, back: businessPath(uuid) }),
-        );
-      },
+    ownForm(deps, "/mandates/make", "Shows the words of a mandate before it is sealed", (form, visit) =>
+      askMandate(deps, visit, { uuid: form("uuid"), ...mandateIn(form) }),
     ),
     ownForm(
       deps,
@@ -146,6 +123,38 @@ export function businessRoutes(deps: AccountDeps, urls: ServiceUrls): readonly R
       },
     ),
   ];
+}
+
+/** Asks for what `svc prove-key` printed to be registered. */
+export async function askKey(
+  deps: AccountDeps,
+  { who }: OwnVisit,
+  { uuid: named, proven }: { readonly uuid: string; readonly proven: string },
+): Promise<PageAnswer> {
+  const own = await ownWith(deps, who, named, keyRoles);
+  if ("kind" in own) return own;
+  const { uuid, legal_name } = own.party;
+  const key = deps.owner.keyIn(uuid, proven);
+  if (!key.ok) return ownerRefusedPage(key);
+  return confirmPage(deps, who, { act: "key.register", uuid, key_id: key.value, legal_name }, { proven });
+}
+
+/** Shows the words of a mandate before it is sealed. */
+export async function askMandate(
+  { owner, place, challenges }: AccountDeps,
+  { who }: OwnVisit,
+  asked: Parameters<Owner["mandate"]>[1],
+): Promise<PageAnswer> {
+  const { uuid } = asked;
+  const ready = await owner.mandate(who, asked);
+  if (!ready.ok) return ownerRefusedPage(ready);
+  const { sealTitle, seal } = texts.business.mandates;
+  const form_code = challenges.formCode(who.session.session);
+  const sealing = { action: "/mandates/seal", fields: { uuid, form_code }, button: seal };
+  return page(
+    sealTitle,
+    sealingCard(place, ready.value, { ...sealing, title: sealTitle, back: businessPath(uuid) }),
+  );
 }
 
 const legalName = text(256);

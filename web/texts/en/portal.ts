@@ -369,6 +369,13 @@ export const portal = {
         `You are invited to work for ${name}, as ${role}. Sign in with your passkey, or sign up here first.`,
     },
   },
+  asked: {
+    title: "A terminal asks",
+    words:
+      "Go on only if you expect it: compare the key that the next page shows with the one that the terminal printed. Sign in first.",
+    code: "From the link",
+    button: "Show what it asks for",
+  },
   notices: {
     link: "Notices",
     open: "See them, and choose which you want",
@@ -584,6 +591,7 @@ export const portal = {
     address_changed: ["Another address", "This link is of an address that you replaced or took away."],
     address_invalid: ["Not an address", "Write a mail address, such as ada@shop.example."],
     link_stale: ["No such link", "The link is over, or was mailed for somebody else. Ask for another one."],
+    not_asked: ["Not a link of ours", "The link asks for nothing that can be shown. Print it again."],
     not_mailed: ["Not mailed", "The mail server did not take it. Ask again in a minute."],
     too_many_passkeys: ["Enough passkeys", "You have twenty passkeys. Remove one first."],
   },

@@ -7,11 +7,11 @@
 //   PN3. Of a session the actor has a hash alone. It ends by itself: twelve hours after it was opened, or two after it was used last.
 //   PN4. Acts are added and never changed. Their networks are forgotten after 90 days, and the acts themselves after 400.
 //   PN5. A signature counter that does not grow is refused, except where the authenticator has none and always says 0.
-//   PN6. Notices are mailed to an address that the person confirmed, one mail for each; of ended pushes so many a day, and no more.
+//   PN6. Notices are mailed to an address that the person confirmed, one mail for each; of one kind so many a day, and no more.
 
 import { type PersonEvent, personMachine } from "../../machines/person.ts";
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
-import type { SentNotice } from "../messages/notices.ts";
+import { noticeKinds, type SentNotice } from "../messages/notices.ts";
 import {
   type Assertion,
   businessesMax,
@@ -48,7 +48,7 @@ const businesses = defineTable<string>({ name: "businesses", rt: 22, encode: Str
 
 /** Absent where the person never gave an address. */
 const mail = defineJsonTable<PersonAddress & { readonly asked: readonly number[] }>("mail", 23);
-/** How many mails of ended pushes there were on a day, by the day. */
+/** How many mails of a kind there were on a day, by both. */
 const mails = defineTable<string>({ name: "mails of a day", rt: 24, encode: String, decode: String });
 
 export const passkeysMax = 20;
@@ -64,8 +64,8 @@ const actsKeptMs = 400 * dayMs;
 const networksKeptMs = 90 * dayMs;
 const actsShown = 100;
 const linksPerDay = 5;
-/** Of ended pushes alone: their number is the business's choice, and nobody reads more. */
-const endedMailsPerDay = 100;
+/** Of one kind: many of one leave every other its own. */
+const mailsPerDay = 100;
 /** The last instant that a date can be (ECMA-262, «Time Values and Time Range»). */
 const lastInstantMs = 8_640_000_000_000_000;
 
@@ -157,7 +157,7 @@ function rowsFor(command: Commands<PersonProtocol>): readonly RowSelection[] {
     case "name.read":
       return [names.select([""])];
     case "notice.send":
-      return [mail.select([""]), mails.selectPage(4)];
+      return [mail.select([""]), mails.selectPage(4 * noticeKinds.length)];
     case "mail.read":
       return [mail.select([""])];
     case "mail.confirm":
@@ -318,10 +318,9 @@ function sendNotice({ uuid, legal_name, notice }: Asked<"notice.send">, view: Vi
   const effects = [
     { kind: "activity", name: "mailPerson", params: { uuid, legal_name, notice } satisfies SentNotice },
   ] as const;
-  if (notice.kind !== "push.ended") return { reply: done, effects };
-  const day = String(Math.floor(view.nowMs / dayMs));
+  const day = `${Math.floor(view.nowMs / dayMs)}/${notice.kind}`;
   const sent = Number(mails.read(view, day) ?? 0);
-  if (sent >= endedMailsPerDay) return { reply: done };
+  if (sent >= mailsPerDay) return { reply: done };
   return {
     reply: done,
     effects,

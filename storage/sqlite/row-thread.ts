@@ -7,12 +7,12 @@
 //   W4. When `close` returns, everything posted is committed and the thread has released the file: it may be moved,
 //       deleted or recreated. Answers still arrive afterwards. The wait is bounded; only a thread that was killed from
 //       outside or hangs is not finished by then.
-//   W6. A thread that nobody used for a while is ended. It holds nothing then but its connection, and the next apply opens another.
 //   W5. At most {@link postedRowsMax} rows, or one apply, are posted and unanswered, because they are in memory twice.
 //       Further applies wait here; their number is bounded by the callers, who wait for each of them
 //       (actors/push/process-chunk.ts).
 //   W6. A COMMIT does not wait for the disk. A loss of power may take the last ones, and leaves those before them: what is missing is
 //       applied at the next start (row-index-repair.ts). What is purged is on the disk, because the copy of the log is.
+//   W7. A thread that nobody used for a while is ended. It holds nothing then but its connection, and the next apply opens another.
 
 import { Worker } from "node:worker_threads";
 import type { CollectionName } from "../../protocol/identifiers.ts";

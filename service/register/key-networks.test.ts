@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { part, rubbish } from "../../protocol/rubbish.fixture.ts";
 import type { Caller } from "../answer.ts";
-import { createKeyNetworks } from "./key-networks.ts";
+import { createKeyNetworks } from "./source-address.ts";
 
 function open(answers: () => Promise<unknown> = async () => ({})) {
   const told: unknown[] = [];

@@ -9,7 +9,7 @@ import (
 var isAdRow = closed(map[string]member{
 	"record_id": need(isRecord), "business_uuid": need(isUUID), "type": need(is("ads")), "published_at": need(within(0, 253_402_300_799)),
 	"adl_origin": need(isHash), "adl_origin_cert": need(isHash), "adl_proj": need(is("ads/1")), "adl_row_sig": need(matches(rowSigForm)),
-	"adl_key_id": need(isKeyID), "ai_policy_version": need(isVersion), "ai_policy_bits": need(isServedBits), "adl_origin_seal": need(isEnvelope),
+	"adl_key_id": need(isKeyID), "ai_policy_version": need(isVersion), "ai_policy_bits": need(isBits), "adl_origin_seal": need(isEnvelope),
 	"countries": need(distinct(1, 249, oneOf(strings.Fields(countries)...))), "subdivisions": maybe(distinct(1, 1_000, matches(subdivisionForm))),
 	"language": need(oneOf(strings.Fields(languages)...)), "keywords": need(distinct(1, 50, lineOf(64))), "headline": need(lineOf(90)),
 	"body": need(isBody), "call_to_action": maybe(lineOf(30)), "display_domain": need(isHost), "adl_dest": need(isLink),
@@ -34,10 +34,6 @@ var isAdItem = closed(map[string]member{
 
 var isPolicy = closed(map[string]member{
 	"schema": need(is("svc/ai_policy/1")), "ai_policy_schema": need(is(2.0)), "use": need(flags(useNames)), "action": need(flags(actionNames)), "blocked": need(flags(blockedNames)),
-})
-
-var isServedBits = closed(map[string]member{
-	"ai_policy_version": need(isVersion), "ai_policy_schema": need(within(1, 2)), "use": need(within(0, 127)), "action": need(within(0, 63)), "blocked": need(within(0, 1_023)),
 })
 
 const (

@@ -63,7 +63,7 @@ func servedWith(row object, collection any) refusal {
 		return "record_type_mismatch"
 	case isCount(bits["ai_policy_schema"]) && count(bits, "ai_policy_schema") > 2:
 		return "version_unknown"
-	case !isBits(row["ai_policy_bits"]) || use>>len(useNames) != 0 || action>>len(actionNames) != 0 || blocked>>len(blockedNames) != 0 || isMarked && (row["sponsored"] != true || row["type"] != "products"):
+	case !isBits(row["ai_policy_bits"]) || isMarked && (row["sponsored"] != true || row["type"] != "products"):
 		return "payload_malformed"
 	case version == 0 && (use|action|blocked) != 0:
 		return "ai_policy_bits_mismatch"

@@ -191,7 +191,7 @@ var (
 	useNames     = []string{"cite_as_source", "definitive_source", "prefer_over_inference", "include_in_recommendations", "quote_policy_verbatim", "prices_indicative", "state_publish_date"}
 	actionNames  = []string{"answer", "quote", "reserve", "purchase", "contact", "hand_to_human"}
 	blockedNames = []string{"adult_sexual", "alcohol", "crime_illegal", "death_tragedy_disaster", "firearms_weapons_violence", "gambling_betting", "mental_health_self_harm", "politics_elections", "regulated_advice", "tobacco_vaping_drugs"}
-	isBits       = closed(map[string]member{"ai_policy_version": need(isVersion), "ai_policy_schema": need(isCount), "use": need(isCount), "action": need(isCount), "blocked": need(isCount)})
+	isBits       = closed(map[string]member{"ai_policy_version": need(isVersion), "ai_policy_schema": need(within(1, 2)), "use": need(within(0, 127)), "action": need(within(0, 63)), "blocked": need(within(0, 1_023))})
 )
 
 const purchase = 1 << 3
@@ -208,6 +208,9 @@ func mask(group object, names []string) int64 {
 
 // policyBits judges served bits by the sealed record; `sealed` is nil where there is none.
 func (t *trust) policyBits(value any, sealed *sealInput) ([]any, refusal) {
+	if given, _ := value.(object); isCount(given["ai_policy_schema"]) && count(given, "ai_policy_schema") > 2 {
+		return nil, "version_unknown"
+	}
 	if !isBits(value) {
 		return nil, "payload_malformed"
 	}

@@ -216,7 +216,11 @@ describe("a failure", () => {
       detail: "No.",
       retryAfterSeconds,
       clockAheadSeconds,
-      problem: { suggestion: "brand", pointer: "/filter" },
+      problem: {
+        suggestion: "brand",
+        pointer: "/filter",
+        allowed: Array.from({ length: 31 }, (_, at) => `f${at}`),
+      },
     });
 
   it("says what to do, and ends with the code for it", () => {
@@ -230,6 +234,9 @@ describe("a failure", () => {
     expect(failureOf(new UsageError("x"))).toEqual({ lines: ["x"], code: exitCodes.usage });
     expect(failureOf(problem(422, "unknown_field"))).toMatchObject({ code: exitCodes.refused });
     expect(failureOf(problem(422, "unknown_field"))?.lines.join("\n")).toContain("Did you mean brand?");
+    expect(failureOf(problem(422, "unknown_field"))?.lines.join("\n")).toMatch(
+      /Allowed: f0, f1, .*, f29, …$/,
+    );
     expect(failureOf(problem(429, "rate_limited", 7))).toMatchObject({ code: exitCodes.unavailable });
     expect(failureOf(problem(429, "rate_limited", 7))?.lines.at(-1)).toBe("Try again in 7 s.");
     for (const [ahead, said] of [

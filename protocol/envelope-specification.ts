@@ -117,7 +117,7 @@ const sections = [
     title: "What no signature covers",
     rules: [
       "Every member of an answer with a receipt, and of one record of a business's own catalogue, is signed, or follows from what is signed, but for these. A verifier compares all others, names these in its report, and says of a member that it does not know that it was not checked.",
-      ...unsignedMembers.map(({ answer, member, why }) => `${answer}, \`${member}\`: ${why}.`),
+      ...linesOf(unsignedMembers.map(({ answer, member, why }) => [`${answer} \`${member}\``, `${why}.`])),
     ],
   },
   {
@@ -191,7 +191,7 @@ export function envelopeSpecificationText(): string {
       `The key \`${JSON.stringify(example.public_key)}\` has the id \`${example.key_id}\`.`,
     ]),
     "## Payloads",
-    "Each with its payload type, its JSON Schema, which says more of some members, and its signer. A format that is verified only is no longer issued.",
+    "The JSON Schema of each, at `GET /v1/payloads/KIND/VERSION`, says more of some members; `v` is the version. A format that is verified only is no longer issued.",
     ...payloads.flatMap((each, index) => {
       const above = payloads[index - 1];
       const newer = above?.kind === each.kind ? above : null;
@@ -199,7 +199,7 @@ export function envelopeSpecificationText(): string {
         `### ${each.kind} v${each.version}${each.standing === "verified" ? " (verified only)" : ""}`,
         ...(each.says === newer?.says ? [] : [each.says]),
         bullets([
-          `\`${each.payload_type}\`, \`GET ${each.schema}\``,
+          `\`${each.payload_type}\``,
           ...(each.signed_by === newer?.signed_by
             ? []
             : [`Signed by: ${each.signed_by}${each.signatures === "pair" ? " (a pair)" : ""}`]),
@@ -224,24 +224,30 @@ function bullets(lines: readonly string[]): string {
 type PayloadVersion = { readonly kind: string; readonly version: number };
 type MemberRow = readonly [name: string, words: string];
 
-/** The members of a payload under a title: all, or those that differ from a newer version. Neighbours of one form share a line. */
+/** The members of a payload under a title: all but `v`, or those that differ from a newer version. Members of one form share a line. */
 function membersOf(of: PayloadVersion, newer: PayloadVersion | null): readonly string[] {
   const rows = rowsOf(of);
   const known = newer === null ? [] : rowsOf(newer);
   const without = known
     .filter(([name]) => !rows.some(([own]) => own === name))
     .map(([name]) => `\`${name}\``);
-  const lines: { readonly names: string[]; readonly words: string }[] = [];
+  const own = rows.filter(
+    ([name, words]) => name !== "v" && !known.some((row) => row[0] === name && row[1] === words),
+  );
+  const lines = linesOf(own.map(([name, words]) => [`\`${name}\``, words]));
+  if (newer === null) return ["Members:", bullets(lines)];
+  const difference = `As v${newer.version}, without ${without.join(", ")}`;
+  return lines.length === 0 ? [`${difference}.`] : [`${difference}, and with:`, bullets(lines)];
+}
+
+/** One line for all names of which the same is said. */
+function linesOf(rows: readonly MemberRow[]): readonly string[] {
+  const named = new Map<string, string>();
   for (const [name, words] of rows) {
-    if (known.some((row) => row[0] === name && row[1] === words)) continue;
-    const last = lines.at(-1);
-    if (last?.words === words) last.names.push(`\`${name}\``);
-    else lines.push({ names: [`\`${name}\``], words });
+    const others = named.get(words);
+    named.set(words, others === undefined ? name : `${others}, ${name}`);
   }
-  return [
-    newer === null ? "Members:" : `As v${newer.version}, without ${without.join(", ")}, and with:`,
-    bullets(lines.map(({ names, words }) => `${names.join(", ")}: ${words}`)),
-  ];
+  return [...named].map(([words, names]) => `${names}: ${words}`);
 }
 
 function rowsOf({ kind, version }: PayloadVersion): readonly MemberRow[] {

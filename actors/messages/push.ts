@@ -18,8 +18,8 @@ export interface AcceptedLeaf {
   /** Absent where it is to be read from the leaf's bytes again. */
   readonly record?: JsonObject;
   readonly recordId: string;
-  /** The version of the content lists by which it was judged. */
-  readonly listsVersion?: number | undefined;
+  /** The content lists by which it was judged (`listsInForce`). */
+  readonly judgedBy: string;
 }
 
 export type { HoldDecided, PublishOutcome, PushCounts, RecordFault, RecordOutcome };

@@ -5,6 +5,7 @@ import { parseUtf8 } from "../../protocol/bytes.ts";
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import { holdThreshold, type Listings, listingsOf, PriceShock } from "../../protocol/price-shock.ts";
 import { judging } from "../../protocol/records/judge-record.ts";
+import { listsInForce } from "../../protocol/records/name-index.ts";
 import { duplicateInBatch, type HeldReason } from "../../protocol/wire/push.ts";
 import { isObject } from "../../std/json-pointer.ts";
 import { Unavailable } from "../../std/unavailable.ts";
@@ -404,6 +405,8 @@ async function planPiece(
   { leaves, seen }: { readonly leaves: readonly ListedLeaf[]; readonly seen: Set<string> },
 ): Promise<readonly (readonly [ListedLeaf, Listings])[]> {
   const { collection, own_names: ownNames } = facts;
+  // Before anything is judged: what changes meanwhile has the leaf judged again.
+  const judgedBy = listsInForce(lists);
   const brands = lists.certified.brandsOf(facts.business_uuid);
   const rules = { collection, countries: countriesOf(facts), lists, ownNames, brands };
   const { id } = pushRef(facts.business_uuid, facts.push_id);
@@ -413,12 +416,11 @@ async function planPiece(
     const due = pace();
     if (due !== null) await due;
     if (seen.has(leaf.recordId)) continue;
-    const listsVersion = lists.version;
     const found = inSteps(judging(leaf.bytes, rules), pace);
     const judged = found instanceof Promise ? await found : found;
     if (!judged.ok) continue;
     seen.add(leaf.recordId);
-    parsed.note(id, leaf.leafIndex, { recordId: leaf.recordId, listsVersion });
+    parsed.note(id, leaf.leafIndex, { recordId: leaf.recordId, judgedBy });
     planned.push([leaf, listingsOf(judged.record)]);
   }
   return planned;

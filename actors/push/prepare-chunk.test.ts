@@ -51,7 +51,7 @@ const assignmentOf = (leaf: number): LeafAssignment => ({
 
 interface PreparedBy {
   readonly version?: number;
-  readonly judgedBy?: number;
+  readonly judgedBy?: string;
   /** Whether nothing but the verdicts is known. */
   readonly isVerdict?: boolean;
   readonly paces?: PushPorts["paces"];
@@ -77,7 +77,7 @@ async function prepare(
       take: (_push: string, leaf: number) => {
         if (judgedBy === undefined) return undefined;
         const { record, recordId } = admitted(leaf);
-        return { ...(isVerdict ? {} : { record }), recordId, listsVersion: judgedBy };
+        return { ...(isVerdict ? {} : { record }), recordId, judgedBy };
       },
       note: () => {},
       drop: () => {},
@@ -161,10 +161,11 @@ describe("a chunk that is judged again after its rules changed", () => {
   ])(
     "judges again what %s judged by lists that were replaced since, and nothing else",
     async (_, isVerdict) => {
-      const prepared = (judgedBy: number) =>
-        prepare(["Moorland"], undefined, named, noCertifiedNames, { version: 2, judgedBy, isVerdict });
-      expect((await prepared(1)).asked).toEqual([0, 2]);
-      const { asked, published } = await prepared(2);
+      const certified = { ...noCertifiedNames, changes: () => 7 };
+      const prepared = (judgedBy: string) =>
+        prepare(["Moorland"], undefined, named, certified, { version: 2, judgedBy, isVerdict });
+      for (const before of ["1.7", "2.6"]) expect((await prepared(before)).asked).toEqual([0, 2]);
+      const { asked, published } = await prepared("2.7");
       expect(asked).toEqual([0, 1, 2]);
       expect(published).toEqual([0, 1, 2].map(versionOf));
     },

@@ -15,6 +15,7 @@ import { type ProjectedRow, projectRecord } from "../../protocol/projection/proj
 import { declaredBrands } from "../../protocol/records/business-files.ts";
 import { withoutQuotes } from "../../protocol/records/fields.ts";
 import { judging, type RecordRules } from "../../protocol/records/judge-record.ts";
+import { listsInForce } from "../../protocol/records/name-index.ts";
 import {
   type SidecarScope,
   type SidecarV2,
@@ -267,8 +268,8 @@ function* judge(
   const { own_names: ownNames } = facts;
   const brands = ports.lists.certified.brandsOf(facts.business_uuid);
   const rules = { collection, countries: countriesOf(facts), lists: ports.lists, ownNames, brands };
-  // What was judged by lists that have been replaced since is judged again.
-  const isCurrent = known !== undefined && known.listsVersion === ports.lists.version;
+  // What was judged by other lists and names than those in force is judged again.
+  const isCurrent = known?.judgedBy === listsInForce(ports.lists);
   const judged = yield* judging(bytes, rules, isCurrent ? (known.record ?? "accepted") : undefined);
   const { record } = judged;
   if (!judged.ok) {

@@ -13,6 +13,7 @@ import type { DocumentType } from "./read-documents.ts";
 const nobody: CertifiedNames = {
   index: createNameIndex(),
   legalNameOf: () => null,
+  changes: () => 0,
   brandsOf: () => noBrands,
 };
 const lists = { protectedNames: [], exemptNames: [], blockedHosts: [], certified: nobody };

@@ -40,7 +40,7 @@ function faultsOf({ collection, record }: SampleRecord, legalName: string): read
   if (!parsed.ok) return parsed.faults;
   const others = [...businesses, ...companies].filter((each) => each.legalName !== legalName);
   const index = createNameIndex(others.map((each) => companyWords(each.legalName)));
-  const certified = { index, legalNameOf: () => null, brandsOf: () => noBrands };
+  const certified = { index, legalNameOf: () => null, changes: () => 0, brandsOf: () => noBrands };
   const lists = { protectedNames: [], exemptNames: [], blockedHosts: [], certified };
   return contentFaults(collection, parsed.record, lists, ownNames([legalName], []));
 }

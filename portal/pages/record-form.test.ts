@@ -10,7 +10,12 @@ import { sampleRecords } from "../../protocol/records/records.fixture.ts";
 import { controlsIn } from "../portal.fixture.ts";
 import { faultSummary, recordFields, type ShownFault, writtenRecord } from "./record-form.ts";
 
-const nobody = { index: createNameIndex(), legalNameOf: () => null, brandsOf: () => noBrands };
+const nobody = {
+  index: createNameIndex(),
+  legalNameOf: () => null,
+  changes: () => 0,
+  brandsOf: () => noBrands,
+};
 const lists = { protectedNames: [], exemptNames: [], blockedHosts: [], certified: nobody };
 
 function shown(type: CollectionName, record: JsonObject, faults: readonly ShownFault[] = []): string {

@@ -13,6 +13,7 @@ const lists = {
   certified: {
     index: createNameIndex(["Apple Ltd", "Cop Ltd"].map(companyWords)),
     legalNameOf: () => null,
+    changes: () => 0,
     brandsOf: () => noBrands,
   },
 };

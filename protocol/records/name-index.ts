@@ -311,6 +311,11 @@ export interface ContentLists extends OperatorLists {
   readonly certified: CertifiedNames;
 }
 
+/** Names what records are judged by at this moment: another text is another judgement. */
+export function listsInForce({ version = 0, certified }: ContentLists): string {
+  return `${version}.${certified.changes()}`;
+}
+
 export type ProtectedName =
   | string
   | {
@@ -324,6 +329,8 @@ export interface CertifiedNames {
   readonly index: NameIndex;
   /** The name on the certificate in force; null for a company without an active certificate. */
   legalNameOf(uuid: string): string | null;
+  /** How often any of this changed. */
+  changes(): number;
   /** Always the same object for the same brands. */
   brandsOf(uuid: string): BusinessBrands;
 }
@@ -342,6 +349,7 @@ export const noBrands: BusinessBrands = { confirmed: [], sold: [] };
 export const noCertifiedNames: CertifiedNames = {
   index: createNameIndex(),
   legalNameOf: () => null,
+  changes: () => 0,
   brandsOf: () => noBrands,
 };
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createParsedLeaves } from "./push-leaves.ts";
 
-const leaf = (recordId: string) => ({ record: { product_name: recordId }, recordId });
+const leaf = (recordId: string) => ({ record: { product_name: recordId }, recordId, judgedBy: "1.0" });
 
 describe("parsed leaves", () => {
   it("are given once each (J1)", () => {
@@ -27,11 +27,11 @@ describe("parsed leaves", () => {
 
   it("may be verdicts, which come one after another and are given once as well (J1)", () => {
     const leaves = createParsedLeaves();
-    for (const at of [1, 70]) leaves.note("a", at, { recordId: `r${at}`, listsVersion: 3 });
+    for (const at of [1, 70]) leaves.note("a", at, { recordId: `r${at}`, judgedBy: "3.0" });
     expect([0, 1, 70, 70].map((at) => leaves.take("a", at))).toEqual([
       undefined,
-      { recordId: "r1", listsVersion: 3 },
-      { recordId: "r70", listsVersion: 3 },
+      { recordId: "r1", judgedBy: "3.0" },
+      { recordId: "r70", judgedBy: "3.0" },
       undefined,
     ]);
   });

@@ -10,7 +10,7 @@ import type { Actors } from "../../actors/system/definition.ts";
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import { listingsOf, PriceShock } from "../../protocol/price-shock.ts";
 import { type JudgedRecord, judging, type RecordRules } from "../../protocol/records/judge-record.ts";
-import type { ContentLists } from "../../protocol/records/name-index.ts";
+import { type ContentLists, listsInForce } from "../../protocol/records/name-index.ts";
 import type { HeldReason } from "../../protocol/wire/push.ts";
 import { inSteps, noteWork, type Pace } from "../../std/work.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
@@ -82,6 +82,7 @@ export function* piecesOf(plan: PlannedListings): Generator<PlannedListings, voi
 export async function planOf(deps: PlanDeps, request: PlanRequest): Promise<Planned> {
   const plan = new Map<string, Listings>();
   const { countries, ownNames } = request;
+  const judgedBy = listsInForce(deps.lists);
   const brands = deps.lists.certified.brandsOf(request.businessUuid);
   const rules = { collection: "products", countries, lists: deps.lists, ownNames, brands } as const;
   const leafOf = (judged: JudgedRecord): AcceptedLeaf | undefined => {
@@ -90,7 +91,7 @@ export async function planOf(deps: PlanDeps, request: PlanRequest): Promise<Plan
     const ownId = String(record["business_product_id"]);
     const recordId = deps.recordIdOf(request.businessUuid, "products", ownId);
     if (!plan.has(recordId)) plan.set(recordId, listingsOf(record));
-    return { record, recordId, listsVersion: deps.lists.version };
+    return { record, recordId, judgedBy };
   };
   const leaves: (AcceptedLeaf | undefined)[] = [];
   for (const leaf of request.records) {

@@ -533,8 +533,10 @@ const unknown: Company = { certified: 0, described: 0, legalName: null, brands: 
 export function createCertifiedNames(): FollowedNames {
   const companies = new Map<string, Company>();
   const index = createNameIndex();
+  let changes = 0;
   return {
     index,
+    changes: () => changes,
     legalNameOf: (uuid) => companies.get(uuid)?.legalName ?? null,
     brandsOf: (uuid) => companies.get(uuid)?.brands ?? noBrands,
     named: (text, limit) => {
@@ -551,6 +553,7 @@ export function createCertifiedNames(): FollowedNames {
       const after = entry.table === "party" ? described(before, entry) : certified(before, entry);
       if (after === before) return;
       companies.set(entry.partition, after);
+      changes += 1;
       const [left, come] = [namesOf(before), namesOf(after)];
       if (left.join("\n") === come.join("\n")) return;
       for (const name of left) index.remove(name.split(" "));

@@ -296,12 +296,29 @@ function invalidOwner(detail: string, pointer = "", more: { readonly reason?: st
 export function createGrantedKeys(
   deps: SandboxKeysDeps,
 ): (grant: SandboxGrant, keyId: string) => Promise<GrantRegistration> {
-  return async (grant, keyId) => {
+  // Requests that come first at once would each issue the certificate of the party: they wait for one another.
+  const underWay = new Map<string, Promise<GrantRegistration>>();
+  const registered = async (
+    grant: SandboxGrant,
+    keyId: string,
+    before: Promise<unknown> | undefined,
+  ): Promise<GrantRegistration> => {
+    await before?.catch(() => {});
     try {
       return await register(deps, grant, keyId);
     } catch (error) {
       if (error instanceof RegisterRefused) return { status: "refused", detail: error.message };
       throw error;
+    }
+  };
+  return async (grant, keyId) => {
+    const { uuid } = grant.party;
+    const own = registered(grant, keyId, underWay.get(uuid));
+    underWay.set(uuid, own);
+    try {
+      return await own;
+    } finally {
+      if (underWay.get(uuid) === own) underWay.delete(uuid);
     }
   };
 }

@@ -1,5 +1,8 @@
 // Requests that no legitimate client sends: duplicate headers, targets in another spelling, grants of other callers.
 
+import { cp, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type RawAnswer, rawHead, sendRaw } from "../../api/raw-request.fixture.ts";
 import { freshNonce, newCaller, send, signed, type TestCaller } from "../../api/surfaces.fixture.ts";
@@ -233,17 +236,24 @@ describe("a grant", () => {
   it("registers a key once, however many requests come with it at once, and it can publish", async () => {
     const { grant: grantKey } = node.running.services.keys;
     const fresh = await newCaller(grantKey, "integration", "00000000-0000-4000-8000-0000000000aa");
-    const answers = await Promise.all(Array.from({ length: 8 }, () => context(fresh)));
-    expect(answers.map((answer) => answer.status)).toEqual(Array(8).fill(200));
+    const answers = await Promise.all(Array.from({ length: 40 }, () => context(fresh)));
+    expect(answers.map((answer) => answer.status)).toEqual(Array(40).fill(200));
+    await node.running.services.register.refresh();
+    expect(
+      await node.running.services.register.certificates("00000000-0000-4000-8000-0000000000aa"),
+    ).toHaveLength(1);
     expect(new Set(answers.map((answer) => answer.json["cert_id"])).size).toBe(1);
     expect(answers[0]?.json["mandates"]).toMatchObject([{ mandate_id: `mdt_${fresh.key.keyId}` }]);
   });
 });
 
 it("a production node does not start on a sandbox's home", async () => {
-  const { home } = node.running.config;
+  const home = await mkdtemp(join(tmpdir(), "svc-sandbox-home-"));
+  // The node that runs holds its own.
+  await cp(node.running.config.home, home, { recursive: true });
   const options = { home, environment: "production", portBase: 0, logLevel: "silent", logTo: "file" };
   await expect(startNode(options)).rejects.toThrow(/private key that certifies others/);
+  await rm(home, { recursive: true });
 });
 
 it("a revoked key can neither publish nor read, with or without its grant", async () => {

@@ -238,7 +238,9 @@ function clausesOf(
   filter: JsonValue | undefined,
 ): Clauses | { readonly refused: Outcome } {
   const isList = Array.isArray(filter);
-  const given = isList ? filter : isObject(filter) ? filter["all"] : null;
+  // A condition alone is a list of one.
+  const isAlone = isObject(filter) && "field" in filter;
+  const given = isList ? filter : isAlone ? [filter] : isObject(filter) ? filter["all"] : null;
   if (!Array.isArray(given)) {
     if (filter === undefined || isObject(filter)) return { filter, places: [] };
     return {
@@ -248,12 +250,14 @@ function clausesOf(
   const clauses: JsonValue[] = [];
   const places: Place[] = [];
   for (const [at, each] of (given as readonly JsonValue[]).entries()) {
-    const pointer = `${isList ? "/filter" : "/filter/all"}/${at}`;
+    const pointer = isAlone ? "/filter" : `${isList ? "/filter" : "/filter/all"}/${at}`;
     const members = isObject(each) ? Object.entries(each as JsonObject) : [];
-    if (isList && isObject(each) && "field" in each) {
-      const found = firstFault(conditionShape, each, pointer);
+    if (isObject(each) && "field" in each) {
+      // As everywhere, null is what was left out.
+      const said = Object.fromEntries(members.filter(([, value]) => value !== null));
+      const found = firstFault(conditionShape, said, pointer);
       if (found !== null) return { refused: faultOf(found) };
-      const condition = each as unknown as Condition;
+      const condition = said as unknown as Condition;
       const operand = operandOf(condition, fieldByName(definition, condition.field)?.type);
       if (operand === null) return { refused: invalidHere(oneOperand, { pointer }) };
       clauses.push({ [condition.field]: { [condition.operator]: operand.value } });
@@ -268,7 +272,7 @@ function clausesOf(
       }
     }
   }
-  return { filter: { ...(isList ? {} : (filter as JsonObject)), all: clauses }, places };
+  return { filter: { ...(isList || isAlone ? {} : (filter as JsonObject)), all: clauses }, places };
 }
 
 const countryCondition = '{"field": "country", "operator": "eq", "values": ["US"]}';
@@ -281,7 +285,8 @@ function faultOf({ detail, pointer, suggestion, allowed }: ShapeFault): Outcome 
   });
 }
 
-const text = either(anyText, number, flag);
+// What is none of them is said to be a text.
+const text = either(number, flag, anyText);
 const conditionShape = object({
   field: anyText,
   operator: anyText,

@@ -172,6 +172,16 @@ describe("a bad search", () => {
       { code: "request_invalid", pointer: "/filter/1/value", suggestion: "values" },
     ],
     [
+      "with null as a value",
+      { ...search, filter: [us, { field: "brand", operator: "in", values: [null] }] },
+      { pointer: "/filter/1/values/0", detail: expect.not.stringContaining("true or false") },
+    ],
+    [
+      "with one condition that is none",
+      { ...search, filter: { field: "country", operator: "eq" } },
+      { code: "request_invalid", pointer: "/filter", detail: expect.stringContaining("needs values") },
+    ],
+    [
       "with conditions for two countries",
       { ...search, filter: [us, { ...us, values: ["DE"] }] },
       { code: "request_invalid", pointer: "/filter" },
@@ -224,12 +234,20 @@ describe("a filter", () => {
     ["of conditions (S4)", brands],
     ["as JSON text", JSON.stringify(brands)],
     ["with conditions as JSON text", brands.map((each) => JSON.stringify(each))],
+    ["with null for what is left out", brands.map((each) => ({ ...each, lat: null, radius_km: null }))],
+    ["of conditions under all", { all: brands }],
   ])("%s is sent as the API takes it", async (_name, filter) => {
     const on = await testServer([{ body: noRows }]);
     await asked(on, "search_products", { ...search, filter });
     expect(bodyOf(on)["filter"]).toEqual({
       all: [{ country: { eq: "US" } }, { brand: { eq: "x" } }, { brand: { ne: "y" } }],
     });
+  });
+
+  it("of one condition without its list is that condition", async () => {
+    const on = await testServer([{ body: noRows }]);
+    await asked(on, "search_products", { ...search, filter: us });
+    expect(bodyOf(on)["filter"]).toEqual({ all: [{ country: { eq: "US" } }] });
   });
 
   it.each<[string, unknown]>([

@@ -36,7 +36,8 @@ export const start: Command = {
       // A person reads the tour; a process that collects standard error reads the log.
       ...(terminal.isWatched && call.env["SVC_LOG_LEVEL"] === undefined ? { logLevel: "warn" } : {}),
     });
-    setInterval(endUnusedThreads, unusedMs).unref();
+    // In production the first push after a quiet minute waits for no thread to start.
+    if (node.config.environment === "sandbox") setInterval(endUnusedThreads, unusedMs).unref();
     const stopped = untilStopped(call, node, () => terminal.note("Stopping …"));
     try {
       const seed = await node.seeded;

@@ -54,8 +54,8 @@ function heldThread() {
 }
 
 /** A verifier whose thread has started, after a turn in which only one asked. */
-async function readyVerifier(thread: JudgingThread) {
-  const judge = createListVerifier(thread);
+async function readyVerifier(thread: JudgingThread, isThere?: () => boolean) {
+  const judge = createListVerifier(thread, isThere);
   await judgeAll(judge, await signedMessages(5));
   await judgeAll(judge, await signedMessages(1));
   await turnEnd();
@@ -145,6 +145,16 @@ describe("a verifier of lists", () => {
     const judge = await readyVerifier(thread);
     const all = await signedMessages(100);
     for (let times = 0; times < 3; times += 1) expect(await judgeAll(judge, all)).toEqual(expectedOf(all));
+  });
+
+  it("judges here while a thread that was ended, because nobody used it, starts again (V2)", async () => {
+    const { thread, lists } = heldThread();
+    let isThere = true;
+    const judge = await readyVerifier(thread, () => isThere);
+    isThere = false;
+    const all = await signedMessages(40);
+    expect(await judgeAll(judge, all)).toEqual(expectedOf(all));
+    expect(lists).toEqual([]);
   });
 
   it("refuses signatures of another length", async () => {

@@ -145,7 +145,10 @@ interface Signature {
   readonly signature: Uint8Array;
 }
 
-export function createListVerifier(thread: JudgingThread = judgeInThread): SignatureJudge {
+export function createListVerifier(
+  thread: JudgingThread = judgeInThread,
+  isThere: () => boolean = () => thread !== judgeInThread || calls.thread !== null,
+): SignatureJudge {
   const here = ({ jwk, message, signature }: Signature): boolean =>
     nativeCrypto.verify(jwk, message, signature);
   let state: "absent" | "starting" | "ready" = "absent";
@@ -162,7 +165,8 @@ export function createListVerifier(thread: JudgingThread = judgeInThread): Signa
     );
   };
   const away = async (list: readonly Signature[]): Promise<readonly boolean[]> => {
-    if (state === "absent") start();
+    // An idle one was ended, and another takes a while to start.
+    if (state === "absent" || (state === "ready" && !isThere())) start();
     if (state !== "ready") return list.map(here);
     const verdicts = await thread(packed(list)).catch(() => null);
     if (verdicts?.length === list.length) return Array.from(verdicts, (verdict) => verdict === 1);

@@ -205,7 +205,7 @@ export function createLogFlush(path: string): LogFlush {
 // Checkpoints off the event loop. A COMMIT that finds the log long would copy it into the file before returning, and
 // everybody would wait; a dedicated thread copies it before that happens.
 //   P1. It only copies what is already committed: without it, or if it fails, only time is lost.
-//   P2. One thread serves all files of the process, and does not keep the process alive.
+//   P2. One thread serves all files of the process, and keeps it alive only while a copy is under way.
 //   P3. Once `close` has returned, the thread does not touch the file: it may be moved, deleted or recreated. The thread
 //       therefore opens it for one copy at a time, and only after it has found that the file is not closed; a late thread
 //       would otherwise create an empty file of that name, or remove the log of whatever file has it by then.

@@ -5,7 +5,8 @@
 //       another thread. The ended thread has released the file by then: an open transaction was rolled back.
 //   W3. An apply under way keeps the process alive; an idle thread does not.
 //   W4. When `close` returns, everything posted is committed and the thread has released the file: it may be moved,
-//       deleted or recreated. Answers still arrive afterwards. The wait is bounded; only a thread that was killed from
+//       deleted or recreated; but for a thread that was just ended because nobody used it (W7), which has nothing to write. Answers
+//       still arrive afterwards. The wait is bounded; only a thread that was killed from
 //       outside or hangs is not finished by then.
 //   W5. At most {@link postedRowsMax} rows, or one apply, are posted and unanswered, because they are in memory twice.
 //       Further applies wait here; their number is bounded by the callers, who wait for each of them

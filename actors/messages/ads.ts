@@ -174,12 +174,12 @@ export interface AdCampaignProtocol {
     /** The pool was served then, under the terms of that moment. */
     readonly served_at_ms: number;
   }): RenderReply;
+  /** Stops the campaign, or lets it go on where no statement is given. `changed` is false if it was so before. */
+  "campaign.stop"(command: { readonly statement: string | null }): StopReply;
   /**
    * Gives the campaign back what a company's renders cost until now, by an act of operators: they count as reversed. Repeated, it
    * gives back what came since.
    */
-  /** Stops the campaign, or lets it go on where no statement is given. `changed` is false if it was so before. */
-  "campaign.stop"(command: { readonly statement: string | null }): StopReply;
   "renders.reverse"(command: { readonly company: string }): ReverseReply;
   /** From a pool: one of its items was clicked. */
   "click.note"(command: { readonly company: string }): DoneReply;

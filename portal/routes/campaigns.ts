@@ -271,6 +271,7 @@ function stateOf(
   { state, starts_at_ms, ends_at_ms }: Omit<CampaignFacts, "net_price" | "sealed">,
   nowMs: number,
 ) {
+  if (state === "stopped") return texts.states.stopped;
   if (nowMs >= ends_at_ms) return texts.states.over;
   return texts.states[nowMs < starts_at_ms ? "not_begun" : state];
 }

@@ -60,6 +60,7 @@ it("spends a small part of it, and takes nothing from others; its advertiser see
       campaign_id: "spring",
       state: "running",
       renders: 25,
+      stopped: null,
       next_after: null,
       companies: [
         { company_uuid: thief, renders: 20, reversed: 0, clicks: 0, last_rendered_at },

@@ -69,8 +69,6 @@ export const business = {
     },
     back: "Back to the campaigns",
     change: "Change it",
-    pause: "Pause it",
-    resume: "Let it run",
     form: {
       title: "Campaign",
       campaign_id: "Your own name of the campaign, which its ads name.",

@@ -8,8 +8,9 @@ import type { ActorProtocols, KindOf } from "./messages/kinds.ts";
 import type { CommandOf, CommandType, ReplyOf } from "./messages/protocol.ts";
 import { ClaimedNames, type NameClaim } from "./system/claimed-names.ts";
 import type { ActorDefinition, ActorView, Effect, Message } from "./system/definition.ts";
+import { TurnRows } from "./system/turn.ts";
 
-/** No row expires here. */
+/** What expired is never forgotten here: a page may be full of what no decision sees. */
 const unexpired = Number.NEGATIVE_INFINITY;
 
 export interface ActorHarness<K extends KindOf<ActorProtocols> = KindOf<ActorProtocols>> {
@@ -41,11 +42,11 @@ export function driveActor<K extends KindOf<ActorProtocols>>(
   const [initial] = initialTransition(definition.machine, definition.input(id));
   let snapshot = initial as AnyMachineSnapshot;
   const delayed = new Map<string, Message>();
-  const apply = (event: Message, loaded: readonly PartitionRow[]): void => {
+  const apply = (event: Message, rows: TurnRows): void => {
     const [next, actions] = transition(definition.machine, snapshot, event);
     snapshot = next as AnyMachineSnapshot;
     for (const action of actions) {
-      perform(definition, harness, viewOf(harness, id, loaded), action);
+      perform(definition, harness, viewOf(harness, id, rows), action);
       const params = action.params as { readonly id?: string; readonly event?: Message } | undefined;
       if (action.type === "xstate.raise" && params?.event) delayed.set(params.id ?? "", params.event);
     }
@@ -62,14 +63,17 @@ export function driveActor<K extends KindOf<ActorProtocols>>(
     fireTimers: () => {
       const ids = [...harness.timers.keys()];
       harness.timers.clear();
-      for (const event of ids.flatMap((timer) => delayed.get(timer) ?? [])) apply(event, []);
+      for (const event of ids.flatMap((timer) => delayed.get(timer) ?? []))
+        apply(event, new TurnRows([], harness.nowMs));
     },
     lay: (row) => kept.change({ puts: [row], deletes: [] }),
     send: <T extends CommandType<ActorProtocols[K]>>(command: CommandOf<ActorProtocols[K], T>) => {
       const selections = definition.rows?.(command, id, snapshot) ?? [];
       const loaded = selections.flatMap((selection) => kept.select(selection, unexpired));
+      const rows = new TurnRows(loaded, harness.nowMs);
+      rows.selections = selections;
       const names = namesIn(definition, kept, harness.nowMs);
-      const view = { ...viewOf(harness, id, loaded), claimedUntil: names.until };
+      const view = { ...viewOf(harness, id, rows), claimedUntil: names.until };
       const decision = definition.decide(command, view);
       const { puts = [], deletes = [], claims = [] } = decision;
       kept.change({ puts: [...puts, ...names.rows(claims)], deletes });
@@ -78,7 +82,7 @@ export function driveActor<K extends KindOf<ActorProtocols>>(
         // The actor system fails such a turn (T1 of turn.ts).
         if (snapshot.status !== "active" || !snapshot.can(event))
           throw new Error(`The machine does not take ${event.type} in ${JSON.stringify(snapshot.value)}.`);
-        apply(event, loaded);
+        apply(event, rows);
       }
       return (decision.wait ? undefined : decision.reply) as ReplyOf<ActorProtocols[K], T>;
     },
@@ -123,14 +127,14 @@ function perform(
   }
 }
 
-function viewOf(harness: Driven, id: string, loaded: readonly PartitionRow[]): ActorView {
+function viewOf(harness: Driven, id: string, rows: TurnRows): ActorView {
   return {
     id,
     epoch: harness.epoch,
     nowMs: harness.nowMs,
     snapshot: harness.snapshot,
-    row: (rt, k, k2) => loaded.find((row) => row.rt === rt && row.k === k && row.k2 === k2),
-    rowsOf: (rt) => loaded.filter((row) => row.rt === rt).sort((a, b) => a.k - b.k || (a.k2 < b.k2 ? -1 : 1)),
+    row: (rt, k, k2) => rows.row(rt, k, k2),
+    rowsOf: (rt) => rows.rowsOf(rt),
     claimedUntil: noNames,
   };
 }

@@ -9,6 +9,8 @@ const pushId = (index: number): string => `bat_${String(index).padStart(24, "0")
 
 function open() {
   const business = driveActor(businessActor, businessUuid);
+  // Batches are kept by when they came, from here on.
+  business.nowMs = 0;
   business.send({ type: "party.open", party: partyFacts() });
   business.send({ type: "certificate.issue", certificate: certificateFacts(), follows: null });
   return business;

@@ -201,6 +201,26 @@ describe("an invitation", () => {
     expect(list(business, "mallory")).toBeNull();
   });
 
+  it("is there beside a page of those that are over and not forgotten yet, and for a stranger where the business is full", () => {
+    const { business, set, roleOf } = open();
+    set("ada", "owner");
+    const make = (id: string) => {
+      const until_ms = business.nowMs + 1_000;
+      const of = { role: "viewer", person_id: "ada", act } as const;
+      business.send({ type: "invitation.set", id, until_ms, ...of });
+    };
+    for (let count = 0; count < 50; count += 1) make(`b${count}`);
+    business.nowMs += 1_001;
+    for (const id of ["i", "j"]) make(id);
+    expect(business.send({ type: "invitation.read", id: "i" })).toMatchObject({ role: "viewer" });
+    const accept = (person_id: string, invitation: string) =>
+      business.send({ type: "member.set", person_id, role: "viewer", invitation, act });
+    expect(accept("eve", "i")).toMatchObject({ status: "done" });
+    for (let count = 2; count < 200; count += 1) set(`p${count}`, "viewer");
+    expect([roleOf("zoe"), accept("zoe", "j")]).toMatchObject([null, { code: "too_many_people" }]);
+    expect(set("zoe", "viewer")).toMatchObject({ code: "too_many_people" });
+  });
+
   it("is kept with the acts on the register, as is every change of a role, each under a number of its own (MB2)", () => {
     const { business, set, make, accept, revoke } = invited("developer");
     make();

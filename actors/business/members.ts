@@ -34,6 +34,7 @@ import {
   membersMax,
   refusal,
   registerOf,
+  selectPeople,
   selectRegister,
 } from "./rows.ts";
 
@@ -46,7 +47,7 @@ const invitationsMax = 50;
 
 /** All people of the business and the invitations that wait, and the key that a command takes from somebody. */
 export function selectMembers(command: Commands<MembersProtocol>): readonly RowSelection[] {
-  const all = members.selectPage(membersMax);
+  const all = selectPeople();
   if (command.type === "member.read") return [all];
   const named =
     command.type === "sealer.set"
@@ -55,7 +56,14 @@ export function selectMembers(command: Commands<MembersProtocol>): readonly RowS
   const key = selectRegister(named.flatMap((each) => (each === undefined ? [] : [`key/${each}`])));
   const tells = command.type === "member.set" || command.type === "sealer.set";
   const people = tells ? selectForNotices() : [all];
-  return [...people, invitations.selectPage(invitationsMax), ...key];
+  const asked =
+    command.type === "invitation.set" || command.type === "invitation.read"
+      ? [command.id]
+      : "invitation" in command && command.invitation !== undefined
+        ? [command.invitation]
+        : [];
+  // One that is over stays on the page until the store forgets it, so the one that is asked for is selected by its key.
+  return [...people, invitations.selectPage(invitationsMax), invitations.select(asked), ...key];
 }
 
 export function readMember({ person_id }: Asked<"member.read">, view: BusinessView): Member | null {

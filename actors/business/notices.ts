@@ -24,6 +24,7 @@ import {
   membersMax,
   refusal,
   registerOf,
+  selectPeople,
   selectRegister,
 } from "./rows.ts";
 
@@ -48,11 +49,7 @@ const lastInstantMs = 8_640_000_000_000_000;
 
 /** Selects what {@link noticesOf} reads. */
 export function selectForNotices(): readonly RowSelection[] {
-  return [
-    members.selectPage(membersMax),
-    notices.selectPage(noticesMax),
-    unwantedKinds.selectPage(membersMax),
-  ];
+  return [selectPeople(), notices.selectPage(noticesMax), unwantedKinds.selectPage(membersMax)];
 }
 
 export interface GivenNotice {

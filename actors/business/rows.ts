@@ -259,6 +259,11 @@ export const members = defineJsonTable<KeptMember>("people", 95);
 /** Maximum number of people of one business: all of them are looked at for each of them. */
 export const membersMax = 200;
 
+/** Selects all people, and that there is nobody else: with one more, a stranger is read as well. */
+export function selectPeople(): RowSelection {
+  return members.selectPage(membersMax + 1);
+}
+
 /** The prefix of mandate names among the names of register entries. */
 export const mandatePrefix = "mandate/";
 

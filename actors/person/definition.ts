@@ -1,17 +1,17 @@
 // The actor of a person. Keyed rows: 16 what the person is called, 17 passkeys, 18 sessions, 19 used challenges, 20 acts by time, 21 the
-// networks that they came from, 22 the businesses that the person applied for or works for, 23 where notices are mailed, 24 the mails of
-// a day.
+// networks that they came from, 22 the businesses that the person applied for or works for, 23 where notices are mailed, 24 how many mails
+// of a party and a kind there were.
 //   PN1. A challenge is used once: what asserts it again is refused, whatever it is for.
 //   PN2. An act needs a session in force and a passkey that the person has when the act is decided. A removed passkey ends its sessions
 //        in the same commit.
 //   PN3. Of a session the actor has a hash alone. It ends by itself: twelve hours after it was opened, or two after it was used last.
 //   PN4. Acts are added and never changed. Their networks are forgotten after 90 days, and the acts themselves after 400.
 //   PN5. A signature counter that does not grow is refused, except where the authenticator has none and always says 0.
-//   PN6. Notices are mailed to an address that the person confirmed, one mail for each; of one kind so many a day, and no more.
+//   PN6. Notices are mailed to an address that the person confirmed, one mail for each; of one party and kind so many a day, and no more.
 
 import { type PersonEvent, personMachine } from "../../machines/person.ts";
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
-import { noticeKinds, type SentNotice } from "../messages/notices.ts";
+import { type NoticeKind, noticeKinds, type SentNotice } from "../messages/notices.ts";
 import {
   type Assertion,
   businessesMax,
@@ -48,8 +48,8 @@ const businesses = defineTable<string>({ name: "businesses", rt: 22, encode: Str
 
 /** Absent where the person never gave an address. */
 const mail = defineJsonTable<PersonAddress & { readonly asked: readonly number[] }>("mail", 23);
-/** How many mails of a kind there were on a day, by both. */
-const mails = defineTable<string>({ name: "mails of a day", rt: 24, encode: String, decode: String });
+/** How many mails there were on the last day that had any, by the party and the kind. Those of a party go with it. */
+const mails = defineJsonTable<{ readonly day: number; readonly count: number }>("mails of a day", 24);
 
 export const passkeysMax = 20;
 /** Maximum number of sessions of one person; one more ends the one that was used longest ago. */
@@ -64,7 +64,7 @@ const actsKeptMs = 400 * dayMs;
 const networksKeptMs = 90 * dayMs;
 const actsShown = 100;
 const linksPerDay = 5;
-/** Of one kind: many of one leave every other its own. */
+/** Of one party and kind: many of one leave every other its own. */
 const mailsPerDay = 100;
 /** The last instant that a date can be (ECMA-262, «Time Values and Time Range»). */
 const lastInstantMs = 8_640_000_000_000_000;
@@ -124,7 +124,18 @@ export const personActor = defineActor<"person", typeof personMachine>({
 });
 
 function rowsFor(command: Commands<PersonProtocol>): readonly RowSelection[] {
-  const all = [passkeys.selectPage(passkeysMax + 1), sessions.selectPage(sessionsMax + 1)];
+  // Sessions that are over stay on the page until the store forgets them, so those that a decision asks for are selected by their keys.
+  const asked = [
+    "by" in command && "session" in command.by ? command.by.session : null,
+    "session" in command && typeof command.session === "string" ? command.session : null,
+    "ended" in command ? command.ended : null,
+  ].filter((each) => each !== null);
+  const all = [
+    passkeys.selectPage(passkeysMax + 1),
+    sessions.selectPage(sessionsMax + 1),
+    sessions.select(asked),
+  ];
+  const known = businesses.selectPage(businessesMax + 1);
   switch (command.type) {
     case "person.join":
       return [];
@@ -143,21 +154,17 @@ function rowsFor(command: Commands<PersonProtocol>): readonly RowSelection[] {
         names.select([""]),
         ...all,
         ...[acts, networks].map((table) => table.selectPage(actsShown)),
-        businesses.selectPage(businessesMax),
+        known,
       ];
     case "business.forget":
-      return [businesses.selectPage(businessesMax)];
+      return [known];
     case "business.note":
     case "person.leave":
-      return [
-        ...all,
-        businesses.selectPage(businessesMax),
-        ...("by" in command ? [challenges.select([command.by.challenge.nonce])] : []),
-      ];
+      return [...all, known, ...("by" in command ? [challenges.select([command.by.challenge.nonce])] : [])];
     case "name.read":
       return [names.select([""])];
     case "notice.send":
-      return [mail.select([""]), mails.selectPage(4 * noticeKinds.length)];
+      return [mail.select([""]), mails.select([mailsKey(command.uuid, command.notice.kind)])];
     case "mail.read":
       return [mail.select([""])];
     case "mail.confirm":
@@ -170,7 +177,7 @@ function rowsFor(command: Commands<PersonProtocol>): readonly RowSelection[] {
       return [
         ...all,
         challenges.select([command.by.challenge.nonce]),
-        ...("business" in command ? [businesses.selectPage(businessesMax)] : []),
+        ...("business" in command ? [known] : []),
       ];
   }
 }
@@ -309,7 +316,8 @@ function forgetBusiness({ uuid, noted_before_ms }: Asked<"business.forget">, vie
   if (noted === undefined || isLate) return { reply: done };
   const isLast = businesses.readAll(view).length === 1;
   const events = isLast ? takenOf(view, { type: "businesses.left" }) : [];
-  return { reply: done, events, deletes: [businesses.key(uuid)] };
+  const counted = noticeKinds.map((kind) => mails.key(mailsKey(uuid, kind)));
+  return { reply: done, events, deletes: [businesses.key(uuid), ...counted] };
 }
 
 /** See PN6. Somebody who left gets nothing. */
@@ -318,14 +326,15 @@ function sendNotice({ uuid, legal_name, notice }: Asked<"notice.send">, view: Vi
   const effects = [
     { kind: "activity", name: "mailPerson", params: { uuid, legal_name, notice } satisfies SentNotice },
   ] as const;
-  const day = `${Math.floor(view.nowMs / dayMs)}/${notice.kind}`;
-  const sent = Number(mails.read(view, day) ?? 0);
-  if (sent >= mailsPerDay) return { reply: done };
-  return {
-    reply: done,
-    effects,
-    puts: [mails.write(day, String(sent + 1), { expiresAtMs: view.nowMs + 2 * dayMs })],
-  };
+  const [key, day] = [mailsKey(uuid, notice.kind), Math.floor(view.nowMs / dayMs)];
+  const last = mails.read(view, key);
+  const count = last?.day === day ? last.count : 0;
+  if (count >= mailsPerDay) return { reply: done };
+  return { reply: done, effects, puts: [mails.write(key, { day, count: count + 1 })] };
+}
+
+function mailsKey(uuid: string, kind: NoticeKind): string {
+  return `${uuid}/${kind}`;
 }
 
 function giveMail({ by, address: waiting }: Asked<"mail.give">, view: View): Decided {
@@ -431,8 +440,10 @@ function liveSession(session: string, view: View): PersonSession | null {
   return known !== undefined && isLive(known, view) ? known : null;
 }
 
-function isLive({ ends_at_ms, used_at_ms }: PersonSession, view: View): boolean {
-  return view.nowMs < Math.min(ends_at_ms, used_at_ms + idleMs);
+/** One whose passkey was removed is over, also where its row was on no page then (PN2). */
+function isLive({ ends_at_ms, used_at_ms, credential_id }: PersonSession, view: View): boolean {
+  const hasPasskey = passkeys.read(view, credential_id) !== undefined;
+  return hasPasskey && view.nowMs < Math.min(ends_at_ms, used_at_ms + idleMs);
 }
 
 function reportOf(view: View): PersonReport | null {

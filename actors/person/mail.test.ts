@@ -27,15 +27,15 @@ function joined() {
   const confirm = (address: string, session = "s") =>
     person.send({ type: "mail.confirm", session, address, network: null });
   const read = () => person.send({ type: "mail.read" });
-  const notice = (facts: NoticeFacts, notice_id = "n"): SentNotice => ({
-    uuid: "u",
+  const notice = (facts: NoticeFacts, uuid = "u"): SentNotice => ({
+    uuid,
     legal_name: "Shop Ltd",
-    notice: { ...facts, notice_id, at_ms: person.nowMs },
+    notice: { ...facts, notice_id: "n", at_ms: person.nowMs },
   });
   const ended = { kind: "push.ended", push_id: "p", state: "complete", published: 1, rejected: 0 } as const;
   const held = { kind: "push.held", push_id: "p", records: 1 } as const;
-  const told = (facts: NoticeFacts) => {
-    person.send({ type: "notice.send", ...notice(facts) });
+  const told = (facts: NoticeFacts, uuid = "u") => {
+    person.send({ type: "notice.send", ...notice(facts, uuid) });
     return person.effects.splice(0).length;
   };
   return { person, by, give, confirm, read, notice, ended, held, told };
@@ -96,14 +96,24 @@ describe("an address of a person (PN6)", () => {
     expect(person.send(again)).toEqual({ status: "done" });
   });
 
-  it("gets a hundred mails of each kind a day", () => {
-    const { person, give, confirm, told, ended, held } = joined();
+  it("gets a hundred mails of each party and kind a day, and the counts go with the party", () => {
+    const { person, by, give, confirm, told, ended, held } = joined();
     give("a@x.example");
     confirm("a@x.example");
     const mailed = Array.from({ length: 120 }, () => told(ended)).filter((each) => each > 0).length;
-    expect([mailed, told(held)]).toEqual([100, 1]);
-    person.nowMs += dayMs;
-    expect(told(ended)).toBe(1);
+    expect([mailed, told(held), told(ended, "v")]).toEqual([100, 1, 1]);
+    // However many days there were, each of them counts from nothing.
+    for (let day = 0; day < 50; day += 1) {
+      person.nowMs += dayMs;
+      expect([told(ended), told(held), told(ended, "v")]).toEqual([1, 1, 1]);
+    }
+    expect(person.rows(24)).toHaveLength(3);
+    const session = { session: "t", ends_at_ms: person.nowMs + dayMs };
+    person.send({ type: "session.open", by: by(), session });
+    for (const uuid of ["u", "w"])
+      person.send({ type: "business.note", session: "t", uuid, name: "Shop", network: null });
+    person.send({ type: "business.forget", uuid: "u" });
+    expect(person.rows(24).map(({ k2 }) => k2)).toEqual(["v/push.ended"]);
   });
 });
 

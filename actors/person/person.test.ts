@@ -249,6 +249,22 @@ describe("a passkey", () => {
     expect(names("z").filter((name) => use(name) !== null)).toEqual([]);
   });
 
+  it("that is removed ends its sessions also beside a page of those that are over and not forgotten yet (PN2, PN3)", () => {
+    join();
+    add("b");
+    for (let count = 0; count < 25; count += 1) {
+      person.nowMs += 12 * hourMs;
+      open(`a${count}`);
+    }
+    person.nowMs += 12 * hourMs;
+    open("own");
+    open("z", { credential_id: "b" });
+    expect([use("own"), use("z")]).not.toContain(null);
+    expect(person.send({ type: "session.end", session: "own", ended: "a1" })).toEqual(done);
+    expect(remove("b", { session: "own" })).toEqual(done);
+    expect([use("z"), use("own") === null]).toEqual([null, false]);
+  });
+
   it("may remove itself, and is gone then", () => {
     join();
     add("b");

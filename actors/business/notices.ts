@@ -2,7 +2,8 @@
 //   NB1. A notice is kept, and sent to each who wants its kind, in the commit that made it true. Given again, it changes nothing.
 //   NB2. Of each kind the newest are kept, for ninety days: many of one kind push out no other. A party that nobody binds keeps none.
 //   NB3. Of a changed role those are told who bound the party before, so also the person who loses one.
-//   NB4. The first network of a key is no news. Of each key so many are known, and then no further one is.
+//   NB4. The first network of a key is no news, and that it signed is not forgotten: after a long silence any network is news. Of each key
+//        so many are known, and then no further one is.
 //   NB5. A mandate is spoken of once, a while before it ends: one durable timer of the party ends when the first one is due.
 
 import type { BusinessEvent, NextWork } from "../../machines/business.ts";
@@ -35,8 +36,12 @@ type Told = Decision<DoneReply, BusinessEvent>;
 const notices = defineJsonTable<PersonNotice>("notices", 97);
 /** By the person. */
 const unwantedKinds = defineJsonTable<readonly NoticeKind[]>("unwanted notices", 98);
-/** By the key and the network, with when it was seen, in Unix milliseconds. */
-const networks = defineTable<string>({ name: "networks of keys", rt: 99, encode: String, decode: String });
+/**
+ * By the key: the networks with when each was seen last, in Unix milliseconds; and under the number `hasSigned` nothing but that
+ * there was one.
+ */
+const networks = defineJsonTable<Readonly<Record<string, number>>>("networks of keys", 99);
+const hasSigned = 1;
 /** By when they are due (`k`) and the mandate. */
 const reminders = defineTable<string>({ name: "ends of mandates", rt: 100, encode: String, decode: String });
 
@@ -133,20 +138,23 @@ function binds(personId: string, view: BusinessView): boolean {
 const networksMax = 64;
 
 export function selectNetworks({ key_id }: Asked<"network.seen">): readonly RowSelection[] {
-  return [...selectForNotices(), networks.selectPage(networksMax, { k: 0, k2: `${key_id}/` })];
+  return [...selectForNotices(), networks.select([key_id])];
 }
 
 export function seeNetwork({ key_id, network }: Asked<"network.seen">, view: BusinessView): Told {
   if (members.readAll(view).length === 0) return { reply: done };
-  const known = networks.readAll(view).filter(({ k2 }) => k2.startsWith(`${key_id}/`));
-  const name = `${key_id}/${network}`;
-  const row = networks.write(name, String(view.nowMs), { expiresAtMs: view.nowMs + keptMs });
-  const before = known.find(({ k2 }) => k2 === name);
-  if (before !== undefined)
-    return view.nowMs - Number(before.value) < dayMs ? { reply: done } : { reply: done, puts: [row] };
-  if (known.length >= networksMax) return { reply: done };
-  if (known.length === 0) return { reply: done, puts: [row] };
-  const notice_id = `${key_id}.network.${view.nowMs}`;
+  const { nowMs } = view;
+  const known = new Map(
+    Object.entries(networks.read(view, key_id) ?? {}).filter(([, seen]) => nowMs - seen < keptMs),
+  );
+  const seenMs = known.get(network);
+  if (seenMs === undefined ? known.size >= networksMax : nowMs - seenMs < dayMs) return { reply: done };
+  const next = Object.fromEntries(known.set(network, nowMs));
+  const row = networks.write(key_id, next, { expiresAtMs: nowMs + keptMs });
+  if (seenMs !== undefined) return { reply: done, puts: [row] };
+  if (networks.read(view, key_id, hasSigned) === undefined)
+    return { reply: done, puts: [row, networks.write(key_id, {}, { k: hasSigned })] };
+  const notice_id = `${key_id}.network.${network}.${nowMs}`;
   const told = noticesOf([{ notice_id, facts: { kind: "key.network", key_id, network } }], view);
   return { reply: done, ...told, puts: [row, ...told.puts] };
 }

@@ -84,6 +84,13 @@ export interface PersonAddress {
   readonly waiting: string | null;
 }
 
+/** An address that nothing more is mailed to. */
+export interface FormerAddress {
+  readonly to: string;
+  readonly change: "replaced" | "removed";
+  readonly at_ms: number;
+}
+
 export type PersonRefusal =
   | "person_unknown"
   | "passkey_unknown"

@@ -1,6 +1,7 @@
-// What a person's actor does outside its journal: it mails notices.
+// What a person's actor does outside its journal: it mails notices, and tells an address that it is none any more.
 
 import type { PersonNotice, SentNotice } from "../messages/notices.ts";
+import type { FormerAddress } from "../messages/person.ts";
 import { personRef } from "../messages/refs.ts";
 import type { Activity, ActivityContext } from "../system/definition.ts";
 
@@ -8,6 +9,12 @@ import type { Activity, ActivityContext } from "../system/definition.ts";
 export interface PersonMail {
   /** Throws if it was not taken and may be later. It may be asked for the same mail again, which has the same id. */
   send(mail: NoticeMail): Promise<void>;
+  /** Likewise. */
+  sendFormer(mail: FormerMail): Promise<void>;
+}
+
+export interface FormerMail extends FormerAddress {
+  readonly person_id: string;
 }
 
 export interface NoticeMail extends SentNotice {
@@ -25,6 +32,10 @@ export function personActivities({ mail }: { readonly mail: PersonMail | null })
       if (mail === null || address === null) return null;
       const name = await nameIn(sent.notice, context);
       await mail.send({ ...sent, person_id: context.actor.id, to: address, name });
+      return null;
+    },
+    mailFormer: async (former: FormerAddress, { actor }: ActivityContext<"person">) => {
+      await mail?.sendFormer({ ...former, person_id: actor.id });
       return null;
     },
   };

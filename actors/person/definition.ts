@@ -7,7 +7,8 @@
 //   PN3. Of a session the actor has a hash alone. It ends by itself: twelve hours after it was opened, or two after it was used last.
 //   PN4. Acts are added and never changed. Their networks are forgotten after 90 days, and the acts themselves after 400.
 //   PN5. A signature counter that does not grow is refused, except where the authenticator has none and always says 0.
-//   PN6. Notices are mailed to an address that the person confirmed, one mail for each; of one party and kind so many a day, and no more.
+//   PN6. Notices are mailed to an address that the person confirmed, one mail for each; of one party and kind so many a day, and no more. The
+//        address that was replaced or taken away gets one last mail that says so.
 
 import { type PersonEvent, personMachine } from "../../machines/person.ts";
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
@@ -16,6 +17,7 @@ import {
   type Assertion,
   businessesMax,
   type Confirmation,
+  type FormerAddress,
   type PersonAct,
   type PersonAddress,
   type PersonProtocol,
@@ -28,7 +30,7 @@ import {
   type UsedSession,
 } from "../messages/person.ts";
 import type { CommandOf, Commands } from "../messages/protocol.ts";
-import { type Decision, defineActor, takenOf, type ViewOf } from "../system/definition.ts";
+import { type Decision, defineActor, type Effect, takenOf, type ViewOf } from "../system/definition.ts";
 import { defineJsonTable, defineTable } from "../system/row-table.ts";
 
 type View = ViewOf<typeof personMachine>;
@@ -342,7 +344,8 @@ function giveMail({ by, address: waiting }: Asked<"mail.give">, view: View): Dec
   const asked = (known?.asked ?? []).filter((at_ms) => view.nowMs - at_ms < dayMs);
   if (waiting === null) {
     const puts = known === undefined ? [] : [mail.write("", { address: null, waiting: null, asked })];
-    return confirmed(by, view, { act: "mail.remove", subject: "" }, { puts });
+    const effects = toFormer(known?.address ?? null, "removed", view);
+    return confirmed(by, view, { act: "mail.remove", subject: "" }, { puts, effects });
   }
   if (asked.length >= linksPerDay) return refused("too_many_mails");
   const next = { address: known?.address ?? null, waiting, asked: [...asked, view.nowMs] };
@@ -359,7 +362,15 @@ function confirmMail({ session, address, network }: Asked<"mail.confirm">, view:
   return {
     reply: done,
     puts: [mail.write("", { ...known, address, waiting: null }), ...actRows(act, `mail ${view.nowMs}`, view)],
+    effects: toFormer(known.address, "replaced", view),
   };
+}
+
+/** What tells a confirmed address that nothing more is mailed to it (PN6). */
+function toFormer(to: string | null, change: FormerAddress["change"], view: View): readonly Effect[] {
+  if (to === null) return [];
+  const params: FormerAddress = { to, change, at_ms: view.nowMs };
+  return [{ kind: "activity", name: "mailFormer", params }];
 }
 
 function addressOf(view: View): PersonAddress {
@@ -372,7 +383,7 @@ function confirmed(
   by: Confirmation,
   view: View,
   act: Pick<PersonAct, "act" | "subject">,
-  { puts: more = [], ...rest }: Pick<Decided, "events" | "puts" | "deletes"> = {},
+  { puts: more = [], ...rest }: Pick<Decided, "events" | "puts" | "deletes" | "effects"> = {},
 ): Decided {
   const own = liveSession(by.session, view);
   const fault = own === null ? "session_ended" : assertionFault(by, view);

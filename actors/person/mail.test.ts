@@ -43,7 +43,7 @@ function joined() {
 
 describe("an address of a person (PN6)", () => {
   it("gets nothing before it is confirmed, and the earlier one stays until then", () => {
-    const { give, confirm, read, told, held } = joined();
+    const { person, give, confirm, read, told, held } = joined();
     expect(told(held)).toBe(0);
     expect(give("a@x.example")).toEqual({ status: "done" });
     expect([read(), told(held)]).toEqual([{ address: null, waiting: "a@x.example" }, 0]);
@@ -57,6 +57,7 @@ describe("an address of a person (PN6)", () => {
     confirm("b@x.example");
     expect(read().address).toBe("b@x.example");
     give(null);
+    person.effects.splice(0);
     expect([read(), told(held)]).toEqual([{ address: null, waiting: null }, 0]);
   });
 
@@ -73,6 +74,27 @@ describe("an address of a person (PN6)", () => {
     expect(read().address).toBeNull();
     const acts = person.send({ type: "person.read" })?.acts ?? [];
     expect(acts.map(({ act, subject }) => [act, subject])).toContainEqual(["mail.set", ""]);
+  });
+
+  it("is told once that it was replaced or taken away, and one that was never confirmed nothing", () => {
+    const { person, give, confirm } = joined();
+    const former = () => person.effects.splice(0).map((each) => (each.kind === "activity" ? each : null));
+    give("a@x.example");
+    give(null);
+    give("a@x.example");
+    for (const _ of [1, 2]) confirm("a@x.example");
+    expect(former()).toEqual([]);
+    give("b@x.example");
+    expect([confirm("c@x.example").status, former()]).toEqual(["refused", []]);
+    const told = (to: string, change: string) => ({
+      kind: "activity",
+      name: "mailFormer",
+      params: { to, change, at_ms: person.nowMs },
+    });
+    for (const _ of [1, 2]) confirm("b@x.example");
+    expect(former()).toEqual([told("a@x.example", "replaced")]);
+    for (const _ of [1, 2]) give(null);
+    expect(former()).toEqual([told("b@x.example", "removed")]);
   });
 
   it("is asked for five times a day", () => {
@@ -121,7 +143,8 @@ describe("the mail of a notice", () => {
   it("goes to the address of the moment, names the person of a role, and to nobody once there is none", async () => {
     const { notice } = joined();
     const sent: NoticeMail[] = [];
-    const { mailPerson } = personActivities({ mail: { send: async (mail) => void sent.push(mail) } });
+    const send = async (mail: NoticeMail) => void sent.push(mail);
+    const { mailPerson } = personActivities({ mail: { send, sendFormer: async () => {} } });
     let address: string | null = "a@x.example";
     const ask = async (_to: unknown, { type }: { readonly type: string }) =>
       type === "name.read" ? "Bob" : { address, waiting: null };

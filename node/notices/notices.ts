@@ -5,10 +5,11 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createTransport } from "nodemailer";
 import type { Notice, NoticeChannel, PushNotice, TakedownNotice } from "../../actors/messages/serving.ts";
-import type { NoticeMail, PersonMail } from "../../actors/person/activities.ts";
+import type { FormerMail, NoticeMail, PersonMail } from "../../actors/person/activities.ts";
 import type { LogEntry } from "../../actors/system/ports.ts";
 import type { Clock } from "../../crypto/port.ts";
 import { noticeWords } from "../../portal/notice-words.ts";
+import { accountPath } from "../../portal/pages/frame.ts";
 import { isObject } from "../../std/json-pointer.ts";
 import { Unavailable } from "../../std/unavailable.ts";
 import { english } from "../../web/texts/catalogue.ts";
@@ -148,6 +149,14 @@ export function openNoticeMail({ config, businessUrl, portalUrl, clock, log }: M
         mailed(id, actor, 1);
       });
     },
+    sendFormer: (mail) => {
+      const id = `mail.${mail.change}.${mail.at_ms}`;
+      const actor = `person/${mail.person_id}`;
+      return take({ id, actor, atMs: mail.at_ms, secret: mail.to }, async () => {
+        await transport.sendMail(formerMessageOf(mail, { config, portalUrl }));
+        mailed(id, actor, 1);
+      });
+    },
     sendLink: async ({ person_id, to, link }) => {
       const { subject, text } = english.portal.notices.mail.link(link);
       try {
@@ -204,6 +213,17 @@ function personMessageOf(
     date,
     text: `${lines.join("\n\n")}\n`,
   };
+}
+
+function formerMessageOf(
+  { to, change, at_ms, person_id }: FormerMail,
+  { config, portalUrl }: Pick<MailDeps, "config" | "portalUrl">,
+) {
+  const date = new Date(at_ms);
+  const page = portalUrl === null ? null : `${portalUrl}${accountPath}`;
+  const { subject, text } = english.portal.notices.mail.former(change, date.toISOString(), page);
+  const messageId = `<mail.${change}.${at_ms}.${person_id}@${domainOf(config)}>`;
+  return { ...ofService(config), to, subject, messageId, date, text };
 }
 
 function transportOf(config: MailConfig) {

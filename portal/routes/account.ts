@@ -1,7 +1,7 @@
 // A person's own page: passkeys, sessions and what they did; and how acts are confirmed.
 
 import { type ComponentChild, h } from "preact";
-import type { MemberRole } from "../../actors/messages/members.ts";
+import { bindingRoles, type MemberRole } from "../../actors/messages/members.ts";
 import type { PersonReport, PersonSession, SignInPasskey } from "../../actors/messages/person.ts";
 import type { Route } from "../../api/route.ts";
 import { toBase64Url, utf8 } from "../../protocol/bytes.ts";
@@ -175,6 +175,10 @@ async function perform(deps: AccountDeps, who: SignedIn, { act, proven, ...answe
     case "mail.set":
     case "mail.remove": {
       const address = act.act === "mail.set" ? act.address : null;
+      if (act.act === "mail.set") {
+        const allowed = await deps.owner.may(who, act.uuid, bindingRoles);
+        if (!allowed.ok) return ownerRefusedPage(allowed);
+      }
       const at = `${deps.place.origin}${mailLinkPath}`;
       const given = await deps.notices.give(who, by.value, { address, at });
       if (!given.ok) return mailRefusedPage(given.code);

@@ -206,6 +206,24 @@ describe("an address is confirmed", () => {
     expect((await openLink(owned, code)).status).toBe(409);
   });
 
+  it("and the earlier one is told that it was replaced, or taken away", async () => {
+    const owned = await newMailed("Former Ltd", "ada@former.example");
+    expect((await openLink(owned, await linkTo(owned, "eve@former.example"))).status).toBe(200);
+    const last = (address: string) => expect.poll(() => to(address).at(-1));
+    const page = expect.stringContaining(`${portal.origin}/account`);
+    await last("ada@former.example").toMatchObject({
+      subject: "Your address for notices was replaced",
+      text: page,
+    });
+    await confirm(owned.owner, await owned.owner.send((await pageOf(owned)).form("/notices/mail/remove")));
+    await last("eve@former.example").toMatchObject({
+      subject: "Your address for notices was taken away",
+      text: page,
+    });
+    expect([to("ada@former.example").length, to("eve@former.example").length]).toEqual([2, 2]);
+    expect(to("ada@former.example").at(-1)?.text).not.toContain("eve@former.example");
+  });
+
   it("again where the mail server did not take the link", async () => {
     const owned = await newBusinessAt(portal, "Busy Ltd");
     const form = (await pageOf(owned)).form("/notices/mail");
@@ -272,8 +290,10 @@ describe("nobody", () => {
       page.form("/notices/choose"),
       page.form("/notices/mail"),
     ];
+    const lateMail = (await owner.send(page.form("/notices/mail"), { address })).form("/confirm");
     for (const role of ["developer", "viewer"] as const) {
       await setRoleAt(portal, mine, role);
+      expect((await owner.confirm(lateMail)).status).toBe(403);
       const [confirming, ...asking] = late;
       if (confirming !== undefined)
         expect((await owner.confirm(confirming)).status).toBeGreaterThanOrEqual(403);

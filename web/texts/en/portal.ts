@@ -452,6 +452,17 @@ export const portal = {
         subject: "Confirm your address",
         text: `Somebody asked at the portal for notices to be mailed to this address. If that was you, open this within twelve hours, where you are signed in:\n\n${link}\n\nOtherwise do nothing: nothing more is mailed.\n`,
       }),
+      former: (change: "replaced" | "removed", at: string, page: string | null) => ({
+        subject:
+          change === "replaced"
+            ? "Your address for notices was replaced"
+            : "Your address for notices was taken away",
+        text: `${
+          change === "replaced"
+            ? "Notices of the portal are mailed to another address"
+            : "Notices of the portal are not mailed any more"
+        } since ${at}. If that was not you, look at your passkeys, sessions and acts${page === null ? " there" : `: ${page}`}\n\nNothing more is mailed to this address.\n`,
+      }),
       about: (name: string) => `About ${name}:`,
       at: (at: string) => `At ${at}.`,
       page: (url: string) => `All notices, and which you are told of: ${url}`,

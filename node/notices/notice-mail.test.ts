@@ -239,18 +239,22 @@ describe("a notice", () => {
   });
 
   it("to a person is one message to their address, which no log has, and nothing that they wrote is in a header (M4, M5)", async () => {
-    let isGone = false;
+    let refusedWith: number | null = null;
     const port = await listen({
       secure: true,
       onRcptTo: ({ address }, _session, done) =>
-        done(isGone ? Object.assign(new Error(`no ${address}`), { responseCode: 550 }) : null),
+        done(
+          refusedWith === null
+            ? null
+            : Object.assign(new Error(`no ${address}`), { responseCode: refusedWith }),
+        ),
     });
     const mailed = open(`smtps://svc@127.0.0.1:${port}`);
     const told = {
       uuid: business,
       legal_name: "Shop & Sons",
       person_id: "p-1",
-      to: "ada@shop.example",
+      to: "Ada@Shop.Example",
       name: "Bob <bob@x.example>",
       notice: {
         ...({ kind: "role.changed", person_id: "p-2", role: "admin", by: "Eve" } as const),
@@ -262,20 +266,38 @@ describe("a notice", () => {
     const [{ to, text } = { to: [], text: "" }] = received;
     const [head = "", body = ""] = text.split("\r\n\r\n", 2);
     expect([to, body, text.includes("notice.json")]).toEqual([
-      ["ada@shop.example"],
+      ["Ada@shop.example"],
       "About Shop & Sons:",
       false,
     ]);
     expect(text).toContain("Bob <bob@x.example> works here as admin. It was done by Eve.");
     expect(text).toContain(`https://portal.svc.example/notices/${business}`);
     expect(head).toMatch(/Subject: A role changed\r\nMessage-ID: <n-1\.p-1@svc\.example>/);
-    isGone = true;
+    refusedWith = 550;
     await mailed.send(told);
+    const former = { person_id: "p-1", to: "Ada@Shop.Example", change: "replaced", at_ms: nowMs } as const;
+    await mailed.sendFormer(former);
     expect(await mailed.sendLink({ person_id: "p-1", to: "new@shop.example", link: "l" })).toBe(false);
     await mailed.send({ ...told, notice: { ...told.notice, at_ms: nowMs - 4 * 86_400_000 } });
-    expect(log).toEqual(["notice.mailed", "notice.refused", "notice.link_not_mailed", "notice.given_up"]);
-    expect(details.join()).not.toMatch(/@shop\.example/);
-    expect(details.join()).toContain("no the address");
+    refusedWith = 451;
+    const failures = await Promise.all(
+      [mailed.send(told), mailed.sendFormer(former)].map((each) => each.catch(String)),
+    );
+    expect(log).toEqual([
+      "notice.mailed",
+      "notice.refused",
+      "notice.refused",
+      "notice.link_not_mailed",
+      "notice.given_up",
+      "notice.not_mailed",
+      "notice.not_mailed",
+    ]);
+    expect([...details, ...failures].join()).not.toMatch(/@shop\.example/i);
+    expect([details[1], details.at(-1)]).toEqual([
+      "the mail server answered 550",
+      "the mail server answered 451",
+    ]);
+    expect(failures.join()).toContain("answered 451");
   });
 
   it("is not mailed with a wrong password, which may be mended", async () => {

@@ -74,7 +74,8 @@ export async function readRecipients(path: string, businessUuid: string): Promis
 //   M2. A server that cannot be reached is left alone for a minute, whatever else waits for it.
 //   M3. Everything is bounded: connections, the time that each step may take, recipients, the size of a message.
 //   M4. Nothing that a business or a person chose is part of a header but the address of the person that the mail is for.
-//   M5. No log, and nothing that operators see, has the address of a person.
+//   M5. No log, and nothing that operators see, has the address of a person: of what a server answers about mail to people, only the code
+//       is kept, since servers repeat addresses in spellings of their own.
 
 const connectionsMax = 2;
 const connectMs = 10_000;
@@ -99,7 +100,10 @@ export function openNoticeMail({ config, businessUrl, portalUrl, clock, log }: M
   const transport = transportOf(config);
   let pausedUntilMs = 0;
   /** Gives a message up, or throws for it to be tried again (M1, M2). */
-  const take = async ({ id, actor, atMs, secret }: Attempted, send: () => Promise<void>): Promise<void> => {
+  const take = async (
+    { id, actor, atMs, isPersonal = false }: Attempted,
+    send: () => Promise<void>,
+  ): Promise<void> => {
     const note = (level: LogEntry["level"], event: string, detail: string): void =>
       log({ level, event, actor, detail });
     const nowMs = clock.now();
@@ -112,7 +116,7 @@ export function openNoticeMail({ config, businessUrl, portalUrl, clock, log }: M
       await send();
     } catch (error) {
       const said = error instanceof Error ? error.message : String(error);
-      const detail = secret === undefined ? said : said.replaceAll(secret, "the address");
+      const detail = isPersonal ? answerOf(error) : said;
       if (isRefusedForGood(error)) {
         note("error", "notice.refused", detail);
         return;
@@ -144,7 +148,7 @@ export function openNoticeMail({ config, businessUrl, portalUrl, clock, log }: M
     send: (mail) => {
       const { notice_id: id, at_ms: atMs } = mail.notice;
       const actor = `person/${mail.person_id}`;
-      return take({ id, actor, atMs, secret: mail.to }, async () => {
+      return take({ id, actor, atMs, isPersonal: true }, async () => {
         await transport.sendMail(personMessageOf(mail, { config, portalUrl }));
         mailed(id, actor, 1);
       });
@@ -152,7 +156,7 @@ export function openNoticeMail({ config, businessUrl, portalUrl, clock, log }: M
     sendFormer: (mail) => {
       const id = `mail.${mail.change}.${mail.at_ms}`;
       const actor = `person/${mail.person_id}`;
-      return take({ id, actor, atMs: mail.at_ms, secret: mail.to }, async () => {
+      return take({ id, actor, atMs: mail.at_ms, isPersonal: true }, async () => {
         await transport.sendMail(formerMessageOf(mail, { config, portalUrl }));
         mailed(id, actor, 1);
       });
@@ -163,14 +167,8 @@ export function openNoticeMail({ config, businessUrl, portalUrl, clock, log }: M
         await transport.sendMail({ ...ofService(config), to, subject, text });
         return true;
       } catch (error) {
-        // The address is nobody's yet, and is not logged.
-        const { responseCode } = Object(error) as { readonly responseCode?: unknown };
-        log({
-          level: "warn",
-          event: "notice.link_not_mailed",
-          actor: `person/${person_id}`,
-          detail: `the mail server answered ${String(responseCode ?? "nothing")}`,
-        });
+        const actor = `person/${person_id}`;
+        log({ level: "warn", event: "notice.link_not_mailed", actor, detail: answerOf(error) });
         return false;
       }
     },
@@ -182,8 +180,13 @@ interface Attempted {
   readonly id: string;
   readonly actor: string;
   readonly atMs: number;
-  /** What a server may repeat and no log says. */
-  readonly secret?: string;
+  /** Whether it goes to a person's address (M5). */
+  readonly isPersonal?: boolean;
+}
+
+function answerOf(error: unknown): string {
+  const { responseCode } = Object(error) as { readonly responseCode?: unknown };
+  return `the mail server answered ${typeof responseCode === "number" ? responseCode : "nothing"}`;
 }
 
 /** What is the same on all mail. */

@@ -272,7 +272,7 @@ describe("a notice", () => {
     ]);
     expect(text).toContain("Bob <bob@x.example> works here as admin. It was done by Eve.");
     expect(text).toContain(`https://portal.svc.example/notices/${business}`);
-    expect(head).toMatch(/Subject: A role changed\r\nMessage-ID: <n-1\.p-1@svc\.example>/);
+    expect(head).toMatch(/Subject: A role changed\r\nMessage-ID: <[\w-]{43}@svc\.example>/);
     refusedWith = 550;
     await mailed.send(told);
     const former = { person_id: "p-1", to: "Ada@Shop.Example", change: "replaced", at_ms: nowMs } as const;
@@ -298,6 +298,31 @@ describe("a notice", () => {
       "the mail server answered 451",
     ]);
     expect(failures.join()).toContain("answered 451");
+  });
+
+  it("to people has a Message-ID of its own for each party, notice and person, whatever a business calls its mandates (M4)", async () => {
+    const port = await listen({ secure: true });
+    const mailed = open(`smtps://svc@127.0.0.1:${port}`);
+    const mandate_id = '<a@b> (x).";é';
+    const send = (uuid: string, notice_id: string, person_id: string) =>
+      mailed.send({
+        ...{ uuid, person_id, legal_name: "Shop", to: "ada@shop.example", name: "" },
+        notice: {
+          ...({ kind: "mandate.ends", mandate_id, key_id: "k", until: "u" } as const),
+          ...{ notice_id, at_ms: nowMs },
+        },
+      });
+    const own = `${mandate_id}.ends`;
+    for (const [uuid, id, person] of [
+      ["u", own, "p"],
+      ["u", own, "p"],
+      ["v", own, "p"],
+      ["u", "other", "p"],
+      ["u", own, "q"],
+    ] as const)
+      await send(uuid, id, person);
+    const ids = received.map(({ text }) => /^Message-ID: <([\w-]{43})@svc\.example>\r$/m.exec(text)?.[1]);
+    expect([ids.includes(undefined), ids[0] === ids[1], new Set(ids).size]).toEqual([false, true, 4]);
   });
 
   it("is not mailed with a wrong password, which may be mended", async () => {

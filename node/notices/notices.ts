@@ -7,9 +7,11 @@ import { createTransport } from "nodemailer";
 import type { Notice, NoticeChannel, PushNotice, TakedownNotice } from "../../actors/messages/serving.ts";
 import type { FormerMail, NoticeMail, PersonMail } from "../../actors/person/activities.ts";
 import type { LogEntry } from "../../actors/system/ports.ts";
+import { nativeCrypto } from "../../crypto/native.ts";
 import type { Clock } from "../../crypto/port.ts";
 import { noticeWords } from "../../portal/notice-words.ts";
 import { accountPath } from "../../portal/pages/frame.ts";
+import { toBase64Url, utf8 } from "../../protocol/bytes.ts";
 import { isObject } from "../../std/json-pointer.ts";
 import { Unavailable } from "../../std/unavailable.ts";
 import { english } from "../../web/texts/catalogue.ts";
@@ -198,6 +200,12 @@ function domainOf({ from }: MailConfig): string {
   return from.slice(from.lastIndexOf("@") + 1);
 }
 
+/** A hash: ids have characters that a business chose (M4). */
+function messageIdOf(parts: readonly string[], config: MailConfig): string {
+  const hash = nativeCrypto.sha256(utf8(JSON.stringify(parts)));
+  return `<${toBase64Url(hash)}@${domainOf(config)}>`;
+}
+
 /** One message for a notice and a person, however often it is sent. */
 function personMessageOf(
   { uuid, legal_name, notice, person_id, to, name }: NoticeMail,
@@ -212,7 +220,7 @@ function personMessageOf(
     ...ofService(config),
     to,
     subject: title,
-    messageId: `<${notice.notice_id}.${person_id}@${domainOf(config)}>`,
+    messageId: messageIdOf([uuid, notice.notice_id, person_id], config),
     date,
     text: `${lines.join("\n\n")}\n`,
   };
@@ -225,7 +233,7 @@ function formerMessageOf(
   const date = new Date(at_ms);
   const page = portalUrl === null ? null : `${portalUrl}${accountPath}`;
   const { subject, text } = english.portal.notices.mail.former(change, date.toISOString(), page);
-  const messageId = `<mail.${change}.${at_ms}.${person_id}@${domainOf(config)}>`;
+  const messageId = messageIdOf([person_id, `mail.${change}.${at_ms}`], config);
   return { ...ofService(config), to, subject, messageId, date, text };
 }
 

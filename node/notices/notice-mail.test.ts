@@ -179,6 +179,19 @@ describe("a notice", () => {
     expect(received.map(({ to }) => to)).toEqual([["new@shop.example"]]);
   });
 
+  it("whose recipients cannot be read is mailed later, and keeps nobody else from mail (M2)", async () => {
+    const port = await listen({ secure: true });
+    const mailed = open(`smtps://svc@127.0.0.1:${port}`);
+    await writeFile(join(home, "recipients.json"), "{");
+    await expect(mailed.deliver(notice)).rejects.toThrow("The notice was not mailed");
+    const former = { person_id: "p", to: "ada@shop.example", change: "removed", at_ms: nowMs } as const;
+    await mailed.sendFormer(former);
+    await recipients({ [business]: ["new@shop.example"] });
+    await mailed.deliver(notice);
+    expect(received.map(({ to }) => to)).toEqual([["ada@shop.example"], ["new@shop.example"]]);
+    expect(log).toEqual(["notice.not_mailed", "notice.mailed", "notice.mailed"]);
+  });
+
   it("is sent over STARTTLS, not without it, and in the clear to this machine only", async () => {
     const url = (port: number) => `smtp://127.0.0.1:${port}`;
     const withTls = await listen({ authOptional: true });

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createTransport } from "nodemailer";
+import { createTransport, type SendMailOptions } from "nodemailer";
 import type { Notice, NoticeChannel, PushNotice, TakedownNotice } from "../../actors/messages/serving.ts";
 import type { FormerMail, NoticeMail, PersonMail } from "../../actors/person/activities.ts";
 import type { LogEntry } from "../../actors/system/ports.ts";
@@ -73,7 +73,8 @@ export async function readRecipients(path: string, businessUuid: string): Promis
 // Notices by mail, over SMTP with TLS.
 //   M1. A notice that no server took is delivered again later, by the push's actor, with the same Message-ID; what a server has
 //       refused for good (5xx), and what is older than three days, is given up, with a line of the log.
-//   M2. A server that cannot be reached is left alone for a minute, whatever else waits for it.
+//   M2. A server that cannot be reached is left alone for a minute, whatever else waits for it. What keeps one message from being made
+//       holds up no other.
 //   M3. Everything is bounded: connections, the time that each step may take, recipients, the size of a message.
 //   M4. Nothing that a business or a person chose is part of a header but the address of the person that the mail is for.
 //   M5. No log, and nothing that operators see, has the address of a person: of what a server answers about mail to people, only the code
@@ -101,10 +102,10 @@ interface MailDeps {
 export function openNoticeMail({ config, businessUrl, portalUrl, clock, log }: MailDeps): NoticeMailer {
   const transport = transportOf(config);
   let pausedUntilMs = 0;
-  /** Gives a message up, or throws for it to be tried again (M1, M2). */
+  /** Gives a message up, or throws for it to be tried again (M1, M2). Null is for nobody. */
   const take = async (
     { id, actor, atMs, isPersonal = false }: Attempted,
-    send: () => Promise<void>,
+    messageFor: () => SendMailOptions | null | Promise<SendMailOptions | null>,
   ): Promise<void> => {
     const note = (level: LogEntry["level"], event: string, detail: string): void =>
       log({ level, event, actor, detail });
@@ -114,8 +115,14 @@ export function openNoticeMail({ config, businessUrl, portalUrl, clock, log }: M
       return;
     }
     if (nowMs < pausedUntilMs) throw unavailable("the mail server was not reached a moment ago");
+    let isMade = false;
     try {
-      await send();
+      const message = await messageFor();
+      if (message === null) return;
+      isMade = true;
+      await transport.sendMail(message);
+      const count = Array.isArray(message.to) ? message.to.length : 1;
+      note("info", "notice.mailed", `${id} to ${count === 1 ? "1 recipient" : `${count} recipients`}`);
     } catch (error) {
       const said = error instanceof Error ? error.message : String(error);
       const detail = isPersonal ? answerOf(error) : said;
@@ -123,18 +130,11 @@ export function openNoticeMail({ config, businessUrl, portalUrl, clock, log }: M
         note("error", "notice.refused", detail);
         return;
       }
-      if (!isOfMessage(error)) pausedUntilMs = clock.now() + pauseAfterFailureMs;
+      if (isMade && !isOfMessage(error)) pausedUntilMs = clock.now() + pauseAfterFailureMs;
       note("warn", "notice.not_mailed", detail);
       throw unavailable(detail);
     }
   };
-  const mailed = (id: string, actor: string, recipients: number): void =>
-    log({
-      level: "info",
-      event: "notice.mailed",
-      actor,
-      detail: `${id} to ${recipients === 1 ? "1 recipient" : `${recipients} recipients`}`,
-    });
   return {
     deliver: (notice) => {
       const { notice_id: id, at, business_uuid } = notice;
@@ -142,26 +142,20 @@ export function openNoticeMail({ config, businessUrl, portalUrl, clock, log }: M
       return take({ id, actor, atMs: Date.parse(at) }, async () => {
         const { recipients } = config;
         const to = recipients === null ? [] : await readRecipients(recipients, business_uuid);
-        if (to.length === 0) return;
-        await transport.sendMail(messageOf(notice, { config, businessUrl, to }));
-        mailed(id, actor, to.length);
+        return to.length === 0 ? null : messageOf(notice, { config, businessUrl, to });
       });
     },
     send: (mail) => {
       const { notice_id: id, at_ms: atMs } = mail.notice;
       const actor = `person/${mail.person_id}`;
-      return take({ id, actor, atMs, isPersonal: true }, async () => {
-        await transport.sendMail(personMessageOf(mail, { config, portalUrl }));
-        mailed(id, actor, 1);
-      });
+      return take({ id, actor, atMs, isPersonal: true }, () => personMessageOf(mail, { config, portalUrl }));
     },
     sendFormer: (mail) => {
       const id = `mail.${mail.change}.${mail.at_ms}`;
       const actor = `person/${mail.person_id}`;
-      return take({ id, actor, atMs: mail.at_ms, isPersonal: true }, async () => {
-        await transport.sendMail(formerMessageOf(mail, { config, portalUrl }));
-        mailed(id, actor, 1);
-      });
+      return take({ id, actor, atMs: mail.at_ms, isPersonal: true }, () =>
+        formerMessageOf(mail, { config, portalUrl }),
+      );
     },
     sendLink: async ({ person_id, to, link }) => {
       const { subject, text } = english.portal.notices.mail.link(link);

@@ -39,6 +39,34 @@ describe("a chunk that a region has not confirmed", () => {
   });
 });
 
+describe("the notice of a push", () => {
+  it("is one line, however often its business could not be told", async () => {
+    const lines: unknown[] = [];
+    const record = { deliver: async (notice: unknown) => void lines.push(notice) };
+    const { recordNotice } = pushActivities(part({ notices: { record } }));
+    let failures = 3;
+    const told: unknown[] = [];
+    const ask = async (_to: unknown, command: unknown) => {
+      failures -= 1;
+      if (failures >= 0) throw new Error("The business is away.");
+      told.push(command);
+    };
+    const counts = { accepted: 1, updated: 1, rejected: 0, held: 0 };
+    const notice = {
+      notice_id: "n",
+      business_uuid: "u",
+      push_id: "p",
+      state: "complete",
+      records: 2,
+      counts,
+    };
+    const give = () => recordNotice?.(notice, part<ActivityContext>({ ask: rubbish(ask) }));
+    for (let time = 0; time < 3; time += 1) await expect(give()).rejects.toThrow("away");
+    expect(await give()).toBeNull();
+    expect([lines, told]).toMatchObject([[notice], [{ type: "notice.give", notice_id: "n" }]]);
+  });
+});
+
 describe("the preparation of a file", () => {
   /** What became of it, time after time, while the plan of the push before it fails with this. */
   const prepareOften = async (error: Error, times: number) => {

@@ -68,10 +68,9 @@ export function pushActivities(ports: PushPorts): Record<string, Activity> {
       return null;
     },
     recordNotice: async (notice: Notice, context: ActivityContext<"push" | "business">) => {
-      await deliver(ports.notices?.record, notice);
-      // The business gave that of a takedown with its own decision.
+      // First, since it is repeatable, and a further line is not. The business gave that of a takedown with its own decision.
       if ("push_id" in notice) await tellPeople(notice, context);
-      return null;
+      return deliver(ports.notices?.record, notice);
     },
     mailNotice: (notice: Notice) => deliver(ports.notices?.mail, notice),
     indexChunk: (params: IndexChunk, context: ActivityContext<"push">) => indexChunk(ports, params, context),

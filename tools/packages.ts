@@ -125,17 +125,17 @@ function packedPage(
   return row.programs?.["svc"] === undefined ? linked : withOwnCommands(linked);
 }
 
-/** Without the rows of other commands, and without the sections that have no others. */
+/** Without the lines of other commands, and without the sections that have no others. */
 function withOwnCommands(page: string): string {
-  const own = new Set(clientCommands.map(({ name }) => name.split(" ")[0]));
+  const own = new Set(clientCommands.map(({ name }) => name));
   const isForeign = (line: string): boolean => {
-    const [, command] = /^\| `svc ([a-z-]+)/.exec(line) ?? [];
-    return command !== undefined && !own.has(command);
+    const [, command, second = ""] = /^- `svc ([a-z-]+)(?: ([a-z-]+))?/.exec(line) ?? [];
+    return command !== undefined && !own.has(command) && !own.has(`${command} ${second}`);
   };
   const sections = page.split(/^(?=## )/m).flatMap((section) => {
     const lines = section.split("\n");
     const kept = lines.filter((line) => !isForeign(line));
-    const isEmpty = kept.length < lines.length && !kept.some((line) => line.startsWith("| `svc "));
+    const isEmpty = kept.length < lines.length && !kept.some((line) => line.startsWith("- `svc "));
     return isEmpty ? [] : [kept.join("\n")];
   });
   return `${sections.join("").trimEnd()}\n`;

@@ -43,7 +43,7 @@ describe("the notice of a push", () => {
   it("is one line, however often its business could not be told", async () => {
     const lines: unknown[] = [];
     const record = { deliver: async (notice: unknown) => void lines.push(notice) };
-    const { recordNotice } = pushActivities(part({ notices: { record } }));
+    const { recordNotice } = pushActivities(part({ notices: part({ record }) }));
     let failures = 3;
     const told: unknown[] = [];
     const ask = async (_to: unknown, command: unknown) => {

@@ -157,7 +157,8 @@ async function startOn(
         await close(services, surfaces);
         log.close();
       } finally {
-        lock.close();
+        // A node may be closed twice.
+        if (lock.isOpen) lock.close();
       }
     },
   };

@@ -317,14 +317,10 @@ describe("a notice", () => {
     const port = await listen({ secure: true });
     const mailed = open(`smtps://svc@127.0.0.1:${port}`);
     const mandate_id = '<a@b> (x).";é';
+    const facts = { kind: "mandate.ends", mandate_id, key_id: "k", until: "u", at_ms: nowMs } as const;
+    const ada = { legal_name: "Shop", to: "ada@shop.example", name: "" };
     const send = (uuid: string, notice_id: string, person_id: string) =>
-      mailed.send({
-        ...{ uuid, person_id, legal_name: "Shop", to: "ada@shop.example", name: "" },
-        notice: {
-          ...({ kind: "mandate.ends", mandate_id, key_id: "k", until: "u" } as const),
-          ...{ notice_id, at_ms: nowMs },
-        },
-      });
+      mailed.send({ ...ada, uuid, person_id, notice: { ...facts, notice_id } });
     const own = `${mandate_id}.ends`;
     for (const [uuid, id, person] of [
       ["u", own, "p"],

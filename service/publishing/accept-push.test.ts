@@ -55,7 +55,11 @@ describe("a batch that is being stored", () => {
     const refused = refusedWith("unavailable", "It could not be stored.");
     const replies = { "push.status": null, "seq.check": { status: "known" } };
     const ask: Ask = async (_to, { type }) => rubbish(replies[type as keyof typeof replies]);
-    const certified = { legalNameOf: () => null, brandsOf: () => ({ confirmed: [], sold: [] }) };
+    const certified = {
+      legalNameOf: () => null,
+      changes: () => 0,
+      brandsOf: () => ({ confirmed: [], sold: [] }),
+    };
     const deps = part<PublishServices>({
       actors: part({ ask }),
       clock: { now: () => 0 },

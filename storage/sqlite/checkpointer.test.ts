@@ -3,6 +3,7 @@ import { readdirSync, rmSync } from "node:fs";
 import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { SqliteDatabase } from "./database.ts";
@@ -27,13 +28,17 @@ async function writeUntilCopied(database: SqliteDatabase): Promise<number> {
   makeTable(database);
   const before = (await stat(path)).size;
   let written = 0;
-  // The writer alone would leave its log uncopied for far longer than this.
-  while ((await stat(path)).size === before && written < 40_000) {
+  const patience = Date.now() + 20_000;
+  // The writer alone would leave its log uncopied for far longer than 40,000 rows; from then on it waits for the thread, which may
+  // have to start.
+  while ((await stat(path)).size === before && Date.now() < patience) {
+    const rows = written < 40_000 ? 1_000 : 1;
     await database.write((db) => {
       const insert = db.prepare("INSERT INTO t VALUES (?, ?)");
-      for (let index = 0; index < 1_000; index += 1) insert.run(written + index, "x".repeat(100));
+      for (let index = 0; index < rows; index += 1) insert.run(written + index, "x".repeat(100));
     });
-    written += 1_000;
+    written += rows;
+    if (rows === 1) await delay(10);
   }
   expect((await stat(path)).size).toBeGreaterThan(before);
   return written;

@@ -19,17 +19,14 @@ afterEach(() => rm(home, { recursive: true, force: true }));
 
 const env = () => ({ PATH: process.env["PATH"], HOME: home, SVC_SAMPLES: "no", NO_COLOR: "1" });
 const startArgs = () => ["cli/main.ts", "start", "--home", home, "--port-base", "0"];
+const startHere = () => spawnSync(process.execPath, startArgs(), { cwd: root, env: env(), encoding: "utf8" });
 
 it("refuses a home that a build before 0.1.0 made, with one sentence", () => {
   const store = join(home, "store.db");
   const before = new DatabaseSync(store);
   before.exec("CREATE TABLE migration (name TEXT PRIMARY KEY); PRAGMA user_version = 1");
   before.close();
-  const { status, stdout, stderr } = spawnSync(process.execPath, startArgs(), {
-    cwd: root,
-    env: env(),
-    encoding: "utf8",
-  });
+  const { status, stdout, stderr } = startHere();
   expect({ status, stdout, stderr }).toEqual({
     status: 2,
     stdout: "",
@@ -39,9 +36,8 @@ it("refuses a home that a build before 0.1.0 made, with one sentence", () => {
 
 it("refuses a store file that is damaged, names it, and says how it comes back, in one sentence", () => {
   const store = join(home, "store.db");
-  const run = () => spawnSync(process.execPath, startArgs(), { cwd: root, env: env(), encoding: "utf8" });
   writeFileSync(store, "rubbish ".repeat(4_096));
-  const { status, stdout, stderr } = run();
+  const { status, stdout, stderr } = startHere();
   expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
   expect(stderr).toBe(
     `${store} is damaged (file is not a database): put it, the folder log and the keys back from one backup, as «Restoring» in docs/production.md says, and keep the damaged files\n`,
@@ -98,11 +94,7 @@ it("leaves nothing in its home that others may read", async () => {
 it("refuses a home on which a node runs, whatever its ports, and changes nothing there", async () => {
   await serve({}, async () => {
     const before = await readFile(join(home, "ops-url"), "utf8");
-    const { status, stdout, stderr } = spawnSync(process.execPath, startArgs(), {
-      cwd: root,
-      env: env(),
-      encoding: "utf8",
-    });
+    const { status, stdout, stderr } = startHere();
     expect({ status, stdout, stderr }).toEqual({
       status: 2,
       stdout: "",

@@ -85,8 +85,16 @@ export interface Row {
   readonly isChosen?: boolean;
 }
 
-/** A table that is scrolled by itself where the screen is narrow; its caption is for those who cannot see it. */
-export function dataTable(caption: string, columns: readonly Column[], rows: readonly Row[]): ComponentChild {
+/**
+ * A table that is scrolled by itself where the screen is narrow; its caption is for those who cannot see it. A column of no kind is
+ * given by its name.
+ */
+export function dataTable(
+  caption: string,
+  given: readonly (Column | string)[],
+  rows: readonly Row[],
+): ComponentChild {
+  const columns = given.map((each): Column => (typeof each === "string" ? { name: each } : each));
   const classOf = (at: number) => columns[at]?.kind ?? "";
   const head = columns.map(({ name }, at) => h("th", { scope: "col", class: classOf(at) }, name));
   const body = rows.map(({ key, cells, isChosen = false }) =>

@@ -73,11 +73,7 @@ function listTable(
       ),
     ],
   }));
-  return dataTable(
-    words.caption,
-    words.columns.map((name) => ({ name })),
-    rows,
-  );
+  return dataTable(words.caption, words.columns, rows);
 }
 
 /** What can be decided: what waits, and what was approved and is not open yet. */

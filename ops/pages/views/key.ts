@@ -65,7 +65,11 @@ export function Key({ language, ...first }: KeyProps): ComponentChild {
         }),
       ),
     ),
-    section("history", texts.key.history, historyOf(acts, texts.key)),
+    section(
+      "history",
+      texts.key.history,
+      historyOf(acts, texts.key, { caption: texts.key.historyCaption, entry: null }),
+    ),
     section(
       "refused",
       texts.key.refused,
@@ -115,20 +119,27 @@ function linksOf({ role, party_uuid: party, key_id: id }: KeyState, texts: KeyTe
   ];
 }
 
-function historyOf({ acts, next_after }: PartyActs, texts: KeyTexts): ComponentChild {
+/** What operators did to a key, or to all of a party: then `entry` is what the entry of the register is called. */
+export function historyOf(
+  { acts, next_after }: PartyActs,
+  texts: KeyTexts,
+  { caption, entry: entryName }: { readonly caption: string; readonly entry: string | null },
+): ComponentChild {
   if (acts.length === 0) return h("p", { class: "quiet" }, texts.noHistory);
+  const ofEntry = <T>(cell: T): readonly T[] => (entryName === null ? [] : [cell]);
   const columns = [
     { name: texts.at, kind: "nowrap" as const },
     { name: texts.act, kind: "nowrap" as const },
-    { name: texts.by },
+    ...ofEntry(entryName ?? ""),
+    texts.by,
     { name: texts.reason, kind: "words" as const },
   ];
-  const rows = acts.map(({ change, at, act, by, reason }) => ({
+  const rows = acts.map(({ change, at, act, entry, by, reason }) => ({
     key: String(change),
-    cells: [shortTime(at), h("code", null, act), by, reason],
+    cells: [shortTime(at), h("code", null, act), ...ofEntry(h("code", null, entry)), by, reason],
   }));
   return [
-    dataTable(texts.historyCaption, columns, rows),
+    dataTable(caption, columns, rows),
     next_after === null ? null : h("p", { class: "quiet" }, texts.moreHistory),
   ];
 }

@@ -12,7 +12,7 @@ import type { blockState, PartyActs, partyState } from "../../shapes.ts";
 import { type ActChoice, ActForm } from "./act-form.ts";
 import { missingNodes } from "./actor-facts.ts";
 import { actorPath, keyPath, partiesPath, partyPath, searchPath } from "./frame.ts";
-import { stateBadge } from "./key.ts";
+import { historyOf, stateBadge } from "./key.ts";
 import { liveBadge, usePolled } from "./live.ts";
 
 type PartyTexts = Texts["operations"]["party"];
@@ -67,11 +67,7 @@ function listTable(actors: readonly ActorRow[], words: PartyTexts): ComponentChi
       region ?? "",
     ],
   }));
-  return dataTable(
-    words.caption,
-    words.columns.map((name) => ({ name })),
-    rows,
-  );
+  return dataTable(words.caption, words.columns, rows);
 }
 
 export interface PartyProps {
@@ -123,7 +119,11 @@ export function Party({ language, account, ...first }: PartyProps): ComponentChi
     party.kind === "business" ? section("mandates", words.mandates, mandatesTable(party, words)) : null,
     first.blocks === null ? null : h(Blocked, { first: first.blocks, texts, done }),
     party.kind === "business" ? null : section("account", words.account, accountOf(account, words)),
-    section("history", words.history, historyOf(acts, words)),
+    section(
+      "history",
+      words.history,
+      historyOf(acts, texts.key, { caption: words.historyCaption, entry: words.historyEntry }),
+    ),
   );
 }
 
@@ -165,11 +165,7 @@ function keysTable({ keys }: PartyState, texts: Texts["operations"]): ComponentC
       stateBadge(key, texts.key),
     ],
   }));
-  return dataTable(
-    words.keysCaption,
-    words.keyColumns.map((name) => ({ name })),
-    rows,
-  );
+  return dataTable(words.keysCaption, words.keyColumns, rows);
 }
 
 function mandatesTable({ mandates }: PartyState, words: PartyTexts): ComponentChild {
@@ -184,11 +180,7 @@ function mandatesTable({ mandates }: PartyState, words: PartyTexts): ComponentCh
       mandateBadge(each, words),
     ],
   }));
-  return dataTable(
-    words.mandatesCaption,
-    words.mandateColumns.map((name) => ({ name })),
-    rows,
-  );
+  return dataTable(words.mandatesCaption, words.mandateColumns, rows);
 }
 
 function mandateBadge(
@@ -223,11 +215,7 @@ function Blocked({
     words.blocks,
     rows.length === 0
       ? h("p", { class: "quiet" }, words.noBlocks)
-      : dataTable(
-          words.blocksCaption,
-          words.blockColumns.map((name) => ({ name })),
-          rows,
-        ),
+      : dataTable(words.blocksCaption, words.blockColumns, rows),
     h(ActForm, {
       choices: blockChoices(data.blocks, words),
       help: words.acts.blockHelp,
@@ -246,22 +234,6 @@ function accountOf(account: Account | null, words: PartyTexts): ComponentChild {
     [words.reserved, `${reserved} ${currency}`],
     [words.available, `${available} ${currency}`],
   ]);
-}
-
-function historyOf({ acts, next_after }: PartyActs, words: PartyTexts): ComponentChild {
-  if (acts.length === 0) return h("p", { class: "quiet" }, words.noHistory);
-  const rows = acts.map(({ change, at, act, entry, by, reason }) => ({
-    key: String(change),
-    cells: [shortTime(at), h("code", null, act), h("code", null, entry), by, reason],
-  }));
-  return [
-    dataTable(
-      words.historyCaption,
-      words.historyColumns.map((name) => ({ name })),
-      rows,
-    ),
-    next_after === null ? null : h("p", { class: "quiet" }, words.moreHistory),
-  ];
 }
 
 /** What can be done to a party as it is; keys have pages of their own. */

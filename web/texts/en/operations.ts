@@ -366,9 +366,7 @@ export const operations = {
     available: "Available",
     history: "What operators did to it",
     historyCaption: "Acts of operators on the party, the oldest first",
-    historyColumns: ["When", "Act", "Entry of the register", "By", "Reason"],
-    noHistory: "No operator did anything to it.",
-    moreHistory: "There are more acts than were read.",
+    historyEntry: "Entry of the register",
     acts: {
       help: "What you do is recorded with the name that you signed in with, and your reason, and counts in every region within five seconds. A key has a page of its own, with the acts that end it.",
       blockHelp:

@@ -25,7 +25,7 @@ import { networkOf } from "../std/ip-address.ts";
 import type { Asset, Assets } from "../web/assets.ts";
 import { applicationHeaders, applicationPage } from "../web/document.ts";
 import { english } from "../web/texts/catalogue.ts";
-import { frame } from "./pages/frame.ts";
+import { frame, hiddenFields } from "./pages/frame.ts";
 
 export interface VisitDeps {
   /** The origin of the portal, as browsers say it. */
@@ -103,6 +103,42 @@ export function page(title: string, content: ComponentChildren, status = 200): P
 /** A page of one card, whose heading is its title. */
 export function cardPage(title: string, ...content: ComponentChildren[]): PageAnswer {
   return page(title, h("section", { class: "card narrow" }, h("h1", null, title), ...content));
+}
+
+/**
+ * A page that takes the code of a link, which is after its #: the page's script puts it into the field. Without a script the whole link
+ * can be pasted ({@link linkCodeIn}).
+ */
+export function linkCodePage(
+  { title, words, code, button }: Readonly<Record<"title" | "words" | "code" | "button", string>>,
+  {
+    action,
+    fields = {},
+    lengthMax = linkLengthMax,
+  }: {
+    readonly action: string;
+    readonly fields?: Readonly<Record<string, string>>;
+    readonly lengthMax?: number;
+  },
+): PageAnswer {
+  const field = { name: "code", required: true, maxLength: lengthMax, "data-from-hash": true };
+  return cardPage(
+    title,
+    h(
+      "form",
+      { method: "post", action },
+      h("p", null, words),
+      hiddenFields(fields),
+      h("label", null, code, h("input", { ...field, autocomplete: "off" })),
+      h("p", null, h("button", { type: "submit" }, button)),
+    ),
+  );
+}
+
+const linkLengthMax = 400;
+
+export function linkCodeIn(form: Form): string {
+  return form("code").trim().replace(/^.*#/, "");
 }
 
 /** A title and sentences. */

@@ -84,11 +84,7 @@ function pushTable(pushes: readonly RecentPush[]): ComponentChild {
       error === null ? "–" : error.detail,
     ],
   }));
-  return dataTable(
-    texts.caption,
-    texts.columns.map((name) => ({ name })),
-    rows,
-  );
+  return dataTable(texts.caption, texts.columns, rows);
 }
 
 /** What is wrong, how to mend it, and in which records. */
@@ -103,9 +99,5 @@ function causeTable({ causes }: RecentPushes): ComponentChild {
       places.map(({ own_id, push_id }) => own_id ?? push_id ?? texts.refused).join(", "),
     ],
   }));
-  return dataTable(
-    texts.causesCaption,
-    texts.causeColumns.map((name) => ({ name })),
-    rows,
-  );
+  return dataTable(texts.causesCaption, texts.causeColumns, rows);
 }

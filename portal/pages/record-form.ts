@@ -11,6 +11,8 @@ import type { Field, Members, RecordFault } from "../../protocol/records/fields.
 import type { CodeList } from "../../protocol/records/vocabularies/code-list.ts";
 import { isObject } from "../../std/json-pointer.ts";
 import { english } from "../../web/texts/catalogue.ts";
+import { type PageAnswer, page } from "../visit.ts";
+import { hiddenFields } from "./frame.ts";
 
 const texts = english.portal.record;
 
@@ -177,7 +179,7 @@ export interface ShownRecord {
 /** How many empty rows a list of objects is shown with. */
 const emptyRows = 3;
 
-/** What is wrong, with where it is; null where nothing is. */
+/** @internal for tests. What is wrong, with where it is; null where nothing is. */
 export function faultSummary({ members, record, faults }: ShownRecord): ComponentChild {
   if (faults.length === 0) return null;
   const places = new Set(placesOf(members, record, ""));
@@ -213,8 +215,54 @@ export function recordFields({ members, record, faults }: ShownRecord): Componen
   ];
 }
 
+/** The faults of what was written, and of those found in what was read of it the others: a field that cannot be read has one. */
+export function allFaults(
+  written: readonly ShownFault[],
+  found: readonly ShownFault[],
+): readonly ShownFault[] {
+  const unread = new Set(written.map(({ pointer }) => pointer));
+  return [...written, ...found.filter(({ pointer }) => !unread.has(pointer))];
+}
+
+/** The page on which a record is written, with what is wrong with it. */
+export function recordFormPage(
+  shown: ShownRecord,
+  {
+    title,
+    action,
+    fields,
+    buttons: { make, moreRows },
+    back,
+    more = null,
+  }: {
+    readonly title: string;
+    readonly action: string;
+    readonly fields: Readonly<Record<string, string>>;
+    readonly buttons: { readonly make: string; readonly moreRows: string };
+    readonly back: string;
+    /** What else the form takes. */
+    readonly more?: ComponentChildren;
+  },
+): PageAnswer {
+  const form = h(
+    "form",
+    { method: "post", action, class: "card" },
+    hiddenFields(fields),
+    recordFields(shown),
+    more,
+    h(
+      "p",
+      null,
+      h("button", { type: "submit" }, make),
+      hasRows(shown.members) ? h("button", { type: "submit", name: "more", value: "1" }, moreRows) : null,
+    ),
+  );
+  const leave = h("p", null, h("a", { href: back }, english.portal.doNothing));
+  return page(title, h("div", null, h("h1", null, title), faultSummary(shown), form, leave));
+}
+
 /** Whether there are lists of which further rows can be asked for. */
-export function hasRows(members: Members): boolean {
+function hasRows(members: Members): boolean {
   return Object.values(members).some((field) => controlOf(field).kind === "rows");
 }
 

@@ -448,7 +448,7 @@ function passkeyTable(passkeys: readonly SignInPasskey[], form_code: string): Co
   const words = texts.account.passkeys;
   return dataTable(
     words.caption,
-    words.columns.map((name) => ({ name })),
+    words.columns,
     passkeys.map(({ credential_id, name, added_at_ms, used_at_ms }) => ({
       key: credential_id,
       cells: [
@@ -473,7 +473,7 @@ function sessionTable({ who, report, form_code }: Shown): ComponentChild {
     report.passkeys.find((each) => each.credential_id === credential_id)?.name ?? "";
   return dataTable(
     words.caption,
-    words.columns.map((name) => ({ name })),
+    words.columns,
     report.sessions.map((each) => {
       const { session, opened_at_ms, used_at_ms, network } = each;
       const isThis = session === who.session.session;
@@ -506,7 +506,7 @@ function actTable({ acts, passkeys }: PersonReport): ComponentChild {
   const names: Readonly<Record<string, string>> = words.names;
   return dataTable(
     words.caption,
-    words.columns.map((name) => ({ name })),
+    words.columns,
     acts.map(({ at_ms, act, subject, credential_id, network }, at) => ({
       key: String(at),
       cells: [

@@ -111,13 +111,7 @@ function homeContent(who: SignedIn, own: readonly OwnApplication[], form_code: s
     "section",
     { class: "card" },
     h("h1", null, welcome(who.name)),
-    rows.length === 0
-      ? h("p", null, words)
-      : dataTable(
-          caption,
-          columns.map((name) => ({ name })),
-          rows,
-        ),
+    rows.length === 0 ? h("p", null, words) : dataTable(caption, columns, rows),
     h("p", null, h("a", { href: applyPath }, apply)),
   );
 }

@@ -183,7 +183,7 @@ function table(
   rows: readonly { readonly key: string; readonly cells: readonly ComponentChild[] }[],
 ): ComponentChild {
   if (rows.length === 0) return paragraph(texts.none);
-  const named = columns.map((name) => ({ name }));
+  const named = columns;
   return [
     dataTable(caption, named, rows.slice(0, rowsShown)),
     rows.length > rowsShown ? paragraph(texts.more(rowsShown)) : null,

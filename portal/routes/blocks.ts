@@ -71,9 +71,5 @@ function groupTable(uuid: string, groups: readonly ShownGroup[], form_code: stri
       ],
     };
   });
-  return dataTable(
-    texts.caption,
-    texts.columns.map((name) => ({ name })),
-    rows,
-  );
+  return dataTable(texts.caption, texts.columns, rows);
 }

@@ -292,11 +292,7 @@ function keyTable(
           }),
     ],
   }));
-  return dataTable(
-    caption,
-    words.columns.map((name) => ({ name })),
-    rows,
-  );
+  return dataTable(caption, words.columns, rows);
 }
 
 function keyForm({ party: { uuid, kind, certificate } }: OwnBusiness, form_code: string): ComponentChild {
@@ -349,11 +345,7 @@ function mandateTable({ party: { uuid }, member, mandates }: OwnBusiness, form_c
       ],
     };
   });
-  return dataTable(
-    words.caption,
-    words.columns.map((name) => ({ name })),
-    rows,
-  );
+  return dataTable(words.caption, words.columns, rows);
 }
 
 /** Whether the person has a passkey to seal with whose key stands. */

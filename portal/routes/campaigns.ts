@@ -33,9 +33,8 @@ import { sealingRoles } from "../../service/portal/publishing.ts";
 import type { ReadyToSeal } from "../../service/portal/sealing.ts";
 import { code, dataTable, facts, link, paragraph, section, shortTime, shownNumber } from "../../web/parts.ts";
 import { english } from "../../web/texts/catalogue.ts";
-import { sealingCard } from "../pages/ceremony.ts";
-import { hiddenFields, plainForm } from "../pages/frame.ts";
-import { faultSummary, recordFields, type ShownFault, writtenRecord } from "../pages/record-form.ts";
+import { plainForm } from "../pages/frame.ts";
+import { allFaults, recordFormPage, type ShownFault, writtenRecord } from "../pages/record-form.ts";
 import {
   cardPage,
   type Form,
@@ -47,8 +46,7 @@ import {
   problemPage,
 } from "../visit.ts";
 import { type AccountDeps, businessPath, ownerRefusedPage, ownWith } from "./account.ts";
-import { answeredIn } from "./door.ts";
-import { campaignsPath, maySeal, recordFormBytesMax } from "./publishing.ts";
+import { campaignsPath, maySeal, recordFormBytesMax, sealedIn, sealPageAt } from "./publishing.ts";
 
 export interface CampaignDeps extends AccountDeps {
   readonly advertising: OwnAdvertising;
@@ -145,16 +143,9 @@ export function campaignRoutes(deps: CampaignDeps): readonly Route[] {
       sealPath,
       "Delivers a campaign or an ad that a passkey sealed",
       async (form, { who, network }) => {
-        const [uuid, campaign_id] = [form("uuid"), form("campaign_id")];
-        const sealed = {
-          payload_type: form("payload_type"),
-          payload: form("payload"),
-          document: form("document"),
-          code: form("code"),
-          ...answeredIn(form),
-        };
-        const done = await advertising.deliver(who, { uuid, campaign_id, ...sealed, network });
-        return done.ok ? donePage(uuid, done.value) : ownerRefusedPage(done);
+        const sealed = { ...sealedIn(form), campaign_id: form("campaign_id"), network };
+        const done = await advertising.deliver(who, sealed);
+        return done.ok ? donePage(sealed.uuid, done.value) : ownerRefusedPage(done);
       },
       recordFormBytesMax,
     ),
@@ -201,9 +192,7 @@ function adRoutes(deps: CampaignDeps): readonly Route[] {
         if (!made.ok) return ownerRefusedPage(made);
         if (made.value.kind === "ready")
           return sealPage(deps, who, { uuid, campaign_id: form("/campaign_id") }, made.value.ready);
-        const unread = new Set(faults.map(({ pointer }) => pointer));
-        const found = made.value.faults.filter(({ pointer }) => !unread.has(pointer));
-        return adForm(deps, who, { uuid, record, faults: [...faults, ...found] });
+        return adForm(deps, who, { uuid, record, faults: allFaults(faults, made.value.faults) });
       },
       adFormBytesMax,
     ),
@@ -247,9 +236,8 @@ function campaignPath({ uuid, campaign_id }: OfCampaign): string {
 
 function sealPage(deps: CampaignDeps, who: SignedIn, of: OfCampaign, ready: ReadyToSeal): PageAnswer {
   const { sealTitle: title, seal: button } = texts;
-  const form_code = deps.challenges.formCode(who.session.session);
-  const form = { action: sealPath, fields: { ...of, form_code }, button };
-  return page(title, sealingCard(deps.place, ready, { ...form, title, back: campaignsPath(of.uuid) }));
+  const back = campaignsPath(of.uuid);
+  return sealPageAt(deps, who, ready, { action: sealPath, fields: { ...of }, title, button, back });
 }
 
 function donePage(uuid: string, { kind, campaign_id, ad_id }: Advertised): PageAnswer {
@@ -290,11 +278,7 @@ function campaignTable(campaigns: readonly ListedCampaign[], nowMs: number): Com
       shortTime(formatTimestamp(of.ends_at_ms)),
     ],
   }));
-  return dataTable(
-    texts.caption,
-    texts.columns.map((name) => ({ name })),
-    rows,
-  );
+  return dataTable(texts.caption, texts.columns, rows);
 }
 
 interface Shown {
@@ -363,7 +347,7 @@ function companyTable({ companies, next, report }: OwnCampaign, of: OfCampaign):
       shortTime(formatTimestamp(last_at_ms)),
     ],
   }));
-  const columns = texts.companyColumns.map((name) => ({ name }));
+  const columns = texts.companyColumns;
   return [
     dataTable(texts.companiesCaption, columns, rows),
     next.companies === null
@@ -397,11 +381,7 @@ function adTable(ads: readonly AdFacts[], of: OfCampaign, form_code: string | nu
       ],
     };
   });
-  return dataTable(
-    texts.adsCaption,
-    texts.adColumns.map((name) => ({ name })),
-    rows,
-  );
+  return dataTable(texts.adsCaption, texts.adColumns, rows);
 }
 
 // The forms.
@@ -443,47 +423,40 @@ function campaignForm(
   { uuid, record, faults }: Written,
 ): PageAnswer {
   const { title, make } = texts.form;
-  const shown = { members: campaignMembers(advertising.currency), record, faults };
-  const form_code = challenges.formCode(who.session.session);
-  const form = h(
-    "form",
-    { method: "post", action: makeCampaignPath, class: "card" },
-    hiddenFields({ uuid, form_code }),
-    recordFields(shown),
-    paragraph(h("button", { type: "submit" }, make)),
+  return recordFormPage(
+    { members: campaignMembers(advertising.currency), record, faults },
+    {
+      title,
+      action: makeCampaignPath,
+      fields: { uuid, form_code: challenges.formCode(who.session.session) },
+      buttons: { make, moreRows: texts.adForm.moreRows },
+      back: campaignsPath(uuid),
+    },
   );
-  const back = paragraph(link(campaignsPath(uuid), english.portal.doNothing));
-  return page(title, h("div", null, h("h1", null, title), faultSummary(shown), form, back));
 }
 
 function adForm({ challenges }: CampaignDeps, who: SignedIn, { uuid, record, faults }: Written): PageAnswer {
   const { title, image, imageWords, imageTooLarge, make, moreRows } = texts.adForm;
-  const shown = { members: recordTypes.ads.members, record, faults };
-  const form_code = challenges.formCode(who.session.session);
-  const form = h(
-    "form",
-    { method: "post", action: makeAdPath, class: "card" },
-    hiddenFields({ uuid, form_code }),
-    recordFields(shown),
-    h(
-      "label",
-      null,
-      image,
-      h("input", {
-        type: "file",
-        accept: imageMediaTypes.join(","),
-        "data-into": "image",
-        "data-bytes": imageBytesMax,
-        "data-too-large": imageTooLarge,
-      }),
-    ),
-    h("textarea", { name: "image", hidden: true }),
-    h("p", { class: "quiet small" }, imageWords),
-    paragraph(
-      h("button", { type: "submit" }, make),
-      h("button", { type: "submit", name: "more", value: "1" }, moreRows),
-    ),
+  const file = {
+    type: "file",
+    accept: imageMediaTypes.join(","),
+    "data-into": "image",
+    "data-bytes": imageBytesMax,
+    "data-too-large": imageTooLarge,
+  };
+  return recordFormPage(
+    { members: recordTypes.ads.members, record, faults },
+    {
+      title,
+      action: makeAdPath,
+      fields: { uuid, form_code: challenges.formCode(who.session.session) },
+      buttons: { make, moreRows },
+      back: campaignsPath(uuid),
+      more: [
+        h("label", null, image, h("input", file)),
+        h("textarea", { name: "image", hidden: true }),
+        h("p", { class: "quiet small" }, imageWords),
+      ],
+    },
   );
-  const back = paragraph(link(campaignsPath(uuid), english.portal.doNothing));
-  return page(title, h("div", null, h("h1", null, title), faultSummary(shown), form, back));
 }

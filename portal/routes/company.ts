@@ -248,13 +248,7 @@ function receiptsContent(
     h("h1", null, words.title),
     paragraph(link(companyPath(uuid), legal_name)),
     receiptForm(own, shown, filter),
-    rows.length === 0
-      ? paragraph(words.none)
-      : dataTable(
-          words.caption(filter.day),
-          words.columns.map((name) => ({ name })),
-          rows,
-        ),
+    rows.length === 0 ? paragraph(words.none) : dataTable(words.caption(filter.day), words.columns, rows),
     next_cursor === null
       ? null
       : plainForm({

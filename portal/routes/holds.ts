@@ -90,7 +90,7 @@ function reasonContent(pushId: string, { detail, code: reason, largest = [] }: H
       change ?? "–",
     ],
   }));
-  const columns = texts.columns.map((name) => ({ name }));
+  const columns = texts.columns;
   return h(
     "div",
     null,

@@ -10,7 +10,16 @@ import { dataTable, section, shortTime } from "../../web/parts.ts";
 import { english } from "../../web/texts/catalogue.ts";
 import { noticeWords } from "../notice-words.ts";
 import { hiddenFields, plainForm } from "../pages/frame.ts";
-import { cardPage, openPage, ownForm, ownPage, page, problemPage } from "../visit.ts";
+import {
+  cardPage,
+  linkCodeIn,
+  linkCodePage,
+  openPage,
+  ownForm,
+  ownPage,
+  page,
+  problemPage,
+} from "../visit.ts";
 import { type AccountDeps, confirmPage, mailLinkPath, mailRefusedPage, ownWith } from "./account.ts";
 
 const texts = english.portal.notices;
@@ -46,33 +55,12 @@ export function noticeRoutes(deps: AccountDeps): readonly Route[] {
       confirmPage(deps, who, { act: "mail.remove" }),
     ),
     openPage(deps, mailLinkPath, "Opening the link that confirms an address", ({ who }) => {
-      const { confirm, confirmWords, code, confirmButton } = texts.mail;
+      const { confirm: title, confirmWords: words, code, confirmButton: button } = texts.mail;
       const form_code = who === null ? "" : challenges.formCode(who.session.session);
-      return cardPage(
-        confirm,
-        h(
-          "form",
-          { method: "post", action: mailLinkPath },
-          h("p", null, confirmWords),
-          hiddenFields({ form_code }),
-          h(
-            "label",
-            null,
-            code,
-            h("input", {
-              name: "code",
-              required: true,
-              maxLength: 400,
-              "data-from-hash": true,
-              autocomplete: "off",
-            }),
-          ),
-          h("p", null, h("button", { type: "submit" }, confirmButton)),
-        ),
-      );
+      return linkCodePage({ title, words, code, button }, { action: mailLinkPath, fields: { form_code } });
     }),
     ownForm(deps, mailLinkPath, "Confirms an address", async (form, { who, network }) => {
-      const done = await notices.confirm(who, form("code").trim().replace(/^.*#/, ""), network);
+      const done = await notices.confirm(who, linkCodeIn(form), network);
       if (!done.ok) return mailRefusedPage(done.code);
       return cardPage(texts.mail.done, h("p", null, h("a", { href: "/" }, english.portal.goOn)));
     }),
@@ -97,11 +85,7 @@ function noticeTable({ notices }: OwnNotices): ComponentChild {
     const { title, words } = noticeWords(notice, name);
     return { key: notice.notice_id, cells: [shortTime(formatTimestamp(notice.at_ms)), title, words] };
   });
-  return dataTable(
-    texts.caption,
-    texts.columns.map((name) => ({ name })),
-    rows,
-  );
+  return dataTable(texts.caption, texts.columns, rows);
 }
 
 interface Sent {

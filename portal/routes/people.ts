@@ -13,6 +13,8 @@ import {
   cardPage,
   doorForm,
   type Form,
+  linkCodeIn,
+  linkCodePage,
   openPage,
   ownForm,
   ownPage,
@@ -72,32 +74,11 @@ export function peopleRoutes(deps: AccountDeps): readonly Route[] {
       const { person_id, name } = known;
       return confirmPage(deps, who, { act: "member.remove", uuid, person_id, name, legal_name });
     }),
-    openPage(deps, invitationPath, "Opening an invitation", () => {
-      const { title, words, code, button } = texts.people.invited;
-      return cardPage(
-        title,
-        h(
-          "form",
-          { method: "post", action: invitationPath },
-          h("p", null, words),
-          h(
-            "label",
-            null,
-            code,
-            h("input", {
-              name: "code",
-              required: true,
-              maxLength: 400,
-              "data-from-hash": true,
-              autocomplete: "off",
-            }),
-          ),
-          h("p", null, h("button", { type: "submit" }, button)),
-        ),
-      );
-    }),
+    openPage(deps, invitationPath, "Opening an invitation", () =>
+      linkCodePage(texts.people.invited, { action: invitationPath }),
+    ),
     doorForm(deps, invitationPath, "Says what one is invited to", async (form, { who }) => {
-      const code = form("code").trim().replace(/^.*#/, "");
+      const code = linkCodeIn(form);
       const invited = await members.invited(code);
       if (invited === null) return problemPage("invitation_over", 404);
       const { uuid, id: invitation, role, legal_name } = invited;
@@ -183,11 +164,7 @@ function memberTable({ uuid, gives, members }: BusinessPeople, self: string, for
       ],
     };
   });
-  return dataTable(
-    words.caption,
-    words.columns.map((name) => ({ name })),
-    rows,
-  );
+  return dataTable(words.caption, words.columns, rows);
 }
 
 function roleSelect(roles: BusinessPeople["gives"], attributes: object, chosen?: string): ComponentChild {
@@ -215,11 +192,7 @@ function invitationTable({ uuid, gives, invitations }: BusinessPeople, form_code
         : null,
     ],
   }));
-  return dataTable(
-    words.caption,
-    words.columns.map((name) => ({ name })),
-    rows,
-  );
+  return dataTable(words.caption, words.columns, rows);
 }
 
 function inviteForm({ uuid, gives }: BusinessPeople, form_code: string): ComponentChild {

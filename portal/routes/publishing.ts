@@ -29,7 +29,7 @@ import { code, facts, section } from "../../web/parts.ts";
 import { english } from "../../web/texts/catalogue.ts";
 import { sealingCard } from "../pages/ceremony.ts";
 import { hiddenFields } from "../pages/frame.ts";
-import { faultSummary, hasRows, recordFields, type ShownFault, writtenRecord } from "../pages/record-form.ts";
+import { allFaults, recordFormPage, type ShownFault, writtenRecord } from "../pages/record-form.ts";
 import { cardPage, type Form, ownForm, ownPage, type PageAnswer, page, problemPage } from "../visit.ts";
 import { type AccountDeps, blocksPath, businessPath, ownerRefusedPage } from "./account.ts";
 import { answeredIn } from "./door.ts";
@@ -76,9 +76,7 @@ export function publishingRoutes(deps: PublishingDeps): readonly Route[] {
         const made = await publishing.record(who, { uuid, collection: type, record });
         if (!made.ok) return ownerRefusedPage(made);
         if (made.value.kind === "ready") return sealPage(deps, who, uuid, made.value.ready);
-        const unread = new Set(faults.map(({ pointer }) => pointer));
-        const found = made.value.faults.filter(({ pointer }) => !unread.has(pointer));
-        return recordPage(deps, who, { uuid, type, record, faults: [...faults, ...found] });
+        return recordPage(deps, who, { uuid, type, record, faults: allFaults(faults, made.value.faults) });
       },
       recordFormBytesMax,
     ),
@@ -198,7 +196,8 @@ function policyPagePath(uuid: string): string {
   return `${businessPath(uuid)}/ai-policy`;
 }
 
-function sealedIn(form: Form): SealedHere {
+/** What a passkey sealed on the page of {@link sealPage}, or on one like it. */
+export function sealedIn(form: Form): SealedHere {
   return {
     uuid: form("uuid"),
     payload_type: form("payload_type"),
@@ -209,15 +208,35 @@ function sealedIn(form: Form): SealedHere {
   };
 }
 
-/** What is about to be sealed, word by word. */
-export function sealPage(deps: PublishingDeps, who: SignedIn, uuid: string, ready: ReadyToSeal): PageAnswer {
+/** What is about to be sealed, word by word; its answer goes to `action`. */
+export function sealPageAt(
+  deps: AccountDeps,
+  who: SignedIn,
+  ready: ReadyToSeal,
+  {
+    fields,
+    ...form
+  }: {
+    readonly action: string;
+    readonly fields: Readonly<Record<string, string>>;
+    readonly title: string;
+    readonly button: string;
+    readonly back: string;
+  },
+): PageAnswer {
   const form_code = deps.challenges.formCode(who.session.session);
-  const { sealTitle, seal } = texts;
-  const form = { action: sealPath, fields: { uuid, form_code }, button: seal };
-  return page(
-    sealTitle,
-    sealingCard(deps.place, ready, { ...form, title: sealTitle, back: businessPath(uuid) }),
-  );
+  return page(form.title, sealingCard(deps.place, ready, { ...form, fields: { ...fields, form_code } }));
+}
+
+export function sealPage(deps: PublishingDeps, who: SignedIn, uuid: string, ready: ReadyToSeal): PageAnswer {
+  const { sealTitle: title, seal: button } = texts;
+  return sealPageAt(deps, who, ready, {
+    action: sealPath,
+    fields: { uuid },
+    title,
+    button,
+    back: businessPath(uuid),
+  });
 }
 
 function publishedPage(deps: PublishingDeps, who: SignedIn, uuid: string, done: Published): PageAnswer {
@@ -263,31 +282,17 @@ export function recordPage(
   who: SignedIn,
   { uuid, type, record, faults }: Written,
 ): PageAnswer {
-  const shown = { members: recordTypes[type].members, record, faults };
-  const title = texts.titles[type];
-  const form = h(
-    "form",
-    { method: "post", action: makePath, class: "card" },
-    hiddenFields({ uuid, type, form_code: challenges.formCode(who.session.session) }),
-    recordFields(shown),
-    h(
-      "p",
-      null,
-      h("button", { type: "submit" }, texts.make),
-      hasRows(shown.members)
-        ? h("button", { type: "submit", name: "more", value: "1" }, texts.moreRows)
-        : null,
-    ),
+  const { make, moreRows } = texts;
+  return recordFormPage(
+    { members: recordTypes[type].members, record, faults },
+    {
+      title: texts.titles[type],
+      action: makePath,
+      fields: { uuid, type, form_code: challenges.formCode(who.session.session) },
+      buttons: { make, moreRows },
+      back: businessPath(uuid),
+    },
   );
-  const content = h(
-    "div",
-    null,
-    h("h1", null, title),
-    faultSummary(shown),
-    form,
-    h("p", null, h("a", { href: businessPath(uuid) }, english.portal.doNothing)),
-  );
-  return page(title, content);
 }
 
 // The AI policy: each switch has the meaning that everybody reads.

@@ -79,11 +79,7 @@ function recordTable(
       ],
     };
   });
-  const table = dataTable(
-    texts.caption,
-    texts.columns.map((name) => ({ name })),
-    rows,
-  );
+  const table = dataTable(texts.caption, texts.columns, rows);
   const next = `${recordsPath(uuid)}?cursor=${encodeURIComponent(next_cursor ?? "")}`;
   return h(
     "section",

@@ -11,7 +11,6 @@ import { keyRoles, type OwnBusiness, type Owner } from "../../service/portal/own
 import type { KeyState } from "../../service/register/revocations.ts";
 import { code, dataTable, facts, section, shortTime } from "../../web/parts.ts";
 import { english } from "../../web/texts/catalogue.ts";
-import { sealingCard } from "../pages/ceremony.ts";
 import { hiddenFields, plainForm } from "../pages/frame.ts";
 import {
   type Form,
@@ -38,7 +37,7 @@ import {
   sealerPath,
 } from "./account.ts";
 import { answeredIn } from "./door.ts";
-import { publishSection, readersSection } from "./publishing.ts";
+import { publishSection, readersSection, sealPageAt } from "./publishing.ts";
 
 const texts = english.portal;
 
@@ -141,20 +140,22 @@ export async function askKey(
 
 /** Shows the words of a mandate before it is sealed. */
 export async function askMandate(
-  { owner, place, challenges }: AccountDeps,
+  deps: AccountDeps,
   { who }: OwnVisit,
   asked: Parameters<Owner["mandate"]>[1],
 ): Promise<PageAnswer> {
   const { uuid } = asked;
-  const ready = await owner.mandate(who, asked);
+  const ready = await deps.owner.mandate(who, asked);
   if (!ready.ok) return ownerRefusedPage(ready);
-  const { sealTitle, seal } = texts.business.mandates;
-  const form_code = challenges.formCode(who.session.session);
-  const sealing = { action: "/mandates/seal", fields: { uuid, form_code }, button: seal };
-  return page(
-    sealTitle,
-    sealingCard(place, ready.value, { ...sealing, title: sealTitle, back: businessPath(uuid) }),
-  );
+  const { sealTitle: title, seal: button } = texts.business.mandates;
+  const back = businessPath(uuid);
+  return sealPageAt(deps, who, ready.value, {
+    action: "/mandates/seal",
+    fields: { uuid },
+    title,
+    button,
+    back,
+  });
 }
 
 const legalName = text(256);

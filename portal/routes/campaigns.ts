@@ -4,7 +4,7 @@ import { type ComponentChild, h } from "preact";
 import type { AdFacts, CampaignFacts } from "../../actors/messages/ads.ts";
 import { bindingRoles } from "../../actors/messages/members.ts";
 import type { Route } from "../../api/route.ts";
-import { campaignSchema } from "../../protocol/ad-campaign.ts";
+import { adProductSchema, campaignSchema } from "../../protocol/ad-campaign.ts";
 import { parseBase64 } from "../../protocol/bytes.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { imageMediaTypes } from "../../protocol/image-type.ts";
@@ -14,9 +14,12 @@ import { decimalOf } from "../../protocol/price-list.ts";
 import {
   boolean,
   campaignIdForm,
+  countryCodes,
   form as formOf,
   type Members,
   money,
+  optional,
+  text,
   timestamp,
 } from "../../protocol/records/fields.ts";
 import { recordTypes } from "../../protocol/records/parse-record.ts";
@@ -58,6 +61,8 @@ const changePath = "/campaigns/change";
 const newAdPath = "/ads/new";
 const editAdPath = "/ads/edit";
 const makeAdPath = "/ads/make";
+const newProductPath = "/ads/sponsor";
+const makeProductPath = "/ads/sponsor/make";
 const removePath = "/ads/remove";
 const sealPath = "/ads/seal";
 /** An image is in a form as base64, of which some characters take three bytes. */
@@ -168,8 +173,31 @@ function adRoutes(deps: CampaignDeps): readonly Route[] {
       const own = await ownWith(deps, who, uuid, sealingRoles);
       if ("kind" in own) return own;
       const read = await advertising.ad({ uuid, campaign_id, ad_id: form("ad_id") });
-      return read.ok ? adForm(deps, who, { uuid, record: read.value, faults: [] }) : ownerRefusedPage(read);
+      if (!read.ok) return ownerRefusedPage(read);
+      const shown = read.value["schema"] === adProductSchema ? productForm : adForm;
+      return shown(deps, who, { uuid, record: read.value, faults: [] });
     }),
+    ownForm(deps, newProductPath, "A form of sponsored products", async (form, { who }) => {
+      const [uuid, campaign_id] = [form("uuid"), form("campaign_id")];
+      const own = await ownWith(deps, who, uuid, sealingRoles);
+      if ("kind" in own) return own;
+      return productForm(deps, who, { uuid, record: { campaign_id }, faults: [] });
+    }),
+    ownForm(
+      deps,
+      makeProductPath,
+      "Shows what is wrong with a sponsored product, or its words before it is sealed",
+      async (form, { who }) => {
+        const uuid = form("uuid");
+        const { record: written, faults } = writtenRecord(productMembers, form);
+        const record = { schema: adProductSchema, ...written };
+        const made = await advertising.madeAd(who, { uuid, record });
+        if (!made.ok) return ownerRefusedPage(made);
+        if (made.value.kind === "ready")
+          return sealPage(deps, who, { uuid, campaign_id: form("/campaign_id") }, made.value.ready);
+        return productForm(deps, who, { uuid, record, faults: allFaults(faults, made.value.faults) });
+      },
+    ),
     ownForm(
       deps,
       makeAdPath,
@@ -327,7 +355,10 @@ function campaignContent(campaign: OwnCampaign, shown: Shown): ComponentChild {
         ? null
         : paragraph(link(`${campaignPath(fields)}?cursor=${campaign.next.ads}`, texts.adsNext)),
       maySeal(own, sealingRoles)
-        ? plainForm({ action: newAdPath, form_code, fields, button: texts.newAd })
+        ? [
+            plainForm({ action: newAdPath, form_code, fields, button: texts.newAd }),
+            plainForm({ action: newProductPath, form_code, fields, button: texts.newProduct }),
+          ]
         : null,
     ),
     paragraph(link(campaignsPath(uuid), texts.back)),
@@ -373,7 +404,7 @@ function adTable(ads: readonly AdFacts[], of: OfCampaign, form_code: string | nu
         keywords.join(", "),
         texts.adStates[state],
         shortTime(formatTimestamp(published_at_ms)),
-        product === undefined ? act(editAdPath, "edit", texts.edit, texts.editNamed(ad_id)) : null,
+        act(editAdPath, "edit", texts.edit, texts.editNamed(ad_id)),
         state === "withdrawn"
           ? null
           : act(removePath, "withdraw", texts.withdraw, texts.withdrawNamed(ad_id)),
@@ -430,6 +461,27 @@ function campaignForm(
       action: makeCampaignPath,
       fields: { uuid, form_code: challenges.formCode(who.session.session) },
       buttons: { make, moreRows: texts.adForm.moreRows },
+      back: campaignsPath(uuid),
+    },
+  );
+}
+
+/** What is written of a sponsored product; it is judged by the reader of its sealed bytes. */
+const productMembers: Members = {
+  campaign_id: formOf(campaignIdForm, texts.productForm.campaign_id),
+  record_id: text(64, texts.productForm.record_id, "identifier"),
+  countries: countryCodes(texts.productForm.countries),
+  allow_repeats: optional(boolean(texts.productForm.allow_repeats)),
+};
+
+function productForm({ challenges }: CampaignDeps, who: SignedIn, { uuid, record, faults }: Written) {
+  return recordFormPage(
+    { members: productMembers, record, faults },
+    {
+      title: texts.productForm.title,
+      action: makeProductPath,
+      fields: { uuid, form_code: challenges.formCode(who.session.session) },
+      buttons: texts.adForm,
       back: campaignsPath(uuid),
     },
   );

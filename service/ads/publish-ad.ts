@@ -95,7 +95,7 @@ export async function publishAd(deps: PublishAdServices, call: SealedAdCall): Pr
   return isRefused(ad) ? ad : acceptCreative(deps, businessUuid, sealed, ad);
 }
 
-/** Why a campaign or a creative would be refused if it were sealed now; null for one that would be taken. */
+/** Why a campaign, a creative or a sponsored product would be refused if it were sealed now; null for one that would be taken. */
 export async function judgeUnsealed(
   deps: PublishAdServices,
   { businessUuid, bytes }: { readonly businessUuid: string; readonly bytes: Uint8Array },
@@ -103,12 +103,18 @@ export async function judgeUnsealed(
   const read = readDocument(bytes);
   if (isRefused(read)) return read;
   if (read.document === "campaign") return currencyFault(deps, read.campaign);
-  const facts = await deps.actors.ask(businessRef(businessUuid), { type: "publishing.facts", key_id: "" });
-  const ad = await judgeCreative(deps, { businessUuid, bytes, facts });
+  const ad = await (read.document === "ad_product"
+    ? judgeProduct(deps, businessUuid, read.product)
+    : judgeNewCreative(deps, businessUuid, bytes));
   if (isRefused(ad)) return ad;
   const campaign = campaignRef(businessUuid, ad.campaign_id);
   const known = await deps.actors.ask(campaign, { type: "campaign.read" });
   return known === null ? notAssigned("campaign_unknown") : null;
+}
+
+async function judgeNewCreative(deps: PublishAdServices, businessUuid: string, bytes: Uint8Array) {
+  const facts = await deps.actors.ask(businessRef(businessUuid), { type: "publishing.facts", key_id: "" });
+  return judgeCreative(deps, { businessUuid, bytes, facts });
 }
 
 type AdDocument =
@@ -365,8 +371,8 @@ async function sponsorProduct(
 ): Promise<Outcome> {
   const { seal, sealId: seal_id, isKnown } = sealed;
   const { campaign_id, record_id, countries, allow_repeats = false } = product;
-  if (!isKnown && !(await isPublished(deps, businessUuid, record_id)))
-    return campaignRefused("product_unknown", "The business has no published product with this record_id.");
+  const judged = isKnown ? product : await judgeProduct(deps, businessUuid, product);
+  if (isRefused(judged)) return judged;
   const campaign = campaignRef(businessUuid, campaign_id);
   const ad_id = deps.recordIdOf(businessUuid, "ads", adProductLocalId(product));
   const { hash } = seal;
@@ -404,13 +410,15 @@ async function sponsorProduct(
   return answerJson(200, answer);
 }
 
-async function isPublished(
+/** SP1. */
+async function judgeProduct(
   { records }: PublishAdServices,
   businessUuid: string,
-  recordId: string,
-): Promise<boolean> {
-  const head = await records.readHead(recordId);
-  return head?.live === true && head.business_uuid === businessUuid;
+  product: AdProductRecord,
+): Promise<AdProductRecord | Refused> {
+  const head = await records.readHead(product.record_id);
+  if (head?.live === true && head.business_uuid === businessUuid) return product;
+  return campaignRefused("product_unknown", "The business has no published product with this record_id.");
 }
 
 // Refusals of documents about ads, with the reasons that the campaign's actor gives.

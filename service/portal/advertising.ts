@@ -9,7 +9,7 @@ import type { AdFacts, CampaignFacts, CampaignMoney } from "../../actors/message
 import { bindingRoles } from "../../actors/messages/members.ts";
 import { campaignRef } from "../../actors/messages/refs.ts";
 import type { RemovalAction } from "../../actors/messages/removal.ts";
-import { isCampaign, parseCampaign } from "../../protocol/ad-campaign.ts";
+import { adProductSchema, isCampaign, parseCampaign } from "../../protocol/ad-campaign.ts";
 import { toBase64 } from "../../protocol/bytes.ts";
 import { parseObject, parsePayload } from "../../protocol/dsse.ts";
 import { formatTimestamp, isUuidV4, recordType } from "../../protocol/identifiers.ts";
@@ -102,9 +102,10 @@ export interface OwnAdvertising {
   ): Promise<{ readonly campaigns: readonly ListedCampaign[]; readonly next: string | null }>;
   /** With the companies, or the ads, after the one that `after` names. For somebody who has a role in the business. */
   campaign(asked: OfCampaign & { readonly after: string }): Outcome<OwnCampaign>;
-  /** What was published last of an ad, until it is purged. For somebody who has a role in the business. */
+  /** What was published last of an ad, until it is purged, or of a sponsored product. For somebody who has a role in the business. */
   ad(asked: OfCampaign & { readonly ad_id: string }): Outcome<JsonObject>;
   madeCampaign(who: SignedIn, written: Written): Outcome<MadeRecord>;
+  /** Of an ad, or of a sponsored product. */
   madeAd(who: SignedIn, written: Written): Outcome<MadeRecord>;
   removal(
     who: SignedIn,
@@ -183,17 +184,24 @@ async function readCampaign(
 
 const noAd = refuse("not_there", "The campaign has no such ad.");
 
-async function readAd(
-  { actors, records }: AdvertisingDeps,
-  { uuid, campaign_id, ad_id }: Parameters<OwnAdvertising["ad"]>[0],
-): Outcome<JsonObject> {
+type OfAd = OfCampaign & { readonly ad_id: string };
+
+async function findAd({ actors }: AdvertisingDeps, { uuid, campaign_id, ad_id }: OfAd): Outcome<AdFacts> {
   if (!campaignIdForm.accepts(campaign_id) || recordType(ad_id) !== "ads") return noAd;
   // Those after what it begins with: it is among the first of them.
   const listed = { type: "ads.list", after: ad_id.slice(0, -1) } as const;
   const ads = await actors.ask(campaignRef(uuid, campaign_id), listed);
-  const ad = ads.find((each) => each.ad_id === ad_id && each.product === undefined);
-  if (ad === undefined) return noAd;
-  const { generation, hash } = ad;
+  const ad = ads.find((each) => each.ad_id === ad_id);
+  return ad === undefined ? noAd : ok(ad);
+}
+
+async function readAd(deps: AdvertisingDeps, asked: OfAd): Outcome<JsonObject> {
+  const found = await findAd(deps, asked);
+  if (!found.ok) return found;
+  const { ad_id, campaign_id, product: record_id, countries, allow_repeats, generation, hash } = found.value;
+  if (record_id !== undefined)
+    return ok({ schema: adProductSchema, campaign_id, record_id, countries, allow_repeats });
+  const { records } = deps;
   const [version] = await records.readOrigins([{ record_id: ad_id, generation, hash }]);
   const parsed = version === undefined ? null : parseObject(version.bytes);
   return parsed?.ok === true ? ok(parsed.value) : noAd;
@@ -214,24 +222,35 @@ async function made(
   return ready.ok ? ok({ kind: "ready", ready: ready.value }) : ready;
 }
 
-/** What a refusal names: its errors, or the pointer with which its detail begins. */
+/** What a refusal names: its errors, the field of its reason, or the pointer with which its detail begins. */
 function faultsIn({ problem }: Refused): readonly RecordFault[] {
-  const { errors = [], detail } = problem;
+  const { errors = [], detail, reason = "" } = problem;
   if (errors.length > 0)
     return errors.map((each) => ({ code: "value_invalid", pointer: each.pointer, detail: each.detail }));
-  const [, pointer, said] = /^(\/[a-z_/0-9]*): (.*)$/s.exec(detail) ?? [];
+  const [, pointer = fieldsOfReasons[reason], said] = /^(\/[a-z_/0-9]*): (.*)$/s.exec(detail) ?? [];
   return [{ code: "value_invalid", pointer: pointer === "/" ? "" : (pointer ?? ""), detail: said ?? detail }];
 }
+
+const fieldsOfReasons: Readonly<Record<string, string>> = {
+  campaign_unknown: "/campaign_id",
+  product_unknown: "/record_id",
+};
 
 async function readyRemoval(
   deps: AdvertisingDeps,
   who: SignedIn,
-  { uuid, campaign_id, ad_id, action }: Parameters<OwnAdvertising["removal"]>[1],
+  { action, ...of }: Parameters<OwnAdvertising["removal"]>[1],
 ): Outcome<ReadyToSeal> {
+  const { uuid } = of;
   const sealer = await sealerOf(deps, who, { uuid, roles: sealingRoles });
   if (!sealer.ok) return sealer;
-  if (recordType(ad_id) !== "ads" || !campaignIdForm.accepts(campaign_id)) return noCampaign;
-  const document = canonicalBytes({ record_id: ad_id, action, at: formatTimestamp(deps.clock.now()) });
+  const ad = await findAd(deps, of);
+  if (!ad.ok) return ad;
+  const document = canonicalBytes({
+    record_id: ad.value.ad_id,
+    action,
+    at: formatTimestamp(deps.clock.now()),
+  });
   return sealOver(deps, who, { uuid, document, record_type: "ads", ...sealer.value });
 }
 
@@ -251,7 +270,8 @@ async function deliver(
   const removal = parseWithdrawal(document);
   if (removal.ok) {
     const { action, record_id: ad_id } = removal.value;
-    if (!campaignIdForm.accepts(campaign_id)) return noCampaign;
+    const ad = await findAd(deps, { uuid, campaign_id, ad_id });
+    if (!ad.ok) return ad;
     const kept = await keep(`ad.${action}`, ad_id);
     if (!kept.ok) return kept;
     const done = answered(await deps.ads.removeAd({ ...call, campaignId: campaign_id }));
@@ -259,7 +279,7 @@ async function deliver(
   }
   return isCampaign(document)
     ? publishCampaign(deps, who, { ...taken.value, call })
-    : publishCreative(deps, { ...taken.value, call });
+    : publishOfCampaign(deps, { ...taken.value, call });
 }
 
 type Taken = TakenSeal & { readonly call: SealedAdCall };
@@ -282,10 +302,14 @@ async function publishCampaign(
   return done.ok ? ok({ kind: "campaign", campaign_id, ad_id: null }) : done;
 }
 
-async function publishCreative(deps: AdvertisingDeps, { document, keep, call }: Taken): Outcome<Advertised> {
+/** An ad, or a sponsored product. */
+async function publishOfCampaign(
+  deps: AdvertisingDeps,
+  { document, keep, call }: Taken,
+): Outcome<Advertised> {
   const parsed = parseObject(document);
   if (!parsed.ok) return refuse("not_accepted", "The ad cannot be read.");
-  const { campaign_id, business_ad_id } = parsed.value;
+  const { campaign_id, record_id, business_ad_id = record_id } = parsed.value;
   const fault = await refusalOf(deps, call.businessUuid, document);
   if (fault !== null) return fault;
   const kept = await keep("ad.seal", `${String(campaign_id)}: ${String(business_ad_id)}`);

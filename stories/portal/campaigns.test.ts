@@ -181,6 +181,40 @@ describe("an advertiser", () => {
     expect(faultAt(await writeAd(owned, { image: "%" }), "/images")).toContain("could not be read");
   });
 
+  it("sponsors a published product, opens it in its form, and ends that", async () => {
+    const owned = await newAdvertiser("Sponsor Ltd");
+    const { owner, uuid } = owned;
+    const product = await writeRecord(owned, "products", sampleRecords.products);
+    await owner.answer(product.form("/records/seal"));
+    const [, record_id = ""] =
+      /(svc_[a-z2-7]{26})/.exec((await owner.get(`/businesses/${uuid}/records`)).html) ?? [];
+    const blank = await owner.send((await pageOf(owned)).form("/ads/sponsor"));
+    const write = async (changes: object, from = blank) => {
+      const { controls, ...form } = from.form("/ads/sponsor/make");
+      return owner.send({ ...form, controls }, { ...controls, ...changes });
+    };
+    const unknown = await write({
+      "/record_id": record_id.replace(/.$/, (last) => (last === "a" ? "b" : "a")),
+      "/countries": "US",
+    });
+    expect(faultAt(unknown, "/record_id")).toContain("no published product");
+    expect(faultAt(await write({ "/record_id": record_id, "/countries": "XX" }), "/countries")).toContain(
+      "ISO 3166-1",
+    );
+    const elsewhere = { "/campaign_id": "autumn", "/record_id": record_id, "/countries": "US" };
+    expect(faultAt(await write(elsewhere), "/campaign_id")).toContain("no such campaign");
+    const words = await write({ "/record_id": record_id, "/countries": "US" });
+    expect((await sealed(owned, words)).html).toContain("The ad is published");
+    const rowNow = async () => cellsOf((await pageOf(owned)).html, 0)[0]?.slice(1, 5);
+    expect(await rowNow()).toEqual([`sponsored product ${record_id}`, "US", "", "live"]);
+    const opened = await owner.send((await pageOf(owned)).form("/ads/edit"));
+    await sealed(owned, await write({ "/countries": "US, CA" }, opened));
+    expect((await rowNow())?.[1]).toBe("US, CA");
+    const removal = await owner.send((await pageOf(owned)).form("/ads/remove"), { action: "withdraw" });
+    await sealed(owned, removal);
+    expect((await rowNow())?.[3]).toBe("withdrawn");
+  });
+
   it("opens an ad in its form and publishes it again, and pages through many", async () => {
     const { owned, id } = await newAd("Many Ltd");
     const { owner } = owned;
@@ -241,7 +275,7 @@ describe("nothing is shown or done", () => {
     const page = await pageOf(mine.owned);
     const asTheirs = { ...theirs.owned, owner };
     expect([(await listOf(asTheirs)).status, (await pageOf(asTheirs)).status]).toEqual([404, 404]);
-    for (const action of ["/campaigns/change", "/ads/new", "/ads/edit", "/ads/remove"])
+    for (const action of ["/campaigns/change", "/ads/new", "/ads/sponsor", "/ads/edit", "/ads/remove"])
       expect((await owner.send(page.form(action), { uuid: theirs.owned.uuid })).status).toBe(404);
     const campaign = await writeCampaign(mine.owned);
     const ad = await writeAd(mine.owned);
@@ -249,7 +283,7 @@ describe("nothing is shown or done", () => {
       const credential = owner.credentialFor(form);
       expect((await owner.send(form, { credential, uuid: theirs.owned.uuid })).status).toBe(404);
     }
-    for (const made of ["/campaigns/make", "/ads/make"]) {
+    for (const made of ["/campaigns/make", "/ads/make", "/ads/sponsor/make"]) {
       const form = {
         action: made,
         fields: page.form("/ads/new").fields,
@@ -261,9 +295,12 @@ describe("nothing is shown or done", () => {
       expect(sent.status).toBe(404);
     }
     const remove = page.form("/ads/remove");
-    const foreign = await owner.send(remove, { ad_id: theirs.id, action: "delete" });
-    expect((await sealed(mine.owned, foreign)).status).toBe(404);
-    expect((await owner.send(remove, { ad_id: `"><script>` })).status).toBe(404);
+    for (const ad_id of [theirs.id, `"><script>`])
+      expect((await owner.send(remove, { ad_id, action: "delete" })).status).toBe(404);
+    const own = (await owner.send(remove, { action: "delete" })).form("/ads/seal");
+    const credential = owner.credentialFor(own);
+    expect((await owner.send(own, { credential, campaign_id: "winter" })).status).toBe(404);
+    expect((await owner.get("/account")).html).not.toContain("deleted an ad");
     const edit = page.form("/ads/edit");
     for (const ad_id of [theirs.id, `"><script>`, ""])
       expect((await owner.send(edit, { ad_id })).status).toBe(404);

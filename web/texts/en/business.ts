@@ -99,6 +99,14 @@ export const business = {
     remove: "Delete",
     removeNamed: (ad: string) => `Delete ${ad}`,
     newAd: "New ad",
+    newProduct: "Sponsor a product",
+    productForm: {
+      title: "Sponsored product",
+      campaign_id: "The campaign that pays.",
+      record_id: "The product's id, which is beside it in «Published records».",
+      countries: "In searches for these countries the product is sponsored.",
+      allow_repeats: "Whether one conversation may be offered it as sponsored again within the hour.",
+    },
     adForm: {
       title: "Ad",
       image: "Add an image: a still PNG, JPEG or WebP of at most 2 MiB",

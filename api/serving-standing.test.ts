@@ -106,7 +106,11 @@ describe("what does not stand any more", () => {
       const published = await services.records.readPublished({ record_id: recordId, ...newest });
       const change = head.change + 1_000;
       await services.records.putHeads([{ ...head, change, live: true }]);
-      const row = rowPut("products", { record_id: recordId, change }, published?.row ?? "");
+      const row = rowPut(
+        "products",
+        { record_id: recordId, generation: newest.generation, change },
+        published?.row ?? "",
+      );
       await services.index.apply([row]);
     }
     const caller: TestCaller = { key: business.signingKey, grant: "" };

@@ -10,19 +10,16 @@ import { analyse } from "./text-analysis.ts";
 /** Builds the change from the exact signed row text as it is stored. */
 export function rowPut(
   collection: CollectionName,
-  reference: { readonly record_id: string; readonly change: number },
+  {
+    record_id,
+    generation,
+    change,
+  }: { readonly record_id: string; readonly generation: number; readonly change: number },
   row: string,
 ): Extract<RowChange, { kind: "put" }> {
   // This is text the service stored itself: the row that a push signed.
   const { business_uuid } = JSON.parse(row) as JsonObject & { readonly business_uuid: string };
-  return {
-    kind: "put",
-    collection,
-    record_id: reference.record_id,
-    business_uuid,
-    change: reference.change,
-    row,
-  };
+  return { kind: "put", collection, record_id, business_uuid, generation, change, row };
 }
 
 /** The document by which an engine searches a row; throws for a text that is not JSON. */

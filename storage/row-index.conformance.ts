@@ -59,6 +59,7 @@ function put(
     collection,
     record_id,
     business_uuid: business,
+    generation: 1,
     change: 1,
     row: projectedRowText(projected),
     ...changes,
@@ -86,6 +87,10 @@ const everything: RowQuery = {
   limit: 50,
   excludeBusinesses: [],
 };
+
+function generationsOf(hits: readonly RowHit[]): readonly number[] {
+  return hits.map((hit) => hit.generation);
+}
 
 function idsOf(hits: readonly RowHit[]): readonly string[] {
   return hits.map((hit) => hit.record_id);
@@ -141,6 +146,18 @@ async function withIndex(
 }
 
 function changeTests(open: () => Promise<OpenRowIndex>): void {
+  it("says of which version a row is, also after its change and its return", () =>
+    withIndex(open, async (index) => {
+      const found = async () => generationsOf(await index.search(everything));
+      await index.apply([put("products", 1, { generation: 7 })]);
+      expect(await found()).toEqual([7]);
+      await index.apply([put("products", 1, { generation: 2_000_000_000, change: 2 })]);
+      expect(await found()).toEqual([2_000_000_000]);
+      await index.apply([remove("products", 1, 3)]);
+      await index.apply([put("products", 1, { generation: 8, change: 4 })]);
+      expect(await found()).toEqual([8]);
+    }));
+
   it("keeps the change with the highest number and calls the others stale (X1)", () =>
     withIndex(open, async (index) => {
       expect(await index.apply([noted(5, "five")])).toEqual(["applied"]);
@@ -191,7 +208,7 @@ function changeTests(open: () => Promise<OpenRowIndex>): void {
       const change = put("products", 1, { row });
       await index.apply([change]);
       expect(await index.search(everything)).toEqual([
-        { record_id: change.record_id, business_uuid: business, row },
+        { record_id: change.record_id, business_uuid: business, generation: 1, row },
       ]);
     }));
 

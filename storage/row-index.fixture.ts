@@ -165,7 +165,7 @@ export function changesOf(
     .map(({ record, change, business_uuid, note, members }): RowChange => {
       const record_id = recordIdFor(collection, space, record);
       const row = JSON.stringify({ ...members, record_id, change, note });
-      return { kind: "put", collection, record_id, business_uuid, change, row };
+      return { kind: "put", collection, record_id, business_uuid, generation: change, change, row };
     });
   const remove = fc.record(common).map(
     ({ record, change }): RowChange => ({

@@ -40,6 +40,8 @@ export type RowChange =
       readonly collection: CollectionName;
       readonly record_id: string;
       readonly business_uuid: string;
+      /** Of the version whose row it is. */
+      readonly generation: number;
       readonly change: number;
       /** Exact signed row text. */
       readonly row: string;
@@ -98,6 +100,8 @@ export interface RowQuery {
 export interface RowHit {
   readonly record_id: string;
   readonly business_uuid: string;
+  /** Of the version whose row it is. */
+  readonly generation: number;
   /** Exact signed row text (X3). */
   readonly row: string;
 }

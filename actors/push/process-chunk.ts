@@ -211,6 +211,7 @@ async function storeVersions(
       kind: "put",
       collection: facts.collection,
       ...common,
+      generation: assignment.generation,
       change: assignment.change,
       row: signed.row,
     });

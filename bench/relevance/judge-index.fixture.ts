@@ -191,6 +191,7 @@ function putOf({ id, collection, businessUuid, record }: PublishedRecord): RowCh
     collection,
     record_id: id,
     business_uuid: businessUuid,
+    generation: 1,
     change: 1,
     row: projectedRowText(projected),
   };

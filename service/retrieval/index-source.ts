@@ -34,10 +34,10 @@ async function* changesOf(
   const live = heads.filter((head) => head.live);
   const rows = await records.readRows(live);
   const byRecord = new Map(rows.map((row) => [row.record_id, row.row]));
-  for (const { record_id, change, live: isLive } of heads) {
+  for (const { record_id, generation, change, live: isLive } of heads) {
     const row = isLive ? byRecord.get(record_id) : undefined;
     // A row without text was purged after its head was read, and its removal arrives separately (I2).
-    if (row !== undefined && row !== "") yield rowPut(collection, { record_id, change }, row);
+    if (row !== undefined && row !== "") yield rowPut(collection, { record_id, generation, change }, row);
     else if (!isLive) yield { kind: "remove", collection, record_id, change };
   }
 }

@@ -61,8 +61,8 @@ function rowOf(signature: string): string {
   return `${head},"adl_row_sig":"${signature}","ai_policy_version":0,"record_id":"r"}`;
 }
 
-const hitOf = (signature: string, business = businessUuid) => {
-  return { record_id: "r", business_uuid: business, row: rowOf(signature) };
+const hitOf = (signature: string, business = businessUuid, generation = 1) => {
+  return { record_id: "r", business_uuid: business, generation, row: rowOf(signature) };
 };
 
 interface Known {
@@ -107,12 +107,8 @@ function standing({ keys = [compromised(4)], certificates = [active], mandates =
     }),
     records: part({
       listVersions: async () => stored.slice(0, 1).map((each) => ({ ...each, published_at_ms: 0 })),
-      newestWith: async (_, of, below) => {
-        reads.records += 1;
-        const found = stored.find(({ generation }) => generation < below);
-        return found === undefined ? null : { generation: found.generation, hash: of, published_at_ms: 0 };
-      },
       readPublished: async (id) => {
+        reads.records += 1;
         const found = stored.find(({ generation }) => generation === id.generation);
         if (found === undefined) return null;
         const { signature, sealed } = found;
@@ -205,7 +201,7 @@ describe("a row", () => {
         ["old", { at: 3 }],
       ],
     });
-    const [older, newer, foreign] = [hitOf("old"), hitOf("new"), hitOf("old", "another")];
+    const [older, newer, foreign] = [hitOf("old"), hitOf("new", businessUuid, 2), hitOf("old", "another")];
     expect(await judged.rows([newer, older, foreign])).toEqual([older, foreign]);
   });
 
@@ -215,9 +211,10 @@ describe("a row", () => {
     expect(reads).toEqual({ register: 9, records: 1 });
   });
 
-  it("is not served if its version is not found (RN4)", async () => {
+  it("is not served if its version is not found, or has another row (RN4)", async () => {
     const { judged } = standing({ versions: [["other", { at: 3 }]] });
-    expect(await judged.rows([hitOf("a")])).toEqual([]);
+    expect(await judged.rows([hitOf("a"), hitOf("other", businessUuid, 2)])).toEqual([]);
+    expect(await judged.rows([hitOf("other")])).toHaveLength(1);
   });
 
   it("is judged without a read where nothing of its business can have fallen (RN1)", () => {

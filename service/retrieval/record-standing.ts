@@ -37,10 +37,6 @@ export interface RecordStanding {
 
 /** Maximum number of rows whose seals are kept (RN2). */
 const sealsMax = 20_000;
-/** The same bytes were published so many times at most since the row that an index still has. */
-const versionsMax = 5;
-/** Above every generation. */
-const endless = 2 ** 31 - 1;
 
 /** Whether records still stand, asked of the register before they are served. */
 export function createRecordStanding({ register, records }: RecordStandingDeps): RecordStanding {
@@ -112,21 +108,14 @@ async function standsNow(register: Register, uuid: string): Promise<(seal: Accep
   };
 }
 
-/** The seal of the version that has exactly this row; null where it is not found (RN4). */
+/** The seal of the version that the row is of; null where it is not found, or has another row (RN4). */
 async function sealOfRow(
   records: RecordStandingDeps["records"],
-  { record_id, row }: RowHit,
+  { record_id, generation, row }: RowHit,
 ): Promise<AcceptedSeal | null> {
-  const { origin } = signedRowFacts(row);
-  for (let [read, below] = [0, endless]; read < versionsMax; read += 1) {
-    const found = await records.newestWith(record_id, origin, below);
-    if (found === null) return null;
-    const { generation, hash } = found;
-    const published = await records.readPublished({ record_id, generation, hash });
-    if (published?.row === row) return sealIn(published.sidecar);
-    below = generation;
-  }
-  return null;
+  const { origin: hash } = signedRowFacts(row);
+  const published = await records.readPublished({ record_id, generation, hash });
+  return published?.row === row ? sealIn(published.sidecar) : null;
 }
 
 /** Null for what remains of a purged version. */

@@ -130,6 +130,7 @@ function documentText(put: Extract<RowChange, { readonly kind: "put" }>): string
   const head = JSON.stringify({
     [idOrderField]: idOrder(put.record_id),
     business_uuid: put.business_uuid,
+    generation: put.generation,
     row: put.row,
     countries,
     ...fields,

@@ -11,6 +11,7 @@ describe("a row in a bulk request", () => {
       collection: "updates",
       record_id: recordId,
       business_uuid: "u",
+      generation: 3,
       change: 7,
       row,
     } as const;
@@ -31,7 +32,7 @@ describe("a row in a bulk request", () => {
 
   it("has no terms where it has no text, and is empty once it was removed", () => {
     const row = { collection: "updates", record_id: recordId, business_uuid: "u" } as const;
-    const put = { ...row, change: 1, row: "{}" };
+    const put = { ...row, generation: 1, change: 1, row: "{}" };
     expect(bulkLines({ kind: "put", ...put })).not.toContain("term.");
     const removed = bulkLines({ kind: "remove", collection: "updates", record_id: recordId, change: 2 });
     expect(removed.split("\n")[1]).toBe("{}");

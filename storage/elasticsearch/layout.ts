@@ -5,7 +5,8 @@
 //                              term query scores a row by the stored number alone
 //   terms                      the same for all text fields together, with their impacts added up
 //   id_order                   orders rows that are otherwise equal
-//   row, business_uuid, points what a hit is made of, stored unchanged; `points` are exact, because the engine rounds
+//   row, business_uuid, generation, points
+//                              what a hit is made of, stored unchanged; `points` are exact, because the engine rounds
 // Nothing else of a document is kept: there is no `_source`, and anything that the mapping does not name is ignored.
 
 import { createHash } from "node:crypto";
@@ -57,6 +58,7 @@ const ownProperties: Readonly<Record<string, FieldMapping>> = {
   countries: keyword,
   [idOrderField]: { type: "long", index: false },
   business_uuid: { ...keyword, store: true },
+  generation: { type: "integer", index: false, doc_values: false, store: true },
   row: storedText,
   points: storedText,
   [allTermsField]: terms,

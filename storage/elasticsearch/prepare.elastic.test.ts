@@ -14,6 +14,7 @@ const put: RowChange = {
   collection: "jobs",
   record_id: recordIdFor("jobs", 5, 1),
   business_uuid: "b",
+  generation: 1,
   change: 1,
   row: JSON.stringify({ countries: ["US"], city: "Leeds", salary_min: 10, title: "smith" }),
 };

@@ -54,7 +54,7 @@ export function searchBody(query: RowQuery): Readonly<Record<string, unknown>> {
     size: query.limit,
     track_total_hits: false,
     _source: false,
-    stored_fields: hasPoints ? ["row", "business_uuid", "points"] : ["row", "business_uuid"],
+    stored_fields: ["row", "business_uuid", "generation", ...(hasPoints ? ["points"] : [])],
   };
 }
 
@@ -204,7 +204,12 @@ export function parseHits(answer: unknown, query: RowQuery): FoundPage {
     if (!circles.every((circle) => isNear(fields, circle))) continue;
     const record_id = memberOf(hit, "_id");
     if (typeof record_id !== "string") throw malformed("the id of a hit");
-    hits.push({ record_id, business_uuid: stored(fields, "business_uuid"), row: stored(fields, "row") });
+    hits.push({
+      record_id,
+      business_uuid: stored(fields, "business_uuid"),
+      generation: storedNumber(fields, "generation"),
+      row: stored(fields, "row"),
+    });
   }
   return { hits, answered: found.length, last: sortValues(found.at(-1)) };
 }
@@ -245,10 +250,20 @@ function sortValues(hit: unknown): readonly unknown[] | null {
 }
 
 function stored(fields: unknown, name: string): string {
-  const values = memberOf(fields, name);
-  const value: unknown = Array.isArray(values) ? values[0] : undefined;
+  const value = firstOf(fields, name);
   if (typeof value !== "string") throw malformed(`the ${name} of a hit`);
   return value;
+}
+
+function storedNumber(fields: unknown, name: string): number {
+  const value = firstOf(fields, name);
+  if (typeof value !== "number") throw malformed(`the ${name} of a hit`);
+  return value;
+}
+
+function firstOf(fields: unknown, name: string): unknown {
+  const values = memberOf(fields, name);
+  return Array.isArray(values) ? (values as readonly unknown[])[0] : undefined;
 }
 
 function isNear(

@@ -40,6 +40,7 @@ function put(n: number, change: number): RowChange {
     collection,
     record_id: row.record_id,
     business_uuid: "b",
+    generation: change,
     change,
     row: JSON.stringify(row),
   };

@@ -109,6 +109,7 @@ function put(n: number, change = 1): RowChange {
     collection: "products",
     record_id: recordIdFor("products", 1, n),
     business_uuid: "b",
+    generation: change,
     change,
     row: JSON.stringify({ n, countries: ["US"] }),
   };

@@ -156,6 +156,7 @@ describe.skipIf(!hasElastic)("the same answers", () => {
     collection: "business_files",
     record_id: recordIdFor("business_files", 9, n),
     business_uuid: `business ${n % 3}`,
+    generation: 1,
     change: 1,
     row: JSON.stringify({
       n,

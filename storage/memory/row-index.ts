@@ -51,9 +51,12 @@ export class MemoryRowIndex implements RowIndex {
       (put): Ranked => ({ put, values: query.sort.map(({ field }) => sortValue(put, field, query)) }),
     );
     ranked.sort((a, b) => compare(a, b, query));
-    return ranked
-      .slice(0, query.limit)
-      .map(({ put: { record_id, business_uuid, row } }) => ({ record_id, business_uuid, row }));
+    return ranked.slice(0, query.limit).map(({ put: { record_id, business_uuid, generation, row } }) => ({
+      record_id,
+      business_uuid,
+      generation,
+      row,
+    }));
   }
 
   async isFindable(collection: string, recordId: string): Promise<boolean> {

@@ -79,7 +79,7 @@ const writers: Record<string, (path: string) => (n: number) => Promise<unknown>>
   },
   index: (path) => {
     const index = new SqliteRowIndex(path);
-    const common = { collection: "products", business_uuid: "b", change: 1 } as const;
+    const common = { collection: "products", business_uuid: "b", generation: 1, change: 1 } as const;
     return async (n) => {
       await index.apply([
         { kind: "put", ...common, record_id: recordIdFor("products", 1, n), row: row(n) },

@@ -117,7 +117,7 @@ async function filled(
 /** See K2. */
 async function fill(store: SqliteDatabase, index: RowIndex, ids: readonly string[]): Promise<number> {
   const read = store.prepare(
-    `SELECT h.record_id, h.business_uuid, h.type, h.change, h.live, v.row FROM record_head h
+    `SELECT h.record_id, h.business_uuid, h.type, h.generation, h.change, h.live, v.row FROM record_head h
      LEFT JOIN record_version v ON v.record_no = h.no AND v.generation = h.generation AND v.hash = h.hash
      WHERE h.record_id = ?`,
   );
@@ -137,6 +137,7 @@ function changeOf(head: Row): RowChange {
     kind: "put",
     ...common,
     business_uuid: textOf(head["business_uuid"]),
+    generation: numberOf(head["generation"]),
     row: textOf(head["row"]),
   };
 }

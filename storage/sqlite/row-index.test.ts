@@ -109,6 +109,7 @@ function product(n: number, record: object, change = 1): RowChange {
     collection: "products",
     record_id,
     business_uuid: facts.businessUuid,
+    generation: change,
     change,
     row: projectedRowText(row),
   };

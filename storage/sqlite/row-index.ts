@@ -104,7 +104,7 @@ export class SqliteRowIndex implements RowIndex, AsyncDisposable {
 const migrations = [
   `CREATE TABLE row_entry (
      rid INTEGER PRIMARY KEY, record_id TEXT NOT NULL UNIQUE, collection TEXT NOT NULL, business_uuid TEXT NOT NULL,
-     change INTEGER NOT NULL, row TEXT);
+     generation INTEGER NOT NULL, change INTEGER NOT NULL, row TEXT);
    CREATE TABLE row_layout (collection TEXT PRIMARY KEY, created TEXT NOT NULL) WITHOUT ROWID;
    CREATE TABLE row_touch (one INTEGER PRIMARY KEY);`,
 ];

@@ -27,6 +27,7 @@ function named(n: number, change: number, name: string): RowChange {
     collection: "products",
     record_id: recordIdFor("products", 1, n),
     business_uuid: "b",
+    generation: change,
     change,
     row: JSON.stringify({ countries: ["US"], product_name: name }),
   };

@@ -42,7 +42,7 @@ const busyTimeoutMs = 5_000;
 
 /** The rows of a JSON array of row numbers, with their places in it. */
 const selectPlaces =
-  "SELECT j.key AS place, e.record_id, e.business_uuid, e.row FROM json_each(?) j CROSS JOIN row_entry e ON e.rid = j.value";
+  "SELECT j.key AS place, e.record_id, e.business_uuid, e.generation, e.row FROM json_each(?) j CROSS JOIN row_entry e ON e.rid = j.value";
 
 export class RowReader {
   readonly #reads: Reads;
@@ -184,6 +184,7 @@ function hitOf(found: Row): RowHit {
   return {
     record_id: textOf(found["record_id"]),
     business_uuid: textOf(found["business_uuid"]),
+    generation: numberOf(found["generation"]),
     row: textOf(found["row"]),
   };
 }

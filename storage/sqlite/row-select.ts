@@ -12,7 +12,7 @@ export interface WalkBound {
   readonly until: number | null;
 }
 
-/** The statement of a plan, for a query without text: columns record_id, business_uuid, row, in order. */
+/** The statement of a plan, for a query without text: columns record_id, business_uuid, generation, row, in order. */
 export function selectSql(
   layout: CollectionLayout,
   query: RowQuery,
@@ -38,7 +38,7 @@ export function selectSql(
   const inner = [...sorts.map((each) => each.column + each.order), "r.record_id"];
   const outer = [...sorts.map((each, index) => `h.s${index}${each.order}`), "h.record_id"];
   return {
-    text: `SELECT e.record_id, e.business_uuid, e.row FROM (SELECT ${outputs.join(", ")} FROM ${from} WHERE ${where} ORDER BY ${inner.join(", ")} LIMIT ?) h CROSS JOIN row_entry e ON e.rid = h.rid ORDER BY ${outer.join(", ")}`,
+    text: `SELECT e.record_id, e.business_uuid, e.generation, e.row FROM (SELECT ${outputs.join(", ")} FROM ${from} WHERE ${where} ORDER BY ${inner.join(", ")} LIMIT ?) h CROSS JOIN row_entry e ON e.rid = h.rid ORDER BY ${outer.join(", ")}`,
     params: [...params, query.limit],
   };
 }

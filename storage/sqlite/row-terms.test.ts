@@ -66,7 +66,15 @@ async function named(rows: number, nameOf: (n: number) => string): Promise<Sqlit
   const changes = Array.from({ length: rows }, (_, n): RowChange => {
     const row = JSON.stringify({ countries: ["US"], product_name: nameOf(n) });
     const record_id = recordIdFor("products", 1, n);
-    return { kind: "put", collection: "products", record_id, business_uuid: "b", change: 1, row };
+    return {
+      kind: "put",
+      collection: "products",
+      record_id,
+      business_uuid: "b",
+      generation: 1,
+      change: 1,
+      row,
+    };
   });
   await database.write(() => writer.applyAll(changes));
   return database;

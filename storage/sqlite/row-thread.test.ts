@@ -32,6 +32,7 @@ function named(n: number, change: number, name: string): RowChange {
     collection: "products",
     record_id: recordIdFor("products", 1, n),
     business_uuid: "b",
+    generation: change,
     change,
     row,
   };

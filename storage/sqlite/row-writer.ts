@@ -64,11 +64,11 @@ export class RowWriter {
       "SELECT rid, change, row IS NOT NULL AS live FROM row_entry WHERE record_id = ?",
     );
     this.#insertEntry = database.prepare(
-      "INSERT INTO row_entry (record_id, collection, business_uuid, change, row) VALUES (?, ?, ?, ?, ?)",
+      "INSERT INTO row_entry (record_id, collection, business_uuid, generation, change, row) VALUES (?, ?, ?, ?, ?, ?)",
     );
     this.#touch = database.prepare("INSERT OR REPLACE INTO row_touch (one) VALUES (1)");
     this.#updateEntry = database.prepare(
-      "UPDATE row_entry SET business_uuid = ?, change = ?, row = ? WHERE rid = ?",
+      "UPDATE row_entry SET business_uuid = ?, generation = ?, change = ?, row = ? WHERE rid = ?",
     );
   }
 
@@ -87,7 +87,10 @@ export class RowWriter {
     const entry = this.#readEntry.get(change.record_id);
     if (entry !== undefined && change.change <= numberOf(entry["change"])) return "stale";
     const layout = layoutOf(change.collection);
-    const [business, row] = change.kind === "put" ? [change.business_uuid, change.row] : ["", null];
+    const isPut = change.kind === "put";
+    const [business, generation, row] = isPut
+      ? [change.business_uuid, change.generation, change.row]
+      : ["", 0, null];
     let rid: number;
     if (entry === undefined) {
       // An insertion sets the last rowid, so this statement may use `run`. RETURNING is not used: it makes SQLite open a
@@ -96,13 +99,14 @@ export class RowWriter {
         change.record_id,
         change.collection,
         business,
+        generation,
         change.change,
         row,
       );
       rid = Number(inserted.lastInsertRowid);
     } else {
       rid = numberOf(entry["rid"]);
-      this.#updateEntry.get(business, change.change, row, rid);
+      this.#updateEntry.get(business, generation, change.change, row, rid);
     }
     const wasLive = entry?.["live"] === 1;
     if (change.kind === "put") this.putDerived(layout, rid, change, wasLive);

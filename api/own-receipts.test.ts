@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { closeReceiptBatches } from "../actors/region/activities.ts";
 import { nativeCrypto } from "../crypto/native.ts";
+import { formatTimestamp } from "../protocol/identifiers.ts";
 import type { OwnReceipt, UsageAnswer, UsageLine } from "../protocol/wire/receipts.ts";
 import {
   openBusiness,
@@ -8,6 +9,7 @@ import {
   sealAndPublish,
   type TestBusiness,
 } from "../stories/publishing/publishing.fixture.ts";
+import { removeBy, sealRemoval } from "../stories/publishing/removal.fixture.ts";
 import {
   freshNonce,
   newCaller,
@@ -270,4 +272,21 @@ describe("the usage of a company", () => {
       json: { code: "request_invalid", pointer },
     });
   });
+});
+
+it("a receipt is given as it was after its record was purged", async () => {
+  const all = "?limit=200";
+  const before = (await receipts(company, all)).text;
+  expect(before.match(/"receipt":/g)?.length).toBeGreaterThan(5);
+  const { services } = surfaces;
+  const at = formatTimestamp(services.clock.now());
+  const removal = { record_id: recordId, action: "delete", at } as const;
+  const sealed = await sealRemoval(business, removal, business.signingKey, { sealed_at: at });
+  const outcome = await removeBy(services, business, "delete", sealed, 100);
+  expect(outcome).toMatchObject({ status: 200 });
+  const [version] = await services.records.listVersions(recordId, null, 1);
+  if (version === undefined) throw new Error("The record was published.");
+  const rowNow = async () => (await services.records.readRows([{ record_id: recordId, ...version }]))[0]?.row;
+  await expect.poll(rowNow, { timeout: 20_000 }).toBe("");
+  expect((await receipts(company, all)).text).toBe(before);
 });

@@ -71,6 +71,22 @@ export function recordIdOf(kind: RecordKind, mac: Uint8Array): string {
   return text;
 }
 
+/** Number of bytes of {@link recordIdBytes}. */
+export const recordIdLength = 17;
+
+/** The 130 bits of which {@link recordIdOf} makes this record id, before six that are zero. */
+export function recordIdBytes(recordId: string): Uint8Array {
+  const bytes = new Uint8Array(recordIdLength);
+  const start = recordId.length - 26;
+  for (let at = 0; at < 26; at += 1) {
+    const bit = at * 5;
+    const value = base32.indexOf(recordId.charAt(start + at)) << (11 - (bit & 7));
+    bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) | (value >> 8);
+    if (value & 255) bytes[(bit >> 3) + 1] = (bytes[(bit >> 3) + 1] ?? 0) | (value & 255);
+  }
+  return bytes;
+}
+
 /**
  * `bat_` and 24 lower-case hex digits, derived from the business and the exact batch-seal payload, so that resending the
  * batch names the same push.

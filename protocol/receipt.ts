@@ -95,12 +95,13 @@ export function receiptPayloadText(receipt: Omit<ReceiptV3, "v">): string {
     `{"ai_company_uuid":"${receipt.ai_company_uuid}","collection":${quoted(receipt.collection)},` +
     `"country":${quoted(receipt.country)},"key_id":"${receipt.key_id}","kind":"${receipt.kind}",` +
     `"region":"${receipt.region}","request_hash":"${receipt.request_hash}",` +
-    `"retrieval_id":${JSON.stringify(receipt.retrieval_id)},"rows":[${receipt.rows.map(rowText).join(",")}],` +
+    `"retrieval_id":${JSON.stringify(receipt.retrieval_id)},"rows":[${receipt.rows.map(receiptRowText).join(",")}],` +
     `"served_at":"${receipt.served_at}","v":3}`
   );
 }
 
-function rowText(row: ReceiptRow): string {
+/** The RFC 8785 text of one of its rows. */
+export function receiptRowText(row: ReceiptRow): string {
   return (
     `{"adl_origin":"${row.adl_origin}","adl_row_sig":"${row.adl_row_sig}",` +
     `"ai_policy_version":${row.ai_policy_version},"record_id":"${row.record_id}"}`

@@ -160,7 +160,7 @@ function receiptsIn(state: { signed: number; kept: number; readonly keepFails: b
     begin: () => ({ retrievalId: "ret_1", servedAtMs: 0, servedAt: "2026-03-01T00:00:00.000Z" }),
     sign: async (what) => {
       state.signed += 1;
-      return { envelope: '{"receipt":1}', served: what };
+      return { envelope: '{"receipt":1}', keyId: "", signature: new Uint8Array(64), served: what };
     },
     unsigned: () => '{"receipt":0}',
     sharesCommits: true,

@@ -1,12 +1,15 @@
 // What every implementation of the port in receipt-store.ts must pass: obligations T1–T9 and the related reads.
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { sha256 } from "../protocol/bytes.ts";
-import { receiptEventText, receiptHashes } from "../protocol/receipt.ts";
+import { sha256, toBase64, utf8 } from "../protocol/bytes.ts";
+import { recordIdOf } from "../protocol/identifiers.ts";
+import { receiptEventText, receiptHashes, receiptPayloadText } from "../protocol/receipt.ts";
 import type { CommitOutcome } from "./actor-store.ts";
 import { factsOf, hashed, wholeBatch } from "./receipt-batch.fixture.ts";
 import { listingTests, retractionTests } from "./receipt-listing.conformance.ts";
 import type { ClosedBatch, ReceiptRow, ReceiptStore } from "./receipt-store.ts";
+import { fresh, hash, seal, version } from "./record-store.fixture.ts";
+import { type RecordStore, signedMembers } from "./record-store.ts";
 
 export interface OpenReceiptStore {
   readonly store: ReceiptStore;
@@ -30,8 +33,9 @@ function id(unique: string): string {
   return `ret_${servedAtMs.toString(16).padStart(12, "0")}${unique}`;
 }
 
+const company = "10000000-0000-4000-8000-000000000001";
 const event = receiptEventText({
-  company: "10000000-0000-4000-8000-000000000001",
+  company,
   type: "search",
   collection: "products",
   country: "GB",
@@ -44,7 +48,7 @@ function receipt(region: string, changes: Partial<ReceiptRow> = {}): ReceiptRow 
     region,
     batch: "202611211358-i1",
     retrieval_id: id("1"),
-    company: "10000000-0000-4000-8000-000000000001",
+    company,
     key_id: "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k",
     nonce: "n-1",
     billable: true,
@@ -96,6 +100,98 @@ export function receiptStoreConformance(name: string, open: () => Promise<OpenRe
     describe("batches", () => batchTests(() => store, reopen));
     describe("receipts forgotten", () => forgettingTests(() => store, reopen));
     describe("receipts of a company", () => listingTests({ store: () => store, reopen, freshRegion }));
+  });
+}
+
+/** What every engine must pass whose receipts refer to the versions in its records (T11). */
+export function receiptReferenceConformance(
+  name: string,
+  open: () => Promise<
+    { readonly receipts: ReceiptStore; readonly records: RecordStore } & Pick<OpenReceiptStore, "close">
+  >,
+): void {
+  describe(`${name} keeps receipts by the versions of their rows`, () => {
+    const draw = () => recordIdOf("products", crypto.getRandomValues(new Uint8Array(17)));
+    /** Versions of two records, the older one of the first among them, and a receipt of them. */
+    const served = () => {
+      const [one, other, sealId] = [draw(), draw(), fresh("bat")];
+      const numbers = [
+        { record_id: one, generation: 1 },
+        { record_id: other, generation: 1 },
+        { record_id: one, generation: 2 },
+      ] as const;
+      const signed = numbers.map((number, at) => ({
+        ...number,
+        adl_origin: hash(String(at)),
+        adl_row_sig: toBase64(new Uint8Array(64).fill(at)),
+        ai_policy_version: at + 3,
+      }));
+      const versions = signed.map(({ adl_origin, ...row }) =>
+        version(row.record_id, sealId, {
+          ...row,
+          hash: adl_origin,
+          row: JSON.stringify({ adl_origin, ...row }),
+        }),
+      );
+      const region = freshRegion();
+      const payloadOf = (rows: readonly (typeof signed)[number][]) =>
+        receiptPayloadText({
+          ai_company_uuid: company,
+          collection: "products",
+          country: "GB",
+          key_id: "k".repeat(43),
+          kind: "search",
+          region,
+          request_hash: hash("7"),
+          retrieval_id: id("1"),
+          rows: [...rows],
+          served_at: "2026-11-21T13:58:07.123Z",
+        });
+      const [payloadType, keyId, signature] = ["receipt", "k", new Uint8Array(64).fill(9)];
+      const envelope = `{"payloadType":"receipt","payload":"${toBase64(utf8(payloadOf(signed)))}","signatures":[{"keyid":"k","sig":"${toBase64(signature)}"}]}`;
+      const kept = receipt(region, { envelope });
+      const reference = { payloadType, keyId, signature, payload: payloadOf([]), versions: numbers };
+      return { region, kept, appended: { ...kept, reference }, versions, sealId };
+    };
+    const wanted = { company, keyId: null, fromMs: 0, toMs: servedAtMs + 1, after: null, limit: 5 };
+
+    it("makes them again as they were, also after the versions were purged (T11)", async () => {
+      const { receipts, records, close } = await open();
+      try {
+        const { region, kept, appended, versions, sealId } = served();
+        await records.putSeal(seal(sealId));
+        await records.putVersions(versions, []);
+        await receipts.append(appended);
+        const read = async () => [
+          await receipts.readReceipt(region, kept.retrieval_id),
+          ...(await receipts.listReceipts({ ...wanted, region })).receipts,
+        ];
+        expect(await read()).toEqual([kept, kept]);
+        const purged = versions.map(({ record_id, generation, hash: of, row }) => {
+          const remains = JSON.stringify({ purged: {}, signed: signedMembers(row) });
+          return { record_id, generation, hash: of, remains };
+        });
+        await records.purgeVersions(purged.slice(0, 2));
+        expect(await read()).toEqual([kept, kept]);
+        await records.purgeVersions(purged);
+        expect(await read()).toEqual([kept, kept]);
+      } finally {
+        await close();
+      }
+    });
+
+    it("says so where they cannot (T11)", async () => {
+      const { receipts, close } = await open();
+      try {
+        const { region, kept, appended } = served();
+        await receipts.append(appended);
+        await expect(receipts.readReceipt(region, kept.retrieval_id)).rejects.toThrow("cannot be made again");
+        await expect(receipts.listReceipts({ ...wanted, region })).rejects.toThrow("cannot be made again");
+        expect((await receipts.listFacts({ ...wanted, region })).receipts).toEqual([factsOf(kept)]);
+      } finally {
+        await close();
+      }
+    });
   });
 }
 

@@ -19,21 +19,20 @@
 //       way. Once its batch is closed, it stays: `retract` says so, and changes nothing. Where nothing decides between the
 //       two, it is only called so long before the batch is closed that the clocks decide ({@link retractedWithinMs}).
 //   T10. Envelopes are nearly all of a receipt's bytes: only `readReceipt` and `listReceipts` read them.
+//   T11. A receipt that names the versions of its rows is kept by them (P1 below): its engine has their rows, or what remains of them.
 
+import { concatBytes, formatHash, hashOf, parseHash, parseUtf8, toBase64, utf8 } from "../protocol/bytes.ts";
 import {
-  concatBytes,
-  formatHash,
-  parseBase64,
-  parseHash,
-  parseHex,
-  parseUtf8,
-  toBase64,
-  toHex,
-  utf8,
-} from "../protocol/bytes.ts";
-import { formatTimestamp } from "../protocol/identifiers.ts";
-import { type ReceiptFacts, receiptFacts } from "../protocol/receipt.ts";
+  formatTimestamp,
+  type RecordKind,
+  recordIdBytes,
+  recordIdLength,
+  recordIdOf,
+  recordType,
+} from "../protocol/identifiers.ts";
+import { type ReceiptFacts, receiptFacts, receiptRowText } from "../protocol/receipt.ts";
 import type { CommitOutcome } from "./actor-store.ts";
+import type { SignedRow, VersionNumber } from "./record-store.ts";
 
 /** How long after its minute a batch is closed, in milliseconds. */
 export const closedAfterMs = 30_000;
@@ -63,6 +62,22 @@ export interface ReceiptRow {
   readonly leaf: string;
   /** What the event stream says beyond the other members, as JSON text. */
   readonly event: string;
+}
+
+/** A receipt that is to be kept. */
+export interface NewReceipt extends ReceiptRow {
+  /** Of what its envelope is made; absent for one that is kept whole. */
+  readonly reference?: ReceiptReference;
+}
+
+export interface ReceiptReference {
+  readonly payloadType: string;
+  readonly keyId: string;
+  readonly signature: Uint8Array;
+  /** RFC 8785 text of the payload, with no rows in it. */
+  readonly payload: string;
+  /** Those of its rows, in their order. */
+  readonly versions: readonly VersionNumber[];
 }
 
 /** What a batch, a count and a charge need of a receipt. */
@@ -110,7 +125,7 @@ export interface ReceiptStore {
    * `after` is the promise returned by {@link ActorStore.commit} of the same node's store: the row then waits for that
    * commit, or shares its transaction (T4). Throws {@link StoreError}, `not_applied` when that commit was refused.
    */
-  append(row: ReceiptRow, after?: Promise<CommitOutcome> | null): Promise<void>;
+  append(row: NewReceipt, after?: Promise<CommitOutcome> | null): Promise<void>;
   /** False if the batch is closed: the receipt may be in it (T9). Throws {@link StoreError}. */
   retract(row: ReceiptRow): Promise<boolean>;
   /**
@@ -273,132 +288,80 @@ export function usageDay(ms: number): string {
   return formatTimestamp(ms).slice(0, 10);
 }
 
-// The envelope of a receipt as stores keep it. It is text three times over: a payload in base64, whose rows have hashes in hexadecimal digits
-// and signatures in base64. Their bytes are less than half of it: of fifty rows, 7 kB instead of 18.
-//   P1. What is unpacked is the text that was packed, byte for byte, whatever it was. Only what is written in exactly one way is packed (a
-//       row with the members and order of protocol/receipt.ts, lower-case digits, strict base64); any other text is kept as it is.
-//   P2. What is packed says all by itself: it needs no row, record or key to be read, and so outlives them.
+// The envelope of a receipt as stores keep it: without its rows, which are those of stored versions. Fifty rows take one kilobyte instead of
+// the eighteen of their text.
+//   P1. What is made again is the text that was appended, byte for byte, also after its versions are purged: what a receipt names of one
+//       stays (record-store.ts, R8). Another text is never given: its hash is kept beside it.
+//   P2. A receipt without a reference, or with one to anything but records of one kind, is kept whole.
 
-const mark = { whole: 0, packed: 1 } as const;
-
-// The parts of an envelope between its values.
-const beforeType = '{"payloadType":"';
-const beforePayload = '","payload":"';
-const beforeSigner = '","signatures":[{"keyid":"';
-const beforeSealed = '","sig":"';
-const afterSealed = '"}]}';
+const mark = { whole: 0, referring: 1 } as const;
 const signatureBytes = 64;
-
-// The parts of a row's text between its values. A hash has 64 digits and becomes 32 bytes. A signature has 86 digits: the first 84 become 63
-// bytes, and the last two stay digits, so that the signatures of all rows are converted at once.
-const beforeHash = '{"adl_origin":"sha256:';
-const beforeSignature = '","adl_row_sig":"';
-const beforeVersion = '==","ai_policy_version":';
-const beforeId = ',"record_id":"';
-const afterRow = '"}';
-const [hashDigits, hashBytes] = [64, 32];
-const [signatureDigits, packedDigits, packedBytes] = [86, 84, 63];
-
-/** Around what is left of a row in the text, and the end of the text: characters that no text has that is packed. */
-const rowStart = "\u0001";
-const rowEnd = "\u0002";
+/** An id, and a generation. */
+const referenceBytes = recordIdLength + Uint32Array.BYTES_PER_ELEMENT;
+/** Ends the texts of a receipt, of which none has it. */
 const textEnd = 0;
-/** The last digits of the signature, the version, the id. */
-const packedRowForm = new RegExp(`${rowStart}(..)([0-9]+),([^${rowEnd}]*)${rowEnd}`, "g");
-/** Separates what is packed of an envelope. */
-const line = "\n";
-const taken = [rowStart, rowEnd, line, String.fromCharCode(textEnd)];
+const noRows = '"rows":[]';
 
-export function packEnvelope(envelope: string): Uint8Array {
-  return packedParts(envelope) ?? concatBytes(Uint8Array.of(mark.whole), utf8(envelope));
-}
-
-/** Null for a text that is kept as it is (P1). */
-function packedParts(envelope: string): Uint8Array | null {
-  // Each from where the one before has ended, so that none shares a quotation mark with it.
-  const payloadAt = envelope.indexOf(beforePayload, beforeType.length);
-  const signerAt = envelope.indexOf(beforeSigner, payloadAt + beforePayload.length);
-  const sealedAt = envelope.indexOf(beforeSealed, signerAt + beforeSigner.length);
-  if (!envelope.startsWith(beforeType) || payloadAt < 0 || signerAt < 0 || sealedAt < 0) return null;
-  if (!envelope.endsWith(afterSealed)) return null;
-  const payloadType = envelope.slice(beforeType.length, payloadAt);
-  const payload = textIn(parseBase64(envelope.slice(payloadAt + beforePayload.length, signerAt)));
-  const keyId = envelope.slice(signerAt + beforeSigner.length, sealedAt);
-  const sealed = parseBase64(envelope.slice(sealedAt + beforeSealed.length, -afterSealed.length));
-  if (payload === "" || sealed?.length !== signatureBytes || /[^ -~]/.test(payloadType + keyId)) return null;
-  if (taken.some((character) => payload.includes(character))) return null;
-  const { text, hashes, signatures } = rowsTakenOut(payload);
-  // Padding would end the digits of one, and so move those of the others.
-  if (signatures.includes("=")) return null;
-  const raw = [parseHex(hashes), parseBase64(signatures)].filter((part) => part !== null);
-  if (raw.length < 2) return null;
-  const head = utf8([payloadType, keyId, text].join(line));
-  return concatBytes(Uint8Array.of(mark.packed), head, Uint8Array.of(textEnd), sealed, ...raw);
-}
-
-/** The text of a payload without the hashes and signatures of its rows, and the digits of those. */
-function rowsTakenOut(payload: string) {
-  let [text, hashes, signatures] = ["", "", ""];
-  let from = 0;
-  for (let at = payload.indexOf(beforeHash); at >= 0; at = payload.indexOf(beforeHash, at + 1)) {
-    const hash = at + beforeHash.length;
-    const signature = hash + hashDigits + beforeSignature.length;
-    const version = signature + signatureDigits + beforeVersion.length;
-    const versionEnd = payload.indexOf(beforeId, version);
-    const end = payload.indexOf(afterRow, versionEnd + beforeId.length);
-    const isRow =
-      payload.startsWith(beforeSignature, hash + hashDigits) &&
-      payload.startsWith(beforeVersion, signature + signatureDigits) &&
-      versionEnd >= 0 &&
-      end >= 0 &&
-      /^[0-9]+$/.test(payload.slice(version, versionEnd));
-    if (!isRow) continue;
-    hashes += payload.slice(hash, hash + hashDigits);
-    signatures += payload.slice(signature, signature + packedDigits);
-    const lastDigits = payload.slice(signature + packedDigits, signature + signatureDigits);
-    const id = payload.slice(versionEnd + beforeId.length, end);
-    text += `${payload.slice(from, at)}${rowStart}${lastDigits}${payload.slice(version, versionEnd)},${id}${rowEnd}`;
-    from = end + afterRow.length;
-    at = from - 1;
+/** What is kept of an envelope. */
+export function packEnvelope({
+  envelope,
+  reference,
+}: Pick<NewReceipt, "envelope" | "reference">): Uint8Array {
+  const kinds = new Set(reference?.versions.map(({ record_id }) => recordType(record_id)));
+  if (reference === undefined || kinds.size > 1 || kinds.has(null))
+    return concatBytes(Uint8Array.of(mark.whole), utf8(envelope));
+  const { payloadType, keyId, payload, signature, versions } = reference;
+  const [kind = ""] = kinds;
+  const texts = utf8(`${[payloadType, keyId, kind, payload].join("\n")}\0`);
+  const packed = new Uint8Array(1 + texts.length + signatureBytes + versions.length * referenceBytes);
+  packed[0] = mark.referring;
+  packed.set(texts, 1);
+  packed.set(signature, 1 + texts.length);
+  const view = new DataView(packed.buffer);
+  let at = 1 + texts.length + signatureBytes;
+  for (const { record_id, generation } of versions) {
+    packed.set(recordIdBytes(record_id), at);
+    view.setUint32(at + recordIdLength, generation);
+    at += referenceBytes;
   }
-  return { text: text + payload.slice(from), hashes, signatures };
+  return packed;
 }
 
-/** Throws for bytes that {@link packEnvelope} did not make. */
-export function unpackEnvelope(packed: Uint8Array): string {
-  if (packed[0] === mark.whole) return textOf(packed.subarray(1));
+/** Of these versions, in their order; null for one that is not there. */
+export type ReadSignedRows = (versions: readonly VersionNumber[]) => Promise<readonly (SignedRow | null)[]>;
+
+/** Makes the envelope with this hash again (P1). Throws where that cannot be done. */
+export async function unpackEnvelope(
+  packed: Uint8Array,
+  { hash }: Pick<ReceiptRow, "hash">,
+  readSignedRows: ReadSignedRows,
+): Promise<string> {
+  const envelope =
+    packed[0] === mark.whole ? parseUtf8(packed.subarray(1)) : await madeAgain(packed, readSignedRows);
+  if (envelope === null || hashOf(utf8(envelope)) !== hash)
+    throw new Error(`The receipt whose envelope has the hash ${hash} cannot be made again.`);
+  return envelope;
+}
+
+/** Null for bytes that {@link packEnvelope} did not make, and where a version is not there. */
+async function madeAgain(packed: Uint8Array, readSignedRows: ReadSignedRows): Promise<string | null> {
   const end = packed.indexOf(textEnd, 1);
-  if (packed[0] !== mark.packed || end < 0) throw notPacked();
-  const [payloadType = "", keyId = "", text = ""] = textOf(packed.subarray(1, end)).split(line);
-  const rawStart = end + 1 + signatureBytes;
-  const rows = (packed.length - rawStart) / (hashBytes + packedBytes);
-  if (!Number.isInteger(rows) || rows < 0) throw notPacked();
-  const hashes = toHex(packed.subarray(rawStart, rawStart + rows * hashBytes));
-  const signatures = toBase64(packed.subarray(rawStart + rows * hashBytes));
-  let row = 0;
-  const payload = text.replace(packedRowForm, (_row, lastDigits: string, version: string, id: string) => {
-    const hash = hashes.slice(row * hashDigits, (row + 1) * hashDigits);
-    const signature = signatures.slice(row * packedDigits, (row + 1) * packedDigits);
-    row += 1;
-    return `${beforeHash}${hash}${beforeSignature}${signature}${lastDigits}${beforeVersion}${version}${beforeId}${id}${afterRow}`;
-  });
-  if (row !== rows) throw notPacked();
-  const sealed = toBase64(packed.subarray(end + 1, rawStart));
-  const encoded = toBase64(utf8(payload));
-  return `${beforeType}${payloadType}${beforePayload}${encoded}${beforeSigner}${keyId}${beforeSealed}${sealed}${afterSealed}`;
-}
-
-/** Empty where there is none. */
-function textIn(bytes: Uint8Array | null): string {
-  return bytes === null ? "" : (parseUtf8(bytes) ?? "");
-}
-
-function textOf(bytes: Uint8Array): string {
-  const text = parseUtf8(bytes);
-  if (text === null) throw notPacked();
-  return text;
-}
-
-function notPacked(): Error {
-  return new Error("The envelope of a receipt was not written by this store.");
+  const [payloadType, keyId, kind, payload] = parseUtf8(packed.subarray(1, end))?.split("\n") ?? [];
+  const rest = packed.subarray(end + 1);
+  if (end < 0 || payload === undefined || rest.length < signatureBytes) return null;
+  const view = new DataView(rest.buffer, rest.byteOffset, rest.byteLength);
+  const versions: VersionNumber[] = [];
+  for (let at = signatureBytes; at + referenceBytes <= rest.length; at += referenceBytes) {
+    const record_id = recordIdOf(kind as RecordKind, rest.subarray(at, at + recordIdLength));
+    versions.push({ record_id, generation: view.getUint32(at + recordIdLength) });
+  }
+  const rows = (await readSignedRows(versions)).map((row, at) =>
+    row === null ? null : receiptRowText({ record_id: versions[at]?.record_id ?? "", ...row }),
+  );
+  if (rows.includes(null)) return null;
+  const whole = utf8(payload.replace(noRows, () => `"rows":[${rows.join(",")}]`));
+  return (
+    `{"payloadType":"${payloadType}","payload":"${toBase64(whole)}",` +
+    `"signatures":[{"keyid":"${keyId}","sig":"${toBase64(rest.subarray(0, signatureBytes))}"}]}`
+  );
 }

@@ -12,9 +12,11 @@
 //       dropped; this also holds for what is staged during the drop. Instants are those that `stagedPushes` returns.
 
 import type { CollectionName } from "../protocol/identifiers.ts";
+import type { ReceiptRow } from "../protocol/receipt.ts";
 import { isObject } from "../std/json-pointer.ts";
 
 //   R7. A purged version keeps its place, hash, date, seal and proof, and has neither bytes nor row, whatever writes it again.
+//   R8. What receipts name of a version is in its row, and once it is purged in what remains of it ({@link signedRowOf}).
 
 /** One published version of a record, exactly as it is served. */
 export interface RecordVersion {
@@ -183,10 +185,14 @@ export interface PurgedVersion extends VersionId {
   readonly remains: string;
 }
 
-/** Identifies a version. Publishing the same bytes again makes another version, with its own row. */
-export interface VersionId {
+/** Names a version. */
+export interface VersionNumber {
   readonly record_id: string;
   readonly generation: number;
+}
+
+/** Identifies a version. Publishing the same bytes again makes another version, with its own row. */
+export interface VersionId extends VersionNumber {
   readonly hash: string;
 }
 
@@ -225,18 +231,43 @@ export interface VersionRemains {
   readonly scope: { readonly mandate_id: string | null };
 }
 
-export function remainsText({
-  business_uuid,
-  record_type,
-  cert_id,
-  change,
-  sealed_at,
-  sealed_by_key_id,
-  received_at,
-  scope: { mandate_id },
-}: VersionRemains): string {
+/** `row` is that of the version. */
+export function remainsText(
+  {
+    business_uuid,
+    record_type,
+    cert_id,
+    change,
+    sealed_at,
+    sealed_by_key_id,
+    received_at,
+    scope: { mandate_id },
+  }: VersionRemains,
+  row: string,
+): string {
   const sealed = { sealed_at, sealed_by_key_id, received_at, scope: { mandate_id } };
-  return JSON.stringify({ purged: { business_uuid, record_type, cert_id, change, ...sealed } });
+  const purged = { business_uuid, record_type, cert_id, change, ...sealed };
+  return JSON.stringify({ purged, signed: signedMembers(row) });
+}
+
+/** What receipts name of a version's row. */
+export type SignedRow = Pick<ReceiptRow, "adl_origin" | "adl_row_sig" | "ai_policy_version">;
+
+/** Of a row, what its receipts name beside its hash; it stays after a purge as the member `signed` of what remains (R8). */
+export function signedMembers(row: string): Omit<SignedRow, "adl_origin"> {
+  const { adl_row_sig, ai_policy_version } = JSON.parse(row) as SignedRow;
+  return { adl_row_sig, ai_policy_version };
+}
+
+/** What receipts name of a stored version; null where what remains of it does not say that. */
+export function signedRowOf({
+  hash,
+  row,
+  sidecar,
+}: Pick<PublishedRow, "hash" | "row" | "sidecar">): SignedRow | null {
+  if (row !== "") return { adl_origin: hash, ...signedMembers(row) };
+  const { signed } = JSON.parse(sidecar) as { readonly signed?: Omit<SignedRow, "adl_origin"> };
+  return signed === undefined ? null : { adl_origin: hash, ...signed };
 }
 
 /** Null for the sidecar of a version that is not purged. */

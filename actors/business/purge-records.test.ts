@@ -18,6 +18,8 @@ describe("the work of a purge", () => {
     deleted_at_ms: 0,
   };
 
+  const signed = { adl_row_sig: "s", ai_policy_version: 4 };
+
   function world({
     live = false,
     replies = ["applied", "applied"],
@@ -33,7 +35,7 @@ describe("the work of a purge", () => {
         [2, 1]
           .filter((generation) => generation < (below ?? 9))
           .map((generation) => ({ generation, hash: `h${generation}`, published_at_ms: 0 })),
-      readPublished: async () => part({ sidecar: sidecarText({ change: 7 }) }),
+      readPublished: async () => part({ sidecar: sidecarText({ change: 7 }), row: JSON.stringify(signed) }),
       purgeVersions: async (versions) => void purged.push(...versions),
       overwriteUnused: async () => void told.push("overwritten"),
     });
@@ -86,7 +88,7 @@ describe("the work of a purge", () => {
       ],
     });
     expect(purged.map(({ generation }) => generation)).toEqual([2, 1]);
-    expect(JSON.parse(purged[0]?.remains ?? "")).toMatchObject({ purged: { change: 7 } });
+    expect(JSON.parse(purged[0]?.remains ?? "")).toMatchObject({ purged: { change: 7 }, signed });
   });
 
   it("has every push that was held because of the record forget it, before the files are overwritten (Z5)", async () => {

@@ -11,7 +11,12 @@ import { parseEnvelope } from "../../protocol/dsse.ts";
 import type { JsonValue } from "../../protocol/json/canonical-json.ts";
 import { openSidecar } from "../../protocol/signed-version.ts";
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
-import { type PurgedVersion, type RecordStore, remainsText } from "../../storage/record-store.ts";
+import {
+  type PublishedRow,
+  type PurgedVersion,
+  type RecordStore,
+  remainsText,
+} from "../../storage/record-store.ts";
 import type { BusinessProtocol } from "../messages/business.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
 import { pushRef, regionRef } from "../messages/refs.ts";
@@ -269,7 +274,7 @@ async function versionsOf(records: RecordStore, purge: Purge): Promise<readonly 
     for (const { generation, hash } of page) {
       const id = { record_id, generation, hash };
       const stored = await records.readPublished(id);
-      versions.push({ ...id, remains: remainsOf(stored?.sidecar ?? "") });
+      versions.push({ ...id, remains: remainsOf(stored) });
     }
     const lowest = page.at(-1);
     if (lowest === undefined || page.length < pageSize) return versions;
@@ -278,10 +283,11 @@ async function versionsOf(records: RecordStore, purge: Purge): Promise<readonly 
 }
 
 /** What is known of a version for ever is what its sidecar said of the version, and nothing of its bytes. */
-function remainsOf(sidecar: string): string {
+function remainsOf(stored: PublishedRow | null): string {
+  const { sidecar, row } = stored ?? { sidecar: "", row: "" };
   const envelope = parseEnvelope(JSON.parse(sidecar === "" ? "null" : sidecar) as JsonValue);
   const opened = envelope.ok ? openSidecar(envelope.value) : envelope;
-  return opened.ok ? remainsText(opened.value) : sidecar;
+  return opened.ok && row !== "" ? remainsText(opened.value, row) : sidecar;
 }
 
 async function purgeIndexes(

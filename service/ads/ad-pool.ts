@@ -199,7 +199,7 @@ async function answerOf(
     clientQueryId: null,
     kind: "ad_pool",
     country: request.country,
-    rows: items.map(({ found, row }) => receiptRow(found.ad.ad_id, row)),
+    rows: items.map(({ found, row }) => receiptRow({ ...found.ad, record_id: found.ad.ad_id }, row)),
   };
   const receipt = await deps.receipts.sign(served);
   // Begun together with the claim of the nonce, so that both cost a single commit.

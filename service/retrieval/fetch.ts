@@ -153,7 +153,7 @@ function servedOf(deps: FetchServices, record: FetchedRecord, request: FetchRequ
     collection: null,
     country: null,
     clientQueryId: null,
-    rows: [receiptRow(request.recordId, record.row)],
+    rows: [receiptRow({ record_id: request.recordId, generation: record.generation }, record.row)],
   };
 }
 

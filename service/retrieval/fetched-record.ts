@@ -19,6 +19,7 @@ export interface FetchedRecord {
   /** The text of the answer up to and including the quote that opens `source_line`. */
   readonly opening: string;
   readonly row: SignedRowFacts;
+  readonly generation: number;
   readonly certId: string;
   readonly businessUuid: string;
   /** The status of a business file's endpoints; null for other types. */
@@ -52,7 +53,8 @@ export function openFetchedRecord(
     `${endpoints === null ? "" : businessFileText(record, endpoints)},` +
     `"provenance":{"certificate_url":${JSON.stringify(certificateUrl)},"projection_version":"${row.projection}",` +
     `"log_leaf":"${logLeaf}","source_line":"`;
-  return { opening, row, certId: version.cert_id, businessUuid: version.business_uuid, endpoints };
+  const { generation, cert_id: certId, business_uuid: businessUuid } = version;
+  return { opening, row, generation, certId, businessUuid, endpoints };
 }
 
 /** The whole answer (specification, «Fetched record»). */

@@ -32,10 +32,14 @@ const caller: Caller = {
 };
 const row = {
   record_id: `svc_${"a".repeat(26)}`,
+  generation: 1,
   adl_origin: hash,
   adl_row_sig: `${"A".repeat(86)}==`,
   ai_policy_version: 3,
 };
+
+/** What a receipt says of it. */
+const { generation: _, ...named } = row;
 
 let rows: ReceiptRow[];
 beforeEach(() => {
@@ -102,7 +106,7 @@ describe("a receipt", () => {
         region: "eu-west1",
         request_hash: hash,
         retrieval_id: what.retrieval.retrievalId,
-        rows: [row],
+        rows: [named],
         served_at: "2026-03-01T23:59:59.999Z",
       },
     });
@@ -273,8 +277,9 @@ describe("a signed row", () => {
       signature: "s",
       aiPolicyVersion: 12,
     });
-    expect(receiptRow("r", signedRowFacts(text))).toEqual({
+    expect(receiptRow({ record_id: "r", generation: 7 }, signedRowFacts(text))).toEqual({
       record_id: "r",
+      generation: 7,
       adl_origin: hash,
       adl_row_sig: "s",
       ai_policy_version: 12,

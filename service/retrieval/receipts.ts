@@ -27,6 +27,7 @@ import {
   retractedWithinMs,
   type ReceiptRow as StoredReceipt,
 } from "../../storage/receipt-store.ts";
+import type { VersionNumber } from "../../storage/record-store.ts";
 import { type AnswerBody, type Caller, isRefused, type Outcome, type Refused } from "../answer.ts";
 import type { Authenticated } from "../authentication/authenticate.ts";
 import type { KeyBudget } from "../authentication/regional-limits.ts";
@@ -75,13 +76,20 @@ export interface Served {
   readonly country: string | null;
   /** The caller's reference; only the event stream repeats it. */
   readonly clientQueryId: string | null;
-  readonly rows: readonly ReceiptRow[];
+  readonly rows: readonly ServedRow[];
+}
+
+/** A row as its receipt names it, and the version that it is of. */
+export interface ServedRow extends ReceiptRow {
+  readonly generation: number;
 }
 
 /** A receipt that has not been handed out yet. */
 export interface SignedReceipt {
   /** The JSON text of the envelope. */
   readonly envelope: string;
+  readonly keyId: string;
+  readonly signature: Uint8Array;
   readonly served: Served;
 }
 
@@ -178,7 +186,8 @@ async function signReceipt(deps: ReceiptDeps, served: Served): Promise<SignedRec
   const message = receiptMessage(deps, served);
   const signer = deps.signer(served.retrieval.servedAt);
   const signature = await signer.sign(message.bytes);
-  return { envelope: envelopeText(signer.keyId, message, signature), served };
+  const { keyId } = signer;
+  return { envelope: envelopeText(keyId, message, signature), keyId, signature, served };
 }
 
 /** The bytes that are signed: the pre-authentication encoding (DSSE) of a payload, which follows its head. */
@@ -187,9 +196,16 @@ interface ReceiptMessage {
   readonly headLength: number;
 }
 
-function receiptMessage({ region }: ReceiptDeps, served: Served): ReceiptMessage {
+function receiptMessage(deps: ReceiptDeps, served: Served): ReceiptMessage {
+  const payload = payloadText(deps, served, served.rows);
+  // Encoded in one go: a receipt is ASCII, so its characters are its bytes.
+  const head = paeHead(payloadType, payload.length);
+  return { bytes: utf8(head + payload), headLength: head.length };
+}
+
+function payloadText({ region }: ReceiptDeps, served: Served, rows: readonly ReceiptRow[]): string {
   const { caller, retrieval } = served;
-  const payload = receiptPayloadText({
+  return receiptPayloadText({
     ai_company_uuid: caller.party.uuid,
     collection: served.collection,
     country: served.country,
@@ -198,12 +214,9 @@ function receiptMessage({ region }: ReceiptDeps, served: Served): ReceiptMessage
     region,
     request_hash: caller.requestHash,
     retrieval_id: retrieval.retrievalId,
-    rows: served.rows,
+    rows,
     served_at: retrieval.servedAt,
   });
-  // Encoded in one go: a receipt is ASCII, so its characters are its bytes.
-  const head = paeHead(payloadType, payload.length);
-  return { bytes: utf8(head + payload), headLength: head.length };
 }
 
 function envelopeText(keyId: string, { bytes, headLength }: ReceiptMessage, signature: Uint8Array): string {
@@ -215,7 +228,7 @@ function envelopeText(keyId: string, { bytes, headLength }: ReceiptMessage, sign
 
 async function keepReceipt(
   deps: ReceiptDeps,
-  { envelope, served }: SignedReceipt,
+  { envelope, keyId, signature, served }: SignedReceipt,
   after: Promise<CommitOutcome> | null,
 ): Promise<KeptReceipt> {
   const { caller, retrieval } = served;
@@ -241,6 +254,13 @@ async function keepReceipt(
       rows: served.rows.length,
       client_query_id: served.clientQueryId,
     }),
+    reference: {
+      payloadType,
+      keyId,
+      signature,
+      payload: payloadText(deps, served, []),
+      versions: served.rows,
+    },
   };
   const retract = (): Promise<void> => retractReceipt(deps, row);
   try {
@@ -303,9 +323,13 @@ export function signedRowFacts(row: string): SignedRowFacts {
 }
 
 /** A row as its receipt names it. */
-export function receiptRow(recordId: string, row: SignedRowFacts): ReceiptRow {
+export function receiptRow(
+  { record_id, generation }: VersionNumber,
+  row: Pick<SignedRowFacts, "origin" | "signature" | "aiPolicyVersion">,
+): ServedRow {
   return {
-    record_id: recordId,
+    record_id,
+    generation,
     adl_origin: row.origin,
     adl_row_sig: row.signature,
     ai_policy_version: row.aiPolicyVersion,

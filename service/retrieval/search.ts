@@ -128,7 +128,7 @@ async function prepare(deps: SearchServices, found: Found): Promise<Prepared> {
     const { bitsText } = deps.register.policyInForce(hit.business_uuid);
     const served = serveRow(hit.row, bitsText, sponsored.has(hit.record_id));
     rows += rows === "" ? served : `,${served}`;
-    receiptRows.push(receiptRow(hit.record_id, signedRowFacts(hit.row)));
+    receiptRows.push(receiptRow(hit, signedRowFacts(hit.row)));
   }
   const [receipt] = await Promise.all([
     deps.receipts.sign({

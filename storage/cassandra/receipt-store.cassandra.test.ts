@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { receiptEventText } from "../../protocol/receipt.ts";
 import { hashed, wholeBatch } from "../receipt-batch.fixture.ts";
-import { receiptStoreConformance } from "../receipt-store.conformance.ts";
+import { receiptReferenceConformance, receiptStoreConformance } from "../receipt-store.conformance.ts";
 import type { ReceiptRow } from "../receipt-store.ts";
 import { hasCassandra, openStoreIn, openTestKeyspace, type TestKeyspace } from "./keyspace.fixture.ts";
 import { recordTables } from "./migrations.ts";
 import { receiptListingTables } from "./receipt-listing.ts";
 import { openCassandraReceiptStore } from "./receipt-store.ts";
+import { openCassandraRecordStore } from "./record-store.ts";
 import type { CassandraSession } from "./session.ts";
 
 describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names", () => {
@@ -22,6 +23,11 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
   });
 
   receiptStoreConformance("the Cassandra store", () => openStoreIn(keyspace, openCassandraReceiptStore));
+  receiptReferenceConformance("the Cassandra store", async () => ({
+    receipts: openCassandraReceiptStore(session),
+    records: openCassandraRecordStore(session),
+    close: async () => {},
+  }));
 
   const servedAtMs = Date.parse("2026-03-04T05:06:07.123Z");
   const batch = "202603040506-i1";

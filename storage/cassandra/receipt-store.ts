@@ -22,8 +22,10 @@ import {
   countReceipts,
   hashesIn,
   type ListedReceipt,
+  type NewReceipt,
   packEnvelope,
   packHashes,
+  type ReadSignedRows,
   type ReceiptRow,
   type ReceiptStore,
   retractedWithinMs,
@@ -49,9 +51,10 @@ import {
   readUsage,
   unpoint,
 } from "./receipt-listing.ts";
+import { signedRowsIn } from "./record-store.ts";
 import { type CassandraSession, type CqlRow, executeAll } from "./session.ts";
 
-/** Partitions per batch: 60,000 receipts of 7 KB are 13 MB each. Changing the number loses what is stored. */
+/** Partitions per batch: 60,000 receipts of 1.5 KB are 3 MB each. Changing the number loses what is stored. */
 const shards = 32;
 /** Number of shards read at once, and of receipts of each that are read ahead: half a kilobyte each, without envelopes. */
 const shardsAtOnce = 8;
@@ -168,15 +171,18 @@ function listedReceipts(
     retrievalId,
   ];
   const lanes = new Semaphore(receiptsAtOnce);
+  const readSignedRows = signedRowsIn(session);
+  const whole = (row: CqlRow, region: string, batch: string) =>
+    receiptOf(row, factsOf(row, region, batch), readSignedRows);
   const readEach = async <Receipt>(
     text: string,
-    receiptOfRow: (row: CqlRow, region: string, batch: string) => Receipt,
+    receiptOfRow: (row: CqlRow, region: string, batch: string) => Receipt | Promise<Receipt>,
     region: string,
     places: readonly Place[],
   ): Promise<readonly Receipt[]> => {
     const reads = places.map((place) => async () => {
       const { rows } = await session.execute(text, at(region, place), plain);
-      return rows.map((row) => receiptOfRow(row, region, place.batch));
+      return Promise.all(rows.map((row) => receiptOfRow(row, region, place.batch)));
     });
     return (await lanes.all(reads)).flat();
   };
@@ -188,7 +194,7 @@ function listedReceipts(
       const { rows } = await session.execute(cql.isOpen, [region, hourOf(batch), batch], plain);
       return rows.length > 0;
     },
-    readRows: (region, places) => readEach(cql.one, receiptOf, region, places),
+    readRows: (region, places) => readEach(cql.one, whole, region, places),
     readFacts: (region, places) => readEach(cql.oneFacts, factsOf, region, places),
     areStored: async (region, places) => {
       const reads = places.map((place) => async () => {
@@ -232,9 +238,9 @@ function announcer(
   };
 }
 
-async function append(session: CassandraSession, row: ReceiptRow, stamp: number): Promise<void> {
+async function append(session: CassandraSession, row: NewReceipt, stamp: number): Promise<void> {
   const facts = [row.key_id, row.nonce, row.billable, row.served_at_ms, row.event, row.company];
-  const params = [...keyOf(row), ...facts, packHashes(row), packEnvelope(row.envelope), stamp];
+  const params = [...keyOf(row), ...facts, packHashes(row), packEnvelope(row), stamp];
   await session.execute(cql.append, params, plain);
 }
 
@@ -346,10 +352,11 @@ async function readReceipt(
   const found = await new Semaphore(shardsAtOnce).all(
     [...batches].map((batch) => async () => {
       const { rows } = await session.execute(cql.one, [region, batch, shard, retrievalId], plain);
-      return rows.map((row) => receiptOf(row, region, batch));
+      return rows.map((row) => [row, batch] as const);
     }),
   );
-  return found.flat()[0] ?? null;
+  const [one] = found.flat();
+  return one === undefined ? null : receiptOf(one[0], factsOf(one[0], region, one[1]), signedRowsIn(session));
 }
 
 /** A batch name continues with «-» after the minute; «.» is the next character after it. */
@@ -357,8 +364,12 @@ function namesOfMinute(region: string, minute: string): readonly string[] {
   return [region, hourOf(minute), `${minute}-`, `${minute}.`];
 }
 
-function receiptOf(row: CqlRow, region: string, batch: string): ReceiptRow {
-  return { ...factsOf(row, region, batch), envelope: unpackEnvelope(bytesOf(row["envelope"])) };
+async function receiptOf(
+  row: CqlRow,
+  facts: ListedReceipt,
+  readSignedRows: ReadSignedRows,
+): Promise<ReceiptRow> {
+  return { ...facts, envelope: await unpackEnvelope(bytesOf(row["envelope"]), facts, readSignedRows) };
 }
 
 function factsOf(row: CqlRow, region: string, batch: string): ListedReceipt {

@@ -13,19 +13,22 @@
 import { type CollectionName, recordIdPrefix } from "../../protocol/identifiers.ts";
 import { BoundedMap } from "../../std/bounded-map.ts";
 import { Semaphore } from "../../std/semaphore.ts";
-import type {
-  HeadPage,
-  PublishedRow,
-  PurgedVersion,
-  RecordHead,
-  RecordStore,
-  RecordVersion,
-  ServedRecord,
-  StoredSeal,
-  VersionDate,
-  VersionId,
-  VersionOrigin,
-  VersionRow,
+import type { ReadSignedRows } from "../receipt-store.ts";
+import {
+  type HeadPage,
+  type PublishedRow,
+  type PurgedVersion,
+  type RecordHead,
+  type RecordStore,
+  type RecordVersion,
+  type ServedRecord,
+  type StoredSeal,
+  signedRowOf,
+  type VersionDate,
+  type VersionId,
+  type VersionNumber,
+  type VersionOrigin,
+  type VersionRow,
 } from "../record-store.ts";
 import {
   bucketOf,
@@ -66,6 +69,7 @@ const cql = {
   rows: "SELECT record_id, hash, row FROM record WHERE record_id IN ? AND generation = ?",
   origins: `SELECT record_id, hash, bytes, sidecar, published_at FROM record
     WHERE record_id IN ? AND generation = ?`,
+  signed: "SELECT record_id, hash, row, sidecar FROM record WHERE record_id IN ? AND generation = ?",
   versions:
     "SELECT generation, hash, published_at FROM record WHERE record_id = ? AND generation < ? LIMIT ?",
   // Filtering only scans the versions of one record: its partition is named.
@@ -135,6 +139,23 @@ export function openCassandraRecordStore(
     },
     // Bytes leave the disks when the tables are compacted, which only an operator can request (docs/retention.md).
     overwriteUnused: async () => {},
+  };
+}
+
+/** Reads what receipts name of versions in this keyspace. */
+export function signedRowsIn(session: CassandraSession): ReadSignedRows {
+  const reads = new Semaphore(readLanes);
+  return async (versions) => {
+    const read = await readEach(session, reads, { ids: versions, text: cql.signed });
+    const numbered = ({ record_id, generation }: VersionNumber): string => `${record_id} ${generation}`;
+    const found = new Map(
+      read.map(([row, generation]) => {
+        const record_id = textOf(row["record_id"]);
+        const [hash, text, sidecar] = [textOf(row["hash"]), textOf(row["row"]), textOf(row["sidecar"])];
+        return [numbered({ record_id, generation }), signedRowOf({ hash, row: text, sidecar })] as const;
+      }),
+    );
+    return versions.map((version) => found.get(numbered(version)) ?? null);
   };
 }
 
@@ -254,19 +275,29 @@ async function readMany<V extends VersionId>(
   lanes: Semaphore,
   { ids, text, of }: ManyVersions<V>,
 ): Promise<readonly V[]> {
-  const reads: (() => Promise<readonly V[]>)[] = [];
+  const rows = await readEach(session, lanes, { ids, text });
+  const found = new Map(rows.map((row) => of(...row)).map((version) => [nameOf(version), version]));
+  return ids.flatMap((id) => found.get(nameOf(id)) ?? []);
+}
+
+/** The rows of these versions, each with its generation, in no order (V5). */
+async function readEach(
+  session: CassandraSession,
+  lanes: Semaphore,
+  { ids, text }: { readonly ids: readonly VersionNumber[]; readonly text: string },
+): Promise<readonly (readonly [CqlRow, generation: number])[]> {
+  const reads: (() => Promise<readonly (readonly [CqlRow, number])[]>)[] = [];
   for (const [generation, same] of Map.groupBy(ids, (id) => id.generation)) {
     const recordIds = [...new Set(same.map(({ record_id }) => record_id))];
     for (let from = 0; from < recordIds.length; from += rowsPerRead) {
       const some = recordIds.slice(from, from + rowsPerRead);
       reads.push(async () => {
         const rows = await executeAll(session, text, [some, generation], plain);
-        return rows.map((row) => of(row, generation));
+        return rows.map((row) => [row, generation] as const);
       });
     }
   }
-  const found = new Map((await lanes.all(reads)).flat().map((row) => [nameOf(row), row]));
-  return ids.flatMap((id) => found.get(nameOf(id)) ?? []);
+  return (await lanes.all(reads)).flat();
 }
 
 function rowOf(row: CqlRow, generation: number): VersionRow {

@@ -27,6 +27,7 @@ import {
 } from "../receipt-store.ts";
 import { bytesOf, numberOf, type Row, textOf } from "./columns.ts";
 import { overwritingFreed, type SqliteDatabase } from "./database.ts";
+import { signedRowsIn } from "./record-store.ts";
 
 // Which receipts are whose, and how many, in SQLite: the port's obligations T6–T8.
 //   L1. The listing of a company is an index of receipts, so a receipt is written once.
@@ -91,7 +92,8 @@ function openReceiptListing(database: SqliteDatabase) {
       const all = stored === given.size ? given.counts : countReceipts(sql.batch.all(no).map(countedOf));
       for (const [company, counts] of all) for (const each of counts) count(region, company, each);
     },
-    list: (wanted: ReceiptsWanted): ReceiptPage => pageOf(sql.receipts, wanted, receiptOf),
+    list: (wanted: ReceiptsWanted) =>
+      pageOf(sql.receipts, wanted, (row) => ({ ...factsOf(row), packed: bytesOf(row["envelope"]) })),
     facts: (wanted: ReceiptsWanted): ReceiptPage<ListedReceipt> => pageOf(sql.facts, wanted, factsOf),
     usage: (wanted: UsageWanted): readonly UsageCount[] => {
       const { region, company, fromDay, toDay } = wanted;
@@ -194,6 +196,7 @@ export function openSqliteReceiptStore(database: SqliteDatabase): ReceiptStore {
   database.migrate("receipt", migrations);
   const sql = prepareStatements(database);
   const listing = openReceiptListing(database);
+  const readSignedRows = signedRowsIn(database);
   const findNumber = (region: string, batch: string): number | undefined => {
     const found = sql.batchNumber.get(region, batch);
     return found === undefined ? undefined : numberOf(found["no"]);
@@ -214,7 +217,7 @@ export function openSqliteReceiptStore(database: SqliteDatabase): ReceiptStore {
     sharesCommits: true,
     append: async (row, after = null) => {
       const known = committedNumber(row.region, row.batch);
-      const [hashes, packed] = [packHashes(row), packEnvelope(row.envelope)];
+      const [hashes, packed] = [packHashes(row), packEnvelope(row)];
       const work = (): void => {
         const no = known ?? batchNumber(row.region, row.batch);
         const { retrieval_id, key_id, nonce, billable, served_at_ms, event, company } = row;
@@ -279,9 +282,20 @@ export function openSqliteReceiptStore(database: SqliteDatabase): ReceiptStore {
       if (servedAtMs === null) return null;
       const minute = receiptMinute(formatTimestamp(servedAtMs));
       const row = sql.readReceipt.get(region, ...namesOfMinute(minute), retrievalId);
-      return row === undefined ? null : receiptOf(row);
+      if (row === undefined) return null;
+      const facts = factsOf(row);
+      return { ...facts, envelope: await unpackEnvelope(bytesOf(row["envelope"]), facts, readSignedRows) };
     },
-    listReceipts: async (wanted) => listing.list(wanted),
+    listReceipts: async (wanted) => {
+      const { receipts: rows, next } = listing.list(wanted);
+      const receipts: ReceiptRow[] = [];
+      for (const { packed, ...facts } of rows) {
+        receipts.push({ ...facts, envelope: await unpackEnvelope(packed, facts, readSignedRows) });
+        // The rows of fifty versions were looked up.
+        await setImmediate();
+      }
+      return { receipts, next };
+    },
     listFacts: async (wanted) => listing.facts(wanted),
     readUsage: async (wanted) => listing.usage(wanted),
   };
@@ -338,10 +352,6 @@ function prepareStatements(database: SqliteDatabase) {
       `SELECT ${facts}, r.envelope ${receipts} WHERE b.region = ? AND b.batch >= ? AND b.batch < ? AND r.retrieval_id = ? LIMIT 1`,
     ),
   };
-}
-
-function receiptOf(row: Row): ReceiptRow {
-  return { ...factsOf(row), envelope: unpackEnvelope(bytesOf(row["envelope"])) };
 }
 
 function factsOf(row: Row): ListedReceipt {

@@ -5,17 +5,19 @@
 import type { SQLOutputValue, StatementSync } from "node:sqlite";
 import { concatBytes } from "../../protocol/bytes.ts";
 import { BoundedMap } from "../../std/bounded-map.ts";
-import type {
-  HeadPage,
-  RecordHead,
-  RecordStore,
-  RecordVersion,
-  ServedRecord,
-  StagedPushes,
-  StoredSeal,
-  VersionDate,
-  VersionId,
-  VersionOrigin,
+import type { ReadSignedRows } from "../receipt-store.ts";
+import {
+  type HeadPage,
+  type RecordHead,
+  type RecordStore,
+  type RecordVersion,
+  type ServedRecord,
+  type StagedPushes,
+  type StoredSeal,
+  signedRowOf,
+  type VersionDate,
+  type VersionId,
+  type VersionOrigin,
 } from "../record-store.ts";
 import { bytesOf, numberOf, numberOrNull, type Row, textOf } from "./columns.ts";
 import { overwritingFreed, type SqliteDatabase } from "./database.ts";
@@ -158,6 +160,22 @@ export function openSqliteRecordStore(database: SqliteDatabase, now: () => numbe
       });
     },
     overwriteUnused: () => database.overwriteUnused(),
+  };
+}
+
+/** Reads what receipts name of versions in this database. */
+export function signedRowsIn(database: SqliteDatabase): ReadSignedRows {
+  return async (versions) => {
+    const read = database.prepare(
+      `SELECT v.hash, v.row, v.sidecar FROM record_head h JOIN record_version v ON v.record_no = h.no
+       WHERE h.record_id = ? AND v.generation = ?`,
+    );
+    return versions.map(({ record_id, generation }) => {
+      const found = read.get(record_id, generation);
+      if (found === undefined) return null;
+      const [hash, row, sidecar] = [found["hash"], found["row"], found["sidecar"]].map(textOf);
+      return signedRowOf({ hash: hash ?? "", row: row ?? "", sidecar: sidecar ?? "" });
+    });
   };
 }
 

@@ -12,7 +12,7 @@ import type { FenceLedger } from "../fence-ledger.ts";
 import { imageStoreConformance, type OpenImageStore } from "../image-store.conformance.ts";
 import { insightStoreConformance } from "../insight-store.conformance.ts";
 import { factsOf, hashed, wholeBatch } from "../receipt-batch.fixture.ts";
-import { receiptStoreConformance } from "../receipt-store.conformance.ts";
+import { receiptReferenceConformance, receiptStoreConformance } from "../receipt-store.conformance.ts";
 import { recordStoreConformance } from "../record-store.conformance.ts";
 import { registerStoreConformance } from "../register-store.conformance.ts";
 import { openSqliteActorStore } from "./actor-store.ts";
@@ -63,6 +63,11 @@ function openIn<S>(path: string, make: (database: SqliteDatabase) => S): OpenSto
 
 recordStoreConformance("the SQLite store", async () => openIn(freshFile(), openSqliteRecordStore));
 receiptStoreConformance("the SQLite store", async () => openIn(freshFile(), openSqliteReceiptStore));
+receiptReferenceConformance("the SQLite store", async () => {
+  const database = SqliteDatabase.open(freshFile());
+  const [receipts, records] = [openSqliteReceiptStore(database), openSqliteRecordStore(database)];
+  return { receipts, records, close: async () => database.close() };
+});
 registerStoreConformance("the SQLite store", async () => openIn(freshFile(), openSqliteRegisterStore));
 insightStoreConformance("the SQLite store", async () => openIn(freshFile(), openSqliteInsightStore));
 eventStoreConformance("the SQLite store", async () => {

@@ -361,7 +361,8 @@ describe("an ad that is taken back", () => {
     const ad = await published(first, "gone", { keywords: ["clogs"] });
     const asked = { keywords: ["clogs"] };
     await vi.waitFor(async () => expect(idsIn((await pool(asked)).ads)).toEqual([ad]), patience);
-    const [item] = (await pool(asked)).ads;
+    const shown = await pool(asked);
+    const [item] = shown.ads;
     expect((await first.remove(ad, "delete")).json).toMatchObject({ state: "deleted" });
     expect(codeOf(await render(item))).toEqual([409, "ad_unavailable", "ad_not_live"]);
     await vi.waitFor(async () => expect((await pool(asked)).ads).toEqual([]), patience);
@@ -379,6 +380,9 @@ describe("an ad that is taken back", () => {
         expect((await records.readOrigins([id]))[0]?.bytes ?? new Uint8Array()).toEqual(new Uint8Array()),
       patience,
     );
+    const { receipts, config } = node.running.services;
+    const kept = await receipts.readReceipt(config.region, String(shown.json["retrieval_id"]));
+    expect(shown.text).toContain(kept?.envelope);
   });
 });
 

@@ -32,6 +32,29 @@ export interface Issuance {
   issue(payloadType: string, payload: Uint8Array): Promise<Result<Envelope, "issuance_refused">>;
 }
 
+/** A key that the service holds for a business; after the end of one, the business may have the next. */
+export interface HostedKeyName {
+  readonly business_uuid: string;
+  /** 0 for the first. */
+  readonly generation: number;
+}
+
+/** The last generation: a business that ended so many keys has no further one. */
+export const hostedGenerationsMax = 99;
+
+/** The keys that the service holds for businesses, wherever they are kept; each throws {@link SigningUnavailable}. */
+export interface HostedKeys {
+  publicKey(of: HostedKeyName): Promise<PublicJwk>;
+  /**
+   * Seals a payload of `seal.v2` that names this key; the same payload gets the same seal. `issuance_refused` for what a hosted key does
+   * not seal. `confirmation` says by which act in a person's journal it was asked for.
+   */
+  seal(
+    of: HostedKeyName,
+    asked: { readonly payload: Uint8Array; readonly confirmation: string },
+  ): Promise<Result<Envelope, "issuance_refused">>;
+}
+
 /** The key that could not sign: a working key of this node, the issuance key, or the key that is held for a business. */
 export type SigningReason = "signing_key" | "issuance" | "hosted_key";
 

@@ -215,6 +215,23 @@ ${keysOption}`,
   },
 };
 
+const createHostedSecret: Command = {
+  name: "keys create-hosted",
+  usage: "",
+  summary:
+    "make the secret of the keys that the issuance process holds for businesses, once for the whole service",
+  options: `
+${keysOption}`,
+  run: async (call) => {
+    const { createHosted } = await import("../../node/keys/ceremonies.ts");
+    await createHosted(pathOf(call, "keys"));
+    call.terminal.note(
+      `hosted.jwk is in ${call.text("keys")}. Every issuance process needs this one, and no node may have it.`,
+    );
+    return exitCodes.done;
+  },
+};
+
 const createSecret: Command = {
   name: "keys create-secret",
   usage: "",
@@ -432,6 +449,7 @@ export const keyCommands: readonly Command[] = [
   createIssuance,
   createWorkingKeys,
   createRecordIdSecret,
+  createHostedSecret,
   createSecret,
   certify,
   anchors,

@@ -6,7 +6,7 @@ import { FileKeyStore } from "../../crypto/key-store.ts";
 import { createSigner, generatePrivateJwk } from "../../crypto/private-jwk.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { thumbprint } from "../../protocol/keys/jwk.ts";
-import { createGrantedKeys } from "../../service/authentication/sandbox-grants.ts";
+import { createGrantedKeys, sandboxKeyFacts } from "../../service/authentication/sandbox-grants.ts";
 import { failureAnswer } from "../../service/failure.ts";
 import { registerInForce } from "../../stories/verification/register-in-force.fixture.ts";
 import { loadConfig } from "../configuration/config.ts";
@@ -14,6 +14,7 @@ import { makeProductionKeys } from "../keys/production-keys.fixture.ts";
 import { type NodeServices, openNodeServices } from "./services.ts";
 
 const uuid = "22222222-2222-4222-8222-222222222222";
+const party = { uuid, kind: "business", legal_name: "Hosted Ltd", country: "GB" } as const;
 let folder: string;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "svc-hosted-"));
@@ -42,7 +43,6 @@ async function copyKeys(from: string, to: string): Promise<void> {
 /** Requests a grant for another key of the business, which gets its mandate sealed by the hosted key. */
 async function grantKey(services: NodeServices): Promise<string> {
   const jwk = createSigner(generatePrivateJwk("Ed25519")).publicJwk;
-  const party = { uuid, kind: "business", legal_name: "Hosted Ltd", country: "GB" } as const;
   const granted = await createGrantedKeys(services)(
     { v: 1, environment: "sandbox", party, role: "integration", public_key: jwk, mandate_id: null },
     thumbprint(jwk),
@@ -73,36 +73,56 @@ describe("the key that is held for a business", () => {
     expect(first).toHaveLength(1);
   });
 
-  it("is never made a second time by a node that does not have it", async () => {
-    await onNode("a", async () => {});
-    const store = await FileKeyStore.open(join(folder, "a"));
-    const { keyId } = createSigner(await store.createNew(`hosted-${uuid}`, "Ed25519"));
+  it("is never a second one beside a key that the register knows", async () => {
     await onNode("a", async (services) => {
-      expect(await grantKey(services)).toBe("registered");
-      expect(await hostedKeys(services)).toEqual([keyId]);
-    });
-    await copyKeys("a", "b");
-    await onNode("b", async (services) => {
+      const { keyId, publicJwk: jwk } = createSigner(generatePrivateJwk("Ed25519"));
+      const known = { keyId, partyUuid: uuid, role: "hosted", jwk, validFrom: formatTimestamp(0) } as const;
+      await services.parties.open({ ...party, group: uuid, blocked_groups: [] });
+      await services.parties.registerKey(sandboxKeyFacts(known));
+      await registerInForce(services);
       const error = await grantKey(services).catch((reason: unknown) => reason);
       expect(error).toMatchObject({
         reason: "hosted_key",
-        message: expect.stringMatching(/is not on this node/),
+        message: expect.stringMatching(/does not follow from the secret of this node/),
       });
       expect(failureAnswer(error)).toMatchObject({ problem: { status: 503, reason: "hosted_key" } });
       expect(await hostedKeys(services)).toEqual([keyId]);
     });
   });
 
-  it("is made by no production node", async () => {
+  it("is another one once it was ended and the next was registered", async () => {
+    await onNode("a", async (services) => {
+      await grantKey(services);
+      const [first = ""] = await hostedKeys(services);
+      const revoked_at = formatTimestamp(Date.now());
+      const act = { by: "Olga", reason: "Ended." };
+      await services.parties.revokeKey({ uuid, key_id: first, revoked_at, compromised_from: null, act });
+      const jwk = await services.hostedKeys.publicKey({ business_uuid: uuid, generation: 1 });
+      const next = {
+        keyId: thumbprint(jwk),
+        partyUuid: uuid,
+        role: "hosted",
+        jwk,
+        validFrom: revoked_at,
+      } as const;
+      await services.parties.registerKey(sandboxKeyFacts(next));
+      await registerInForce(services);
+      expect((await services.hostedSigner(uuid)).keyId).toBe(next.keyId);
+      expect(next.keyId).not.toBe(first);
+    });
+  });
+
+  it("is held by no production node, and seals nothing where there is no issuance process", async () => {
     const made = await makeProductionKeys(join(folder, "keys"), { region: "local-node1", nowMs: Date.now() });
     const env = { SVC_ENVIRONMENT: "production", SVC_KEYS: made.node };
     const config = loadConfig({ home: join(folder, "home") }, env);
     await using services = await openNodeServices(config);
-    await expect(services.hostedSigner(uuid)).rejects.toThrow(`No key is held for business ${uuid}.`);
-    const store = await FileKeyStore.open(made.node);
-    expect(await store.names()).not.toContain(`hosted-${uuid}`);
-    const { keyId } = createSigner(await store.createNew(`hosted-${uuid}`, "Ed25519"));
-    expect((await services.hostedSigner(uuid)).keyId).toBe(keyId);
+    await expect(services.hostedSigner(uuid)).rejects.toThrow("In production nodes hold no key");
+    const { hostedKeys: keys } = services;
+    const of = { business_uuid: uuid, generation: 0 };
+    const asked = { payload: new Uint8Array(), confirmation: "" };
+    for (const work of [keys.publicKey(of), keys.seal(of, asked)])
+      await expect(work).rejects.toMatchObject({ reason: "hosted_key", effect: "not_applied" });
     expect(() => services.keys.projection(formatTimestamp(0))).toThrow(
       /has no projection key that was valid at 1970/,
     );

@@ -250,16 +250,20 @@ describe("a production node", () => {
     expect(await refusal(mixed)).toMatch(/^key-set\.json: does not verify .* sandbox .* \(key_unknown\)$/);
   });
 
-  it.each(["root-p256", "root-mldsa65", "issuance-p256", "issuance-mldsa65"])(
-    "does not start where %s.jwk lies among its keys",
-    async (name) => {
-      const keys = await copyKeys();
-      await cp(made.path(join(name.split("-")[0] ?? "", `${name}.jwk`)), join(keys, `${name}.jwk`));
-      expect(await refusal(keys)).toBe(
-        `${name}.jwk: is a private key that certifies others; it must not be among the keys of a node: remove it from this machine`,
-      );
-    },
-  );
+  it.each([
+    ["root-p256", "root/root-p256"],
+    ["root-mldsa65", "root/root-mldsa65"],
+    ["issuance-p256", "issuance/issuance-p256"],
+    ["issuance-mldsa65", "issuance/issuance-mldsa65"],
+    ["hosted", "issuance/hosted"],
+    ["hosted-shop", "issuance/hosted"],
+  ])("does not start where %s.jwk lies among its keys", async (name, from) => {
+    const keys = await copyKeys();
+    await cp(made.path(`${from}.jwk`), join(keys, `${name}.jwk`));
+    expect(await refusal(keys)).toBe(
+      `${name}.jwk: is a private key of another machine; it must not be among the keys of a node: remove it from this machine`,
+    );
+  });
 
   it("holds the next key before the set lists it", async () => {
     const keys = await copyKeys();

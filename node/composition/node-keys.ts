@@ -1,27 +1,32 @@
 // The keys of one node. A sandbox generates all of them on its first start; a production node generates none.
 //   K1. In production a node reads public anchors, the issued key set, and its own working keys. It never reads a private
-//       root or issuance key, and does not start if there is one among its keys.
+//       root or issuance key, nor what hosted keys are made from, and does not start if there is one among its keys.
 //   K2. A node starts only with a key set that verifies under its anchors and lists, for each use, a working key that the
 //       node holds and that may sign now.
 //   K3. Every refused start names the file and the remedy, in one sentence.
 
 import { join } from "node:path";
 import type { FileKeyStore } from "../../crypto/key-store.ts";
-import { nativeCrypto } from "../../crypto/native.ts";
-import { type Clock, type Issuance, type Signer, signingUnavailable } from "../../crypto/port.ts";
-import { createSigner, ed25519OfSeed } from "../../crypto/private-jwk.ts";
-import { parseBase64Url, utf8 } from "../../protocol/bytes.ts";
+import {
+  type Clock,
+  type HostedKeys,
+  hostedGenerationsMax,
+  type Issuance,
+  type Signer,
+  signingUnavailable,
+} from "../../crypto/port.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import type { Anchors } from "../../protocol/keys/anchors.ts";
 import { createIssuance } from "../../service/register/issuance.ts";
 import type { Register } from "../../service/register/register.ts";
-import type { Environment, ServiceKeys } from "../../service/register/service-keys.ts";
+import type { ServiceKeys } from "../../service/register/service-keys.ts";
 import type { Trust } from "../../verifier/trust.ts";
 import type { NodeConfig } from "../configuration/config.ts";
 import { ConfigError } from "../configuration/config-error.ts";
 import { assertPublished } from "../configuration/key-config.ts";
 import { CurrentKeys } from "../keys/current-keys.ts";
-import { createRemoteIssuance } from "../keys/issuance-client.ts";
+import { createHostedKeys, type HostedSecret, hostedSigner, secretIn } from "../keys/hosted-keys.ts";
+import { createRemoteHostedKeys, createRemoteIssuance } from "../keys/issuance-client.ts";
 import { ensureSandboxKeys } from "../keys/sandbox-keys.ts";
 import { loadSecret } from "../keys/secret-file.ts";
 import { anchorsFile, keySetFile, loadAnchors, loadKeySet } from "../keys/trusted-files.ts";
@@ -33,6 +38,7 @@ export interface NodeKeys {
   /** Trust in the keys of the key set that is in force. */
   readonly trust: () => Trust;
   readonly currentKeys: CurrentKeys;
+  readonly hostedKeys: HostedKeys;
   /** 32 secret bytes: the key for record ids; never rotated. */
   readonly recordIdKey: Uint8Array;
 }
@@ -59,13 +65,16 @@ export async function loadNodeKeys(config: NodeConfig, store: FileKeyStore, cloc
   assertUsable(held, keySet.trust, { config, at: formatTimestamp(clock.now()) });
   const current = new CurrentKeys({ path, anchors, folder: config.keys, store, region }, keySet, held);
   const trust = (): Trust => current.keySet.trust;
-  const issuance = source.issuance ?? (await remoteIssuance(config, clock, trust));
+  const remote = await remoteOf(config);
+  const recordIdKey = await loadRecordIdKey(config, store);
   return {
     keys: {
       environment,
       region,
       grant,
-      issuance,
+      issuance:
+        source.issuance ??
+        (remote === null ? noIssuance : createRemoteIssuance({ ...remote, trust, environment, clock })),
       projection: current.signerAt("projection"),
       receipt: current.signerAt("receipt"),
       sidecar: current.signerAt("sidecar"),
@@ -76,7 +85,12 @@ export async function loadNodeKeys(config: NodeConfig, store: FileKeyStore, cloc
     anchors,
     trust,
     currentKeys: current,
-    recordIdKey: await loadRecordIdKey(config, store),
+    hostedKeys: isSandbox
+      ? createHostedKeys({ secret: recordIdKey, environment, clock })
+      : remote === null
+        ? noHostedKeys
+        : createRemoteHostedKeys(remote),
+    recordIdKey,
   };
 }
 
@@ -97,23 +111,22 @@ async function sandboxSource(config: NodeConfig, store: FileKeyStore, clock: Clo
 }
 
 async function productionSource(config: NodeConfig, store: FileKeyStore): Promise<KeySource> {
-  const foreign = (await store.names()).find((name) => /^(root|issuance)-/.test(name));
+  const foreign = (await store.names()).find((name) => /^(root-|issuance-|hosted\b)/.test(name));
   if (foreign !== undefined)
     throw new ConfigError(
       join(config.keys, `${foreign}.jwk`),
-      "is a private key that certifies others; it must not be among the keys of a node: remove it from this machine",
+      "is a private key of another machine; it must not be among the keys of a node: remove it from this machine",
     );
   const anchors = await loadAnchors(join(config.keys, anchorsFile), "production");
   assertPublished(config.passkeys, anchors.passkeys);
   return { anchors, path: join(config.keys, keySetFile), grant: null };
 }
 
-/** Issuance by a separate process, if one is configured. */
-async function remoteIssuance(config: NodeConfig, clock: Clock, trust: () => Trust): Promise<Issuance> {
-  if (config.issuance === null) return noIssuance;
-  const { address, secretFile } = config.issuance;
-  const { environment } = config;
-  return createRemoteIssuance({ address, secret: await loadSecret(secretFile), trust, environment, clock });
+/** Where the process is that issues, and how the node proves itself to it; null for none. */
+async function remoteOf({ issuance }: NodeConfig) {
+  if (issuance === null) return null;
+  const { address, secretFile } = issuance;
+  return { address, secret: await loadSecret(secretFile) };
 }
 
 /** The node serves everything else without issuance. */
@@ -125,6 +138,12 @@ const noIssuance: Issuance = {
     );
   },
 };
+
+const noHostedKeys: HostedKeys = { publicKey: noHostedKey, seal: noHostedKey };
+
+async function noHostedKey(): Promise<never> {
+  throw signingUnavailable("hosted_key", "No key is held for a business: the node has no issuance process.");
+}
 
 /** Throws unless the node has a usable key for each use (K2). */
 function assertUsable(
@@ -155,7 +174,7 @@ async function loadRecordIdKey(config: NodeConfig, store: FileKeyStore): Promise
   const jwk = await store.loadOfAlgorithm("record-id", "Ed25519");
   if (jwk === null)
     throw new ConfigError(path, "is missing; bring the secret with which all nodes make record ids");
-  const secret = "d" in jwk ? parseBase64Url(jwk.d) : null;
+  const secret = secretIn(jwk);
   if (secret !== null) return secret;
   throw new ConfigError(
     path,
@@ -163,43 +182,28 @@ async function loadRecordIdKey(config: NodeConfig, store: FileKeyStore): Promise
   );
 }
 
-// Keys that the service holds for businesses: one per business, whichever node is asked.
-//   B1. A business whose key the register knows never gets a second one: a node without its private half says so.
-//   B2. In the sandbox the key is derived from the secret of record ids, which all nodes share, and the business: nodes
-//       that are asked concurrently derive the same key without coordination.
-//   B3. A production node generates none: it signs with a key that was provisioned to it, or not at all.
+// The key that the sandbox's own samples and grants seal with.
+//   B3. A business whose key the register knows never gets a second one: where it is not one that follows from this node's secret, the
+//       node says so.
+//   B4. In production nothing is sealed so: what a hosted key seals there, a person confirmed (service/portal/hosted-publishing.ts).
 
-export interface HostedKeysDeps {
-  readonly store: FileKeyStore;
-  readonly register: Register;
-  readonly recordIdKey: Uint8Array;
-  readonly environment: Environment;
-}
-
-/** The signer for a business's hosted key. Throws {@link SigningUnavailable} if this node does not have it (B1, B3). */
-export function createHostedKeys(deps: HostedKeysDeps): (businessUuid: string) => Promise<Signer> {
-  return async (uuid) => {
-    const known = (await deps.register.keys(uuid)).filter(
-      (key) => key.role === "hosted" && key.revoked_at === null,
+/** The signer for a business's hosted key in a sandbox. Throws {@link SigningUnavailable} if there is none here (B3, B4). */
+export function createHostedSigner(
+  deps: HostedSecret & { readonly register: Register },
+): (businessUuid: string) => Promise<Signer> {
+  return async (business_uuid) => {
+    if (deps.environment === "production")
+      throw signingUnavailable("hosted_key", "In production nodes hold no key for a business.");
+    const live = (await deps.register.keys(business_uuid)).filter(
+      ({ role, revoked_at }) => role === "hosted" && revoked_at === null,
     );
-    const own = await ownKey(deps, uuid);
-    if (own !== null && (known.length === 0 || known.some(({ key_id }) => key_id === own.keyId))) return own;
-    const detail =
-      known.length === 0
-        ? `No key is held for business ${uuid}.`
-        : `The key that is held for business ${uuid} is not on this node; ask another node, or bring hosted-${uuid}.jwk.`;
-    throw signingUnavailable("hosted_key", detail);
+    for (let generation = 0; generation <= hostedGenerationsMax; generation += 1) {
+      const own = hostedSigner(deps, { business_uuid, generation });
+      if (live.length === 0 || live.some(({ key_id }) => key_id === own.keyId)) return own;
+    }
+    throw signingUnavailable(
+      "hosted_key",
+      `The key that is held for business ${business_uuid} does not follow from the secret of this node.`,
+    );
   };
-}
-
-/** A key file that was provisioned; otherwise, in the sandbox, a key derived from shared state. */
-async function ownKey(
-  { store, recordIdKey, environment }: HostedKeysDeps,
-  uuid: string,
-): Promise<Signer | null> {
-  const kept = await store.loadOfAlgorithm(`hosted-${uuid}`, "Ed25519");
-  if (kept !== null) return createSigner(kept);
-  if (environment === "production") return null;
-  // No record id is derived from such a text: theirs start with a uuid.
-  return createSigner(ed25519OfSeed(nativeCrypto.hmacSha256(recordIdKey, utf8(`hosted key\n${uuid}`))));
 }

@@ -45,7 +45,7 @@ import type { Acting, DerivedKeys, NodeServices, Process } from "./capabilities.
 import { createCluster, type NodeCluster } from "./cluster.ts";
 import { keepLogHome } from "./log-parts.ts";
 import { createNodeActors } from "./node-actors.ts";
-import { createHostedKeys, loadNodeKeys } from "./node-keys.ts";
+import { createHostedSigner, loadNodeKeys } from "./node-keys.ts";
 import { pushPartsOf } from "./publishing-surface.ts";
 import { type NodeStores, openEmbeddedStores } from "./stores.ts";
 
@@ -118,7 +118,7 @@ export async function openNodeServices(
     ...pushPartsOf(config, { stores, recordIdKey, actors, clock, workMs: platform.workMs, log }),
     insight: insightOf(stores, config.retention, { clock, incarnation }),
     ...judgingBy(operatorFiles, register),
-    hostedSigner: createHostedKeys({ ...config, store: keyStore, register, recordIdKey }),
+    hostedSigner: createHostedSigner({ ...config, secret: recordIdKey, register }),
   };
   const abandoned: AbandonedDeps = {
     actors,

@@ -13,8 +13,10 @@ export interface KeyConfig {
   readonly issuance: { readonly address: IssuanceAddress; readonly secretFile: string } | null;
 }
 
-/** The address of the issuance process. */
+/** What the issuance process answers: documents that it issues, and the public halves and the seals of hosted keys. */
 export const issuePath = "/issue";
+export const hostedKeyPath = "/hosted-key";
+export const hostedSealPath = "/hosted-seal";
 
 const addressForms = "unix:/run/svc/issuance.sock or 127.0.0.1:7399";
 

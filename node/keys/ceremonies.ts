@@ -83,6 +83,11 @@ export async function createRecordId(keys: string): Promise<void> {
   await (await FileKeyStore.open(keys)).createNew("record-id", "Ed25519");
 }
 
+/** Generates the secret from which the issuance process makes the keys that it holds for businesses. */
+export async function createHosted(keys: string): Promise<void> {
+  await (await FileKeyStore.open(keys)).createNew("hosted", "Ed25519");
+}
+
 /** A root certifies what a file requests: itself, an issuance pair, or another root. */
 export async function certifyRequests(asked: {
   /** The folder of the root that certifies. */

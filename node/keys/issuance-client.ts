@@ -4,45 +4,60 @@
 
 import { request } from "node:http";
 import { connect } from "node:net";
-import { type Clock, type Issuance, type SigningUnavailable, signingUnavailable } from "../../crypto/port.ts";
+import {
+  type Clock,
+  type HostedKeys,
+  type Issuance,
+  type SigningReason,
+  type SigningUnavailable,
+  signingUnavailable,
+} from "../../crypto/port.ts";
 import { toBase64 } from "../../protocol/bytes.ts";
-import { type Envelope, parseEnvelope } from "../../protocol/dsse.ts";
+import { type Envelope, parseEnvelope, payloadTypes } from "../../protocol/dsse.ts";
+import { type PublicJwk, parsePublicJwk } from "../../protocol/keys/jwk.ts";
 import { ok, refuse } from "../../protocol/result.ts";
 import { judgeIssuable } from "../../service/register/issuance.ts";
 import type { Environment } from "../../service/register/service-keys.ts";
 import { type Trust, verifyIssued } from "../../verifier/trust.ts";
-import { type IssuanceAddress, issuePath } from "../configuration/key-config.ts";
+import {
+  hostedKeyPath,
+  hostedSealPath,
+  type IssuanceAddress,
+  issuePath,
+} from "../configuration/key-config.ts";
 
 const answerBytesMax = 65_536;
 const timeoutMs = 10_000;
 const retryAfterSeconds = 5;
 
-export function createRemoteIssuance(options: {
+interface Place {
   readonly address: IssuanceAddress;
   readonly secret: string;
-  readonly trust: () => Trust;
-  readonly environment: Environment;
-  readonly clock: Clock;
-}): Issuance {
+}
+
+export function createRemoteIssuance(
+  options: Place & {
+    readonly trust: () => Trust;
+    readonly environment: Environment;
+    readonly clock: Clock;
+  },
+): Issuance {
   const { environment, clock, trust } = options;
   return {
     issue: async (payloadType, payload) => {
       const judged = judgeIssuable({ payloadType, payload }, { environment, nowMs: clock.now() });
       if (!judged.ok) return judged;
-      const { status, body } = await post(
-        options,
-        JSON.stringify({ payload_type: payloadType, payload: toBase64(payload) }),
-      );
+      const asked = { payload_type: payloadType, payload: toBase64(payload) };
+      const { status, body } = await post(options, { path: issuePath, reason: "issuance" }, asked);
       if (status === 422) return refuse("issuance_refused", detailOf(body));
-      if (status === 401)
-        throw away("it does not know this node: compare SVC_ISSUANCE_SECRET_FILE with its clients");
-      if (status !== 200) throw away(`it answered ${status}`);
+      assertAnswered(status, "issuance");
       const envelope = envelopeIn(body);
       if (envelope === null || envelope.payload !== toBase64(payload))
-        throw away("it answered with something else");
+        throw away("issuance", "it answered with something else");
       const verified = verifyIssued(trust(), envelope, { payloadType, at: judged.value.issued_at });
       if (!verified.ok)
         throw away(
+          "issuance",
           `what it signed does not verify under this node's key set (${verified.code}): ${verified.detail}`,
         );
       return ok(envelope);
@@ -50,20 +65,59 @@ export function createRemoteIssuance(options: {
   };
 }
 
-function away(why: string): SigningUnavailable {
-  return signingUnavailable("issuance", `The issuance process signed nothing: ${why}.`, retryAfterSeconds);
+/** The keys that the process holds for businesses. What it seals is judged by the key that the register has, as any seal is. */
+export function createRemoteHostedKeys(place: Place): HostedKeys {
+  const ask = async (path: string, asked: object) => {
+    const answered = await post(place, { path, reason: "hosted_key" }, asked);
+    if (answered.status === 409)
+      throw signingUnavailable(
+        "hosted_key",
+        "The issuance process holds no keys for businesses (hosted.jwk).",
+      );
+    return answered;
+  };
+  return {
+    publicKey: async (of) => {
+      const { status, body } = await ask(hostedKeyPath, of);
+      assertAnswered(status, "hosted_key");
+      const jwk = publicKeyIn(body);
+      if (jwk === null) throw away("hosted_key", "it answered with something else");
+      return jwk;
+    },
+    seal: async (of, { payload, confirmation }) => {
+      const asked = { ...of, payload: toBase64(payload), confirmation };
+      const { status, body } = await ask(hostedSealPath, asked);
+      if (status === 422) return refuse("issuance_refused", detailOf(body));
+      assertAnswered(status, "hosted_key");
+      const envelope = envelopeIn(body);
+      const isAsked = envelope?.payload === asked.payload && envelope.payloadType === payloadTypes["seal.v2"];
+      if (!isAsked) throw away("hosted_key", "it answered with something else");
+      return ok(envelope);
+    },
+  };
+}
+
+function assertAnswered(status: number, reason: SigningReason): void {
+  if (status === 401)
+    throw away(reason, "it does not know this node: compare SVC_ISSUANCE_SECRET_FILE with its clients");
+  if (status !== 200) throw away(reason, `it answered ${status}`);
+}
+
+function away(reason: SigningReason, why: string): SigningUnavailable {
+  return signingUnavailable(reason, `The issuance process signed nothing: ${why}.`, retryAfterSeconds);
 }
 
 function post(
-  { address, secret }: { readonly address: IssuanceAddress; readonly secret: string },
-  body: string,
+  { address, secret }: Place,
+  { path, reason }: { readonly path: string; readonly reason: SigningReason },
+  document: object,
 ): Promise<{ readonly status: number; readonly body: string }> {
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number; body: string }>();
-  const fail = (error: Error): void => reject(away(`it cannot be reached (${error.message})`));
+  const fail = (error: Error): void => reject(away(reason, `it cannot be reached (${error.message})`));
   const asked = request({
     ...("socket" in address ? { socketPath: address.socket } : address),
     method: "POST",
-    path: issuePath,
+    path,
     agent: false,
     signal: AbortSignal.timeout(timeoutMs),
     headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
@@ -79,7 +133,7 @@ function post(
     response.once("error", fail);
     response.once("end", () => resolve({ status: response.statusCode ?? 0, body: text }));
   });
-  asked.end(body);
+  asked.end(JSON.stringify(document));
   return promise;
 }
 
@@ -87,6 +141,16 @@ function envelopeIn(body: string): Envelope | null {
   try {
     const envelope = parseEnvelope(JSON.parse(body));
     return envelope.ok ? envelope.value : null;
+  } catch {
+    return null;
+  }
+}
+
+function publicKeyIn(body: string): PublicJwk | null {
+  try {
+    const { public_key } = JSON.parse(body) as { readonly public_key?: unknown };
+    const jwk = parsePublicJwk(public_key);
+    return jwk.ok ? jwk.value : null;
   } catch {
     return null;
   }

@@ -1,8 +1,10 @@
 // The issuance process: holds the issuance pair, so that no node has it in memory or on disk. It signs what nodes on this
-// machine request, and only what it reads as a certificate or a custody statement of its environment, issued now.
+// machine request, and only what it reads as a certificate or a custody statement of its environment, issued now. Where its folder has
+// hosted.jwk it also seals by the keys of businesses that follow from it (hosted-keys.ts).
 //   G1. No signature leaves before the audit log has a line about it: who asked, what was signed, by which keys.
 //   G2. A caller that cannot present a node's secret learns only that; its request is not read.
 //   G3. The pair signs only while the key set, verified under the anchors, lists it and it is valid.
+//   G5. A hosted key seals only what a node says a person confirmed: the line names the confirmation as the person's journal does.
 //   G4. Bodies, connections and times are bounded: nobody who reaches the socket can block the process.
 
 import { createHash, timingSafeEqual } from "node:crypto";
@@ -11,17 +13,27 @@ import { chmod, readdir, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { join } from "node:path";
-import type { Clock } from "../../crypto/port.ts";
-import { hashOf, parseBase64 } from "../../protocol/bytes.ts";
+import { FileKeyStore } from "../../crypto/key-store.ts";
+import { type Clock, type HostedKeys, hostedGenerationsMax } from "../../crypto/port.ts";
+import { hashOf, parseBase64, utf8 } from "../../protocol/bytes.ts";
+import { payloadTypes } from "../../protocol/dsse.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
+import { parseStrictJson } from "../../protocol/json/strict-json.ts";
 import type { Anchors } from "../../protocol/keys/anchors.ts";
 import { windowFault } from "../../protocol/keys/signatures.ts";
+import { anyText, integer, matching, object, readShape, type Shape, uuid } from "../../protocol/shape.ts";
 import { createIssuance, judgeIssuable } from "../../service/register/issuance.ts";
 import type { Trust } from "../../verifier/trust.ts";
 import { ConfigError } from "../configuration/config-error.ts";
-import { type IssuanceAddress, issuePath } from "../configuration/key-config.ts";
+import {
+  hostedKeyPath,
+  hostedSealPath,
+  type IssuanceAddress,
+  issuePath,
+} from "../configuration/key-config.ts";
 import { appendLine } from "../keeping/audit-log.ts";
 import { loadPair } from "./ceremonies.ts";
+import { createHostedKeys, secretIn } from "./hosted-keys.ts";
 import type { Pair } from "./key-certificates.ts";
 import { loadSecret } from "./secret-file.ts";
 import { anchorsFile, keySetFile, loadAnchors, loadKeySet } from "./trusted-files.ts";
@@ -57,6 +69,8 @@ interface Office {
   readonly clients: readonly Client[];
   readonly audit: AuditLog;
   readonly pair: Pair;
+  /** Null where hosted.jwk is missing: then no business has a hosted key. */
+  readonly hosted: HostedKeys | null;
   readonly trust: Trust;
   readonly environment: Anchors["environment"];
   readonly clock: Clock;
@@ -72,7 +86,9 @@ export async function startIssuance(options: IssuanceProcessOptions): Promise<Is
   if (fault !== null) throw new ConfigError(join(keys, "issuance-p256.jwk"), `cannot issue: ${fault}`);
   const clients = await loadClients(options.clients);
   const audit = openAuditLog(options.audit);
-  const office: Office = { clients, audit, pair, trust, environment, clock };
+  const secret = await hostedSecret(keys);
+  const hosted = secret === null ? null : createHostedKeys({ secret, environment, clock });
+  const office: Office = { clients, audit, pair, hosted, trust, environment, clock };
   const server = createServer(
     { requestTimeout: requestMs, headersTimeout: requestMs },
     (request, response) => {
@@ -91,6 +107,11 @@ export async function startIssuance(options: IssuanceProcessOptions): Promise<Is
       await closed.promise;
     },
   };
+}
+
+async function hostedSecret(keys: string): Promise<Uint8Array | null> {
+  const jwk = await (await FileKeyStore.open(keys)).loadOfAlgorithm("hosted", "Ed25519");
+  return jwk === null ? null : secretIn(jwk);
 }
 
 /** Why the pair may not issue at `at` (G3); null if it may. */
@@ -129,10 +150,10 @@ function digestOf(secret: string): Buffer {
 async function attend(office: Office, request: IncomingMessage, response: ServerResponse): Promise<void> {
   try {
     const client = clientOf(office, request.headers.authorization ?? "");
-    if (client === null) answer(response, 401, { code: "unknown_node" });
-    else if (request.method !== "POST" || request.url !== issuePath)
-      answer(response, 404, { code: "not_found" });
-    else await issue(office, client, await readBody(request), response);
+    if (client === null) return answer(response, 401, { code: "unknown_node" });
+    const work = request.method === "POST" ? works.get(request.url ?? "") : undefined;
+    if (work === undefined) answer(response, 404, { code: "not_found" });
+    else await work(office, client, await readBody(request), response);
   } catch {
     // What the audit log did not record was not done (G1).
     answer(response, 503, { code: "unavailable" });
@@ -157,6 +178,14 @@ async function readBody(request: IncomingMessage): Promise<string | null> {
   }
   return Buffer.concat(chunks).toString("utf8");
 }
+
+type Work = (office: Office, client: Client, body: string | null, response: ServerResponse) => Promise<void>;
+
+const works: ReadonlyMap<string, Work> = new Map([
+  [issuePath, issue],
+  [hostedKeyPath, tellHostedKey],
+  [hostedSealPath, sealHosted],
+]);
 
 async function issue(
   office: Office,
@@ -183,6 +212,57 @@ async function issue(
   const key_ids = pair.map(({ keyId }) => keyId);
   audit.append({ ...entry, outcome: "signed", kind, subject, says, issued_at, key_ids });
   answer(response, 200, signed.value);
+}
+
+const keyName = { business_uuid: uuid, generation: integer({ min: 0, max: hostedGenerationsMax }) };
+const keyAsked = object(keyName);
+const sealAsked = object({
+  ...keyName,
+  payload: anyText,
+  confirmation: matching(/^[\w-]{43}$/, "the code of a confirmation"),
+});
+
+async function tellHostedKey(
+  { hosted }: Office,
+  _client: Client,
+  body: string | null,
+  response: ServerResponse,
+): Promise<void> {
+  const of = askedIn(keyAsked, body);
+  if (of === null) return answer(response, 400, { code: "request_invalid" });
+  if (hosted === null) return answer(response, 409, { code: "no_hosted_keys" });
+  answer(response, 200, { public_key: await hosted.publicKey(of) });
+}
+
+/** See G5. */
+async function sealHosted(
+  { hosted, audit, clock }: Office,
+  client: Client,
+  body: string | null,
+  response: ServerResponse,
+): Promise<void> {
+  const asked = askedIn(sealAsked, body);
+  const payload = asked === null ? null : parseBase64(asked.payload);
+  if (asked === null || payload === null) return answer(response, 400, { code: "request_invalid" });
+  if (hosted === null) return answer(response, 409, { code: "no_hosted_keys" });
+  const { confirmation, business_uuid: subject } = asked;
+  const at = formatTimestamp(clock.now());
+  const [payload_type, payload_hash] = [payloadTypes["seal.v2"], hashOf(payload)];
+  const entry = { at, asked_by: client.name, payload_type, payload_hash, subject, confirmation };
+  const sealed = await hosted.seal(asked, { payload, confirmation });
+  if (!sealed.ok) {
+    audit.append({ ...entry, outcome: "refused", detail: sealed.detail });
+    return answer(response, 422, { code: sealed.code, detail: sealed.detail });
+  }
+  const key_ids = sealed.value.signatures.map(({ keyid }) => keyid);
+  audit.append({ ...entry, outcome: "signed", kind: "hosted_seal", key_ids });
+  answer(response, 200, sealed.value);
+}
+
+function askedIn<T>(shape: Shape<T>, body: string | null): T | null {
+  const json = body === null ? null : parseStrictJson(utf8(body));
+  const read = json?.ok === true ? readShape(shape, json.value) : null;
+  return read?.ok === true ? read.value : null;
 }
 
 function parseDocument(body: string): { readonly payloadType: string; readonly payload: Uint8Array } | null {

@@ -1,17 +1,32 @@
 // The issuance process as a separate process, and what it signs, refuses and records.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { appendFile, chmod, copyFile, mkdir, mkdtemp, readFile, rename, rm, stat } from "node:fs/promises";
+import {
+  appendFile,
+  chmod,
+  copyFile,
+  cp,
+  mkdir,
+  mkdtemp,
+  readFile,
+  rename,
+  rm,
+  stat,
+} from "node:fs/promises";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { exitCodes } from "../../cli/command.ts";
+import { FileKeyStore } from "../../crypto/key-store.ts";
 import { nativeCrypto } from "../../crypto/native.ts";
+import type { HostedKeys } from "../../crypto/port.ts";
 import { hashOf, toBase64, utf8 } from "../../protocol/bytes.ts";
-import { payloadTypes } from "../../protocol/dsse.ts";
+import { pae, payloadTypes } from "../../protocol/dsse.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
+import { canonicalBytes } from "../../protocol/json/canonical-json.ts";
 import { type Certificate, certificatePayload } from "../../protocol/keys/certificate.ts";
+import { thumbprint } from "../../protocol/keys/jwk.ts";
 import { keyCustodyPayload } from "../../protocol/keys/key-directory.ts";
 import { rubbish } from "../../protocol/rubbish.fixture.ts";
 import { failureAnswer } from "../../service/failure.ts";
@@ -21,7 +36,8 @@ import { verifyKeyCustody } from "../../verifier/business-keys.ts";
 import { verifyCertificate } from "../../verifier/certificate.ts";
 import type { Trust } from "../../verifier/trust.ts";
 import { parseIssuanceAddress, parseKeyConfig } from "../configuration/key-config.ts";
-import { createRemoteIssuance } from "./issuance-client.ts";
+import { createHostedKeys, secretIn } from "./hosted-keys.ts";
+import { createRemoteHostedKeys, createRemoteIssuance } from "./issuance-client.ts";
 import { type IssuanceProcessOptions, startIssuance } from "./issuance-server.ts";
 import { makeProductionKeys, type ProductionKeys } from "./production-keys.fixture.ts";
 import { loadSecret, writeSecret } from "./secret-file.ts";
@@ -313,6 +329,163 @@ describe("the issuance process", () => {
     await expect(issuance.issue(payloadTypes["certificate.v1"], certificate())).rejects.toThrow(
       /does not verify under this node's key set \(key_unknown\)/,
     );
+  });
+});
+
+describe("the keys that the issuance process holds for businesses", () => {
+  const of = { business_uuid: uuid, generation: 0 };
+  const confirmation = "c".repeat(43);
+  const sealOf = (keyId: string, changes: object = {}): Uint8Array =>
+    canonicalBytes({
+      v: 2,
+      key_id: keyId,
+      cert_id: hashOf(utf8("certificate")),
+      hash: hashOf(utf8("record")),
+      sealed_at: formatTimestamp(Date.now()),
+      record_type: "products",
+      ai_policy_version: 0,
+      ...changes,
+    });
+  const hostedAt = (address: string, by = secret) => {
+    const asked = parseKeyConfig({ SVC_ISSUANCE: address, SVC_ISSUANCE_SECRET_FILE: "x" }, "production");
+    if (asked.issuance === null) throw new Error("no address");
+    return createRemoteHostedKeys({ address: asked.issuance.address, secret: by });
+  };
+  const started = async (changes: Partial<IssuanceProcessOptions> = {}) => {
+    const audit = join(folder, "hosted.log");
+    const process = await startIssuance(options({ audit, ...changes }));
+    if ("socket" in process.address) throw new Error("unreachable");
+    const address = `${process.address.host}:${process.address.port}`;
+    const lines = async () =>
+      (await readFile(audit, "utf8"))
+        .split("\n")
+        .flatMap((line) => (line === "" ? [] : [JSON.parse(line) as Record<string, unknown>]));
+    const dispose = async () => {
+      await process[Symbol.asyncDispose]();
+      await rm(audit, { force: true });
+    };
+    return { address, keys: hostedAt(address), lines, [Symbol.asyncDispose]: dispose };
+  };
+
+  it("are the same after a restart and on every machine with the secret, and others for others", async () => {
+    const idsAt = async (keys: HostedKeys) => {
+      const next = { ...of, generation: 1 };
+      const other = { ...of, business_uuid: uuid.replace("1", "2") };
+      return Promise.all([of, next, other].map(async (each) => thumbprint(await keys.publicKey(each))));
+    };
+    const elsewhere = join(folder, "elsewhere");
+    await cp(made.path("issuance"), elsewhere, { recursive: true });
+    const ids = [];
+    for (const keys of [made.path("issuance"), elsewhere]) {
+      await using process = await started({ keys });
+      ids.push(await idsAt(process.keys));
+    }
+    expect(ids[1]).toEqual(ids[0]);
+    expect(new Set(ids[0]).size).toBe(3);
+    const jwk = await (await FileKeyStore.open(elsewhere)).load("hosted");
+    const from = { secret: (jwk && secretIn(jwk)) ?? new Uint8Array(), clock: { now: Date.now } };
+    const sandbox = createHostedKeys({ ...from, environment: "sandbox" });
+    expect(await idsAt(createHostedKeys({ ...from, environment: "production" }))).toEqual(ids[0]);
+    for (const id of await idsAt(sandbox)) expect(ids[0]).not.toContain(id);
+  });
+
+  it("seal a record once and for all, and not before the audit log has it", async () => {
+    await using process = await started();
+    const jwk = await process.keys.publicKey(of);
+    const payload = sealOf(thumbprint(jwk));
+    const [first, again] = [
+      await process.keys.seal(of, { payload, confirmation }),
+      await process.keys.seal(of, { payload, confirmation }),
+    ];
+    if (!first.ok) throw new Error(first.detail);
+    expect(again).toEqual(first);
+    const [signature] = first.value.signatures;
+    const message = pae(payloadTypes["seal.v2"], payload);
+    const sig = Uint8Array.fromBase64(signature?.sig ?? "");
+    expect(nativeCrypto.verify(jwk, message, sig)).toBe(true);
+    expect((await process.lines())[0]).toMatchObject({
+      asked_by: "node-a",
+      outcome: "signed",
+      kind: "hosted_seal",
+      subject: uuid,
+      confirmation,
+      payload_hash: hashOf(payload),
+      key_ids: [thumbprint(jwk)],
+    });
+  });
+
+  it.runIf(process.platform === "linux")("seal nothing that the audit log did not take", async () => {
+    await using full = await startIssuance(options({ audit: "/dev/full" }));
+    if ("socket" in full.address) throw new Error("unreachable");
+    const keys = hostedAt(`${full.address.host}:${full.address.port}`);
+    const payload = sealOf(thumbprint(await keys.publicKey(of)));
+    await expect(keys.seal(of, { payload, confirmation })).rejects.toMatchObject({ reason: "hosted_key" });
+  });
+
+  it("seal records of their own business alone, sealed now", async () => {
+    await using process = await started();
+    const own = thumbprint(await process.keys.publicKey(of));
+    const other = thumbprint(await process.keys.publicKey({ ...of, business_uuid: uuid.replace("1", "2") }));
+    const next = thumbprint(await process.keys.publicKey({ ...of, generation: 1 }));
+    const refused = [
+      sealOf(other),
+      sealOf(next),
+      sealOf(own, { record_type: "ai_policy" }),
+      sealOf(own, { record_type: "ads" }),
+      sealOf(own, { record_type: "mandates" }),
+      sealOf(own, { sealed_at: formatTimestamp(Date.now() - 600_000) }),
+      sealOf(own, { sealed_at: formatTimestamp(Date.now() + 600_000) }),
+      sealOf(own, { v: 1 }),
+      sealOf(own, { more: 1 }),
+      custody(),
+      certificate(),
+      utf8("anything"),
+    ];
+    for (const payload of refused)
+      expect(await process.keys.seal(of, { payload, confirmation })).toMatchObject({
+        code: "issuance_refused",
+      });
+    expect((await process.lines()).map(({ outcome }) => outcome)).toEqual(refused.map(() => "refused"));
+  });
+
+  it("seal for nobody without a node's secret, nor without a confirmation that is named", async () => {
+    await using process = await started();
+    const payload = sealOf(thumbprint(await process.keys.publicKey(of)));
+    const stranger = hostedAt(process.address, "s".repeat(43));
+    await expect(stranger.publicKey(of)).rejects.toThrow(/does not know this node/);
+    await expect(stranger.seal(of, { payload, confirmation })).rejects.toThrow(/does not know this node/);
+    const whole = { ...of, payload: toBase64(payload), confirmation };
+    for (const changes of [
+      { confirmation: "" },
+      { confirmation: undefined },
+      { generation: -1 },
+      { generation: 100 },
+      { business_uuid: "x" },
+      { payload: "!" },
+      { payload_type: payloadTypes["mandate.v1"] },
+    ]) {
+      const body = JSON.stringify({ ...whole, ...changes });
+      expect(await post(process.address, body, undefined, "/hosted-seal")).toBe(400);
+    }
+    expect(await post(process.address, "{}", undefined, "/hosted-key")).toBe(400);
+    expect(await process.lines()).toEqual([]);
+  });
+
+  it("are none without the secret, and nodes are told so", async () => {
+    const keys = join(folder, "bare");
+    await cp(made.path("issuance"), keys, { recursive: true });
+    await rm(join(keys, "hosted.jwk"));
+    await using process = await started({ keys });
+    const none = { reason: "hosted_key", message: expect.stringMatching(/holds no keys for businesses/) };
+    await expect(process.keys.publicKey(of)).rejects.toMatchObject(none);
+    const payload = sealOf("k".repeat(43));
+    await expect(process.keys.seal(of, { payload, confirmation })).rejects.toMatchObject(none);
+  });
+
+  it("are away with the process", async () => {
+    const gone = await started();
+    await gone[Symbol.asyncDispose]();
+    await expect(gone.keys.publicKey(of)).rejects.toMatchObject({ reason: "hosted_key" });
   });
 });
 

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import {
   certifyRequests,
+  createHosted,
   createPair,
   createRecordId,
   createWorking,
@@ -77,6 +78,7 @@ export async function makeProductionKeys(
       nowMs,
     });
   await createRecordId(node);
+  await createHosted(path("issuance"));
   await writeAnchors({
     roots: [path("root.json")],
     environment,

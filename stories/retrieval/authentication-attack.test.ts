@@ -252,7 +252,7 @@ it("a production node does not start on a sandbox's home", async () => {
   // The node that runs holds its own.
   await cp(node.running.config.home, home, { recursive: true });
   const options = { home, environment: "production", portBase: 0, logLevel: "silent", logTo: "file" };
-  await expect(startNode(options)).rejects.toThrow(/private key that certifies others/);
+  await expect(startNode(options)).rejects.toThrow(/private key of another machine/);
   await rm(home, { recursive: true });
 });
 

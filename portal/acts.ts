@@ -56,6 +56,7 @@ const act = either(
   object({ act: literal("mail.remove") }),
   object({ act: literal("company.apply"), uuid, legal_name: text(256), country }),
   object({ act: literal("directory.choose"), uuid, legal_name: text(256), listed: flag }),
+  object({ act: literal("hosted.choose"), uuid, legal_name: text(256), on: flag }),
   object({ act: literal("group.choose"), uuid, legal_name: text(256), group: text(256), blocked: flag }),
   object({
     act: literal("terms.agree"),
@@ -129,6 +130,8 @@ export function actWords(asked: Act, who: SignedIn): readonly [title: string, ..
       return words.applyCompany(asked.legal_name, asked.country);
     case "directory.choose":
       return words.list(asked.legal_name, asked.listed);
+    case "hosted.choose":
+      return words.host(asked.legal_name, asked.on);
     case "group.choose":
       return words.block(asked.legal_name, asked.group, asked.blocked);
     case "terms.agree":

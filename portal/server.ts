@@ -15,6 +15,7 @@ import { type BlockDeps, createOwnBlocks } from "../service/portal/blocks.ts";
 import { createChallenges } from "../service/portal/challenges.ts";
 import { type CompanyReads, createCompany } from "../service/portal/company.ts";
 import { createOwnDomains, type DomainDeps } from "../service/portal/domains.ts";
+import { createHostedPublishing } from "../service/portal/hosted-publishing.ts";
 import { createMembers } from "../service/portal/members.ts";
 import { createNotices, type NoticesDeps } from "../service/portal/notices.ts";
 import { createOwner, type OwnerDeps } from "../service/portal/owner.ts";
@@ -110,6 +111,7 @@ export function buildPortal(deps: PortalDeps): FastifyInstance {
     members: createMembers({ ...deps, challenges, people }),
     company,
     blocks: createOwnBlocks({ ...deps, owner }),
+    hosted: createHostedPublishing({ ...deps, owner, people }),
     notices: createNotices({ ...deps, owner, challenges }),
     applications: deps.applications,
   };

@@ -41,7 +41,13 @@ export type NoticeFacts =
       readonly record_id: string | null;
       readonly state: "taken_down" | "lifted";
     }
-  | { readonly kind: "sealer.added"; readonly key_id: string; readonly by: string }
+  | {
+      readonly kind: "sealer.added";
+      readonly key_id: string;
+      readonly by: string;
+      /** Where the service holds the key. */
+      readonly hosted?: true;
+    }
   | {
       readonly kind: "role.changed";
       readonly person_id: string;

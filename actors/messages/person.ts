@@ -137,6 +137,8 @@ export interface PersonProtocol {
     readonly subject: string;
     /** A business that becomes one of the person's by the act. */
     readonly business?: string;
+    /** The code of the challenge, by which the act is repeatable while it is among the newest; the nonce otherwise, by which it is not. */
+    readonly source?: string;
   }): PersonReply;
   /** The challenge is that of the new passkey's registration; that it may be added was confirmed before. */
   "passkey.add"(command: {

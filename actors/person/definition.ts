@@ -1,7 +1,8 @@
 // The actor of a person. Keyed rows: 16 what the person is called, 17 passkeys, 18 sessions, 19 used challenges, 20 acts by time, 21 the
 // networks that they came from, 22 the businesses that the person applied for or works for, 23 where notices are mailed, 24 how many mails
 // of a party and a kind there were.
-//   PN1. A challenge is used once: what asserts it again is refused, whatever it is for.
+//   PN1. A challenge is used once: what asserts it again is refused, whatever it is for. An act that has a source of its own
+//        is kept once, so it may be asked for again by the same.
 //   PN2. An act needs a session in force and a passkey that the person has when the act is decided. A removed passkey ends its sessions
 //        in the same commit.
 //   PN3. Of a session the actor has a hash alone. It ends by itself: twelve hours after it was opened, or two after it was used last.
@@ -180,6 +181,7 @@ function rowsFor(command: Commands<PersonProtocol>): readonly RowSelection[] {
         ...all,
         challenges.select([command.by.challenge.nonce]),
         ...("business" in command ? [known] : []),
+        ...("source" in command ? [acts.selectPage(actsShown)] : []),
       ];
   }
 }
@@ -282,9 +284,13 @@ function removePasskey({ by, credential_id }: Asked<"passkey.remove">, view: Vie
 function noteAct({ session, act, subject, source, network }: Asked<"act.note">, view: View): Decided {
   const own = liveSession(session, view);
   if (own === null) return refused("session_ended");
-  if (acts.readAll(view).some(({ k2 }) => k2 === source)) return { reply: done };
+  if (isKept(source, view)) return { reply: done };
   const { credential_id } = own;
   return { reply: done, puts: actRows({ act, subject, credential_id, network }, source, view) };
+}
+
+function isKept(source: string, view: View): boolean {
+  return acts.readAll(view).some(({ k2 }) => k2 === source);
 }
 
 function noteBusiness({ session, uuid, name, network }: Asked<"business.note">, view: View): Decided {
@@ -301,9 +307,11 @@ function noteBusiness({ session, uuid, name, network }: Asked<"business.note">, 
   };
 }
 
-function confirmAct({ by, act, subject, business }: Asked<"act.confirm">, view: View): Decided {
+function confirmAct({ by, act, subject, business, source }: Asked<"act.confirm">, view: View): Decided {
+  if (source !== undefined && liveSession(by.session, view) !== null && isKept(source, view))
+    return { reply: done };
   if (business === undefined || businesses.read(view, business) !== undefined)
-    return confirmed(by, view, { act, subject });
+    return confirmed(by, view, { act, subject, ...(source === undefined ? {} : { source }) });
   if (businesses.readAll(view).length >= businessesMax) return refused("too_many_businesses");
   const rest = {
     events: takenOf(view, { type: "business.noted" }),
@@ -382,7 +390,7 @@ function addressOf(view: View): PersonAddress {
 function confirmed(
   by: Confirmation,
   view: View,
-  act: Pick<PersonAct, "act" | "subject">,
+  { source = by.challenge.nonce, ...act }: Pick<PersonAct, "act" | "subject"> & { readonly source?: string },
   { puts: more = [], ...rest }: Pick<Decided, "events" | "puts" | "deletes" | "effects"> = {},
 ): Decided {
   const own = liveSession(by.session, view);
@@ -392,7 +400,7 @@ function confirmed(
   const asserted = assertedRows(by, view).filter(
     ({ rt, k2 }) => !removed.some((each) => each.rt === rt && each.k2 === k2),
   );
-  const puts = [...asserted, ...more, ...actRows({ ...act, ...by }, by.challenge.nonce, view)];
+  const puts = [...asserted, ...more, ...actRows({ ...act, ...by }, source, view)];
   return { reply: done, puts, ...rest };
 }
 

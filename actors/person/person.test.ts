@@ -159,6 +159,20 @@ describe("a challenge", () => {
     expect(use("s3")).toBeNull();
   });
 
+  it("confirms an act that has a source again, by the same answer, and nothing else (PN1)", () => {
+    join();
+    const challenge = fresh();
+    const act = { type: "act.confirm", act: "hosted.record.seal", subject: "r" } as const;
+    const once = (source: string, more: Partial<Confirmation> = {}) =>
+      person.send({ ...act, by: by({ challenge, counter: 3, ...more }), source });
+    const kept = () => report()?.acts.filter((each) => each.act === act.act).length;
+    expect([once("c"), once("c"), kept()]).toEqual([done, done, 1]);
+    expect(once("other")).toEqual(refused("challenge_used"));
+    expect(once("other", { challenge: fresh() })).toEqual(refused("counter_stale"));
+    expect(once("c", { session: "none" })).toEqual(refused("session_ended"));
+    expect(kept()).toBe(1);
+  });
+
   it("is remembered for as long as anybody takes it", () => {
     join();
     const challenge = fresh();

@@ -59,6 +59,7 @@ export type Stores = Omit<NodeStores, "close" | "fenceLedger">;
 /** Keys, and what proofs rest on. */
 export interface Keys extends Omit<NodeKeys, "recordIdKey">, DerivedKeys {
   readonly keyStore: FileKeyStore;
+  /** In a sandbox the key that is held for a business; in production it throws. */
   readonly hostedSigner: (businessUuid: string) => Promise<Signer>;
   readonly logWitnesses: LogWitnesses;
 }

@@ -4,8 +4,8 @@
 //   G1. No signature leaves before the audit log has a line about it: who asked, what was signed, by which keys.
 //   G2. A caller that cannot present a node's secret learns only that; its request is not read.
 //   G3. The pair signs only while the key set, verified under the anchors, lists it and it is valid.
-//   G5. A hosted key seals only what a node says a person confirmed: the line names the confirmation as the person's journal does.
 //   G4. Bodies, connections and times are bounded: nobody who reaches the socket can block the process.
+//   G5. A hosted key seals only what a node says a person confirmed: the line names the confirmation as the person's journal does.
 
 import { createHash, timingSafeEqual } from "node:crypto";
 import { closeSync, openSync } from "node:fs";

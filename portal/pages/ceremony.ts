@@ -27,10 +27,10 @@ export function assertionForm(
   return ceremonyForm("get", options, ceremony);
 }
 
-/** What is about to be sealed, word by word, and the form by which the passkey seals exactly that. */
+/** What is about to be sealed, word by word, and the form by which a passkey seals exactly that or has it sealed. */
 export function sealingCard(
   place: PortalPlace,
-  { words, challenge, ticket, credential_id, ...shown }: ReadyToSeal,
+  { words, challenge, ticket, credential_ids, isHosted, ...shown }: ReadyToSeal,
   {
     title,
     back,
@@ -43,9 +43,9 @@ export function sealingCard(
     "section",
     { class: "card" },
     h("h1", null, title),
-    h("p", null, texts.sealWords),
+    h("p", null, isHosted ? texts.hostedWords : texts.sealWords),
     h("pre", { tabIndex: 0 }, words.join("\n")),
-    assertionForm(place, { ...sealing, credential_ids: [credential_id] }),
+    assertionForm(place, { ...sealing, credential_ids }),
     h("p", null, h("a", { href: back }, texts.doNothing)),
   );
 }

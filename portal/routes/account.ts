@@ -11,6 +11,7 @@ import type { Applications } from "../../service/portal/applications.ts";
 import type { OwnBlocks } from "../../service/portal/blocks.ts";
 import type { IssuedChallenge } from "../../service/portal/challenges.ts";
 import type { Company } from "../../service/portal/company.ts";
+import type { HostedPublishing } from "../../service/portal/hosted-publishing.ts";
 import type { Members } from "../../service/portal/members.ts";
 import { type MailRefusal, noticeKinds, type OwnersNotices } from "../../service/portal/notices.ts";
 import type { OwnBusiness, Owner, OwnerRefusal } from "../../service/portal/owner.ts";
@@ -53,6 +54,7 @@ export interface AccountDeps extends DoorDeps {
   readonly members: Members;
   readonly company: Company;
   readonly blocks: OwnBlocks;
+  readonly hosted: HostedPublishing;
   readonly notices: OwnersNotices;
 }
 
@@ -218,7 +220,7 @@ type ActFor = Extract<Act, { readonly uuid: string }>;
 
 /** An act for a business or an AI company, which the person has confirmed. */
 function performFor(
-  { owner, company, members, blocks, notices }: AccountDeps,
+  { owner, company, members, blocks, hosted, notices }: AccountDeps,
   who: SignedIn,
   act: Exclude<
     ActFor,
@@ -249,6 +251,8 @@ function performFor(
     }
     case "directory.choose":
       return company.choose(who, act);
+    case "hosted.choose":
+      return hosted.choose(who, act);
     case "group.choose":
       return blocks.choose(who, act);
     case "terms.agree":

@@ -7,7 +7,13 @@ import type { Route } from "../../api/route.ts";
 import { collectionNames } from "../../protocol/identifiers.ts";
 import { mandateDaysMax } from "../../protocol/limits.ts";
 import { literal, object, text, uuid } from "../../protocol/shape.ts";
-import { keyRoles, type OwnBusiness, type Owner } from "../../service/portal/owner.ts";
+import {
+  hostedKeyOf,
+  isSystemKey,
+  keyRoles,
+  type OwnBusiness,
+  type Owner,
+} from "../../service/portal/owner.ts";
 import type { KeyState } from "../../service/register/revocations.ts";
 import { code, dataTable, facts, section, shortTime } from "../../web/parts.ts";
 import { english } from "../../web/texts/catalogue.ts";
@@ -40,6 +46,7 @@ import { answeredIn } from "./door.ts";
 import { publishSection, readersSection, sealPageAt } from "./publishing.ts";
 
 const texts = english.portal;
+const hostedPath = "/hosted-publishing";
 
 /** The addresses that a business's system is configured with. */
 export interface ServiceUrls {
@@ -66,7 +73,7 @@ export function businessRoutes(deps: AccountDeps, urls: ServiceUrls): readonly R
       if ("kind" in own) return own;
       const { uuid, legal_name, keys } = own.party;
       const key_id = form("key_id");
-      const isOwn = systemKeys(keys).some((each) => each.key_id === key_id);
+      const isOwn = keys.filter(isSystemKey).some((each) => each.key_id === key_id);
       if (!isOwn) return problemPage("not_there", 404);
       return confirmPage(deps, visit.who, { act: "key.revoke", uuid, key_id, legal_name });
     }),
@@ -76,6 +83,18 @@ export function businessRoutes(deps: AccountDeps, urls: ServiceUrls): readonly R
       const { uuid, legal_name, kind } = own.party;
       if (kind !== "business" || seals(own)) return problemPage("not_there", 404);
       return confirmPage(deps, visit.who, { act: "sealing.add", uuid, legal_name });
+    }),
+    ownForm(deps, hostedPath, "Asks for hosted publishing to be switched on or off", async (form, visit) => {
+      const own = await ownWith(deps, visit.who, form("uuid"), bindingRoles);
+      if ("kind" in own) return own;
+      const { uuid, legal_name, kind } = own.party;
+      if (kind !== "business") return problemPage("not_there", 404);
+      return confirmPage(deps, visit.who, {
+        act: "hosted.choose",
+        uuid,
+        legal_name,
+        on: form("on") === "yes",
+      });
     }),
     ownForm(deps, sealerPath, "Takes the passkey that is to seal", async (form, visit) => {
       const made = shapeIn(makingSealer, form);
@@ -199,7 +218,7 @@ function businessContent(own: OwnBusiness, form_code: string, place: Place): Com
   const { party, member } = own;
   const words = texts.business;
   const isBinding = bindingRoles.includes(member.role);
-  const keys = systemKeys(party.keys);
+  const keys = party.keys.filter(isSystemKey);
   return h(
     "div",
     null,
@@ -214,12 +233,23 @@ function businessContent(own: OwnBusiness, form_code: string, place: Place): Com
     ),
     own.mandates.some(({ revoked_at }) => revoked_at === null) ? pushSection(place) : null,
     publishSection(own),
+    isBinding ? hostedSection(own, form_code) : null,
     readersSection(own),
   );
 }
 
-function systemKeys(keys: readonly KeyState[]): readonly KeyState[] {
-  return keys.filter(({ role }) => role !== "sealing");
+/** Whether the service holds a key that seals for the business, and how to change that. */
+function hostedSection(own: OwnBusiness, form_code: string): ComponentChild {
+  const { title, on, off, begin, end } = texts.business.hosted;
+  const key = hostedKeyOf(own);
+  const fields = { uuid: own.party.uuid, on: key === null ? "yes" : "" };
+  return section(
+    "hosted",
+    title,
+    h("p", null, key === null ? off : on),
+    key === null ? null : h("p", null, code(key)),
+    plainForm({ action: hostedPath, form_code, fields, button: key === null ? begin : end }),
+  );
 }
 
 /** Who it is, its certificate, and what the person may do for it. */
@@ -274,7 +304,7 @@ function keyTable(
   { none, caption }: KeyWords,
 ): ComponentChild {
   const words = texts.business.keys;
-  const keys = systemKeys(party.keys);
+  const keys = party.keys.filter(isSystemKey);
   if (keys.length === 0) return h("p", null, none);
   const rows = keys.map(({ key_id, valid_from, revoked_at }) => ({
     key: key_id,

@@ -30,9 +30,8 @@ import type {
   OwnAdvertising,
   OwnCampaign,
 } from "../../service/portal/advertising.ts";
-import type { OwnBusiness } from "../../service/portal/owner.ts";
+import { type OwnBusiness, sealingRoles } from "../../service/portal/owner.ts";
 import type { SignedIn } from "../../service/portal/people.ts";
-import { sealingRoles } from "../../service/portal/publishing.ts";
 import type { ReadyToSeal } from "../../service/portal/sealing.ts";
 import { code, dataTable, facts, link, paragraph, section, shortTime, shownNumber } from "../../web/parts.ts";
 import { english } from "../../web/texts/catalogue.ts";

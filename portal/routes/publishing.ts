@@ -16,14 +16,9 @@ import { type CollectionName, collectionNames, isCollectionName } from "../../pr
 import type { JsonObject } from "../../protocol/json/canonical-json.ts";
 import { recordCharactersMax } from "../../protocol/limits.ts";
 import { recordTypes } from "../../protocol/records/parse-record.ts";
-import type { OwnBusiness } from "../../service/portal/owner.ts";
+import { hostedKeyOf, type OwnBusiness, sealingRoles } from "../../service/portal/owner.ts";
 import type { SignedIn } from "../../service/portal/people.ts";
-import {
-  documentOf,
-  type OwnPublishing,
-  type Published,
-  sealingRoles,
-} from "../../service/portal/publishing.ts";
+import { documentOf, type OwnPublishing, type Published } from "../../service/portal/publishing.ts";
 import type { ReadyToSeal, SealedHere } from "../../service/portal/sealing.ts";
 import { code, facts, section } from "../../web/parts.ts";
 import { english } from "../../web/texts/catalogue.ts";
@@ -53,7 +48,7 @@ export function publishingRoutes(deps: PublishingDeps): readonly Route[] {
       ownPage(deps, newPath(":named", type), `A form of records of the type ${type}`, async (visit) => {
         const own = await owner.business(visit.who, visit.named);
         if (own === null) return problemPage("not_there", 404);
-        if (!maySeal(own, sealingRoles)) return problemPage("role_too_low", 403);
+        if (!mayPublish(own)) return problemPage("role_too_low", 403);
         return recordPage(deps, visit.who, { uuid: visit.named, type, record: {}, faults: [] });
       }),
     ),
@@ -121,14 +116,24 @@ export function maySeal({ member: { role, sealing } }: OwnBusiness, roles: reado
   return sealing !== null && roles.includes(role);
 }
 
+/** Whether the person publishes records: sealed with a passkey of their own, or by the key that the service holds. */
+export function mayPublish(own: OwnBusiness): boolean {
+  const isHosted = sealingRoles.includes(own.member.role) && hostedKeyOf(own) !== null;
+  return isHosted || maySeal(own, sealingRoles);
+}
+
 /** What of the page of a business leads to its records; null for somebody who seals none. */
 export function publishSection(own: OwnBusiness): ComponentChild {
   const { uuid } = own.party;
-  const types = maySeal(own, sealingRoles) ? collectionNames : [];
+  const types = mayPublish(own) ? collectionNames : [];
   return section(
     "publish",
     texts.title,
-    h("p", null, types.length === 0 ? texts.none : texts.words),
+    h(
+      "p",
+      null,
+      types.length === 0 ? texts.none : own.member.sealing === null ? texts.hostedWords : texts.words,
+    ),
     h(
       "ul",
       { class: "links" },
@@ -229,7 +234,8 @@ export function sealPageAt(
 }
 
 export function sealPage(deps: PublishingDeps, who: SignedIn, uuid: string, ready: ReadyToSeal): PageAnswer {
-  const { sealTitle: title, seal: button } = texts;
+  const { sealTitle: title, seal } = texts;
+  const button = ready.isHosted ? english.portal.confirm : seal;
   return sealPageAt(deps, who, ready, {
     action: sealPath,
     fields: { uuid },
@@ -260,7 +266,9 @@ function publishedPage(deps: PublishingDeps, who: SignedIn, uuid: string, done: 
     const said = held ? texts.removal.held : texts.removal[action];
     return cardPage(texts.removal.title, facts([[texts.record, code(record_id)]]), h("p", null, said), back);
   }
-  const { collection: type, outcome, record } = done;
+  const { collection: type, record } = done;
+  if (done.kind === "faulty") return recordPage(deps, who, { uuid, type, record, faults: done.faults });
+  const { outcome } = done;
   const { record_id, version, errors } = outcome;
   // The lists of the content rules may have changed since it was shown.
   if (record_id === null || version === null)

@@ -4,13 +4,13 @@ import { type ComponentChild, h } from "preact";
 import type { Route } from "../../api/route.ts";
 import { recordType } from "../../protocol/identifiers.ts";
 import type { CataloguePage } from "../../protocol/wire/catalogue.ts";
-import { sealingRoles } from "../../service/portal/publishing.ts";
+import { sealingRoles } from "../../service/portal/owner.ts";
 import { code, dataTable, shortTime } from "../../web/parts.ts";
 import { english } from "../../web/texts/catalogue.ts";
 import { plainForm } from "../pages/frame.ts";
 import { ownForm, ownPage, page, problemPage } from "../visit.ts";
 import { businessPath, ownerRefusedPage } from "./account.ts";
-import { maySeal, type PublishingDeps, recordPage, recordsPath, sealPage } from "./publishing.ts";
+import { mayPublish, type PublishingDeps, recordPage, recordsPath, sealPage } from "./publishing.ts";
 
 const texts = english.portal.records;
 const editPath = "/records/edit";
@@ -25,7 +25,7 @@ export function recordRoutes(deps: PublishingDeps): readonly Route[] {
       if (own === null) return problemPage("not_there", 404);
       const listed = await publishing.records(who, { uuid, cursor });
       if (!listed.ok) return ownerRefusedPage(listed);
-      const form_code = maySeal(own, sealingRoles) ? challenges.formCode(who.session.session) : null;
+      const form_code = mayPublish(own) ? challenges.formCode(who.session.session) : null;
       const content = [
         h("h1", null, texts.title),
         recordTable(uuid, listed.value, form_code),

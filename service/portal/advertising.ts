@@ -24,7 +24,7 @@ import type { RegisterStore } from "../../storage/register-store.ts";
 import type { UploadImage } from "../ads/ad-images.ts";
 import type { judgeUnsealed, SealedAdCall } from "../ads/publish-ad.ts";
 import { type Outcome as Answered, bodyText, isRefused, type Refused } from "../answer.ts";
-import type { OwnerRefusal } from "./owner.ts";
+import { type OwnerRefusal, sealingRoles } from "./owner.ts";
 import type { SignedIn } from "./people.ts";
 import {
   type Delivered,
@@ -32,7 +32,6 @@ import {
   type MadeRecord,
   type SealerDeps,
   sealerOf,
-  sealingRoles,
   sealOver,
   type TakenSeal,
   takeSealed,

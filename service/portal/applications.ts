@@ -25,7 +25,7 @@ import {
   provenSealer,
   type SealerAct,
   sealingKey,
-  stateOwnCustody,
+  stateCustodyOnce,
 } from "./possession.ts";
 
 export interface ApplicationDeps extends PossessionDeps, Registered {
@@ -278,7 +278,7 @@ async function approve(deps: ApplicationDeps, uuid: string, act: RegisterAct): D
   const { certificate } = await parties.facts(uuid, "");
   const certified = certificate === null ? await enrolment.certify({ ...party, act: by }) : ok(undefined);
   if (!certified.ok) return refuse("refused", certified.detail);
-  if (proven !== null) await stateOwnCustody(deps, uuid, proven.key.key_id);
+  if (proven !== null) await stateCustodyOnce(deps, { uuid, key_id: proven.key.key_id, custody: "self" });
   const { credential_id } = { ...application.sealing };
   const seals =
     proven === null || credential_id === undefined

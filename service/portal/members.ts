@@ -27,7 +27,7 @@ import {
   type PossessionDeps,
   provenSealer,
   type SealerAct,
-  stateOwnCustody,
+  stateCustodyOnce,
 } from "./possession.ts";
 import type { SealingDeps } from "./sealing.ts";
 
@@ -183,7 +183,7 @@ export function createMembers(deps: MembersDeps): Members {
         const command = { type: "sealer.set", person_id, credential_id, key, ...named, act } as const;
         const reply = await actors.ask(businessRef(uuid), command);
         if (reply.status === "refused") return refusalOf(reply);
-        await stateOwnCustody(deps, uuid, key_id);
+        await stateCustodyOnce(deps, { uuid, key_id, custody: "self" });
         return ok(undefined);
       });
     },

@@ -78,6 +78,18 @@ export interface Owner {
 
 /** Who registers keys. */
 export const keyRoles: readonly MemberRole[] = ["owner", "admin", "developer"];
+/** Who seals what binds nobody but the record. */
+export const sealingRoles: readonly MemberRole[] = ["owner", "admin", "developer"];
+
+/** The key that the service holds for the business, as this region knows it; null for none that stands. */
+export function hostedKeyOf({ party: { keys } }: OwnBusiness): string | null {
+  return keys.find(({ role, revoked_at }) => role === "hosted" && revoked_at === null)?.key_id ?? null;
+}
+
+/** Whether a key is of a party's own system. */
+export function isSystemKey({ role }: Pick<KeyFacts, "role">): boolean {
+  return role === "integration" || role === "retrieval";
+}
 const dayMs = 86_400_000;
 
 export function createOwner(deps: OwnerDeps): Owner {
@@ -184,11 +196,7 @@ async function business(deps: OwnerDeps, who: SignedIn, uuid: string): Promise<O
 /** A key of the business's own system that has not ended. */
 async function ownKey({ register }: OwnerDeps, uuid: string, keyId: string): Promise<KeyFacts | null> {
   const keys = await register.keys(uuid);
-  return (
-    keys.find(
-      ({ key_id, role, revoked_at }) => key_id === keyId && role !== "sealing" && revoked_at === null,
-    ) ?? null
-  );
+  return keys.find((key) => key.key_id === keyId && isSystemKey(key) && key.revoked_at === null) ?? null;
 }
 
 function provenIn({ crypto }: OwnerDeps, uuid: string, proven: string) {

@@ -106,6 +106,16 @@ export interface People {
     by: Confirmation,
     act: { readonly act: string; readonly subject: string; readonly business?: string },
   ): Outcome<void>;
+  /**
+   * Confirms an act and keeps it, and gives the code under which it is kept. The same answer, sent again within the time of its challenge,
+   * confirms the same act again.
+   */
+  confirmOnce(
+    who: SignedIn,
+    act: JsonObject,
+    answered: Answered,
+    kept: { readonly act: string; readonly subject: string },
+  ): Outcome<string>;
   /** Keeps an act that something else than a passkey of the person confirmed. */
   keep(
     who: SignedIn,
@@ -160,6 +170,16 @@ export function createPeople(deps: PeopleDeps): People {
     asking: (who, act) => challenges.issue(act, boundTo(who)),
     confirmed: (who, act, answered) => confirmed(deps, who, act, answered),
     note: (who, by, act) => ask(actors.ask(to(who), { type: "act.confirm", by, ...act })),
+    confirmOnce: async (who, act, answered, kept) => {
+      const expected = challenges.expected(act, boundTo(who), answered.ticket);
+      if (!expected.ok) return expected;
+      const { challenge: source } = expected.value;
+      // Whether the counter grew is for the person's actor: it has not, where the same answer comes again.
+      const by = await confirmed(deps, who, act, answered, { counter: 0 });
+      if (!by.ok) return by;
+      const noted = await ask(actors.ask(to(who), { type: "act.confirm", by: by.value, ...kept, source }));
+      return noted.ok ? ok(source) : noted;
+    },
     keep: (who, act) => ask(actors.ask(to(who), { type: "act.note", session: who.session.session, ...act })),
     made: async (who, act, { ticket, credential }) => {
       const expected = challenges.expected(act, boundTo(who), ticket);
@@ -286,12 +306,14 @@ async function confirmed(
   who: SignedIn,
   act: JsonObject,
   { ticket, credential, network }: Answered,
+  judged: { readonly counter?: 0 } = {},
 ): Outcome<Confirmation> {
   const expected = deps.challenges.expected(act, boundTo(who), ticket);
   if (!expected.ok) return expected;
   const { credential_id } = namesIn(credential);
   const passkey = await deps.actors.ask(personRef(who.person_id), { type: "passkey.read", credential_id });
-  const counter = await deps.authenticators.asserted(credential, expected.value.challenge, passkey);
+  const by = passkey && { ...passkey, ...judged };
+  const counter = await deps.authenticators.asserted(credential, expected.value.challenge, by);
   if (counter === null) return notVerified;
   const { session } = who.session;
   return ok({ session, credential_id, counter, challenge: expected.value.used, network });

@@ -151,14 +151,17 @@ export function sealedBy(
   return makeEnvelope(type, payload, [{ keyid: key_id, sig, authenticatorData, clientDataJSON }]);
 }
 
-/** The person has the passkey themselves, which is stated once. */
-export async function stateOwnCustody(
+/** Who has the key is stated once: the person themselves, or the service. */
+export async function stateCustodyOnce(
   { actors, register, parties }: Actors & Registered,
-  uuid: string,
-  key_id: string,
+  {
+    uuid,
+    key_id,
+    custody,
+  }: { readonly uuid: string; readonly key_id: string; readonly custody: "self" | "hosted" },
 ): Promise<void> {
   const facts = await readEntry<KeyFacts>(actors, uuid, `key/${key_id}`);
   const isStated = (await register.custody(uuid)).some((each) => each.key_id === key_id);
   if (facts !== null && !isStated)
-    await parties.stateCustody({ uuid, key_id, custody: "self", effective_from: facts.valid_from });
+    await parties.stateCustody({ uuid, key_id, custody, effective_from: facts.valid_from });
 }

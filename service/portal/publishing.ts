@@ -1,5 +1,6 @@
-// What people publish for their business at the portal, sealed alone with their own passkeys: records of every type, AI policies,
-// withdrawals and decisions about held pushes.
+// What people publish for their business at the portal, sealed alone with their own passkeys or, where there is none, by the key that the
+// service holds (hosted-publishing.ts): records of every type and withdrawals, and with passkeys alone AI policies and decisions about held
+// pushes.
 //   PB1. A record is judged before it is shown, by the rules by which it is judged when it is published.
 //   PB2. What was sealed is delivered as it is at the business surface (SA1 in publishing/publish-record.ts), and judged there.
 //        Whose signature verifies is in its person's journal before it is delivered, and by the code of the seal only once; a record
@@ -49,11 +50,20 @@ import { publishRecord, recordFaults } from "../publishing/publish-record.ts";
 import { removeByPerson } from "../publishing/remove-record.ts";
 import { judgeCertified, judgeVerified, keysOf, readEntry, readSigner } from "../register/home-evidence.ts";
 import type { Registered } from "../register/parties.ts";
-import { accepted, type Owner, type OwnerRefusal } from "./owner.ts";
+import { type HostedDeps, hostedSealerOf, type Taken, takeHosted } from "./hosted-publishing.ts";
+import { accepted, type Owner, type OwnerRefusal, sealingRoles } from "./owner.ts";
 import type { People, SignedIn } from "./people.ts";
-import { type ReadyToSeal, readyToSeal, type SealedHere, type SealingDeps, sealedHere } from "./sealing.ts";
+import {
+  type ReadyToSeal,
+  readyToSeal,
+  type SealedHere,
+  type SealingDeps,
+  type SealsBy,
+  sealedHere,
+} from "./sealing.ts";
 
-export interface OwnPublishingDeps extends PublishServices, SealerDeps {
+export interface OwnPublishingDeps extends PublishServices, Omit<SealerDeps, "people">, HostedDeps {
+  readonly people: Pick<People, "keep" | "report" | "confirmOnce">;
   readonly recordIdOf: (uuid: string, kind: CollectionName | "ai_policy", localId: string) => string;
   readonly catalogue: {
     readonly list: (request: ListCatalogueRequest) => Promise<Answered>;
@@ -75,6 +85,13 @@ export type Published =
       readonly collection: CollectionName;
       readonly record: JsonObject;
       readonly outcome: PublishOutcome;
+    }
+  /** It breaks a rule that it did not break when it was shown; nothing was sealed or delivered. */
+  | {
+      readonly kind: "faulty";
+      readonly collection: CollectionName;
+      readonly record: JsonObject;
+      readonly faults: readonly RecordFault[];
     }
   | { readonly kind: "policy"; readonly record_id: string; readonly version: number }
   | { readonly kind: "decision"; readonly push: PushStatus }
@@ -126,9 +143,6 @@ export interface OwnPublishing {
   deliver(who: SignedIn, sealed: Delivered): Outcome<Published>;
 }
 
-/** Who seals what binds nobody but the record. */
-export const sealingRoles: readonly MemberRole[] = ["owner", "admin", "developer"];
-
 export function createOwnPublishing(deps: OwnPublishingDeps): OwnPublishing {
   return {
     record: (who, asked) => readyRecord(deps, who, asked),
@@ -152,9 +166,9 @@ export interface SealerDeps
   readonly people: Pick<People, "keep">;
 }
 
-/** Whose passkey seals, and what is in force for the business. */
+/** What seals, and what is in force for the business. */
 interface Sealer {
-  readonly sealing: SealingPasskey;
+  readonly sealing: SealsBy;
   readonly facts: PublishingFacts;
 }
 
@@ -170,12 +184,21 @@ export async function sealerOf(
   return ok({ sealing: sealing.value, facts });
 }
 
+/** For somebody who seals records: with their own passkey, or by the key that the service holds. */
+async function recordSealer(deps: OwnPublishingDeps, who: SignedIn, uuid: string): Outcome<Sealer> {
+  const member = await deps.owner.may(who, uuid, sealingRoles);
+  if (!member.ok) return member;
+  const sealing = member.value.sealing ?? (await hostedSealerOf(deps, who, uuid));
+  if (sealing === null) return noPasskey;
+  return ok({ sealing, facts: await deps.parties.facts(uuid, sealing.key_id) });
+}
+
 function passkeyOf(member: Result<Member, OwnerRefusal>): Result<SealingPasskey, OwnerRefusal> {
   if (!member.ok) return member;
-  return member.value.sealing === null
-    ? refuse("role_too_low", "You have no passkey that seals for this business.")
-    : ok(member.value.sealing);
+  return member.value.sealing === null ? noPasskey : ok(member.value.sealing);
 }
+
+const noPasskey = refuse("role_too_low", "You have no passkey that seals for this business.");
 
 const recordBytesMax = (recordCharactersMax / 4) * 3;
 
@@ -192,7 +215,7 @@ async function readyRecord(
   who: SignedIn,
   { uuid, collection, record }: Parameters<OwnPublishing["record"]>[1],
 ): Outcome<MadeRecord> {
-  const sealer = await sealerOf(deps, who, { uuid, roles: sealingRoles });
+  const sealer = await recordSealer(deps, who, uuid);
   if (!sealer.ok) return sealer;
   const read = documentOf(record);
   if (!read.ok) return read;
@@ -220,7 +243,7 @@ async function readyRemoval(
   who: SignedIn,
   { uuid, record_id, action }: Parameters<OwnPublishing["removal"]>[1],
 ): Outcome<ReadyToSeal> {
-  const sealer = await sealerOf(deps, who, { uuid, roles: sealingRoles });
+  const sealer = await recordSealer(deps, who, uuid);
   if (!sealer.ok) return sealer;
   const type = recordType(record_id);
   if (type === null || !isCollectionName(type)) return noRecord;
@@ -333,7 +356,8 @@ export interface TakenSeal {
   readonly payload: Uint8Array;
   readonly document: Uint8Array;
   readonly sealing: SealingPasskey;
-  readonly keep: Keep;
+  /** Keeps the act in the journal of the person who sealed (PB2). */
+  readonly keep: (act: string, subject: string) => Outcome<void>;
 }
 
 /** Takes what was shown here, with a signature that verifies (PB2). */
@@ -350,7 +374,7 @@ export async function takeSealed(deps: SealerDeps, who: SignedIn, given: Deliver
     kinds: ["passkey"],
   });
   if (!signed.ok) return refuse("not_accepted", signed.detail);
-  const keep: Keep = async (act, subject) => {
+  const keep: TakenSeal["keep"] = async (act, subject) => {
     const { code: source, network } = given;
     const kept = await deps.people.keep(who, { act, subject, source, network });
     return kept.ok ? ok(undefined) : refuse("session_ended", kept.detail);
@@ -358,46 +382,60 @@ export async function takeSealed(deps: SealerDeps, who: SignedIn, given: Deliver
   return ok({ seal, payload, document, sealing: sealing.value, keep });
 }
 
+async function take(deps: OwnPublishingDeps, who: SignedIn, given: Delivered): Outcome<Taken> {
+  const hosted = await takeHosted(deps, who, given);
+  if (hosted !== null) return hosted;
+  const own = await takeSealed(deps, who, given);
+  if (!own.ok) return own;
+  const { payload, document, seal, sealing } = own.value;
+  const keep: Taken["keep"] = async (act, subject) => {
+    const kept = await own.value.keep(act, subject);
+    return kept.ok ? ok(seal) : kept;
+  };
+  return ok({ payload, document, key_id: sealing.key_id, keep });
+}
+
 async function deliver(deps: OwnPublishingDeps, who: SignedIn, given: Delivered): Outcome<Published> {
   const { uuid } = given;
-  const taken = await takeSealed(deps, who, given);
+  const taken = await take(deps, who, given);
   if (!taken.ok) return taken;
-  const { seal, payload, document: record, sealing, keep } = taken.value;
-  if (given.payload_type === decisionType) return decide(deps, who, { uuid, payload, decision: seal, keep });
+  const { payload, document: record, key_id, keep } = taken.value;
+  if (given.payload_type === decisionType) return decide(deps, who, { uuid, payload, keep });
   const claimed = parsePayload(payload, sealV2);
   if (!claimed.ok) return refuse("not_accepted", claimed.detail);
   const { record_type: type } = claimed.value;
   if (type === aiPolicyRecordType) {
     const allowed = await deps.owner.may(who, uuid, bindingRoles);
     if (!allowed.ok) return allowed;
-    const kept = await keep("policy.seal", deps.recordIdOf(uuid, "ai_policy", ""));
-    if (!kept.ok) return kept;
+    const seal = await keep("policy.seal", deps.recordIdOf(uuid, "ai_policy", ""));
+    if (!seal.ok) return seal;
     return accepted(async () =>
-      ok({ kind: "policy", ...(await deps.parties.acceptPolicy({ uuid, record, seal })) }),
+      ok({ kind: "policy", ...(await deps.parties.acceptPolicy({ uuid, record, seal: seal.value })) }),
     );
   }
   if (!isCollectionName(type)) return refuse("not_accepted", "There are no records of this type.");
   const withdrawal = parseWithdrawal(record);
   if (withdrawal.ok) {
     const { action, record_id } = withdrawal.value;
-    const kept = await keep(`record.${action}`, record_id);
-    return kept.ok ? remove(deps, uuid, withdrawal.value, { document_base64: toBase64(record), seal }) : kept;
+    const seal = await keep(`record.${action}`, record_id);
+    if (!seal.ok) return seal;
+    const body = { document_base64: toBase64(record), seal: seal.value };
+    return remove(deps, uuid, withdrawal.value, body);
   }
   const parsed = parseObject(record);
   if (!parsed.ok) return refuse("not_accepted", "The record cannot be read.");
   const of = { businessUuid: uuid, collection: type, record };
-  const faults = await recordFaults(deps, of, await deps.parties.facts(uuid, sealing.key_id));
+  const faults = await recordFaults(deps, of, await deps.parties.facts(uuid, key_id));
+  // The lists of the content rules may have changed since it was shown.
+  if (faults.length > 0) return ok({ kind: "faulty", collection: type, record: parsed.value, faults });
   const ownId = String(parsed.value["business_product_id"]);
-  const kept = faults.length > 0 ? null : await keep("record.seal", deps.recordIdOf(uuid, type, ownId));
-  if (kept?.ok === false) return kept;
-  const outcome = await publishRecord(deps, { ...of, seal });
+  const seal = await keep("record.seal", deps.recordIdOf(uuid, type, ownId));
+  if (!seal.ok) return seal;
+  const outcome = await publishRecord(deps, { ...of, seal: seal.value });
   return outcome.ok
     ? ok({ kind: "record", collection: type, record: parsed.value, outcome: outcome.value })
     : refuse("not_accepted", outcome.detail);
 }
-
-/** Keeps the act in the journal of the person who sealed (PB2). */
-type Keep = (act: string, subject: string) => Outcome<void>;
 
 async function remove(
   deps: OwnPublishingDeps,
@@ -416,15 +454,15 @@ async function remove(
 async function decide(
   deps: OwnPublishingDeps,
   who: SignedIn,
-  { uuid, payload, decision, keep }: { uuid: string; payload: Uint8Array; decision: Envelope; keep: Keep },
+  { uuid, payload, keep }: Pick<Taken, "payload" | "keep"> & { readonly uuid: string },
 ): Outcome<Published> {
   const allowed = await deps.owner.may(who, uuid, bindingRoles);
   if (!allowed.ok) return allowed;
   const read = parsePayload(payload, holdDecisionFormat);
   if (!read.ok) return refuse("not_accepted", read.detail);
-  const kept = await keep("hold.decide", read.value.push_id);
-  if (!kept.ok) return kept;
-  const request = { caller: { party: { uuid } }, pushId: read.value.push_id, decision };
+  const seal = await keep("hold.decide", read.value.push_id);
+  if (!seal.ok) return seal;
+  const request = { caller: { party: { uuid } }, pushId: read.value.push_id, decision: seal.value };
   const answer = await decideHold(deps, request);
   if (isRefused(answer))
     return answer.problem.status === 404 ? noPush : refuse("not_accepted", answer.problem.detail);

@@ -1,5 +1,7 @@
 // What a person seals at the portal.
 //   PL1. It is shown in the words of the verifier for its exact bytes, and those bytes are what the sealing passkey signs.
+//        What the key seals that the service holds for the business (hosted-publishing.ts) is shown in the same words, and a passkey that
+//        signs in confirms exactly those bytes.
 //   PL2. Only what was shown here is taken back: to the same person, in the same session, within the time of a challenge.
 
 import type { SealingPasskey } from "../../actors/messages/members.ts";
@@ -36,12 +38,22 @@ export interface ReadyToSeal {
   readonly document: string;
   /** What they say. */
   readonly words: readonly string[];
-  /** What the passkey signs, and which. */
+  /** What the passkey signs, and which may. */
   readonly challenge: string;
-  readonly credential_id: string;
+  readonly credential_ids: readonly string[];
+  /** Whether the service seals it, once it is confirmed. */
+  readonly isHosted: boolean;
   /** That this was shown here, to this person in this session, and until when it may be sealed. */
   readonly ticket: string;
   readonly code: string;
+}
+
+/** What seals: a passkey, or the key that the service holds for the business once one of these passkeys confirmed it. */
+export type SealsBy = SealingPasskey | HostedSealer;
+
+export interface HostedSealer {
+  readonly key_id: string;
+  readonly confirmed_by: readonly string[];
 }
 
 /** What comes back of it, with what the authenticator answered. */
@@ -55,7 +67,7 @@ export function readyToSeal(
   { crypto, challenges }: SealingDeps,
   who: SignedIn,
   { uuid, payloadType, payload, document }: ToSeal,
-  { credential_id }: SealingPasskey,
+  by: SealsBy,
 ): Result<ReadyToSeal, "not_accepted"> {
   const { sha256 } = crypto;
   const words = sealedWords({ sha256 }, payloadType, { payload, document });
@@ -65,9 +77,11 @@ export function readyToSeal(
     payload: toBase64Url(payload),
     document: document === null ? "" : toBase64Url(document),
   };
+  const isHosted = "confirmed_by" in by;
   const { challenge: code, ticket } = challenges.issue(shownAct({ uuid, ...shown }), boundTo(who));
-  const challenge = passkeyChallenge(pae(payloadType, payload), sha256);
-  return ok({ ...shown, words: words.value, challenge, credential_id, ticket, code });
+  const challenge = isHosted ? code : passkeyChallenge(pae(payloadType, payload), sha256);
+  const credential_ids = isHosted ? by.confirmed_by : [by.credential_id];
+  return ok({ ...shown, words: words.value, challenge, credential_ids, isHosted, ticket, code });
 }
 
 /** The envelope of what the person's passkey sealed (PL2), and the document under it. Its signature is for the register to verify. */
@@ -92,6 +106,12 @@ export function sealedHere(
     : ok({ envelope, payload, document });
 }
 
-function shownAct(shown: Pick<SealedHere, "uuid" | "payload_type" | "payload" | "document">): JsonObject {
-  return { act: "seal", ...shown };
+/** What is shown, and by its code is confirmed: the exact bytes. */
+export function shownAct({
+  uuid,
+  payload_type,
+  payload,
+  document,
+}: Pick<SealedHere, "uuid" | "payload_type" | "payload" | "document">): JsonObject {
+  return { act: "seal", uuid, payload_type, payload, document };
 }

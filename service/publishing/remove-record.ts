@@ -11,7 +11,7 @@
 //       changes nothing; nothing but its seal is judged then, as with a batch (W3 in publish.ts).
 //   V6. Several documents in one request are several removals: each is judged, charged and answered as if it had come alone, and what is
 //       refused of one changes nothing of the others. One key and one signature stand for all of them, and one Idempotency-Key.
-//   V7. A person at the portal delivers what their own passkey sealed: no system asks, so there is neither mandate nor cap nor Idempotency-Key.
+//   V7. A person at the portal delivers what their own passkey, or on their word the hosted key, sealed: no system asks, so there is neither mandate nor cap nor Idempotency-Key.
 //   V4. A record that the business does not have is not found, no matter who else has it: its own actor is asked, and no other.
 //
 // Publishing may refuse a seal that has no room left in the caps; a removal is charged as one record, so a stolen key cannot
@@ -143,7 +143,9 @@ export async function removeByPerson(
   const asked: Asked = { caller: { party: { uuid } }, collection: null, action };
   const opened = await openRemoval(deps, asked, body);
   if (isRefused(opened)) return opened;
-  if (opened.key.role !== "sealing") return sealRefused("key_unknown", "A person's passkey must seal it.");
+  const { role } = opened.key;
+  if (role !== "sealing" && role !== "hosted")
+    return sealRefused("key_unknown", "A person's passkey or a hosted key must seal it.");
   const question = { type: "publishing.facts", key_id: opened.key.key_id } as const;
   const facts = await deps.actors.ask(businessRef(uuid), question);
   const certified = judgeCertified(facts);

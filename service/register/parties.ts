@@ -105,7 +105,7 @@ export interface Parties {
    * For callers that know that the party has the private half: it was generated here, or has just signed a request. A
    * key of another party is refused with `key_taken`, permanently.
    */
-  registerKey(key: KeyFacts): Promise<void>;
+  registerKey(key: KeyFacts, act?: RegisterAct): Promise<void>;
   /**
    * The key itself signs the party, the role and the challenge of its registration. Returns false if it was registered before.
    */
@@ -176,7 +176,7 @@ export function createParties(deps: PartiesDeps): Parties {
       await deps.settleHome(party.uuid);
       return ask(party.uuid, { type: "party.open", party, ...(act === undefined ? {} : { act }) });
     },
-    registerKey: (key) => registerKey(key).then(() => {}),
+    registerKey: (key, act) => registerKey(key, act).then(() => {}),
     claimProvenKey: async (request) => {
       assertProven(request);
       await assertOwner(deps, request.key);

@@ -129,7 +129,7 @@ describe("an owner is told", () => {
     const asked = await owned.owner.send((await pageOf(owned)).form("/notices/choose"), {
       "sealer.added": "on",
     });
-    expect(textOf(asked)).toContain("you are told of: passkeys that seal from now on.");
+    expect(textOf(asked)).toContain("you are told of: passkeys and hosted keys that seal from now on.");
     const after = await confirm(owned.owner, asked);
     expect(after.form("/notices/choose").controls).toEqual(expect.objectContaining({ "sealer.added": "on" }));
     expect(Object.keys(after.form("/notices/choose").controls)).toHaveLength(1);

@@ -13,6 +13,8 @@ export const portal = {
   make: "Make the passkey",
   doNothing: "Go back, and change nothing",
   sealWords: "This is what you seal, word by word. Anyone can verify it.",
+  hostedWords:
+    "This is what the service seals for the business, word by word, once you confirm exactly this. Anyone can verify it.",
   needsScript: "Passkeys need JavaScript. Allow it for this page.",
   noAnswer: "No passkey was used. Try again, or use another device that has one.",
   unknownNetwork: "not known",
@@ -117,6 +119,10 @@ export const portal = {
         "key.revoke": "revoked a key",
         "mandate.seal": "sealed a mandate",
         "record.seal": "sealed a record",
+        "hosted.record.seal": "had a record sealed",
+        "hosted.record.withdraw": "had a withdrawal sealed",
+        "hosted.record.delete": "had a deletion sealed",
+        "hosted.choose": "switched hosted publishing on or off",
         "record.withdraw": "withdrew a record",
         "record.delete": "deleted a record",
         "hold.decide": "decided about a held push",
@@ -206,6 +212,13 @@ export const portal = {
       noSealing: "You have no passkey that seals for this business.",
       makeSealing: "Make one",
     },
+    hosted: {
+      title: "Hosted publishing",
+      off: "Switched on, the service holds a key for the business: owners, admins and developers without a sealing passkey publish records by it, each confirmed with the passkey that signs them in.",
+      on: "The service holds this key for the business, and seals by it what people confirm. Its custody is published.",
+      begin: "Switch it on",
+      end: "Switch it off",
+    },
     push: {
       title: "Push",
       words: (file: string) => `Save this as ${file} beside the key, and push a table of products with it:`,
@@ -214,6 +227,8 @@ export const portal = {
   publishing: {
     title: "Publish by hand",
     words: "You see every record word by word before you seal it with your sealing passkey.",
+    hostedWords:
+      "You see every record word by word. Once you confirm it, the service seals it for the business.",
     none: "Your role in this business seals nothing, or you have no passkey that seals for it.",
     titles: {
       products: "New product",
@@ -392,7 +407,7 @@ export const portal = {
       "certificate.ends": "the end of the certificate",
       "key.network": "keys that are used from a new network",
       takedown: "what the operators take out of serving",
-      "sealer.added": "passkeys that seal from now on",
+      "sealer.added": "passkeys and hosted keys that seal from now on",
       "role.changed": "people who come, go or have another role",
     },
     kinds: {
@@ -423,9 +438,11 @@ export const portal = {
             ? "It is about everything that you publish."
             : `It is about the record ${of.record_id}.`,
       }),
-      "sealer.added": (of: { key_id: string; by: string }) => ({
-        title: "A passkey seals from now on",
-        words: `${of.by} made the passkey ${of.key_id}: what it signs binds the business. Revoke it if you did not expect it.`,
+      "sealer.added": (of: { key_id: string; by: string; hosted?: true }) => ({
+        title: of.hosted ? "Hosted publishing is on" : "A passkey seals from now on",
+        words: of.hosted
+          ? `${of.by} switched it on: the service seals by the key ${of.key_id} what people confirm. Switch it off if you did not expect it.`
+          : `${of.by} made the passkey ${of.key_id}: what it signs binds the business. Revoke it if you did not expect it.`,
       }),
       "role.changed": (of: { name: string; role: string | null; by: string }) => ({
         title: "A role changed",
@@ -525,6 +542,12 @@ export const portal = {
     agree: (name: string, version: number, sha256: string): Act => [
       "Agree to terms",
       `${name} agrees to version ${version} of the terms of this service, in the exact text whose hash is ${sha256}.`,
+    ],
+    host: (name: string, on: boolean): Act => [
+      on ? "Switch hosted publishing on" : "Switch hosted publishing off",
+      on
+        ? `The service holds a key for ${name} from now on, and states so publicly. Owners, admins and developers have records sealed by it.`
+        : `The key that the service holds for ${name} is revoked, at once and for good. What it sealed stands.`,
     ],
     block: (name: string, group: string, blocked: boolean): Act => [
       blocked ? "Block a group" : "Unblock a group",

@@ -8,7 +8,7 @@ import { evidenceOf, verifyEvidenceFile } from "../../client/evidence.ts";
 import type { Fetch } from "../../client/sender.ts";
 import { createSvcClient } from "../../client/service-client.ts";
 import { parseSigningKey } from "../../client/signing-key.ts";
-import type { PortalNode, Visitor } from "../../portal/portal.fixture.ts";
+import { type PortalNode, Visitor } from "../../portal/portal.fixture.ts";
 import { parseUtf8, utf8 } from "../../protocol/bytes.ts";
 import { type CollectionName, collectionNames } from "../../protocol/identifiers.ts";
 import { sampleRecords } from "../../protocol/records/records.fixture.ts";
@@ -63,6 +63,24 @@ async function sealPolicy({ owner, uuid }: Owned) {
   return owner.answer(shown.form("/records/seal"));
 }
 
+/** A developer who was invited, and has no sealing passkey, publishes a product by the key that the service holds; returns its id. */
+async function publishHosted({ portal, settled }: ProductionWorld, shop: Owned): Promise<string> {
+  const { owner, uuid } = shop;
+  const page = await owner.get(`/businesses/${uuid}`);
+  await owner.confirm((await owner.send(page.form("/hosted-publishing"))).form("/confirm"));
+  const people = (await owner.get(`/people/${uuid}`)).form("/people/invite");
+  const asked = await owner.send(people, { role: "developer" });
+  const made = await owner.confirm(asked.form("/confirm"));
+  const [, code = ""] = /\/invitation#([\w.-]+)"/.exec(made.html) ?? [];
+  const developer = Visitor.of(portal);
+  await developer.signUp("Grace Hopper");
+  const shown = await developer.send((await developer.get("/invitation")).form("/invitation"), { code });
+  await developer.confirm(shown.form("/confirm"));
+  await settled();
+  const words = await writeRecord({ ...shop, owner: developer }, "products", sampleRecords.products);
+  return idIn(await developer.confirm(words.form("/records/seal")));
+}
+
 export async function tellProductionStory(world: ProductionWorld): Promise<void> {
   const { path, portal, balanced, settled, disturb } = world;
   expect(portal.origin).toBe("https://portal.example");
@@ -98,6 +116,8 @@ export async function tellProductionStory(world: ProductionWorld): Promise<void>
     published.set(type, idIn(await owner.answer(shown.form("/records/seal"))));
   }
 
+  published.set("products", await publishHosted(world, shop));
+
   const company = await approvedAt(portal, await companyAppliedAt(portal, "Answers Ltd"));
   await settled();
   const asker = await registerKeyAt(portal, company, await provenKey(company, "retrieval"));
@@ -116,10 +136,12 @@ export async function tellProductionStory(world: ProductionWorld): Promise<void>
     await expect.poll(async () => (await rows()).length, { timeout: 30_000 }).toBeGreaterThan(0);
     const [row] = await rows();
     const id = row?.record_id ?? "";
-    if (collection !== "products") expect(id).toBe(published.get(collection));
+    expect(id).toBe(published.get(collection));
     const caller = { environment: "production", keyId: key.value.keyId } as const;
     const file = await evidenceOf(client, await client.fetchRecord(id), caller);
     const verified = verifyEvidenceFile(utf8(file), { anchorsText, allowSandbox: false });
     expect(verified.ok && verified.value.valid, `${collection}: ${JSON.stringify(verified)}`).toBe(true);
+    const custody = collection === "products" ? "hosted" : "self";
+    expect(JSON.stringify(verified)).toContain(`The sealing key's custody was ${custody}.`);
   }
 }

@@ -1,5 +1,6 @@
 // From nothing to verified records on the embedded default: the key ceremony of docs/keys.md, then the story of production.fixture.ts.
 
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { ceremonies, Runbook } from "../../node/keys/runbook.fixture.ts";
@@ -37,4 +38,6 @@ it("a business and an AI company come in, and what the one publishes the other f
     settled: () => portal.node.services.register.refresh(),
     disturb: async () => {},
   });
+  const audit = await readFile(join(keys.folder, "issuance-audit.log"), "utf8");
+  expect(audit.match(/"kind":"hosted_seal"/g)).toHaveLength(1);
 }, 240_000);

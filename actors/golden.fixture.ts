@@ -16,6 +16,7 @@ import type { ActorProtocols, KindOf } from "./messages/kinds.ts";
 import { personActor } from "./person/definition.ts";
 import { pushActor } from "./push/definition.ts";
 import type { ActorDefinition, Message } from "./system/definition.ts";
+import { webhookActor } from "./webhook/definition.ts";
 
 export interface GoldenLife {
   /** The name of its golden files, if it is not the kind. */
@@ -188,6 +189,9 @@ export const goldenLives: readonly GoldenLife[] = [
       session: { session: "s", ends_at_ms: Date.UTC(2027, 0, 1) },
       network: null,
     },
+  ]),
+  life(webhookActor, `${uuid}.whk_1`, [
+    { type: "delivery.owe", delivery: { id: "whd_1", kind: "push.ended", ids: { push_id: "p" }, at_ms: 1 } },
   ]),
   life(adSessionActor, "s@eu-west1", [{ type: "shown.note", ad_id: "ad_a", until_ms: 1 }]),
 ];

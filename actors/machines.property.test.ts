@@ -10,6 +10,7 @@ import type { KeyLimitsEvent } from "../machines/key-limits.ts";
 import type { LogSequencerEvent } from "../machines/log-sequencer.ts";
 import type { PushEvent } from "../machines/push.ts";
 import type { RegionEvent } from "../machines/region.ts";
+import type { WebhookEvent } from "../machines/webhook.ts";
 import type { CertificateStatus } from "../protocol/keys/certificate.ts";
 import { dose } from "../tools/test-dose.ts";
 import { driveActor } from "./actor.fixture.ts";
@@ -25,6 +26,7 @@ import type { Commands } from "./messages/protocol.ts";
 import { pushActor } from "./push/definition.ts";
 import { regionActor } from "./region/definition.ts";
 import type { ActorDefinition, Message } from "./system/definition.ts";
+import { webhookActor } from "./webhook/definition.ts";
 
 /**
  * The release of XState with which the driver was last compared. The driver fakes the parts of XState's internal scope
@@ -251,6 +253,20 @@ const regionEvents: fc.Arbitrary<RegionEvent> = fc.oneof(
   fc.record({ type: fc.constantFrom("receipts.closed", "receipts.forgotten"), batches: small }),
 );
 
+const webhookEvents: fc.Arbitrary<WebhookEvent> = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ type: constant("delivery.owed"), timer: nextWork }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      type: constant("deliveries.tried"),
+      settled: small,
+      failing_since_ms: maybeMs,
+      timer: fc.option(nextWork),
+    }),
+  },
+  { weight: 1, arbitrary: constant({ type: "webhook.ended" } as const) },
+);
+
 const kinds: readonly [string, ActorDefinition, fc.Arbitrary<Message>][] = [
   ["bulk-upload", bulkUploadActor, bulkUploadEvents],
   ["business", businessActor, businessEvents],
@@ -259,6 +275,7 @@ const kinds: readonly [string, ActorDefinition, fc.Arbitrary<Message>][] = [
   ["log-sequencer", logSequencer, logEvents],
   ["push", pushActor, pushEvents],
   ["region", regionActor, regionEvents],
+  ["webhook", webhookActor, webhookEvents],
 ];
 
 describe("the driver of the machines", () => {

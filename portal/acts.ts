@@ -1,6 +1,7 @@
 // The acts that a passkey confirms. What a person is shown of an act is made of the act alone, and so is the challenge that they confirm.
 
 import { memberRoles } from "../actors/messages/members.ts";
+import type { NoticeKind } from "../actors/messages/notices.ts";
 import { utf8 } from "../protocol/bytes.ts";
 import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
 import { parseStrictJson } from "../protocol/json/strict-json.ts";
@@ -20,6 +21,7 @@ import {
   text,
   uuid,
 } from "../protocol/shape.ts";
+import { endpointId } from "../protocol/wire/webhook.ts";
 import { noticeKinds } from "../service/portal/notices.ts";
 import type { SignedIn } from "../service/portal/people.ts";
 import { english } from "../web/texts/catalogue.ts";
@@ -51,6 +53,21 @@ const act = either(
     uuid,
     legal_name: text(256),
     kinds: list(oneOf(noticeKinds), { min: 0, max: noticeKinds.length }),
+  }),
+  object({
+    act: literal("webhook.set"),
+    uuid,
+    legal_name: text(256),
+    endpoint_id: endpointId,
+    url: text(512),
+    kinds: list(oneOf(noticeKinds), { min: 1, max: noticeKinds.length }),
+  }),
+  object({
+    act: literal("webhook.remove"),
+    uuid,
+    legal_name: text(256),
+    endpoint_id: endpointId,
+    url: text(512),
   }),
   object({ act: literal("mail.set"), uuid, legal_name: text(256), address: text(254) }),
   object({ act: literal("mail.remove") }),
@@ -118,10 +135,11 @@ export function actWords(asked: Act, who: SignedIn): readonly [title: string, ..
     case "mandate.revoke":
       return words.revokeMandate(asked.legal_name, asked.mandate_id);
     case "notices.choose":
-      return words.chooseNotices(
-        asked.legal_name,
-        asked.kinds.map((kind) => english.portal.notices.names[kind]).join("; "),
-      );
+      return words.chooseNotices(asked.legal_name, kindsIn(asked.kinds));
+    case "webhook.set":
+      return words.setWebhook(asked.legal_name, asked.url, kindsIn(asked.kinds));
+    case "webhook.remove":
+      return words.removeWebhook(asked.legal_name, asked.url);
     case "mail.set":
       return words.setMail(asked.address);
     case "mail.remove":
@@ -139,10 +157,15 @@ export function actWords(asked: Act, who: SignedIn): readonly [title: string, ..
   }
 }
 
+function kindsIn(kinds: readonly NoticeKind[]): string {
+  return kinds.map((kind) => english.portal.notices.names[kind]).join("; ");
+}
+
 /** What an act was about, for the journal. */
 export function subjectOf(asked: Act): string {
   if ("key_id" in asked) return asked.key_id;
   if ("mandate_id" in asked) return asked.mandate_id;
+  if ("endpoint_id" in asked) return asked.endpoint_id;
   if ("group" in asked) return `${asked.legal_name}: ${asked.group}`;
   if ("version" in asked) return `${asked.legal_name}, version ${asked.version}`;
   if ("person_id" in asked)

@@ -25,6 +25,8 @@ export function noticeWords(
       return kinds[notice.kind](notice);
     case "sealer.added":
       return kinds[notice.kind](notice);
+    case "webhook.off":
+      return kinds[notice.kind](notice);
     case "role.changed": {
       const { role, by } = notice;
       return kinds[notice.kind]({ name, role: role === null ? null : roles[role], by });

@@ -22,6 +22,7 @@ import { createOwner, type OwnerDeps } from "../service/portal/owner.ts";
 import { createPeople, type PeopleDeps } from "../service/portal/people.ts";
 import { createOwnPublishing, type OwnPublishingDeps } from "../service/portal/publishing.ts";
 import { type RecentPushesDeps, recentPushes } from "../service/portal/recent-pushes.ts";
+import { createOwnWebhooks, type WebhookDeps } from "../service/portal/webhooks.ts";
 import { createAssets } from "../web/assets.ts";
 import { createAuthenticators, type PortalPlace } from "./authenticators.ts";
 import { type AccountDeps, accountRoutes } from "./routes/account.ts";
@@ -40,6 +41,7 @@ import { publishingRoutes } from "./routes/publishing.ts";
 import { pushRoutes } from "./routes/pushes.ts";
 import { recordRoutes } from "./routes/records.ts";
 import { terminalLinkRoutes } from "./routes/terminal-links.ts";
+import { webhookRoutes } from "./routes/webhooks.ts";
 import { sendAsset, type VisitDeps } from "./visit.ts";
 
 export interface PortalDeps
@@ -50,6 +52,7 @@ export interface PortalDeps
     Omit<DomainDeps, "owner" | "people">,
     Omit<AdvertisingDeps, "challenges" | "owner" | "people">,
     Pick<NoticesDeps, "mailLink">,
+    Pick<WebhookDeps, "webhooks">,
     Omit<OwnerDeps, "challenges" | "people"> {
   readonly http: HttpDeps;
   readonly place: PortalPlace;
@@ -113,6 +116,7 @@ export function buildPortal(deps: PortalDeps): FastifyInstance {
     blocks: createOwnBlocks({ ...deps, owner }),
     hosted: createHostedPublishing({ ...deps, owner, people }),
     notices: createNotices({ ...deps, owner, challenges }),
+    webhooks: createOwnWebhooks({ ...deps, owner, people }),
     applications: deps.applications,
   };
   const publishing = { ...account, publishing: createOwnPublishing({ ...deps, challenges, owner, people }) };
@@ -129,6 +133,7 @@ export function buildPortal(deps: PortalDeps): FastifyInstance {
     ...terminalLinkRoutes(account),
     ...peopleRoutes(account),
     ...noticeRoutes(account),
+    ...webhookRoutes(account),
     ...companyRoutes(account, { urls, isSandbox: deps.isSandbox }),
     ...publishingRoutes(publishing),
     ...recordRoutes(publishing),

@@ -43,6 +43,7 @@ import {
 import {
   chooseNotices,
   dueReminders,
+  failWebhook,
   giveNotice,
   giveReminders,
   readNotices,
@@ -93,6 +94,14 @@ import {
 import { restatePage, selectForRestate } from "./serving.ts";
 import { readHolds, selectForSettlement, settleHold } from "./settle-hold.ts";
 import { fallPolicies, fallRecords, isReview, listLive, readStanding, selectForReview } from "./standing.ts";
+import {
+  readWebhooks,
+  removeWebhook,
+  selectForWebhooks,
+  setWebhook,
+  testWebhook,
+  webhookTarget,
+} from "./webhooks.ts";
 
 type Snapshot = BusinessView["snapshot"];
 
@@ -176,6 +185,12 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "reminders.give": giveReminders,
     "notices.choose": chooseNotices,
     "notices.read": (command, view) => ({ reply: readNotices(command, view) }),
+    "webhook.set": setWebhook,
+    "webhook.remove": removeWebhook,
+    "webhook.test": testWebhook,
+    "webhook.fail": failWebhook,
+    "webhook.target": (command, view) => ({ reply: webhookTarget(command, view) }),
+    "webhooks.read": (command, view) => ({ reply: readWebhooks(command, view) }),
     "acts.read": (command, view) => ({ reply: { acts: actsAfter(command, view) } }),
     "record.read": (command, view) => ({ reply: { head: heads.read(view, command.record_id) ?? null } }),
   },
@@ -185,6 +200,9 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "members.list": { reply: null },
     "invitation.read": { reply: null },
     "notices.read": { reply: null },
+    "webhooks.read": { reply: null },
+    "webhook.target": { reply: null },
+    "webhook.fail": { reply: { status: "done" } },
     "notice.give": { reply: { status: "done" } },
     "network.seen": { reply: { status: "done" } },
     "domains.read": { reply: { domains: [] } },
@@ -272,12 +290,19 @@ function rowsFor(command: BusinessCommand, uuid: string, now: Snapshot): readonl
     case "notice.give":
     case "notices.choose":
     case "notices.read":
+    case "webhook.fail":
       return selectForNotices();
     case "network.seen":
       return selectNetworks(command);
     case "reminders.due":
     case "reminders.give":
       return selectReminders(command);
+    case "webhook.set":
+    case "webhook.remove":
+    case "webhook.test":
+    case "webhook.target":
+    case "webhooks.read":
+      return selectForWebhooks(command, uuid);
     case "upload.open":
       return [openUploads.selectPage(placesRead)];
     case "upload.keep":

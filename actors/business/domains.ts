@@ -152,6 +152,11 @@ export function dueDomains(view: BusinessView): { readonly domains: readonly str
   return { domains: due.map(([domain]) => domain) };
 }
 
+/** The domains that are confirmed now, in order. */
+export function confirmedDomains(view: BusinessView): readonly string[] {
+  return watchedOf(rowsOf(view)).flatMap(([domain, { status }]) => (status === "confirmed" ? [domain] : []));
+}
+
 /** The watched domains, with what the last probe of each found. */
 export function readDomains(view: BusinessView) {
   return { domains: watchedOf(rowsOf(view)).map(([domain, row]) => watchedDomain(domain, row)) };

@@ -14,6 +14,7 @@ import type { NoticeFacts, NoticeKind, NoticesProtocol, PersonNotice } from "../
 import { noticeKinds } from "../messages/notices.ts";
 import type { CommandOf, DoneReply, RegisterReply, ReplyOf } from "../messages/protocol.ts";
 import { personRef } from "../messages/refs.ts";
+import type { WebhooksProtocol } from "../messages/webhooks.ts";
 import { type Decision, type Effect, takenOf, tell } from "../system/definition.ts";
 import { defineJsonTable, defineTable } from "../system/row-table.ts";
 import {
@@ -28,6 +29,7 @@ import {
   selectPeople,
   selectRegister,
 } from "./rows.ts";
+import { selectEndpoints, switchOff, toEndpoints } from "./webhooks.ts";
 
 type Asked<T extends keyof NoticesProtocol> = CommandOf<NoticesProtocol, T>;
 type Told = Decision<DoneReply, BusinessEvent>;
@@ -54,7 +56,12 @@ const lastInstantMs = 8_640_000_000_000_000;
 
 /** Selects what {@link noticesOf} reads. */
 export function selectForNotices(): readonly RowSelection[] {
-  return [selectPeople(), notices.selectPage(noticesMax), unwantedKinds.selectPage(membersMax)];
+  return [
+    selectPeople(),
+    notices.selectPage(noticesMax),
+    unwantedKinds.selectPage(membersMax),
+    selectEndpoints(),
+  ];
 }
 
 export interface GivenNotice {
@@ -86,13 +93,24 @@ export function noticesOf(given: readonly GivenNotice[], view: BusinessView) {
         }),
     ),
     deletes,
-    effects: people.flatMap(({ k2: person_id }): readonly Effect[] => {
-      const unwanted = unwantedKinds.read(view, person_id) ?? [];
-      return fresh
-        .filter(({ kind }) => !unwanted.includes(kind))
-        .map((notice) => tell(personRef(person_id), { type: "notice.send", uuid, legal_name, notice }));
-    }),
+    effects: [
+      ...people.flatMap(({ k2: person_id }): readonly Effect[] => {
+        const unwanted = unwantedKinds.read(view, person_id) ?? [];
+        return fresh
+          .filter(({ kind }) => !unwanted.includes(kind))
+          .map((notice) => tell(personRef(person_id), { type: "notice.send", uuid, legal_name, notice }));
+      }),
+      ...toEndpoints(fresh, view),
+    ],
   };
+}
+
+/** Switches an endpoint off that failed for too long. */
+export function failWebhook(command: CommandOf<WebhooksProtocol, "webhook.fail">, view: BusinessView): Told {
+  const off = switchOff(command, view);
+  if (off === null) return { reply: done };
+  const told = noticesOf([off.given], view);
+  return { reply: done, ...told, puts: [off.put, ...told.puts] };
 }
 
 export function giveNotice(given: Asked<"notice.give">, view: BusinessView): Told {

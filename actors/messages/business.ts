@@ -25,6 +25,7 @@ import type { CertificateInForce, Party, RoledKey } from "./party.ts";
 import type { Commands, RegisterAct, RegisterReply } from "./protocol.ts";
 import type { RecordHeadFacts, RemovalProtocol } from "./removal.ts";
 import type { PolicyFall, PushSeal, ServingProtocol, StandingProtocol } from "./serving.ts";
+import type { WebhooksProtocol } from "./webhooks.ts";
 
 export interface PartyFacts extends Party {
   /** The groups that this business has blocked. */
@@ -156,6 +157,7 @@ export interface BusinessProtocol
     BrandsProtocol,
     MembersProtocol,
     NoticesProtocol,
+    WebhooksProtocol,
     CompanyProtocol {
   "party.open"(command: { readonly party: PartyFacts; readonly act?: RegisterAct }): RegisterReply;
   "certificate.issue"(command: {

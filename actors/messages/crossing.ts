@@ -78,6 +78,12 @@ const crossings: {
     "reminders.give": "never",
     "notices.choose": "ask",
     "notices.read": "ask",
+    "webhook.set": "ask",
+    "webhook.remove": "ask",
+    "webhook.test": "ask",
+    "webhooks.read": "ask",
+    "webhook.target": "ask",
+    "webhook.fail": "deliver",
   },
   application: {
     "application.file": "ask",
@@ -197,6 +203,13 @@ const crossings: {
     "charges.collected": "never",
     "ledger.read": "ask",
     "ledger.statement": "ask",
+  },
+  webhook: {
+    "delivery.owe": "deliver",
+    "webhook.end": "deliver",
+    "deliveries.due": "never",
+    "deliveries.tried": "never",
+    "deliveries.read": "ask",
   },
   "log-sequencer": {
     // A region's actor has no outbox, and asks.

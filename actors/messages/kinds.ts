@@ -10,6 +10,7 @@ import type { LogSequencerProtocol } from "./log-sequencer.ts";
 import type { PersonProtocol } from "./person.ts";
 import type { PushProtocol } from "./push.ts";
 import type { RegionProtocol } from "./region.ts";
+import type { WebhookProtocol } from "./webhooks.ts";
 
 export interface ActorProtocols {
   readonly "ad-campaign": AdCampaignProtocol;
@@ -25,6 +26,7 @@ export interface ActorProtocols {
   readonly person: PersonProtocol;
   readonly push: PushProtocol;
   readonly region: RegionProtocol;
+  readonly webhook: WebhookProtocol;
 }
 
 /** The names of the kinds that `Protocols` describes. */

@@ -2,19 +2,11 @@
 // somebody gets one mail (actors/person), and all of them are on a page.
 
 import type { CertificateStatus } from "../../protocol/keys/certificate.ts";
+import { noticeKinds } from "../../protocol/wire/webhook.ts";
 import type { MemberRole } from "./members.ts";
 import type { DoneReply, RegisterReply } from "./protocol.ts";
 
-export const noticeKinds = [
-  "push.ended",
-  "push.held",
-  "mandate.ends",
-  "certificate.ends",
-  "key.network",
-  "takedown",
-  "sealer.added",
-  "role.changed",
-] as const;
+export { noticeKinds };
 export type NoticeKind = (typeof noticeKinds)[number];
 
 /** What a notice is about: ids and names of states, and who did it where a person did. */
@@ -54,6 +46,13 @@ export type NoticeFacts =
       /** Null for somebody who was removed. */
       readonly role: MemberRole | null;
       readonly by: string;
+    }
+  | {
+      readonly kind: "webhook.off";
+      readonly endpoint_id: string;
+      readonly host: string;
+      /** Since when nothing was delivered. */
+      readonly since: string;
     };
 
 export type PersonNotice = NoticeFacts & {

@@ -1,5 +1,5 @@
 // The names of actors and where each belongs. The place follows from the name alone, so any node can route without asking.
-//   P1. All actors of a party (the party itself, its keys, its pushes, its uploads, its ledger) live together in the party's home region.
+//   P1. All actors of a party (the party itself, its keys, its pushes, its uploads, its webhooks, its ledger) live together in the party's home region.
 //       A person is a party of its own, which has nothing else.
 //   P2. The log's sequencer is a party of its own, so that the log has one home region.
 //   P3. Nonce actors, those of a key's limits, the region actor, and the pools and conversations of ads live in the region that
@@ -75,6 +75,11 @@ export function applicationRef(uuid: string): ActorRef<"application"> {
 
 export function personRef(personId: string): ActorRef<"person"> {
   return { kind: "person", id: personId };
+}
+
+/** An address that a party has told of notices; `endpointId` is unique within its party. */
+export function webhookRef(partyUuid: string, endpointId: string): ActorRef<"webhook"> {
+  return { kind: "webhook", id: `${partyUuid}.${endpointId}` };
 }
 
 /** The party whose home region is the log's. */

@@ -15,6 +15,7 @@ import {
   verifyPageAnswer,
 } from "../../protocol/wire/verification.ts";
 import { type VerifyRequest, verifyAnswer, verifyRequest } from "../../protocol/wire/verify.ts";
+import { webhookKeysAnswer, webhookKeysMediaType } from "../../protocol/wire/webhook.ts";
 import { type Outcome, parseJson, refused, refusedWith } from "../../service/answer.ts";
 import type { Verification } from "../../service/verification/verification.ts";
 import type { Verify } from "../../service/verification/verify.ts";
@@ -108,6 +109,9 @@ export function verificationRoutes(deps: VerificationRoutesDeps): readonly Route
       "/.well-known/svc-keys",
       describeDocument(directoryDoc),
       looked(async (request) => answerHeld(request, await verification.keyDirectory())),
+    ),
+    documentRead("/.well-known/http-message-signatures-directory", webhookKeysDoc, [], () =>
+      verification.webhookKeys(),
     ),
     publicRead(
       "/v1/verify/:record_id",
@@ -222,6 +226,14 @@ const keySetDoc: DocumentDoc = {
 const directoryDoc: DocumentDoc = {
   summary: "Key directory of AI companies that chose to be listed",
   found: { description: "The directory, and the same signed", body: keyDirectoryAnswer },
+};
+const webhookKeysDoc: DocumentDoc = {
+  summary: "Keys that sign webhooks",
+  found: {
+    description: "The key before, the one that signs now, and the next",
+    body: webhookKeysAnswer,
+    mediaType: webhookKeysMediaType,
+  },
 };
 const verifyPageDoc: RouteDoc = {
   summary: "Whether a business published these exact bytes under this id",

@@ -15,6 +15,7 @@ import { logSequencerMachine } from "../log-sequencer.ts";
 import { personMachine } from "../person.ts";
 import { pushMachine } from "../push.ts";
 import { regionMachine } from "../region.ts";
+import { webhookMachine } from "../webhook.ts";
 import { explainWaits, type WaitingActor, waitsOfKinds } from "./waits.ts";
 
 const machines: Readonly<Record<keyof typeof waitsOfKinds, AnyStateMachine>> = {
@@ -31,6 +32,7 @@ const machines: Readonly<Record<keyof typeof waitsOfKinds, AnyStateMachine>> = {
   person: personMachine,
   push: pushMachine,
   region: regionMachine,
+  webhook: webhookMachine,
 };
 
 /** Paths of the states that have no states of their own. */

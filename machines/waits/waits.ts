@@ -15,6 +15,7 @@ import type { LogSequencerContext } from "../log-sequencer.ts";
 import type { PersonContext } from "../person.ts";
 import { chunkCount, type PushContext } from "../push.ts";
 import type { RegionContext } from "../region.ts";
+import type { WebhookContext } from "../webhook.ts";
 
 // Why an actor waits, in words: what the explanations of the kinds are made of. They are pure functions of what operators see.
 
@@ -404,6 +405,20 @@ const personWaits: Waits<PersonContext> = {
   removed: over("The person left, or never came back: everything of them is forgotten."),
 };
 
+const webhookWaits: Waits<WebhookContext> = {
+  idle: calls("Nothing waits to be delivered."),
+  scheduled: (view) => {
+    const { waiting, failingSinceMs } = view.context;
+    const failing = failingSinceMs === null ? "" : ` It failed since ${atTime(failingSinceMs)}.`;
+    const ms = timerEnd(view, "nextCall");
+    return wait("delivery", `${waiting} deliveries wait; the next is tried at ${atTime(ms)}.${failing}`, {
+      next: at("goes_on", ms),
+    });
+  },
+  calling: () => wait("answer", "It waits for the answer of its receiver."),
+  ended: over("Its business removed it: nothing of it is kept."),
+};
+
 const adCampaignWaits: Waits<AdCampaignContext> = {
   unknown: () => wait("terms", "It was named but has no terms."),
   running: calls("It runs: its ads may be served."),
@@ -434,6 +449,7 @@ export const waitsOfKinds: Readonly<Record<KindOf<ActorProtocols>, AnyWaits>> = 
   person: personWaits,
   push: pushWaits,
   region: regionWaits,
+  webhook: webhookWaits,
 };
 
 /** An effect that is not settled, as far as an explanation goes. */

@@ -17,6 +17,8 @@ import type { CountedProbe } from "../domains/domain-probe.ts";
 import type { FenceWitness, NewestMoment } from "../keeping/fence-refusals.ts";
 import type { LatePurgeList, StalledPushes } from "../keeping/late-purges.ts";
 import type { Notices } from "../notices/notices.ts";
+import type { WebhookCalls } from "../notices/webhook-calls.ts";
+import type { WebhookKeys } from "../notices/webhook-keys.ts";
 import type { Timings } from "../telemetry/timings.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
 import type { LogWitnesses } from "../witness/log-witnesses.ts";
@@ -62,6 +64,7 @@ export interface Keys extends Omit<NodeKeys, "recordIdKey">, DerivedKeys {
   /** In a sandbox the key that is held for a business; in production it throws. */
   readonly hostedSigner: (businessUuid: string) => Promise<Signer>;
   readonly logWitnesses: LogWitnesses;
+  readonly webhookKeys: WebhookKeys;
 }
 
 /** What follows from the secret of the record ids: the same on all nodes, and for ever. */
@@ -74,6 +77,8 @@ export interface DerivedKeys {
   readonly adSessionKey: Uint8Array;
   /** Secret bytes for the links to images. */
   readonly imageLinkKey: Uint8Array;
+  /** Secret bytes for the keys that sign webhooks. */
+  readonly webhookSecret: Uint8Array;
   /** Secret bytes for what passkeys confirm at the portal, and for its forms. */
   readonly portalKey: Uint8Array;
 }
@@ -94,6 +99,8 @@ export interface Acting {
 export interface Registering extends Registered {
   /** Looks at the domains of endpoints; null if this node does not. */
   readonly domainProbe: CountedProbe | null;
+  /** Calls the endpoints of businesses; null where no domains are looked at. */
+  readonly webhooks: WebhookCalls | null;
 }
 
 /** What pushes need besides the stores. */

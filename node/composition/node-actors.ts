@@ -23,6 +23,8 @@ import { regionActor } from "../../actors/region/definition.ts";
 import type { ActorDefinition } from "../../actors/system/definition.ts";
 import type { LocalActorSystem, LogEntry } from "../../actors/system/ports.ts";
 import { createActorSystem } from "../../actors/system/runtime.ts";
+import { webhookActivities } from "../../actors/webhook/activities.ts";
+import { webhookActor } from "../../actors/webhook/definition.ts";
 import { nativeCrypto } from "../../crypto/native.ts";
 import { loadPlan } from "../../service/publishing/push-plan.ts";
 import { nodeTimers } from "../keeping/node-timers.ts";
@@ -43,6 +45,7 @@ export function nodeDefinitions(parts: Process & Keys): readonly ActorDefinition
     personActor,
     pushActor,
     regionActor,
+    webhookActor,
     adCampaignActor,
     adPoolActor,
     adSessionActor,
@@ -76,6 +79,7 @@ export function createNodeActors(
         latePurges: services.latePurges,
         domains: { probe: services.domainProbe, schedule: config.domains.schedule },
       }),
+      ...webhookActivities(services),
       ...personActivities({ mail: services.notices.people }),
       ...pushActivities({
         records,

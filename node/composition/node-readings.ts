@@ -46,6 +46,7 @@ export async function nodeReadings(services: NodeServices): Promise<readonly Rea
       services.missingIndexes().length,
     ),
     ...(services.domainProbe?.readings() ?? []),
+    ...(services.webhooks?.readings() ?? []),
     ...latePurgeReadings(services.latePurges.list(), services.clock.now()),
     gauge("svc_activities_waiting", "Work that waits for other work to end.", stats.activitiesWaiting),
     counter("svc_actors_commands_total", "Commands handled.", stats.commandsHandled),

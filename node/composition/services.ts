@@ -26,6 +26,7 @@ import type { ClusterConfig, ClusterSecrets } from "../configuration/cluster-con
 import type { NodeConfig } from "../configuration/config.ts";
 import { judgingBy, openOperatorFiles, watchOperatorFiles } from "../configuration/operator-files.ts";
 import { type CountedProbe, countProbes, createDomainProbe } from "../domains/domain-probe.ts";
+import type { Resolving } from "../domains/public-request.ts";
 import { forgetImages } from "../images/ad-images.ts";
 import {
   allowanceOf,
@@ -37,6 +38,8 @@ import {
 import { clockFault, FenceWitness, keepNewestMoment, type NewestMoment } from "../keeping/fence-refusals.ts";
 import { nodeTimers } from "../keeping/node-timers.ts";
 import { watchKeys } from "../keys/current-keys.ts";
+import { createWebhookCalls, type WebhookCalls, type WebhookCallsDeps } from "../notices/webhook-calls.ts";
+import { createWebhookKeys } from "../notices/webhook-keys.ts";
 import { trialAllowances } from "../sandbox/businesses.ts";
 import { createTimings } from "../telemetry/timings.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
@@ -67,6 +70,8 @@ export interface NodePlatform {
   readonly onCommit?: SqliteOptions["onCommit"];
   /** Used if domains are checked. */
   readonly domainProbe?: DomainProbe;
+  /** How the endpoints of businesses are reached, where domains are checked. */
+  readonly webhookResolving?: Resolving;
   /** Required if the configuration has a cluster. */
   readonly secrets?: ClusterSecrets | null;
   /** See {@link NodeServices.drain}. */
@@ -92,6 +97,8 @@ export async function openNodeServices(
   const fence = witnessOf(stores, { config, clock, log });
   const [incarnation, timings] = [newIncarnation(), createTimings()];
   const tracing = await tracingOf(config, incarnation, log);
+  const derived = derivedFrom(recordIdKey);
+  const webhookKeys = createWebhookKeys(derived.webhookSecret);
   const common = {
     ...stores,
     index: platform.index?.(stores.index) ?? stores.index,
@@ -106,7 +113,8 @@ export async function openNodeServices(
     regions: cluster === null ? () => [config.region] : cluster.regions,
     lease: cluster === null ? () => incarnation : () => leaseOf(cluster),
     ...own,
-    ...derivedFrom(recordIdKey),
+    ...derived,
+    webhookKeys,
     keyStore,
     cluster,
     fence,
@@ -115,6 +123,7 @@ export async function openNodeServices(
     newestMoment,
     drain: platform.drain ?? stopProcess,
     domainProbe: domainProbeOf(config, platform),
+    webhooks: webhooksOf(config, platform, { keys: webhookKeys, clock, log }),
     ...pushPartsOf(config, { stores, recordIdKey, actors, clock, workMs: platform.workMs, log }),
     insight: insightOf(stores, config.retention, { clock, incarnation }),
     ...judgingBy(operatorFiles, register),
@@ -201,6 +210,16 @@ async function tracingOf(
 
 function domainProbeOf({ domains }: NodeConfig, platform: NodePlatform): CountedProbe | null {
   return domains.areChecked ? countProbes(platform.domainProbe ?? createDomainProbe(domains)) : null;
+}
+
+/** Without looks at domains none is confirmed, and nothing is called. */
+function webhooksOf(
+  { domains }: NodeConfig,
+  platform: NodePlatform,
+  parts: Omit<WebhookCallsDeps, "resolving">,
+): WebhookCalls | null {
+  const resolving = platform.webhookResolving ?? domains;
+  return domains.areChecked ? createWebhookCalls({ ...parts, resolving }) : null;
 }
 
 const monotonic = { nowMs: () => performance.now() };
@@ -334,6 +353,7 @@ function derivedFrom(recordIdKey: Uint8Array): DerivedKeys {
       recordIdOf(kind, hmacSha256(recordIdKey, utf8(`${businessUuid}\n${kind}\n${localId}`))),
     cursorKey: hmacSha256(recordIdKey, utf8("cursors")),
     imageLinkKey: hmacSha256(recordIdKey, utf8("image links")),
+    webhookSecret: hmacSha256(recordIdKey, utf8("webhooks")),
     portalKey: hmacSha256(recordIdKey, utf8("portal")),
     adTokenKey: hmacSha256(recordIdKey, utf8("ad tokens")),
     adSessionKey: hmacSha256(recordIdKey, utf8("ad sessions")),

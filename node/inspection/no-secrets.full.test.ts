@@ -101,7 +101,14 @@ async function plant(): Promise<Planted> {
     ["the operators' token", readFileSync(join(config.home, "ops-token"), "utf8").trim()],
   ] as const)
     secrets.set(name, value);
-  for (const name of ["cursorKey", "adTokenKey", "adSessionKey", "imageLinkKey", "portalKey"] as const)
+  for (const name of [
+    "cursorKey",
+    "adTokenKey",
+    "adSessionKey",
+    "imageLinkKey",
+    "portalKey",
+    "webhookSecret",
+  ] as const)
     for (const form of ["hex", "base64", "base64url"] as const)
       secrets.set(`${name} as ${form}`, Buffer.from(services[name]).toString(form));
   for (const [at, key] of privateKeysIn(config.home).entries()) secrets.set(`private key ${at}`, key);

@@ -17,6 +17,7 @@ import { type MailRefusal, noticeKinds, type OwnersNotices } from "../../service
 import type { OwnBusiness, Owner, OwnerRefusal } from "../../service/portal/owner.ts";
 import { type Answered, nameOf, type SignedIn } from "../../service/portal/people.ts";
 import type { SealerAct } from "../../service/portal/possession.ts";
+import type { OwnWebhooks } from "../../service/portal/webhooks.ts";
 import { dataTable, section, shortTime } from "../../web/parts.ts";
 import { english } from "../../web/texts/catalogue.ts";
 import { type Act, actFacts, actIn, actText, actWords, subjectOf } from "../acts.ts";
@@ -56,6 +57,7 @@ export interface AccountDeps extends DoorDeps {
   readonly blocks: OwnBlocks;
   readonly hosted: HostedPublishing;
   readonly notices: OwnersNotices;
+  readonly webhooks: OwnWebhooks;
 }
 
 export function accountRoutes(deps: AccountDeps): readonly Route[] {
@@ -141,6 +143,7 @@ function pageOf(act: Act): string {
   if (act.act === "member.remove") return "/";
   if (act.act === "group.choose") return blocksPath(act.uuid);
   if (act.act === "notices.choose" || act.act === "mail.set") return noticesPath(act.uuid);
+  if (act.act === "webhook.set" || act.act === "webhook.remove") return webhooksPath(act.uuid);
   return "uuid" in act ? businessPath(act.uuid) : accountPath;
 }
 
@@ -220,7 +223,7 @@ type ActFor = Extract<Act, { readonly uuid: string }>;
 
 /** An act for a business or an AI company, which the person has confirmed. */
 function performFor(
-  { owner, company, members, blocks, hosted, notices }: AccountDeps,
+  { owner, company, members, blocks, hosted, notices, webhooks }: AccountDeps,
   who: SignedIn,
   act: Exclude<
     ActFor,
@@ -249,6 +252,10 @@ function performFor(
       const unwanted = noticeKinds.filter((each) => !act.kinds.includes(each));
       return notices.choose(who, { ...act, unwanted });
     }
+    case "webhook.set":
+      return webhooks.set(who, act);
+    case "webhook.remove":
+      return webhooks.remove(who, act);
     case "directory.choose":
       return company.choose(who, act);
     case "hosted.choose":
@@ -302,6 +309,11 @@ export function peoplePath(uuid: string): string {
 /** What happened at a business. */
 export function noticesPath(uuid: string): string {
   return `/notices/${uuid}`;
+}
+
+/** What the systems of a business are told, and what became of it. */
+export function webhooksPath(uuid: string): string {
+  return `/webhooks/${uuid}`;
 }
 
 /** Where one does something for a business. */

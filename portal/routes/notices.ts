@@ -2,11 +2,12 @@
 
 import { type ComponentChild, h } from "preact";
 import { bindingRoles } from "../../actors/messages/members.ts";
+import type { NoticeKind } from "../../actors/messages/notices.ts";
 import type { Route } from "../../api/route.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { addressIn, noticeKinds, type OwnNotices } from "../../service/portal/notices.ts";
 import type { OwnBusiness } from "../../service/portal/owner.ts";
-import { dataTable, section, shortTime } from "../../web/parts.ts";
+import { dataTable, link, paragraph, section, shortTime } from "../../web/parts.ts";
 import { english } from "../../web/texts/catalogue.ts";
 import { noticeWords } from "../notice-words.ts";
 import { hiddenFields, plainForm } from "../pages/frame.ts";
@@ -20,9 +21,17 @@ import {
   page,
   problemPage,
 } from "../visit.ts";
-import { type AccountDeps, confirmPage, mailLinkPath, mailRefusedPage, ownWith } from "./account.ts";
+import {
+  type AccountDeps,
+  confirmPage,
+  mailLinkPath,
+  mailRefusedPage,
+  ownWith,
+  webhooksPath,
+} from "./account.ts";
 
-const texts = english.portal.notices;
+const { notices: texts } = english.portal;
+const { webhooks } = english.business;
 
 export function noticeRoutes(deps: AccountDeps): readonly Route[] {
   const { notices, challenges } = deps;
@@ -76,6 +85,9 @@ function noticesContent({ party }: OwnBusiness, told: OwnNotices, form_code: str
     h("section", { class: "card" }, noticeTable(told)),
     section("choose", texts.choose, chooseForm(told, { uuid, form_code })),
     section("mail", texts.mail.title, mailForms(told, { uuid, form_code })),
+    party.kind === "business"
+      ? section("webhooks", webhooks.link, paragraph(link(webhooksPath(uuid), webhooks.open)))
+      : null,
   );
 }
 
@@ -93,15 +105,20 @@ interface Sent {
   readonly form_code: string;
 }
 
-function chooseForm({ unwanted }: OwnNotices, { uuid, form_code }: Sent): ComponentChild {
-  const choices = noticeKinds.map((each) =>
+/** A box for each kind of notices. */
+export function kindChoices(isChosen: (kind: NoticeKind) => boolean): ComponentChild {
+  return noticeKinds.map((each) =>
     h(
       "label",
       { class: "choice" },
-      h("input", { type: "checkbox", name: each, checked: !unwanted.includes(each) }),
+      h("input", { type: "checkbox", name: each, checked: isChosen(each) }),
       texts.names[each],
     ),
   );
+}
+
+function chooseForm({ unwanted }: OwnNotices, { uuid, form_code }: Sent): ComponentChild {
+  const choices = kindChoices((each) => !unwanted.includes(each));
   return h(
     "form",
     { method: "post", action: "/notices/choose" },

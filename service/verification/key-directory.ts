@@ -17,6 +17,7 @@ import { canonicalize } from "../../protocol/json/canonical-json.ts";
 import { algorithmOf } from "../../protocol/keys/jwk.ts";
 import type { KeyDirectory, ListedCompany, ListedKey } from "../../protocol/keys/key-directory.ts";
 import { type ListingBody, listingBody } from "../../protocol/wire/published.ts";
+import type { WebhookKey } from "../../protocol/wire/webhook.ts";
 import type { Pace } from "../../std/work.ts";
 import { answerJson, type Caller, isRefused, type Outcome, parseJsonBody } from "../answer.ts";
 import { certificateOf } from "../register/home-evidence.ts";
@@ -33,6 +34,8 @@ export interface VerificationServices extends Platform {
   readonly keys: ServiceKeys;
   /** At which what takes long is made. */
   readonly pace: Pace;
+  /** The keys that sign webhooks. */
+  readonly webhookKeys: { publishedAt(nowMs: number): readonly WebhookKey[] };
   /** The public base of the verification surface, without trailing slash. */
   readonly verifyUrl: string;
 }

@@ -7,6 +7,7 @@ import { formatTimestamp, isUuidV4 } from "../../protocol/identifiers.ts";
 import { canonicalBytes } from "../../protocol/json/canonical-json.ts";
 import { type Certificate, certificateStatement, openCertificate } from "../../protocol/keys/certificate.ts";
 import type { CertificateAnswer } from "../../protocol/wire/verification.ts";
+import { webhookKeysMediaType } from "../../protocol/wire/webhook.ts";
 import { BoundedMap } from "../../std/bounded-map.ts";
 import { type Answer, isRefused, type Outcome, type Refused, refusedWith } from "../answer.ts";
 import { publishedKeys } from "../register/home-evidence.ts";
@@ -23,6 +24,7 @@ export interface Verification {
   keyCustody(uuid: string): Promise<Outcome>;
   keySet(): PublicDocument;
   keyDirectory(): Promise<PublicDocument>;
+  webhookKeys(): PublicDocument;
 }
 
 /** What anyone may read without an account: issuances, keys, custody, the key set and the key directory. */
@@ -39,6 +41,7 @@ export function createVerification(deps: VerificationServices): Verification {
     keyCustody: (uuid) => readKeyCustody(deps, uuid),
     keySet: keySetDocument(deps),
     keyDirectory: createKeyDirectory(deps),
+    webhookKeys: () => webhookKeysDocument(deps),
   };
 }
 
@@ -51,6 +54,12 @@ function keySetDocument({ keys, crypto }: VerificationServices): () => PublicDoc
       known = { text, document: makeDocument(text, { maxAgeSeconds: 300 }, crypto.sha256) };
     return known.document;
   };
+}
+
+/** A directory of keys as a directory of HTTP message signatures is read (draft-meunier-http-message-signatures-directory). */
+function webhookKeysDocument({ webhookKeys, clock, crypto }: VerificationServices): PublicDocument {
+  const keys = webhookKeys.publishedAt(clock.now());
+  return makeDocument({ keys }, { mediaType: webhookKeysMediaType, maxAgeSeconds: 3_600 }, crypto.sha256);
 }
 
 /** Keys of a business as they were signed, and the facts of the register that they were made of. */

@@ -110,6 +110,9 @@ async function chooseNotices(page: Page, judged: () => Promise<void>): Promise<v
   await judged();
   await press(page, "Confirm with a passkey");
   await expect.poll(() => page.getByLabel("pushes that are finished").isChecked()).toBe(false);
+  await page.getByRole("link", { name: "See what your systems are told, and add some" }).press("Enter");
+  await page.getByRole("heading", { name: "Add a webhook" }).waitFor();
+  await judged();
 }
 
 /** What a link asks for is read from it, and leaves the address. */

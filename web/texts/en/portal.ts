@@ -143,6 +143,9 @@ export const portal = {
         "invitation.revoke": "took back an invitation",
         "invitation.accept": "accepted an invitation",
         "notices.choose": "chose notices",
+        "webhook.set": "set a webhook",
+        "webhook.remove": "removed a webhook",
+        "webhook.test": "tested a webhook",
         "mail.set": "gave an address for notices",
         "mail.confirm": "confirmed an address for notices",
         "mail.remove": "took an address for notices away",
@@ -409,6 +412,7 @@ export const portal = {
       takedown: "what the operators take out of serving",
       "sealer.added": "passkeys and hosted keys that seal from now on",
       "role.changed": "people who come, go or have another role",
+      "webhook.off": "webhooks that are switched off",
     },
     kinds: {
       "push.ended": (of: { push_id: string; state: string; published: number; rejected: number }) => ({
@@ -448,6 +452,10 @@ export const portal = {
         title: "A role changed",
         words: `${of.name} ${of.role === null ? "has no role any more" : `works here as ${of.role}`}. It was done by ${of.by}.`,
       }),
+      "webhook.off": (of: { endpoint_id: string; host: string; since: string }) => ({
+        title: "A webhook is switched off",
+        words: `The webhook ${of.endpoint_id} at ${of.host} took nothing since ${of.since}. Switch it on again once its system answers.`,
+      }),
     },
     mail: {
       title: "Mail",
@@ -486,6 +494,15 @@ export const portal = {
     },
   },
   acts: {
+    setWebhook: (name: string, url: string, kinds: string): Act => [
+      "Set a webhook",
+      `Of what happens at ${name}, ${url} is told of: ${kinds}.`,
+      "It gets ids alone, signed by this service.",
+    ],
+    removeWebhook: (name: string, url: string): Act => [
+      "Remove a webhook",
+      `${url} is told of nothing more that happens at ${name}, and what waits for it is forgotten.`,
+    ],
     chooseNotices: (name: string, kinds: string): Act => [
       "Choose notices",
       kinds === ""
@@ -623,6 +640,15 @@ export const portal = {
     passkey_gone: ["Not there", "You have no such passkey."],
     too_many_mails: ["Enough mails", "You asked for five links within a day. Ask again tomorrow."],
     address_changed: ["Another address", "This link is of an address that you replaced or took away."],
+    endpoint_invalid: [
+      "Not an address for a webhook",
+      "Write one by https, at a name of yours, without port, user, ? and #, such as https://hooks.shop.example/notices.",
+    ],
+    endpoint_not_yours: [
+      "Not at a domain of yours",
+      "Control of its domain is not confirmed. See «Domains» for what to publish there.",
+    ],
+    kinds_missing: ["Nothing to tell of", "Choose at least one kind."],
     address_invalid: ["Not an address", "Write a mail address, such as ada@shop.example."],
     link_stale: ["No such link", "The link is over, or was mailed for somebody else. Ask for another one."],
     not_asked: ["Not a link of ours", "The link asks for nothing that can be shown. Print it again."],

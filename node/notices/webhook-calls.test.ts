@@ -95,7 +95,8 @@ describe("a call", () => {
       response.writeHead(200);
       more();
     });
-    expect(await call()).toEqual({ failure: null, status: 200 });
+    // Nothing but its length ends it here.
+    expect(await call({ limits: { wholeMs: 600_000 } })).toEqual({ failure: null, status: 200 });
     await ended.promise;
   });
 
@@ -104,6 +105,13 @@ describe("a call", () => {
     expect(await call({ limits: { wholeMs: 300 } })).toEqual({ failure: "slow", status: null });
     answerBy((_request, response) => void response.writeHead(200).write("x"));
     expect(await call({ limits: { wholeMs: 300 } })).toEqual({ failure: null, status: 200 });
+  });
+
+  it("looks a name up once, and goes where that led (C2)", async () => {
+    answerWith(200);
+    await call();
+    // One question for each family of addresses.
+    expect(servers.dns.asked).toEqual([host, host]);
   });
 
   it("goes to no address that is not public, which a name has (C2)", async () => {

@@ -28,7 +28,10 @@ const received: Received[] = [];
 beforeAll(async () => {
   servers = await startDomainServers([domain, host]);
   servers.dns.a.set(host, ["127.0.0.1"]);
-  const answer: RequestListener = (_request, response) => void response.writeHead(status).end();
+  const answer: RequestListener = (request, response) => {
+    // Who calls it waits until they give up.
+    if (request.url !== "/never") response.writeHead(status).end();
+  };
   servers.answer = receiving(received, answer);
   portal = await openPortalNode({ SVC_DOMAIN_CHECKS: "yes" }, 0, {
     clock: { now: () => Date.now() + movedMs },
@@ -65,8 +68,9 @@ async function newConfirmed(name: string): Promise<Owned> {
   return owned;
 }
 
-async function add(owned: Owned, kinds: Readonly<Record<string, string>> = { "role.changed": "on" }) {
-  const asked = await owned.owner.send((await pageOf(owned)).form("/webhooks/add"), { url, ...kinds });
+async function add(owned: Owned, at = url) {
+  const written = { url: at, "role.changed": "on" };
+  const asked = await owned.owner.send((await pageOf(owned)).form("/webhooks/add"), written);
   return { asked, after: await owned.owner.confirm(asked.form("/confirm")) };
 }
 
@@ -125,6 +129,21 @@ describe("an owner", () => {
     const ids = of(owned).flatMap(({ body }) => (body.kind === "role.changed" ? [body.id] : []));
     expect([ids.length, new Set(ids).size]).toEqual([2, 1]);
     expect(of(owned).map(({ body }) => body.kind)).toContain("test");
+  });
+
+  it("waits for no endpoint of somebody else, nor for another one of the business", async () => {
+    const [slow, quick] = [await newConfirmed("Slow Ltd"), await newConfirmed("Quick Ltd")];
+    await add(slow, `https://${host}/never`);
+    await changeRole(slow, "developer");
+    await expect.poll(() => of(slow).length).toBe(1);
+    await add(slow);
+    await add(quick);
+    for (const each of [slow, quick]) await changeRole(each, "viewer");
+    for (const each of [slow, quick]) await shows(each, "role.changed taken 200");
+    // The call that hangs is under way all the time.
+    expect(textOf(await pageOf(slow))).toMatch(
+      /whk_\w+ State on Wait to be sent [12] Nothing was sent yet\./,
+    );
   });
 
   it("has nothing sent at a domain that was lost, and reads so", async () => {

@@ -98,5 +98,8 @@ export const colourProfileBytesMax = 1_048_576;
 /** Images that a node lets one business send in 24 hours, and how many bytes they may have together. */
 export const imagesPerDay = 500;
 export const imageBytesPerDay = 268_435_456;
+/** Maximum size in bytes of a file of evidence, and how many an application has. */
+export const evidenceBytesMax = 10_485_760;
+export const evidenceFilesMax = 20;
 /** How long a signed link to an image is valid. */
 export const imageLinkValidSeconds = 900;

@@ -14,6 +14,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { StoreError } from "../actor-store.ts";
 import { eventTables } from "./event-store.ts";
+import { evidenceTables } from "./evidence-store.ts";
 import { fenceTables } from "./fence-ledger.ts";
 import { imageTables } from "./image-store.ts";
 import { insightTables } from "./insight-store.ts";
@@ -164,6 +165,7 @@ export const migrations: Migrations = [
     ...stagingTables,
     ...logTables,
     ...imageTables,
+    ...evidenceTables,
   ],
 ];
 

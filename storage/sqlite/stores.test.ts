@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -7,6 +7,13 @@ import { afterAll, describe, expect, it } from "vitest";
 import { queryWords } from "../../collections/text-analysis.ts";
 import { hashOf, utf8 } from "../../protocol/bytes.ts";
 import { eventStoreConformance, type OpenEventStore } from "../event-store.conformance.ts";
+import {
+  conformanceBounds,
+  evidenceOf,
+  evidenceStoreConformance,
+  type OpenEvidenceStore,
+} from "../evidence-store.conformance.ts";
+import { evidenceKeptMs } from "../evidence-store.ts";
 import { fenceLedgerConformance } from "../fence-ledger.conformance.ts";
 import type { FenceLedger } from "../fence-ledger.ts";
 import { imageStoreConformance, type OpenImageStore } from "../image-store.conformance.ts";
@@ -18,6 +25,7 @@ import { registerStoreConformance } from "../register-store.conformance.ts";
 import { openSqliteActorStore } from "./actor-store.ts";
 import { SqliteDatabase } from "./database.ts";
 import { openSqliteEventStore } from "./event-store.ts";
+import { openSqliteEvidenceStore } from "./evidence-store.ts";
 import { openSqliteFenceLedger } from "./fence-ledger.ts";
 import { openSqliteImageStore } from "./image-store.ts";
 import { openSqliteInsightStore } from "./insight-store.ts";
@@ -97,6 +105,10 @@ imageStoreConformance("the SQLite store", async (bytesMax) => {
   const now = () => Date.now() + passedMs;
   return open(openIn(freshFile(), (database) => openSqliteImageStore(database, { bytesMax, now })));
 });
+evidenceStoreConformance("the SQLite store", async (): Promise<OpenEvidenceStore> => {
+  const opening = { bounds: conformanceBounds, now: Date.now };
+  return openIn(freshFile(), (database) => openSqliteEvidenceStore(database, opening));
+});
 fenceLedgerConformance("the SQLite store", async () => {
   const path = freshFile();
   const opened: OpenStore<FenceLedger>[] = [];
@@ -111,6 +123,27 @@ fenceLedgerConformance("the SQLite store", async () => {
       for (const each of opened) await each.close();
     },
   };
+});
+
+describe("evidence in SQLite", () => {
+  it("that nobody forgot is forgotten after its time, and overwritten (EV4)", async () => {
+    const path = freshFile();
+    let nowMs = 0;
+    const file = evidenceOf(600_000);
+    {
+      await using database = SqliteDatabase.open(path);
+      const store = openSqliteEvidenceStore(database, { bounds: conformanceBounds, now: () => nowMs });
+      await store.put(file);
+      nowMs = evidenceKeptMs;
+      await store.put(evidenceOf(1));
+      expect(await store.read(file)).not.toBeNull();
+      nowMs += 1;
+      await store.put(evidenceOf(1));
+      expect(await store.read(file)).toBeNull();
+    }
+    // In the middle, which begins no page.
+    expect(readFileSync(path).includes(file.bytes.subarray(300_000, 300_100))).toBe(false);
+  });
 });
 
 /** Starts the writer, kills it once it has reported `count` writes, and returns the numbers of all reported writes. */

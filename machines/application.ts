@@ -4,6 +4,7 @@
 //   AP2. A decided application is kept for thirty days, and one that nobody decides ends after ninety. Its applicant takes back one that
 //        waits.
 //   AP3. An application that ends without a business is taken from its applicant's list.
+//   AP4. What was sent with an application ends with it.
 // The facts, with the applicant and the passkey, are a keyed row of the actor.
 
 import { assign, setup } from "xstate";
@@ -34,14 +35,16 @@ export type ApplicationEvent =
   | { readonly type: "application.withdrawn" };
 
 const dayMs = 86_400_000;
-const keptMs = 30 * dayMs;
+/** How long a decided application is kept. */
+export const applicationKeptMs = 30 * dayMs;
 const undecidedMs = 90 * dayMs;
 
 export const applicationMachine = setup({
   types: { context: {} as ApplicationContext, events: {} as ApplicationEvent, input: {} as object },
-  delays: { keep: keptMs, undecided: undecidedMs },
+  delays: { keep: applicationKeptMs, undecided: undecidedMs },
   actions: {
     leaveApplicant: () => {},
+    forgetEvidence: () => {},
     noteFiled: assign(({ event }) =>
       event.type === "application.filed"
         ? {
@@ -78,6 +81,6 @@ export const applicationMachine = setup({
     },
     opened: { after: { keep: "over" } },
     refused: { after: { keep: { target: "over", actions: "leaveApplicant" } } },
-    over: { type: "final" },
+    over: { type: "final", entry: "forgetEvidence" },
   },
 });

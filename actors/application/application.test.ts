@@ -19,9 +19,10 @@ const facts: ApplicationFacts = {
   },
 };
 
+const uuid = "00000000-0000-4000-8000-000000000001";
 let application: ActorHarness<"application">;
 beforeEach(() => {
-  application = driveActor(applicationActor, "00000000-0000-4000-8000-000000000001");
+  application = driveActor(applicationActor, uuid);
 });
 
 const file = (more: Partial<ApplicationFacts> = {}) =>
@@ -67,12 +68,13 @@ describe("an application", () => {
   });
 
   const taken = { kind: "tell", to: { kind: "person", id: "p" }, message: { type: "business.forget" } };
+  const swept = { kind: "activity", name: "forgetEvidence", params: { application: uuid, file: null } };
 
   it("ends where nobody decides for ninety days, and leaves its applicant's list (AP2, AP3)", () => {
     file();
     expect([...application.timers.values()]).toEqual([90 * 86_400_000]);
     application.fireTimers();
-    expect([application.snapshot.status, application.effects]).toMatchObject(["done", [taken]]);
+    expect([application.snapshot.status, application.effects]).toMatchObject(["done", [taken, swept]]);
   });
 
   it("is taken back by its applicant while it waits, and by nobody else (AP2, AP3)", () => {
@@ -81,7 +83,7 @@ describe("an application", () => {
     file();
     expect(withdraw("eve")).toEqual({ status: "refused", state: "waiting" });
     expect(withdraw()).toEqual(changed);
-    expect([application.snapshot.status, application.effects]).toMatchObject(["done", [taken]]);
+    expect([application.snapshot.status, application.effects]).toMatchObject(["done", [taken, swept]]);
     expect(withdraw()).toMatchObject({ status: "refused" });
   });
 
@@ -103,4 +105,93 @@ describe("an application", () => {
       expect(application.snapshot.status).toBe("done");
     },
   );
+});
+
+describe("the evidence of an application", () => {
+  const keyTable = 18;
+  const begin = (applicant = "p", fresh_key = "k") =>
+    application.send({ type: "evidence.begin", applicant, fresh_key });
+  const sent = (name: string) =>
+    ({ file: name, name, media_type: "application/pdf", bytes: 9, sha256: "sha256:0" }) as const;
+  const add = (name: string, applicant = "p") =>
+    application.send({ type: "evidence.add", applicant, added: sent(name) });
+  const remove = (of: string, applicant = "p") =>
+    application.send({ type: "evidence.remove", applicant, file: of });
+  const take = (of: string, view = "v") =>
+    application.send({ type: "evidence.view", file: of, by: "Olga", view });
+  const notOpen = { status: "refused", code: "not_open" };
+  const names = () => read()?.evidence.map(({ name }) => name);
+
+  it("is encrypted under one key, which the first file draws (AE1)", () => {
+    file();
+    expect([begin(), begin("p", "another")]).toEqual(Array(2).fill({ status: "begun", key: "k" }));
+    expect(add("a")).toEqual({ status: "added" });
+    expect(take("a")).toMatchObject({ key: "k", evidence: { ...sent("a"), added_at_ms: application.nowMs } });
+  });
+
+  it("is changed by the applicant alone, and by nobody once it is decided (AE2)", () => {
+    expect([begin(), add("a"), remove("a")]).toEqual(Array(3).fill(notOpen));
+    file();
+    begin();
+    expect([begin("eve"), add("a", "eve")]).toEqual(Array(2).fill(notOpen));
+    add("a");
+    expect(remove("a", "eve")).toEqual(notOpen);
+    approve();
+    expect([begin(), add("b"), remove("a")]).toEqual(Array(3).fill(notOpen));
+    expect(names()).toEqual(["a"]);
+  });
+
+  it("is twenty files at most, one that was added again counts once, and one that is removed no more", () => {
+    file();
+    begin();
+    for (let count = 1; count <= 20; count += 1) {
+      application.nowMs += 1;
+      for (const _ of [1, 2]) expect(add(`${20 - count}`)).toEqual({ status: "added" });
+    }
+    const tooMany = { status: "refused", code: "too_many" };
+    expect([begin(), add("more")]).toEqual([tooMany, tooMany]);
+    expect(names()?.slice(0, 2)).toEqual(["19", "18"]);
+    expect([remove("7"), remove("7")]).toEqual(Array(2).fill({ status: "removed" }));
+    const params = { application: uuid, file: "7" };
+    expect(application.effects).toEqual([{ kind: "activity", name: "forgetEvidence", params }]);
+    expect([begin(), add("more")]).toEqual([{ status: "begun", key: "k" }, { status: "added" }]);
+  });
+
+  it("is handed to an operator only with a note of who took what, the newest shown first (AE3)", () => {
+    file();
+    begin();
+    add("a");
+    expect([take("b"), read()?.evidence_views]).toEqual([null, []]);
+    take("a");
+    application.nowMs += 1;
+    for (let count = 0; count < 60; count += 1) take("a", `w${count}`);
+    const views = read()?.evidence_views ?? [];
+    expect([views.length, views[0]]).toEqual([50, { file: "a", by: "Olga", at_ms: application.nowMs }]);
+    expect(application.rows(20)).toHaveLength(61);
+  });
+
+  it("is read by nobody thirty days after the first decision, whatever becomes of the application (AE1)", () => {
+    file();
+    begin();
+    add("a");
+    approve();
+    const untilMs = application.nowMs + 30 * 86_400_000;
+    expect(application.rows(keyTable)).toMatchObject([{ expiresAtMs: untilMs }]);
+    application.nowMs += 10 * 86_400_000;
+    application.send({ type: "application.refuse", act, statement: "Taken.", is_taken: true });
+    expect(application.rows(keyTable)).toMatchObject([{ expiresAtMs: untilMs }]);
+    application.nowMs = untilMs;
+    expect(take("a")).not.toBeNull();
+    application.nowMs += 1;
+    expect(take("a")).toBeNull();
+  });
+
+  it("ends with the application, and before its rows are gone nobody is handed the key (AP4)", () => {
+    file();
+    begin();
+    add("a");
+    application.send({ type: "application.withdraw", applicant: "p" });
+    expect(application.snapshot.status).toBe("done");
+    expect([take("a"), begin(), add("b")]).toEqual([null, notOpen, notOpen]);
+  });
 });

@@ -23,6 +23,26 @@ export interface ApplicationFacts {
   } | null;
 }
 
+/** A file that the applicant sent. Nothing of its bytes is known but what stands here. */
+export interface EvidenceFile {
+  /** A uuid. */
+  readonly file: string;
+  /** What the applicant calls it, with nothing in it that cannot be seen. */
+  readonly name: string;
+  readonly media_type: "application/pdf" | "image/png" | "image/jpeg";
+  readonly bytes: number;
+  /** `sha256:<hex>` over the bytes as they were sent. */
+  readonly sha256: string;
+  readonly added_at_ms: number;
+}
+
+/** That an operator took a file. */
+export interface EvidenceView {
+  readonly file: string;
+  readonly by: string;
+  readonly at_ms: number;
+}
+
 /** `approved` lasts until everything that follows from it is done. */
 export type ApplicationState = "waiting" | "approved" | "opened" | "refused";
 
@@ -33,12 +53,21 @@ export interface ApplicationReport extends ApplicationFacts {
   readonly decided: RegisterAct | null;
   /** What the applicant is told of a refusal; null for any other state. */
   readonly statement: string | null;
+  /** In the order in which they were added. */
+  readonly evidence: readonly EvidenceFile[];
+  /** The newest first, {@link evidenceViewsShown} at most. */
+  readonly evidence_views: readonly EvidenceView[];
 }
+
+export const evidenceViewsShown = 50;
 
 export type ApplicationReply =
   | { readonly status: "done"; readonly changed: boolean }
   /** It is in a state that does not allow it, or there is none. */
   | { readonly status: "refused"; readonly state: ApplicationState | "unknown" };
+
+/** Why a file is not taken: the application is not the person's or is decided, or has as many as it may. */
+export type EvidenceRefusal = { readonly status: "refused"; readonly code: "not_open" | "too_many" };
 
 export interface ApplicationProtocol {
   /** Repeatable with the same facts. */
@@ -54,6 +83,28 @@ export interface ApplicationProtocol {
   }): ApplicationReply;
   /** The applicant takes it back; it is forgotten at once. Anybody else is refused, as for one that is decided. */
   "application.withdraw"(command: { readonly applicant: string }): ApplicationReply;
+  /** Returns the key under which all files of the application are encrypted, in base64url: `fresh_key`, unless there is one. */
+  "evidence.begin"(command: {
+    readonly applicant: string;
+    readonly fresh_key: string;
+  }): { readonly status: "begun"; readonly key: string } | EvidenceRefusal;
+  /** The file is stored. Repeatable. */
+  "evidence.add"(command: {
+    readonly applicant: string;
+    readonly added: Omit<EvidenceFile, "added_at_ms">;
+  }): { readonly status: "added" } | EvidenceRefusal;
+  /** The applicant takes a file back, and its bytes are removed. Repeatable. */
+  "evidence.remove"(command: {
+    readonly applicant: string;
+    readonly file: string;
+  }): { readonly status: "removed" } | EvidenceRefusal;
+  /** Notes that an operator takes a file, and hands over its key; null where there is no such file, or its key was destroyed. */
+  "evidence.view"(command: {
+    readonly file: string;
+    readonly by: string;
+    /** Drawn for this view. */
+    readonly view: string;
+  }): { readonly evidence: EvidenceFile; readonly key: string } | null;
   /** Read-only; null where nobody applied, or it is forgotten. */
   "application.read"(): ApplicationReport | null;
 }

@@ -92,6 +92,10 @@ const crossings: {
     "application.refuse": "ask",
     "application.withdraw": "ask",
     "application.read": "ask",
+    "evidence.begin": "ask",
+    "evidence.add": "ask",
+    "evidence.remove": "ask",
+    "evidence.view": "ask",
   },
   "integration-key": {
     "nonce.claim": "ask",

@@ -50,6 +50,16 @@ describe("a multipart body", () => {
     expect(partsOf(`${typed}--b--`)).toEqual([["file", "x"]]);
   });
 
+  it("says what a file is said to be", () => {
+    const said = '; filename="Auszug für Ä%22.pdf"\r\nContent-Type: application/pdf';
+    const [first, , second] = new MultipartReader("b").take(
+      Buffer.from(`${part("file", "x", said)}${part("a", "1")}${end}`),
+    );
+    const of = { filename: "Auszug für Ä%22.pdf", mediaType: "application/pdf" };
+    expect(first).toEqual({ kind: "part", name: "file", ...of });
+    expect(second).toEqual({ kind: "part", name: "a", filename: null, mediaType: null });
+  });
+
   it("keeps a delimiter of another boundary as data", () => {
     expect(partsOf(`${part("a", "\r\n--c\r\n--\r\n-b")}${end}`)).toEqual([["a", "\r\n--c\r\n--\r\n-b"]]);
   });

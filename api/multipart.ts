@@ -7,9 +7,15 @@
 
 /** What a body consists of, in order. */
 export type MultipartEvent =
-  | { readonly kind: "part"; readonly name: string }
+  | ({ readonly kind: "part"; readonly name: string } & SaidOfFile)
   /** Some bytes of the part that began last. */
   | { readonly kind: "bytes"; readonly bytes: Uint8Array };
+
+/** What a browser says of a part that is a file: the name is the sender's, and neither is believed. */
+interface SaidOfFile {
+  readonly filename: string | null;
+  readonly mediaType: string | null;
+}
 
 export class MultipartFault extends Error {}
 
@@ -95,12 +101,12 @@ export class MultipartReader {
     if (end < 0 && this.#rest.length < headBytesMax + 2 * lineEnd.length) return;
     if (end < 0 || end > headBytesMax)
       throw new MultipartFault(`The head of a part must have at most ${headBytesMax} bytes.`);
-    const name = nameOf(this.#rest.toString("latin1", 0, end));
+    const head = headOf(this.#rest.subarray(0, end));
     // The line end before a delimiter may be the one that ends the head.
     this.#rest = this.#rest.subarray(end + lineEnd.length);
     this.#isAtStart = true;
     this.#state = "body";
-    yield { kind: "part", name };
+    yield { kind: "part", ...head };
   }
 
   *#readBody(): Generator<MultipartEvent, void> {
@@ -131,18 +137,26 @@ export class MultipartReader {
 }
 
 const disposition =
-  /^content-disposition: *form-data *; *name="([^"\\\r\n]{1,64})"(?: *; *filename="[^"\r\n]*")?$/i;
-const others = /^content-(?:type|length): *[\x20-\x7e]+$/i;
+  /^content-disposition: *form-data *; *name="([^"\\\r\n]{1,64})"(?: *; *filename="([^"\r\n]*)")?$/i;
+const mediaTypeLine = /^content-type: *([\x20-\x7e]+)$/i;
+const lengthLine = /^content-length: *[\x20-\x7e]+$/i;
 const encoding = /^content-transfer-encoding: *(?:7bit|8bit|binary)$/i;
 
-function nameOf(head: string): string {
-  const lines = head.split(lineEnd);
-  const names = lines.flatMap((line) => disposition.exec(line)?.[1] ?? []);
-  const [name] = names;
-  const isKnown = (line: string): boolean => [disposition, others, encoding].some((each) => each.test(line));
-  if (name === undefined || names.length > 1 || !lines.every(isKnown))
+function headOf(head: Buffer): SaidOfFile & { readonly name: string } {
+  const lines = head.toString("latin1").split(lineEnd);
+  const found = lines.flatMap((line) => {
+    const [whole, name = "", filename = null] = disposition.exec(line) ?? [];
+    return whole === undefined ? [] : [{ name, filename }];
+  });
+  const [named] = found;
+  const isKnown = (line: string): boolean =>
+    [disposition, mediaTypeLine, lengthLine, encoding].some((each) => each.test(line));
+  if (named === undefined || found.length > 1 || !lines.every(isKnown))
     throw new MultipartFault(
       'The head of a part must be Content-Disposition: form-data; name="…", and at most Content-Type beside it.',
     );
-  return name;
+  const { name, filename } = named;
+  const mediaType = lines.flatMap((line) => mediaTypeLine.exec(line)?.[1] ?? [])[0] ?? null;
+  // Browsers send it in the encoding of the page (HTML, «multipart/form-data encoding algorithm»), with a quotation mark as %22.
+  return { name, filename: filename && Buffer.from(filename, "latin1").toString("utf8"), mediaType };
 }

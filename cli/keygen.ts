@@ -74,7 +74,7 @@ export function algorithmOf(args: Arguments): "Ed25519" | "ES256" {
 // Files that only their owner can read, and that never overwrite an existing one.
 
 /** Throws {@link UsageError} where a file of that name exists. */
-export async function writePrivate(path: string, text: string): Promise<void> {
+export async function writePrivate(path: string, text: string | Uint8Array): Promise<void> {
   try {
     await using file = await open(path, "wx", 0o600);
     await file.writeFile(text);

@@ -6,7 +6,7 @@ import { blocks, brands, group } from "./groups.ts";
 import { keyCommands } from "./keys/commands.ts";
 import { ledger } from "./ledger.ts";
 import { opsAct } from "./ops/act.ts";
-import { opsApplications, opsApprove, opsRefuse } from "./ops/applications.ts";
+import { opsApplications, opsApprove, opsEvidence, opsRefuse } from "./ops/applications.ts";
 import { opsCampaign } from "./ops/campaign.ts";
 import { opsActors, opsAudit, opsNodes, opsPushes, opsRefusals, opsSearch } from "./ops/lists.ts";
 import { opsCertify, opsParty, opsRegisterKey } from "./ops/party.ts";
@@ -45,6 +45,7 @@ await runProgram([
   opsCertify,
   opsRegisterKey,
   opsApplications,
+  opsEvidence,
   opsApprove,
   opsRefuse,
   opsAudit,

@@ -23,8 +23,8 @@ export interface OpsConnection {
   readonly url: string;
   /** Throws {@link SvcProblemError}, which names the member that is wrong, where the answer is not of this form. */
   get<T>(path: string, form: Shape<T>): Promise<T>;
-  /** The text of a file. */
-  text(path: string): Promise<string>;
+  /** The bytes of a file. */
+  file(path: string): Promise<Uint8Array>;
   /** Throws like `get`, and says then that the act may have been done. */
   post<T>(path: string, body: object, form: Shape<T>): Promise<T>;
 }
@@ -57,10 +57,10 @@ export async function connectOps(call: Call, by: string | null = null): Promise<
   return {
     url: url.origin,
     get: (path, form) => send(path, {}, form),
-    text: async (path) => {
-      const { status, text } = await exchange(new URL(path, url), {}, authorization);
-      if (status !== 200) throw problemOf(status, parseBody(text));
-      return text;
+    file: async (path) => {
+      const { status, bytes } = await exchange(new URL(path, url), {}, authorization);
+      if (status !== 200) throw problemOf(status, parseBody(bytes));
+      return bytes;
     },
     post: (path, body, form) => {
       const headers = { "content-type": "application/json" };
@@ -109,8 +109,8 @@ async function request(
   init: RequestInit,
   authorization: string,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const { status, text } = await exchange(url, init, authorization);
-  const body = parseBody(text);
+  const { status, bytes } = await exchange(url, init, authorization);
+  const body = parseBody(bytes);
   if (status === 200 && body !== null) return body;
   throw problemOf(status, body ?? { detail: `The answer of ${url.origin} is not a JSON object.` });
 }
@@ -119,13 +119,13 @@ async function exchange(
   url: URL,
   init: RequestInit,
   authorization: string,
-): Promise<{ readonly status: number; readonly text: string }> {
+): Promise<{ readonly status: number; readonly bytes: Uint8Array }> {
   const headers = { ...(init.headers as Record<string, string>), authorization };
   const signal = AbortSignal.timeout(answerMaxMs);
   try {
     // A surface that redirects callers, with their token, elsewhere is not the one that was named.
     const answer = await fetch(url, { ...init, headers, signal, redirect: "error" });
-    return { status: answer.status, text: await answer.text() };
+    return { status: answer.status, bytes: await answer.bytes() };
   } catch (cause) {
     const effect = neverSent(cause) ? "not_applied" : "unknown";
     throw new SvcConnectionError(`No answer came from ${url.origin}.`, { effect, cause });
@@ -143,9 +143,9 @@ function problemOf(status: number, body: Readonly<Record<string, unknown>> | nul
   });
 }
 
-function parseBody(text: string): Readonly<Record<string, unknown>> | null {
+function parseBody(bytes: Uint8Array): Readonly<Record<string, unknown>> | null {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
     return isObject(value) ? value : null;
   } catch {
     return null;

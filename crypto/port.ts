@@ -77,6 +77,13 @@ export interface CryptoPort {
   randomBytes(length: number): Uint8Array;
 }
 
+/** Encrypts bytes with a key of 32 bytes. What is sealed opens only with that key, and with the words that it was bound to. */
+export interface SecretBox {
+  seal(key: Uint8Array, bytes: Uint8Array, boundTo: string): Uint8Array;
+  /** Null for what does not open. */
+  open(key: Uint8Array, sealed: Uint8Array, boundTo: string): Uint8Array | null;
+}
+
 /**
  * Judges a signature as `verify` of {@link CryptoPort} does, at once or later: those of many requests are judged together, in turns
  * that go round their owners.

@@ -39,9 +39,10 @@ const actsByRight: readonly (readonly [RegExp, OpsRight])[] = [
 ];
 const reads = ["GET", "HEAD"];
 
-/** The right that a route needs: to read for a read, except for one that takes a journal as it is. */
+/** The right that a route needs: to read for a read, except for one that takes a journal as it is, or what an applicant sent. */
 export function neededRight(method: string, route: string): OpsRight {
-  if (reads.includes(method)) return route.endsWith("/export") ? "act" : "read";
+  if (reads.includes(method) && !route.endsWith("/download"))
+    return route.endsWith("/export") ? "act" : "read";
   return actsByRight.find(([pattern]) => pattern.test(route))?.[1] ?? "act";
 }
 

@@ -126,6 +126,7 @@ export const noApplications: OperatorApplications = {
   list: async () => ({ applications: [], next_after: null }),
   approve: nothing,
   refuse: nothing,
+  evidence: { view: async () => null },
 };
 
 export const noEnrolment: Enrolment = { party: nothing, certify: nothing, registerKey: nothing };

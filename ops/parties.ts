@@ -4,7 +4,16 @@ import type { FastifyReply } from "fastify";
 import { envelopeShape } from "../protocol/dsse.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { ok, refuse } from "../protocol/result.ts";
-import { country, described, type Of, object, optional, publicJwk, timestamp } from "../protocol/shape.ts";
+import {
+  anyText,
+  country,
+  described,
+  type Of,
+  object,
+  optional,
+  publicJwk,
+  timestamp,
+} from "../protocol/shape.ts";
 import type { ListedApplication, OperatorApplications } from "../service/portal/applications.ts";
 import { seenName } from "../service/portal/people.ts";
 import type { Enrolment } from "../service/register/enrolment.ts";
@@ -133,6 +142,32 @@ export function applicationRoutes(applications: OperatorApplications): readonly 
           : ok(shownApplication(found));
       },
     ),
+    read(
+      "/ops/applications/:uuid/evidence/:file/download",
+      {
+        summary:
+          "A file that the applicant sent, as it was sent: needs the right for parties, and is recorded",
+        answer: anyText,
+        parameters: [...applicants, parameter("path", "file", "UUID of a file of the application.")],
+        problems: ["not_found"],
+        mediaType: unknownType,
+      },
+      async ({ params, admission }, reply) => {
+        const found = await applications.evidence.view(params, admission?.user ?? "");
+        if (found === null)
+          return sendProblem(reply, "not_found", "The application has no such file, or no more.");
+        const { evidence, bytes } = found;
+        reply.request.outcome = { outcome: "taken" };
+        const [, ending] = evidence.media_type.split("/");
+        // Nobody has looked into it: it is saved, never shown, under no name of its sender.
+        return reply
+          .header("content-disposition", `attachment; filename="evidence-${evidence.file}.${ending}"`)
+          .header("content-type", unknownType)
+          .header("content-security-policy", "sandbox; default-src 'none'")
+          .header("cross-origin-resource-policy", "same-origin")
+          .send(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+      },
+    ),
     act(
       "/ops/applications/:uuid/approve",
       {
@@ -163,6 +198,8 @@ export function applicationRoutes(applications: OperatorApplications): readonly 
   ];
 }
 
+const unknownType = "application/octet-stream";
+
 function tellApplication(
   reply: FastifyReply,
   outcome: Awaited<ReturnType<OperatorApplications["approve"]>>,
@@ -170,7 +207,12 @@ function tellApplication(
   if (!outcome.ok) return tell(reply, "application", outcome);
   const { changed, application } = outcome.value;
   const since = formatTimestamp(application.filed_at_ms);
-  return tell(reply, "application", ok({ changed, since, subject: shownApplication(application) }));
+  const subject = shownApplication(application);
+  const sent = tell(reply, "application", ok({ changed, since, subject }));
+  // What applicants sent is destroyed in time, and the audit log is not.
+  const { evidence: _, evidence_views: __, ...noted } = subject;
+  reply.request.outcome = { changed, since, application: noted };
+  return sent;
 }
 
 /** A page of applications, as operators see them. */
@@ -184,7 +226,7 @@ export function shownApplications({
 /** Without the proof, which is for the service alone. */
 function shownApplication(application: ListedApplication): Of<typeof applicationState> {
   const { uuid, kind, applicant, applicant_name, legal_name, country: of } = application;
-  const { key_id, state, statement } = application;
+  const { key_id, state, statement, evidence, evidence_views } = application;
   const filed_at = formatTimestamp(application.filed_at_ms);
   return {
     uuid,
@@ -197,5 +239,10 @@ function shownApplication(application: ListedApplication): Of<typeof application
     state,
     filed_at,
     statement,
+    evidence: evidence.map(({ added_at_ms, ...file }) => ({
+      ...file,
+      added_at: formatTimestamp(added_at_ms),
+    })),
+    evidence_views: evidence_views.map(({ at_ms, ...taken }) => ({ ...taken, at: formatTimestamp(at_ms) })),
   };
 }

@@ -2,7 +2,7 @@
 
 import { collectionNames } from "../protocol/identifiers.ts";
 import { certificateStatuses } from "../protocol/keys/certificate.ts";
-import { grantLengthMax } from "../protocol/limits.ts";
+import { evidenceBytesMax, grantLengthMax } from "../protocol/limits.ts";
 import {
   anyObject,
   anyText,
@@ -242,6 +242,19 @@ export const partyState = object({
   mandates: described(listOf(mandateState), "Every mandate that a business gave, oldest first."),
 });
 
+/** A file that an applicant sent, without its bytes. */
+const evidenceFile = object({
+  file: described(uuid, "Under which it is downloaded."),
+  name: described(text(100), "What the applicant calls it."),
+  media_type: described(
+    oneOf(["application/pdf", "image/png", "image/jpeg"]),
+    "What its first bytes say and the applicant said; nothing has looked further.",
+  ),
+  bytes: integer({ min: 1, max: evidenceBytesMax }),
+  sha256: hash,
+  added_at: timestamp,
+});
+
 /** What somebody applied for at the portal. */
 export const applicationState = object({
   uuid: described(uuid, "Of the application, and of the party once it is let in."),
@@ -257,6 +270,14 @@ export const applicationState = object({
   state: oneOf(["waiting", "approved", "opened", "refused"]),
   filed_at: timestamp,
   statement: described(nullable(text(reasonLengthMax)), "What the applicant is told of a refusal."),
+  evidence: described(
+    listOf(evidenceFile),
+    "What the applicant sent; it is gone thirty days after the decision.",
+  ),
+  evidence_views: described(
+    listOf(object({ file: uuid, by: anyText, at: timestamp })),
+    "Which operator took which file, and when: the last 50, the newest first.",
+  ),
 });
 
 /** A page of applications. */

@@ -137,6 +137,18 @@ export class Visitor {
     return this.post(form.action, { ...form.fields, ...written });
   }
 
+  /** Sends a form of a page with a file, as a browser does. */
+  async upload(
+    form: ShownForm,
+    file: { readonly name: string; readonly type: string; readonly bytes: Uint8Array },
+  ) {
+    const body = new FormData();
+    for (const [name, value] of Object.entries(form.fields)) body.append(name, value);
+    body.append("file", new Blob([new Uint8Array(file.bytes)], { type: file.type }), file.name);
+    const headers = { origin: this.#origin, "sec-fetch-site": "same-origin" };
+    return this.#follow(await this.#fetch(form.action, { method: "POST", body, headers }));
+  }
+
   /** Has the authenticator answer a form, and sends it. */
   answer(form: ShownForm, odd: Answering = {}): Promise<Seen> {
     return this.send(form, { credential: this.credentialFor(form, odd) });

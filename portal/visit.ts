@@ -9,8 +9,9 @@
 
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { type ComponentChildren, h } from "preact";
-import { readBody } from "../api/body.ts";
+import { closeUnread, readBody } from "../api/body.ts";
 import type { Edge } from "../api/edge.ts";
+import { boundaryOf, MultipartFault, MultipartReader } from "../api/multipart.ts";
 import { isRefused, parseQuery, send, sourceOfRequest } from "../api/request-parts.ts";
 import type { Route } from "../api/route.ts";
 import type { Clock } from "../crypto/port.ts";
@@ -20,6 +21,7 @@ import { anyObject, anyText, readShape, type Shape, text } from "../protocol/sha
 import { answerJson, type Outcome, type Refused, refused, refusedWith } from "../service/answer.ts";
 import type { AddressRate } from "../service/authentication/request-rate.ts";
 import type { Challenges } from "../service/portal/challenges.ts";
+import type { SentFile } from "../service/portal/evidence.ts";
 import type { OpenedSession, People, SignedIn } from "../service/portal/people.ts";
 import { networkOf } from "../std/ip-address.ts";
 import type { Asset, Assets } from "../web/assets.ts";
@@ -227,7 +229,7 @@ export function doorForm(
   summary: string,
   answer: (form: Form, visit: Visit) => Promise<VisitAnswer> | VisitAnswer,
 ): Route {
-  return postRoute(deps, path, summary, async (request) => {
+  return postRoute(deps, path, summary, { ...plainForms, bytesMax: formBytesMax }, async (request) => {
     const limited = deps.doors.take(addressOf(deps, request));
     return limited ?? ((form, visit) => answer(form, visit));
   });
@@ -249,7 +251,48 @@ export function ownForm(
       return problemPage("form_stale", 403);
     return answer(form, { ...visit, who });
   };
-  return postRoute(deps, path, summary, open, bytesMax);
+  return postRoute(deps, path, summary, { ...plainForms, bytesMax }, open);
+}
+
+/** The fields of a form, and the one file in it; null for a form without one. */
+export interface Upload {
+  readonly form: Form;
+  readonly file: SentFile | null;
+}
+
+/**
+ * A form of somebody who is signed in that sends a file (RFC 7578), of at most so many bytes with its fields. Before anything of it is
+ * read, `admit` answers where none is wanted; for a longer file there is `tooLong`.
+ */
+export function ownUpload(
+  deps: VisitDeps,
+  path: string,
+  summary: string,
+  {
+    bytesMax,
+    tooLong,
+    admit,
+    answer,
+  }: {
+    readonly bytesMax: number;
+    readonly tooLong: () => PageAnswer;
+    readonly admit: (visit: OwnVisit) => Promise<PageAnswer | null>;
+    readonly answer: (upload: Upload, visit: OwnVisit) => Promise<VisitAnswer>;
+  },
+): Route {
+  const open = async (request: FastifyRequest) => {
+    const visit = await visitOf(deps, request);
+    const { who } = visit;
+    return who === null ? signedOut() : ((await admit({ ...visit, who })) ?? taken);
+  };
+  const taken = (upload: Upload, visit: Visit) => {
+    const { who } = visit;
+    if (who === null) return signedOut();
+    if (!deps.challenges.isFormCode(who.session.session, upload.form("form_code")))
+      return problemPage("form_stale", 403);
+    return answer(upload, { ...visit, who });
+  };
+  return postRoute(deps, path, summary, { ...uploads, bytesMax, tooLong }, open);
 }
 
 function signedOut(): PageAnswer {
@@ -268,14 +311,24 @@ export function problemPage(code: keyof typeof texts.problems, status = 400): Pa
   return page(title, frame.problem(title, words), status);
 }
 
-type AnswerForm = (form: Form, visit: Visit) => Promise<VisitAnswer> | VisitAnswer;
+type AnswerForm<F> = (form: F, visit: Visit) => Promise<VisitAnswer> | VisitAnswer;
 
-function postRoute(
+/** How a body becomes a form. */
+interface Reading<F> {
+  readonly mediaType: string;
+  readonly bytesMax: number;
+  /** What a longer body is answered, where that is a page. */
+  readonly tooLong?: () => PageAnswer;
+  /** `contentType` begins with the media type. */
+  readonly read: (bytes: Uint8Array, contentType: string) => F | Refused;
+}
+
+function postRoute<F extends object>(
   deps: VisitDeps,
   path: string,
   summary: string,
-  open: (request: FastifyRequest) => Promise<Refused | PageAnswer | AnswerForm>,
-  bytesMax = formBytesMax,
+  { mediaType, bytesMax, tooLong, read }: Reading<F>,
+  open: (request: FastifyRequest) => Promise<Refused | PageAnswer | AnswerForm<F>>,
 ): Route {
   return {
     method: "POST",
@@ -283,27 +336,39 @@ function postRoute(
     tags: [],
     doc: {
       summary,
-      body: { ...anyText, mediaType: formType },
+      body: { ...anyText, mediaType },
       answers: { 200: html, 303: elsewhere, 401: html, 409: html },
-      problems: ["origin_not_allowed", "media_type_unsupported", "record_too_large", "rate_limited"],
+      problems: [
+        "origin_not_allowed",
+        "media_type_unsupported",
+        "record_too_large",
+        "rate_limited",
+        "request_invalid",
+      ],
     },
     handle: async (request, reply) => {
       if (!isOwnPage(deps, request)) return closing(reply, notOwnPage);
       const limited = limitedOf(deps, request);
       if (limited !== null) return closing(reply, limited);
-      if (!(request.headers["content-type"] ?? "").startsWith(formType)) return closing(reply, notAForm);
+      const contentType = request.headers["content-type"] ?? "";
+      if (!contentType.startsWith(mediaType)) return closing(reply, notAForm(mediaType));
       const answer = await open(request);
       if (typeof answer !== "function")
         return answer.kind === "page"
           ? show(deps, reply.header("connection", "close"), { who: null }, answer)
           : closing(reply, answer);
       const body = await readBody(request.raw, { bytesMax, edge: deps.edge }, addressOf(deps, request));
-      if (!body.ok) return closing(reply, refused(body.problem));
+      if (!body.ok) {
+        const isTooLong = tooLong !== undefined && body.problem.code === "record_too_large";
+        if (!isTooLong) return closing(reply, refused(body.problem));
+        closeUnread(request, reply);
+        return show(deps, reply, { who: null }, tooLong());
+      }
       try {
         const visit = await visitOf(deps, request);
-        const form = formOf(body.bytes);
-        return form === null
-          ? send(reply, tooManyFields)
+        const form = read(body.bytes, contentType);
+        return isRefused(form)
+          ? send(reply, form)
           : await show(deps, reply, visit, await answer(form, visit));
       } finally {
         body.release();
@@ -317,7 +382,8 @@ const pageHeaders = { ...applicationHeaders, "referrer-policy": "same-origin", "
 const formType = "application/x-www-form-urlencoded";
 const notOwnPage = refusedWith("origin_not_allowed", "Forms are taken from the pages of this portal alone.");
 const tooManyFields = refusedWith("record_too_large", `A form has at most ${formFieldsMax} fields.`);
-const notAForm = refusedWith("media_type_unsupported", `Send the form as ${formType}.`);
+const notAForm = (mediaType: string) =>
+  refusedWith("media_type_unsupported", `Send the form as ${mediaType}.`);
 
 /** Answers a request whose body nobody reads. */
 function closing(reply: FastifyReply, outcome: Outcome): FastifyReply {
@@ -359,13 +425,52 @@ function whoOf(deps: VisitDeps, request: FastifyRequest): Promise<SignedIn | nul
 
 const ampersand = 0x26;
 
-/** Of several fields of one name the first counts. Null for a form of too many fields, which are counted before they are parsed. */
-function formOf(bytes: Uint8Array): Form | null {
+const plainForms = { mediaType: formType, read: formOf };
+const uploads = { mediaType: "multipart/form-data", read: uploadOf };
+
+/** Of several fields of one name the first counts. They are counted before they are parsed. */
+function formOf(bytes: Uint8Array): Form | Refused {
   let count = 1;
   for (const byte of bytes) if (byte === ampersand) count += 1;
-  if (count > formFieldsMax) return null;
+  if (count > formFieldsMax) return tooManyFields;
   const fields = new Map([...new URLSearchParams(new TextDecoder().decode(bytes))].toReversed());
   return (name) => fields.get(name) ?? "";
+}
+
+const uploadPartsMax = 8;
+
+/** The bytes of the file are those of the body, and no copy. */
+function uploadOf(bytes: Uint8Array, contentType: string): Upload | Refused {
+  const boundary = boundaryOf(contentType);
+  if (boundary === null) return notAnUpload("The form has no valid boundary.");
+  const [fields, reader] = [new Map<string, Uint8Array>(), new MultipartReader(boundary)];
+  const sent: { file: SentFile | null } = { file: null };
+  let part: { readonly name: string; readonly filename: string | null } | null = null;
+  let count = 0;
+  try {
+    for (const event of reader.take(bytes)) {
+      if (event.kind === "part") {
+        const { name, filename, mediaType } = event;
+        part = event;
+        count += 1;
+        if (count > uploadPartsMax || fields.has(name) || (filename !== null && sent.file !== null))
+          return notAnUpload(`A form has at most ${uploadPartsMax} fields, each once, and one file.`);
+        if (filename === null) fields.set(name, new Uint8Array());
+        else sent.file = { filename, mediaType: mediaType ?? "", bytes: new Uint8Array() };
+      } else if (part?.filename === null) fields.set(part.name, event.bytes);
+      else if (sent.file !== null) sent.file = { ...sent.file, bytes: event.bytes };
+    }
+    reader.end();
+  } catch (error) {
+    if (!(error instanceof MultipartFault)) throw error;
+    return notAnUpload(error.message);
+  }
+  const text = (name: string) => new TextDecoder().decode(fields.get(name));
+  return { form: text, file: sent.file };
+}
+
+function notAnUpload(detail: string): Refused {
+  return refusedWith("request_invalid", detail);
 }
 
 async function show(

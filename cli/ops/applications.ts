@@ -1,10 +1,12 @@
 // How operators decide who comes in at the portal: `svc ops applications` lists what people applied for, `svc ops approve` and
 // `svc ops refuse` decide.
 
+import { resolve } from "node:path";
 import { applicationList, applicationState, done, under } from "../../ops/shapes.ts";
 import type { Of } from "../../protocol/shape.ts";
 import { type Call, type Command, type ExitCode, exitCodes, onlyArgument } from "../command.ts";
 import { actOptions, isAgreed, requiredText } from "../confirmation.ts";
+import { writePrivate } from "../keygen.ts";
 import { connectOps, opsOptions } from "../ops-connection.ts";
 import { opsList } from "../query.ts";
 import { visible } from "../terminal.ts";
@@ -37,6 +39,40 @@ export const opsApplications: Command = opsList({
   note: ({ next_after }) => (next_after === null ? null : `More: --after ${next_after}`),
   isNo: ({ applications }) => applications.length === 0,
 });
+
+export const opsEvidence: Command = {
+  name: "ops evidence",
+  usage: "UUID",
+  summary: "list what somebody sent with an application, or write one file of it to a file (for operators)",
+  details: [
+    "  Nobody has looked into these files: open them where they can do no harm.",
+    "  Taking one needs the right for parties. It is recorded who took which, in the audit log and with the application.",
+  ],
+  options: `
+    --file ID   the file to take
+    --by WHO    who takes it
+    --out FILE  where it is written; an existing file is not overwritten${opsOptions}`,
+  run: async (call) => {
+    const path = `/ops/applications/${encodeURIComponent(onlyArgument(call, opsEvidence))}`;
+    const file = call.text("file");
+    if (file === null) return listEvidence(call, path);
+    const out = resolve(call.cwd, requiredText(call, "out", opsEvidence));
+    const ops = await connectOps(call, requiredText(call, "by", opsEvidence));
+    await writePrivate(out, await ops.file(`${path}/evidence/${encodeURIComponent(file)}/download`));
+    call.terminal.print(call.flag("json") ? JSON.stringify({ out }) : out);
+    return exitCodes.done;
+  },
+};
+
+async function listEvidence(call: Call, path: string): Promise<ExitCode> {
+  const { application } = await (await connectOps(call)).get(path, under("application", applicationState));
+  const { evidence, evidence_views } = application;
+  if (call.flag("json")) call.terminal.print(JSON.stringify({ evidence, evidence_views }));
+  else
+    for (const { file, name, media_type, bytes, sha256, added_at } of evidence)
+      call.terminal.print([file, added_at, media_type, `${bytes}`, sha256, visible(name)].join("  "));
+  return evidence.length === 0 ? exitCodes.negative : exitCodes.done;
+}
 
 export const opsApprove: Command = {
   name: "ops approve",

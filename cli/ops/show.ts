@@ -104,7 +104,7 @@ export const opsExport: Command = {
     const address = `/ops/actors/${actorAddress(call.argument)}/export`;
     const out = resolve(call.cwd, requiredText(call, "out", opsExport));
     const ops = await connectOps(call, requiredText(call, "by", opsExport));
-    await writePrivate(out, await ops.text(address));
+    await writePrivate(out, await ops.file(address));
     call.terminal.print(out);
   },
 };

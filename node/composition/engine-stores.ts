@@ -7,6 +7,7 @@ import type { ActorRef } from "../../storage/actor-store.ts";
 import { type CassandraActorStore, openCassandraActorStore } from "../../storage/cassandra/actor-store.ts";
 import { openCassandraClusterStore } from "../../storage/cassandra/cluster-store.ts";
 import { openCassandraEventStore } from "../../storage/cassandra/event-store.ts";
+import { openCassandraEvidenceStore } from "../../storage/cassandra/evidence-store.ts";
 import { openCassandraFenceLedger } from "../../storage/cassandra/fence-ledger.ts";
 import { openCassandraImageStore } from "../../storage/cassandra/image-store.ts";
 import { openCassandraInsightStore } from "../../storage/cassandra/insight-store.ts";
@@ -29,6 +30,7 @@ import {
 import { openCassandraStagingArea } from "../../storage/cassandra/staging-area.ts";
 import { type ClusterStore, StoreError } from "../../storage/cluster-store.ts";
 import { ElasticRowIndex, type ElasticRowIndexOptions } from "../../storage/elasticsearch/row-index.ts";
+import type { EvidenceBounds } from "../../storage/evidence-store.ts";
 import { hostOf, namesHost } from "../../transport/ws/listener.ts";
 import type { MutualTls } from "../../transport/ws/transport.ts";
 import type { ClusterConfig, ClusterSecrets } from "../configuration/cluster-config.ts";
@@ -66,6 +68,7 @@ export async function openEngineStores(
     readonly analyticsDays: number;
     readonly bulkImport: boolean;
     readonly adImageBytesMax: number;
+    readonly evidenceBounds: EvidenceBounds;
   },
 ): Promise<EngineStores> {
   const { region, clock, log, regions } = options;
@@ -111,6 +114,7 @@ export async function openEngineStores(
       fenceLedger: openCassandraFenceLedger(session, cluster.regions),
       staging: options.bulkImport ? openCassandraStagingArea(session, cluster) : null,
       logStore: openCassandraLogStore(session),
+      evidenceStore: openCassandraEvidenceStore(session, { ...cluster, now, bounds: options.evidenceBounds }),
       imageStore: openCassandraImageStore(session, { ...cluster, now, bytesMax: options.adImageBytesMax }),
       takeOut: (lost) => takeOutRegion(session, lost),
       putIn: (back) => putInRegion(session, back, cluster.cassandra.replication[back] ?? copiesMin),

@@ -5,6 +5,7 @@ import { adCampaignActivities } from "../../actors/ad-campaign/activities.ts";
 import { adCampaignActor } from "../../actors/ad-campaign/definition.ts";
 import { adPoolActor } from "../../actors/ad-pool/definition.ts";
 import { adSessionActor } from "../../actors/ad-session/definition.ts";
+import { applicationActivities } from "../../actors/application/activities.ts";
 import { applicationActor } from "../../actors/application/definition.ts";
 import { bulkUploadActivities } from "../../actors/bulk-upload/activities.ts";
 import { bulkUploadActor } from "../../actors/bulk-upload/definition.ts";
@@ -63,6 +64,7 @@ export function createNodeActors(
     store: services.timings.watchCommits(services.fence.watch(services.actorStore, incarnationOf(owner))),
     definitions: nodeDefinitions(services),
     activities: {
+      ...applicationActivities(services),
       ...bulkUploadActivities(services),
       ...logActivities({ ...services, log }),
       ...adCampaignActivities({

@@ -2,6 +2,7 @@
 //   PS1. The portal is at an origin that the anchors name: what is sealed at any other verifies for nobody.
 
 import { personRef } from "../../actors/messages/refs.ts";
+import { secretBox } from "../../crypto/secret-box.ts";
 import type { PortalPlace } from "../../portal/authenticators.ts";
 import type { PortalDeps } from "../../portal/server.ts";
 import type { PasskeyOrigins } from "../../protocol/keys/signatures.ts";
@@ -49,6 +50,7 @@ export function applicationsOf(services: NodeServices): Applications {
     ...services,
     enrolment: enrolmentOf(services),
     homes: homesOf(services.cluster),
+    secretBox,
     list: (after, limit) => services.actorStore.listActors("application", after, limit),
   });
 }

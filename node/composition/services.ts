@@ -286,7 +286,7 @@ async function openStores(
   }
   const { secrets } = platform;
   if (secrets === null || secrets === undefined) throw new Error("A clustered node is given its secrets.");
-  const { region, cluster, retention, bulkImport, adImageBytesMax } = config;
+  const { region, cluster, retention, bulkImport, adImageBytesMax, evidenceBounds } = config;
   const { analyticsDays } = retention;
   return openClustered({
     config: cluster,
@@ -295,6 +295,7 @@ async function openStores(
     analyticsDays,
     bulkImport,
     adImageBytesMax,
+    evidenceBounds,
     clock,
     log,
     actors,
@@ -308,11 +309,13 @@ async function openClustered(options: {
   readonly analyticsDays: number;
   readonly bulkImport: boolean;
   readonly adImageBytesMax: number;
+  readonly evidenceBounds: NodeConfig["evidenceBounds"];
   readonly clock: Clock;
   readonly log: (entry: LogEntry) => void;
   readonly actors: CurrentActors;
 }): Promise<{ readonly stores: NodeStores; readonly cluster: NodeCluster }> {
-  const { config, secrets, region, analyticsDays, bulkImport, adImageBytesMax, clock, log } = options;
+  const { config, secrets, region, analyticsDays, bulkImport, adImageBytesMax, evidenceBounds, clock, log } =
+    options;
   // The drivers of the engines are loaded only where there are engines.
   const { openEngineStores, readTls } = await import("./engine-stores.ts");
   const tls = await readTls(config);
@@ -324,6 +327,7 @@ async function openClustered(options: {
     analyticsDays,
     bulkImport,
     adImageBytesMax,
+    evidenceBounds,
     regions: {
       // A region becomes an actor's home only while placement assigns the actor to it.
       homeAllowed: (ref) => cluster?.placement.locate(ref).at === "here",

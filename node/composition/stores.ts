@@ -6,6 +6,7 @@ import type { Clock } from "../../crypto/port.ts";
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { ActorStore } from "../../storage/actor-store.ts";
 import type { EventStore } from "../../storage/event-store.ts";
+import type { EvidenceStore } from "../../storage/evidence-store.ts";
 import type { FenceLedger } from "../../storage/fence-ledger.ts";
 import { openFolderStagingArea } from "../../storage/folder/staging-area.ts";
 import type { ImageStore } from "../../storage/image-store.ts";
@@ -18,6 +19,7 @@ import type { RowIndex } from "../../storage/row-index.ts";
 import { openSqliteActorStore } from "../../storage/sqlite/actor-store.ts";
 import { SqliteDatabase, type SqliteOptions } from "../../storage/sqlite/database.ts";
 import { openSqliteEventStore } from "../../storage/sqlite/event-store.ts";
+import { openSqliteEvidenceStore } from "../../storage/sqlite/evidence-store.ts";
 import { openSqliteFenceLedger } from "../../storage/sqlite/fence-ledger.ts";
 import { openSqliteImageStore } from "../../storage/sqlite/image-store.ts";
 import { openSqliteInsightStore } from "../../storage/sqlite/insight-store.ts";
@@ -49,6 +51,7 @@ export interface NodeStores {
   readonly staging: StagingArea | null;
   readonly logStore: LogStore;
   readonly imageStore: ImageStore;
+  readonly evidenceStore: EvidenceStore;
   close(): Promise<void>;
 }
 
@@ -101,6 +104,7 @@ export async function openEmbeddedStores(
           }),
     logStore,
     imageStore: openSqliteImageStore(database, { bytesMax: config.adImageBytesMax, now: clock.now }),
+    evidenceStore: openSqliteEvidenceStore(database, { bounds: config.evidenceBounds, now: clock.now }),
     close: async () => {
       await logStore[Symbol.asyncDispose]();
       await rows[Symbol.asyncDispose]();

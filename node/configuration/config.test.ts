@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { loadConfig } from "./config.ts";
+import { loadConfig, type NodeConfig } from "./config.ts";
 import { hostsOf } from "./http-config.ts";
 
 const issuing = {
@@ -80,11 +80,13 @@ describe("configuration", () => {
     }
   });
 
-  it("keeps so many images of ads, and takes no bound beyond its own", () => {
-    const setting = "SVC_AD_IMAGES_MEBIBYTES";
-    expect(loadConfig({}, {}).adImageBytesMax).toBe(10_240 * 2 ** 20);
+  it.each([
+    ["images of ads", "SVC_AD_IMAGES_MEBIBYTES", (config: NodeConfig) => config.adImageBytesMax],
+    ["evidence", "SVC_EVIDENCE_MEBIBYTES", (config: NodeConfig) => config.evidenceBounds.allMax],
+  ])("keeps so much of %s, and takes no bound beyond its own", (_, setting, bytesMax) => {
+    expect(bytesMax(loadConfig({}, {}))).toBe(10_240 * 2 ** 20);
     for (const text of ["16", "1048576"])
-      expect(loadConfig({}, { [setting]: text }).adImageBytesMax).toBe(Number(text) * 2 ** 20);
+      expect(bytesMax(loadConfig({}, { [setting]: text }))).toBe(Number(text) * 2 ** 20);
     for (const text of ["15", "1048577", "x"]) {
       const fix = `${setting}: is ${JSON.stringify(text)}; use a whole number from 16 to 1048576`;
       expect(() => loadConfig({}, { [setting]: text })).toThrow(fix);

@@ -8,6 +8,7 @@ import { currencies } from "../../protocol/records/vocabularies/currencies.ts";
 import type { Background } from "../../service/publishing/publish-batch.ts";
 import type { Environment } from "../../service/register/service-keys.ts";
 import type { AddressRange } from "../../std/ip-address.ts";
+import type { EvidenceBounds } from "../../storage/evidence-store.ts";
 import { type DomainConfig, parseDomains } from "../domains/domain-config.ts";
 import { type MailConfig, parseMail } from "../notices/mail-config.ts";
 import { parseTracing, type TraceConfig } from "../telemetry/trace-config.ts";
@@ -71,6 +72,8 @@ export interface NodeConfig {
   readonly ads: AdConfig;
   /** The most bytes that the images of all ads have together. */
   readonly adImageBytesMax: number;
+  /** The most bytes that evidence takes up: all of it, that of one person, and that of one network. */
+  readonly evidenceBounds: EvidenceBounds;
   /** Whether bulk files are taken. */
   readonly bulkImport: boolean;
   /** Absolute path of the list of blocked hosts and addresses; null for none. */
@@ -167,6 +170,11 @@ export function loadConfig(options: NodeOptions = {}, env: Env = process.env): N
     ...parseBulk(env, home),
     ads: parseAds(env),
     adImageBytesMax: parseBounded(env, adImagesMebibytesSetting) * 2 ** 20,
+    evidenceBounds: {
+      allMax: parseBounded(env, evidenceMebibytesSetting) * 2 ** 20,
+      ofPersonMax: 256 * 2 ** 20,
+      ofNetworkMax: 1_024 * 2 ** 20,
+    },
     samples: options.samples ?? samples,
     background: parseChoice("SVC_BACKGROUND", env["SVC_BACKGROUND"] ?? "on", ["on", "off"]) === "on",
     keyLimits: parseKeyLimits(env),
@@ -192,6 +200,13 @@ const bulkFolderMebibytesSetting = {
 
 const adImagesMebibytesSetting = {
   name: "SVC_AD_IMAGES_MEBIBYTES",
+  min: 16,
+  max: 1_048_576,
+  otherwise: 10_240,
+};
+
+const evidenceMebibytesSetting = {
+  name: "SVC_EVIDENCE_MEBIBYTES",
   min: 16,
   max: 1_048_576,
   otherwise: 10_240,

@@ -58,6 +58,7 @@ export const settingNames: readonly string[] = [
   "SVC_ELASTICSEARCH_PASSWORD",
   "SVC_ELASTICSEARCH_USERNAME",
   "SVC_ENVIRONMENT",
+  "SVC_EVIDENCE_MEBIBYTES",
   "SVC_HOLD_DAYS",
   "SVC_HOME",
   "SVC_HOST",

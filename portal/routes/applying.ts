@@ -3,15 +3,26 @@
 import { h } from "preact";
 import type { Route } from "../../api/route.ts";
 import type { CryptoPort } from "../../crypto/port.ts";
+import { formatTimestamp } from "../../protocol/identifiers.ts";
+import { evidenceBytesMax, evidenceFilesMax } from "../../protocol/limits.ts";
 import { countries } from "../../protocol/records/vocabularies/countries.ts";
 import { country, literal, object, text, uuid } from "../../protocol/shape.ts";
 import type { AddressRate } from "../../service/authentication/request-rate.ts";
-import type { Applications, OwnApplication } from "../../service/portal/applications.ts";
+import type { Applications, ListedApplication, OwnApplication } from "../../service/portal/applications.ts";
 import { nameOf, newUuid, type SignedIn } from "../../service/portal/people.ts";
-import { badge, dataTable } from "../../web/parts.ts";
+import { badge, dataTable, shortTime, shownNumber } from "../../web/parts.ts";
 import { english } from "../../web/texts/catalogue.ts";
 import { hiddenFields, plainForm } from "../pages/frame.ts";
-import { ownForm, ownPage, page, passkeyMembers, problemPage, redirect, shapeIn } from "../visit.ts";
+import {
+  ownForm,
+  ownPage,
+  ownUpload,
+  page,
+  passkeyMembers,
+  problemPage,
+  redirect,
+  shapeIn,
+} from "../visit.ts";
 import { businessPath, confirmPage, makeSealerPage, proveSealerPage, withdrawPath } from "./account.ts";
 import { answeredIn, type DoorDeps, refusedPage } from "./door.ts";
 
@@ -19,6 +30,9 @@ const texts = english.portal;
 const applyPath = "/apply";
 const passkeyPath = `${applyPath}/passkey`;
 const filePath = `${applyPath}/file`;
+const applicationsPath = "/applications";
+/** What a form with a file has besides it. */
+const fieldsBytesMax = 8_192;
 
 export interface ApplyingDeps extends DoorDeps {
   readonly applications: Applications;
@@ -50,6 +64,44 @@ export function applyingRoutes(deps: ApplyingDeps): readonly Route[] {
     ),
     ownPage(deps, applyPath, "What one applies for", ({ who }) =>
       page(texts.apply.title, applyContent(challenges.formCode(who.session.session))),
+    ),
+    ownPage(
+      deps,
+      `${applicationsPath}/:named`,
+      "What one sent with an application",
+      async ({ who, named }) => {
+        const application = await applications.waiting(who, named);
+        return application === null
+          ? notThere()
+          : page(
+              texts.evidence.title(application.legal_name),
+              evidenceContent(application, challenges.formCode(who.session.session)),
+            );
+      },
+    ),
+    ownUpload(deps, `${applicationsPath}/:named/evidence`, "Sends a file with an application", {
+      bytesMax: evidenceBytesMax + fieldsBytesMax,
+      tooLong: () => problemPage("evidence_too_large", 413),
+      admit: async ({ who, named }) => {
+        const application = await applications.waiting(who, named);
+        if (application === null) return notThere();
+        return application.evidence.length < evidenceFilesMax ? null : problemPage("too_much_evidence", 409);
+      },
+      answer: async ({ file }, { who, named, network }) => {
+        if (file === null) return problemPage("evidence_type");
+        const added = await applications.evidence.add(who, named, file, network);
+        return added.ok ? redirect(evidencePath(named)) : problemPage(added.code, evidenceStatus[added.code]);
+      },
+    }),
+    ownForm(
+      deps,
+      `${applicationsPath}/:named/evidence/remove`,
+      "Removes a file of an application",
+      async (form, { who, named }) => {
+        if ((await applications.waiting(who, named)) === null) return notThere();
+        const isRemoved = await applications.evidence.remove(who, named, form("file"));
+        return isRemoved ? redirect(evidencePath(named)) : problemPage("not_waiting", 409);
+      },
     ),
     ownForm(deps, applyPath, "Says what one applies for", (form, { who, address }) => {
       const named = nameOf(form("legal_name"), legalNameMax);
@@ -84,6 +136,7 @@ export function applyingRoutes(deps: ApplyingDeps): readonly Route[] {
 
 function homeContent(who: SignedIn, own: readonly OwnApplication[], form_code: string) {
   const { welcome, words, caption, columns, kinds, states, apply, withdraw, withdrawNamed } = texts.home;
+  const { evidence, evidenceNamed } = texts.home;
   const rows = own.map(({ uuid: key, kind, legal_name, country: code, state, statement }) => ({
     key,
     cells: [
@@ -95,6 +148,13 @@ function homeContent(who: SignedIn, own: readonly OwnApplication[], form_code: s
         null,
         badge(state === "refused" ? "bad" : state === "opened" ? "good" : "warn", states[state]),
         statement === null ? null : h("p", null, statement),
+        state === "waiting"
+          ? h(
+              "p",
+              null,
+              h("a", { href: evidencePath(key), "aria-label": evidenceNamed(legal_name) }, evidence),
+            )
+          : null,
         state === "waiting"
           ? plainForm({
               action: withdrawPath,
@@ -113,6 +173,59 @@ function homeContent(who: SignedIn, own: readonly OwnApplication[], form_code: s
     h("h1", null, welcome(who.name)),
     rows.length === 0 ? h("p", null, words) : dataTable(caption, columns, rows),
     h("p", null, h("a", { href: applyPath }, apply)),
+  );
+}
+
+function notThere() {
+  return problemPage("not_there", 404);
+}
+
+function evidencePath(uuid: string): string {
+  return `${applicationsPath}/${uuid}`;
+}
+
+const evidenceStatus = {
+  evidence_type: 400,
+  evidence_too_large: 413,
+  evidence_full: 503,
+  too_much_evidence: 409,
+  not_waiting: 409,
+} as const;
+
+function evidenceContent({ uuid: key, legal_name, evidence }: ListedApplication, form_code: string) {
+  const { title, words, caption, columns, none, file, button, remove, removeNamed, most } = texts.evidence;
+  const action = `${evidencePath(key)}/evidence`;
+  const rows = evidence.map((each) => ({
+    key: each.file,
+    cells: [
+      each.name,
+      shownNumber(each.bytes),
+      shortTime(formatTimestamp(each.added_at_ms)),
+      plainForm({
+        action: `${action}/remove`,
+        form_code,
+        fields: { file: each.file },
+        button: remove,
+        label: removeNamed(each.name),
+      }),
+    ],
+  }));
+  const types = ".pdf,.png,.jpg,.jpeg";
+  return h(
+    "section",
+    { class: "card" },
+    h("h1", null, title(legal_name)),
+    h("p", null, words),
+    rows.length === 0 ? h("p", { class: "quiet" }, none) : dataTable(caption, columns, rows),
+    rows.length >= evidenceFilesMax
+      ? h("p", null, most)
+      : h(
+          "form",
+          { method: "post", action, enctype: "multipart/form-data" },
+          hiddenFields({ form_code }),
+          h("label", null, file, h("input", { type: "file", name: "file", accept: types, required: true })),
+          h("p", null, h("button", { type: "submit" }, button)),
+        ),
   );
 }
 

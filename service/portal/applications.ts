@@ -18,6 +18,7 @@ import { ok, type Result, refuse } from "../../protocol/result.ts";
 import type { Enrolment } from "../register/enrolment.ts";
 import { type Registered, RegisterRefused } from "../register/parties.ts";
 import type { Challenges, IssuedChallenge } from "./challenges.ts";
+import { createEvidence, type Evidence, type EvidenceDeps } from "./evidence.ts";
 import type { Homes, SignedIn } from "./people.ts";
 import {
   askingPossession,
@@ -28,7 +29,7 @@ import {
   stateCustodyOnce,
 } from "./possession.ts";
 
-export interface ApplicationDeps extends PossessionDeps, Registered {
+export interface ApplicationDeps extends PossessionDeps, Registered, EvidenceDeps {
   readonly homes: Homes;
   readonly enrolment: Pick<Enrolment, "certify">;
   /** The applications that this region knows, by uuid after the given one. */
@@ -83,6 +84,9 @@ export interface Applications {
   withdraw(who: SignedIn, uuid: string): Promise<boolean>;
   /** Forgets what was refused, so that somebody who has nothing else may leave. */
   forgetRefused(who: SignedIn): Promise<void>;
+  /** The person's own application that nobody decided; null for any other, as for one that does not exist. */
+  waiting(who: SignedIn, uuid: string): Promise<ListedApplication | null>;
+  readonly evidence: Evidence;
   read(uuid: string): Promise<ListedApplication | null>;
   list(after: string): Promise<{
     readonly applications: readonly ListedApplication[];
@@ -94,7 +98,9 @@ export interface Applications {
 }
 
 /** The part of it that operators use. */
-export type OperatorApplications = Pick<Applications, "read" | "list" | "approve" | "refuse">;
+export type OperatorApplications = Pick<Applications, "read" | "list" | "approve" | "refuse"> & {
+  readonly evidence: Pick<Evidence, "view">;
+};
 
 const pageMax = 50;
 /** How long a business that was noted may be without an application: challenges are taken for a shorter time (BA5). */
@@ -125,6 +131,11 @@ export function createApplications(deps: ApplicationDeps): Applications {
       for (const { uuid, state } of await own(deps, who))
         if (state === "refused") await forget(deps, who, { uuid });
     },
+    waiting: async (who, uuid) => {
+      const found = await read(deps, uuid);
+      return found?.applicant === who.person_id && found.state === "waiting" ? found : null;
+    },
+    evidence: createEvidence(deps),
     read: (uuid) => read(deps, uuid),
     list: (after) => list(deps, after),
     approve: (uuid, act) => approve(deps, uuid, act),

@@ -3,7 +3,7 @@
 import { type ComponentChild, h } from "preact";
 import { useState } from "preact/hooks";
 import type { Of } from "../../../protocol/shape.ts";
-import { badge, dataTable, section, shortTime } from "../../../web/parts.ts";
+import { badge, dataTable, section, shortTime, shownNumber } from "../../../web/parts.ts";
 import { type Language, type Texts, textsOf } from "../../../web/texts/catalogue.ts";
 import type { applicationList } from "../../shapes.ts";
 import { type ActChoice, ActForm } from "./act-form.ts";
@@ -39,6 +39,7 @@ export function Applications({ language, after, list: first }: ApplicationsProps
           null,
           h("a", { href: `${applicationsPath}?${new URLSearchParams({ after: next })}` }, words.more),
         ),
+    section("evidence", words.evidence, evidenceTable(data, words)),
     section(
       "acts",
       words.acts,
@@ -74,6 +75,41 @@ function listTable(
     ],
   }));
   return dataTable(words.caption, words.columns, rows);
+}
+
+function evidenceTable(
+  { applications }: ApplicationList,
+  words: Texts["operations"]["applications"],
+): ComponentChild {
+  const rows = applications.flatMap(({ uuid, legal_name, evidence, evidence_views }) =>
+    evidence.map(({ file, name, media_type, bytes, sha256, added_at }) => ({
+      key: `${uuid}/${file}`,
+      cells: [
+        shortTime(added_at),
+        legal_name,
+        name,
+        media_type,
+        shownNumber(bytes),
+        h("code", null, sha256.slice("sha256:".length)),
+        evidence_views
+          .filter((each) => each.file === file)
+          .map(({ by, at }, index) => h("div", { key: `${index}` }, words.takenBy(by), shortTime(at))),
+        h(
+          "a",
+          {
+            href: `/ops/applications/${uuid}/evidence/${file}/download`,
+            "aria-label": words.downloadNamed(name),
+          },
+          words.download,
+        ),
+      ],
+    })),
+  );
+  if (rows.length === 0) return h("p", { class: "quiet" }, words.noEvidence);
+  return [
+    h("p", { class: "quiet", key: "help" }, words.evidenceHelp),
+    h("div", { key: "files" }, dataTable(words.evidenceCaption, words.evidenceColumns, rows)),
+  ];
 }
 
 /** What can be decided: what waits, and what was approved and is not open yet. */

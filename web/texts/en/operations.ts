@@ -12,6 +12,15 @@ const operatorActs = {
     kinds: { business: "business", ai_company: "AI company" },
     states: { waiting: "waits", approved: "approved, not open yet", opened: "let in", refused: "refused" },
     none: "Nobody has applied.",
+    evidence: "What they sent",
+    noEvidence: "Nobody has sent anything.",
+    evidenceHelp:
+      "Nobody has looked into these files: open them where they can do no harm. Who takes one is recorded. They are destroyed thirty days after the decision.",
+    evidenceCaption: "Files that applicants sent",
+    evidenceColumns: ["Sent", "Application", "Name", "Type", "Bytes", "SHA-256", "Taken by", "File"],
+    download: "Save",
+    downloadNamed: (name: string) => `Save ${name}`,
+    takenBy: (who: string) => `${who}, `,
     more: "Further applications",
     acts: "Decide",
     actsHelp:

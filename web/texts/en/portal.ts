@@ -52,6 +52,8 @@ export const portal = {
       refused: "refused",
     },
     apply: "Apply for a business or an AI company",
+    evidence: "Show who it is",
+    evidenceNamed: (name: string) => `Show who ${name} is`,
     withdraw: "Take it back",
     withdrawNamed: (name: string) => `Take back the application for ${name}`,
   },
@@ -75,6 +77,19 @@ export const portal = {
     make: "Make the sealing passkey",
     sealedAs: (name: string) => `Seal for ${name}`,
     confirm: "Apply, with the sealing passkey",
+  },
+  evidence: {
+    title: (name: string) => `Show who ${name} is`,
+    words:
+      "Send what shows that it exists and that you may act for it, such as an extract of its register. The operators of this service alone see it. It is kept encrypted, and destroyed thirty days after their decision, or when you take the application back.",
+    caption: "What you sent",
+    columns: ["Name", "Bytes", "Sent", "Remove"],
+    none: "You have sent nothing yet.",
+    file: "PDF, PNG or JPEG, at most 10 MiB",
+    button: "Send it",
+    remove: "Remove",
+    removeNamed: (name: string) => `Remove ${name}`,
+    most: "It has twenty files. Remove one before you send another.",
   },
   account: {
     title: "My account",
@@ -631,6 +646,16 @@ export const portal = {
       "Too many come from your network at the moment. Try again in a minute.",
     ],
     country_invalid: ["Not a country", "Write the two letters of a country, such as GB or DE."],
+    evidence_type: [
+      "Not such a file",
+      "Send a PDF, a PNG or a JPEG whose name ends as its type does. Nothing of it was kept.",
+    ],
+    evidence_too_large: ["Too large", "A file has at most 10 MiB. Nothing of it was kept."],
+    evidence_full: [
+      "No room",
+      "You, your network or everybody together sent as much as is kept. Remove a file, or try again later.",
+    ],
+    too_much_evidence: ["Enough files", "An application has twenty files. Remove one first."],
     not_waiting: ["Not waiting", "There is no such application, or the operators decided it meanwhile."],
     invitation_over: [
       "No invitation",

@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { personRef } from "../../actors/messages/refs.ts";
+import { applicationRef, personRef } from "../../actors/messages/refs.ts";
 import { freshNonce, newCaller, send, type TestCaller } from "../../api/surfaces.fixture.ts";
 import type { ClusterOps } from "../../ops/cluster.ts";
 import { act, openOps } from "../../ops/ops.fixture.ts";
@@ -37,7 +37,14 @@ let node: AttackNode;
 /** Each secret by what it is. */
 const secrets = new Map<string, string>();
 /** The secrets that the stores have as they are, so that an answer could show them. */
-const stored = ["the text of a record", "the business's own id", "the price of a held listing"];
+const keyOfEvidence = "the key of an application's evidence";
+const stored = [
+  "the text of a record",
+  "the business's own id",
+  "the price of a held listing",
+  keyOfEvidence,
+];
+let evidencePath = "";
 let plan: Readonly<Record<string, readonly Asked[]>>;
 let session = "";
 /** The mark of the conversation that was shown an ad: the id of its own actor, which no answer about a pool may name. */
@@ -120,6 +127,7 @@ async function plant(): Promise<Planted> {
   const report = await services.actors.ask(personRef(personId), { type: "person.read" });
   secrets.set("the hash of a person's session", report?.sessions[0]?.session ?? "");
   secrets.set("a passkey that signs in", report?.passkeys[0]?.credential_id ?? "");
+  evidencePath = await sendEvidence(person);
   session = await openSession(urls.ops_url);
   secrets.set("the cookie of a session", session.split("=")[1] ?? "");
   const refs = await actorsOf([uuid, company.uuid]);
@@ -132,6 +140,19 @@ async function plant(): Promise<Planted> {
     refs,
     grant: company.caller.grant,
   };
+}
+
+/** Sends a file with the person's application, whose key is a secret; returns where operators take it. */
+async function sendEvidence(person: Visitor): Promise<string> {
+  const { actors, actorStore } = node.running.services;
+  const [, page = ""] = /href="(\/applications\/[^"]+)"/.exec((await person.get("/")).html) ?? [];
+  const form = (await person.get(page)).form(`${page}/evidence`);
+  await person.upload(form, { name: "a.pdf", type: "application/pdf", bytes: Buffer.from("%PDF-1.7") });
+  const application = applicationRef(page.split("/").at(-1) ?? "");
+  const [key] = await actorStore.readRows(application, [{ rt: 18, keys: [""] }]);
+  secrets.set(keyOfEvidence, key?.body ?? "");
+  const report = await actors.ask(application, { type: "application.read" });
+  return `/ops/applications/${application.id}/evidence/${report?.evidence[0]?.file}/download`;
 }
 
 /** An AI company whose user is shown an ad under a label. */
@@ -245,6 +266,7 @@ function planOf(planted: Planted): typeof plan {
     "GET /ops/applications/:uuid": each(
       ...refs.filter(({ kind }) => kind === "application").map(({ id }) => `/ops/applications/${id}`),
     ),
+    "GET /ops/applications/:uuid/evidence/:file/download": each(evidencePath),
     "GET /ops/parties/:uuid": each(`/ops/parties/${uuid}`, `/ops/parties/${companyUuid}`),
     "GET /ops/acts/:uuid": each(`/ops/acts/${uuid}`),
     "GET /ops/blocks/:business_uuid": each(`/ops/blocks/${uuid}`),

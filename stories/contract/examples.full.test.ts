@@ -4,7 +4,7 @@
 
 import { readFile, writeFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { pushRef } from "../../actors/messages/refs.ts";
+import { applicationRef, pushRef } from "../../actors/messages/refs.ts";
 import { closeReceiptBatches } from "../../actors/region/activities.ts";
 import { contractFetch } from "../../api/contract.fixture.ts";
 import {
@@ -404,6 +404,14 @@ async function applications(): Promise<void> {
   for (let count = 1; count <= 2; count += 1) await ada.apply("Crumb & Crust Ltd", "GB");
   const act = { reason: "Found in a public repository." };
   const route = "/ops/applications/:uuid";
+  const { actors, actorStore } = node.running.services;
+  const [, sentWith = ""] = await actorStore.listActors("application", "", 2);
+  const page = `/applications/${sentWith}`;
+  const extract = { name: "extract.pdf", type: "application/pdf", bytes: Buffer.from("%PDF-1.7 …\n") };
+  await ada.upload((await ada.get(page)).form(`${page}/evidence`), extract);
+  const report = await actors.ask(applicationRef(sentWith), { type: "application.read" });
+  const taken = `/ops${page}/evidence/${report?.evidence[0]?.file}/download`;
+  await askOps(taken, `${route}/evidence/:file/download`);
   await askOps("/ops/applications", "/ops/applications");
   const uuids = await node.running.services.actorStore.listActors("application", "", 2);
   const [approved, refused] = uuids.map((uuid) => `/ops/applications/${uuid}`);

@@ -107,6 +107,15 @@ export const operations: Readonly<Record<string, Proof>> = {
     ]),
   ),
   ...Object.fromEntries(
+    ["uuid", "file"].map((name) => [
+      `GET /ops/applications/{uuid}/evidence/{file}/download path ${name}`,
+      {
+        shownBy:
+          "stories/portal/evidence.test.ts: needs the right for parties and a name, and is answered 404 for a file that is not there",
+      },
+    ]),
+  ),
+  ...Object.fromEntries(
     [
       "GET /ops/applications query after",
       "GET /ops/applications/{uuid} path uuid",

@@ -150,6 +150,7 @@ export const importTable: readonly ImportRow[] = [
       "api/body.ts",
       "api/edge.ts",
       "api/http-server.ts",
+      "api/multipart.ts",
       "api/request-parts.ts",
       "api/route.ts",
     ],

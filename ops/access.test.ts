@@ -1,11 +1,12 @@
 import { once } from "node:events";
 import { request } from "node:http";
 import { describe, expect, it } from "vitest";
+import { utf8 } from "../protocol/bytes.ts";
 import { ok } from "../protocol/result.ts";
 import { parseRange } from "../std/ip-address.ts";
 import type { ClusterOps } from "./cluster.ts";
 import { type OpsAccess, opsRightNames } from "./guard.ts";
-import { act, authorization, noInspection, openOps, token } from "./ops.fixture.ts";
+import { act, authorization, by, noApplications, noInspection, openOps, token } from "./ops.fixture.ts";
 import { signedIn } from "./sign-in.fixture.ts";
 
 const readToken = "a-token-for-reading-of-32-characters";
@@ -78,6 +79,35 @@ describe("the right to read", () => {
       via: "token",
       outcome: { outcome: "exported" },
     });
+  });
+
+  it("does not take what an applicant sent, and who takes it is recorded before it is handed over (G2)", async () => {
+    const lines: string[] = [];
+    const views: string[] = [];
+    let isFull = true;
+    const record = (event: string) => {
+      if (isFull && event === "ops.asked") throw new Error("The disk is full.");
+      lines.push(event);
+    };
+    const file = { media_type: "application/pdf", file: "f" };
+    const view = async (_: object, by: string) => {
+      views.push(by);
+      return { evidence: file, bytes: utf8("%PDF-1.7") };
+    };
+    const applications = { ...noApplications, evidence: { view } };
+    const server = open({ proxy }, { applications, audit: { record } });
+    const url = "/ops/applications/u/evidence/f/download";
+    for (const method of ["GET", "HEAD"] as const) {
+      const ask = (headers: object) => server.inject({ method, url, headers: { ...headers } });
+      isFull = true;
+      expect((await ask({ authorization: reading })).statusCode).toBe(403);
+      expect((await ask({ authorization })).statusCode).toBe(503);
+      expect(views).toEqual([]);
+      isFull = false;
+      expect((await ask({ authorization })).statusCode).toBe(200);
+      expect(views.splice(0)).toEqual([by]);
+      expect(lines.splice(0).slice(-2)).toEqual(["ops.asked", "ops.acted"]);
+    }
   });
 
   it("is not given by an empty token", async () => {

@@ -181,8 +181,15 @@ inBrowser(
       await press(page, "Apply, with the sealing passkey");
       await page.getByText("waits for the operators").waitFor();
       await judged();
+      await page.getByRole("link", { name: "Show who Crumb & Crust Ltd is" }).press("Enter");
+      const extract = { name: "extract.pdf", mimeType: "application/pdf", buffer: Buffer.from("%PDF-1.7\n") };
+      await page.getByLabel("PDF, PNG or JPEG").setInputFiles(extract);
+      await judged();
+      await press(page, "Send it");
+      await page.getByText("extract.pdf").waitFor();
+      await judged();
       await approve("Crumb & Crust Ltd");
-      await page.reload();
+      await page.getByRole("link", { name: "Businesses" }).press("Enter");
       await page.getByRole("link", { name: "Crumb & Crust Ltd" }).press("Enter");
       await page.getByRole("heading", { name: "Keys of your systems" }).waitFor();
       await judged();

@@ -79,9 +79,14 @@ export interface CryptoPort {
 
 /** Encrypts bytes with a key of 32 bytes. What is sealed opens only with that key, and with the words that it was bound to. */
 export interface SecretBox {
-  seal(key: Uint8Array, bytes: Uint8Array, boundTo: string): Uint8Array;
+  /** With the SHA-256 of the bytes. */
+  seal(
+    key: Uint8Array,
+    bytes: Uint8Array,
+    boundTo: string,
+  ): Promise<{ readonly sealed: Uint8Array; readonly sha256: Uint8Array }>;
   /** Null for what does not open. */
-  open(key: Uint8Array, sealed: Uint8Array, boundTo: string): Uint8Array | null;
+  open(key: Uint8Array, sealed: Uint8Array, boundTo: string): Promise<Uint8Array | null>;
 }
 
 /**

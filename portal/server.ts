@@ -77,6 +77,9 @@ const doorsPerMinute = 30;
 const allDoorsPerMinute = 1_200;
 const applicationsPerMinute = 5;
 const allApplicationsPerMinute = 60;
+/** What the largest file costs the thread, in short steps, are tens of milliseconds. */
+const uploadsPerMinute = 30;
+const allUploadsPerMinute = 240;
 
 export function buildPortal(deps: PortalDeps): FastifyInstance {
   const { http, place, portalKey, elapsedMs, urls } = deps;
@@ -126,6 +129,11 @@ export function buildPortal(deps: PortalDeps): FastifyInstance {
     allPerMinute: allApplicationsPerMinute,
     elapsedMs,
   });
+  const uploads = createAddressRate({
+    perMinute: uploadsPerMinute,
+    allPerMinute: allUploadsPerMinute,
+    elapsedMs,
+  });
   const routes = [
     ...doorRoutes(visit),
     ...accountRoutes(account),
@@ -143,7 +151,7 @@ export function buildPortal(deps: PortalDeps): FastifyInstance {
     ...campaignRoutes({ ...account, advertising }),
     ...blockRoutes(account),
     ...domainRoutes({ ...account, domains: createOwnDomains({ ...deps, owner, people }) }),
-    ...applyingRoutes({ ...deps, ...visit, applicants }),
+    ...applyingRoutes({ ...deps, ...visit, applicants, uploads }),
     assetRoute(visit),
   ];
   return buildServer(http, { name: "portal", info, routes, isPublic: false });

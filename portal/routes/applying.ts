@@ -39,6 +39,8 @@ export interface ApplyingDeps extends DoorDeps {
   readonly crypto: CryptoPort;
   /** How many applications are begun from one address. */
   readonly applicants: AddressRate;
+  /** How many files are sent from one address. */
+  readonly uploads: AddressRate;
 }
 
 const legalNameMax = 256;
@@ -82,10 +84,11 @@ export function applyingRoutes(deps: ApplyingDeps): readonly Route[] {
     ownUpload(deps, `${applicationsPath}/:named/evidence`, "Sends a file with an application", {
       bytesMax: evidenceBytesMax + fieldsBytesMax,
       tooLong: () => problemPage("evidence_too_large", 413),
-      admit: async ({ who, named }) => {
+      admit: async ({ who, named, address }) => {
         const application = await applications.waiting(who, named);
         if (application === null) return notThere();
-        return application.evidence.length < evidenceFilesMax ? null : problemPage("too_much_evidence", 409);
+        if (application.evidence.length >= evidenceFilesMax) return problemPage("too_much_evidence", 409);
+        return deps.uploads.take(address) === null ? null : problemPage("too_many_uploads", 429);
       },
       answer: async ({ file }, { who, named, network }) => {
         if (file === null) return problemPage("evidence_type");

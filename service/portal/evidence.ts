@@ -11,7 +11,7 @@ import type { EvidenceFile } from "../../actors/messages/application.ts";
 import { applicationRef } from "../../actors/messages/refs.ts";
 import type { Actors } from "../../actors/system/definition.ts";
 import type { CryptoPort, SecretBox } from "../../crypto/port.ts";
-import { hashOf, parseBase64Url, toBase64Url } from "../../protocol/bytes.ts";
+import { parseBase64Url, toBase64Url, toHex } from "../../protocol/bytes.ts";
 import { evidenceBytesMax } from "../../protocol/limits.ts";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
 import { type EvidenceStore, StoreError } from "../../storage/evidence-store.ts";
@@ -69,7 +69,7 @@ export function createEvidence(deps: EvidenceDeps): Evidence {
       if (found === null) return null;
       const sealed = await evidenceStore.read({ application: uuid, file });
       if (sealed === null) throw new StoreError("not_applied", "a file of evidence is not here yet");
-      const bytes = secretBox.open(keyIn(found.key), sealed, placeOf(uuid, file));
+      const bytes = await secretBox.open(keyIn(found.key), sealed, placeOf(uuid, file));
       if (bytes === null)
         throw new Error("A file of evidence does not open with the key of its application.");
       return { evidence: found.evidence, bytes };
@@ -96,12 +96,11 @@ async function add(
   const begun = await actors.ask(to, { type: "evidence.begin", applicant: person_id, fresh_key });
   if (begun.status === "refused") return refused(begun.code);
   const [file, { bytes }] = [newUuid(deps), sent];
-  const sealed = secretBox.seal(keyIn(begun.key), bytes, placeOf(uuid, file));
+  const { sealed, sha256 } = await secretBox.seal(keyIn(begun.key), bytes, placeOf(uuid, file));
   const stored = { application: uuid, file, person: person_id, network, bytes: sealed };
   if ((await evidenceStore.put(stored)) === "full")
     return refuse("evidence_full", "There is no room for it now.");
-  const sha256 = hashOf(bytes, crypto.sha256);
-  const listed = { file, ...judged.value, bytes: bytes.length, sha256 };
+  const listed = { file, ...judged.value, bytes: bytes.length, sha256: `sha256:${toHex(sha256)}` };
   const added = await actors.ask(to, { type: "evidence.add", applicant: person_id, added: listed });
   if (added.status === "added") return ok(undefined);
   await evidenceStore.forget({ application: uuid, file });

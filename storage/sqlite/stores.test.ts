@@ -126,7 +126,26 @@ fenceLedgerConformance("the SQLite store", async () => {
 });
 
 describe("evidence in SQLite", () => {
-  it("that nobody forgot is forgotten after its time, and overwritten (EV4)", async () => {
+  it("that is half here, because its writer died, is not shown, and is found by who forgets it (ES1)", async () => {
+    const path = freshFile();
+    const file = evidenceOf(3_000_000);
+    const rows = (sql: string) => {
+      const db = new DatabaseSync(path);
+      const found = db.prepare(sql).all();
+      db.close();
+      return found;
+    };
+    await using database = SqliteDatabase.open(path);
+    const store = openSqliteEvidenceStore(database, { bounds: conformanceBounds, now: Date.now });
+    await store.put(file);
+    rows("DELETE FROM evidence_bytes WHERE part = 2");
+    expect(await store.read(file)).toBeNull();
+    await store.forget({ application: file.application, file: null });
+    for (const table of ["evidence", "evidence_bytes", "evidence_room"])
+      expect(rows(`SELECT application FROM ${table}`)).toEqual([]);
+  });
+
+  it("that nobody forgot is forgotten after its time, and overwritten (EV4, ES2)", async () => {
     const path = freshFile();
     let nowMs = 0;
     const file = evidenceOf(600_000);

@@ -202,7 +202,7 @@ describe("a file that somebody sends with an application", () => {
     const form = await uploadForm(ada);
     const upload = (fields: Readonly<Record<string, string>>, action = form.action) =>
       ada.person.upload({ ...form, action, fields }, fileOf());
-    for (const form_code of ["", "x", ...(form.fields["form_code"] ?? "").slice(1)])
+    for (const form_code of ["", "x", (form.fields["form_code"] ?? "").slice(1)])
       expect((await upload({ form_code })).status).toBe(403);
     const { origin } = portal;
     const cookie = [...ada.person.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
@@ -300,6 +300,15 @@ describe("a file that somebody sends with an application", () => {
     expect(storedOf(ada.uuid)).toBe(0);
     expect(await raw(whole.length, whole)).toBe("303");
     expect(storedOf(ada.uuid)).toBe(1);
+  });
+
+  it("is one of thirty from one address in a minute, and the next is not read", async () => {
+    const ada = await newApplicant();
+    const form = await uploadForm(ada);
+    const nothing = { ...fileOf(), bytes: Buffer.alloc(0) };
+    const sendOne = async () => (await ada.person.upload(form, nothing)).status;
+    for (let count = 1; count <= 30; count += 1) expect(await sendOne()).toBe(400);
+    expect(await sendOne()).toBe(429);
   });
 
   it("leaves nothing for ever when the node dies between the file and its row", async () => {

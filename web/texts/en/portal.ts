@@ -646,6 +646,10 @@ export const portal = {
       "Too many come from your network at the moment. Try again in a minute.",
     ],
     country_invalid: ["Not a country", "Write the two letters of a country, such as GB or DE."],
+    too_many_uploads: [
+      "Too many files",
+      "Too many come from your network at the moment. Try again in a minute.",
+    ],
     evidence_type: [
       "Not such a file",
       "Send a PDF, a PNG or a JPEG whose name ends as its type does. Nothing of it was kept.",

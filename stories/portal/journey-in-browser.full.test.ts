@@ -4,9 +4,11 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import sharp from "sharp";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { keygen, proveKey } from "../../cli/keygen.ts";
 import { push } from "../../cli/publishing/push.ts";
+import { search } from "../../cli/search.ts";
 import { imageOf } from "../../node/images/images.fixture.ts";
 import { openPortalNode, type PortalNode } from "../../portal/portal.fixture.ts";
 import { findBrowser } from "../../tools/browser.ts";
@@ -17,6 +19,7 @@ import { runRevoke } from "../operators/revocations.fixture.ts";
 import { priced } from "../publishing/hold-decisions.fixture.ts";
 import { openBusiness, product, publish, type TestBusiness } from "../publishing/publishing.fixture.ts";
 import { batchBody } from "../retrieval/attack.fixture.ts";
+import { provenKey } from "./business.fixture.ts";
 
 const path = findBrowser();
 if (path === null) console.warn("NOT TESTED: no Chromium on this machine, so nobody came to the portal.");
@@ -45,14 +48,28 @@ interface Visit extends AsyncDisposable {
 /** Has axe-core find nothing on the page that is shown, and keeps it as a picture of docs/portal.md where pictures are wanted. */
 type Judged = (picture?: string) => Promise<void>;
 
+function judging(page: Page): Judged {
+  return async (picture) => {
+    expect(await faultsOf(page)).toEqual([]);
+    if (picture === undefined || process.env["SVC_WRITE_PICTURES"] === undefined) return;
+    const taken = await page.screenshot({ fullPage: true });
+    await sharp(taken)
+      .png({ palette: true, effort: 10 })
+      .toFile(join(root, "docs", "portal", `${picture}.png`));
+  };
+}
+
 /** Lets in what is applied for, as an operator does in a browser of their own. */
 async function approve(name: string): Promise<void> {
   const { config, urls, services } = portal.node;
   await using operator = await openOperator(browser, { home: config.home, opsUrl: urls.ops_url });
   await operator.go("Applications");
   await operator.row("Applications", name).says(/waits/);
-  const [uuid = ""] = await services.actorStore.listActors("application", "", 1);
-  const confirm = await operator.prepare("let it in", { Application: uuid }, "Decide");
+  const uuids = await services.actorStore.listActors("application", "", 9);
+  const named = async (id: string) =>
+    (await services.actors.ask({ kind: "application", id }, { type: "application.read" }))?.legal_name;
+  const at = (await Promise.all(uuids.map(named))).indexOf(name);
+  const confirm = await operator.prepare("let it in", { Application: uuids[at] ?? "" }, "Decide");
   await confirm();
   await operator.row("Applications", name).says(/let in/);
   await services.register.refresh();
@@ -99,10 +116,10 @@ async function signUp({ page }: Visit): Promise<void> {
   await page.getByText("Welcome, Ada Lovelace").waitFor();
 }
 
-async function chooseNotices(page: Page, judged: () => Promise<void>): Promise<void> {
+async function chooseNotices(page: Page, judged: Judged): Promise<void> {
   await page.getByRole("link", { name: "See them, and choose which you want" }).press("Enter");
   await page.getByText("A push waits for your decision").waitFor();
-  await judged();
+  await judged("notices");
   await page.getByLabel("pushes that are finished").focus();
   await page.keyboard.press("Space");
   await press(page, "Choose");
@@ -112,15 +129,15 @@ async function chooseNotices(page: Page, judged: () => Promise<void>): Promise<v
   await expect.poll(() => page.getByLabel("pushes that are finished").isChecked()).toBe(false);
   await page.getByRole("link", { name: "See what your systems are told, and add some" }).press("Enter");
   await page.getByRole("heading", { name: "Add a webhook" }).waitFor();
-  await judged();
+  await judged("webhooks");
 }
 
 /** What a link asks for is read from it, and leaves the address. */
-async function openAsked(page: Page, judged: () => Promise<void>): Promise<void> {
+async function openAsked(page: Page, judged: Judged): Promise<void> {
   await page.goto(`${portal.url}/asked#e30`);
   await expect.poll(() => page.getByLabel("From the link").inputValue()).toBe("e30");
   expect(page.url()).toBe(`${portal.url}/asked`);
-  await judged();
+  await judged("link");
 }
 
 inBrowser(
@@ -128,20 +145,21 @@ inBrowser(
   async () => {
     await using visit = await newVisit();
     const { page, complaints } = visit;
+    const judged = judging(page);
     await page.goto(`${portal.url}/sign-in`);
-    expect(await faultsOf(page)).toEqual([]);
+    await judged("sign-in");
     await signUp(visit);
-    expect(await faultsOf(page)).toEqual([]);
+    await judged("home");
     await press(page, "Sign out Ada Lovelace");
     await press(page, "Sign in with a passkey");
     await page.getByText("Welcome, Ada Lovelace").waitFor();
     await page.getByRole("link", { name: "My account" }).press("Enter");
     await page.getByRole("heading", { name: "What you did" }).waitFor();
-    expect(await faultsOf(page)).toEqual([]);
+    await judged("account");
     await page.getByLabel("Name of a further passkey").fill("phone");
     await page.keyboard.press("Enter");
     await page.getByText("A further passkey is made, which is called phone.").waitFor();
-    expect(await faultsOf(page)).toEqual([]);
+    await judged("confirm");
     await press(page, "Confirm with a passkey");
     await page.getByRole("button", { name: "Make the passkey" }).waitFor();
     // The authenticator has one of this person already, and makes no second one; that is said, and nothing before.
@@ -161,20 +179,16 @@ inBrowser(
     const { page, complaints } = visit;
     const folder = await mkdtemp(join(tmpdir(), "svc-journey-"));
     const inFolder = (name: string) => join(folder, name);
-    const judged: Judged = async (picture) => {
-      expect(await faultsOf(page)).toEqual([]);
-      if (picture !== undefined && process.env["SVC_WRITE_PICTURES"] !== undefined)
-        await page.screenshot({ path: join(root, "docs", "portal", `${picture}.png`), fullPage: true });
-    };
+    const judged = judging(page);
     try {
       await signUp(visit);
       await page.getByRole("link", { name: "Apply for a business" }).press("Enter");
       await page.getByLabel("Legal name").fill("Crumb & Crust Ltd");
       await page.getByLabel("Country").fill("gb");
-      await judged();
+      await judged("application");
       await page.keyboard.press("Enter");
       await page.getByRole("heading", { name: "Make the passkey that seals" }).waitFor();
-      await judged();
+      await judged("sealing-passkey");
       await press(page, "Make the sealing passkey");
       await page.getByText("You apply for Crumb & Crust Ltd of GB.").waitFor();
       await judged("apply");
@@ -187,7 +201,7 @@ inBrowser(
       await judged();
       await press(page, "Send it");
       await page.getByText("extract.pdf").waitFor();
-      await judged();
+      await judged("evidence");
       await approve("Crumb & Crust Ltd");
       await page.getByRole("link", { name: "Businesses" }).press("Enter");
       await page.getByRole("link", { name: "Crumb & Crust Ltd" }).press("Enter");
@@ -205,7 +219,7 @@ inBrowser(
       await expect.poll(() => page.getByLabel("What svc prove-key printed").inputValue()).toBe(proof.printed);
       await press(page, "Register the key");
       await page.getByText("is registered for Crumb & Crust Ltd").waitFor();
-      await judged();
+      await judged("key");
       await press(page, "Confirm with a passkey");
       await page.getByRole("heading", { name: "Mandates" }).waitFor();
       await portal.node.services.register.refresh();
@@ -244,10 +258,10 @@ inBrowser(
       await page.goto(`${portal.url}/businesses/${business.party.uuid}`);
       await page.getByRole("link", { name: "See who works here" }).press("Enter");
       await page.getByRole("heading", { name: "Invitations" }).waitFor();
-      await judged();
+      await judged("people");
       await press(page, "Invite somebody");
       await page.getByText("It is good once, for seven days.").waitFor();
-      await judged();
+      await judged("invite");
       await press(page, "Confirm with a passkey");
       const link = await page.getByLabel("Link", { exact: true }).inputValue();
       await judged();
@@ -255,7 +269,8 @@ inBrowser(
       await using second = await newVisit();
       await second.page.goto(link);
       await expect.poll(() => second.page.getByLabel("Invitation").inputValue()).toBe(link.split("#")[1]);
-      expect([second.page.url(), await faultsOf(second.page)]).toEqual([`${portal.url}/invitation`, []]);
+      expect(second.page.url()).toBe(`${portal.url}/invitation`);
+      await judging(second.page)("invitation");
       await press(second.page, "Continue");
       await second.page.getByText("as viewer. Sign in with your passkey").waitFor();
       expect(await faultsOf(second.page)).toEqual([]);
@@ -274,6 +289,62 @@ inBrowser(
   240_000,
 );
 
+inBrowser(
+  "an AI company comes in, registers a key, agrees to the terms, asks, and looks at its receipts",
+  async () => {
+    await using visit = await newVisit();
+    const { page, complaints } = visit;
+    const judged = judging(page);
+    const folder = await mkdtemp(join(tmpdir(), "svc-journey-"));
+    const local = { home: join(folder, "home"), reply: null };
+    const inFolder = (name: string) => join(folder, name);
+    try {
+      await signUp(visit);
+      await page.getByRole("link", { name: "Apply for" }).press("Enter");
+      await page.locator("select[name=kind]").selectOption("ai_company");
+      await page.getByLabel("Legal name").fill("Answers Ltd");
+      await page.getByLabel("Country").fill("GB");
+      await judged("company-application");
+      await page.keyboard.press("Enter");
+      await page.getByText("You apply for Answers Ltd").waitFor();
+      await judged();
+      await press(page, "Confirm with a passkey");
+      await approve("Answers Ltd");
+      await page.goto(portal.url);
+      await page.getByRole("link", { name: "Answers Ltd" }).press("Enter");
+      await page.getByRole("heading", { name: "Terms" }).waitFor();
+      await page.getByRole("button", { name: /^Agree to version/ }).focus();
+      await page.keyboard.press("Enter");
+      await page.getByRole("button", { name: "Confirm with a passkey" }).waitFor();
+      await judged("terms");
+      await press(page, "Confirm with a passkey");
+      await page.getByText("Agreed to at").waitFor();
+      const [, uuid = ""] = /([0-9a-f-]{36})/.exec(page.url()) ?? [];
+      const { certificate } = await portal.node.services.parties.facts(uuid, "");
+      const key = await provenKey({ uuid, certId: certificate?.cert_id ?? "" }, "retrieval");
+      await writeFile(inFolder("key.json"), JSON.stringify(key.jwk));
+      await page.getByLabel("What svc prove-key printed").fill(key.printed);
+      await press(page, "Register the key");
+      await press(page, "Confirm with a passkey");
+      await page.getByRole("heading", { name: "Search" }).waitFor();
+      await portal.node.services.register.refresh();
+      await page.reload();
+      await writeFile(inFolder("company.json"), await page.locator("#ask ~ pre").first().innerText());
+      const words = ["events", "--country", "GB", "--config", inFolder("company.json")];
+      await runRevoke(words, { ...local, command: search });
+      await page.reload();
+      await judged("company");
+      await press(page, "Show the receipts");
+      await page.getByRole("cell", { name: "search events" }).first().waitFor();
+      await judged("receipts");
+      expect(complaints).toEqual([]);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  },
+  120_000,
+);
+
 /** A push of the business's system that is held, and confirmed on the page that shows its differences. */
 async function decideHold(page: Page, judged: Judged): Promise<TestBusiness> {
   const [, uuid = ""] = /businesses\/([0-9a-f-]{36})/.exec(page.url()) ?? [];
@@ -288,7 +359,7 @@ async function decideHold(page: Page, judged: Judged): Promise<TestBusiness> {
   await page.getByRole("button", { name: "Confirm the push" }).focus();
   await page.keyboard.press("Enter");
   await page.getByText("is confirmed: everything in it is published.").waitFor();
-  await judged();
+  await judged("decision");
   await press(page, "Seal it");
   await page.getByRole("heading", { name: "The push is confirmed" }).waitFor();
   await judged();
@@ -304,7 +375,7 @@ async function followPush(page: Page, business: TestBusiness, judged: Judged): P
   await page.getByRole("link", { name: "Pushes", exact: true }).press("Enter");
   await page.getByText("2,000 of 2,000").waitFor({ timeout: 60_000 });
   await page.getByText("None is on its way.").waitFor({ timeout: 60_000 });
-  await judged();
+  await judged("pushes");
   await page.getByRole("link", { name: "Back to the business" }).press("Enter");
 }
 
@@ -312,7 +383,7 @@ async function followPush(page: Page, business: TestBusiness, judged: Judged): P
 async function advertise(page: Page, picture: string, judged: Judged): Promise<void> {
   await page.getByRole("link", { name: "Who is asking" }).press("Enter");
   await page.getByRole("heading", { name: "AI companies" }).waitFor();
-  await judged();
+  await judged("asking");
   await page.getByLabel("Records").selectOption("events");
   await press(page, "Show");
   await page.getByText("Nobody asked.").first().waitFor();
@@ -320,7 +391,7 @@ async function advertise(page: Page, picture: string, judged: Judged): Promise<v
   await page.getByRole("link", { name: "Back to the business" }).press("Enter");
   await page.getByRole("link", { name: "Campaigns" }).press("Enter");
   await page.getByText("There is no campaign.").waitFor();
-  await judged();
+  await judged("campaigns");
   await page.getByRole("link", { name: "New campaign" }).press("Enter");
   await page.getByLabel("Campaign id").fill("spring");
   await page.getByLabel("Price").fill("0.25");
@@ -329,12 +400,12 @@ async function advertise(page: Page, picture: string, judged: Judged): Promise<v
   await page.getByLabel("Ends at").fill("2099-01-01T08:00");
   await press(page, "Show its words");
   await page.getByRole("link", { name: "/budget" }).press("Enter");
-  await judged();
+  await judged("campaign-form");
   await page.keyboard.press("ControlOrMeta+A");
   await page.keyboard.type("500");
   await page.keyboard.press("Enter");
   await page.getByText('/budget: "500"').waitFor();
-  await judged();
+  await judged("campaign-words");
   await press(page, "Seal it");
   await page.getByRole("heading", { name: "The campaign is in force" }).waitFor();
   await judged();
@@ -350,7 +421,7 @@ async function advertise(page: Page, picture: string, judged: Judged): Promise<v
   await writeFile(picture, await imageOf("image/png"));
   await page.getByLabel("Add an image").setInputFiles(picture);
   await expect.poll(() => page.locator("textarea[name=image]").inputValue()).toMatch(/^iVBOR/);
-  await judged();
+  await judged("ad");
   await press(page, "Show its words");
   await page.getByRole("link", { name: "/images/0/alt" }).press("Enter");
   await judged();
@@ -363,7 +434,7 @@ async function advertise(page: Page, picture: string, judged: Judged): Promise<v
   await judged();
   await page.getByRole("link", { name: "spring" }).press("Enter");
   await page.getByRole("cell", { name: "running shoes" }).waitFor();
-  await judged();
+  await judged("campaign");
   await page.getByRole("button", { name: "Edit ad_" }).focus();
   await page.keyboard.press("Enter");
   await expect.poll(() => page.getByLabel("Headline").inputValue()).toBe("Shoes for the trail");
@@ -379,11 +450,14 @@ async function advertise(page: Page, picture: string, judged: Judged): Promise<v
 }
 
 /** Pages of which the journey needs nothing else. */
-async function look(page: Page, judged: () => Promise<void>): Promise<void> {
-  for (const name of ["Blocked AI companies", "Domains"]) {
+async function look(page: Page, judged: Judged): Promise<void> {
+  for (const [name, picture] of [
+    ["Blocked AI companies", "blocks"],
+    ["Domains", "domains"],
+  ] as const) {
     await page.getByRole("link", { name }).press("Enter");
     await page.getByRole("heading", { name, level: 1 }).waitFor();
-    await judged();
+    await judged(picture);
     await page.getByRole("link", { name: "Back to the business" }).press("Enter");
   }
 }
@@ -392,10 +466,10 @@ async function look(page: Page, judged: () => Promise<void>): Promise<void> {
 async function publishByHand(page: Page, judged: Judged): Promise<void> {
   await page.getByRole("link", { name: "AI policy" }).press("Enter");
   await page.getByLabel("cite_as_source").press("Space");
-  await judged();
+  await judged("ai-policy");
   await press(page, "Show its words");
   await page.getByText("Asked: cite_as_source.").waitFor();
-  await judged();
+  await judged("ai-policy-words");
   await press(page, "Seal it");
   await page.getByRole("heading", { name: "The AI policy is in force" }).waitFor();
   await judged();
@@ -423,10 +497,10 @@ async function publishByHand(page: Page, judged: Judged): Promise<void> {
   await judged();
   await press(page, "Seal it");
   await page.getByRole("heading", { name: "Published" }).waitFor();
-  await judged();
+  await judged("published");
   await page.getByRole("link", { name: "Published records" }).press("Enter");
   await page.getByRole("button", { name: "Withdraw hours" }).waitFor();
-  await judged();
+  await judged("records");
   await page.getByRole("button", { name: "Edit hours" }).focus();
   await page.keyboard.press("Enter");
   await expect.poll(() => page.getByLabel("Headline").inputValue()).toBe("Open on Sundays");
@@ -440,10 +514,11 @@ async function publishByHand(page: Page, judged: Judged): Promise<void> {
   await judged();
   await page.getByRole("link", { name: "Back to the business" }).press("Enter");
   // The largest forms have nothing against them either.
-  for (const name of ["New product", "New business file", "New event", "New job"]) {
+  for (const type of ["product", "business file", "event", "job"]) {
+    const name = `New ${type}`;
     await page.getByRole("link", { name }).press("Enter");
     await page.getByRole("heading", { name, level: 1 }).waitFor();
-    await judged();
+    await judged(type.replace(" ", "-"));
     await page.goBack();
   }
 }

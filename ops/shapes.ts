@@ -239,7 +239,8 @@ export const partyState = object({
   country,
   certificate: described(nullable(certificateState), "The one in force; null before the first."),
   keys: described(listOf(keyState), "Every key that it has or had, oldest first."),
-  mandates: described(listOf(mandateState), "Every mandate that a business gave, oldest first."),
+  mandates: described(listOf(mandateState), "The mandates that a business gave, newest first, 100 at most."),
+  older_mandates: described(count, "How many older ones there are. Each is read by its id."),
 });
 
 /** A file that an applicant sent, without its bytes. */

@@ -30,7 +30,7 @@ export const opsParty: Command = {
 };
 
 function linesOf(
-  { uuid, kind, legal_name, country, certificate, keys, mandates }: Party,
+  { uuid, kind, legal_name, country, certificate, keys, mandates, older_mandates }: Party,
   { columns }: Pick<Terminal, "columns">,
 ): readonly string[] {
   const rows = keys.map(({ key_id, role, valid_from, valid_until, revoked_at }) => [
@@ -58,6 +58,7 @@ function linesOf(
     ...(given.length === 0
       ? []
       : formatTable(["MANDATE", "FOR KEY", "FROM", "UNTIL", "REVOKED"], given, columns)),
+    ...(older_mandates === 0 ? [] : [`${older_mandates} older mandates are not shown.`]),
   ];
 }
 

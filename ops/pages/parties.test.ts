@@ -37,6 +37,7 @@ const business: PartyState = {
   certificate,
   keys: [keyFacts],
   mandates: [mandate],
+  older_mandates: 0,
 };
 const company: PartyState = { ...business, kind: "ai_company", keys: [], mandates: [] };
 const blocked: BlockState = {

@@ -40,9 +40,14 @@ export interface PartyState {
   readonly certificate: CertificateState | null;
   /** Every key that the party has or had, as this region knows them, oldest first. */
   readonly keys: readonly KeyState[];
-  /** Every mandate that a business gave, as this region knows them, oldest first. */
+  /** The mandates that a business gave, as this region knows them, newest first, {@link mandatesMax} at most. */
   readonly mandates: readonly MandateState[];
+  /** How many older ones there are. */
+  readonly older_mandates: number;
 }
+
+/** A business gives as many as it likes, and each may be read by its id. */
+export const mandatesMax = 100;
 
 type Outcome<T> = Promise<Result<Done<T>, "unknown" | "refused">>;
 
@@ -92,13 +97,12 @@ async function stateOf(deps: EnrolmentServices, uuid: string): Promise<PartyStat
 
 async function shown(
   { register }: Pick<EnrolmentServices, "register">,
-  { uuid, kind, legal_name, country }: Omit<PartyState, "certificate" | "keys" | "mandates">,
+  { uuid, kind, legal_name, country }: Pick<PartyState, "uuid" | "kind" | "legal_name" | "country">,
   certificate: CertificateState | null,
 ): Promise<PartyState> {
   const keys = (await register.keys(uuid)).toSorted((a, b) => (a.valid_from < b.valid_from ? -1 : 1));
-  const mandates = (await register.mandates(uuid)).toSorted((a, b) =>
-    a.accepted_at < b.accepted_at ? -1 : 1,
-  );
+  const given = await register.mandates(uuid);
+  const mandates = given.toSorted((a, b) => (a.accepted_at < b.accepted_at ? 1 : -1)).slice(0, mandatesMax);
   return {
     uuid,
     kind,
@@ -107,6 +111,7 @@ async function shown(
     certificate,
     keys: keys.map((key) => keyState(key, legal_name)),
     mandates: mandates.map((each) => mandateState(each, legal_name)),
+    older_mandates: given.length - mandates.length,
   };
 }
 

@@ -13,6 +13,7 @@ import { opsCertify, opsParty, opsRegisterKey } from "../../cli/ops/party.ts";
 import { createSvcClient } from "../../client/service-client.ts";
 import { parseSigningKey } from "../../client/signing-key.ts";
 import type { partyState } from "../../ops/shapes.ts";
+import { rubbish } from "../../protocol/rubbish.fixture.ts";
 import type { Of } from "../../protocol/shape.ts";
 import {
   type AttackNode,
@@ -166,7 +167,8 @@ describe("a party with several keys and mandates", () => {
     const { uuid, legal_name } = business.party;
     const run = await ops(opsParty, [uuid, "--json"]);
     const { keys, mandates } = JSON.parse(run.printed) as Of<typeof partyState>;
-    for (const list of [keys.map((key) => key.valid_from), mandates.map((each) => each.accepted_at)]) {
+    const newestFirst = mandates.map((each) => each.accepted_at);
+    for (const list of [keys.map((key) => key.valid_from), newestFirst.toReversed()]) {
       expect(list.length).toBeGreaterThan(1);
       expect(list).toEqual(list.toSorted());
     }
@@ -177,6 +179,31 @@ describe("a party with several keys and mandates", () => {
     const shown = await page(`/ui/parties/${uuid}`);
     for (const { key_id } of keys) expect(shown).toContain(key_id);
     for (const { mandate_id } of mandates) expect(shown).toContain(mandate_id);
+  });
+});
+
+describe("a party with very many mandates", () => {
+  it("is shown with the newest hundred, and how many older ones there are", async () => {
+    const { uuid } = (await newBusiness(node)).party;
+    const { register } = node.running.services;
+    await register.refresh();
+    const [mandate = rubbish({})] = await register.mandates(uuid);
+    const given = Array.from({ length: 102 }, (_, at) => ({
+      ...mandate,
+      mandate_id: `m-${at}`,
+      accepted_at: new Date(Date.UTC(2026, 0, 1) + at).toISOString(),
+    }));
+    const many = vi.spyOn(register, "mandates").mockResolvedValue(given);
+    const [json, text, page] = await Promise.all([
+      ops(opsParty, [uuid, "--json"]),
+      ops(opsParty, [uuid]),
+      fetch(`${node.running.urls.ops_url}/ui/parties/${uuid}`).then((answer) => answer.text()),
+    ]).finally(() => many.mockRestore());
+    const { mandates, older_mandates } = JSON.parse(json.printed) as Of<typeof partyState>;
+    expect([mandates.length, older_mandates]).toEqual([100, 2]);
+    expect([mandates[0]?.mandate_id, mandates.at(-1)?.mandate_id]).toEqual(["m-101", "m-2"]);
+    expect(text.printed).toContain("2 older mandates are not shown.");
+    expect(page).toContain("2 older ones are not shown.");
   });
 });
 

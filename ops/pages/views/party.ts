@@ -168,7 +168,7 @@ function keysTable({ keys }: PartyState, texts: Texts["operations"]): ComponentC
   return dataTable(words.keysCaption, words.keyColumns, rows);
 }
 
-function mandatesTable({ mandates }: PartyState, words: PartyTexts): ComponentChild {
+function mandatesTable({ mandates, older_mandates }: PartyState, words: PartyTexts): ComponentChild {
   if (mandates.length === 0) return h("p", { class: "quiet" }, words.noMandates);
   const rows = mandates.map((each) => ({
     key: each.mandate_id,
@@ -180,7 +180,10 @@ function mandatesTable({ mandates }: PartyState, words: PartyTexts): ComponentCh
       mandateBadge(each, words),
     ],
   }));
-  return dataTable(words.mandatesCaption, words.mandateColumns, rows);
+  const table = dataTable(words.mandatesCaption, words.mandateColumns, rows);
+  return older_mandates === 0
+    ? table
+    : [table, h("p", { class: "quiet" }, words.olderMandates(older_mandates))];
 }
 
 function mandateBadge(

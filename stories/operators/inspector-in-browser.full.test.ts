@@ -125,6 +125,28 @@ inBrowser(
   120_000,
 );
 
+inBrowser(
+  "the list of people who wait for operators, which wakes an actor for each, is asked for every half minute",
+  async () => {
+    const page = await browser.newPage();
+    await page.clock.install();
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+    const times = () => asked.filter((each) => each === "/ops/applications").length;
+    await page.goto(urlOf("/ui/applications"));
+    await page.locator("[data-live=on]").waitFor();
+    await expect.poll(times).toBe(1);
+    await page.clock.runFor(20_000);
+    // Everything that was asked for by now has been sent.
+    await page.evaluate(() => fetch("/ops/nodes"));
+    expect(times()).toBe(1);
+    await page.clock.runFor(15_000);
+    await expect.poll(times).toBe(2);
+    await page.close();
+  },
+  120_000,
+);
+
 const litStates = (page: Page): Promise<readonly string[]> =>
   page
     .locator(".chart .lit.leaf")

@@ -8,7 +8,7 @@ import { type Language, type Texts, textsOf } from "../../../web/texts/catalogue
 import type { applicationList } from "../../shapes.ts";
 import { type ActChoice, ActForm } from "./act-form.ts";
 import { applicationsPath } from "./frame.ts";
-import { liveBadge, usePolled } from "./live.ts";
+import { liveBadge, slowPollMs, usePolled } from "./live.ts";
 
 type ApplicationList = Of<typeof applicationList>;
 
@@ -24,7 +24,7 @@ export function Applications({ language, after, list: first }: ApplicationsProps
   const words = texts.applications;
   const [done, setDone] = useState(0);
   const address = `/ops/applications${after === "" ? "" : `?${new URLSearchParams({ after })}`}`;
-  const { data, state } = usePolled(address, first, done);
+  const { data, state } = usePolled(address, first, done, slowPollMs);
   const next = data.next_after;
   return h(
     "div",

@@ -68,10 +68,17 @@ export function useLive<T>(address: string, event: string, first: T): Live<T> {
 }
 
 const pollMs = 3_000;
+/** For lists that wake every actor on them. */
+export const slowPollMs = 30_000;
 const answerMaxMs = 10_000;
 
 /** What the API answers at an address, asked for every few seconds, and at once whenever `again` changes (LV3). */
-export function usePolled<T>(address: string, first: T, again: unknown = null): Live<T> {
+export function usePolled<T>(
+  address: string,
+  first: T,
+  again: unknown = null,
+  everyMs: number = pollMs,
+): Live<T> {
   const [polled, setPolled] = useState<Live<T>>({ data: first, state: "starting" });
   useEffect(() => {
     const stop = new AbortController();
@@ -91,7 +98,7 @@ export function usePolled<T>(address: string, first: T, again: unknown = null): 
       if (stop.signal.aborted) return;
       isAsked = false;
       setPolled((before) => ({ ...before, ...part }));
-      if (!document.hidden) next = setTimeout(read, pollMs);
+      if (!document.hidden) next = setTimeout(read, everyMs);
     };
     const follow = (): void => {
       clearTimeout(next);
@@ -104,7 +111,7 @@ export function usePolled<T>(address: string, first: T, again: unknown = null): 
       clearTimeout(next);
       stop.abort();
     };
-  }, [address, again]);
+  }, [address, again, everyMs]);
   return polled;
 }
 

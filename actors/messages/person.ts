@@ -157,6 +157,8 @@ export interface PersonProtocol {
     /** What tells it apart from any other act. */
     readonly source: string;
     readonly network: string | null;
+    /** What confirmed it: it confirms no other act. */
+    readonly challenge?: UsedChallenge;
   }): PersonReply;
   /** Notes a business that the person applies for, by what its own passkey confirmed in the session; repeatable by its uuid. */
   "business.note"(command: {
@@ -164,6 +166,8 @@ export interface PersonProtocol {
     readonly uuid: string;
     readonly name: string;
     readonly network: string | null;
+    /** Of the passkey's proof: once the business is forgotten, it notes nothing again. */
+    readonly challenge?: UsedChallenge;
   }): PersonReply;
   /** A business that did not let the person in is not theirs any more; one that was noted at that time or later stays. Repeatable. */
   "business.forget"(command: { readonly uuid: string; readonly noted_before_ms?: number }): PersonReply;

@@ -149,7 +149,7 @@ function rowsFor(command: Commands<PersonProtocol>): readonly RowSelection[] {
     case "session.end":
       return all;
     case "act.note":
-      return [...all, acts.selectPage(actsShown)];
+      return [...all, acts.selectPage(actsShown), ...selectUsed(command.challenge)];
     case "passkey.add":
       return [...all, challenges.select([command.challenge.nonce])];
     case "person.read":
@@ -162,8 +162,9 @@ function rowsFor(command: Commands<PersonProtocol>): readonly RowSelection[] {
     case "business.forget":
       return [known];
     case "business.note":
+      return [...all, known, ...selectUsed(command.challenge)];
     case "person.leave":
-      return [...all, known, ...("by" in command ? [challenges.select([command.by.challenge.nonce])] : [])];
+      return [...all, known, ...selectUsed(command.by.challenge)];
     case "name.read":
       return [names.select([""])];
     case "notice.send":
@@ -184,6 +185,10 @@ function rowsFor(command: Commands<PersonProtocol>): readonly RowSelection[] {
         ...("source" in command ? [acts.selectPage(actsShown)] : []),
       ];
   }
+}
+
+function selectUsed(challenge: UsedChallenge | undefined): readonly RowSelection[] {
+  return challenge === undefined ? [] : [challenges.select([challenge.nonce])];
 }
 
 function join({ name, passkey, session, network }: Asked<"person.join">, view: View): Decided {
@@ -281,29 +286,40 @@ function removePasskey({ by, credential_id }: Asked<"passkey.remove">, view: Vie
   return confirmed(by, view, { act: "passkey.remove", subject: known.name }, rest);
 }
 
-function noteAct({ session, act, subject, source, network }: Asked<"act.note">, view: View): Decided {
+function noteAct(
+  { session, act, subject, source, network, challenge }: Asked<"act.note">,
+  view: View,
+): Decided {
   const own = liveSession(session, view);
   if (own === null) return refused("session_ended");
   if (isKept(source, view)) return { reply: done };
+  if (challenge !== undefined && isUsed(challenge, view)) return refused("challenge_used");
   const { credential_id } = own;
-  return { reply: done, puts: actRows({ act, subject, credential_id, network }, source, view) };
+  return {
+    reply: done,
+    puts: [...usedRows(challenge), ...actRows({ act, subject, credential_id, network }, source, view)],
+  };
 }
 
 function isKept(source: string, view: View): boolean {
   return acts.readAll(view).some(({ k2 }) => k2 === source);
 }
 
-function noteBusiness({ session, uuid, name, network }: Asked<"business.note">, view: View): Decided {
+function noteBusiness(
+  { session, uuid, name, network, challenge }: Asked<"business.note">,
+  view: View,
+): Decided {
   const own = liveSession(session, view);
   if (own === null) return refused("session_ended");
   if (businesses.read(view, uuid) !== undefined) return { reply: done };
+  if (challenge !== undefined && isUsed(challenge, view)) return refused("challenge_used");
   if (businesses.readAll(view).length >= businessesMax) return refused("too_many_businesses");
   const { credential_id } = own;
   const act = { act: "business.apply", subject: name, credential_id, network };
   return {
     reply: done,
     events: takenOf(view, { type: "business.noted" }),
-    puts: [businesses.write(uuid, String(view.nowMs)), ...actRows(act, uuid, view)],
+    puts: [businesses.write(uuid, String(view.nowMs)), ...usedRows(challenge), ...actRows(act, uuid, view)],
   };
 }
 
@@ -424,6 +440,10 @@ function assertedRows({ credential_id, counter, challenge }: Assertion, view: Vi
 
 function usedRow({ nonce, until_ms }: UsedChallenge): PartitionRow {
   return challenges.write(nonce, "", { expiresAtMs: until_ms + 2 * clockSpareMs });
+}
+
+function usedRows(challenge: UsedChallenge | undefined): readonly PartitionRow[] {
+  return challenge === undefined ? [] : [usedRow(challenge)];
 }
 
 /** `source` tells two acts of one millisecond apart. */

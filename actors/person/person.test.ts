@@ -117,6 +117,30 @@ describe("the businesses of a person", () => {
     expect(note("more")).toEqual(done);
   });
 
+  it("are noted by a proof once: not again after they were forgotten, and by no other act", () => {
+    join();
+    const challenge = fresh();
+    const by = (uuid: string, used = challenge) =>
+      person.send({ type: "business.note", session: "s1", uuid, name: "Ada Ltd", network, challenge: used });
+    const keep = (source: string, used = challenge) =>
+      person.send({
+        type: "act.note",
+        session: "s1",
+        act: "sealing.add",
+        subject: "k",
+        source,
+        network,
+        challenge: used,
+      });
+    expect([by("b"), by("b")]).toEqual([done, done]);
+    person.send({ type: "business.forget", uuid: "b" });
+    expect([by("b"), by("c"), keep("k")]).toEqual(Array(3).fill(refused("challenge_used")));
+    const other = fresh();
+    expect([keep("k", other), keep("k", other)]).toEqual([done, done]);
+    expect([keep("l", other), by("d", other)]).toEqual(Array(2).fill(refused("challenge_used")));
+    expect(report()?.businesses).toEqual([]);
+  });
+
   it("are forgotten, unless they were noted too late for it", () => {
     join();
     note("b");

@@ -9,6 +9,7 @@
 //        keeps it for as long as one may.
 
 import type { ApplicationFacts, ApplicationReport } from "../../actors/messages/application.ts";
+import type { UsedChallenge } from "../../actors/messages/person.ts";
 import type { RegisterAct } from "../../actors/messages/protocol.ts";
 import { applicationRef, businessRef, personRef } from "../../actors/messages/refs.ts";
 import { parseEnvelope } from "../../protocol/dsse.ts";
@@ -45,7 +46,12 @@ export interface Asked extends SealerAct {
   readonly country: string;
 }
 
-export type ApplyRefusal = "challenge_expired" | "not_verified" | "too_many_businesses" | "session_ended";
+export type ApplyRefusal =
+  | "challenge_expired"
+  | "challenge_used"
+  | "not_verified"
+  | "too_many_businesses"
+  | "session_ended";
 
 /** An application with its uuid, as operators see it. */
 export interface ListedApplication extends ApplicationReport {
@@ -176,7 +182,7 @@ async function file(
   const { public_key, cose } = key;
   const sealing = { public_key, cose, credential_id, challenge, proof: JSON.stringify(proof) };
   const application = { ...applicantOf(who), kind: "business", legal_name, country, sealing } as const;
-  return fileFor(deps, who, { uuid, application, network });
+  return fileFor(deps, who, { uuid, application, network, challenge: proven.value.used });
 }
 
 function applicantOf({ person_id, name }: SignedIn) {
@@ -189,8 +195,13 @@ async function fileFor(
   {
     uuid,
     application,
-    network,
-  }: { readonly uuid: string; readonly application: ApplicationFacts; readonly network: string | null },
+    ...given
+  }: {
+    readonly uuid: string;
+    readonly application: ApplicationFacts;
+    readonly network: string | null;
+    readonly challenge?: UsedChallenge;
+  },
 ): Promise<Result<void, ApplyRefusal>> {
   const { actors } = deps;
   // See BA5.
@@ -199,11 +210,11 @@ async function fileFor(
     session: who.session.session,
     uuid,
     name: application.legal_name,
-    network,
+    ...given,
   });
   if (noted.status !== "done")
-    return noted.code === "too_many_businesses"
-      ? refuse("too_many_businesses", "The person applied for enough businesses.")
+    return noted.code === "too_many_businesses" || noted.code === "challenge_used"
+      ? refuse(noted.code, "It was asked for before, or enough was.")
       : refuse("session_ended", "The session is over.");
   await deps.homes.settle(uuid);
   const filed = await actors.ask(applicationRef(uuid), { type: "application.file", application });

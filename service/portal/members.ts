@@ -175,6 +175,7 @@ export function createMembers(deps: MembersDeps): Members {
           subject: `${asked.legal_name}: ${key_id}`,
           source: key_id,
           network,
+          challenge: proven.value.used,
         });
         if (!kept.ok) return refuse("session_ended", kept.detail);
         const { person_id } = who;

@@ -124,6 +124,7 @@ export interface People {
       readonly subject: string;
       readonly source: string;
       readonly network: string | null;
+      readonly challenge?: UsedChallenge;
     },
   ): Outcome<void>;
   /** A passkey made for exactly this act. */

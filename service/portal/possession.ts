@@ -1,9 +1,11 @@
 // The passkey that is to seal for a business proves by its first signature that its person has it.
 //   PP1. Its challenge is the code of the act as it was shown (CH1 in challenges.ts), in the proof that the register verifies.
 //   PP2. It is nobody's way in: a passkey that signs in would be published with the business.
+//   PP3. The proof is for one act: what keeps the act uses its challenge up, so that it does nothing again once that was taken back.
 
 import type { KeyFacts } from "../../actors/messages/business.ts";
 import type { PersonRole } from "../../actors/messages/party.ts";
+import type { UsedChallenge } from "../../actors/messages/person.ts";
 import { personRef } from "../../actors/messages/refs.ts";
 import type { Actors } from "../../actors/system/definition.ts";
 import type { Platform } from "../../crypto/port.ts";
@@ -48,7 +50,10 @@ export function askingPossession(
   return { challenge: passkeyChallenge(message, crypto.sha256), ticket };
 }
 
-export type ProvenSealer = PossessionRequest<ReturnType<typeof sealingKey>>;
+export interface ProvenSealer extends PossessionRequest<ReturnType<typeof sealingKey>> {
+  /** What takes the proof uses it up (PP3). */
+  readonly used: UsedChallenge;
+}
 
 /** The key with the proof that the new passkey signed for exactly this act. */
 export async function provenSealer(
@@ -70,7 +75,7 @@ export async function provenSealer(
   const { actors, crypto, clock, trust } = deps;
   const expected = challenges.expected(factsOf(asked), boundTo(who), ticket);
   if (!expected.ok) return expected;
-  const { challenge } = expected.value;
+  const { challenge, used } = expected.value;
   const { uuid, public_key } = asked;
   const jwk = keyIn(asked);
   if (jwk === null || !isUuidV4(uuid)) return notVerified;
@@ -78,7 +83,8 @@ export async function provenSealer(
   const proof = sealedBy({ type: payloadTypes["key-possession.v1"], payload, key_id }, credential);
   if (proof === null) return notVerified;
   const cose = toBase64(parseBase64Url(public_key) ?? new Uint8Array());
-  const proven = { key: sealingKey({ uuid, jwk, key_id, cose, role }, clock.now()), challenge, proof };
+  const key = sealingKey({ uuid, jwk, key_id, cose, role }, clock.now());
+  const proven = { key, challenge, proof, used };
   if (!verifyPossession({ crypto, passkeys: trust().anchors.passkeys }, proven).ok) return notVerified;
   const report = await actors.ask(personRef(who.person_id), { type: "person.read" });
   // See PP2.

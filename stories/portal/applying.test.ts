@@ -268,6 +268,22 @@ describe("an application", () => {
     expect((await journal())?.length).toBe(1);
   });
 
+  it("that was taken back is not filed again by the same form", async () => {
+    const ada = await newPerson();
+    const form = await lastPage(ada, "Once Ltd");
+    const credential = ada.credentialFor(form);
+    const filed = await ada.send(form, { credential });
+    const [own] = ada.authenticator.passkeys;
+    const asked = await ada.send(filed.form("/applications/withdraw"));
+    await ada.answer(asked.form("/confirm"), own && { passkey: own });
+    const { actors } = portal.node.services;
+    const report = () => actors.ask(personRef(ada.personId), { type: "person.read" });
+    await expect.poll(async () => (await report())?.businesses).toEqual([]);
+    const again = await ada.send(form, { credential });
+    expect([again.status, again.html]).toEqual([409, expect.stringContaining("Done before")]);
+    expect(await applicationOf("Once Ltd")).toBeUndefined();
+  });
+
   it("whose party has no home, because a node of a cluster died before it gave one, harms no page, and is forgotten", async () => {
     const ada = await newPerson();
     const [, person_id = ""] = /^([0-9a-f-]{36})\./.exec(ada.cookies.get("svc_portal") ?? "") ?? [];

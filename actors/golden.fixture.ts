@@ -15,6 +15,7 @@ import { logSequencerActor } from "./log-sequencer/definition.ts";
 import type { ActorProtocols, KindOf } from "./messages/kinds.ts";
 import { personActor } from "./person/definition.ts";
 import { pushActor } from "./push/definition.ts";
+import { recoveryActor } from "./recovery/definition.ts";
 import type { ActorDefinition, Message } from "./system/definition.ts";
 import { webhookActor } from "./webhook/definition.ts";
 
@@ -192,6 +193,12 @@ export const goldenLives: readonly GoldenLife[] = [
   ]),
   life(webhookActor, `${uuid}.whk_1`, [
     { type: "delivery.owe", delivery: { id: "whd_1", kind: "push.ended", ids: { push_id: "p" }, at_ms: 1 } },
+  ]),
+  life(recoveryActor, `p.${uuid}`, [
+    { type: "recovery.file", recovery: { applicant: "p", applicant_name: "n", uuid } },
+    { type: "recovery.approve", act: { by: "a", reason: "r" }, replaces: "o" },
+    { type: "recovery.approve", act: { by: "b", reason: "r" }, replaces: "o" },
+    { type: "recovery.announced", due_at_ms: Date.UTC(2026, 0, 4) },
   ]),
   life(adSessionActor, "s@eu-west1", [{ type: "shown.note", ad_id: "ad_a", until_ms: 1 }]),
 ];

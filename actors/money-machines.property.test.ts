@@ -10,6 +10,7 @@ import type { AdSessionEvent } from "../machines/ad-session.ts";
 import type { ApplicationEvent } from "../machines/application.ts";
 import type { LedgerEvent } from "../machines/ledger.ts";
 import type { PersonEvent } from "../machines/person.ts";
+import type { RecoveryEvent } from "../machines/recovery.ts";
 import { adClickMs } from "../protocol/limits.ts";
 import { adCampaignActor } from "./ad-campaign/definition.ts";
 import { adPoolActor } from "./ad-pool/definition.ts";
@@ -18,6 +19,7 @@ import { applicationActor } from "./application/definition.ts";
 import { ledgerActor } from "./ledger/definition.ts";
 import { compare, restingStates, timer } from "./machines.fixture.ts";
 import { personActor } from "./person/definition.ts";
+import { recoveryActor } from "./recovery/definition.ts";
 import type { ActorDefinition, Message } from "./system/definition.ts";
 
 const id = fc.constantFrom("a", "b", "c");
@@ -121,6 +123,35 @@ const applicationEvents: fc.Arbitrary<ApplicationEvent> = fc.oneof(
   fc.record({ type: fc.constantFrom("business.opened", "application.withdrawn") }),
 );
 
+const recoveryEvents: fc.Arbitrary<RecoveryEvent> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({ type: constant("recovery.filed"), applicant: id, uuid: id, at_ms }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      type: fc.constantFrom("recovery.approved", "recovery.agreed"),
+      by: id,
+      reason: id,
+      replaces: id,
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      type: constant("recovery.announced"),
+      due_at_ms: at_ms,
+      in_ms: fc.integer({ min: 1, max: 9 }),
+    }),
+  },
+  { weight: 4, arbitrary: fc.record({ type: constant("owner.replaced") }) },
+  fc.record({ type: constant("recovery.refused"), by: id, reason: id }),
+  fc.record({
+    type: fc.constantFrom("recovery.failed", "recovery.stopped", "recovery.withdrawn"),
+  }),
+);
+
 const kinds: readonly [string, ActorDefinition, fc.Arbitrary<Message>][] = [
   ["ad-campaign", adCampaignActor, campaignEvents],
   ["ad-pool", adPoolActor, poolEvents],
@@ -130,6 +161,7 @@ const kinds: readonly [string, ActorDefinition, fc.Arbitrary<Message>][] = [
   ["ledger", ledgerActor, ledgerEvents],
   ["application", applicationActor, applicationEvents],
   ["person", personActor, personEvents],
+  ["recovery", recoveryActor, recoveryEvents],
 ];
 
 describe("the driver of the machines", () => {

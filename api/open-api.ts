@@ -172,7 +172,8 @@ const subjects: readonly Subject[] = [
   {
     name: "Parties",
     description: "Who is let in, and whose keys, mandates and certificates stand.",
-    paths: /^\/ops\/(?:applications|parties|keys|mandates|certificates|grants|blocks|brands|groups)/,
+    paths:
+      /^\/ops\/(?:applications|recoveries|parties|keys|mandates|certificates|grants|blocks|brands|groups)/,
   },
   {
     name: "Removal",

@@ -10,6 +10,7 @@ import { opsApplications, opsApprove, opsEvidence, opsRefuse } from "./ops/appli
 import { opsCampaign } from "./ops/campaign.ts";
 import { opsActors, opsAudit, opsNodes, opsPushes, opsRefusals, opsSearch } from "./ops/lists.ts";
 import { opsCertify, opsParty, opsRegisterKey } from "./ops/party.ts";
+import { opsApproveRecovery, opsRecoveries, opsRefuseRecovery } from "./ops/recoveries.ts";
 import { opsExport, opsShow } from "./ops/show.ts";
 import { opsTakedown } from "./ops/takedown.ts";
 import { runProgram } from "./program.ts";
@@ -48,6 +49,9 @@ await runProgram([
   opsEvidence,
   opsApprove,
   opsRefuse,
+  opsRecoveries,
+  opsApproveRecovery,
+  opsRefuseRecovery,
   opsAudit,
   ...keyCommands,
 ]);

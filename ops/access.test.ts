@@ -2,11 +2,20 @@ import { once } from "node:events";
 import { request } from "node:http";
 import { describe, expect, it } from "vitest";
 import { utf8 } from "../protocol/bytes.ts";
-import { ok } from "../protocol/result.ts";
+import { ok, refuse } from "../protocol/result.ts";
 import { parseRange } from "../std/ip-address.ts";
 import type { ClusterOps } from "./cluster.ts";
 import { type OpsAccess, opsRightNames } from "./guard.ts";
-import { act, authorization, by, noApplications, noInspection, openOps, token } from "./ops.fixture.ts";
+import {
+  act,
+  authorization,
+  by,
+  noApplications,
+  noInspection,
+  noRecoveries,
+  openOps,
+  token,
+} from "./ops.fixture.ts";
 import { signedIn } from "./sign-in.fixture.ts";
 
 const readToken = "a-token-for-reading-of-32-characters";
@@ -340,6 +349,37 @@ describe("a browser's session", () => {
     expect(text).not.toContain(cookie.split("=")[1]);
     expect(lines.at(-1)).toMatchObject(["ops.acted", { via: "session", by: "Ada", reason: act.reason }]);
     expect(lines.map(([event]) => event)).toContain("ops.refused");
+  });
+});
+
+describe("two operators who decide together", () => {
+  const url = "/ops/recoveries/a.b/approve";
+  const payload = { ...act, replaces: "10000000-0000-4000-8000-000000000001" };
+
+  it("are two people whom the proxy names, where there is one: everybody who has the token can say any name", async () => {
+    const asked: unknown[] = [];
+    const approve = async (_id: string, { by }: { readonly by: string }) => {
+      asked.push(by);
+      return refuse("refused", "It is refused.");
+    };
+    const recoveries = { ...noRecoveries, approve };
+    const send = (changes: Partial<OpsAccess>, headers: Record<string, string>) =>
+      open(changes, { recoveries }).inject({
+        method: "POST",
+        url,
+        payload,
+        headers,
+        remoteAddress: "10.9.1.1",
+      });
+    const refused = await send({ proxy }, { authorization: signedIn(token, "Max") });
+    expect([refused.statusCode, refused.json().detail, asked]).toEqual([
+      400,
+      expect.stringContaining("by the proxy"),
+      [],
+    ]);
+    await send({ proxy }, { "x-forwarded-user": "ada", "x-forwarded-groups": "registrars" });
+    await send({}, { authorization: signedIn(token, "Max") });
+    expect(asked).toEqual(["ada", "Max"]);
   });
 });
 

@@ -33,7 +33,10 @@ export const opsRightNames = Object.keys(opsRights) as readonly OpsRight[];
 /** By the pattern of the route, which a caller cannot write in another way. */
 const actsByRight: readonly (readonly [RegExp, OpsRight])[] = [
   [/^\/ops\/(?:ledgers|campaigns)\//, "money"],
-  [/^\/ops\/(?:applications|parties|keys|mandates|certificates|grants|blocks|brands|groups)\//, "parties"],
+  [
+    /^\/ops\/(?:applications|recoveries|parties|keys|mandates|certificates|grants|blocks|brands|groups)\//,
+    "parties",
+  ],
   [/^\/ops\/(?:takedowns|deletions|purge-orders)\//, "takedowns"],
   [/^\/ops\/(?:cluster|nodes)\//, "cluster"],
 ];

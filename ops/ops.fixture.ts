@@ -8,6 +8,7 @@ import { ok, refuse } from "../protocol/result.ts";
 import type { OperatorCampaigns } from "../service/ads/campaign-renders.ts";
 import type { OperatorLedgers } from "../service/money/ledgers.ts";
 import type { OperatorApplications } from "../service/portal/applications.ts";
+import type { OperatorRecoveries } from "../service/portal/recoveries.ts";
 import type { HeldDeletions } from "../service/publishing/purges.ts";
 import type { Blocks, Brands } from "../service/register/blocks.ts";
 import type { Enrolment } from "../service/register/enrolment.ts";
@@ -129,6 +130,13 @@ export const noApplications: OperatorApplications = {
   evidence: { view: async () => null },
 };
 
+export const noRecoveries: OperatorRecoveries = {
+  read: async () => null,
+  list: async () => ({ recoveries: [], next_after: null }),
+  approve: nothing,
+  refuse: nothing,
+};
+
 export const noEnrolment: Enrolment = { party: nothing, certify: nothing, registerKey: nothing };
 
 export const noBlocks: Blocks = {
@@ -221,6 +229,7 @@ export function openOps(changes: Partial<OpsDeps> = {}): FastifyInstance {
     revocations: noRevocations,
     enrolment: noEnrolment,
     applications: noApplications,
+    recoveries: noRecoveries,
     ledgers: noLedgers,
     blocks: noBlocks,
     brands: noBrands,

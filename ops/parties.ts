@@ -13,11 +13,14 @@ import {
   optional,
   publicJwk,
   timestamp,
+  uuid,
 } from "../protocol/shape.ts";
 import type { ListedApplication, OperatorApplications } from "../service/portal/applications.ts";
 import { seenName } from "../service/portal/people.ts";
+import type { ListedRecovery, OperatorRecoveries } from "../service/portal/recoveries.ts";
 import type { Enrolment } from "../service/register/enrolment.ts";
 import { actOf, sendProblem } from "./acts.ts";
+import type { OpsAccess } from "./guard.ts";
 import { tell } from "./revocations.ts";
 import { act, afterPage, type OpsRoute, parameter, read, shown } from "./route.ts";
 import {
@@ -30,6 +33,8 @@ import {
   partyState,
   plainText,
   reasonLengthMax,
+  recoveryList,
+  recoveryState,
 } from "./shapes.ts";
 
 const certifyBody = object({
@@ -244,5 +249,107 @@ function shownApplication(application: ListedApplication): Of<typeof application
       added_at: formatTimestamp(added_at_ms),
     })),
     evidence_views: evidence_views.map(({ at_ms, ...taken }) => ({ ...taken, at: formatTimestamp(at_ms) })),
+  };
+}
+
+const recovering = [parameter("path", "recovery_id", "Id of a recovery: the person and the business.")];
+const replaceBody = object({
+  replaces: described(uuid, "The owner who is replaced, by their person's id. Both operators name the same."),
+  reason: plainText(
+    reasonLengthMax,
+    "What was verified and how. It is kept with the acts that follow, and is published nowhere.",
+  ),
+});
+
+/**
+ * Who lost all passkeys, and asks for the place of an owner. Two operators decide together: where a proxy says who people are, its
+ * names alone count, because everybody who has the token can say any.
+ */
+export function recoveryRoutes(
+  recoveries: OperatorRecoveries,
+  { proxy = null }: Pick<OpsAccess, "proxy">,
+): readonly OpsRoute[] {
+  const told = (reply: FastifyReply, outcome: Awaited<ReturnType<OperatorRecoveries["approve"]>>) => {
+    if (!outcome.ok) return tell(reply, "recovery", outcome);
+    const { changed, recovery } = outcome.value;
+    const since = formatTimestamp(recovery.filed_at_ms);
+    return tell(reply, "recovery", ok({ changed, since, subject: shownRecovery(recovery) }));
+  };
+  return [
+    read(
+      "/ops/recoveries",
+      {
+        summary: "Who lost all passkeys and asks for the place of an owner, 20 at most",
+        answer: recoveryList,
+        parameters: [afterPage],
+      },
+      async ({ query }) => shownRecoveries(await recoveries.list(query["after"] ?? "")),
+    ),
+    shown(
+      "/ops/recoveries/:recovery_id",
+      "recovery",
+      { subject: recoveryState, parameters: recovering },
+      async ({ recovery_id }) => {
+        const found = await recoveries.read(recovery_id);
+        return found === null ? refuse("unknown", "Nobody asked under this id.") : ok(shownRecovery(found));
+      },
+    ),
+    act(
+      "/ops/recoveries/:recovery_id/approve",
+      {
+        summary:
+          "Approves that the applicant takes the place of an owner: by the second operator the people of the business are told, and 72 hours begin",
+        body: replaceBody,
+        answer: done("recovery", recoveryState),
+        parameters: recovering,
+      },
+      async (request, reply) => {
+        if (proxy !== null && request.admission?.via !== "proxy")
+          return tell(
+            reply,
+            "recovery",
+            refuse("refused", "Sign in by the proxy: two operators are two people whom it names."),
+          );
+        const { replaces } = request.body;
+        return told(reply, await recoveries.approve(request.params.recovery_id, actOf(request), replaces));
+      },
+    ),
+    act(
+      "/ops/recoveries/:recovery_id/refuse",
+      {
+        summary: "Refuses it, until the owner is replaced, and tells the applicant why",
+        body: refuseBody,
+        answer: done("recovery", recoveryState),
+        parameters: recovering,
+      },
+      async (request, reply) => {
+        const { statement } = request.body;
+        return told(reply, await recoveries.refuse(request.params.recovery_id, actOf(request), statement));
+      },
+    ),
+  ];
+}
+
+/** A page of recoveries, as operators see them. */
+export function shownRecoveries({
+  recoveries,
+  next_after,
+}: Awaited<ReturnType<OperatorRecoveries["list"]>>): Of<typeof recoveryList> {
+  return { recoveries: recoveries.map(shownRecovery), next_after };
+}
+
+/** Without the proof, which is for the service alone. */
+function shownRecovery({
+  sealing: _,
+  filed_at_ms,
+  due_at_ms,
+  owners,
+  ...recovery
+}: ListedRecovery): Of<typeof recoveryState> {
+  return {
+    ...recovery,
+    filed_at: formatTimestamp(filed_at_ms),
+    due_at: due_at_ms === null ? null : formatTimestamp(due_at_ms),
+    owners: owners.map(({ since_ms, ...owner }) => ({ ...owner, since: formatTimestamp(since_ms) })),
   };
 }

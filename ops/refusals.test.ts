@@ -18,6 +18,7 @@ import {
   noInspection,
   noLedgers,
   noPurges,
+  noRecoveries,
   noRevocations,
   noTakedowns,
 } from "./ops.fixture.ts";
@@ -41,6 +42,7 @@ const server = buildOps({
   revocations: noRevocations,
   enrolment: noEnrolment,
   applications: noApplications,
+  recoveries: noRecoveries,
   ledgers: noLedgers,
   blocks: noBlocks,
   brands: noBrands,

@@ -28,6 +28,7 @@ import type { OperatorCampaigns } from "../service/ads/campaign-renders.ts";
 import { failureAnswer } from "../service/failure.ts";
 import type { OperatorLedgers } from "../service/money/ledgers.ts";
 import type { OperatorApplications } from "../service/portal/applications.ts";
+import type { OperatorRecoveries } from "../service/portal/recoveries.ts";
 import type { HeldDeletions } from "../service/publishing/purges.ts";
 import type { Blocks, Brands } from "../service/register/blocks.ts";
 import type { Enrolment } from "../service/register/enrolment.ts";
@@ -51,7 +52,7 @@ import type { Metrics, Reading } from "./metrics.ts";
 import { openApiOf } from "./open-api.ts";
 import { addPages } from "./pages/routes.ts";
 import { signInPath, uiBase } from "./pages/views/frame.ts";
-import { applicationRoutes, partyRoutes } from "./parties.ts";
+import { applicationRoutes, partyRoutes, recoveryRoutes } from "./parties.ts";
 import { revocationRoutes } from "./revocations.ts";
 import { addRoutes, type OpsRoute, read } from "./route.ts";
 import { judgeOpenings, sessionRoutes } from "./session-routes.ts";
@@ -86,6 +87,7 @@ export interface OpsDeps {
   readonly revocations: Revocations;
   readonly enrolment: Enrolment;
   readonly applications: OperatorApplications;
+  readonly recoveries: OperatorRecoveries;
   readonly ledgers: OperatorLedgers;
   readonly blocks: Blocks;
   readonly brands: Brands;
@@ -188,6 +190,7 @@ export function opsRoutes(deps: OpsDeps, sessions: OpsSessions, views: LiveViews
     ...revocationRoutes(deps.revocations),
     ...partyRoutes(deps.enrolment),
     ...applicationRoutes(deps.applications),
+    ...recoveryRoutes(deps.recoveries, deps.access),
     ...ledgerRoutes(deps.ledgers),
     ...blockRoutes(deps.blocks),
     ...brandRoutes(deps.brands),

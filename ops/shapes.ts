@@ -287,6 +287,41 @@ export const applicationList = object({
   next_after: nullable(uuid),
 });
 
+/** Somebody who lost all passkeys, and asks for the place of an owner. */
+export const recoveryState = object({
+  recovery_id: described(text(73), "The person who asks and the business, as `person.uuid`."),
+  uuid: described(uuid, "The business, as the applicant named it."),
+  legal_name: described(nullable(text(256)), "Its name; null where there is no such business."),
+  applicant: described(uuid, "The person who asks, and becomes the owner."),
+  applicant_name: described(text(100), "What the applicant is called, in their own words."),
+  key_id: described(
+    keyId,
+    "The passkey that is to seal for the business; it was made for it, and proved itself.",
+  ),
+  state: described(
+    oneOf(["waiting", "approved", "announcing", "announced", "replacing", "done", "refused", "stopped"]),
+    "`approved` by one operator. By two it is announced to the people who bind the business, who may stop it until `due_at`.",
+  ),
+  filed_at: timestamp,
+  approvals: described(
+    listOf(object({ by: anyText, reason: anyText, replaces: uuid })),
+    "Who approved it, and which owner each named; two at most.",
+  ),
+  due_at: described(nullable(timestamp), "When the owner is replaced; null before it is announced."),
+  owners: described(
+    listOf(object({ person_id: uuid, name: text(100), since: timestamp })),
+    "The owners, one of whom is replaced; none once two operators have approved it.",
+  ),
+  statement: described(nullable(text(reasonLengthMax)), "What the applicant is told of a refusal."),
+  failure: described(nullable(anyText), "Why the business did not take it; the applicant is not told."),
+});
+
+/** A page of recoveries. */
+export const recoveryList = object({
+  recoveries: listOf(recoveryState),
+  next_after: nullable(text(73)),
+});
+
 /** The outcome of an action: its subject as it is now. */
 export function done<N extends string, T>(name: N, subject: Shape<T>) {
   const outcome = object({

@@ -1,7 +1,7 @@
 // The acts that a passkey confirms. What a person is shown of an act is made of the act alone, and so is the challenge that they confirm.
 
 import { memberRoles } from "../actors/messages/members.ts";
-import type { NoticeKind } from "../actors/messages/notices.ts";
+import type { ChosenKind } from "../actors/messages/notices.ts";
 import { utf8 } from "../protocol/bytes.ts";
 import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
 import { parseStrictJson } from "../protocol/json/strict-json.ts";
@@ -22,7 +22,7 @@ import {
   uuid,
 } from "../protocol/shape.ts";
 import { endpointId } from "../protocol/wire/webhook.ts";
-import { noticeKinds } from "../service/portal/notices.ts";
+import { chosenKinds } from "../service/portal/notices.ts";
 import type { SignedIn } from "../service/portal/people.ts";
 import { english } from "../web/texts/catalogue.ts";
 
@@ -40,6 +40,13 @@ const act = either(
   object({ act: literal("sealing.add"), uuid, legal_name: text(256) }),
   object({ act: literal("person.leave") }),
   object({ act: literal("application.withdraw"), uuid, legal_name: text(256) }),
+  object({
+    act: literal("recovery.stop"),
+    uuid,
+    recovery: text(64),
+    applicant_name: name,
+    legal_name: text(256),
+  }),
   object({ act: literal("person.invite"), uuid, role, legal_name: text(256) }),
   object({ act: literal("invitation.revoke"), uuid, invitation, role, legal_name: text(256) }),
   object({ act: literal("invitation.accept"), uuid, invitation, role, legal_name: text(256) }),
@@ -52,7 +59,7 @@ const act = either(
     act: literal("notices.choose"),
     uuid,
     legal_name: text(256),
-    kinds: list(oneOf(noticeKinds), { min: 0, max: noticeKinds.length }),
+    kinds: list(oneOf(chosenKinds), { min: 0, max: chosenKinds.length }),
   }),
   object({
     act: literal("webhook.set"),
@@ -60,7 +67,7 @@ const act = either(
     legal_name: text(256),
     endpoint_id: endpointId,
     url: text(512),
-    kinds: list(oneOf(noticeKinds), { min: 1, max: noticeKinds.length }),
+    kinds: list(oneOf(chosenKinds), { min: 1, max: chosenKinds.length }),
   }),
   object({
     act: literal("webhook.remove"),
@@ -118,6 +125,8 @@ export function actWords(asked: Act, who: SignedIn): readonly [title: string, ..
       return words.leave(who.name);
     case "application.withdraw":
       return words.withdraw(asked.legal_name);
+    case "recovery.stop":
+      return words.stopRecovery(asked.legal_name, asked.applicant_name);
     case "person.invite":
       return words.invite(asked.legal_name, asked.role);
     case "invitation.revoke":
@@ -157,7 +166,7 @@ export function actWords(asked: Act, who: SignedIn): readonly [title: string, ..
   }
 }
 
-function kindsIn(kinds: readonly NoticeKind[]): string {
+function kindsIn(kinds: readonly ChosenKind[]): string {
   return kinds.map((kind) => english.portal.notices.names[kind]).join("; ");
 }
 

@@ -3,7 +3,7 @@
 import type { PersonNotice } from "../actors/messages/notices.ts";
 import { english } from "../web/texts/catalogue.ts";
 
-/** `name` is what the person of a changed role is called. The title has nothing in it that anybody chose. */
+/** `name` is what the person is called whom it is about. The title has nothing in it that anybody chose. */
 export function noticeWords(
   notice: PersonNotice,
   name: string,
@@ -31,5 +31,7 @@ export function noticeWords(
       const { role, by } = notice;
       return kinds[notice.kind]({ name, role: role === null ? null : roles[role], by });
     }
+    case "owner.recovery":
+      return kinds[notice.kind]({ ...notice, name });
   }
 }

@@ -21,13 +21,15 @@ export interface PortalNode extends AsyncDisposable {
   readonly origin: string;
 }
 
+/** A node whose home is given is started again on it later, at the same ports: its home stays. */
 export async function openPortalNode(
   env: Readonly<Record<string, string>> = {},
   portBase = 0,
   changes: Parameters<typeof startNode>[1] = {},
+  kept: string | null = null,
 ): Promise<PortalNode> {
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
-  const home = mkdtempSync(join(tmpdir(), "svc-portal-"));
+  const home = kept ?? mkdtempSync(join(tmpdir(), "svc-portal-"));
   // Each visitor has an address of their own, as behind a proxy.
   vi.stubEnv("SVC_TRUSTED_PROXIES", "127.0.0.1");
   vi.stubEnv("SVC_OPS_LISTEN", "127.0.0.1:0");
@@ -40,7 +42,7 @@ export async function openPortalNode(
     origin: node.urls.portal_url,
     [Symbol.asyncDispose]: async () => {
       await node[Symbol.asyncDispose]();
-      rmSync(home, { recursive: true, force: true });
+      if (kept === null) rmSync(home, { recursive: true, force: true });
     },
   };
 }

@@ -22,6 +22,7 @@ import { createOwner, type OwnerDeps } from "../service/portal/owner.ts";
 import { createPeople, type PeopleDeps } from "../service/portal/people.ts";
 import { createOwnPublishing, type OwnPublishingDeps } from "../service/portal/publishing.ts";
 import { type RecentPushesDeps, recentPushes } from "../service/portal/recent-pushes.ts";
+import type { Recoveries } from "../service/portal/recoveries.ts";
 import { createOwnWebhooks, type WebhookDeps } from "../service/portal/webhooks.ts";
 import { createAssets } from "../web/assets.ts";
 import { createAuthenticators, type PortalPlace } from "./authenticators.ts";
@@ -58,6 +59,7 @@ export interface PortalDeps
   readonly place: PortalPlace;
   readonly isSandbox: boolean;
   readonly applications: Applications;
+  readonly recoveries: Recoveries;
   /** What the keys of an AI company read of it. */
   readonly reads: CompanyReads;
   /** What the keys of a business read of who asks. */
@@ -121,6 +123,7 @@ export function buildPortal(deps: PortalDeps): FastifyInstance {
     notices: createNotices({ ...deps, owner, challenges }),
     webhooks: createOwnWebhooks({ ...deps, owner, people }),
     applications: deps.applications,
+    recoveries: deps.recoveries,
   };
   const publishing = { ...account, publishing: createOwnPublishing({ ...deps, challenges, owner, people }) };
   const advertising = createOwnAdvertising({ ...deps, challenges, owner, people });

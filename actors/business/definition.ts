@@ -62,6 +62,7 @@ import {
   selectForNames,
   selectOwnIds,
 } from "./record-texts.ts";
+import { announceRecovery, endRecovery, findRecovery, replaceOwner, selectRecoveries } from "./recoveries.ts";
 import { changeRegister, selectForChange } from "./register.ts";
 import {
   decideDeletion,
@@ -191,6 +192,10 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "webhook.fail": failWebhook,
     "webhook.target": (command, view) => ({ reply: webhookTarget(command, view) }),
     "webhooks.read": (command, view) => ({ reply: readWebhooks(command, view) }),
+    "recovery.announce": announceRecovery,
+    "recovery.end": endRecovery,
+    "owner.replace": replaceOwner,
+    "recovery.find": (_command, view) => ({ reply: findRecovery(view) }),
     "acts.read": (command, view) => ({ reply: { acts: actsAfter(command, view) } }),
     "record.read": (command, view) => ({ reply: { head: heads.read(view, command.record_id) ?? null } }),
   },
@@ -203,6 +208,7 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "webhooks.read": { reply: null },
     "webhook.target": { reply: null },
     "webhook.fail": { reply: { status: "done" } },
+    "recovery.find": { reply: { owners: [], open: null } },
     "notice.give": { reply: { status: "done" } },
     "network.seen": { reply: { status: "done" } },
     "domains.read": { reply: { domains: [] } },
@@ -292,6 +298,11 @@ function rowsFor(command: BusinessCommand, uuid: string, now: Snapshot): readonl
     case "notices.read":
     case "webhook.fail":
       return selectForNotices();
+    case "recovery.announce":
+    case "recovery.end":
+    case "owner.replace":
+    case "recovery.find":
+      return selectRecoveries(command);
     case "network.seen":
       return selectNetworks(command);
     case "reminders.due":

@@ -63,7 +63,12 @@ export function selectMembers(command: Commands<MembersProtocol>): readonly RowS
         ? [command.invitation]
         : [];
   // One that is over stays on the page until the store forgets it, so the one that is asked for is selected by its key.
-  return [...people, invitations.selectPage(invitationsMax), invitations.select(asked), ...key];
+  return [...people, selectInvitations(), invitations.select(asked), ...key];
+}
+
+/** The invitations that wait. */
+export function selectInvitations(): RowSelection {
+  return invitations.selectPage(invitationsMax);
 }
 
 export function readMember({ person_id }: Asked<"member.read">, view: BusinessView): Member | null {
@@ -211,7 +216,7 @@ function roleNotice(person_id: string, role: MemberRole | null, { by }: Register
 }
 
 /** The decision with its act, under a change number of its own (MB2), and the notice of it. */
-function withAct(
+export function withAct(
   { events = [], puts = [], deletes = [], effects = [], ...decided }: Decided,
   { told: facts, ...done }: { readonly act: string; readonly entry: string; readonly told?: NoticeFacts },
   act: RegisterAct,
@@ -239,7 +244,11 @@ export function openInvitation(id: string, view: BusinessView): Invitation | nul
 }
 
 /** The invitations of a member that they do not give with this role (MB4). */
-function invitationsLost(personId: string, role: MemberRole | null, view: BusinessView): readonly RowKey[] {
+export function invitationsLost(
+  personId: string,
+  role: MemberRole | null,
+  view: BusinessView,
+): readonly RowKey[] {
   const given = role === null ? [] : givenBy[role];
   return invitations
     .readAll(view)
@@ -254,7 +263,7 @@ function givesAll(personId: string, roles: readonly MemberRole[], view: Business
 }
 
 /** See MB3. What the key sealed before stands. */
-function revokedBy(key_id: string, act: RegisterAct, view: BusinessView): Decided {
+export function revokedBy(key_id: string, act: RegisterAct, view: BusinessView): Decided {
   const revoked_at = formatTimestamp(view.nowMs);
   return changeRegister({ type: "key.revoke", key_id, revoked_at, compromised_from: null, act }, view);
 }

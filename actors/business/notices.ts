@@ -5,13 +5,14 @@
 //   NB4. The first network of a key is no news, and that it signed is not forgotten: after a long silence any network is news. Of each key
 //        so many are known, and then no further one is.
 //   NB5. A mandate is spoken of once, a while before it ends: one durable timer of the party ends when the first one is due.
+//   NB6. Of what nobody may miss all of them are told, whatever they chose: that an owner is to be replaced.
 
 import type { BusinessEvent, NextWork } from "../../machines/business.ts";
 import type { PartitionRow, RowKey, RowSelection } from "../../storage/actor-store.ts";
 import type { MandateFacts } from "../messages/business.ts";
 import { bindingRoles } from "../messages/members.ts";
 import type { NoticeFacts, NoticeKind, NoticesProtocol, PersonNotice } from "../messages/notices.ts";
-import { noticeKinds } from "../messages/notices.ts";
+import { chosenKinds, noticeKinds } from "../messages/notices.ts";
 import type { CommandOf, DoneReply, RegisterReply, ReplyOf } from "../messages/protocol.ts";
 import { personRef } from "../messages/refs.ts";
 import type { WebhooksProtocol } from "../messages/webhooks.ts";
@@ -95,7 +96,7 @@ export function noticesOf(given: readonly GivenNotice[], view: BusinessView) {
     deletes,
     effects: [
       ...people.flatMap(({ k2: person_id }): readonly Effect[] => {
-        const unwanted = unwantedKinds.read(view, person_id) ?? [];
+        const unwanted = unwantedBy(person_id, view);
         return fresh
           .filter(({ kind }) => !unwanted.includes(kind))
           .map((notice) => tell(personRef(person_id), { type: "notice.send", uuid, legal_name, notice }));
@@ -141,9 +142,16 @@ export function readNotices(
   view: BusinessView,
 ): ReplyOf<NoticesProtocol, "notices.read"> {
   if (!binds(person_id, view)) return null;
-  const unwanted = unwantedKinds.read(view, person_id) ?? [];
+  const unwanted = unwantedBy(person_id, view);
   const all = notices.readAll(view).map(({ value }) => value);
   return { notices: all.filter(({ kind }) => !unwanted.includes(kind)), unwanted };
+}
+
+/** See NB6. */
+function unwantedBy(personId: string, view: BusinessView): readonly NoticeKind[] {
+  return (unwantedKinds.read(view, personId) ?? []).filter((each) =>
+    chosenKinds.some((kind) => kind === each),
+  );
 }
 
 function binds(personId: string, view: BusinessView): boolean {

@@ -95,17 +95,18 @@ function registerKeysOf(command: RegisterCommand, uuid: string): readonly string
   }
 }
 
-/** Decides a change of the register, and keeps the entry that it leads to with who made it and why. */
+/** Decides a change of the register, and keeps the entry that it leads to with who made it and why. `earlier` precede it in its decision. */
 export function changeRegister(
   command: RegisterCommand,
   view: BusinessView,
+  earlier = 0,
 ): Decision<RegisterReply, BusinessEvent> {
   const { context } = view.snapshot;
   const answer = decideChange(command, view, context);
   if ("status" in answer) return { reply: answer };
   const row: RegisterRow = {
     partition: context.uuid,
-    change: lastNumber(view, context.change) + 1,
+    change: lastNumber(view, context.change) + earlier + 1,
     body: JSON.stringify(answer.body),
   };
   const known = registerOf(view, answer.key);

@@ -8,7 +8,8 @@
 // counts of fair use (70, admit.ts), the open uploads (80, definition.ts), the domains of endpoints (90), those and the
 // brands of each business file (91 and 92; all three domains.ts), what files name that were taken down (93,
 // serving.ts), the people who work for the business (95) and their invitations (96, members.ts), notices (97), who wants which (98),
-// the networks of keys (99) and the ends of mandates (100; all four notices.ts).
+// the networks of keys (99) and the ends of mandates (100; all four notices.ts), the webhooks (101, webhooks.ts), the owner who is to be
+// replaced (102) and what became of earlier ones (103; both recoveries.ts).
 
 import type { BusinessEvent, businessMachine } from "../../machines/business.ts";
 import { sha256 } from "../../protocol/bytes.ts";

@@ -7,7 +7,7 @@ import { webhookBody } from "../../protocol/wire/webhook.ts";
 import { type ActorHarness, driveActor } from "../actor.fixture.ts";
 import { keyFacts, partyFacts, businessUuid as uuid } from "../facts.fixture.ts";
 import type { MemberRole } from "../messages/members.ts";
-import { type NoticeFacts, noticeKinds } from "../messages/notices.ts";
+import { chosenKinds, type NoticeFacts } from "../messages/notices.ts";
 import type { Delivery } from "../messages/webhooks.ts";
 import { businessActor } from "./definition.ts";
 import { type DomainRow, newDomain } from "./domains.ts";
@@ -25,7 +25,7 @@ const layDomain = (domain: string, status: DomainRow["status"]) => {
   business.lay({ rt: 90, k: 0, k2: domain, body: JSON.stringify(row) });
 };
 const set = (changes: Partial<{ person_id: string; endpoint_id: string; url: string }> = {}) =>
-  business.send({ type: "webhook.set", person_id: "ada", endpoint_id, url, kinds: noticeKinds, ...changes });
+  business.send({ type: "webhook.set", person_id: "ada", endpoint_id, url, kinds: chosenKinds, ...changes });
 const read = (person_id = "ada") => business.send({ type: "webhooks.read", person_id });
 const target = () => business.send({ type: "webhook.target", endpoint_id });
 
@@ -145,7 +145,7 @@ describe("an endpoint is told (WB1)", () => {
       { kind: "role.changed", person_id: "secret", role: "owner", by: "secret" },
       { kind: "webhook.off", endpoint_id, host: "secret", since: "secret" },
     ];
-    expect(new Set(facts.map(({ kind }) => kind))).toEqual(new Set(noticeKinds));
+    expect(new Set(facts.map(({ kind }) => kind))).toEqual(new Set(chosenKinds));
     for (const [at, each] of facts.entries()) give(each, `secret ${at}`);
     const deliveries = told().map(({ delivery }) => delivery);
     expect(deliveries.length).toBe(facts.length);

@@ -52,12 +52,12 @@ export function selectForWebhooks(
 /** What tells the endpoints of these notices (WB1). */
 export function toEndpoints(fresh: readonly PersonNotice[], view: BusinessView): readonly Effect[] {
   return endpoints.readAll(view).flatMap(({ k2, value: { kinds, off_at_ms } }) =>
-    fresh
-      .filter(({ kind }) => off_at_ms === null && kinds.includes(kind))
-      .map((notice) => {
-        const { notice_id, kind, at_ms } = notice;
-        return owe(k2, { id: idOf(view.id, notice_id), kind, ids: idsIn(notice), at_ms }, view);
-      }),
+    fresh.flatMap((notice) => {
+      const { notice_id, at_ms } = notice;
+      const kind = kinds.find((each) => each === notice.kind);
+      if (off_at_ms !== null || kind === undefined) return [];
+      return [owe(k2, { id: idOf(view.id, notice_id), kind, ids: idsIn(notice), at_ms }, view)];
+    }),
   );
 }
 
@@ -88,6 +88,7 @@ function idsIn(facts: NoticeFacts): NoticeIds {
       return { endpoint_id: facts.endpoint_id };
     case "certificate.ends":
     case "role.changed":
+    case "owner.recovery":
       return {};
   }
 }

@@ -12,15 +12,18 @@ export interface ApplicationFacts {
   /** ISO 3166-1. */
   readonly country: string;
   /** The passkey that is to seal for the business, which was made for it alone; null for an AI company, which seals nothing. */
-  readonly sealing: {
-    readonly public_key: PublicJwk;
-    /** The COSE_Key as registered, in base64. */
-    readonly cose: string;
-    readonly credential_id: string;
-    /** What its proof of possession answers, and the envelope of that proof as JSON text. */
-    readonly challenge: string;
-    readonly proof: string;
-  } | null;
+  readonly sealing: ProvenPasskey | null;
+}
+
+/** A passkey that is to seal for a business, with its proof of possession. */
+export interface ProvenPasskey {
+  readonly public_key: PublicJwk;
+  /** The COSE_Key as registered, in base64. */
+  readonly cose: string;
+  readonly credential_id: string;
+  /** What its proof of possession answers, and the envelope of that proof as JSON text. */
+  readonly challenge: string;
+  readonly proof: string;
 }
 
 /** A file that the applicant sent. Nothing of its bytes is known but what stands here. */

@@ -23,6 +23,7 @@ import type { MembersProtocol } from "./members.ts";
 import type { NoticesProtocol } from "./notices.ts";
 import type { CertificateInForce, Party, RoledKey } from "./party.ts";
 import type { Commands, RegisterAct, RegisterReply } from "./protocol.ts";
+import type { OwnerRecoveryProtocol } from "./recovery.ts";
 import type { RecordHeadFacts, RemovalProtocol } from "./removal.ts";
 import type { PolicyFall, PushSeal, ServingProtocol, StandingProtocol } from "./serving.ts";
 import type { WebhooksProtocol } from "./webhooks.ts";
@@ -158,6 +159,7 @@ export interface BusinessProtocol
     MembersProtocol,
     NoticesProtocol,
     WebhooksProtocol,
+    OwnerRecoveryProtocol,
     CompanyProtocol {
   "party.open"(command: { readonly party: PartyFacts; readonly act?: RegisterAct }): RegisterReply;
   "certificate.issue"(command: {

@@ -9,6 +9,7 @@ import type { LedgerProtocol } from "./ledger.ts";
 import type { LogSequencerProtocol } from "./log-sequencer.ts";
 import type { PersonProtocol } from "./person.ts";
 import type { PushProtocol } from "./push.ts";
+import type { RecoveryProtocol } from "./recovery.ts";
 import type { RegionProtocol } from "./region.ts";
 import type { WebhookProtocol } from "./webhooks.ts";
 
@@ -25,6 +26,7 @@ export interface ActorProtocols {
   readonly "log-sequencer": LogSequencerProtocol;
   readonly person: PersonProtocol;
   readonly push: PushProtocol;
+  readonly recovery: RecoveryProtocol;
   readonly region: RegionProtocol;
   readonly webhook: WebhookProtocol;
 }

@@ -2,12 +2,16 @@
 // somebody gets one mail (actors/person), and all of them are on a page.
 
 import type { CertificateStatus } from "../../protocol/keys/certificate.ts";
-import { noticeKinds } from "../../protocol/wire/webhook.ts";
+import { noticeKinds as chosenKinds } from "../../protocol/wire/webhook.ts";
 import type { MemberRole } from "./members.ts";
 import type { DoneReply, RegisterReply } from "./protocol.ts";
 
-export { noticeKinds };
+export const noticeKinds = [...chosenKinds, "owner.recovery"] as const;
 export type NoticeKind = (typeof noticeKinds)[number];
+
+/** The kinds that people choose; of the others everybody who binds the party is told. */
+export { chosenKinds };
+export type ChosenKind = (typeof chosenKinds)[number];
 
 /** What a notice is about: ids and names of states, and who did it where a person did. */
 export type NoticeFacts =
@@ -53,6 +57,14 @@ export type NoticeFacts =
       readonly host: string;
       /** Since when nothing was delivered. */
       readonly since: string;
+    }
+  | {
+      readonly kind: "owner.recovery";
+      readonly state: "announced" | "stopped" | "done";
+      /** The owner who is replaced, and what the person who asks for it is called. */
+      readonly person_id: string;
+      readonly applicant_name: string;
+      readonly until: string;
     };
 
 export type PersonNotice = NoticeFacts & {

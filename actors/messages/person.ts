@@ -70,7 +70,7 @@ export interface PersonReport {
   readonly joined_at_ms: number;
   readonly passkeys: readonly SignInPasskey[];
   readonly sessions: readonly PersonSession[];
-  /** The businesses that the person applied for or works for, in no order. */
+  /** The businesses that the person applied for or works for, and the names of the actors of recoveries, in no order. */
   readonly businesses: readonly string[];
   /** The newest acts first, a hundred at most. */
   readonly acts: readonly PersonAct[];
@@ -163,12 +163,17 @@ export interface PersonProtocol {
   /** Notes a business that the person applies for, by what its own passkey confirmed in the session; repeatable by its uuid. */
   "business.note"(command: {
     readonly session: string;
+    /** Of the business, or the name of the actor of a recovery. */
     readonly uuid: string;
     readonly name: string;
     readonly network: string | null;
+    /** As which act it is kept; an application if it is left out. */
+    readonly act?: "business.apply" | "recovery.file";
     /** Of the passkey's proof: once the business is forgotten, it notes nothing again. */
     readonly challenge?: UsedChallenge;
   }): PersonReply;
+  /** The person works for the business from now on, by what operators decided. Repeatable. */
+  "business.add"(command: { readonly uuid: string }): PersonReply;
   /** A business that did not let the person in is not theirs any more; one that was noted at that time or later stays. Repeatable. */
   "business.forget"(command: { readonly uuid: string; readonly noted_before_ms?: number }): PersonReply;
   /** A party that the person binds tells them something: it is mailed if they confirmed an address. */

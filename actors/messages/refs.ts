@@ -1,6 +1,6 @@
 // The names of actors and where each belongs. The place follows from the name alone, so any node can route without asking.
 //   P1. All actors of a party (the party itself, its keys, its pushes, its uploads, its webhooks, its ledger) live together in the party's home region.
-//       A person is a party of its own, which has nothing else.
+//       A person is a party of its own, which has nothing else than recoveries.
 //   P2. The log's sequencer is a party of its own, so that the log has one home region.
 //   P3. Nonce actors, those of a key's limits, the region actor, and the pools and conversations of ads live in the region that
 //       their name contains.
@@ -71,6 +71,11 @@ export function ledgerRef(companyUuid: string): ActorRef<"ledger"> {
 /** The application for a business, under the uuid that the business gets if it is let in. */
 export function applicationRef(uuid: string): ActorRef<"application"> {
   return { kind: "application", id: uuid };
+}
+
+/** The recovery of an owner's place in a business by a person, who need not know whether there is such a business: it lives with them. */
+export function recoveryRef(personId: string, uuid: string): ActorRef<"recovery"> {
+  return { kind: "recovery", id: `${personId}.${uuid}` };
 }
 
 export function personRef(personId: string): ActorRef<"person"> {

@@ -1,14 +1,14 @@
 // Webhooks: addresses of a business that are told of notices by ids alone. Which there are is the business's (commands of its actor); what
 // waits for one and what became of it is kept by the actor of that endpoint, so that none delays another.
 
-import type { NoticeKind } from "./notices.ts";
+import type { ChosenKind } from "./notices.ts";
 import type { DoneReply, RegisterReply } from "./protocol.ts";
 
 /** A few systems of a business, such as one that runs and one that is tried. */
 export const endpointsMax = 3;
 
 /** What a test is, which is no notice. */
-export type DeliveredKind = NoticeKind | "test";
+export type DeliveredKind = ChosenKind | "test";
 
 /** What a notice is about, as far as receivers are told: nothing that names a person or a network, and nothing of a record. */
 export interface NoticeIds {
@@ -86,7 +86,7 @@ export interface WebhookProtocol {
 export interface BusinessEndpoint {
   /** By HTTPS, at the host of a domain or below, without port, user, query and fragment. */
   readonly url: string;
-  readonly kinds: readonly NoticeKind[];
+  readonly kinds: readonly ChosenKind[];
   readonly made_at_ms: number;
   /** When it was switched off, because it failed for too long; null while it is told. */
   readonly off_at_ms: number | null;
@@ -117,7 +117,7 @@ export interface WebhooksProtocol {
     readonly person_id: string;
     readonly endpoint_id: string;
     readonly url: string;
-    readonly kinds: readonly NoticeKind[];
+    readonly kinds: readonly ChosenKind[];
   }): RegisterReply;
   "webhook.remove"(command: { readonly person_id: string; readonly endpoint_id: string }): RegisterReply;
   /** Has a test delivered, at most one a minute. */

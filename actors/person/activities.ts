@@ -20,7 +20,7 @@ export interface FormerMail extends FormerAddress {
 export interface NoticeMail extends SentNotice {
   readonly person_id: string;
   readonly to: string;
-  /** What the person of a changed role is called; empty for any other notice. */
+  /** What the person whom it is about is called; empty where it is about none. */
   readonly name: string;
 }
 
@@ -42,6 +42,6 @@ export function personActivities({ mail }: { readonly mail: PersonMail | null })
 }
 
 async function nameIn(notice: PersonNotice, { ask }: ActivityContext<"person">): Promise<string> {
-  if (notice.kind !== "role.changed") return "";
+  if (!("person_id" in notice)) return "";
   return (await ask(personRef(notice.person_id), { type: "name.read" })) ?? notice.person_id;
 }

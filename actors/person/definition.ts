@@ -79,7 +79,7 @@ export const personActor = defineActor<"person", typeof personMachine>({
   schemaVersion: 1,
   machine: personMachine,
   durability: "journal",
-  repeatable: ["business.forget"],
+  repeatable: ["business.add", "business.forget"],
   input: () => ({}),
   rows: rowsFor,
   decide: {
@@ -93,6 +93,14 @@ export const personActor = defineActor<"person", typeof personMachine>({
     "passkey.add": addPasskey,
     "passkey.remove": removePasskey,
     "business.note": noteBusiness,
+    "business.add": ({ uuid }, view) =>
+      view.snapshot.matches("active") && businesses.read(view, uuid) === undefined
+        ? {
+            reply: done,
+            events: takenOf(view, { type: "business.noted" }),
+            puts: [businesses.write(uuid, String(view.nowMs))],
+          }
+        : { reply: done },
     "business.forget": forgetBusiness,
     "person.leave": ({ by }, view) =>
       businesses.readAll(view).length > 0
@@ -159,6 +167,7 @@ function rowsFor(command: Commands<PersonProtocol>): readonly RowSelection[] {
         ...[acts, networks].map((table) => table.selectPage(actsShown)),
         known,
       ];
+    case "business.add":
     case "business.forget":
       return [known];
     case "business.note":
@@ -306,7 +315,7 @@ function isKept(source: string, view: View): boolean {
 }
 
 function noteBusiness(
-  { session, uuid, name, network, challenge }: Asked<"business.note">,
+  { session, uuid, name, network, challenge, act: kept = "business.apply" }: Asked<"business.note">,
   view: View,
 ): Decided {
   const own = liveSession(session, view);
@@ -315,7 +324,7 @@ function noteBusiness(
   if (challenge !== undefined && isUsed(challenge, view)) return refused("challenge_used");
   if (businesses.readAll(view).length >= businessesMax) return refused("too_many_businesses");
   const { credential_id } = own;
-  const act = { act: "business.apply", subject: name, credential_id, network };
+  const act = { act: kept, subject: name, credential_id, network };
   return {
     reply: done,
     events: takenOf(view, { type: "business.noted" }),

@@ -141,6 +141,16 @@ describe("the businesses of a person", () => {
     expect(report()?.businesses).toEqual([]);
   });
 
+  it("are added by what operators decided, once, and only for somebody who is there", () => {
+    expect(person.send({ type: "business.add", uuid: "b" })).toEqual(done);
+    expect(person.rows(22)).toEqual([]);
+    join();
+    const added = () => person.send({ type: "business.add", uuid: "b" });
+    expect([added(), added()]).toEqual([done, done]);
+    expect(report()?.businesses).toEqual(["b"]);
+    expect(person.snapshot.value).toEqual({ active: "working" });
+  });
+
   it("are forgotten, unless they were noted too late for it", () => {
     join();
     note("b");

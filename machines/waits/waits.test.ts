@@ -14,6 +14,7 @@ import { ledgerMachine } from "../ledger.ts";
 import { logSequencerMachine } from "../log-sequencer.ts";
 import { personMachine } from "../person.ts";
 import { pushMachine } from "../push.ts";
+import { recoveryMachine } from "../recovery.ts";
 import { regionMachine } from "../region.ts";
 import { webhookMachine } from "../webhook.ts";
 import { explainWaits, type WaitingActor, waitsOfKinds } from "./waits.ts";
@@ -31,6 +32,7 @@ const machines: Readonly<Record<keyof typeof waitsOfKinds, AnyStateMachine>> = {
   "log-sequencer": logSequencerMachine,
   person: personMachine,
   push: pushMachine,
+  recovery: recoveryMachine,
   region: regionMachine,
   webhook: webhookMachine,
 };

@@ -14,6 +14,7 @@ import type { LedgerContext } from "../ledger.ts";
 import type { LogSequencerContext } from "../log-sequencer.ts";
 import type { PersonContext } from "../person.ts";
 import { chunkCount, type PushContext } from "../push.ts";
+import type { RecoveryContext } from "../recovery.ts";
 import type { RegionContext } from "../region.ts";
 import type { WebhookContext } from "../webhook.ts";
 
@@ -394,6 +395,33 @@ function decided(view: WaitView, words: string): Wait {
   return wait("kept", `${words}; it is forgotten at ${atTime(ms)}.`, { next: at("ends", ms) });
 }
 
+const recoveryWaits: Waits<RecoveryContext> = {
+  unknown: () => wait("application", "It was named, and nobody asked under it."),
+  "undecided.waiting": (view) =>
+    wait(
+      "decision",
+      `Two operators have to approve it; undecided, it ends at ${atTime(timerEnd(view, "undecided"))}.`,
+      isHeld,
+    ),
+  "undecided.approved": (view) =>
+    wait(
+      "decision",
+      `A second operator has to approve it; otherwise it ends at ${atTime(timerEnd(view, "undecided"))}.`,
+      isHeld,
+    ),
+  announcing: () => wait("business", "The people who bind the business are being told."),
+  announced: (view) => {
+    const ms = timerEnd(view, "wait");
+    const words = `The owner is replaced at ${atTime(ms)}, unless somebody who binds the business stops it.`;
+    return wait("stop", words, { next: at("goes_on", ms) });
+  },
+  replacing: () => wait("business", "The owner is being replaced."),
+  done: (view) => decided(view, "The owner was replaced"),
+  refused: (view) => decided(view, "It was refused"),
+  stopped: (view) => decided(view, "The business stopped it"),
+  over: over("It ended a month ago, was taken back or never approved: it is forgotten."),
+};
+
 const personWaits: Waits<PersonContext> = {
   unknown: () => wait("person", "It was named, and nobody joined under it."),
   "active.idle": (view) => {
@@ -448,6 +476,7 @@ export const waitsOfKinds: Readonly<Record<KindOf<ActorProtocols>, AnyWaits>> = 
   "log-sequencer": logWaits,
   person: personWaits,
   push: pushWaits,
+  recovery: recoveryWaits,
   region: regionWaits,
   webhook: webhookWaits,
 };

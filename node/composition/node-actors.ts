@@ -19,6 +19,8 @@ import { personActivities } from "../../actors/person/activities.ts";
 import { personActor } from "../../actors/person/definition.ts";
 import { pushActivities } from "../../actors/push/activities.ts";
 import { pushActor } from "../../actors/push/definition.ts";
+import { recoveryActivities } from "../../actors/recovery/activities.ts";
+import { recoveryActor } from "../../actors/recovery/definition.ts";
 import { regionActivities } from "../../actors/region/activities.ts";
 import { regionActor } from "../../actors/region/definition.ts";
 import type { ActorDefinition } from "../../actors/system/definition.ts";
@@ -27,6 +29,7 @@ import { createActorSystem } from "../../actors/system/runtime.ts";
 import { webhookActivities } from "../../actors/webhook/activities.ts";
 import { webhookActor } from "../../actors/webhook/definition.ts";
 import { nativeCrypto } from "../../crypto/native.ts";
+import { recoveryPorts } from "../../service/portal/recoveries.ts";
 import { loadPlan } from "../../service/publishing/push-plan.ts";
 import { nodeTimers } from "../keeping/node-timers.ts";
 import type { Keys, NodeServices, Process } from "./capabilities.ts";
@@ -45,6 +48,7 @@ export function nodeDefinitions(parts: Process & Keys): readonly ActorDefinition
     ledgerActor,
     personActor,
     pushActor,
+    recoveryActor,
     regionActor,
     webhookActor,
     adCampaignActor,
@@ -55,7 +59,7 @@ export function nodeDefinitions(parts: Process & Keys): readonly ActorDefinition
 }
 
 export function createNodeActors(
-  services: Omit<NodeServices, "actors" | "allowance" | "parties" | typeof Symbol.asyncDispose>,
+  services: Omit<NodeServices, "allowance" | typeof Symbol.asyncDispose>,
   { owner, log }: { readonly owner: string; readonly log: (entry: LogEntry) => void },
 ): LocalActorSystem {
   const { config, keys, records, register, registerStore, receipts, index, clock, cluster, regions } =
@@ -83,6 +87,7 @@ export function createNodeActors(
       }),
       ...webhookActivities(services),
       ...personActivities({ mail: services.notices.people }),
+      ...recoveryActivities(recoveryPorts(services)),
       ...pushActivities({
         records,
         crypto: nativeCrypto,

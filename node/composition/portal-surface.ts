@@ -9,6 +9,7 @@ import type { PasskeyOrigins } from "../../protocol/keys/signatures.ts";
 import type { UploadImage } from "../../service/ads/ad-images.ts";
 import { type Applications, createApplications } from "../../service/portal/applications.ts";
 import type { Homes } from "../../service/portal/people.ts";
+import { createRecoveries, type Recoveries } from "../../service/portal/recoveries.ts";
 import { createEnrolment, type Enrolment } from "../../service/register/enrolment.ts";
 import { createRevocations } from "../../service/register/revocations.ts";
 import { ConfigError } from "../configuration/config-error.ts";
@@ -23,7 +24,14 @@ import { settleHome } from "./services.ts";
 export function portalOf(
   services: NodeServices,
   urls: SandboxUrls,
-  { applications, uploadImage }: { readonly applications: Applications; readonly uploadImage: UploadImage },
+  {
+    uploadImage,
+    ...asked
+  }: {
+    readonly applications: Applications;
+    readonly recoveries: Recoveries;
+    readonly uploadImage: UploadImage;
+  },
 ): Omit<PortalDeps, "http"> {
   const { keys, anchors } = services;
   const { catalogue, analytics, readDomains } = businessReadsOf(services, urls.verify_url);
@@ -32,7 +40,7 @@ export function portalOf(
     place: placeOf(anchors.passkeys, urls.portal_url),
     isSandbox: keys.environment === "sandbox",
     homes: homesOf(services.cluster),
-    applications,
+    ...asked,
     reads: companyViewOf(services),
     enrolment: enrolmentOf(services),
     catalogue,
@@ -52,6 +60,15 @@ export function applicationsOf(services: NodeServices): Applications {
     homes: homesOf(services.cluster),
     secretBox,
     list: (after, limit) => services.actorStore.listActors("application", after, limit),
+  });
+}
+
+/** Who lost their passkeys, and how they come back. */
+export function recoveriesOf(services: NodeServices): Recoveries {
+  return createRecoveries({
+    ...services,
+    homes: homesOf(services.cluster),
+    list: (after, limit) => services.actorStore.listActors("recovery", after, limit),
   });
 }
 

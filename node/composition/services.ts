@@ -89,7 +89,9 @@ export async function openNodeServices(
   const keyStore = await FileKeyStore.open(config.keys);
   const { recordIdKey, ...own } = await loadNodeKeys(config, keyStore, clock);
   // The cluster starts them once it has joined: by then all their dependencies exist.
-  const actors = createCurrentActors((owner) => createNodeActors(common, { owner, log }));
+  const actors = createCurrentActors((owner) =>
+    createNodeActors({ ...common, actors, parties }, { owner, log }),
+  );
   const { stores, cluster } = await openStores(config, { clock, log, platform, actors });
   const register = createRegister({ store: stores.registerStore, clock });
   const logWitnesses = await openLogWitnesses(config, { ...own, clock, log });
@@ -129,6 +131,13 @@ export async function openNodeServices(
     ...judgingBy(operatorFiles, register),
     hostedSigner: createHostedSigner({ ...config, secret: recordIdKey, register }),
   };
+  const parties = createParties({
+    ...common,
+    actors,
+    recordIdKey,
+    settleHome: (party) => settleHome(cluster, party),
+    claimKey: (keyId, party) => stores.registerStore.claimKey(keyId, party),
+  });
   const abandoned: AbandonedDeps = {
     actors,
     records: stores.records,
@@ -161,13 +170,7 @@ export async function openNodeServices(
     ...common,
     actors,
     allowance,
-    parties: createParties({
-      ...common,
-      actors,
-      recordIdKey,
-      settleHome: (party) => settleHome(cluster, party),
-      claimKey: (keyId, party) => stores.registerStore.claimKey(keyId, party),
-    }),
+    parties,
     [Symbol.asyncDispose]: () => close(stopBackground()),
   };
 }

@@ -52,6 +52,7 @@ import {
 import { createGrantedKeys, createSandboxGrants } from "../../service/authentication/sandbox-grants.ts";
 import { createOperatorLedgers, type OperatorLedgers } from "../../service/money/ledgers.ts";
 import type { Applications } from "../../service/portal/applications.ts";
+import type { Recoveries } from "../../service/portal/recoveries.ts";
 import { createHeldDeletions, orderPurge, readPurges } from "../../service/publishing/purges.ts";
 import { createBlocks, createBrands } from "../../service/register/blocks.ts";
 import { createEnrolment } from "../../service/register/enrolment.ts";
@@ -68,7 +69,7 @@ import type { NodeServices } from "./capabilities.ts";
 import { clusterOps } from "./cluster-ops.ts";
 import { nodeDefinitions } from "./node-actors.ts";
 import { nodeReadings } from "./node-readings.ts";
-import { applicationsOf, portalOf } from "./portal-surface.ts";
+import { applicationsOf, portalOf, recoveriesOf } from "./portal-surface.ts";
 import { type PublicReads, publicReadsOf } from "./public-reads.ts";
 import { adPublishingOf, businessReadsOf, publishingParts } from "./publishing-surface.ts";
 import { readiness, readinessWithSpaces, readyReadings } from "./readiness.ts";
@@ -143,7 +144,7 @@ export function buildSurfaces(
   const reads = publicReadsOf(services, urls.verify_url);
   const verification = publicRoutes(reads, edge, changes.vectors ?? vectorFolder());
   const grants = grantRoutes(services, authentication, edge);
-  const applications = applicationsOf(services);
+  const [applications, recoveries] = [applicationsOf(services), recoveriesOf(services)];
   const uploadImage = uploadImageOf(services);
   return {
     retrieval: buildRetrieval({
@@ -189,10 +190,11 @@ export function buildSurfaces(
       docs,
       live: changes.live,
       applications,
+      recoveries,
     }),
     portal: buildPortal({
       http: http(urls.portal_url, ports[5]),
-      ...portalOf(services, urls, { applications, uploadImage }),
+      ...portalOf(services, urls, { applications, recoveries, uploadImage }),
     }),
   };
 }
@@ -219,6 +221,7 @@ function opsOf(
     readonly docs: Docs;
     readonly live: LiveTiming | undefined;
     readonly applications: Applications;
+    readonly recoveries: Recoveries;
   },
 ): FastifyInstance {
   const { grantSigner, registerGrantedKey } = authentication;

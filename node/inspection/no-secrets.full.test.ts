@@ -122,6 +122,8 @@ async function plant(): Promise<Planted> {
   const person = new Visitor(urls.portal_url);
   await person.signUp("Ada Lovelace");
   await person.apply("Hidden Ltd");
+  const lost = await person.send((await person.get("/recover")).form("/recover"), { uuid });
+  await person.answer((await person.answer(lost.form("/recover/passkey"))).form("/recover/file"));
   const [, personId = "", cookie = ""] = /^([^.]+)\.(.+)$/.exec(person.cookies.get("svc_portal") ?? "") ?? [];
   secrets.set("the cookie of a person", cookie);
   const report = await services.actors.ask(personRef(personId), { type: "person.read" });
@@ -267,6 +269,10 @@ function planOf(planted: Planted): typeof plan {
       ...refs.filter(({ kind }) => kind === "application").map(({ id }) => `/ops/applications/${id}`),
     ),
     "GET /ops/applications/:uuid/evidence/:file/download": each(evidencePath),
+    "GET /ops/recoveries": each("/ops/recoveries"),
+    "GET /ops/recoveries/:recovery_id": each(
+      ...refs.filter(({ kind }) => kind === "recovery").map(({ id }) => `/ops/recoveries/${id}`),
+    ),
     "GET /ops/parties/:uuid": each(`/ops/parties/${uuid}`, `/ops/parties/${companyUuid}`),
     "GET /ops/acts/:uuid": each(`/ops/acts/${uuid}`),
     "GET /ops/blocks/:business_uuid": each(`/ops/blocks/${uuid}`),
@@ -336,6 +342,12 @@ function actsOf({ uuid, companyUuid, keyId, pushId, grant }: Planted): typeof pl
     "POST /ops/campaigns/:business_uuid/:campaign_id/resume": post(`/ops/campaigns/${uuid}/spring/resume`),
     "POST /ops/applications/:uuid/approve": post(`/ops/applications/${uuid}/approve`),
     "POST /ops/applications/:uuid/refuse": post(`/ops/applications/${uuid}/refuse`, { statement: "No." }),
+    "POST /ops/recoveries/:recovery_id/approve": post(`/ops/recoveries/${uuid}.${companyUuid}/approve`, {
+      replaces: uuid,
+    }),
+    "POST /ops/recoveries/:recovery_id/refuse": post(`/ops/recoveries/${uuid}.${companyUuid}/refuse`, {
+      statement: "No.",
+    }),
     "POST /ops/parties/:uuid/certify": post(`/ops/parties/${companyUuid}/certify`, {
       kind: "ai_company",
       legal_name: "Test ai_company",

@@ -15,6 +15,7 @@ import type { OperatorCampaigns } from "../../service/ads/campaign-renders.ts";
 import { failureAnswer } from "../../service/failure.ts";
 import type { OperatorLedgers } from "../../service/money/ledgers.ts";
 import type { OperatorApplications } from "../../service/portal/applications.ts";
+import type { OperatorRecoveries } from "../../service/portal/recoveries.ts";
 import type { Blocks } from "../../service/register/blocks.ts";
 import type { Enrolment } from "../../service/register/enrolment.ts";
 import type { Revocations } from "../../service/register/revocations.ts";
@@ -26,7 +27,7 @@ import { english } from "../../web/texts/catalogue.ts";
 import type { ClusterOps } from "../cluster.ts";
 import type { Inspection } from "../inspection.ts";
 import type { MachineChart } from "../inspection-shapes.ts";
-import { shownApplications } from "../parties.ts";
+import { shownApplications, shownRecoveries } from "../parties.ts";
 import { createLayouts, type Layouts } from "./chart/layouts.ts";
 import { Actor } from "./views/actor.ts";
 import { kindWords } from "./views/actor-facts.ts";
@@ -57,6 +58,7 @@ export interface PagesDeps {
   /** Null if the node is standalone. */
   readonly cluster: Pick<ClusterOps, "state"> | null;
   readonly applications: Pick<OperatorApplications, "list">;
+  readonly recoveries: Pick<OperatorRecoveries, "list">;
   readonly enrolment: Pick<Enrolment, "party">;
   readonly blocks: Pick<Blocks, "ofBusiness">;
   readonly ledgers: Pick<OperatorLedgers, "account">;
@@ -124,8 +126,8 @@ export function addPages(server: FastifyInstance, deps: PagesDeps): void {
   );
   server.get<{ Querystring: Query }>(
     applicationsPath,
-    { ...asPage, ...query("after") },
-    async (request, reply) => applicationsPage(reply, made, request.query["after"] ?? ""),
+    { ...asPage, ...query("after", "recoveries") },
+    async (request, reply) => applicationsPage(reply, made, request.query),
   );
   server.get<{ Querystring: Query }>(
     partiesPath,
@@ -267,9 +269,19 @@ async function refusalsPage(reply: FastifyReply, made: Made, given: Query): Prom
   return show(reply, made, { title: texts.refusals.title, current: "refusals", content });
 }
 
-async function applicationsPage(reply: FastifyReply, made: Made, after: string): Promise<FastifyReply> {
-  const list = shownApplications(await made.applications.list(after));
-  const content = island("applications", Applications, { language, after, list });
+async function applicationsPage(reply: FastifyReply, made: Made, given: Query): Promise<FastifyReply> {
+  const [after, afterRecovery] = [textOf(given["after"]) ?? "", textOf(given["recoveries"]) ?? ""];
+  const [list, lost] = await Promise.all([
+    made.applications.list(after),
+    made.recoveries.list(afterRecovery),
+  ]);
+  const recoveries = { after: afterRecovery, list: shownRecoveries(lost) };
+  const content = island("applications", Applications, {
+    language,
+    after,
+    list: shownApplications(list),
+    recoveries,
+  });
   return show(reply, made, { title: texts.applications.title, current: "applications", content });
 }
 

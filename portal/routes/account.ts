@@ -13,10 +13,11 @@ import type { IssuedChallenge } from "../../service/portal/challenges.ts";
 import type { Company } from "../../service/portal/company.ts";
 import type { HostedPublishing } from "../../service/portal/hosted-publishing.ts";
 import type { Members } from "../../service/portal/members.ts";
-import { type MailRefusal, noticeKinds, type OwnersNotices } from "../../service/portal/notices.ts";
+import { chosenKinds, type MailRefusal, type OwnersNotices } from "../../service/portal/notices.ts";
 import type { OwnBusiness, Owner, OwnerRefusal } from "../../service/portal/owner.ts";
 import { type Answered, nameOf, type SignedIn } from "../../service/portal/people.ts";
 import type { SealerAct } from "../../service/portal/possession.ts";
+import type { Recoveries } from "../../service/portal/recoveries.ts";
 import type { OwnWebhooks } from "../../service/portal/webhooks.ts";
 import { dataTable, section, shortTime } from "../../web/parts.ts";
 import { english } from "../../web/texts/catalogue.ts";
@@ -51,6 +52,7 @@ export const withdrawPath = "/applications/withdraw";
 
 export interface AccountDeps extends DoorDeps {
   readonly applications: Pick<Applications, "own" | "withdraw" | "forgetRefused" | "fileCompany">;
+  readonly recoveries: Pick<Recoveries, "announced" | "stop" | "withdraw">;
   readonly owner: Owner;
   readonly members: Members;
   readonly company: Company;
@@ -90,7 +92,7 @@ export function accountRoutes(deps: AccountDeps): readonly Route[] {
     ),
     ownForm(deps, withdrawPath, "Asks for an application to be taken back", async (form, { who }) => {
       const own = await deps.applications.own(who);
-      const asked = own.find(({ uuid, state }) => uuid === form("uuid") && state === "waiting");
+      const asked = own.find(({ uuid, isOpen }) => uuid === form("uuid") && isOpen);
       if (asked === undefined) return problemPage("not_waiting", 409);
       const { uuid, legal_name } = asked;
       return confirmPage(deps, who, { act: "application.withdraw", uuid, legal_name });
@@ -210,7 +212,9 @@ async function perform(deps: AccountDeps, who: SignedIn, { act, proven, ...answe
         return filed.ok ? redirect("/") : refusedPage(filed.code);
       }
       if (act.act === "application.withdraw") {
-        const isDone = await deps.applications.withdraw(who, act.uuid);
+        const isDone =
+          (await deps.applications.withdraw(who, act.uuid)) ||
+          (await deps.recoveries.withdraw(who, act.uuid));
         return isDone ? redirect("/") : problemPage("not_waiting", 409);
       }
       const done = await performFor(deps, who, act, proven);
@@ -223,7 +227,7 @@ type ActFor = Extract<Act, { readonly uuid: string }>;
 
 /** An act for a business or an AI company, which the person has confirmed. */
 function performFor(
-  { owner, company, members, blocks, hosted, notices, webhooks }: AccountDeps,
+  { owner, company, members, blocks, hosted, notices, webhooks, recoveries }: AccountDeps,
   who: SignedIn,
   act: Exclude<
     ActFor,
@@ -234,6 +238,8 @@ function performFor(
   proven: string,
 ): Promise<Result<void, OwnerRefusal>> {
   switch (act.act) {
+    case "recovery.stop":
+      return recoveries.stop(who, act);
     case "invitation.revoke":
       return members.takeBack(who, act);
     case "invitation.accept":
@@ -249,7 +255,7 @@ function performFor(
     case "mandate.revoke":
       return owner.revokeMandate(who, act);
     case "notices.choose": {
-      const unwanted = noticeKinds.filter((each) => !act.kinds.includes(each));
+      const unwanted = chosenKinds.filter((each) => !act.kinds.includes(each));
       return notices.choose(who, { ...act, unwanted });
     }
     case "webhook.set":

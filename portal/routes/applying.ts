@@ -1,15 +1,17 @@
-// Applying for a business, in three steps: what it is, the passkey that is to seal for it, and the application that this passkey signs.
+// Applying for a business, in three steps: what it is, the passkey that is to seal for it, and the application that this passkey signs. Who
+// lost all passkeys comes back as an owner by the same steps.
 
 import { h } from "preact";
 import type { Route } from "../../api/route.ts";
 import type { CryptoPort } from "../../crypto/port.ts";
-import { formatTimestamp } from "../../protocol/identifiers.ts";
+import { formatTimestamp, isUuidV4 } from "../../protocol/identifiers.ts";
 import { evidenceBytesMax, evidenceFilesMax } from "../../protocol/limits.ts";
 import { countries } from "../../protocol/records/vocabularies/countries.ts";
 import { country, literal, object, text, uuid } from "../../protocol/shape.ts";
 import type { AddressRate } from "../../service/authentication/request-rate.ts";
 import type { Applications, ListedApplication, OwnApplication } from "../../service/portal/applications.ts";
 import { nameOf, newUuid, type SignedIn } from "../../service/portal/people.ts";
+import type { Recoveries } from "../../service/portal/recoveries.ts";
 import { badge, dataTable, shortTime, shownNumber } from "../../web/parts.ts";
 import { english } from "../../web/texts/catalogue.ts";
 import { hiddenFields, plainForm } from "../pages/frame.ts";
@@ -36,6 +38,7 @@ const fieldsBytesMax = 8_192;
 
 export interface ApplyingDeps extends DoorDeps {
   readonly applications: Applications;
+  readonly recoveries: Recoveries;
   readonly crypto: CryptoPort;
   /** How many applications are begun from one address. */
   readonly applicants: AddressRate;
@@ -56,7 +59,7 @@ const applying = object({
 });
 
 export function applyingRoutes(deps: ApplyingDeps): readonly Route[] {
-  const { applications, challenges } = deps;
+  const { applications, recoveries, challenges } = deps;
   return [
     ownPage(deps, "/", "Businesses and applications of one's own", async ({ who }) =>
       page(
@@ -134,49 +137,122 @@ export function applyingRoutes(deps: ApplyingDeps): readonly Route[] {
       const filed = await applications.file(challenges, who, asked, { ...answeredIn(form), network });
       return filed.ok ? redirect("/") : refusedPage(filed.code);
     }),
+    ownPage(deps, recoverPath, "Coming back as an owner", ({ who }) =>
+      page(texts.recover.title, recoverContent(challenges.formCode(who.session.session))),
+    ),
+    ownForm(deps, recoverPath, "Says whose owner one was", (form, { who, address }) => {
+      const named = form("uuid").trim().toLowerCase();
+      if (!isUuidV4(named)) return problemPage("uuid_invalid");
+      if (deps.applicants.take(address) !== null) return problemPage("too_many_applications", 429);
+      // What it is called is not said: there need be no such business.
+      const act = { act: "sealing.make" as const, uuid: named, legal_name: named };
+      // Of the business and the person; 64 bytes are the most that it may have.
+      const userId = `${named}${who.person_id}`.replaceAll("-", "");
+      return makeSealerPage(deps, who, act, { action: `${recoverPath}/passkey`, userId });
+    }),
+    ownForm(deps, `${recoverPath}/passkey`, "Takes the passkey that is to seal", async (form, visit) => {
+      const made = shapeIn(makingAgain, form);
+      if (made === null) return problemPage("form_stale");
+      return proveSealerPage(deps, visit, form, {
+        made,
+        askedOf: (passkey) => ({ act: "recovery.file" as const, uuid: made.uuid, ...passkey }),
+        asking: (asked) => recoveries.asking(challenges, visit.who, asked),
+        action: `${recoverPath}/file`,
+        words: texts.acts.recover(made.uuid),
+      });
+    }),
+    ownForm(deps, `${recoverPath}/file`, "Asks for the place of an owner", async (form, visit) => {
+      const asked = shapeIn(recovering, form);
+      if (asked === null) return problemPage("form_stale");
+      const { who, network } = visit;
+      const filed = await recoveries.file(challenges, who, asked, { ...answeredIn(form), network });
+      if (filed.ok) return redirect("/");
+      const { code } = filed;
+      return code === "member_known" || code === "recovery_known"
+        ? problemPage(code, 409)
+        : refusedPage(code);
+    }),
   ];
 }
 
+const recoverPath = "/recover";
+const makingAgain = object({ act: literal("sealing.make"), uuid, legal_name: legalName });
+const recovering = object({ act: literal("recovery.file"), uuid, ...passkeyMembers });
+
+function recoverContent(form_code: string) {
+  const { title, words, uuid: label, uuidHint, button } = texts.recover;
+  return h(
+    "section",
+    { class: "card narrow" },
+    h("h1", null, title),
+    h("p", { class: "quiet" }, words),
+    h(
+      "form",
+      { method: "post", action: recoverPath },
+      hiddenFields({ form_code }),
+      h("label", null, label, h("input", { name: "uuid", required: true, maxLength: 36, spellcheck: false })),
+      h("p", { class: "quiet small" }, uuidHint),
+      h("p", null, h("button", { type: "submit" }, button)),
+    ),
+  );
+}
+
 function homeContent(who: SignedIn, own: readonly OwnApplication[], form_code: string) {
-  const { welcome, words, caption, columns, kinds, states, apply, withdraw, withdrawNamed } = texts.home;
+  const { welcome, words, caption, columns, kinds, apply, recover, withdraw, withdrawNamed } = texts.home;
   const { evidence, evidenceNamed } = texts.home;
-  const rows = own.map(({ uuid: key, kind, legal_name, country: code, state, statement }) => ({
-    key,
-    cells: [
-      state === "opened" ? h("a", { href: businessPath(key) }, legal_name) : legal_name,
-      kinds[kind],
-      code,
-      h(
-        "span",
-        null,
-        badge(state === "refused" ? "bad" : state === "opened" ? "good" : "warn", states[state]),
-        statement === null ? null : h("p", null, statement),
-        state === "waiting"
-          ? h(
-              "p",
-              null,
-              h("a", { href: evidencePath(key), "aria-label": evidenceNamed(legal_name) }, evidence),
-            )
-          : null,
-        state === "waiting"
-          ? plainForm({
-              action: withdrawPath,
-              form_code,
-              fields: { uuid: key },
-              button: withdraw,
-              label: withdrawNamed(legal_name),
-            })
-          : null,
-      ),
-    ],
-  }));
+  const rows = own.map((each) => {
+    const { uuid: key, kind, legal_name, country: code, state, statement, isOpen, due_at_ms } = each;
+    const tone = state === "refused" || state === "stopped" ? "bad" : state === "opened" ? "good" : "warn";
+    return {
+      key: `${kind} ${key}`,
+      cells: [
+        state === "opened" ? h("a", { href: businessPath(key) }, legal_name) : legal_name,
+        kinds[kind],
+        code,
+        h(
+          "span",
+          null,
+          badge(tone, stateWords(each)),
+          state === "announced" && due_at_ms !== null ? [" ", shortTime(formatTimestamp(due_at_ms))] : null,
+          statement === null ? null : h("p", null, statement),
+          state === "waiting" && kind !== "recovery"
+            ? h(
+                "p",
+                null,
+                h("a", { href: evidencePath(key), "aria-label": evidenceNamed(legal_name) }, evidence),
+              )
+            : null,
+          isOpen
+            ? plainForm({
+                action: withdrawPath,
+                form_code,
+                fields: { uuid: key },
+                button: withdraw,
+                label: withdrawNamed(legal_name),
+              })
+            : null,
+        ),
+      ],
+    };
+  });
   return h(
     "section",
     { class: "card" },
     h("h1", null, welcome(who.name)),
     rows.length === 0 ? h("p", null, words) : dataTable(caption, columns, rows),
     h("p", null, h("a", { href: applyPath }, apply)),
+    h("p", null, h("a", { href: recoverPath }, recover)),
   );
+}
+
+function stateWords({ kind, state }: OwnApplication): string {
+  const { states, recoveryStates }: HomeTexts = texts.home;
+  return (kind === "recovery" ? recoveryStates[state] : states[state]) ?? state;
+}
+
+interface HomeTexts {
+  readonly states: Readonly<Record<string, string>>;
+  readonly recoveryStates: Readonly<Record<string, string>>;
 }
 
 function notThere() {

@@ -4,7 +4,7 @@ import { type ComponentChild, h } from "preact";
 import type { MandateFacts } from "../../actors/messages/business.ts";
 import { bindingRoles } from "../../actors/messages/members.ts";
 import type { Route } from "../../api/route.ts";
-import { collectionNames } from "../../protocol/identifiers.ts";
+import { collectionNames, formatTimestamp } from "../../protocol/identifiers.ts";
 import { mandateDaysMax } from "../../protocol/limits.ts";
 import { literal, object, text, uuid } from "../../protocol/shape.ts";
 import {
@@ -14,6 +14,7 @@ import {
   type OwnBusiness,
   type Owner,
 } from "../../service/portal/owner.ts";
+import type { OwnRecovery } from "../../service/portal/recoveries.ts";
 import type { KeyState } from "../../service/register/revocations.ts";
 import { code, dataTable, facts, section, shortTime } from "../../web/parts.ts";
 import { english } from "../../web/texts/catalogue.ts";
@@ -63,7 +64,10 @@ export function businessRoutes(deps: AccountDeps, urls: ServiceUrls): readonly R
       if (own === null) return problemPage("not_there", 404);
       if (own.party.kind === "ai_company") return redirect(companyPath(uuid));
       const form_code = challenges.formCode(who.session.session);
-      return page(own.party.legal_name, businessContent(own, form_code, { urls, isSandbox: deps.isSandbox }));
+      const waiting = await deps.recoveries.announced(who, uuid);
+      const content = businessContent(own, form_code, { urls, isSandbox: deps.isSandbox });
+      const shown = waiting === null ? content : [recoveryCard(uuid, waiting, form_code), content];
+      return page(own.party.legal_name, shown);
     }),
     ownForm(deps, "/keys/register", "Asks for a key to be registered", (form, visit) =>
       askKey(deps, visit, { uuid: form("uuid"), proven: form("proven") }),
@@ -76,6 +80,15 @@ export function businessRoutes(deps: AccountDeps, urls: ServiceUrls): readonly R
       const isOwn = keys.filter(isSystemKey).some((each) => each.key_id === key_id);
       if (!isOwn) return problemPage("not_there", 404);
       return confirmPage(deps, visit.who, { act: "key.revoke", uuid, key_id, legal_name });
+    }),
+    ownForm(deps, stopPath, "Asks for an owner not to be replaced", async (form, { who }) => {
+      const own = await ownWith(deps, who, form("uuid"), bindingRoles);
+      if ("kind" in own) return own;
+      const { uuid, legal_name } = own.party;
+      const waiting = await deps.recoveries.announced(who, uuid);
+      if (waiting?.recovery !== form("recovery")) return problemPage("not_there", 404);
+      const { recovery, applicant_name } = waiting;
+      return confirmPage(deps, who, { act: "recovery.stop", uuid, recovery, applicant_name, legal_name });
     }),
     ownForm(deps, "/sealing/add", "Asks for a passkey that seals", async (form, visit) => {
       const own = await ownWith(deps, visit.who, form("uuid"), bindingRoles);
@@ -141,6 +154,24 @@ export function businessRoutes(deps: AccountDeps, urls: ServiceUrls): readonly R
       },
     ),
   ];
+}
+
+const stopPath = "/recoveries/stop";
+
+/** That an owner is about to be replaced, and how that is stopped. */
+function recoveryCard(
+  uuid: string,
+  { recovery, applicant_name, name, due_at_ms }: OwnRecovery,
+  form_code: string,
+): ComponentChild {
+  const { title, words, button } = texts.recover.stop;
+  return h(
+    "section",
+    { class: "card", role: "alert" },
+    h("h2", null, title),
+    h("p", null, words(applicant_name, name), " ", shortTime(formatTimestamp(due_at_ms)), "."),
+    plainForm({ action: stopPath, form_code, fields: { uuid, recovery }, button }),
+  );
 }
 
 /** Asks for what `svc prove-key` printed to be registered. */

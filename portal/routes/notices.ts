@@ -2,10 +2,10 @@
 
 import { type ComponentChild, h } from "preact";
 import { bindingRoles } from "../../actors/messages/members.ts";
-import type { NoticeKind } from "../../actors/messages/notices.ts";
+import type { ChosenKind } from "../../actors/messages/notices.ts";
 import type { Route } from "../../api/route.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
-import { addressIn, noticeKinds, type OwnNotices } from "../../service/portal/notices.ts";
+import { addressIn, chosenKinds, type OwnNotices } from "../../service/portal/notices.ts";
 import type { OwnBusiness } from "../../service/portal/owner.ts";
 import { dataTable, link, paragraph, section, shortTime } from "../../web/parts.ts";
 import { english } from "../../web/texts/catalogue.ts";
@@ -48,7 +48,7 @@ export function noticeRoutes(deps: AccountDeps): readonly Route[] {
       const own = await ownWith(deps, who, form("uuid"), bindingRoles);
       if ("kind" in own) return own;
       const { uuid, legal_name } = own.party;
-      const kinds = noticeKinds.filter((each) => form(each) === "on");
+      const kinds = chosenKinds.filter((each) => form(each) === "on");
       return confirmPage(deps, who, { act: "notices.choose", uuid, legal_name, kinds });
     }),
     ownForm(deps, "/notices/mail", "Asks for notices to be mailed", async (form, { who }) => {
@@ -106,8 +106,8 @@ interface Sent {
 }
 
 /** A box for each kind of notices. */
-export function kindChoices(isChosen: (kind: NoticeKind) => boolean): ComponentChild {
-  return noticeKinds.map((each) =>
+export function kindChoices(isChosen: (kind: ChosenKind) => boolean): ComponentChild {
+  return chosenKinds.map((each) =>
     h(
       "label",
       { class: "choice" },

@@ -5,7 +5,7 @@ import { bindingRoles } from "../../actors/messages/members.ts";
 import type { TriedDelivery } from "../../actors/messages/webhooks.ts";
 import type { Route } from "../../api/route.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
-import { noticeKinds } from "../../service/portal/notices.ts";
+import { chosenKinds } from "../../service/portal/notices.ts";
 import type { SignedIn } from "../../service/portal/people.ts";
 import {
   endpointsMax,
@@ -120,7 +120,7 @@ function setPage(
   }: Omit<OwnParty, "endpoints"> & Pick<ShownEndpoint, "endpoint_id" | "url">,
   form: Form,
 ): Promise<PageAnswer> | PageAnswer {
-  const kinds = noticeKinds.filter((each) => form(each) === "on");
+  const kinds = chosenKinds.filter((each) => form(each) === "on");
   if (kinds.length === 0) return problemPage("kinds_missing");
   // The same is decided again once a passkey confirmed it.
   if (!isHostOf(new URL(url).hostname, domains)) return problemPage("endpoint_not_yours", 409);

@@ -9,10 +9,10 @@
 //        keeps it for as long as one may.
 
 import type { ApplicationFacts, ApplicationReport } from "../../actors/messages/application.ts";
-import type { UsedChallenge } from "../../actors/messages/person.ts";
+import type { PersonRefusal, UsedChallenge } from "../../actors/messages/person.ts";
 import type { RegisterAct } from "../../actors/messages/protocol.ts";
-import { applicationRef, businessRef, personRef } from "../../actors/messages/refs.ts";
-import { parseEnvelope } from "../../protocol/dsse.ts";
+import type { RecoveryState } from "../../actors/messages/recovery.ts";
+import { applicationRef, businessRef, partsOf, personRef, recoveryRef } from "../../actors/messages/refs.ts";
 import { isUuidV4 } from "../../protocol/identifiers.ts";
 import { thumbprint } from "../../protocol/keys/jwk.ts";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
@@ -23,10 +23,11 @@ import { createEvidence, type Evidence, type EvidenceDeps } from "./evidence.ts"
 import type { Homes, SignedIn } from "./people.ts";
 import {
   askingPossession,
+  keptPasskey,
   type PossessionDeps,
+  provenOwner,
   provenSealer,
   type SealerAct,
-  sealingKey,
   stateCustodyOnce,
 } from "./possession.ts";
 
@@ -60,9 +61,16 @@ export interface ListedApplication extends ApplicationReport {
   readonly key_id: string | null;
 }
 
-/** A business or an AI company of a person: one that they applied for, or work for. */
+/** A business or an AI company of a person: one that they applied for, or work for, or ask to come back to as an owner. */
 export interface OwnApplication
-  extends Pick<ListedApplication, "uuid" | "kind" | "legal_name" | "country" | "state" | "statement"> {}
+  extends Pick<ListedApplication, "uuid" | "legal_name" | "country" | "statement"> {
+  readonly kind: ListedApplication["kind"] | "recovery";
+  readonly state: ListedApplication["state"] | RecoveryState;
+  /** Whether they may take it back. */
+  readonly isOpen: boolean;
+  /** When they are its owner, if nobody stops it; null for anything else. */
+  readonly due_at_ms: number | null;
+}
 
 type Decision<C extends string = "unknown" | "refused"> = Promise<
   Result<{ readonly changed: boolean; readonly application: ListedApplication }, C>
@@ -134,8 +142,9 @@ export function createApplications(deps: ApplicationDeps): Applications {
       return (await deps.actors.ask(applicationRef(uuid), command)).status === "done";
     },
     forgetRefused: async (who) => {
-      for (const { uuid, state } of await own(deps, who))
-        if (state === "refused") await forget(deps, who, { uuid });
+      for (const { uuid, kind, state } of await own(deps, who))
+        if (state === "refused" || state === "stopped")
+          await forget(deps, who, { uuid: kind === "recovery" ? recoveryRef(who.person_id, uuid).id : uuid });
     },
     waiting: async (who, uuid) => {
       const found = await read(deps, uuid);
@@ -177,10 +186,8 @@ async function file(
 ): Promise<Result<void, ApplyRefusal>> {
   const proven = await provenSealer(deps, challenges, who, { asked, role: "owner", ticket, credential });
   if (!proven.ok) return proven;
-  const { key, challenge, proof } = proven.value;
   const { uuid, legal_name, country, credential_id } = asked;
-  const { public_key, cose } = key;
-  const sealing = { public_key, cose, credential_id, challenge, proof: JSON.stringify(proof) };
+  const sealing = keptPasskey(proven.value, credential_id);
   const application = { ...applicantOf(who), kind: "business", legal_name, country, sealing } as const;
   return fileFor(deps, who, { uuid, application, network, challenge: proven.value.used });
 }
@@ -212,13 +219,17 @@ async function fileFor(
     name: application.legal_name,
     ...given,
   });
-  if (noted.status !== "done")
-    return noted.code === "too_many_businesses" || noted.code === "challenge_used"
-      ? refuse(noted.code, "It was asked for before, or enough was.")
-      : refuse("session_ended", "The session is over.");
+  if (noted.status !== "done") return notNoted(noted.code);
   await deps.homes.settle(uuid);
   const filed = await actors.ask(applicationRef(uuid), { type: "application.file", application });
   return filed.status === "done" ? ok(undefined) : notVerified;
+}
+
+/** Why a person's journal does not note what they ask for. */
+export function notNoted(code: PersonRefusal) {
+  return code === "too_many_businesses" || code === "challenge_used"
+    ? refuse(code, "It was asked for before, or enough was.")
+    : refuse("session_ended", "The session is over.");
 }
 
 const notVerified = refuse("not_verified", "The passkey's answer does not verify.");
@@ -241,16 +252,37 @@ async function own(deps: ApplicationDeps, who: SignedIn): Promise<readonly OwnAp
 /** A business outlasts its application, which is kept for thirty days only. */
 async function ownOf(deps: ApplicationDeps, who: SignedIn, uuid: string): Promise<OwnApplication | null> {
   const { person_id } = who;
+  const { party: asking, own: lost } = partsOf(uuid);
+  if (asking !== "") return ownRecovery(deps, who, lost);
+  const none = { isOpen: false, due_at_ms: null };
   const application = await read(deps, uuid);
-  if (application?.applicant === person_id && application.state !== "opened") return application;
+  if (application?.applicant === person_id && application.state !== "opened")
+    return { ...none, ...application, isOpen: application.state === "waiting" };
   // After a crash in BA5 the party that was noted may have no home.
   const member = (await deps.homes.isKnown(uuid))
     ? await deps.actors.ask(businessRef(uuid), { type: "member.read", person_id })
     : null;
   const party = member === null ? null : await deps.parties.party(uuid);
-  if (party !== null) return { ...party, state: "opened", statement: null };
+  if (party !== null) return { ...none, ...party, state: "opened", statement: null };
   await forget(deps, who, { uuid, noted_before_ms: deps.clock.now() - filingMs });
   return null;
+}
+
+/** What the business is called is not said: it need not exist. */
+async function ownRecovery(
+  deps: ApplicationDeps,
+  who: SignedIn,
+  uuid: string,
+): Promise<OwnApplication | null> {
+  const ref = recoveryRef(who.person_id, uuid);
+  const report = await deps.actors.ask(ref, { type: "recovery.read" });
+  if (report === null) {
+    await forget(deps, who, { uuid: ref.id, noted_before_ms: deps.clock.now() - filingMs });
+    return null;
+  }
+  const { state, statement, due_at_ms } = report;
+  const isOpen = ["waiting", "approved", "announced", "refused", "stopped"].includes(state);
+  return { uuid, kind: "recovery", legal_name: uuid, country: "", state, statement, isOpen, due_at_ms };
 }
 
 async function forget(
@@ -276,11 +308,12 @@ async function decided(deps: ApplicationDeps, uuid: string, changed: boolean): D
 
 /** See BA4. */
 async function approve(deps: ApplicationDeps, uuid: string, act: RegisterAct): Decision {
-  const { actors, parties, enrolment, clock } = deps;
+  const { actors, parties, enrolment } = deps;
   const application = await read(deps, uuid);
   if (application === null) return unknown;
   if (application.state === "opened") return ok({ changed: false, application });
-  const proven = provenKey(application, clock.now());
+  const { sealing } = application;
+  const proven = sealing === null ? null : provenOwner(deps, uuid, sealing);
   // Before anything is decided: what was approved can only be opened, and must not hang on a passkey that another business has.
   if (await isTaken(deps, application))
     return refuse(
@@ -301,11 +334,10 @@ async function approve(deps: ApplicationDeps, uuid: string, act: RegisterAct): D
   const certified = certificate === null ? await enrolment.certify({ ...party, act: by }) : ok(undefined);
   if (!certified.ok) return refuse("refused", certified.detail);
   if (proven !== null) await stateCustodyOnce(deps, { uuid, key_id: proven.key.key_id, custody: "self" });
-  const { credential_id } = { ...application.sealing };
   const seals =
-    proven === null || credential_id === undefined
+    proven === null || sealing === null
       ? {}
-      : { sealing: { key_id: proven.key.key_id, credential_id } };
+      : { sealing: { key_id: proven.key.key_id, credential_id: sealing.credential_id } };
   const owner = { type: "member.set", person_id: applicant, role: "owner", ...seals, act: by } as const;
   const member = await actors.ask(businessRef(uuid), owner);
   if (member.status === "refused") throw new RegisterRefused(member.code, member.detail);
@@ -320,17 +352,4 @@ async function isTaken({ parties }: ApplicationDeps, application: ListedApplicat
   return (
     party !== null && !(party.kind === kind && party.legal_name === legal_name && party.country === country)
   );
-}
-
-/** The passkey that applied, with its proof; null for an AI company. */
-function provenKey({ uuid, key_id, sealing }: ListedApplication, nowMs: number) {
-  if (sealing === null || key_id === null) return null;
-  const { public_key: jwk, cose, challenge } = sealing;
-  const proof = parseEnvelope(JSON.parse(sealing.proof));
-  if (!proof.ok) throw new RegisterRefused(proof.code, proof.detail);
-  return {
-    key: sealingKey({ uuid, jwk, key_id, cose, role: "owner" }, nowMs),
-    challenge,
-    proof: proof.value,
-  };
 }

@@ -3,7 +3,7 @@
 //        the address, so it confirms nothing else, and for nobody else.
 //   PT2. Only who binds a party asks for links, and five times a day: nobody mails strangers by this service.
 
-import { type NoticeKind, noticeKinds, type PersonNotice } from "../../actors/messages/notices.ts";
+import { chosenKinds, type NoticeKind, type PersonNotice } from "../../actors/messages/notices.ts";
 import type { Confirmation, PersonAddress, PersonRefusal } from "../../actors/messages/person.ts";
 import { businessRef, personRef } from "../../actors/messages/refs.ts";
 import type { Actors } from "../../actors/system/definition.ts";
@@ -12,7 +12,7 @@ import type { Challenges } from "./challenges.ts";
 import { notThere, type Owner, type OwnerRefusal } from "./owner.ts";
 import type { Homes, SignedIn } from "./people.ts";
 
-export { noticeKinds };
+export { chosenKinds };
 
 export interface NoticesDeps extends Actors {
   readonly homes: Pick<Homes, "isKnown">;
@@ -26,7 +26,7 @@ export interface NoticesDeps extends Actors {
 
 export interface NamedNotice {
   readonly notice: PersonNotice;
-  /** What the person of a changed role is called; empty for any other. */
+  /** What the person whom it is about is called; empty where it is about none. */
   readonly name: string;
 }
 
@@ -119,7 +119,7 @@ function linkOf(personId: string, address: string): string {
 }
 
 async function nameIn({ actors, homes }: NoticesDeps, notice: PersonNotice): Promise<string> {
-  if (notice.kind !== "role.changed") return "";
+  if (!("person_id" in notice)) return "";
   const { person_id } = notice;
   const isKnown = await homes.isKnown(person_id);
   const name = isKnown ? await actors.ask(personRef(person_id), { type: "name.read" }) : null;

@@ -3,6 +3,7 @@
 //   PP2. It is nobody's way in: a passkey that signs in would be published with the business.
 //   PP3. The proof is for one act: what keeps the act uses its challenge up, so that it does nothing again once that was taken back.
 
+import type { ProvenPasskey } from "../../actors/messages/application.ts";
 import type { KeyFacts } from "../../actors/messages/business.ts";
 import type { PersonRole } from "../../actors/messages/party.ts";
 import type { UsedChallenge } from "../../actors/messages/person.ts";
@@ -10,7 +11,7 @@ import { personRef } from "../../actors/messages/refs.ts";
 import type { Actors } from "../../actors/system/definition.ts";
 import type { Platform } from "../../crypto/port.ts";
 import { parseBase64Url, toBase64 } from "../../protocol/bytes.ts";
-import { type Envelope, makeEnvelope, pae, payloadTypes } from "../../protocol/dsse.ts";
+import { type Envelope, makeEnvelope, pae, parseEnvelope, payloadTypes } from "../../protocol/dsse.ts";
 import { formatTimestamp, isUuidV4 } from "../../protocol/identifiers.ts";
 import type { JsonObject } from "../../protocol/json/canonical-json.ts";
 import { algorithmOf, type PublicJwk, parseCoseKey, thumbprint } from "../../protocol/keys/jwk.ts";
@@ -20,7 +21,7 @@ import { ok, type Result, refuse } from "../../protocol/result.ts";
 import type { Trust } from "../../verifier/trust.ts";
 import { readEntry } from "../register/home-evidence.ts";
 import { type PossessionRequest, verifyPossession } from "../register/key-possession.ts";
-import type { Registered } from "../register/parties.ts";
+import { type Registered, RegisterRefused } from "../register/parties.ts";
 import type { Challenges, IssuedChallenge } from "./challenges.ts";
 import { boundTo, type SignedIn } from "./people.ts";
 
@@ -112,6 +113,27 @@ function possessionOf(
   const key_id = thumbprint(jwk, sha256);
   const payload = keyPossessionPayload({ v: 1, party_uuid: uuid, key_id, role: "sealing", challenge });
   return { key_id, payload, message: pae(payloadTypes["key-possession.v1"], payload) };
+}
+
+/** The new passkey with its proof, as it is kept until operators have decided. */
+export function keptPasskey(
+  { key: { public_key, cose }, challenge, proof }: ProvenSealer,
+  credential_id: string,
+): ProvenPasskey {
+  return { public_key, cose, credential_id, challenge, proof: JSON.stringify(proof) };
+}
+
+/** What {@link keptPasskey} kept, with the key of an owner, valid from now on. */
+export function provenOwner(
+  { crypto, clock }: Pick<Platform, "crypto" | "clock">,
+  uuid: string,
+  { public_key: jwk, cose, challenge, proof: kept }: ProvenPasskey,
+): PossessionRequest<ReturnType<typeof sealingKey>> {
+  const proof = parseEnvelope(JSON.parse(kept));
+  if (!proof.ok) throw new RegisterRefused(proof.code, proof.detail);
+  const key_id = thumbprint(jwk, crypto.sha256);
+  const key = sealingKey({ uuid, jwk, key_id, cose, role: "owner" }, clock.now());
+  return { key, challenge, proof: proof.value };
 }
 
 /** The key of a person's passkey, valid from now on. */

@@ -65,6 +65,7 @@ async function opsDocument(): Promise<unknown> {
     revocations: rubbish({}),
     enrolment: rubbish({}),
     applications: rubbish({}),
+    recoveries: rubbish({}),
     ledgers: rubbish({}),
     campaigns: rubbish({}),
     blocks: rubbish({}),

@@ -126,22 +126,23 @@ inBrowser(
 );
 
 inBrowser(
-  "the list of people who wait for operators, which wakes an actor for each, is asked for every half minute",
+  "the lists of people who wait for operators, which wake an actor for each, are asked for every half minute",
   async () => {
     const page = await browser.newPage();
     await page.clock.install();
     const asked: string[] = [];
     page.on("request", (request) => asked.push(new URL(request.url()).pathname));
-    const times = () => asked.filter((each) => each === "/ops/applications").length;
+    const times = () =>
+      ["/ops/applications", "/ops/recoveries"].map((path) => asked.filter((each) => each === path).length);
     await page.goto(urlOf("/ui/applications"));
     await page.locator("[data-live=on]").waitFor();
-    await expect.poll(times).toBe(1);
+    await expect.poll(times).toEqual([1, 1]);
     await page.clock.runFor(20_000);
     // Everything that was asked for by now has been sent.
     await page.evaluate(() => fetch("/ops/nodes"));
-    expect(times()).toBe(1);
+    expect(times()).toEqual([1, 1]);
     await page.clock.runFor(15_000);
-    await expect.poll(times).toBe(2);
+    await expect.poll(times).toEqual([2, 2]);
     await page.close();
   },
   120_000,

@@ -117,6 +117,21 @@ export const operations: Readonly<Record<string, Proof>> = {
   ),
   ...Object.fromEntries(
     [
+      "GET /ops/recoveries query after",
+      "GET /ops/recoveries/{recovery_id} path recovery_id",
+      ...["approve path recovery_id", "approve body /reason", "approve body /replaces"]
+        .concat("refuse path recovery_id", "refuse body /reason", "refuse body /statement")
+        .map((member) => `POST /ops/recoveries/{recovery_id}/${member}`),
+    ].map((key) => [
+      key,
+      {
+        shownBy:
+          "stories/portal/recovery.test.ts: is replaced by two operators, 72 hours after all who bind the business were told, across restarts",
+      },
+    ]),
+  ),
+  ...Object.fromEntries(
+    [
       "GET /ops/applications query after",
       "GET /ops/applications/{uuid} path uuid",
       ...["approve path uuid", "approve body /reason"].map(

@@ -1,4 +1,5 @@
 // Who applied at the portal, and the acts that let them in or refuse them. An operator decides about those who applied, and names nobody.
+// Below is who lost all passkeys and asks to come back.
 
 import { type ComponentChild, h } from "preact";
 import { useState } from "preact/hooks";
@@ -9,6 +10,7 @@ import type { applicationList } from "../../shapes.ts";
 import { type ActChoice, ActForm } from "./act-form.ts";
 import { applicationsPath } from "./frame.ts";
 import { liveBadge, slowPollMs, usePolled } from "./live.ts";
+import { Recoveries, type RecoveriesProps } from "./recoveries.ts";
 
 type ApplicationList = Of<typeof applicationList>;
 
@@ -17,9 +19,15 @@ export interface ApplicationsProps {
   /** The application after which the page begins; empty for the first. */
   readonly after: string;
   readonly list: ApplicationList;
+  readonly recoveries: Omit<RecoveriesProps, "texts">;
 }
 
-export function Applications({ language, after, list: first }: ApplicationsProps): ComponentChild {
+export function Applications({
+  language,
+  after,
+  list: first,
+  recoveries,
+}: ApplicationsProps): ComponentChild {
   const texts = textsOf(language).operations;
   const words = texts.applications;
   const [done, setDone] = useState(0);
@@ -51,6 +59,7 @@ export function Applications({ language, after, list: first }: ApplicationsProps
         texts: texts.acts,
       }),
     ),
+    h(Recoveries, { ...recoveries, texts }),
   );
 }
 

@@ -1,5 +1,7 @@
 // What the portal says, in English.
 
+import { recover, recoveryActs, recoveryNotice, recoveryProblems, recoveryStates } from "./recovery.ts";
+
 type Act = readonly [title: string, ...sentences: string[]];
 
 export const portal = {
@@ -44,16 +46,18 @@ export const portal = {
     words: "You work for nobody here yet.",
     caption: "Your businesses, AI companies and applications",
     columns: ["Name", "Kind", "Country", "State"],
-    kinds: { business: "business", ai_company: "AI company" },
+    kinds: { business: "business", ai_company: "AI company", recovery: "your place as an owner" },
     states: {
       waiting: "waits for the operators of this service",
       approved: "approved, and is being opened",
       opened: "open",
       refused: "refused",
     },
+    recoveryStates,
     apply: "Apply for a business or an AI company",
     evidence: "Show who it is",
     evidenceNamed: (name: string) => `Show who ${name} is`,
+    recover: "I lost all passkeys by which I was an owner",
     withdraw: "Take it back",
     withdrawNamed: (name: string) => `Take back the application for ${name}`,
   },
@@ -91,6 +95,7 @@ export const portal = {
     removeNamed: (name: string) => `Remove ${name}`,
     most: "It has twenty files. Remove one before you send another.",
   },
+  recover,
   account: {
     title: "My account",
     passkeys: {
@@ -154,6 +159,8 @@ export const portal = {
         "terms.agree": "agreed to terms",
         "group.choose": "chose whether a group of AI companies is blocked",
         "application.withdraw": "took back an application",
+        "recovery.file": "asked for a place as an owner",
+        "recovery.stop": "stopped that an owner is replaced",
         "person.invite": "invited somebody",
         "invitation.revoke": "took back an invitation",
         "invitation.accept": "accepted an invitation",
@@ -416,7 +423,8 @@ export const portal = {
     none: "Nothing happened yet.",
     caption: "The newest notices of the last 90 days",
     columns: ["At", "What", "About"],
-    words: "Owners and admins are told of what happens. Choose what you want to be told of.",
+    words:
+      "Owners and admins are told of what happens. Choose what you want to be told of; that an owner is to be replaced you are told in any case.",
     choose: "Choose",
     names: {
       "push.ended": "pushes that are finished",
@@ -471,6 +479,7 @@ export const portal = {
         title: "A webhook is switched off",
         words: `The webhook ${of.endpoint_id} at ${of.host} took nothing since ${of.since}. Switch it on again once its system answers.`,
       }),
+      "owner.recovery": recoveryNotice,
     },
     mail: {
       title: "Mail",
@@ -612,6 +621,7 @@ export const portal = {
       "Take back an application",
       `You take back your application for ${name}. It is forgotten, at once and for good.`,
     ],
+    ...recoveryActs,
     leave: (name: string): Act => [
       "Leave the portal",
       `Everything that is kept of ${name} here is forgotten, at once and for good.`,
@@ -645,6 +655,7 @@ export const portal = {
       "Too many applications",
       "Too many come from your network at the moment. Try again in a minute.",
     ],
+    ...recoveryProblems,
     country_invalid: ["Not a country", "Write the two letters of a country, such as GB or DE."],
     too_many_uploads: [
       "Too many files",

@@ -26,7 +26,11 @@ describe("the options of the benchmark", () => {
   it("say with which commit to compare, and what", () => {
     expect(parseOptions([]).against).toBeNull();
     const { against } = parseOptions(["--against", "HEAD~1"]);
-    expect(against).toEqual({ commit: "HEAD~1", pairs: 15, contests: ["fetch", "search", "push", "actors"] });
+    expect(against).toEqual({
+      commit: "HEAD~1",
+      pairs: 15,
+      contests: ["fetch", "search", "push", "actors", "ads"],
+    });
     const some = ["--against", "HEAD", "--only", "actors,fetch", "--pairs", "31"];
     expect(parseOptions(some).against).toMatchObject({ pairs: 31, contests: ["actors", "fetch"] });
     expect(() => parseOptions(["--against", "HEAD", "--pairs", "5"])).toThrow("from 6, not 5");

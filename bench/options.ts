@@ -7,7 +7,7 @@ import { type OpenContest, pairsMin } from "./against.ts";
 import type { Measured } from "./figures.ts";
 import { peerNames } from "./peers/peers.ts";
 import { contestOfCalls, measureActors } from "./sections/actors.ts";
-import { measureAds } from "./sections/ads.ts";
+import { contestOf, measureAds } from "./sections/ads.ts";
 import { measureCluster, measureClusterImport } from "./sections/cluster.ts";
 import { contestOfFetches, measureFetch } from "./sections/fetch.ts";
 import { measureLargeBusiness } from "./sections/large-business.ts";
@@ -48,6 +48,7 @@ export const contests = {
     ({ present, other }) => contestOfCalls(present, other, 64),
     ({ present, other }) => contestOfCalls(present, other, 500),
   ],
+  ads: [contestOf("render"), contestOf("click")],
 } as const satisfies Readonly<Partial<Record<SectionName, readonly OpenContest[]>>>;
 type ContestName = keyof typeof contests;
 

@@ -1,5 +1,6 @@
 // Pools of ads, and the renders and clicks of their items, against a bare server that does the work that no implementation could skip.
 
+import type { OpenContest } from "../against.ts";
 import { compareBy, count, figure, type Measured, type Rounds, sidesText, takeRounds } from "../figures.ts";
 import type { AdFloorPlan } from "../floor/ads.ts";
 import { sendAll } from "../load.ts";
@@ -120,31 +121,8 @@ function timesNote(rounds: Rounds<Timed>): string {
 /** Every round renders all items of new pools, and then clicks each of them. */
 async function measureStatements(world: World, { node, floor }: Sides): Promise<readonly Measured[]> {
   const pools = world.size(100, 10);
-  const send = async (
-    server: Server,
-    event: "render" | "click",
-    bodies: readonly object[],
-    note?: Parameters<typeof timeLoad>[3],
-  ): Promise<Timed> => {
-    const plans = bodies.map((body) => planOf(event, body));
-    return await timeLoad(server, await makeRequests(node.baseUrl, node.caller, plans), connections, note);
-  };
-  const ours = async () => {
-    const clicked: object[] = [];
-    const tokens = await servedTokens(node, pools);
-    const rendered = tokens.map((token) => ({ render_token: token, format: "card" }));
-    const render = await send(node, "render", rendered, (answer, at) => {
-      const { click_token } = JSON.parse(answer.body()) as { readonly click_token: string };
-      clicked[at] = { click_token };
-    });
-    return { render, click: await send(node, "click", clicked) };
-  };
-  const bare = async () => {
-    const tokens = await floor.child.call("floor/ads.ts", "tokens", pools * poolAds);
-    const stated = tokens.map((token) => ({ token }));
-    return { render: await send(floor, "render", stated), click: await send(floor, "click", stated) };
-  };
-  const rounds = await takeRounds(world.size(5, 1), { ours, floor: bare }, world.size(2, 1));
+  const both = { ours: () => stateAll(node, pools), floor: () => stateBare(node, floor, pools) };
+  const rounds = await takeRounds(world.size(5, 1), both, world.size(2, 1));
   return (["render", "click"] as const).map((event) => {
     const each = rounds.map(({ ours, floor }) => ({ ours: ours[event], floor: floor[event] }));
     const rates = compareBy(each, ({ rate }) => rate);
@@ -152,6 +130,65 @@ async function measureStatements(world: World, { node, floor }: Sides): Promise<
     return figure(name, "answers/s", rates, { atLeast: 0.7 }, timesNote(each));
   });
 }
+
+interface Statements {
+  readonly render: Timed;
+  readonly click: Timed;
+}
+
+async function stateAll(node: OpenNode, pools: number): Promise<Statements> {
+  const clicked: object[] = [];
+  const tokens = await servedTokens(node, pools);
+  const rendered = tokens.map((token) => ({ render_token: token, format: "card" }));
+  const render = await state(node, node, "render", rendered, (answer, at) => {
+    const { click_token } = JSON.parse(answer.body()) as { readonly click_token: string };
+    clicked[at] = { click_token };
+  });
+  return { render, click: await state(node, node, "click", clicked) };
+}
+
+async function stateBare(node: OpenNode, floor: Server, pools: number): Promise<Statements> {
+  const tokens = await floor.child.call("floor/ads.ts", "tokens", pools * poolAds);
+  const stated = tokens.map((token) => ({ token }));
+  return {
+    render: await state(node, floor, "render", stated),
+    click: await state(node, floor, "click", stated),
+  };
+}
+
+async function state(
+  { baseUrl, caller }: OpenNode,
+  server: Server,
+  event: "render" | "click",
+  bodies: readonly object[],
+  note?: Parameters<typeof timeLoad>[3],
+): Promise<Timed> {
+  const plans = bodies.map((body) => planOf(event, body));
+  return await timeLoad(server, await makeRequests(baseUrl, caller, plans), connections, note);
+}
+
+/** The same statements to the nodes of two checkouts. */
+export const contestOf =
+  (event: "render" | "click"): OpenContest =>
+  async ({ present, other, opening }) => {
+    const [campaigns, pools] = [10, 50];
+    const sideOf = async (world: World) => {
+      const node = opening.use(await world.openNode(await world.seededHome()));
+      await node.child.call("ads-book.fixture.ts", "publishAds", { campaigns, adsOfCampaign, keywords });
+      return node;
+    };
+    const ours = await sideOf(present);
+    const theirs = await sideOf(other);
+    const plan = await planFloor(present, ours, campaigns);
+    const floor = opening.use(await present.openFloor((child) => child.call("floor/ads.ts", "listen", plan)));
+    return {
+      name: `ads: ${event}s, ${connections} connections, ${pools * poolAds} in each turn`,
+      warmingTurns: 4,
+      present: async () => (await stateAll(ours, pools))[event],
+      other: async () => (await stateAll(theirs, pools))[event],
+      floor: async () => (await stateBare(ours, floor, pools))[event],
+    };
+  };
 
 /** The tokens of all items of new pools: those that are stated at the same time are of different pools. */
 async function servedTokens(

@@ -1,4 +1,4 @@
-// What every implementation of the port in actor-store.ts must pass: obligations S1–S9 one by one, then random
+// What every implementation of the port in actor-store.ts must pass: obligations S1–S10 one by one, then random
 // concurrent writers against a model. An adapter's test calls `actorStoreConformance` with a way to open it.
 // Puts and deletes of one commit never name the same key: what wins differs between engines.
 
@@ -12,7 +12,15 @@ import {
   type OpenActorStore,
   operationId,
 } from "./actor-store.fixture.ts";
-import { type ActorRef, type CommitOutcome, newActor, type PartitionRow, rowTable } from "./actor-store.ts";
+import {
+  type ActorCommit,
+  type ActorRef,
+  type ActorStore,
+  type CommitOutcome,
+  newActor,
+  type PartitionRow,
+  rowTable,
+} from "./actor-store.ts";
 import { describeConcurrency } from "./actor-store-concurrency.conformance.ts";
 import { describeForgetting } from "./actor-store-forgetting.conformance.ts";
 
@@ -32,6 +40,7 @@ export function actorStoreConformance(name: string, open: () => Promise<OpenActo
 
     describeFence(start);
     describeCreation(start);
+    describeJoining(start);
     describeContents(start);
     describeDurability(start, opened);
     describeListing(start);
@@ -173,6 +182,91 @@ function describeCreation(start: () => Promise<OpenActorStore>): void {
     const both = await Promise.all([store.commit(commit), store.commit(commit)]);
     expect(both).toEqual([{ status: "applied" }, { status: "applied" }]);
     expect(await store.readHead(ref)).toMatchObject({ epoch: 41, owner: "a", head: 1 });
+  });
+}
+
+function describeJoining(start: () => Promise<OpenActorStore>): void {
+  /** A commit of one actor with that of another; both have one before. */
+  const newPair = async (store: ActorStore) => {
+    const newHead = async (ref: ActorRef) => {
+      const first = following(ref, (await store.claim(ref, "a")).head, { puts: [event(1)] });
+      await store.commit(first);
+      return after(first);
+    };
+    const [one, other] = [freshRef(), freshRef()];
+    const joins = following(other, await newHead(other), { puts: [event(2)] });
+    return { joins, commit: following(one, await newHead(one), { puts: [event(2)], with: [joins] }) };
+  };
+  const leftOf = async (store: ActorStore, { ref }: ActorCommit) => {
+    const rows = await store.readRows(ref, [{ rt: rowTable.event, limit: 9 }]);
+    return { head: (await store.readHead(ref))?.head, rows };
+  };
+  const untouched = { head: 1, rows: [event(1)] };
+  const applied = { head: 2, rows: [event(1), event(2)] };
+
+  it("S10: commits of several actors are applied together", async () => {
+    const { store } = await start();
+    if (!store.joinsCommits) return;
+    const { commit, joins } = await newPair(store);
+    expect(await store.commit({ ...commit, with: [{ ...joins, wakeAtMs: 7 }] })).toEqual({
+      status: "applied",
+    });
+    for (const each of [commit, joins]) expect(await leftOf(store, each)).toEqual(applied);
+    expect(await store.dueActors(7, 1_000)).toContainEqual({ ref: joins.ref, wakeAtMs: 7 });
+    const next = following(joins.ref, after(joins), { puts: [event(3)] });
+    expect(await store.commit(next)).toEqual({ status: "applied" });
+    expect((await store.claim(joins.ref, "b")).events).toEqual([event(1), event(2), event(3)]);
+  });
+
+  it("S10: nothing is applied where one of the others is refused, and the first may be applied alone then", async () => {
+    const { store } = await start();
+    if (!store.joinsCommits) return;
+    const { commit, joins } = await newPair(store);
+    const { joins: joinsToo } = await newPair(store);
+    await store.claim(joins.ref, "b");
+    const refused = { status: "refused", epoch: 2, head: 1, op: joins.expectedOp, other: joins };
+    expect(await store.commit({ ...commit, with: [joinsToo, joins] })).toEqual(refused);
+    for (const each of [commit, joins, joinsToo]) expect(await leftOf(store, each)).toEqual(untouched);
+    const { with: _, ...alone } = commit;
+    expect(await store.commit(alone)).toEqual({ status: "applied" });
+  });
+
+  it("S10: one that never existed is refused as well", async () => {
+    const { store } = await start();
+    if (!store.joinsCommits) return;
+    const { commit } = await newPair(store);
+    const never = following(freshRef(), { epoch: 1, head: 0, op: "" });
+    const refused = { status: "refused", epoch: 0, head: 0, op: "", other: never };
+    expect(await store.commit({ ...commit, with: [never] })).toEqual(refused);
+    expect(await leftOf(store, commit)).toEqual(untouched);
+  });
+
+  it("S10: nothing of the others is applied where the first is refused, whatever they are", async () => {
+    const { store } = await start();
+    if (!store.joinsCommits) return;
+    const { commit, joins } = await newPair(store);
+    await store.claim(commit.ref, "b");
+    const refused = { status: "refused", epoch: 2, head: 1, op: commit.expectedOp };
+    expect(await store.commit(commit)).toEqual(refused);
+    expect(await leftOf(store, joins)).toEqual(untouched);
+    await store.claim(joins.ref, "b");
+    expect(await store.commit(commit)).toEqual(refused);
+  });
+
+  it("S3, S10: what is sent again is applied once, also when the others have gone on since", async () => {
+    const { store } = await start();
+    if (!store.joinsCommits) return;
+    const { commit, joins } = await newPair(store);
+    const { commit: atOnce } = await newPair(store);
+    const both = await Promise.all([store.commit(atOnce), store.commit(atOnce)]);
+    expect(both).toEqual([{ status: "applied" }, { status: "applied" }]);
+    expect(await leftOf(store, atOnce)).toEqual(applied);
+    await store.commit(commit);
+    await store.commit(following(joins.ref, after(joins), { puts: [event(3)] }));
+    expect(await store.commit(commit)).toEqual({ status: "applied" });
+    await store.claim(joins.ref, "b");
+    expect(await store.commit(commit)).toEqual({ status: "applied" });
+    expect(await leftOf(store, joins)).toEqual({ head: 3, rows: [event(1), event(2), event(3)] });
   });
 }
 

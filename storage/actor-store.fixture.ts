@@ -38,7 +38,10 @@ export function keyed(k: number, k2: string, body = "{}"): PartitionRow {
 }
 
 type Changes = Partial<
-  Pick<ActorCommit, "op" | "epoch" | "puts" | "deletes" | "snapshot" | "wakeAtMs" | "forget" | "creates">
+  Pick<
+    ActorCommit,
+    "op" | "epoch" | "puts" | "deletes" | "snapshot" | "wakeAtMs" | "forget" | "creates" | "with"
+  >
 >;
 
 /** A commit that follows `head`, by default with an operation id that no other commit of the actor has. */

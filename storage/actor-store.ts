@@ -17,6 +17,8 @@
 //       above all earlier ones.
 //   S9. Where the store creates actors, a commit that `creates` one is applied only to an actor that never existed, and claims it for its
 //       owner with the epoch that it names. Of any other actor it is refused like a commit of a former epoch.
+//   S10. Where the store joins commits, a commit and those `with` it are applied together or not at all. Whether they were applied is
+//       decided by the first (S3): one of the others counts only where the first could be applied now.
 
 import type { ActorRef } from "../actors/messages/refs.ts";
 
@@ -108,6 +110,8 @@ export interface ActorCommit {
   readonly wakeAtMs: number | null;
   /** The owner for whom the commit creates the actor; it then follows {@link newActor} (S9). */
   readonly creates?: string;
+  /** Commits of other actors that are applied with it (S10); they create and forget nothing. */
+  readonly with?: readonly ActorCommit[];
 }
 
 /**
@@ -119,7 +123,14 @@ export const newActor = { head: 0, op: "" } as const;
 export type CommitOutcome =
   | { readonly status: "applied" }
   /** Another activation owns the actor, or its head is not the expected one. The writer must stop at once. */
-  | { readonly status: "refused"; readonly epoch: number; readonly head: number; readonly op: string };
+  | {
+      readonly status: "refused";
+      readonly epoch: number;
+      readonly head: number;
+      readonly op: string;
+      /** The commit that was refused, if it was `with` the one that was sent: that one could have been applied alone. */
+      readonly other?: ActorCommit;
+    };
 
 /**
  * Selects rows of one table of a partition: those with exact text keys (any `k`), or up to `limit` rows in (k, k2) order
@@ -136,6 +147,8 @@ export type RowSelection =
 export interface ActorStore {
   /** Whether a commit can create its actor (S9), which saves the claim. */
   readonly createsActors: boolean;
+  /** Whether commits of several actors can be one (S10). */
+  readonly joinsCommits: boolean;
   /** Takes ownership of the actor. An actor that is not there begins with `firstEpoch`, 1 by default. Throws {@link StoreError}. */
   claim(ref: ActorRef, owner: string, firstEpoch?: number): Promise<Activation>;
   /** Throws {@link StoreError}; `unknown` is resolved by resending the same commit or claiming again (A5). */

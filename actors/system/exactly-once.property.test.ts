@@ -72,6 +72,7 @@ function newNode(
   const system = world.system({
     store: {
       createsActors: store.createsActors,
+      joinsCommits: store.joinsCommits,
       claim: (ref, owner) => call(() => store.claim(ref, owner)),
       commit: (commit) => call(() => store.commit(commit)),
       readRows: (ref, selections) => call(() => store.readRows(ref, selections)),

@@ -252,6 +252,7 @@ describe("A5: unknown is not failed", () => {
     const { system, store, time } = newWorld();
     const stays: ActorStore = {
       createsActors: store.createsActors,
+      joinsCommits: store.joinsCommits,
       claim: async (ref, owner) => {
         const activation = await store.claim(ref, owner);
         const { head } = activation;

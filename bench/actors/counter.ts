@@ -76,6 +76,7 @@ export function durableRef(id: string): ActorRef<"durable-counter"> {
 export function withCommit(store: ActorStore, commit: ActorStore["commit"]): ActorStore {
   return {
     createsActors: store.createsActors,
+    joinsCommits: store.joinsCommits,
     claim: (ref, owner) => store.claim(ref, owner),
     readRows: (ref, selections) => store.readRows(ref, selections),
     readHead: (ref) => store.readHead(ref),

@@ -23,6 +23,7 @@ import { createJournalExport } from "./journal-export.ts";
 /** The store's methods, apart from it. */
 const unbound = (store: ActorStore): ActorStore => ({
   createsActors: store.createsActors,
+  joinsCommits: store.joinsCommits,
   claim: (...given) => store.claim(...given),
   commit: (commit) => store.commit(commit),
   readRows: (...given) => store.readRows(...given),

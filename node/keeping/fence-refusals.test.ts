@@ -67,6 +67,19 @@ describe("what the fence held back", () => {
     expect(kept.every(({ supersededBy }) => supersededBy === 4)).toBe(true);
   });
 
+  it("R4: is of the actor whose commit was refused, not of one with which it was sent", async () => {
+    const watched = witness.watch(store, "n1");
+    const first = { kind: "business", id: "c" };
+    const { head } = await watched.claim(first, "n1");
+    const stale = await watched.claim(ref, "zombie");
+    await store.claim(ref, "successor");
+    const joins = commitOf(stale.head.epoch);
+    await watched.commit(commitOf(head.epoch, { ref: first, with: [joins] }));
+    await time.settle();
+    expect(witness.refusedCommits(first)).toEqual([]);
+    expect(witness.refusedCommits(ref)).toMatchObject([{ epoch: 1, supersededBy: 2 }]);
+  });
+
   it("R1, R2: is in the store at once, by the incarnation that was refused, and other nodes show it", async () => {
     const other = newWitness();
     const [first, second] = [witness.watch(store, "n1"), witness.watch(store, "n2")];

@@ -76,6 +76,7 @@ export class FenceWitness {
   watch(store: ActorStore, incarnation: string): ActorStore {
     return {
       createsActors: store.createsActors,
+      joinsCommits: store.joinsCommits,
       claim: (ref, owner, firstEpoch) => store.claim(ref, owner, firstEpoch),
       commit: (commit) => {
         const outcome = store.commit(commit);
@@ -119,9 +120,11 @@ export class FenceWitness {
     await this.#write().catch(() => {});
   }
 
-  #judge(incarnation: string, commit: ActorCommit, outcome: CommitOutcome): void {
+  #judge(incarnation: string, sent: ActorCommit, outcome: CommitOutcome): void {
+    if (outcome.status !== "refused") return;
+    const { other: commit = sent } = outcome;
     // A commit that was to create its actor held nothing that anybody could have taken.
-    if (outcome.status !== "refused" || outcome.epoch <= commit.epoch || commit.creates !== undefined) return;
+    if (outcome.epoch <= commit.epoch || commit.creates !== undefined) return;
     const { region, clock } = this.#options;
     const refusals = (this.#own.get(incarnation)?.refusals ?? 0) + 1;
     const atMs = clock.now();

@@ -29,6 +29,7 @@ export function createTimings(): Timings {
     longestStep: watchLongestStep(),
     watchCommits: (store) => ({
       createsActors: store.createsActors,
+      joinsCommits: store.joinsCommits,
       claim: (ref, owner, firstEpoch) => store.claim(ref, owner, firstEpoch),
       commit: (commit) => {
         const fromMs = performance.now();

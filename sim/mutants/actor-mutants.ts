@@ -35,6 +35,7 @@ const keys: readonly Mutant[] = [
     actorStore: (given) => ({
       ...bound(given),
       createsActors: given.createsActors,
+      joinsCommits: given.joinsCommits,
       commit: (commit) => {
         const puts = commit.puts.filter((row) => !isNonceRow(commit.ref.kind, row.rt));
         if (puts.length < commit.puts.length) changed();

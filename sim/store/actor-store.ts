@@ -5,6 +5,7 @@
 //   C2. Commit: one conditional batch on epoch, head and operation. If it is refused but its own operation is in force,
 //       it was applied.
 //   C3. Rows are pruned within the fence, one commit after the snapshot that replaced them: reads do not rely on it.
+//   C4. A store within its node's own process, as SQLite is, applies the commits of several actors in one step.
 // `guards` removes single guards, for simulations that must detect their absence; `missed` is called where a removed guard
 // would have made a difference.
 
@@ -14,6 +15,7 @@ import {
   type ActorHead,
   type ActorRef,
   type ActorStore,
+  type CommitOutcome,
   type PartitionRow,
   rowTable,
   StoreError,
@@ -88,6 +90,7 @@ export function openSimActorStore(
     );
   return {
     createsActors: false,
+    joinsCommits: model.isEmbedded,
     claim: async (ref, owner, firstEpoch = 1) => {
       const partition = model.partition(ref);
       const first = await serial(partition);
@@ -101,6 +104,8 @@ export function openSimActorStore(
       });
     },
     commit: async (commit) => {
+      const { with: others = [] } = commit;
+      if (others.length > 0) return commitTogether(client, commit, others);
       const partition = model.partition(commit.ref);
       // What the snapshot before this one contains (C3).
       const pruned = guards.pruneIsFenced ? { pruneTo: partition.head.snapshotSeq } : {};
@@ -166,6 +171,40 @@ function cas(
   const isLogging = commit !== null && partition.kind === "log-sequencer";
   const name = `${partition.kind}/${partition.id}`;
   return model.statements.run(life, "cas", execute, { name, isHearing, isLogging });
+}
+
+/** C4. */
+function commitTogether(
+  { model, life }: StoreClient,
+  commit: ActorCommit,
+  others: readonly ActorCommit[],
+): Promise<CommitOutcome> {
+  const follows = ({ ref, epoch, expectedHead, expectedOp }: ActorCommit): boolean => {
+    const { head } = model.partition(ref);
+    return head.epoch === epoch && head.head === expectedHead && head.op === expectedOp;
+  };
+  const refused = (each: ActorCommit) => {
+    const { epoch, head, op } = model.partition(each.ref).head;
+    return { status: "refused", epoch, head, op } as const;
+  };
+  const execute = (): CommitOutcome => {
+    if (!follows(commit)) {
+      const outcome = refused(commit);
+      return outcome.op === commit.op ? { status: "applied" } : outcome;
+    }
+    const other = others.find((each) => !follows(each));
+    if (other !== undefined) return { ...refused(other), other };
+    for (const each of [commit, ...others]) {
+      const partition = model.partition(each.ref);
+      const found = { ...partition.head };
+      partition.apply({ ...mutationOf(each), pruneTo: found.snapshotSeq });
+      model.witness.committed?.(partition, each, found);
+    }
+    return { status: "applied" };
+  };
+  const { kind, id } = commit.ref;
+  const isLogging = others.some(({ ref }) => ref.kind === "log-sequencer");
+  return model.statements.run(life, "cas", execute, { name: `${kind}/${id}`, isLogging });
 }
 
 interface Claim {

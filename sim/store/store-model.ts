@@ -26,6 +26,8 @@ export interface StoreWitness {
     commit: ActorCommit,
     found: Pick<PartitionHead, "epoch" | "head" | "op">,
   ): void;
+  /** A node sends a commit with those of other actors. */
+  sentTogether?(commit: ActorCommit, others: readonly ActorCommit[]): void;
   claimed?(partition: ActorPartition, epoch: number, owner: string): void;
   /** A commit was refused because of the state found. */
   refused?(partition: ActorPartition, commit: ActorCommit, found: Pick<PartitionHead, "op">): void;
@@ -48,6 +50,8 @@ export interface StoreModelOptions {
   readonly now: () => number;
   readonly replicate: Replicate;
   readonly witness?: StoreWitness;
+  /** Whether it is in the process of its only node, as SQLite is; by default it is not. */
+  readonly isEmbedded?: boolean;
 }
 
 export class StoreModel {
@@ -60,9 +64,11 @@ export class StoreModel {
   readonly now: () => number;
   readonly witness: StoreWitness;
   readonly coin: Coin;
+  readonly isEmbedded: boolean;
 
   constructor(options: StoreModelOptions) {
     this.regions = options.regions;
+    this.isEmbedded = options.isEmbedded ?? false;
     this.statements = options.statements;
     this.now = options.now;
     this.witness = options.witness ?? {};

@@ -122,6 +122,7 @@ export class World {
           isCut: (from, to) => this.cutRegions.has(`${from} ${to}`),
         }),
         witness: observed,
+        isEmbedded,
       }),
       indexes: this.#indexes,
       indexWeather: createIndexFaults(faults, random.fork("index weather")),

@@ -90,6 +90,7 @@ export function openCassandraActorStore(
 
 class ActorJournals implements CassandraActorStore {
   readonly createsActors = false;
+  readonly joinsCommits = false;
   readonly #session: CassandraSession;
   readonly #options: CassandraActorStoreOptions;
   readonly #rules: Omit<ClaimRules, "firstEpoch">;

@@ -52,6 +52,7 @@ interface Partition {
 
 export class MemoryActorStore implements ActorStore {
   readonly createsActors: boolean = true;
+  readonly joinsCommits: boolean = true;
   readonly #partitions = new Map<string, Partition>();
   readonly #now: () => number;
   readonly #faults: { operation: StoreOperation; fault: StoreFault }[] = [];
@@ -134,7 +135,26 @@ export class MemoryActorStore implements ActorStore {
     );
   }
 
+  /** S10. */
   #commit(commit: ActorCommit): CommitOutcome {
+    const others = commit.with ?? [];
+    const other = others.find((each) => !this.#follows(each));
+    if (other === undefined || !this.#follows(commit)) {
+      const outcome = this.#commitOne(commit);
+      if (other === undefined && outcome.status === "applied")
+        for (const each of others) this.#commitOne(each);
+      return outcome;
+    }
+    const { epoch = 0, head = 0, op = "" } = this.#partitions.get(keyOf(other.ref))?.head ?? {};
+    return { status: "refused", epoch, head, op, other };
+  }
+
+  #follows({ ref, epoch, expectedHead, expectedOp }: ActorCommit): boolean {
+    const head = this.#partitions.get(keyOf(ref))?.head;
+    return head?.epoch === epoch && head.head === expectedHead && head.op === expectedOp;
+  }
+
+  #commitOne(commit: ActorCommit): CommitOutcome {
     const { creates } = commit;
     const known = this.#partitions.get(keyOf(commit.ref));
     const partition = known ?? (creates === undefined ? undefined : newPartition(commit, creates));

@@ -1,4 +1,4 @@
-// Actor journals in SQLite: the port's obligations S1–S9. Works that are waiting share one transaction (see database.ts).
+// Actor journals in SQLite: the port's obligations S1–S10. Works that are waiting share one transaction (see database.ts).
 // The fence is the UPDATE of the head row by epoch, head and operation; every other statement of a commit runs only if
 // that UPDATE changed its one row. Each actor gets a number once, so that row keys stay short.
 
@@ -56,6 +56,7 @@ export function openSqliteActorStore(database: SqliteDatabase, options: SqliteAc
 
 class SqliteActorStore implements ActorStore {
   readonly createsActors = true;
+  readonly joinsCommits = true;
   readonly #database: SqliteDatabase;
   readonly #now: () => number;
   readonly #sql: Statements;
@@ -93,12 +94,49 @@ class SqliteActorStore implements ActorStore {
 
   /** The promise is the write's own: what must not exist without the commit may share its transaction ({@link SqliteDatabase.writeAfter}). */
   commit(commit: ActorCommit): Promise<CommitOutcome> {
-    const { ref, creates } = commit;
+    const { ref, creates, with: others } = commit;
     if (commit.forget) return this.#forgotten(commit);
     if (creates !== undefined) return this.#database.write(() => this.#create(commit, creates));
     // Looked up here, outside any transaction: a number seen inside one that is later rolled back must not be kept.
     const no = this.#number(ref);
+    if (others !== undefined) return this.#joined(commit, no, others);
     return this.#database.write(() => this.#commit(commit, no ?? this.#findNumber(ref)));
+  }
+
+  /** S10: the others are judged before anything is written, so nothing has to be undone. */
+  #joined(
+    commit: ActorCommit,
+    no: number | undefined,
+    others: readonly ActorCommit[],
+  ): Promise<CommitOutcome> {
+    const numbers = others.map(({ ref }) => this.#number(ref));
+    return this.#database.write(() => {
+      const refused = others.findIndex((other, at) => !this.#isNext(other, numbers[at]));
+      const other = others[refused];
+      if (other === undefined || !this.#isNext(commit, no)) {
+        const outcome = this.#commit(commit, no);
+        if (other !== undefined || outcome.status === "refused") return outcome;
+        for (const [at, each] of others.entries())
+          if (this.#commit(each, numbers[at]).status === "refused")
+            throw new Error("a judged commit was refused");
+        return outcome;
+      }
+      return { ...this.#refusal(numbers[refused]), other };
+    });
+  }
+
+  /** Whether the commit follows its actor's last one. */
+  #isNext(commit: ActorCommit, no: number | undefined): boolean {
+    if (no === undefined) return false;
+    this.#journal.look();
+    if (this.#journal.isNext(no, commit)) return true;
+    this.#journal.bring(no);
+    const head = this.#sql.head.get(no);
+    return (
+      head?.["epoch"] === commit.epoch &&
+      head["head"] === commit.expectedHead &&
+      head["op"] === commit.expectedOp
+    );
   }
 
   async readRows(ref: ActorRef, selections: readonly RowSelection[]): Promise<readonly PartitionRow[]> {
@@ -235,10 +273,14 @@ class SqliteActorStore implements ActorStore {
 
   /** S3: if the operation at the head is our own, an earlier attempt was applied. */
   #explainRefusal(no: number, op: string): CommitOutcome {
-    const row = this.#sql.head.get(no);
-    const head = row === undefined ? undefined : toHead(row);
-    if (head?.op === op) return { status: "applied" };
-    return { status: "refused", epoch: head?.epoch ?? 0, head: head?.head ?? 0, op: head?.op ?? "" };
+    const refusal = this.#refusal(no);
+    return refusal.op === op ? { status: "applied" } : refusal;
+  }
+
+  #refusal(no: number | undefined) {
+    const row = no === undefined ? undefined : this.#sql.head.get(no);
+    const { epoch, head, op } = row === undefined ? { epoch: 0, ...newActor } : toHead(row);
+    return { status: "refused", epoch, head, op } as const;
   }
 
   #activation(no: number): Activation {

@@ -8,7 +8,7 @@ export const fullCoverageSeeds = 500;
 
 /** What the worlds must reach: each is a place where a past or conceivable bug could hide. */
 const coverageMarks = `
-  actor.lost actor.commit_failed actor.read_failed actors.poll_failed lease.lost lease.unnoticed node.died
+  actor.lost commit.joined actor.commit_failed actor.read_failed actors.poll_failed lease.lost lease.unnoticed node.died
   node.drained night version.written_again
   publish.ok publish.seq_not_increasing publish.idempotency_in_progress publish.idempotency_key_reused
   publish.ok_without_index publish.rate_limited publish.unavailable publish.held publish.mandate_missing

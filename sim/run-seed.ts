@@ -172,6 +172,7 @@ async function play(world: World, start: JournalFile | null): Promise<void> {
   const truth = await settle(world, journal);
   if (truth === null) return;
   kernel.tell("at rest");
+  world.observed.checkTogether();
   checkAtRest(world, journal, truth);
   checkInForce(world, journal, truth);
   checkStanding(world, journal, truth);

@@ -38,7 +38,7 @@ import type {
 import type { CommandOf, Commands, DoneReply } from "../messages/protocol.ts";
 import { logRef, partsOf } from "../messages/refs.ts";
 import { type Decision, defineActor, type Effect, tell, type ViewOf } from "../system/definition.ts";
-import { defineJsonTable } from "../system/row-table.ts";
+import { defineJsonTable, defineKeptTable } from "../system/row-table.ts";
 
 type View = ViewOf<typeof adCampaignMachine>;
 type Asked<T extends keyof AdCampaignProtocol> = CommandOf<AdCampaignProtocol, T>;
@@ -65,10 +65,10 @@ interface Money extends SpentOfDay {
   readonly stopped: CampaignStop | null;
 }
 
-const money = defineJsonTable<Money>("money", 18);
-const ads = defineJsonTable<KeptAd>("ads", 16);
+const money = defineKeptTable<Money>("money", 18);
+const ads = defineKeptTable<KeptAd>("ads", 16);
 const renders = defineJsonTable<Charged>("charged renders", 17);
-const companies = defineJsonTable<CompanyRenders>("renders of companies", 19);
+const companies = defineKeptTable<CompanyRenders>("renders of companies", 19);
 /** Longer than its click token is of use. */
 const renderKeptMs = 2 * adClickMs;
 const adsPageMax = 100;
@@ -83,6 +83,7 @@ export const adCampaignActor = defineActor<"ad-campaign", typeof adCampaignMachi
   durability: "journal",
   input: () => ({}),
   rows: rowsFor,
+  keeps: [money.rt, ads.rt, companies.rt],
   decide: {
     "campaign.accept": accept,
     "ad.assign": assign,

@@ -23,6 +23,7 @@ export const adPoolActor = defineActor<"ad-pool", typeof adPoolMachine>({
   parts: { "ad-item": adItemMachine },
   durability: "journal",
   repeatable: ["item.settle"],
+  joinable: ["item.settle"],
   input: () => ({}),
   decide: {
     "pool.serve": serve,

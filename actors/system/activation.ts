@@ -9,6 +9,7 @@ import { traceparentOf } from "../../std/tracing.ts";
 import type { ActorRef, ActorStore, CommitOutcome, RowSelection } from "../../storage/actor-store.ts";
 import type { ActorState, Timer } from "./actor-state.ts";
 import { type ActorGlance, type ActorUnavailable, actorUnavailable, type Message } from "./definition.ts";
+import type { JoinedTurn, Receivers } from "./joining.ts";
 import { applyTurn, remember } from "./journal.ts";
 import type { ActorLimits } from "./limits.ts";
 import type { MachineDriver } from "./machine-driver.ts";
@@ -332,6 +333,11 @@ export abstract class Activation {
     return false;
   }
 
+  /** Takes a turn for messages that becomes true with their sender's commit; null if it cannot now. */
+  join(_messages: readonly Envelope[]): JoinedTurn | null {
+    return null;
+  }
+
   /** Whether timers survive the activation. */
   protected get keepsTimers(): boolean {
     return true;
@@ -397,7 +403,7 @@ export interface Counters {
   crashes: number;
 }
 
-export interface ActorHost {
+export interface ActorHost extends Receivers {
   readonly store: ActorStore;
   readonly clock: Clock;
   readonly timers: TimerPort;
@@ -436,6 +442,8 @@ export type EnvelopeKind =
   | "tell"
   /** A message from the outbox of another actor (or of the actor itself): deduplicated by sender and sequence (A3). */
   | "delivery"
+  /** A message whose turn joins the commit of its sender, so that it comes once (joining.ts). */
+  | "joined"
   /** The result of an activity: it removes the activity's outbox row with the commit. */
   | "answer"
   /** A timer that is due: its event is applied to the machine directly. */

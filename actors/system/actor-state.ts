@@ -3,6 +3,7 @@
 import type { AnyMachineSnapshot } from "xstate";
 import type { ClaimedNames } from "./claimed-names.ts";
 import type { Message } from "./definition.ts";
+import type { KeptRows } from "./kept-rows.ts";
 
 export interface Timer {
   readonly id: string;
@@ -29,6 +30,8 @@ export interface ActorState {
   inbox: Map<string, Heard>;
   /** Null until the first command that needs them. */
   names: ClaimedNames | null;
+  /** Null for a kind that keeps none. */
+  readonly kept: KeptRows | null;
   /** The newest events, oldest first, for operators. */
   recent: unknown[];
 }

@@ -70,6 +70,19 @@ describe("X1: what a command causes is in its trace", () => {
     expect(roads()).toEqual(["root > counter forward", "root > counter forward > counter add"]);
   });
 
+  it.each([["add"], ["arm"]])(
+    "over one that its receiver may join, whether it does or not (%s)",
+    async (joins) => {
+      const world = newWorld();
+      const { tracer, roads, within } = recorder();
+      const system = world.system({ tracer, definitions: [{ ...counterActor, joinable: [joins] }] });
+      await ask(system, "to", { type: "add", by: 1 });
+      await within(() => ask(system, "from", { type: "forward", to: "to", by: 3 }));
+      await world.time.advance(10);
+      expect(roads()).toEqual(["root > counter forward", "root > counter forward > counter add"]);
+    },
+  );
+
   it("over work outside, which asks others in turn, and its answer", async () => {
     const { system, time } = newWorld();
     const { tracer, roads, within } = recorder();

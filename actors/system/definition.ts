@@ -118,6 +118,13 @@ interface KindFacts<K extends string> {
    * state, and keeps no note of their sequence.
    */
   readonly repeatable?: readonly string[];
+  /** Tables whose rows are kept in memory as far as they fit (kept-rows.ts). */
+  readonly keeps?: readonly number[];
+  /**
+   * Messages of other actors that the actor takes within their sender's commit, where both are in memory on one node and the store joins
+   * commits. Where not, they are delivered as any other.
+   */
+  readonly joinable?: readonly string[];
   /** Upgrades the persisted snapshot of version `from` to version `from + 1`. */
   readonly upgrade?: Readonly<Record<number, (snapshot: unknown) => unknown>>;
   /** Upgrades an event of version `from` to version `from + 1`, or returns null to drop it; needed if events changed shape. */

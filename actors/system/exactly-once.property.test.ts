@@ -6,13 +6,14 @@ import { describe, expect, it } from "vitest";
 import { Unavailable } from "../../std/unavailable.ts";
 import { rowTable, StoreError } from "../../storage/actor-store.ts";
 import type { MemoryActorStore, StoreFault } from "../../storage/memory/actor-store.ts";
-import type { Message } from "./definition.ts";
+import type { ActorDefinition, Message } from "./definition.ts";
 import type { ManualTime } from "./manual-time.fixture.ts";
 import type { LocalActorSystem } from "./ports.ts";
 import {
   ask,
   type CounterCommand,
   counter,
+  counterActor,
   newWorld,
   type TestProtocols,
   type World,
@@ -57,6 +58,7 @@ const faults: fc.Arbitrary<Fault> = fc.oneof(
 function newNode(
   world: World,
   slowMs: number,
+  definition: ActorDefinition,
 ): { system: LocalActorSystem<TestProtocols>; kill: () => void } {
   let isAlive = true;
   const whileAlive = <T>(promise: Promise<T>): Promise<T> =>
@@ -70,6 +72,7 @@ function newNode(
     isAlive ? whileAlive(make()) : new Promise(() => {});
   const { store, time } = world;
   const system = world.system({
+    definitions: [definition],
     store: {
       createsActors: store.createsActors,
       joinsCommits: store.joinsCommits,
@@ -139,15 +142,19 @@ const plans: fc.Arbitrary<Plan> = fc.record({
 });
 
 /** Runs a plan; afterwards every node is gone and the store works again. */
-async function play(world: World, callers: Callers, plan: Plan): Promise<readonly string[]> {
+async function play(
+  world: World,
+  callers: Callers,
+  { definition, ...plan }: Plan & { definition: ActorDefinition },
+): Promise<readonly string[]> {
   const trace = scriptStore(world.store, world.time, plan.script);
-  let node = newNode(world, plan.slowMs);
+  let node = newNode(world, plan.slowMs, definition);
   void node.system.start();
   for (const step of plan.steps) {
     if (step.do === "pass") await world.time.advance(step.ms);
     else if (step.do === "crash" || step.do === "pause") {
       if (step.do === "crash") node.kill();
-      node = newNode(world, plan.slowMs);
+      node = newNode(world, plan.slowMs, definition);
       void node.system.start();
     } else callers.send(node.system, step);
   }
@@ -230,15 +237,20 @@ async function checkActors(
   }
 }
 
-describe("every command counts once, whatever fails", () => {
+const joinable: ActorDefinition = { ...counterActor, joinable: ["add"] };
+
+describe.each([
+  { about: "", definition: counterActor },
+  { about: ", where receivers join", definition: joinable },
+])("every command counts once, whatever fails$about", ({ definition }) => {
   it("through crashes, zombies and a store that loses questions and answers (property)", async () => {
     const seen = { applied: 0, unknown: 0, not_applied: 0 };
     await fc.assert(
       fc.asyncProperty(plans, async (plan) => {
         const world = newWorld();
         const callers = new Callers();
-        await play(world, callers, plan);
-        const last = newNode(world, 0);
+        await play(world, callers, { ...plan, definition });
+        const last = newNode(world, 0, definition);
         await last.system.start();
         await world.time.advance(120_000);
         expect(last.system.stats()).toMatchObject({ outboxPending: 0, mailboxed: 0, crashes: 0 });
@@ -254,8 +266,8 @@ describe("every command counts once, whatever fails", () => {
   it("the same plan makes the same calls of the store at the same times (property)", async () => {
     await fc.assert(
       fc.asyncProperty(plans, async (plan) => {
-        const once = await play(newWorld(), new Callers(), plan);
-        expect(await play(newWorld(), new Callers(), plan)).toEqual(once);
+        const once = await play(newWorld(), new Callers(), { ...plan, definition });
+        expect(await play(newWorld(), new Callers(), { ...plan, definition })).toEqual(once);
       }),
       { numRuns: 10 },
     );

@@ -19,6 +19,7 @@ import {
 } from "../../storage/actor-store.ts";
 import type { ActorState } from "./actor-state.ts";
 import type { Effect, Message } from "./definition.ts";
+import { KeptRows } from "./kept-rows.ts";
 import { type ActorLimits, effectsPerCommitMax } from "./limits.ts";
 import type { MachineDriver } from "./machine-driver.ts";
 import type { Turn } from "./turn.ts";
@@ -66,6 +67,7 @@ export function initialState(driver: MachineDriver, id: string): ActorState {
     timers: new Map(),
     inbox: new Map(),
     names: null,
+    kept: driver.definition.keeps === undefined ? null : new KeptRows(driver.definition.keeps),
     recent: [],
   };
 }
@@ -219,6 +221,7 @@ export function applyTurn(state: ActorState, turn: Turn, lastEventsMax: number):
     else state.timers.set(id, timer);
   }
   if (turn.claims.size > 0) state.names?.add([...turn.claims.values()], turn.nowMs);
+  if (state.kept !== null) turn.rows?.keep(state.kept);
   if (turn.inbox === null) return;
   for (const [sender, heard] of turn.inbox) state.inbox.set(sender, heard);
   if (state.inbox.size % inboxSweepSize !== 0) return;

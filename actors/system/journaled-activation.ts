@@ -20,9 +20,11 @@ import { Activation, refuse, TurnFailure } from "./activation.ts";
 import type { ActorState } from "./actor-state.ts";
 import { ClaimedNames } from "./claimed-names.ts";
 import type { Effect } from "./definition.ts";
+import { type Joined, type JoinedTurn, joinReceivers } from "./joining.ts";
 import {
   buildCommit,
   buildForgetting,
+  type CommitParts,
   initialState,
   numberEffects,
   type OutboxItem,
@@ -41,6 +43,8 @@ interface OpenCommit {
   readonly turn: Turn;
   readonly replies: readonly unknown[];
   readonly items: readonly OutboxItem[];
+  /** What the commit was made of, and the effects that need no row because their receivers join it; null if nobody joins. */
+  readonly joined: { readonly parts: CommitParts; readonly items: readonly OutboxItem[] } | null;
   failures: number;
   /** An attempt ended without showing whether it was applied. */
   doubtful: boolean;
@@ -181,12 +185,16 @@ export class JournaledActivation extends Activation {
       this.crash(new TurnFailure(selections.length < batch.length ? selections.length : null, error), null);
       return;
     }
-    if (merged.length === 0) {
-      this.#turn(selections, []);
+    const { rows: kept, missing } = state.kept?.find(merged) ?? { rows: [], missing: merged };
+    if (missing.length === 0) {
+      this.#turn(selections, kept);
       return;
     }
-    this.host.store.readRows(this.ref, merged).then(
-      (loaded) => this.#turn(selections, loaded),
+    this.host.store.readRows(this.ref, missing).then(
+      (loaded) => {
+        state.kept?.note(loaded);
+        this.#turn(selections, kept.length === 0 ? loaded : [...kept, ...loaded]);
+      },
       (error: unknown) => this.#readFailed(error),
     );
   }
@@ -215,13 +223,42 @@ export class JournaledActivation extends Activation {
   }
 
   #commit(head: number, turn: Turn, replies: readonly unknown[], nowMs: number): void {
-    const { state, host, outbox } = this;
+    const { state, host } = this;
     if (state === null) return;
-    const items = numberEffects(head, turn);
+    const all = numberEffects(head, turn);
+    const { turns, items } = this.#joined(all);
+    let sent: Promise<CommitOutcome>;
+    try {
+      const parts = this.#parts(turn, nowMs, items);
+      const commit = buildCommit(this.driver, state, turn, parts);
+      const creates = this.#isNew ? { creates: host.owner } : null;
+      const others = turns.length > 0 ? { with: turns.map((each) => each.commit) } : null;
+      this.#isNew = false;
+      this.#open = {
+        commit: creates === null && others === null ? commit : { ...commit, ...creates, ...others },
+        turn,
+        replies,
+        items,
+        joined: others && { parts, items: all },
+        failures: 0,
+        doubtful: false,
+      };
+      sent = this.#sendCommit(this.#open);
+    } catch (error) {
+      // Those that joined must not wait for it.
+      for (const each of turns) each.sent(Promise.reject(error));
+      throw error;
+    }
+    for (const each of turns) each.sent(sent);
+    this.#tellAhead(replies, sent);
+  }
+
+  #parts(turn: Turn, nowMs: number, items: readonly OutboxItem[]): CommitParts {
+    const { host, outbox } = this;
     const acknowledged = outbox?.takeAcknowledged() ?? [];
     const settled = turn.settled.length === 0 ? acknowledged : [...acknowledged, ...turn.settled];
     this.#commitWanted = false;
-    const commit = buildCommit(this.driver, state, turn, {
+    return {
       ref: this.ref,
       op: host.entropy.newOperationId(),
       nowMs,
@@ -232,16 +269,88 @@ export class JournaledActivation extends Activation {
       mustWake:
         turn.snapshot.status === "done" ||
         items.length + (outbox?.pending.size ?? 0) - turn.settled.length > 0,
-    });
-    const sent = this.#isNew ? { ...commit, creates: host.owner } : commit;
-    this.#isNew = false;
-    this.#open = { commit: sent, turn, replies, items, failures: 0, doubtful: false };
-    this.#tellAhead(replies, this.#sendCommit(this.#open));
+    };
+  }
+
+  /** What an actor has just drawn its id for, or was asked ahead, depends on nobody else. */
+  #joined(items: readonly OutboxItem[]): Joined {
+    const { host, outbox, batch } = this;
+    if (items.length === 0 || !host.store.joinsCommits || this.#isNew) return { turns: [], items };
+    if (batch.some(({ ahead }) => ahead !== null)) return { turns: [], items };
+    return joinReceivers(items, outbox, host);
+  }
+
+  /** JC2 to JC4. */
+  override join(messages: readonly Envelope[]): JoinedTurn | null {
+    const { state, host, driver } = this;
+    if (state === null || this.phase !== "idle" || this.mailbox.length > 0 || this.#isNew) return null;
+    const { id } = this.ref;
+    const { rows, claims } = driver.definition;
+    const nowMs = host.clock.now();
+    try {
+      if (messages.some(({ message }) => ClaimedNames.needs(claims, message.type))) return null;
+      const selections = messages.map(({ message }) => rows?.(message, id, state.snapshot) ?? []);
+      const merged = mergeSelections(selections);
+      const { rows: kept, missing } = state.kept?.find(merged) ?? { rows: [], missing: merged };
+      if (missing.length > 0) return null;
+      const turn = this.newTurn(state, nowMs);
+      if (kept.length > 0) turn.rows = new TurnRows(kept, nowMs);
+      for (const [at, message] of messages.entries()) turn.handle(message, selections[at] ?? []);
+      if (!turn.isChanged) return null;
+      const items = numberEffects(state.head, turn);
+      const commit = buildCommit(driver, state, turn, this.#parts(turn, nowMs, items));
+      const open: OpenCommit = {
+        commit,
+        turn,
+        replies: [],
+        items,
+        joined: null,
+        failures: 0,
+        doubtful: false,
+      };
+      this.#open = open;
+      this.phase = "working";
+      this.touched = true;
+      return { commit, sent: (carrier) => this.#carried(open, messages, carrier) };
+    } catch {
+      // It crashes by itself when the message is delivered.
+      return null;
+    }
+  }
+
+  #carried(open: OpenCommit, messages: readonly Envelope[], carrier: Promise<CommitOutcome>): void {
+    carrier.then(
+      (outcome) => {
+        if (outcome.status === "applied") {
+          for (const message of messages) message.resolve?.(undefined);
+          this.host.counters.commandsHandled += messages.length;
+          this.#committed(open, outcome);
+          return;
+        }
+        if (outcome.other === open.commit) this.#noteRefused(open, outcome);
+        this.#leaveCarrier(open);
+      },
+      () => this.#leaveCarrier(open),
+    );
+  }
+
+  /** JC4. */
+  #leaveCarrier(open: OpenCommit): void {
+    if (this.#open !== open || this.phase === "ended") return;
+    const { host, ref } = this;
+    const hasWork = this.outbox !== null || (this.state?.timers.size ?? 0) > 0;
+    this.#open = null;
+    if (!host.isHere(ref)) {
+      this.end("restarting", "not_applied");
+      return;
+    }
+    this.#leaveTo("restarting");
+    if (hasWork) host.reviveLater(ref, host.limits.storeRetryMs);
   }
 
   #forget(state: ActorState, turn: Turn): void {
     const commit = buildForgetting(state, this.ref, this.host.entropy.newOperationId());
-    this.#open = { commit, turn, replies: [], items: [], failures: 0, doubtful: false };
+    this.#open = { commit, turn, replies: [], items: [], joined: null, failures: 0, doubtful: false };
     void this.#sendCommit(this.#open);
   }
 
@@ -265,10 +374,12 @@ export class JournaledActivation extends Activation {
 
   #committed(open: OpenCommit, outcome: CommitOutcome): void {
     // This includes an activation that has ended meanwhile, above all by a lost lease: what the fence prevented must be visible.
-    if (outcome.status === "refused" && open.commit.creates === undefined) this.#noteRefused(open, outcome);
+    const isOwn = outcome.status === "refused" && outcome.other === undefined;
+    if (isOwn && open.commit.creates === undefined) this.#noteRefused(open, outcome);
     if (this.#open !== open || this.phase === "ended") return;
     if (outcome.status === "refused") {
-      this.#lost(open, outcome);
+      if (outcome.other !== undefined) this.#commitAlone(open);
+      else this.#lost(open, outcome);
       return;
     }
     const { state, host } = this;
@@ -291,6 +402,17 @@ export class JournaledActivation extends Activation {
       this.outbox.add(open.items);
     }
     this.settle(open.replies, turn);
+  }
+
+  /** JC1. An earlier attempt whose outcome is unknown was not applied either, and this commit fences it off. */
+  #commitAlone({ turn, replies, joined }: OpenCommit): void {
+    const { state, host } = this;
+    if (state === null || joined === null) return;
+    const { items } = joined;
+    const parts = { ...joined.parts, op: host.entropy.newOperationId(), items, mustWake: true };
+    const commit = buildCommit(this.driver, state, turn, parts);
+    this.#open = { commit, turn, replies, items, joined: null, failures: 0, doubtful: false };
+    void this.#sendCommit(this.#open);
   }
 
   #noteRefused({ commit }: OpenCommit, outcome: Extract<CommitOutcome, { status: "refused" }>): void {

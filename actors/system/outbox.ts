@@ -83,6 +83,11 @@ export class Outbox {
     return true;
   }
 
+  /** Whether everything that was sent to a target (`kind/id`) is settled. */
+  isSettledTo(target: string): boolean {
+    return !this.#lanes.has(target);
+  }
+
   takeAcknowledged(): readonly number[] {
     const taken = this.#acknowledged;
     this.#acknowledged = [];

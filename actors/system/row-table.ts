@@ -47,16 +47,38 @@ export function defineTable<V>(codec: RowCodec<V>): RowTable<V> {
       return row && decodeRow(codec, row);
     },
     readAll: (view) => view.rowsOf(rt).map((row) => ({ k: row.k, k2: row.k2, value: decodeRow(codec, row) })),
-    write: (k2, value, { k = 0, expiresAtMs } = {}) => ({
-      rt,
-      k,
-      k2,
-      body: encode(value),
-      ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
-    }),
+    write: (k2, value, { k = 0, expiresAtMs } = {}) => {
+      const body = encode(value);
+      return expiresAtMs === undefined ? { rt, k, k2, body } : { rt, k, k2, body, expiresAtMs };
+    },
     key: (k2, k = 0) => ({ rt, k, k2 }),
     select: (keys) => ({ rt, keys }),
     selectPage: (limit, after) => (after === undefined ? { rt, limit } : { rt, after, limit }),
+  };
+}
+
+/** A table of rows that its actors keep in memory (kept-rows.ts): the value of each is kept with it, and nobody may change it. */
+export function defineKeptTable<V>(name: string, rt: number): RowTable<V> {
+  const table = defineJsonTable<V>(name, rt);
+  const values = new WeakMap<PartitionRow, V>();
+  const valueIn = (row: PartitionRow): V => {
+    const known = values.get(row);
+    if (known !== undefined) return known;
+    const value = decodeRow(table, row);
+    values.set(row, value);
+    return value;
+  };
+  return {
+    ...table,
+    read: (view, k2, k = 0) => {
+      const row = view.row(rt, k, k2);
+      return row && valueIn(row);
+    },
+    write: (k2, value, more) => {
+      const row = table.write(k2, value, more);
+      values.set(row, value);
+      return row;
+    },
   };
 }
 

@@ -33,6 +33,7 @@ import {
   unavailableSoon,
 } from "./definition.ts";
 import { glancesAt, reportActive, reportStored } from "./inspect.ts";
+import type { JoinedTurn, Joining } from "./joining.ts";
 import { JournaledActivation, MemoryActivation } from "./journaled-activation.ts";
 import { type ActorLimits, defaultLimits } from "./limits.ts";
 import { isReservedName, MachineDriver } from "./machine-driver.ts";
@@ -329,6 +330,18 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
     return known !== undefined || !(this.#activate(ref, false) instanceof Error);
   }
 
+  #join(to: ActorRef, messages: readonly Joining[]): JoinedTurn | null {
+    if (!this.#isHere(to)) return null;
+    const activation = this.#table.get(to);
+    if (activation === undefined) return null;
+    const envelopes = messages.map(({ message, traceparent }) =>
+      traceEnvelope(this.#options.tracer, to, envelopeOf("joined", message, { traceparent })),
+    );
+    const turn = activation.join(envelopes);
+    if (turn === null) for (const { resolve } of envelopes) resolve?.(undefined);
+    return turn;
+  }
+
   #isHere(ref: ActorRef): boolean {
     return !this.#draining && (this.#options.route?.(ref) ?? "local") === "local";
   }
@@ -351,6 +364,10 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
       },
       noteIdle: (activation) => void this.#busy.delete(activation),
       isHere: (ref) => this.#isHere(ref),
+      mayJoin: (effect) =>
+        effect.kind === "tell" &&
+        this.#drivers.get(effect.to.kind)?.definition.joinable?.includes(effect.message.type) === true,
+      join: (to, messages) => this.#join(to, messages),
       send: (to, from, messages, done) => this.#send(to, from, messages, done),
       tell: (to, message, traceparent) => void this.#tell(to, message, traceparent),
       perform: (activation, name, params, seq) => this.#perform(activation, name, params, seq),
@@ -411,7 +428,11 @@ function attributesOf({ kind, id }: ActorRef): Record<string, string> {
 /** The envelope as it is put into the mailbox: its span ends with its answer. */
 function traceEnvelope(tracer: Tracer | undefined, to: ActorRef, envelope: Envelope): Envelope {
   const { traceparent, resolve, reject, kind, message } = envelope;
-  if (tracer === undefined || traceparent === null || (kind !== "ask" && kind !== "delivery"))
+  if (
+    tracer === undefined ||
+    traceparent === null ||
+    (kind !== "ask" && kind !== "delivery" && kind !== "joined")
+  )
     return envelope;
   const span = tracer.start(`${to.kind} ${message.type}`, traceparent, {
     kind: kind === "ask" ? "internal" : "consumer",

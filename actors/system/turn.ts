@@ -14,6 +14,7 @@ import type { Envelope } from "./activation.ts";
 import type { ActorState, Heard, Timer } from "./actor-state.ts";
 import { ClaimedNames, type MarkedClaim, type NameClaim } from "./claimed-names.ts";
 import type { ActorView, Decision, Effect, Message } from "./definition.ts";
+import type { KeptRows } from "./kept-rows.ts";
 import { type ActorLimits, effectsPerCommitMax } from "./limits.ts";
 import { isReservedName, type MachineDriver } from "./machine-driver.ts";
 
@@ -98,6 +99,7 @@ export class Turn implements ActorView {
     switch (envelope.kind) {
       case "ask":
       case "tell":
+      case "joined":
         return this.#decide(envelope.message);
       case "delivery":
         return this.#hear(envelope);
@@ -293,6 +295,14 @@ export class TurnRows {
         else deletes.push(parseKey(rt, key));
       }
     }
+  }
+
+  /** Notes what the turn, which became true, has left (KR1). */
+  keep(kept: KeptRows): void {
+    const [puts, deletes]: [PartitionRow[], RowKey[]] = [[], []];
+    this.collect(puts, deletes);
+    kept.note(puts);
+    kept.forget(deletes);
   }
 
   #current(rt: number, key: string): PartitionRow | undefined {

@@ -389,6 +389,10 @@ export class Observed implements StoreWitness {
   readonly #epochs = new Map<string, number>();
   /** Actor and sender → sequence number received last. */
   readonly #heard = new Map<string, number>();
+  /** Operations of commits that were sent with another → that one's. */
+  readonly #together = new Map<string, string>();
+  /** Operations of all commits that were applied. */
+  readonly #applied = new Set<string>();
   /** Region, keyid and nonce → how many requests with it were begun, and how many of them were refused. */
   readonly refusals = new Map<string, { readonly begun: number; readonly refused: number }>();
   /** Region, keyid and nonce → incarnation that accepted it. */
@@ -436,6 +440,7 @@ export class Observed implements StoreWitness {
     const head = commit.expectedHead + 1;
     this.#kernel.tell(`commit ${name}`, () => `head ${head} of epoch ${commit.epoch}: ${changesOf(commit)}`);
     this.#kernel.trace.number(head);
+    this.#applied.add(commit.op);
     this.#checkHeard(name, commit);
     if (partition.kind === "log-sequencer") this.leaves.committed(commit, this.#kernel.now());
     for (const fact of eventsOf(commit)) {
@@ -454,6 +459,20 @@ export class Observed implements StoreWitness {
         "one-writer",
         `${name}: a commit on head ${commit.expectedHead} was applied on head ${found.head}`,
       );
+  }
+
+  sentTogether({ op }: ActorCommit, others: readonly ActorCommit[]): void {
+    for (const other of others) this.#together.set(other.op, op);
+  }
+
+  /** A message that its receiver took within its sender's commit was sent if it was received, and received if it was sent. */
+  checkTogether(): void {
+    for (const [other, first] of this.#together) {
+      if (this.#applied.has(other)) this.mark("commit.joined");
+      if (this.#applied.has(other) === this.#applied.has(first)) continue;
+      const [done, left] = this.#applied.has(other) ? [other, first] : [first, other];
+      this.violate("joined-whole", `${done} was applied without ${left}, with which it was sent`);
+    }
   }
 
   /** An outbox message is received once, and those of one sender in order. */

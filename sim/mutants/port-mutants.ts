@@ -44,6 +44,32 @@ const journal: readonly Mutant[] = [
       },
     }),
   })),
+  mutant("joinedIsDropped", "of commits that are sent together only the first is applied", (changed) => ({
+    actorStore: (store) => ({
+      ...bound(store),
+      createsActors: store.createsActors,
+      joinsCommits: store.joinsCommits,
+      commit: ({ with: others, ...commit }) => {
+        if (others !== undefined) changed();
+        return store.commit(commit);
+      },
+    }),
+  })),
+  mutant("joinedIsToldAgain", "what a receiver took within a commit is delivered as well", (changed) => ({
+    actorStore: (store) => ({
+      ...bound(store),
+      createsActors: store.createsActors,
+      joinsCommits: store.joinsCommits,
+      commit: async (commit) => {
+        const [other] = commit.with ?? [];
+        if (other === undefined) return store.commit(commit);
+        changed();
+        const outcome = await store.commit(other);
+        const { epoch, expectedHead: head, op } = other;
+        return outcome.status === "applied" ? { status: "refused", epoch, head, op, other } : outcome;
+      },
+    }),
+  })),
   mutant("unknownIsFailed", "an unknown outcome is taken for a failure", (changed) => ({
     actorStore: (store) => ({
       ...bound(store),

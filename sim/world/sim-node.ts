@@ -12,7 +12,7 @@ import { pushActivities } from "../../actors/push/activities.ts";
 import type { PushPorts } from "../../actors/push/ports.ts";
 import { regionActivities } from "../../actors/region/activities.ts";
 import { createCurrentActors } from "../../actors/system/current-actors.ts";
-import type { Activity, ActorSystem, Message } from "../../actors/system/definition.ts";
+import type { Activity, ActorDefinition, ActorSystem, Message } from "../../actors/system/definition.ts";
 import type { LocalActorSystem } from "../../actors/system/ports.ts";
 import { createActorSystem } from "../../actors/system/runtime.ts";
 import type { Clock } from "../../crypto/port.ts";
@@ -40,7 +40,7 @@ import { createInsight, flushRegularly, type Insight } from "../../service/retri
 import { createReceipts } from "../../service/retrieval/receipts.ts";
 import { createRecordStanding } from "../../service/retrieval/record-standing.ts";
 import { createSearch, type Search } from "../../service/retrieval/search.ts";
-import type { ActorRef } from "../../storage/actor-store.ts";
+import type { ActorRef, ActorStore } from "../../storage/actor-store.ts";
 import type { History } from "../checkers/history.ts";
 import { Life } from "../kernel/life.ts";
 import type { Peer } from "../network/network.ts";
@@ -52,6 +52,7 @@ import { openSimRecordStore } from "../store/record-store.ts";
 import { openSimRegisterStore } from "../store/register-store.ts";
 import { openSimRowIndex } from "../store/row-index.ts";
 import { openSimStagingArea } from "../store/staging-area.ts";
+import type { StoreWitness } from "../store/store-model.ts";
 import { poisonedId } from "../workload/push-life.ts";
 import { changingLists } from "./changing-lists.ts";
 import { openClusterPlace, type Place } from "./cluster-place.ts";
@@ -349,10 +350,11 @@ function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: s
   const operations = parts.operations.fork(incarnation);
   return (owner) =>
     createActorSystem({
-      store: variation.actorStore(
-        openSimActorStore(stores.client, variation.storeGuards, variation.guardMissed),
+      store: watchJoints(
+        parts.stores.witness,
+        variation.actorStore(openSimActorStore(stores.client, variation.storeGuards, variation.guardMissed)),
       ),
-      definitions: variation.definitions,
+      definitions: variation.definitions.map(joining),
       activities: variation.activities(moneyActivities(parts, activities)),
       clock,
       timers: { schedule: (delayMs, run) => life.after(delayMs, `${slot.name} timer`, run) },
@@ -362,6 +364,37 @@ function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: s
       limits: parts.limits,
       log: (entry) => parts.log(incarnation, entry),
     });
+}
+
+/** What more kinds join here than in production, where their store allows it, so that there is much that it could break. */
+const joined: Readonly<Record<string, readonly string[]>> = {
+  "bulk-upload": ["import.begin"],
+  "integration-key": ["key.retire"],
+  "log-sequencer": ["log.append"],
+  push: ["hold.release", "push.cancelled", "push.fail"],
+};
+
+function joining(definition: ActorDefinition): ActorDefinition {
+  const joinable = joined[definition.kind];
+  return joinable === undefined ? definition : { ...definition, joinable };
+}
+
+/** The store as its actors see it: what they send together is known before anything happens to it. */
+function watchJoints(witness: StoreWitness, store: ActorStore): ActorStore {
+  return {
+    createsActors: store.createsActors,
+    joinsCommits: store.joinsCommits,
+    claim: (...claim) => store.claim(...claim),
+    commit: (commit) => {
+      if (commit.with !== undefined) witness.sentTogether?.(commit, commit.with);
+      return store.commit(commit);
+    },
+    readRows: (...read) => store.readRows(...read),
+    readHead: (ref) => store.readHead(ref),
+    dueActors: (...due) => store.dueActors(...due),
+    listActors: (...list) => store.listActors(...list),
+    countActors: (...count) => store.countActors(...count),
+  };
 }
 
 /**

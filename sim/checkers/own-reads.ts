@@ -164,13 +164,13 @@ function checkNames(
       (each) =>
         each.record_id === recordId && each.generation >= (truth.heads.get(recordId)?.generation ?? 0),
     );
-  // Since the deletion: a record that was not published again may have been rejected again.
+  // Since the deletion: a record that was not published again may have been rejected again, or held and then rejected.
   const isToldAgain = (recordId: string): boolean => {
     const deleted = purgedBefore.filter((each) => each.record_id === recordId).map(({ number }) => number);
-    return attempts.some(({ push_id, leaf_index, record_id }) => {
+    return attempts.some(({ push_id, leaf_index }) => {
       const leaf = journal.batches.get(push_id ?? "")?.leaves[leaf_index ?? -1];
       const number = truth.reports.get(push_id ?? "")?.facts.number ?? 0;
-      return record_id === null && leaf?.recordId === recordId && number > Math.max(...deleted);
+      return leaf?.recordId === recordId && number > Math.max(...deleted);
     });
   };
   // A record from before the world's start keeps its name until a version is published under the one that the client knows.

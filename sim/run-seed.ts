@@ -105,7 +105,7 @@ async function runWorld(seed: number, options: SeedOptions): Promise<SeedResult>
       isOver = true;
     },
   );
-  const most = world.parts.money === null ? eventsMax : eventsMaxOfMinutes;
+  const most = minutesPass(world) ? eventsMaxOfMinutes : eventsMax;
   const end = await kernel.run(() => isOver || kernel.events > most);
   if (!isOver) {
     world.observed.violate(
@@ -249,6 +249,11 @@ async function isPublished(world: World, node: SimNode): Promise<boolean> {
   return head === undefined || head.size === (published?.size ?? 0);
 }
 
+/** Whether the batches of receipts are closed by the minutes that pass. */
+function minutesPass({ parts, random }: World): boolean {
+  return parts.money !== null || (parts.night === null && random.fork("closing").chance(0.05));
+}
+
 /**
  * Closes the batches of all minutes: in some worlds by letting the minutes pass; in the others, because a minute of a
  * whole cluster costs thousands of events, by doing what the region actor would do then.
@@ -256,7 +261,7 @@ async function isPublished(world: World, node: SimNode): Promise<boolean> {
 async function closeReceipts(world: World): Promise<readonly LogEntry[]> {
   const { parts } = world;
   const batches: LogEntry[] = [];
-  if (parts.money !== null || (parts.night === null && world.random.fork("closing").chance(0.05))) {
+  if (minutesPass(world)) {
     await pause(world, closingMs);
     return batches;
   }

@@ -431,7 +431,8 @@ function checkListedHost({ observed, parts }: World, batch: SentBatch, outcome: 
 // above.
 
 /** An owner knows what operators keep out of serving, of all live records and of no other. */
-function checkTakedowns({ observed }: World, journal: Journal, { heads }: Truth): void {
+function checkTakedowns({ observed, parts }: World, journal: Journal, { heads }: Truth): void {
+  const isRepeated = parts.faults.fired.has("message_duplicated");
   const owners = new Map(
     [...journal.batches.values()].flatMap(({ business, leaves }) =>
       leaves.map(({ recordId }) => [recordId, business.uuid] as const),
@@ -444,6 +445,7 @@ function checkTakedowns({ observed }: World, journal: Journal, { heads }: Truth)
     );
     // What was never answered may have been done or not.
     if (subjects.some(({ sinceMs }) => !Number.isFinite(sinceMs))) continue;
+    if (isRepeated && subjects.some(({ mayReturn }) => mayReturn)) continue;
     const isDown = subjects.some((each) => each.isDown);
     if (isDown !== (head.unserved === true))
       observed.violate(

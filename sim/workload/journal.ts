@@ -33,6 +33,8 @@ interface TakenDown {
   isDown: boolean;
   /** World time since which it is so; infinity while it is being changed. */
   sinceMs: number;
+  /** Whether an act would undo the last one if it was delivered a second time, which a network may do. */
+  mayReturn: boolean;
 }
 
 interface Block {

@@ -156,7 +156,11 @@ export class PortalAgent {
     const leaves = batches.length === 0 ? [] : this.#random.pick(batches).leaves;
     const record_id =
       leaves.length === 0 || this.#random.chance(0.4) ? null : this.#random.pick(leaves).recordId;
-    const known = this.#journal.takedowns.get(record_id ?? uuid) ?? { isDown: false, sinceMs: 0 };
+    const known = this.#journal.takedowns.get(record_id ?? uuid) ?? {
+      isDown: false,
+      sinceMs: 0,
+      mayReturn: false,
+    };
     this.#journal.takedowns.set(record_id ?? uuid, known);
     known.sinceMs = Number.POSITIVE_INFINITY;
     const act = { by: "an operator", reason: "a complaint" };
@@ -167,6 +171,7 @@ export class PortalAgent {
     );
     if (reply === null) return;
     // A record that is not published cannot be taken down.
+    if (reply.status !== "done" || known.isDown) known.mayReturn = true;
     if (reply.status === "done") known.isDown = !known.isDown;
     known.sinceMs = this.#world.parts.kernel.now();
     if (reply.status === "done")

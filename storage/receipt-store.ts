@@ -24,6 +24,7 @@
 import { concatBytes, formatHash, hashOf, parseHash, parseUtf8, toBase64, utf8 } from "../protocol/bytes.ts";
 import {
   formatTimestamp,
+  isCollectionName,
   type RecordKind,
   recordIdBytes,
   recordIdLength,
@@ -292,7 +293,8 @@ export function usageDay(ms: number): string {
 // the eighteen of their text.
 //   P1. What is made again is the text that was appended, byte for byte, also after its versions are purged: what a receipt names of one
 //       stays (record-store.ts, R8). Another text is never given: its hash is kept beside it.
-//   P2. A receipt without a reference, or with one to anything but records of one kind, is kept whole.
+//   P2. A receipt without a reference, or with one to anything but records of one collection, is kept whole. So are those of ads: after a
+//       takeover by another region two versions of an ad may have the same number.
 
 const mark = { whole: 0, referring: 1 } as const;
 const signatureBytes = 64;
@@ -307,11 +309,10 @@ export function packEnvelope({
   envelope,
   reference,
 }: Pick<NewReceipt, "envelope" | "reference">): Uint8Array {
-  const kinds = new Set(reference?.versions.map(({ record_id }) => recordType(record_id)));
-  if (reference === undefined || kinds.size > 1 || kinds.has(null))
+  const [kind = "", ...others] = new Set(reference?.versions.map(({ record_id }) => recordType(record_id)));
+  if (reference === undefined || others.length > 0 || !(kind === "" || isCollectionName(kind ?? "")))
     return concatBytes(Uint8Array.of(mark.whole), utf8(envelope));
   const { payloadType, keyId, payload, signature, versions } = reference;
-  const [kind = ""] = kinds;
   const texts = utf8(`${[payloadType, keyId, kind, payload].join("\n")}\0`);
   const packed = new Uint8Array(1 + texts.length + signatureBytes + versions.length * referenceBytes);
   packed[0] = mark.referring;

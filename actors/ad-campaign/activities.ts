@@ -1,7 +1,7 @@
 // The activities of an ad campaign: telling the regions of it, and purging what was deleted.
 
 import type { AdVersion } from "../../machines/ad-campaign.ts";
-import { type PurgedVersion, type RecordStore, signedMembers } from "../../storage/record-store.ts";
+import type { RecordStore } from "../../storage/record-store.ts";
 import type { RegisterStore } from "../../storage/register-store.ts";
 import type { Activity, ActivityContext } from "../system/definition.ts";
 
@@ -21,15 +21,15 @@ export function adCampaignActivities(ports: AdCampaignPorts): Record<string, Act
       await ports.registerChanged();
       return null;
     },
-    // Every version of the ad: each had its own bytes. What stays says that they were there, and what receipts name of them.
+    // Every version of the ad: each had its own bytes. What stays says only that they were there.
     purgeAd: async ({ ad_id, versions }: { ad_id: string; versions: readonly AdVersion[] }) => {
-      const purged = versions.map(async (version): Promise<PurgedVersion> => {
-        const id = { record_id: ad_id, ...version };
-        const { row, sidecar } = (await ports.records.readPublished(id)) ?? { row: "", sidecar: "{}" };
-        if (row === "") return { ...id, remains: sidecar };
-        return { ...id, remains: JSON.stringify({ ad_id, ...version, signed: signedMembers(row) }) };
-      });
-      await ports.records.purgeVersions(await Promise.all(purged));
+      await ports.records.purgeVersions(
+        versions.map((version) => ({
+          record_id: ad_id,
+          ...version,
+          remains: JSON.stringify({ ad_id, ...version }),
+        })),
+      );
       await ports.records.overwriteUnused();
       return null;
     },

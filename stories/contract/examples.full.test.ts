@@ -307,7 +307,12 @@ async function verification({ row, fetched }: Awaited<ReturnType<typeof retrieva
   await read(`/v1/certificates/${uuid}`, "/v1/certificates/:uuid");
   await read(`/v1/certificates/${uuid}/keys`, "/v1/certificates/:uuid/keys");
   await read(`/v1/certificates/${uuid}/key-custody`, "/v1/certificates/:uuid/key-custody");
-  for (const path of ["/.well-known/keys", "/.well-known/svc-keys", "/v1/ai-policy-key", "/v1/log/policy"])
+  const wellKnown = ["keys", "svc-keys", "http-message-signatures-directory"];
+  for (const path of [
+    ...wellKnown.map((name) => `/.well-known/${name}`),
+    "/v1/ai-policy-key",
+    "/v1/log/policy",
+  ])
     await read(path, path);
   await log(base, read);
   await read("/v1/projections/products/1", "/v1/projections/:type/:version");
@@ -419,6 +424,22 @@ async function applications(): Promise<void> {
   const statement = "The register has no such company.";
   await askOps(`${refused}/refuse`, `${route}/refuse`, { statement, ...act });
   await askOps(refused ?? "", route);
+  await recoveries(approved?.split("/").at(-1) ?? "", ada.personId);
+}
+
+/** Somebody new who asks for the place of an owner who lost all passkeys. */
+async function recoveries(uuid: string, replaces: string): Promise<void> {
+  const comer = new Visitor(node.running.urls.portal_url);
+  await comer.signUp("Ada again");
+  const asked = await comer.send((await comer.get("/recover")).form("/recover"), { uuid });
+  const made = await comer.answer(asked.form("/recover/passkey"));
+  await comer.answer(made.form("/recover/file"));
+  const reason = "Seen in person, with the extract of the register.";
+  const [path, route] = [`/ops/recoveries/${comer.personId}.${uuid}`, "/ops/recoveries/:recovery_id"];
+  await askOps("/ops/recoveries", "/ops/recoveries");
+  await askOps(`${path}/approve`, `${route}/approve`, { replaces, reason });
+  await askOps(`${path}/refuse`, `${route}/refuse`, { statement: "Nobody confirmed it.", reason });
+  await askOps(path, route);
 }
 
 interface Document {

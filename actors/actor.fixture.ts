@@ -2,7 +2,7 @@
 // guarantees of the system around it have their own tests.
 
 import { type AnyMachineSnapshot, initialTransition, transition } from "xstate";
-import type { PartitionRow } from "../storage/actor-store.ts";
+import type { PartitionRow, RowSelection } from "../storage/actor-store.ts";
 import { PartitionRows } from "../storage/memory/actor-store.ts";
 import type { ActorProtocols, KindOf } from "./messages/kinds.ts";
 import type { CommandOf, CommandType, ReplyOf } from "./messages/protocol.ts";
@@ -18,6 +18,10 @@ export interface ActorHarness<K extends KindOf<ActorProtocols> = KindOf<ActorPro
   send<T extends CommandType<ActorProtocols[K]>>(
     command: CommandOf<ActorProtocols[K], T>,
   ): ReplyOf<ActorProtocols[K], T>;
+  /** Sends commands that share a turn: the rows of each are selected before the first is decided. */
+  sendTogether<T extends CommandType<ActorProtocols[K]>>(
+    commands: readonly CommandOf<ActorProtocols[K], T>[],
+  ): readonly ReplyOf<ActorProtocols[K], T>[];
   readonly effects: Effect[];
   readonly snapshot: AnyMachineSnapshot;
   nowMs: number;
@@ -32,7 +36,7 @@ export interface ActorHarness<K extends KindOf<ActorProtocols> = KindOf<ActorPro
   fireTimers(): void;
 }
 
-type Driven = Omit<ActorHarness, "send">;
+type Driven = Omit<ActorHarness, "send" | "sendTogether">;
 
 export function driveActor<K extends KindOf<ActorProtocols>>(
   definition: ActorDefinition<K>,
@@ -67,25 +71,32 @@ export function driveActor<K extends KindOf<ActorProtocols>>(
         apply(event, new TurnRows([], harness.nowMs));
     },
     lay: (row) => kept.change({ puts: [row], deletes: [] }),
-    send: <T extends CommandType<ActorProtocols[K]>>(command: CommandOf<ActorProtocols[K], T>) => {
-      const selections = definition.rows?.(command, id, snapshot) ?? [];
-      const loaded = selections.flatMap((selection) => kept.select(selection, unexpired));
-      const rows = new TurnRows(loaded, harness.nowMs);
-      rows.selections = selections;
-      const names = namesIn(definition, kept, harness.nowMs);
-      const view = { ...viewOf(harness, id, rows), claimedUntil: names.until };
-      const decision = definition.decide(command, view);
-      const { puts = [], deletes = [], claims = [] } = decision;
-      kept.change({ puts: [...puts, ...names.rows(claims)], deletes });
-      harness.effects.push(...(decision.effects ?? []));
-      for (const event of decision.events ?? []) {
-        // The actor system fails such a turn (T1 of turn.ts).
-        if (snapshot.status !== "active" || !snapshot.can(event))
-          throw new Error(`The machine does not take ${event.type} in ${JSON.stringify(snapshot.value)}.`);
-        apply(event, rows);
-      }
-      return (decision.wait ? undefined : decision.reply) as ReplyOf<ActorProtocols[K], T>;
+    send: (command) => decide(command, definition.rows?.(command, id, snapshot) ?? []),
+    sendTogether: (commands) => {
+      const selected = commands.map((command) => definition.rows?.(command, id, snapshot) ?? []);
+      return commands.map((command, at) => decide(command, selected[at] ?? []));
     },
+  };
+  const decide = <T extends CommandType<ActorProtocols[K]>>(
+    command: CommandOf<ActorProtocols[K], T>,
+    selections: readonly RowSelection[],
+  ) => {
+    const loaded = selections.flatMap((selection) => kept.select(selection, unexpired));
+    const rows = new TurnRows(loaded, harness.nowMs);
+    rows.selections = selections;
+    const names = namesIn(definition, kept, harness.nowMs);
+    const view = { ...viewOf(harness, id, rows), claimedUntil: names.until };
+    const decision = definition.decide(command, view);
+    const { puts = [], deletes = [], claims = [] } = decision;
+    kept.change({ puts: [...puts, ...names.rows(claims)], deletes });
+    harness.effects.push(...(decision.effects ?? []));
+    for (const event of decision.events ?? []) {
+      // The actor system fails such a turn (T1 of turn.ts).
+      if (snapshot.status !== "active" || !snapshot.can(event))
+        throw new Error(`The machine does not take ${event.type} in ${JSON.stringify(snapshot.value)}.`);
+      apply(event, rows);
+    }
+    return (decision.wait ? undefined : decision.reply) as ReplyOf<ActorProtocols[K], T>;
   };
   return harness;
 }

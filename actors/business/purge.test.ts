@@ -198,6 +198,21 @@ describe("a purge", () => {
     });
   });
 
+  it("waits a turn for a push that was admitted in its own", () => {
+    const business = open();
+    publish(business, "p", 1);
+    finish(business, "p");
+    erase(business, 1, 1_000);
+    business.nowMs += 1_000;
+    const admission = { type: "push.admit", push_id: "q", key_id: "k", records: 1, may_hold: false } as const;
+    const [, asked] = business.sendTogether([
+      { ...admission, plan: null },
+      { type: "purges.due", after: null },
+    ]);
+    expect(asked).toMatchObject({ purges: [], waiting: [{ record_id: recordId(1) }], push_id: "q" });
+    expect(due(business)).toMatchObject([{ record_id: recordId(1) }]);
+  });
+
   it.each([
     ["for an earlier push", "push"],
     ["until the store serves its record no more", "store"],

@@ -31,7 +31,7 @@ import {
   type RemoveRecord,
 } from "../messages/removal.ts";
 import { type ActivityContext, type Decision, takenOf } from "../system/definition.ts";
-import { admissions, type BusinessView, purged, purges, selectAdmissions } from "./rows.ts";
+import { admittedNumbers, type BusinessView, purged, purges, selectAdmissions } from "./rows.ts";
 
 /** Maximum number of purges of one round of work, and of a page of those that are due. */
 const purgesMax = 100;
@@ -96,8 +96,10 @@ export function duePurges(_command: Asked<"purges.due">, view: BusinessView): Du
 
 /** The push that is pending longest (Y2). */
 function oldestPending(view: BusinessView): { readonly push_id: string | null; readonly number: number } {
+  const numbers = admittedNumbers(view);
   const pending = view.snapshot.context.pending.map((push_id) => {
-    return { push_id, number: admissions.read(view, push_id)?.number ?? 0 };
+    // Whatever is due waits for a push that was admitted in this turn.
+    return { push_id, number: numbers.get(push_id) ?? 0 };
   });
   const none = { push_id: null, number: Number.POSITIVE_INFINITY };
   return pending.reduce<ReturnType<typeof oldestPending>>(

@@ -229,6 +229,14 @@ export const answers = defineTable<AssignReply>({
 });
 export const registerEntries = defineJsonTable<RegisterRow>("register entries", 18);
 export const admissions = defineJsonTable<Admission>("admissions", 19);
+/**
+ * The numbers of the pushes that wait, of those that {@link selectAdmissions} selected. One that was admitted by an earlier command of the
+ * same turn is not among them, and has a number after theirs.
+ */
+export function admittedNumbers(view: BusinessView): ReadonlyMap<string, number> {
+  return new Map(admissions.readAll(view).map(({ k2, value }) => [k2, value.number]));
+}
+
 /** The admissions of all pushes that wait, by name: rows of those that ended were deleted, and a page would pass over them. */
 export function selectAdmissions({ context }: BusinessView["snapshot"]): RowSelection {
   return admissions.select([...context.pending, ...context.held]);

@@ -72,6 +72,18 @@ const told = (business: Business) =>
 const sealed = { key_id: "owner", at: "2026-01-01T00:00:00.000Z" };
 
 describe("a decision on a hold", () => {
+  it("puts the push before one that was admitted in the same turn, and holds are read beside one", () => {
+    const business = holding();
+    const admission = { type: "push.admit", push_id: "q", key_id: "k", records: 1, may_hold: false } as const;
+    const [, , holds] = business.sendTogether([
+      { ...admission, plan: null },
+      holdSettlement("p", true, { held }),
+      { type: "holds.read", after: 0, limit: 5 },
+    ]);
+    expect(holds).toEqual({ holds: [] });
+    expect(business.snapshot.context.pending).toEqual(["p", "q"]);
+  });
+
   it("is kept with its document, and told to the push with who and when", () => {
     const business = holding();
     expect(settle(business, true)).toEqual({ status: "done" });

@@ -16,6 +16,7 @@ import { publishes } from "./admit.ts";
 import { keyStatus } from "./mandates.ts";
 import {
   admissions,
+  admittedNumbers,
   type BusinessView,
   factsIn,
   holdDecisions,
@@ -48,7 +49,8 @@ export function settleHold(command: SettleCommand, view: BusinessView): Decision
     return refused("sealed_at_skew", "A decision must be sealed within five minutes of its receipt.");
   const fault = confirmed ? (faultOf(command.held, view) ?? command.fallen) : null;
   const kept: KeptDecision = { ...decision, confirmed, decided_at: formatTimestamp(view.nowMs), fault };
-  const number = admissions.read(view, push_id)?.number ?? context.number;
+  const numbers = admittedNumbers(view);
+  const number = numbers.get(push_id) ?? context.number;
   const isPublished = confirmed && fault === null;
   return {
     reply: { status: "done" },
@@ -57,7 +59,8 @@ export function settleHold(command: SettleCommand, view: BusinessView): Decision
         type: "hold.settled",
         push_id,
         confirmed: isPublished,
-        position: context.pending.filter((id) => (admissions.read(view, id)?.number ?? 0) < number).length,
+        position: context.pending.filter((id) => (numbers.get(id) ?? Number.POSITIVE_INFINITY) < number)
+          .length,
         decision: {
           decision: confirmed ? "confirm" : "reject",
           key_id: kept.key_id,
@@ -116,8 +119,11 @@ export function readHolds(
   { after, limit }: CommandOf<BusinessProtocol, "holds.read">,
   view: BusinessView,
 ): Decision<HoldsReply, BusinessEvent> {
-  const { held } = view.snapshot.context;
-  const numbered = held.map((push_id) => ({ push_id, number: admissions.read(view, push_id)?.number ?? 0 }));
+  const numbers = admittedNumbers(view);
+  const numbered = view.snapshot.context.held.map((push_id) => ({
+    push_id,
+    number: numbers.get(push_id) ?? 0,
+  }));
   const left = numbered.filter(({ number }) => number > after).sort((a, b) => a.number - b.number);
   return { reply: { holds: left.slice(0, limit) } };
 }

@@ -196,7 +196,9 @@ function checkNames(
       else observed.mark("own.rejected");
       continue;
     }
-    if (named === null && isIn(purgedAfter, record_id)) observed.mark("own.purged");
+    // Its owner forgets a name before the purge is proved.
+    const isForgotten = truth.heads.get(record_id)?.bpid === null;
+    if (named === null && (isForgotten || isIn(purgedAfter, record_id))) observed.mark("own.purged");
     else if (named !== null && isIn(purgedBefore, record_id) && !isToldAgain(record_id))
       observed.violate("purged-is-gone", `${attempt_id} names a product that was purged`);
     else if (!isNamed(named, leaf))

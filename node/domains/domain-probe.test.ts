@@ -6,7 +6,7 @@ import { challengeName, challengeUrl, domainChallenge } from "../../protocol/key
 import { domainProbeConformance } from "../../transport/domain-probe.conformance.ts";
 import { domainsInMemory } from "../../transport/domain-probe.fixture.ts";
 import { createDomainProbe, type DomainProbeOptions } from "./domain-probe.ts";
-import { type DomainServers, startDomainServers } from "./domain-servers.fixture.ts";
+import { type DomainServers, startDomainServers, switching } from "./domain-servers.fixture.ts";
 
 const domain = "shop.example";
 const text = domainChallenge("00000000-0000-4000-8000-000000000001", domain);
@@ -70,6 +70,16 @@ describe("a domain's servers", () => {
     const begun = performance.now();
     expect((await ask()).kind).toBe("unanswered");
     expect(performance.now() - begun).toBeLessThan(5_000);
+  });
+
+  it("C4: that switch protocols, or send many interim answers, are unanswered", async () => {
+    servers.answer = (_request, { socket }) => void socket?.end(switching);
+    expect((await ask()).kind).toBe("unanswered");
+    servers.answer = (_request, response) => {
+      for (let sent = 0; sent < 9; sent += 1) response.writeProcessing();
+      response.writeHead(200).end(text);
+    };
+    expect((await ask()).kind).toBe("unanswered");
   });
 
   it("P1: need a certificate that is valid for the domain", async () => {

@@ -18,6 +18,9 @@ export interface DomainServers extends PublishedDomains, AsyncDisposable {
   readonly fetched: string[];
 }
 
+/** An answer after which Node's client says neither `response` nor `error`. */
+export const switching = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n";
+
 export async function startDomainServers(hosts: readonly string[]): Promise<DomainServers> {
   const dns = await startDnsServer();
   const { key, cert } = makeCertificate("domains", hosts);

@@ -3,6 +3,7 @@
 //   C2. What a name resolves to is judged when it is connected to, so no second answer leads to another address. What a URL takes for
 //       an address, such as 127.1, is no name: it would be connected to without being resolved.
 //   C3. No redirect is followed, and no connection is used twice.
+//   C4. What ends without an answer is a failure, as is what switches protocols or sends many interim answers.
 
 import type { LookupAddress } from "node:dns";
 import { Resolver } from "node:dns/promises";
@@ -37,6 +38,8 @@ export function openOutside(
   return { resolver, signal, options };
 }
 
+const interimMax = 8;
+
 /** The head of the answer. Rejects with {@link NoPublicAddress}, or with what the resolver or the connection says. */
 export function requestPublic(
   outside: Outside,
@@ -56,6 +59,16 @@ export function requestPublic(
   });
   sent.once("response", resolve);
   sent.on("error", reject);
+  const unanswered = () => reject(new Error("The connection ended without an answer."));
+  sent.once("close", unanswered);
+  let interim = 0;
+  sent.on("information", () => {
+    interim += 1;
+    if (interim <= interimMax) return;
+    // The answer may be in the same bytes, and `close` would come after it.
+    unanswered();
+    sent.destroy();
+  });
   sent.end(body);
   return promise;
 }

@@ -4,7 +4,7 @@ import type { RequestListener } from "node:http";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { LogEntry } from "../../actors/system/ports.ts";
 import type { WebhookBody } from "../../protocol/wire/webhook.ts";
-import { type DomainServers, startDomainServers } from "../domains/domain-servers.fixture.ts";
+import { type DomainServers, startDomainServers, switching } from "../domains/domain-servers.fixture.ts";
 import { createWebhookCalls, type WebhookCallsDeps } from "./webhook-calls.ts";
 import { createWebhookKeys } from "./webhook-keys.ts";
 import { isSigned, type Received, receiving } from "./webhook-receiver.fixture.ts";
@@ -105,6 +105,23 @@ describe("a call", () => {
     expect(await call({ limits: { wholeMs: 300 } })).toEqual({ failure: "slow", status: null });
     answerBy((_request, response) => void response.writeHead(200).write("x"));
     expect(await call({ limits: { wholeMs: 300 } })).toEqual({ failure: null, status: 200 });
+  });
+
+  it("fails where the server switches protocols, or sends many interim answers (C4)", async () => {
+    answerBy((_request, { socket }) => void socket?.end(switching));
+    expect(await call({ limits: { wholeMs: 600_000 } })).toEqual({ failure: "unreachable", status: null });
+    const ended = Promise.withResolvers<void>();
+    const interim = (count: number) =>
+      answerBy((_request, response) => {
+        for (let sent = 0; sent < count; sent += 1) response.writeProcessing();
+        if (count === 8) response.writeHead(200).end();
+        else response.on("close", () => ended.resolve());
+      });
+    interim(8);
+    expect(await call()).toEqual({ failure: null, status: 200 });
+    interim(9);
+    expect(await call({ limits: { wholeMs: 600_000 } })).toEqual({ failure: "unreachable", status: null });
+    await ended.promise;
   });
 
   it("looks a name up once, and goes where that led (C2)", async () => {

@@ -122,6 +122,22 @@ describe("a notice", () => {
     expect(sent()).toEqual(["ada: role.changed"]);
   });
 
+  it("tells of a hosted key in the commit that registered it, and by whom, once; of no other key", () => {
+    const { business, set, sent } = open();
+    set("ada", "owner");
+    sent();
+    const hosted = keyFacts({ key_id: "h", role: "hosted" });
+    for (const given of [{ key: keyFacts({ key_id: "s" }), act }, { key: { ...hosted, key_id: "sandbox" } }])
+      expect(business.send({ type: "key.register", ...given }).status).toBe("done");
+    expect(sent()).toEqual([]);
+    for (const _ of [1, 2]) business.send({ type: "key.register", key: hosted, act });
+    const told = business.send({ type: "notices.read", person_id: "ada" })?.notices[0];
+    expect([sent(), told]).toMatchObject([
+      ["ada: sealer.added"],
+      { kind: "sealer.added", key_id: "h", by: "Ada", hosted: true },
+    ]);
+  });
+
   it("tells of new sealing passkeys, ends of the certificate, and takedowns", () => {
     const { business, set, sent, kept, tick } = open();
     set("ada", "owner");

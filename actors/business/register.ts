@@ -50,11 +50,12 @@ export function selectForChange(command: RegisterCommand, uuid: string): readonl
       ? [selectMandatesOf(command.mandate.key_id), selectForReminder()]
       : []),
     ...(isTakedown(command) ? [...selectForTakedown(command, uuid), ...selectForNotices()] : []),
-    ...(endsCertificate(command) ? selectForNotices() : []),
+    ...(endsCertificate(command) || hostedNotice(command) !== null ? selectForNotices() : []),
   ];
 }
 
 type Issuance = Extract<RegisterCommand, { type: "certificate.issue" }>;
+type Registration = Extract<RegisterCommand, { type: "key.register" }>;
 
 function endsCertificate(command: RegisterCommand): command is Issuance {
   return command.type === "certificate.issue" && command.certificate.status !== "active";
@@ -175,7 +176,7 @@ function decideChange(command: RegisterCommand, view: BusinessView, context: Bus
     case "certificate.issue":
       return known ? done : issueCertificate(command, key, view);
     case "key.register":
-      return registerKey(command.key, key, { known, view });
+      return registerKey(command, key, { known, view });
     case "key.revoke":
       return known
         ? revokeKey(command, key, factsIn("key", known))
@@ -292,10 +293,22 @@ interface Known {
   readonly view: BusinessView;
 }
 
-function registerKey(facts: KeyFacts, key: string, { known, view }: Known): Answer {
+/** That the service seals from now on by a key that somebody switched on; null for every other change. */
+function hostedNotice(command: RegisterCommand): GivenNotice | null {
+  if (command.type !== "key.register" || command.key.role !== "hosted" || !command.act) return null;
+  const { key_id, party_uuid } = command.key;
+  const facts = { kind: "sealer.added", key_id, by: command.act.by, hosted: true } as const;
+  return { notice_id: `${party_uuid}.hosted.${key_id}`, facts };
+}
+
+function registerKey(command: Registration, key: string, { known, view }: Known): Answer {
+  const { key: facts } = command;
   if (facts.person_role !== undefined && facts.role !== "sealing")
     return refusal("role_not_allowed", "Only a passkey may have a person's role.");
-  if (!known) return closedFault(view) ?? { key, body: facts };
+  if (!known) {
+    const notice = hostedNotice(command);
+    return closedFault(view) ?? { key, body: facts, ...(notice === null ? {} : noticesOf([notice], view)) };
+  }
   const registered = factsIn("key", known);
   const isSame = registered.role === facts.role && personRole(registered) === personRole(facts);
   // A revoked key stays refused, no matter who registers it again.

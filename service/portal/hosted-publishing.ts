@@ -1,14 +1,13 @@
 // Hosted publishing: the service holds a key for the business, and seals by it what one of its people confirmed (specification, «Key
 // custody statement»).
-//   HP1. An owner or admin switches it on: a key is registered, who holds it is stated, and owners and admins are told.
-//        Switched off, the key is revoked for good; what is switched on again is the next one.
+//   HP1. An owner or admin switches it on: a key is registered, of which owners and admins are told in that commit, and who holds it is
+//        stated. Switched off, every such key is revoked for good; what is switched on again is the next one.
 //   HP2. What the key seals was shown for its exact bytes, and confirmed by a passkey with which its person signs in, made for these bytes.
 //        The person's journal has it, with the hash, before the key is asked. Nothing else asks the key.
 //   HP3. The business's actor is asked whether the key stands and what the person may, before it is shown and again before it is sealed.
 
 import type { KeyFacts } from "../../actors/messages/business.ts";
 import { bindingRoles } from "../../actors/messages/members.ts";
-import { businessRef } from "../../actors/messages/refs.ts";
 import {
   type HostedKeyName,
   type HostedKeys,
@@ -21,6 +20,7 @@ import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { algorithmOf, thumbprint } from "../../protocol/keys/jwk.ts";
 import { ok, type Refusal, type Result, refuse } from "../../protocol/result.ts";
 import { sealV2 } from "../../protocol/seal.ts";
+import { BoundedMap, madeOnce } from "../../std/bounded-map.ts";
 import { judgeVerified, readEntry } from "../register/home-evidence.ts";
 import { accepted, actOf, type Owner, type OwnerDeps, type OwnerRefusal, sealingRoles } from "./owner.ts";
 import type { Answered, People, PeopleRefusal, SignedIn } from "./people.ts";
@@ -55,22 +55,14 @@ async function begin(deps: HostedDeps, who: SignedIn, uuid: string): Outcome<voi
   if (!verified.ok) return refuse("not_accepted", verified.detail);
   const key_id = await registeredKey(deps, who, uuid);
   await stateCustodyOnce(deps, { uuid, key_id, custody: "hosted" });
-  const { by } = actOf(who, "");
-  const facts = { kind: "sealer.added", key_id, by, hosted: true } as const;
-  const notice_id = `${uuid}.hosted.${key_id}`;
-  await deps.actors.ask(businessRef(uuid), { type: "notice.give", notice_id, facts });
   return ok(undefined);
 }
 
 /** The key that stands, or the first that the business never had. */
 async function registeredKey(deps: HostedDeps, who: SignedIn, uuid: string): Promise<string> {
-  const { actors, parties, clock, hostedKeys } = deps;
   const [live] = await liveKeys(deps, uuid);
   if (live !== undefined) return live.key_id;
-  for (let generation = 0; generation <= hostedGenerationsMax; generation += 1) {
-    const public_key = await hostedKeys.publicKey({ business_uuid: uuid, generation });
-    const key_id = thumbprint(public_key, deps.crypto.sha256);
-    const known = await readEntry<KeyFacts>(actors, uuid, `key/${key_id}`);
+  for await (const { key_id, public_key, known } of generations(deps, uuid)) {
     if (known !== null && known.revoked_at !== null) continue;
     const key: KeyFacts = {
       key_id,
@@ -79,22 +71,37 @@ async function registeredKey(deps: HostedDeps, who: SignedIn, uuid: string): Pro
       alg: algorithmOf(public_key),
       public_key,
       cose: null,
-      valid_from: formatTimestamp(clock.now()),
+      valid_from: formatTimestamp(deps.clock.now()),
       valid_until: null,
       revoked_at: null,
       compromised_from: null,
     };
-    if (known === null) await parties.registerKey(key, actOf(who, "Hosted publishing was switched on."));
+    const act = actOf(who, "Hosted publishing was switched on.");
+    if (known === null) await deps.parties.registerKey(key, act);
     return key_id;
   }
   throw signingUnavailable("hosted_key", `The business ${uuid} had all keys that are held for one.`);
 }
 
+/** The keys of the business, with what its own actor knows of each; the last is the first that it never had. */
+async function* generations({ actors, hostedKeys, crypto }: HostedDeps, uuid: string) {
+  for (let generation = 0; generation <= hostedGenerationsMax; generation += 1) {
+    const public_key = await hostedKeys.publicKey({ business_uuid: uuid, generation });
+    const key_id = thumbprint(public_key, crypto.sha256);
+    const known = await readEntry<KeyFacts>(actors, uuid, `key/${key_id}`);
+    yield { key_id, public_key, known };
+    if (known === null) return;
+  }
+}
+
 async function end(deps: HostedDeps, who: SignedIn, uuid: string): Outcome<void> {
   const act = actOf(who, "Hosted publishing was switched off.");
   const revoked_at = formatTimestamp(deps.clock.now());
-  for (const { key_id } of await liveKeys(deps, uuid))
-    await deps.parties.revokeKey({ uuid, key_id, revoked_at, compromised_from: null, act });
+  const revoke = ({ key_id }: Pick<KeyFacts, "key_id">) =>
+    deps.parties.revokeKey({ uuid, key_id, revoked_at, compromised_from: null, act });
+  // Those that the region knows first: they end also while no key can be asked for.
+  for (const key of await liveKeys(deps, uuid)) await revoke(key);
+  for await (const { known } of generations(deps, uuid)) if (known?.revoked_at === null) await revoke(known);
   return ok(undefined);
 }
 
@@ -165,14 +172,21 @@ function unconfirmed({ code, detail }: Refusal<PeopleRefusal>): Result<never, Ow
   return refuse(code === "challenge_expired" || code === "session_ended" ? code : "not_accepted", detail);
 }
 
+const generationsOf = madeOnce((_keys: HostedKeys) => new BoundedMap<string, number>(10_000));
+
 async function nameOf(
   { hostedKeys, crypto }: HostedDeps,
   uuid: string,
   keyId: string,
 ): Promise<HostedKeyName> {
+  const found = generationsOf(hostedKeys);
+  const before = found.get(keyId);
+  if (before !== undefined) return { business_uuid: uuid, generation: before };
   for (let generation = 0; generation <= hostedGenerationsMax; generation += 1) {
     const of = { business_uuid: uuid, generation };
-    if (thumbprint(await hostedKeys.publicKey(of), crypto.sha256) === keyId) return of;
+    if (thumbprint(await hostedKeys.publicKey(of), crypto.sha256) !== keyId) continue;
+    found.set(keyId, generation);
+    return of;
   }
   throw signingUnavailable(
     "hosted_key",

@@ -144,6 +144,8 @@ describe("a business whose owner switched hosted publishing on", () => {
     const hash = hashOf(bytesIn(form, "document"));
     const kept = async () => (await journalOf(mate)).split(hash).length - 1;
     const seal = vi.spyOn(keys, "seal");
+    // Which of the keys it is is known since the key first sealed.
+    const asked = vi.spyOn(keys, "publicKey");
     const ask = actors.ask.bind(actors);
     const typeOf = ({ type: named }: { readonly type: string }) => named;
     const failing = async (type: string, how: () => never) => {
@@ -174,6 +176,8 @@ describe("a business whose owner switched hosted publishing on", () => {
     expect(new Set(seals.map((each) => JSON.stringify(each))).size).toBe(1);
     expect([seals.length > 1, await kept()]).toEqual([true, 1]);
     const [code] = new Set(seal.mock.calls.map(([, { confirmation }]) => confirmation));
+    expect(asked).not.toHaveBeenCalled();
+    asked.mockRestore();
     expect(code).toBe(form.fields["code"]);
     seal.mockRestore();
   });
@@ -367,6 +371,43 @@ describe("hosted publishing is switched", () => {
     expect((await mate.send(form, { credential })).status).toBe(503);
     expect((await mate.send(form, { credential })).html).toContain("Published");
     seal.mockRestore();
+  });
+
+  it("on with its notice, also where its custody cannot be stated then", async () => {
+    const owned = await newBusinessAt(portal, "Notice Ltd");
+    const custody = vi.spyOn(portal.node.services.parties, "stateCustody");
+    custody.mockRejectedValueOnce(signingUnavailable("issuance", "The issuance process is away."));
+    expect((await choose(owned)).status).toBe(503);
+    custody.mockRestore();
+    const notices = unescaped((await owned.owner.get(`/notices/${owned.uuid}`)).html);
+    await expect.poll(async () => (await hostedKeys(owned)).length).toBe(1);
+    const [key] = await hostedKeys(owned);
+    expect(notices).toContain(`the service seals by the key ${key?.key_id} what people confirm`);
+  });
+
+  it("off for each key that the business has, also for one that this region does not know yet", async () => {
+    const owned = await newBusinessAt(portal, "Late Region Ltd");
+    await choose(owned);
+    const { owner, uuid } = owned;
+    const off = (await owner.get(`/businesses/${uuid}`)).form("/hosted-publishing");
+    const { register, hostedKeys: held } = portal.node.services;
+    const behind = vi.spyOn(register, "keys").mockResolvedValue([]);
+    const away = signingUnavailable("hosted_key", "The issuance process holds no keys for businesses.");
+    const none = vi.spyOn(held, "publicKey").mockRejectedValue(away);
+    const switchOff = async () => (await owner.confirm((await owner.send(off)).form("/confirm"))).status;
+    expect(await switchOff()).toBe(503);
+    none.mockRestore();
+    expect(await switchOff()).toBe(200);
+    behind.mockRestore();
+    const revoked = async () => (await hostedKeys(owned)).map(({ revoked_at }) => revoked_at !== null);
+    await expect.poll(revoked).toEqual([true]);
+    // What the region knows does not wait for the issuance process.
+    await choose(owned);
+    await expect.poll(revoked).toEqual([true, false]);
+    const gone = vi.spyOn(held, "publicKey").mockRejectedValue(away);
+    expect((await choose(owned)).status).toBe(503);
+    gone.mockRestore();
+    await expect.poll(revoked).toEqual([true, true]);
   });
 
   it("on for nobody whose certificate has ended, and off by no revocation of a system's key", async () => {

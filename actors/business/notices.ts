@@ -180,7 +180,8 @@ export function seeNetwork({ key_id, network }: Asked<"network.seen">, view: Bus
   if (seenMs !== undefined) return { reply: done, puts: [row] };
   if (networks.read(view, key_id, hasSigned) === undefined)
     return { reply: done, puts: [row, networks.write(key_id, {}, { k: hasSigned })] };
-  const notice_id = `${key_id}.network.${network}.${nowMs}`;
+  // Without the network: it would be found from the id of a webhook by trying all that there are (WB3).
+  const notice_id = `${key_id}.network.${known.size}.${nowMs}`;
   const told = noticesOf([{ notice_id, facts: { kind: "key.network", key_id, network } }], view);
   return { reply: done, ...told, puts: [row, ...told.puts] };
 }

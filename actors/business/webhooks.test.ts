@@ -29,13 +29,14 @@ const set = (changes: Partial<{ person_id: string; endpoint_id: string; url: str
 const read = (person_id = "ada") => business.send({ type: "webhooks.read", person_id });
 const target = () => business.send({ type: "webhook.target", endpoint_id });
 
-beforeEach(() => {
+const begin = () => {
   business = driveActor(businessActor, uuid);
   business.send({ type: "party.open", party: partyFacts() });
   setRole("ada", "owner");
   layDomain("shop.example", "confirmed");
   business.effects.splice(0);
-});
+};
+beforeEach(begin);
 
 /** What endpoints were told since the last look, by the name of their actor. */
 function told(): readonly { readonly to: string; readonly delivery: Delivery }[] {
@@ -154,6 +155,17 @@ describe("an endpoint is told (WB1)", () => {
       const body = { v: 1, ...rest, ...ids, business_uuid: uuid, at: "2026-01-01T00:00:00.000Z" };
       expect(firstFault(webhookBody, body as JsonValue)).toBeNull();
     }
+  });
+
+  it("no id that follows from a network, which could be found by trying all of them (WB3)", () => {
+    const [first, second] = ["192.0.2.0/24", "198.51.100.0/24"].map((other) => {
+      begin();
+      set();
+      for (const network of ["203.0.113.0/24", other])
+        business.send({ type: "network.seen", key_id: "k", network });
+      return told().map(({ delivery }) => delivery.id);
+    });
+    expect([first?.length, second]).toEqual([1, first]);
   });
 
   it("of a test, at most once a minute, at a confirmed domain", () => {

@@ -65,7 +65,7 @@ function owe(endpointId: string, delivery: Delivery, view: BusinessView): Effect
   return tell(webhookRef(view.id, endpointId), { type: "delivery.owe", delivery });
 }
 
-/** A hash: the ids of notices have networks in them, and what a business chose. */
+/** A hash: the ids of notices have in them what a business chose. Nobody needs a secret to try ids, so what can be guessed is in none. */
 function idOf(uuid: string, noticeId: string): string {
   const hash = hashOf(utf8(`svc/webhook/1\n${uuid}\n${noticeId}`));
   return `whd_${hash.slice("sha256:".length, "sha256:".length + 32)}`;

@@ -12,6 +12,7 @@ const tagged: Readonly<Record<string, string>> = {
   "/v1/vocabularies": "/v1/vocabularies",
   "/.well-known/keys": "/.well-known/keys",
   "/.well-known/svc-keys": "/.well-known/svc-keys",
+  "/.well-known/http-message-signatures-directory": "/.well-known/http-message-signatures-directory",
   "/v1/vocabularies/{name}": "/v1/vocabularies/languages",
 };
 

@@ -114,10 +114,7 @@ export interface ActorCommit {
   readonly with?: readonly ActorCommit[];
 }
 
-/**
- * What the first commit of an actor follows that it creates.
- * @internal
- */
+/** What the first commit of an actor follows that it creates. */
 export const newActor = { head: 0, op: "" } as const;
 
 export type CommitOutcome =

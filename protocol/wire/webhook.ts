@@ -74,7 +74,7 @@ export type WebhookKey = Of<typeof webhookKey>;
 export const webhookKeysMediaType = "application/http-message-signatures-directory+json";
 export const webhookKeysAnswer = namedObject("WebhookKeysAnswer", { keys: listOf(webhookKey) });
 
-/** The JSON Schema of the body. */
+/** @internal for tests: the JSON Schema of the body, as docs/schemas has it. */
 export function webhookSchema(): JsonObject {
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",

@@ -27,8 +27,8 @@ import {
 import { bucketOf, numberOf, textOf, type WriteTimestamps } from "./columns.ts";
 import { type CassandraSession, type CqlRow, executeAll, type Statement } from "./session.ts";
 
-/** Partitions of a company's hour: a million receipts are 60 MB each. Changing the number loses what is stored. */
-const buckets = 4;
+/** Partitions of a company's hour: a million receipts are 21 MB each. Changing the number loses what is stored. */
+const buckets = 8;
 const allBuckets = Array.from({ length: buckets }, (_, bucket) => bucket).join(", ");
 /** Hours in which one page looks, and those in which it looks at once where it found nothing. */
 const hoursMax = 960;

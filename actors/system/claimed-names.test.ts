@@ -1,4 +1,4 @@
-// The invariants N1–N6 of claimed-names.ts: over rows alone, and through the commits of an actor.
+// The invariants N1–N7 of claimed-names.ts: over rows alone, and through the commits of an actor.
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -169,6 +169,26 @@ describe("claimed names", () => {
     expect(comparisons).toBeLessThan(10 * count);
     expect(names.until(Uint32Array.of(0, 0, count - 1, 0))).toBe(untilMs);
     expect(names.until(Uint32Array.of(0, 0, count, 0))).toBeUndefined();
+  });
+
+  it("are read by the names of their rows, page after page, behind which a window that ended may have any number (N7)", () => {
+    const stored = new PartitionRows();
+    const { names } = loaded(stored, 0);
+    const until = { ended: 100_000, held: 690_000 };
+    for (let at = 0; at < 450; at += 1)
+      commit({ names, stored }, [{ name: `e${at}`, untilMs: until.ended }], 0);
+    for (let at = 0; at < 250; at += 1)
+      commit({ names, stored }, [{ name: `h${at}`, untilMs: until.held }], 500_000);
+    const next = new ClaimedNames(claims, "secret");
+    let keys: readonly string[] = [];
+    for (let pages = next.firstPages(); pages.length > 0; ) {
+      keys = [...keys, ...pages.flatMap((page) => ("keys" in page ? page.keys : ["any number"]))];
+      const rows = pages.flatMap((page) => stored.select(page, noExpiry));
+      pages = next.load(pages, rows, 500_000);
+    }
+    expect(keys).toHaveLength(4 * 100 + 2 * 100);
+    expect(keys).not.toContain("any number");
+    for (const at of [0, 99, 100, 249]) expect(untilOf(next, `h${at}`)).toBe(until.held);
   });
 
   it("last no longer than their windows allow (N4)", () => {

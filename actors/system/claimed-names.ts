@@ -12,6 +12,8 @@
 //   N5. Rows of a window expire together, and a load ends at the first row of an earlier window: it reads what counts, whatever was there.
 //   N6. Where a mark is in memory follows from a secret of the activation as well. Who chooses names knows their marks, and could
 //       otherwise have all of them in one place, where each claim would look at every other one.
+//   N7. A load names the rows that it reads, which are numbered without gaps: where a store keeps what expired for a day, a page with an
+//       open end would pass over all of a window that ended.
 
 import { parseBase64Url, sha256, toBase64Url, utf8 } from "../../protocol/bytes.ts";
 import { noteWork } from "../../std/work.ts";
@@ -109,7 +111,7 @@ export class ClaimedNames {
     return {
       rt: rt + (window % tableCount),
       k: 0,
-      k2: number.toString(36).padStart(numberDigits, "0"),
+      k2: nameOf(number),
       body: JSON.stringify(written),
       expiresAtMs: this.#endOf(window) + keptMs,
     };
@@ -125,10 +127,7 @@ export class ClaimedNames {
 
   /** The reads that a load begins with. */
   firstPages(): readonly RowSelection[] {
-    return Array.from({ length: tableCount }, (_, table) => ({
-      rt: this.#claims.rt + table,
-      limit: rowsPerRead,
-    }));
+    return Array.from({ length: tableCount }, (_, table) => pageFrom(this.#claims.rt + table, 0));
   }
 
   /** Takes in the rows that were read, and returns the reads that follow them; none once everything that counts is in memory (N5). */
@@ -143,7 +142,7 @@ export class ClaimedNames {
       const last = page.at(-1);
       const isLoaded = page.every((row) => this.#loadRow(row, nowMs));
       if (!isLoaded || last === undefined || page.length < rowsPerRead) continue;
-      next.push({ rt, after: { k: last.k, k2: last.k2 }, limit: rowsPerRead });
+      next.push(pageFrom(rt, Number.parseInt(last.k2, 36) + 1));
     }
     return next;
   }
@@ -196,6 +195,15 @@ interface Window {
 /** Long enough for N4, by whichever of two clocks that differ by less than `keptMs`. */
 function windowMsOf({ lifeMaxMs, keptMs }: NameClaims): number {
   return Math.ceil((lifeMaxMs + 2 * keptMs) / (tableCount - 1));
+}
+
+/** Names its rows: a page without an end would pass over all rows of a window that ended, where a store keeps what expired (N7). */
+function pageFrom(rt: number, first: number): RowSelection {
+  return { rt, keys: Array.from({ length: rowsPerRead }, (_, at) => nameOf(first + at)) };
+}
+
+function nameOf(row: number): string {
+  return row.toString(36).padStart(numberDigits, "0");
 }
 
 function markOf(text: string): Mark {

@@ -278,8 +278,10 @@ export class PartitionLedger implements CassandraSession {
     const most = Number(limit?.(params) ?? Number.POSITIVE_INFINITY);
     const bounds = conditions.filter(({ columns: [column = ""] }) => table.clustering.includes(column));
     const meets = matcher(table, bounds, params);
+    const named = bounds.filter(({ operator }) => operator === "=" || operator === "IN");
+    const isNamed = named.length === table.clustering.length;
     for (const partition of this.#named(table, conditions, params)) {
-      this.#noteRead(table, partition, meets);
+      this.#noteRead(table, partition, { meets, isNamed });
       partition.sorted ??= [...partition.rows.values()].sort(orderOf(table));
       let rows = 0;
       for (const row of partition.sorted) {
@@ -292,13 +294,19 @@ export class PartitionLedger implements CassandraSession {
     return found;
   }
 
-  #noteRead(table: Table, partition: Partition, meets: (key: readonly CqlScalar[]) => boolean): void {
+  /** A read that names its rows passes over no more than it names, however many are alike. */
+  #noteRead(
+    table: Table,
+    partition: Partition,
+    { meets, isNamed }: { readonly meets: (key: readonly CqlScalar[]) => boolean; readonly isNamed: boolean },
+  ): void {
     let passedOver = 0;
     // What was deleted long ago and is still in the way was so all day, or as long as there were such rows.
     const pass = ({ key, share, phase }: Tombstone): void => {
       if (!meets(key)) return;
       const growth = partition.growths.get(partOf(table, key));
-      if (phase === this.#phases.length) passedOver += share;
+      if (isNamed) passedOver += 1;
+      else if (phase === this.#phases.length) passedOver += share;
       else if (phase === growth?.phase) passedOver += share * growth.minutes;
     };
     for (const tombstone of partition.tombstones.values()) pass(tombstone);

@@ -1,5 +1,5 @@
-// No partition of the synthetic day is above 100 MB, and no read passes over more than a thousand deletions; what is, is named here with its
-// reason, until it is mended. SVC_PARTITION_TABLE=1 prints the fullest partition of each table.
+// No partition of the synthetic day is above 100 MB, and no read passes over more than a thousand deletions. What is fuller is named here
+// with its reason, until it is mended. SVC_PARTITION_TABLE=1 prints the fullest partition of each table.
 
 import { beforeAll, describe, expect, it } from "vitest";
 import { writeDay } from "./day.fixture.ts";
@@ -18,10 +18,6 @@ const fullPartitions: Readonly<Record<string, string>> = {
     "The heads of all records of a business are one partition: it is full at 440,000 records.",
   "actor: log-sequencer":
     "Leaves that were sequenced are deletions for a day: it is full at 900,000 leaves a day. No read passes over them.",
-};
-const longReads: Readonly<Record<string, string>> = {
-  "actor: integration-key@region":
-    "A node that begins to claim a key's nonces passes over the rows of a window that ended: 27,000 at 170 commits a second, above which no actor gets.",
 };
 /** What the day has no part of, or has few of. */
 const untouched =
@@ -75,9 +71,9 @@ describe("a synthetic day of a country", () => {
     expect(full.map(({ table }) => table).sort()).toEqual(Object.keys(fullPartitions).sort());
   });
 
-  it("passes over few deletions in every read but those that are named", () => {
-    const long = ledger.reads().filter(({ passedOver }) => passedOver > passedOverMax);
-    expect(long.map(({ table }) => table)).toEqual(Object.keys(longReads));
+  it("passes over few deletions in every read", () => {
+    expect(ledger.reads().length).toBeGreaterThan(0);
+    expect(ledger.reads().filter(({ passedOver }) => passedOver > passedOverMax)).toEqual([]);
   });
 
   it("has something of every table but those that are named", () => {

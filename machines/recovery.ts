@@ -113,7 +113,8 @@ export const recoveryMachine = setup({
     announcing: {
       on: {
         "recovery.announced": { target: "announced", actions: "noteDue" },
-        "recovery.failed": "refused",
+        // The business may have it although it could not say so.
+        "recovery.failed": { target: "refused", actions: "endAnnounced" },
         "recovery.stopped": "stopped",
       },
     },

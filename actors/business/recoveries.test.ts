@@ -181,6 +181,16 @@ describe("an owner who is to be replaced", () => {
     expect(replace()).toMatchObject(late);
   });
 
+  it("is not replaced once the certificate has ended in the wait", () => {
+    const { business, announce, replace, roleOf } = open();
+    announce();
+    business.nowMs += 72 * hourMs;
+    const certificate = certificateFacts({ cert_id: "d", status: "revoked" });
+    business.send({ type: "certificate.issue", certificate, follows: certificateFacts().cert_id });
+    expect(replace()).toMatchObject({ status: "refused", code: "certificate_not_in_force" });
+    expect([roleOf("ada"), roleOf("new")]).toEqual(["owner", null]);
+  });
+
   it("is not replaced who is no owner any more, nor by somebody who came in meanwhile", () => {
     const { business, announce, set, replace, roleOf } = open();
     announce();

@@ -54,6 +54,13 @@ export function findRecovery(view: BusinessView): ReplyOf<OwnerRecoveryProtocol,
   };
 }
 
+function isInForce({ snapshot }: BusinessView): boolean {
+  const { party, certificate } = snapshot.context;
+  return party?.kind === "business" && certificate?.status === "active";
+}
+
+const notInForce = "There is no business of this uuid whose certificate is in force.";
+
 /** See RO1 and RO2. */
 export function announceRecovery(
   { act, type: _, ...asked }: Asked<"recovery.announce">,
@@ -65,12 +72,7 @@ export function announceRecovery(
   if (waiting?.recovery === recovery) return { reply: { status: "announced", due_at_ms: waiting.due_at_ms } };
   if (ended.read(view, recovery) !== undefined) return { reply: { status: "stopped" } };
   if (waiting !== undefined) return refused("recovery_open", "Another owner is being replaced already.");
-  const { party, certificate } = view.snapshot.context;
-  if (party?.kind !== "business" || certificate?.status !== "active")
-    return refused(
-      "certificate_not_in_force",
-      "There is no business of this uuid whose certificate is in force.",
-    );
+  if (!isInForce(view)) return refused("certificate_not_in_force", notInForce);
   if (members.read(view, person_id)?.role !== "owner")
     return refused("owner_unknown", "The person who is to be replaced is no owner of the business.");
   if (members.read(view, applicant) !== undefined)
@@ -125,6 +127,7 @@ export function replaceOwner(
   const { person_id, applicant, due_at_ms } = waiting;
   if (view.nowMs < due_at_ms)
     return { reply: refusal("recovery_early", `The owner is replaced at ${formatTimestamp(due_at_ms)}.`) };
+  if (!isInForce(view)) return { reply: refusal("certificate_not_in_force", notInForce) };
   const goes = members.read(view, person_id);
   if (goes?.role !== "owner")
     return { reply: refusal("owner_unknown", "The person who was to be replaced is no owner any more.") };

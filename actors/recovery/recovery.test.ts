@@ -145,8 +145,11 @@ describe("a recovery", () => {
 
   it("fails where the business does not take it, and says why to operators", () => {
     approved();
+    recovery.effects.length = 0;
     recovery.send({ type: "recovery.failed", failure: "No owner." });
     expect(read()).toMatchObject({ state: "refused", failure: "No owner.", statement: null });
+    // It may have been announced although its business could not say so.
+    expect(JSON.stringify(recovery.effects)).toContain("recovery.end");
     recovery.send({ type: "recovery.failed", failure: "Late." });
     expect(read()).toMatchObject({ failure: "No owner." });
   });

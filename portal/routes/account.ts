@@ -370,7 +370,8 @@ async function makePage(deps: DoorDeps, who: SignedIn, name: string): Promise<Pa
 // How a passkey is made that seals for a business: it is made, and then signs what it is for (service/portal/possession.ts).
 
 interface SealerMaking {
-  readonly act: "sealing.make";
+  /** Of which way it comes: what begins one does not go on in another. */
+  readonly act: "application.make" | "sealing.make" | "recovery.make";
   readonly uuid: string;
   readonly legal_name: string;
   readonly country?: string;

@@ -49,7 +49,7 @@ export interface ApplyingDeps extends DoorDeps {
 const legalNameMax = 256;
 const legalName = text(legalNameMax);
 /** The passkey that is to be made, for which business. */
-const making = object({ act: literal("sealing.make"), uuid, legal_name: legalName, country });
+const making = object({ act: literal("application.make"), uuid, legal_name: legalName, country });
 const applying = object({
   act: literal("business.apply"),
   uuid,
@@ -117,7 +117,7 @@ export function applyingRoutes(deps: ApplyingDeps): readonly Route[] {
       if (deps.applicants.take(address) !== null) return problemPage("too_many_applications", 429);
       const applied = { uuid: newUuid(deps), legal_name: named, country: code };
       if (form("kind") === "ai_company") return confirmPage(deps, who, { act: "company.apply", ...applied });
-      const act = { act: "sealing.make" as const, ...applied };
+      const act = { act: "application.make" as const, ...applied };
       return makeSealerPage(deps, who, act, { action: passkeyPath, userId: act.uuid });
     }),
     ownForm(deps, passkeyPath, "Takes the passkey that is to seal", async (form, visit) => {
@@ -145,7 +145,7 @@ export function applyingRoutes(deps: ApplyingDeps): readonly Route[] {
       if (!isUuidV4(named)) return problemPage("uuid_invalid");
       if (deps.applicants.take(address) !== null) return problemPage("too_many_applications", 429);
       // What it is called is not said: there need be no such business.
-      const act = { act: "sealing.make" as const, uuid: named, legal_name: named };
+      const act = { act: "recovery.make" as const, uuid: named, legal_name: named };
       // Of the business and the person; 64 bytes are the most that it may have.
       const userId = `${named}${who.person_id}`.replaceAll("-", "");
       return makeSealerPage(deps, who, act, { action: `${recoverPath}/passkey`, userId });
@@ -176,7 +176,7 @@ export function applyingRoutes(deps: ApplyingDeps): readonly Route[] {
 }
 
 const recoverPath = "/recover";
-const makingAgain = object({ act: literal("sealing.make"), uuid, legal_name: legalName });
+const makingAgain = object({ act: literal("recovery.make"), uuid, legal_name: legalName });
 const recovering = object({ act: literal("recovery.file"), uuid, ...passkeyMembers });
 
 function recoverContent(form_code: string) {

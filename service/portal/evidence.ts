@@ -139,7 +139,7 @@ export function judgeEvidence({
   bytes,
 }: SentFile): Result<Pick<EvidenceFile, "name" | "media_type">, EvidenceRefusal> {
   if (bytes.length > evidenceBytesMax) return refuse("evidence_too_large", "A file has at most 10 MiB.");
-  const [, stem = "", ending = ""] = /([^/\\]*)\.([^./\\]*)$/.exec(filename) ?? [];
+  const [, stem = "", ending = ""] = /([^/\\]*)\.([^./\\]*)$/.exec(filename.slice(-filenameMax)) ?? [];
   const found = types.find(
     ([type, begins, endings]) =>
       type === mediaType.toLowerCase() &&
@@ -153,4 +153,6 @@ export function judgeEvidence({
   return ok({ media_type, name: `${nameOf(short) ?? "file"}.${written}` });
 }
 
+/** So much of a file's name is read, from its end. */
+const filenameMax = 255;
 const stemLengthMax = 80;

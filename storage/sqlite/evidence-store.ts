@@ -46,7 +46,8 @@ export function openSqliteEvidenceStore(
     "INSERT INTO evidence (application, file, kept_until, size) VALUES (?, ?, ?, ?)",
   );
   const add = database.prepare(
-    "INSERT INTO evidence_bytes (application, file, part, bytes) VALUES (?, ?, ?, ?)",
+    `INSERT INTO evidence_bytes (application, file, part, bytes)
+       SELECT application, file, ?, ? FROM evidence WHERE application = ? AND file = ?`,
   );
   const size = database.prepare("SELECT size FROM evidence WHERE application = ? AND file = ?");
   const read = database.prepare(
@@ -90,7 +91,8 @@ export function openSqliteEvidenceStore(
       if (outcome === "full") return outcome;
       for (let part = 0; part * partBytes < bytes.length; part += 1) {
         const of = bytes.subarray(part * partBytes, (part + 1) * partBytes);
-        await database.write(() => add.run(application, id, part, of));
+        // Nothing of a file that was forgotten meanwhile.
+        await database.write(() => add.run(part, of, application, id));
       }
       return outcome;
     },

@@ -481,7 +481,12 @@ async function lookOtherwise(page: Page, { party: { uuid } }: TestBusiness): Pro
   ];
   const paths = ["/", "/account", "/recover", ...of.map((part) => `/businesses/${uuid}${part}`)];
   const size = page.viewportSize() ?? { width: 1280, height: 720 };
-  for (const path of [...paths, `/businesses/${uuid}/new/products`, `/notices/${uuid}`, `/webhooks/${uuid}`]) {
+  for (const path of [
+    ...paths,
+    `/businesses/${uuid}/new/products`,
+    `/notices/${uuid}`,
+    `/webhooks/${uuid}`,
+  ]) {
     await page.goto(`${portal.url}${path}`);
     await page.emulateMedia({ colorScheme: "dark" });
     await page.setViewportSize({ width: 390, height: 844 });

@@ -324,6 +324,28 @@ describe("asking for the place of an owner", () => {
     );
   });
 
+  it("gives nobody a sealing passkey on another way than its own, and the other way round", async () => {
+    const { owner, uuid } = await newBusinessAt(portal, "Ways Ltd");
+    const admin = await newMember(uuid, "admin");
+    const made = (await admin.send((await admin.get("/recover")).form("/recover"), { uuid })).form(
+      "/recover/passkey",
+    );
+    const sealer = JSON.stringify({ act: "sealing.make", uuid, legal_name: uuid });
+    const credential = admin.credentialFor(made);
+    for (const act of [made.fields["act"] ?? "", sealer])
+      expect([400, 401]).toContain(
+        (await admin.post("/sealing/passkey", { ...made.fields, act, credential })).status,
+      );
+    expect((await admin.get(`/businesses/${uuid}`)).html).toContain("/sealing/add");
+    const asked = await admin.send((await admin.get(`/businesses/${uuid}`)).form("/sealing/add"));
+    const making = (await admin.confirm(asked.form("/confirm"))).form("/sealing/passkey");
+    const again = { ...making.fields, credential: admin.credentialFor(making) };
+    const recover = JSON.stringify({ act: "recovery.make", uuid, legal_name: "Ways Ltd" });
+    for (const act of [making.fields["act"] ?? "", recover])
+      expect([400, 401]).toContain((await admin.post("/recover/passkey", { ...again, act })).status);
+    expect((await owner.get(`/businesses/${uuid}`)).status).toBe(200);
+  });
+
   it("is not for somebody who works for the business", async () => {
     const { owner, uuid } = await newBusinessAt(portal, "Inside Ltd");
     expect(textOf(await owner.answer(await lastPage(owner, uuid)))).toContain("You work for it");

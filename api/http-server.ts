@@ -300,9 +300,10 @@ function withOpenApi(surface: Surface): {
     },
   };
   const routes = [...surface.routes, route];
+  const described = routes.filter(({ isPage = false }) => !isPage);
   // The same bytes for all readers, so that what is being sent to many is in memory once; made for the first of them.
   let body: Uint8Array | null = null;
-  const document = (): JsonObject => openApi(surface.info, routes, signedTerms(examples as Examples));
+  const document = (): JsonObject => openApi(surface.info, described, signedTerms(examples as Examples));
   const bytes = (): Uint8Array => {
     body ??= Buffer.from(JSON.stringify(document()));
     return body;

@@ -86,6 +86,8 @@ export interface Operation {
 }
 
 export interface Route extends Operation {
+  /** Whether only people look at it, so that the OpenAPI document leaves it out. */
+  readonly isPage?: boolean;
   readonly handle: (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
 }
 

@@ -15,6 +15,7 @@ import { parseArgs } from "node:util";
 import { parseSync, Visitor } from "oxc-parser";
 import { type Plugin, rolldown } from "rolldown";
 import { clientCommands } from "../cli/client-commands.ts";
+import { pureFunctions } from "../web/pure-functions.ts";
 import { root, runNode } from "./process.ts";
 import { binOf } from "./steps.ts";
 
@@ -182,22 +183,6 @@ function chunkName(entry: string): string {
 
 // ---- JavaScript ----
 
-/** Functions that only make a value, so that what nobody uses of what they make is left out. */
-function pureFunctions(): readonly string[] {
-  const exported = /^export function (\w+)/gm;
-  const shapes = readFileSync(join(root, "protocol", "shape.ts"), "utf8");
-  const named = [...shapes.matchAll(exported)].map(([, name = ""]) => name);
-  return named.concat(
-    "codeList",
-    "Object.entries",
-    "Object.fromEntries",
-    "Object.freeze",
-    "Object.keys",
-    "Map",
-    "Set",
-  );
-}
-
 /** Writes the modules into `dist`, and returns the files of which something is in them. */
 async function bundle(row: PackageRow, target: string): Promise<readonly string[]> {
   const { alone = [], programs = {} } = row;
@@ -228,7 +213,7 @@ async function bundleOf(
     platform: row.platform,
     resolve: { mainFields: ["module", "main"] },
     transform: { target: "es2022" },
-    treeshake: { moduleSideEffects: false, manualPureFunctions: [...pureFunctions()] },
+    treeshake: { moduleSideEffects: false, manualPureFunctions: [...pureFunctions] },
     onLog: (level, { message }) => {
       if (level === "warn") throw new Error(message);
     },

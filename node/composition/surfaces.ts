@@ -8,6 +8,7 @@ import { businessRef } from "../../actors/messages/refs.ts";
 import { createEdge, type Edge, type EdgeRefusal, edgeRefusals } from "../../api/edge.ts";
 import type { HttpDeps } from "../../api/http-server.ts";
 import { createDocs, type Docs } from "../../api/pages/docs.ts";
+import { verifierPageRoutes } from "../../api/pages/verifier-page.ts";
 import type { Route } from "../../api/route.ts";
 import { buildBusiness } from "../../api/routes/business.ts";
 import { logRoutes } from "../../api/routes/log-routes.ts";
@@ -142,7 +143,14 @@ export function buildSurfaces(
   const authentication = authenticationOf(services);
   const { requestRate } = authentication;
   const reads = publicReadsOf(services, urls.verify_url);
-  const verification = publicRoutes(reads, edge, changes.vectors ?? vectorFolder());
+  const verification = [
+    ...publicRoutes(reads, edge, changes.vectors ?? vectorFolder()),
+    ...verifierPageRoutes({
+      anchors: services.anchors,
+      isSandbox: reads.isSandbox,
+      failed: (error) => logger.warn({ err: error }, "verify.script_failed"),
+    }),
+  ];
   const grants = grantRoutes(services, authentication, edge);
   const [applications, recoveries] = [applicationsOf(services), recoveriesOf(services)];
   const uploadImage = uploadImageOf(services);

@@ -112,6 +112,8 @@ export const importTable: readonly ImportRow[] = [
     may: ["protocol"],
     packages: ["marked", "preact", "preact/*", "preact-render-to-string", "rolldown", "node:*"],
   },
+  // What runs in the browser of a reader.
+  { of: "api/pages/browser", may: ["protocol", "verifier", "web"], packages: ["preact"] },
   {
     of: "api",
     may: ["protocol", "collections", "service", "web"],

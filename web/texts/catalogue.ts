@@ -6,7 +6,7 @@ import { company } from "./en/company.ts";
 import { docs } from "./en/docs.ts";
 import { operations } from "./en/operations.ts";
 import { portal } from "./en/portal.ts";
-import { certificate, record, sandbox } from "./en/public.ts";
+import { certificate, record, sandbox, verifier } from "./en/public.ts";
 
 export type Language = "en";
 
@@ -16,6 +16,7 @@ export interface Texts {
   readonly record: typeof record;
   readonly certificate: typeof certificate;
   readonly sandbox: typeof sandbox;
+  readonly verifier: typeof verifier;
   readonly docs: typeof docs;
   readonly operations: typeof operations;
   readonly portal: typeof portal;
@@ -28,6 +29,7 @@ export const english: Texts = {
   record,
   certificate,
   sandbox,
+  verifier,
   docs,
   operations,
   portal,

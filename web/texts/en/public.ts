@@ -195,3 +195,63 @@ export const certificate = {
   verify:
     "This page is for people to read. To verify the certificate, use its signed form in the JSON answer of this address.",
 };
+
+type Sentence = readonly [heading: string, sentence: string];
+
+/** The page that verifies in the browser. What its script says is sent to it as JSON. */
+export const verifier = {
+  title: "Verify a receipt, a row or an evidence file",
+  words:
+    "Give this page an evidence file, a receipt, a row, or the answer of a search or a fetch, exactly as it was received. Statements of the service, mandates and decisions that a person sealed are judged as well, and a seal with its bytes as an object of business_uuid, record_base64 and seal.",
+  noScript: [
+    "Nothing can be verified without the script",
+    "The verifier is the script of this page, and it does not run here. In a terminal, svc verify does the same.",
+  ] as Sentence,
+  form: {
+    heading: "What is to be verified",
+    file: "A file",
+    text: "Or its text",
+    button: "Verify",
+  },
+  trust: {
+    heading: "What this rests on",
+    words:
+      "The trust anchors come with this page, so it is to be believed as far as this host is. The stronger check is svc verify with anchors that you pinned yourself: it needs neither this host nor this page.",
+    leaves:
+      "What you give stays in this browser. The page asks this host for its key set, and for what is published about the business that a fetched record or a sealed document names.",
+    roots: "Compare the roots of this page with those that you pinned:",
+    more: "The verifier",
+  },
+  result: {
+    verified: ["Verified", "Every check was made and passed."] as Sentence,
+    partly: [
+      "Verified as far as it could be checked",
+      "No check failed. What was not checked is named below.",
+    ] as Sentence,
+    refused: "Not verified",
+    unread: {
+      heading: "Nothing was verified",
+      nothing: "Choose a file, or paste its text.",
+      tooLarge: "The file has more than 8 MiB.",
+      keys: "The key set of this host cannot be read. Try again.",
+    },
+    sealed: "What it says",
+    receipt: {
+      heading: "The receipt",
+      who: "Served to the AI company",
+      key: "Asked with the key",
+      when: "Served at",
+      region: "Region",
+      kind: "What",
+      retrieval: "Retrieval",
+      records: "Records, with the hash of their bytes",
+      none: "None.",
+    },
+    rows: { heading: "The rows", columns: ["Record", "Type", "Business", "Published", "Hash of its bytes"] },
+    checks: {
+      heading: "The checks",
+      columns: ["Check", "Result", "Reason", "Detail"],
+      states: { ok: "passed", failed: "failed", not_checked: "not checked", unsigned: "not signed" },
+    },
+  },
+};

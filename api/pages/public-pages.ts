@@ -4,7 +4,12 @@ import { type ComponentChild, h } from "preact";
 import { certificateStatement } from "../../protocol/keys/certificate.ts";
 import { type Answer, isRefused, type Outcome, type Refused } from "../../service/answer.ts";
 import type { Issuance, Issuances, Verification } from "../../service/verification/verification.ts";
-import type { Findings, VerifyPage, VerifyPageRequest } from "../../service/verification/verify-page.ts";
+import type {
+  Findings,
+  SealedWords,
+  VerifyPage,
+  VerifyPageRequest,
+} from "../../service/verification/verify-page.ts";
 import { selfContainedHeaders, selfContainedPage } from "../../web/document.ts";
 import { code, type Fact, facts, heading, link, paragraph, time, verdict } from "../../web/parts.ts";
 import { english, type Texts } from "../../web/texts/catalogue.ts";
@@ -44,7 +49,8 @@ export async function readRecord(
   if (format === "json") return verifyPage.answer(request);
   const found = await verifyPage.find(request);
   const texts = textsOf(isSandbox);
-  return isRefused(found) ? notShown(found, texts, noRecordPage(texts)) : shown(recordPage(found, texts));
+  if (isRefused(found)) return notShown(found, texts, noRecordPage(texts));
+  return shown(recordPage(found, await verifyPage.words(found), texts));
 }
 
 function shown(body: string): Answer {
@@ -63,11 +69,17 @@ function notShown({ problem, ...refusal }: Refused, texts: PageTexts, missing: s
 
 // The verify page for people: the answer at a glance, and below it everything that the signed answer says.
 
-function recordPage(findings: Findings, { language, record: texts, mark }: PageTexts): string {
+function recordPage(
+  findings: Findings,
+  words: SealedWords,
+  { language, record: texts, mark }: PageTexts,
+): string {
   const { business, endpoints, checks } = findings;
   const content = [
     verdict(...headline(findings, texts)),
     ...recordSection(findings, texts),
+    ...wordsSection(texts.words.record, words.record),
+    ...wordsSection(texts.words.removal, words.removal),
     ...businessSection(business, texts.business),
     heading(texts.cited.heading),
     facts([
@@ -128,6 +140,11 @@ function recordSection(
       ...(order === null ? [] : orderFacts(order, purgeOrder)),
     ]),
   ];
+}
+
+/** What was sealed, letter for letter as it was shown before it was sealed. */
+function wordsSection(name: string, words: readonly string[] | null): readonly ComponentChild[] {
+  return words === null ? [] : [heading(name), h("pre", { tabIndex: 0 }, words.join("\n"))];
 }
 
 function removalFacts(

@@ -13,7 +13,7 @@ import type { RecordHeadFacts } from "../../actors/messages/removal.ts";
 import { appliedAt, deletionOf, type Removal } from "../../actors/messages/removal.ts";
 import type { TakedownFacts } from "../../actors/messages/serving.ts";
 import type { ActorSystem } from "../../actors/system/definition.ts";
-import { parseUtf8, toBase64, utf8 } from "../../protocol/bytes.ts";
+import { parseBase64, parseUtf8, toBase64, utf8 } from "../../protocol/bytes.ts";
 import { type Envelope, openStored, payloadTypes } from "../../protocol/dsse.ts";
 import {
   type CollectionName,
@@ -29,6 +29,7 @@ import { openSeal } from "../../protocol/seal.ts";
 import { formatSourceLine } from "../../protocol/source-line.ts";
 import type { VerifyPageAnswer } from "../../protocol/wire/verification.ts";
 import { parseWithdrawal } from "../../protocol/withdrawal.ts";
+import { sealedWords } from "../../verifier/sealed-words.ts";
 import type { AcceptedSeal, StandingFault } from "../../verifier/standing.ts";
 import type { Trust } from "../../verifier/trust.ts";
 import {
@@ -61,10 +62,18 @@ export interface VerifyPageRequest extends Given<"origin" | "cert" | "servedAt">
 /** What the statement covers. */
 export type Findings = Omit<VerifyPageAnswer, "statement">;
 
+/** What the seals say in the words that the person who sealed was shown; null where there are no such words or no bytes. */
+export interface SealedWords {
+  readonly record: readonly string[] | null;
+  readonly removal: readonly string[] | null;
+}
+
 export interface VerifyPage {
   find(request: VerifyPageRequest): Promise<Findings | Refused>;
   /** The findings as machines get them: signed. */
   answer(request: VerifyPageRequest): Promise<Outcome>;
+  /** Of the record, where these bytes are served and their seal stands; and of what took the record out of serving. */
+  words(findings: Findings): Promise<SealedWords>;
 }
 
 /** GET /v1/verify/{record_id}. */
@@ -76,6 +85,25 @@ export function createVerifyPage(deps: VerifyPageServices): VerifyPage {
       const found = await find(request);
       return isRefused(found) ? found : signed(deps, found);
     },
+    words: (findings) => wordsOf(deps, findings),
+  };
+}
+
+async function wordsOf(
+  { records, trust }: VerifyPageServices,
+  { record_id, adl_origin, status, reason, removal }: Findings,
+): Promise<SealedWords> {
+  const served = status === "current" && reason === undefined ? await records.readServed(record_id) : null;
+  const say = ({ payloadType, payload }: Envelope, document: Uint8Array): readonly string[] | null => {
+    const words = sealedWords(trust(), payloadType, { payload: parseBase64(payload) ?? utf8(""), document });
+    return words.ok ? words.value : null;
+  };
+  return {
+    record:
+      served?.version.hash === adl_origin
+        ? say(JSON.parse(served.seal.envelope) as Envelope, served.version.bytes)
+        : null,
+    removal: removal === null ? null : say(removal.seal, parseBase64(removal.document_base64) ?? utf8("")),
   };
 }
 

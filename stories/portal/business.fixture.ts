@@ -9,9 +9,11 @@ import { businessRef } from "../../actors/messages/refs.ts";
 import { generatePrivateJwk, parseSigningKey, proveToOperator } from "../../client/signing-key.ts";
 import { recordFields } from "../../portal/pages/record-form.ts";
 import { controlsIn, type PortalNode, type Seen, Visitor } from "../../portal/portal.fixture.ts";
+import { utf8 } from "../../protocol/bytes.ts";
 import type { CollectionName } from "../../protocol/identifiers.ts";
-import type { JsonObject } from "../../protocol/json/canonical-json.ts";
+import type { JsonObject, JsonValue } from "../../protocol/json/canonical-json.ts";
 import { recordTypes } from "../../protocol/records/parse-record.ts";
+import { businessIn, type FileReport, verifyAnyFile } from "../../verifier/any-file.ts";
 
 export const act = { by: "Olga", reason: "Seen." };
 
@@ -161,4 +163,18 @@ export function cellsOf(html: string, table: number): readonly (readonly string[
       unescaped(cell.replaceAll(/<[^>]*>/g, "")),
     ),
   );
+}
+
+/** What the page that verifies says of a file, by what it asks its host for (api/pages/browser/verify.ts). */
+export async function verifiedOnPage({ node }: PortalNode, file: object): Promise<FileReport> {
+  const bytes = utf8(JSON.stringify(file));
+  const about = `/v1/certificates/${businessIn(bytes)}`;
+  const [keySet = null, businessKeys = null, certificate = null] = await Promise.all(
+    ["/.well-known/keys", `${about}/keys`, about].map(
+      async (path) => (await (await fetch(`${node.urls.verify_url}${path}`)).json()) as JsonValue,
+    ),
+  );
+  const { anchors } = node.services;
+  const at = new Date().toISOString();
+  return verifyAnyFile({ anchors, keySet, businessKeys, certificate, at }, bytes);
 }

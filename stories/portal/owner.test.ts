@@ -22,6 +22,7 @@ import {
   setRoleAt,
   showMandate,
   unescaped,
+  verifiedOnPage,
 } from "./business.fixture.ts";
 
 let portal: PortalNode;
@@ -185,7 +186,11 @@ describe("the owner of a business", () => {
     expect(words.ok && unescaped(shown.html)).toContain(words.ok ? words.value.join("\n") : "words");
     const sealed = await owner.answer(form);
     await register.refresh();
-    expect([sealed.status, (await register.mandates(uuid)).length]).toEqual([200, 1]);
+    const stored = await register.mandates(uuid);
+    expect([sealed.status, stored.length]).toEqual([200, 1]);
+    // The page that verifies says the same words, letter for letter.
+    const report = await verifiedOnPage(portal, JSON.parse(stored[0]?.envelope ?? "{}"));
+    expect([report.valid, { ok: true, value: report.words }]).toEqual([true, words]);
     // A double click does no harm.
     await owner.answer(form);
     const page = unescaped((await pageOf(owned)).html);

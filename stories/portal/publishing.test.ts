@@ -10,7 +10,7 @@ import {
   type ShownForm,
   Visitor,
 } from "../../portal/portal.fixture.ts";
-import { parseUtf8, utf8 } from "../../protocol/bytes.ts";
+import { hashOf, parseUtf8, toBase64, utf8 } from "../../protocol/bytes.ts";
 import { payloadTypes } from "../../protocol/dsse.ts";
 import { type CollectionName, collectionNames } from "../../protocol/identifiers.ts";
 import { canonicalize, type JsonObject } from "../../protocol/json/canonical-json.ts";
@@ -25,6 +25,7 @@ import {
   type Owned,
   setRoleAt,
   unescaped,
+  verifiedOnPage,
   writeRecord,
   writtenInto,
 } from "./business.fixture.ts";
@@ -79,6 +80,17 @@ describe("a person of a business", () => {
       document: utf8(text ?? ""),
     });
     expect(again).toEqual(words);
+    // So do the pages of the verification surface, letter for letter.
+    const record_base64 = toBase64(document);
+    const report = await verifiedOnPage(portal, {
+      business_uuid: shop.uuid,
+      record_base64,
+      seal: JSON.parse(seal?.envelope ?? "{}"),
+    });
+    expect([report.valid, { ok: true, value: report.words }]).toEqual([true, words]);
+    const page = `/v1/verify/${idIn(published)}?origin=${hashOf(document)}&format=html`;
+    const html = await (await fetch(`${portal.node.urls.verify_url}${page}`)).text();
+    expect(words.ok && unescaped(html).includes(`>${words.value.join("\n")}</pre>`)).toBe(true);
   });
 
   it("sees every fault beside its field, and what they wrote", async () => {

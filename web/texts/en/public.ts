@@ -109,6 +109,10 @@ export const record = {
     delete: { asOf: "Deleted as of", at: "Deleted at", by: "Deleted by a document sealed with" },
     withdraw: { asOf: "Withdrawn as of", at: "Withdrawn at", by: "Withdrawn by a document sealed with" },
   },
+  words: {
+    record: "What was sealed, in the words that were shown",
+    removal: "What took it out of serving, in the words that were shown",
+  },
   purgeOrder: {
     ground: "Erased because the law ordered it",
     at: "Ordered at",

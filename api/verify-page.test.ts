@@ -2,8 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { utf8 } from "../protocol/bytes.ts";
 import { exactMember } from "../protocol/json/strict-json.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
+import type { VerifyPageAnswer } from "../protocol/wire/verification.ts";
 import { product, sealAndPublish } from "../stories/publishing/publishing.fixture.ts";
 import { removeBy, sealRemoval } from "../stories/publishing/removal.fixture.ts";
+import { sealedWords } from "../verifier/sealed-words.ts";
 import { verifyPage } from "../verifier/service-statements.ts";
 import { openVerifiable, type Verifiable } from "./routes/verification.fixture.ts";
 import type { ReceivedAnswer } from "./surfaces.fixture.ts";
@@ -148,6 +150,15 @@ describe("GET /v1/verify/{record_id}", () => {
       version: { generation: 3, ended_at: null },
       checks: { served_at: "unknown" },
     });
+    const { seal, document_base64 } = rubbish(withdrawn.json["removal"]) as Readonly<
+      NonNullable<VerifyPageAnswer["removal"]>
+    >;
+    const words = sealedWords(world.trust, seal.payloadType, {
+      payload: Uint8Array.fromBase64(seal.payload),
+      document: Uint8Array.fromBase64(document_base64),
+    });
+    const html = (await page({ origin: served?.head.hash ?? "", format: "html" })).text;
+    expect(words.ok && html.includes(`>${escaped(words.value.join("\n"))}</pre>`)).toBe(true);
     await publish(4, {});
     const between = await page({ origin: served?.head.hash ?? "", served_at: after });
     expect(between.json).toMatchObject({

@@ -94,10 +94,11 @@ describe("a file", () => {
       }),
     ])
       expect([judge(file).valid, recordsIn(judge(file))]).toEqual([true, [[recordId], [recordId]]]);
-    expect(judge(search.replace(recordId, `svc_${"b".repeat(26)}`))).toMatchObject({
-      valid: false,
-      rows: [],
-    });
+    // What verified is told, and nothing else.
+    const otherRow = judge(search.replace(recordId, `svc_${"b".repeat(26)}`));
+    expect([otherRow.valid, recordsIn(otherRow)]).toEqual([false, [[recordId], []]]);
+    const otherCountry = judge(search.replace('"country":"DE"', '"country":"FR"'));
+    expect([otherCountry.valid, recordsIn(otherCountry)]).toEqual([false, [[], [recordId]]]);
   });
 
   it.each(["", "[]", "{}", "nothing", '{"format":"svc-evidence/9"}', '{"receipts":[]}'])(

@@ -4,7 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { evidenceOf } from "../../client/evidence.ts";
 import { createSvcClient } from "../../client/service-client.ts";
 import { parseSigningKey } from "../../client/signing-key.ts";
+import type { Envelope } from "../../protocol/dsse.ts";
 import { findBrowser } from "../../tools/browser.ts";
+import { sealedWords } from "../../verifier/sealed-words.ts";
 import {
   faultsOf,
   openPage,
@@ -131,6 +133,25 @@ describe("the page that verifies", () => {
       expect(new Set(sent.filter((each) => !each.startsWith("GET /verify/assets/")))).toEqual(
         new Set(["/.well-known/keys", about, `${about}/keys`].map((each) => `GET ${each}`)),
       );
+    },
+    240_000,
+  );
+
+  it.skipIf(isSkipped)(
+    "says a mandate in the words that were shown before it was sealed",
+    async () => {
+      const { services } = watched.node;
+      const { business_uuid: uuid } = JSON.parse(sample.body) as { readonly business_uuid: string };
+      const [mandate] = await services.register.mandates(uuid);
+      const { payloadType, payload } = JSON.parse(mandate?.envelope ?? "{}") as Envelope;
+      const sealed = { payload: Uint8Array.fromBase64(payload), document: null };
+      const words = sealedWords(services.crypto, payloadType, sealed);
+      await using opened = await open();
+      const { page } = opened;
+      await page.getByLabel("Or its text").fill(mandate?.envelope ?? "");
+      await page.getByRole("button", { name: "Verify" }).click();
+      expect({ ok: true, value: (await page.locator("#words").innerText()).split("\n") }).toEqual(words);
+      expect(await faultsOf(page)).toEqual([]);
     },
     240_000,
   );

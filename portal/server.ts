@@ -18,6 +18,7 @@ import { createOwnDomains, type DomainDeps } from "../service/portal/domains.ts"
 import { createHostedPublishing } from "../service/portal/hosted-publishing.ts";
 import { createMembers } from "../service/portal/members.ts";
 import { createNotices, type NoticesDeps } from "../service/portal/notices.ts";
+import { createOwnActs } from "../service/portal/own-acts.ts";
 import { createOwner, type OwnerDeps } from "../service/portal/owner.ts";
 import { createPeople, type PeopleDeps } from "../service/portal/people.ts";
 import { createOwnPublishing, type OwnPublishingDeps } from "../service/portal/publishing.ts";
@@ -27,6 +28,7 @@ import { createOwnWebhooks, type WebhookDeps } from "../service/portal/webhooks.
 import { createAssets } from "../web/assets.ts";
 import { createAuthenticators, type PortalPlace } from "./authenticators.ts";
 import { type AccountDeps, accountRoutes } from "./routes/account.ts";
+import { actRoutes } from "./routes/acts.ts";
 import { applyingRoutes } from "./routes/applying.ts";
 import { askingRoutes } from "./routes/asking.ts";
 import { blockRoutes } from "./routes/blocks.ts";
@@ -144,6 +146,7 @@ export function buildPortal(deps: PortalDeps): FastifyInstance {
     ...terminalLinkRoutes(account),
     ...peopleRoutes(account),
     ...noticeRoutes(account),
+    ...actRoutes({ ...account, acts: createOwnActs({ ...deps, owner, members: account.members }) }),
     ...webhookRoutes(account),
     ...companyRoutes(account, { urls, isSandbox: deps.isSandbox }),
     ...publishingRoutes(publishing),

@@ -332,6 +332,11 @@ export function blocksPath(uuid: string): string {
   return `${businessPath(uuid)}/blocks`;
 }
 
+/** What was done to a party. */
+export function actsPath(uuid: string): string {
+  return `${businessPath(uuid)}/acts`;
+}
+
 /** The page of an AI company. */
 export function companyPath(uuid: string): string {
   return `/companies/${uuid}`;

@@ -33,6 +33,7 @@ import {
 } from "../visit.ts";
 import {
   type AccountDeps,
+  actsPath,
   businessPath,
   companyPath,
   confirmPage,
@@ -47,6 +48,7 @@ import { answeredIn } from "./door.ts";
 import { publishSection, readersSection, sealPageAt } from "./publishing.ts";
 
 const texts = english.portal;
+const { acts } = english.business;
 const hostedPath = "/hosted-publishing";
 
 /** The addresses that a business's system is configured with. */
@@ -308,7 +310,10 @@ export function partyCard({ party, member }: OwnBusiness): ComponentChild {
       [words.facts.role, words.roles[member.role]],
       [texts.people.link, h("a", { href: peoplePath(party.uuid) }, texts.people.open)],
       ...(bindingRoles.includes(member.role)
-        ? ([[texts.notices.link, h("a", { href: noticesPath(party.uuid) }, texts.notices.open)]] as const)
+        ? ([
+            [texts.notices.link, h("a", { href: noticesPath(party.uuid) }, texts.notices.open)],
+            [acts.link, h("a", { href: actsPath(party.uuid) }, acts.open)],
+          ] as const)
         : []),
     ]),
   );

@@ -47,7 +47,7 @@ export function createOwnBlocks(deps: BlockDeps): OwnBlocks {
     choose: async (who, { uuid, group, blocked }) => {
       const allowed = await deps.owner.may(who, uuid, bindingRoles);
       if (!allowed.ok) return allowed;
-      const act = actOf(who, `${blocked ? "Blocked" : "Unblocked"} at the portal.`);
+      const act = actOf(who, `${blocked ? "Blocked" : "Unblocked"} at the portal: the group ${group}.`);
       return accepted(async () => {
         await deps.parties.setBlocked({ uuid, group, blocked, act });
         return ok(undefined);

@@ -78,7 +78,7 @@ describe("a business", () => {
       after: 0,
       limit: 100,
     });
-    expect(JSON.stringify(acts)).toContain("Blocked at the portal.");
+    expect(JSON.stringify(acts)).toContain(`Blocked at the portal: the group ${listed.uuid}.`);
     expect((await owned.owner.get("/account")).html).toContain(
       "chose whether a group of AI companies is blocked",
     );

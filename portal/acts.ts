@@ -14,11 +14,13 @@ import {
   keyId,
   list,
   literal,
+  nullable,
   type Of,
   object,
   oneOf,
   readShape,
   text,
+  timestamp,
   uuid,
 } from "../protocol/shape.ts";
 import { endpointId } from "../protocol/wire/webhook.ts";
@@ -53,7 +55,14 @@ const act = either(
   object({ act: literal("member.change"), uuid, person_id: uuid, name, role, legal_name: text(256) }),
   object({ act: literal("member.remove"), uuid, person_id: uuid, name, legal_name: text(256) }),
   object({ act: literal("key.register"), uuid, key_id: keyId, legal_name: text(256) }),
-  object({ act: literal("key.revoke"), uuid, key_id: keyId, legal_name: text(256) }),
+  /** Since when the key was in other hands; null for one that never was. */
+  object({
+    act: literal("key.revoke"),
+    uuid,
+    key_id: keyId,
+    compromised_from: nullable(timestamp),
+    legal_name: text(256),
+  }),
   object({ act: literal("mandate.revoke"), uuid, mandate_id: text(128), legal_name: text(256) }),
   object({
     act: literal("notices.choose"),
@@ -140,7 +149,9 @@ export function actWords(asked: Act, who: SignedIn): readonly [title: string, ..
     case "key.register":
       return words.registerKey(asked.legal_name, asked.key_id);
     case "key.revoke":
-      return words.revokeKey(asked.legal_name, asked.key_id);
+      return asked.compromised_from === null
+        ? words.revokeKey(asked.legal_name, asked.key_id)
+        : english.business.compromised.act(asked.legal_name, asked.key_id, asked.compromised_from);
     case "mandate.revoke":
       return words.revokeMandate(asked.legal_name, asked.mandate_id);
     case "notices.choose":
@@ -172,6 +183,8 @@ function kindsIn(kinds: readonly ChosenKind[]): string {
 
 /** What an act was about, for the journal. */
 export function subjectOf(asked: Act): string {
+  if (asked.act === "key.revoke" && asked.compromised_from !== null)
+    return english.business.compromised.subject(asked.key_id, asked.compromised_from);
   if ("key_id" in asked) return asked.key_id;
   if ("mandate_id" in asked) return asked.mandate_id;
   if ("endpoint_id" in asked) return asked.endpoint_id;

@@ -103,6 +103,13 @@ function readJson(
   return written;
 }
 
+/** What was written into a field for a time, which is in UTC, as a timestamp; any other text is left as it is. */
+export function timestampIn(text: string): string {
+  const [whole = "", part = ""] = text.split(".");
+  const seconds = whole.length === "2026-01-01T00:00".length ? `${whole}:00` : whole;
+  return localTime.test(text) ? `${seconds}.${part.padEnd(3, "0")}Z` : text;
+}
+
 const localTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?$/;
 
 function readOne(field: Field, written: string): JsonValue | undefined {
@@ -117,11 +124,8 @@ function readOne(field: Field, written: string): JsonValue | undefined {
       return /^-?[0-9]{1,15}(?:\.[0-9]{1,15})?$/.test(text) ? Number(text) : text;
     case "boolean":
       return text === "true" || text === "false" ? text === "true" : text;
-    case "timestamp": {
-      const [whole = "", part = ""] = text.split(".");
-      const seconds = whole.length === "2026-01-01T00:00".length ? `${whole}:00` : whole;
-      return localTime.test(text) ? `${seconds}.${part.padEnd(3, "0")}Z` : text;
-    }
+    case "timestamp":
+      return timestampIn(text);
     default:
       return text;
   }

@@ -19,6 +19,7 @@ import type { KeyState } from "../../service/register/revocations.ts";
 import { code, dataTable, facts, section, shortTime } from "../../web/parts.ts";
 import { english } from "../../web/texts/catalogue.ts";
 import { hiddenFields, plainForm } from "../pages/frame.ts";
+import { timestampIn } from "../pages/record-form.ts";
 import {
   type Form,
   type OwnVisit,
@@ -48,7 +49,8 @@ import { answeredIn } from "./door.ts";
 import { publishSection, readersSection, sealPageAt } from "./publishing.ts";
 
 const texts = english.portal;
-const { acts } = english.business;
+const { acts, compromised } = english.business;
+const momentInput = { name: "compromised_from", type: "datetime-local", step: "0.001" };
 const hostedPath = "/hosted-publishing";
 
 /** The addresses that a business's system is configured with. */
@@ -81,7 +83,10 @@ export function businessRoutes(deps: AccountDeps, urls: ServiceUrls): readonly R
       const key_id = form("key_id");
       const isOwn = keys.filter(isSystemKey).some((each) => each.key_id === key_id);
       if (!isOwn) return problemPage("not_there", 404);
-      return confirmPage(deps, visit.who, { act: "key.revoke", uuid, key_id, legal_name });
+      const since = owner.moment(timestampIn(form("compromised_from").trim()));
+      if (!since.ok) return ownerRefusedPage(since);
+      const { value: compromised_from } = since;
+      return confirmPage(deps, visit.who, { act: "key.revoke", uuid, key_id, compromised_from, legal_name });
     }),
     ownForm(deps, stopPath, "Asks for an owner not to be replaced", async (form, { who }) => {
       const own = await ownWith(deps, who, form("uuid"), bindingRoles);
@@ -350,13 +355,13 @@ function keyTable(
       shortTime(revoked_at, words.live),
       revoked_at !== null || !keyRoles.includes(member.role)
         ? null
-        : plainForm({
-            action: "/keys/revoke",
-            form_code,
-            fields: { uuid: party.uuid, key_id },
-            button: words.revoke,
-            label: words.revokeNamed(key_id),
-          }),
+        : h(
+            "form",
+            { method: "post", action: "/keys/revoke" },
+            hiddenFields({ uuid: party.uuid, key_id, form_code }),
+            h("label", null, compromised.label, h("input", momentInput)),
+            h("button", { type: "submit", "aria-label": words.revokeNamed(key_id) }, words.revoke),
+          ),
     ],
   }));
   return dataTable(caption, words.columns, rows);

@@ -17,6 +17,7 @@ import { mandatePayload, parseMandate } from "../../protocol/mandate.ts";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
 import type { Enrolment, PartyState } from "../register/enrolment.ts";
 import { type Registered, RegisterRefused } from "../register/parties.ts";
+import { momentFault } from "../register/revocations.ts";
 import type { Homes, People, SignedIn } from "./people.ts";
 import { type ReadyToSeal, readyToSeal, type SealedHere, type SealingDeps, sealedHere } from "./sealing.ts";
 
@@ -55,7 +56,13 @@ export interface Owner {
     who: SignedIn,
     key: { readonly uuid: string; readonly key_id: string; readonly proven: string },
   ): Outcome<void>;
-  revokeKey(who: SignedIn, key: { readonly uuid: string; readonly key_id: string }): Outcome<void>;
+  /** Since when a key was in other hands: as operators say it, not in the future; null for an empty text. */
+  moment(text: string): Result<string | null, "not_accepted">;
+  /** What the key sealed from `compromised_from` on, which {@link moment} took, stands no more. */
+  revokeKey(
+    who: SignedIn,
+    key: { readonly uuid: string; readonly key_id: string; readonly compromised_from: string | null },
+  ): Outcome<void>;
   mandate(
     who: SignedIn,
     asked: {
@@ -120,15 +127,21 @@ export function createOwner(deps: OwnerDeps): Owner {
         return registered.ok ? ok(undefined) : refuse("not_accepted", registered.detail);
       });
     },
-    revokeKey: async (who, { uuid, key_id }) => {
+    moment: (text) => {
+      const at = text === "" ? null : text;
+      const fault = momentFault("compromised_from", at, deps);
+      return fault === null ? ok(at) : refuse("not_accepted", fault.detail);
+    },
+    revokeKey: async (who, { uuid, key_id, compromised_from }) => {
       const allowed = await may(deps, who, { uuid, roles: keyRoles });
       if (!allowed.ok) return allowed;
       const key = await ownKey(deps, uuid, key_id);
       if (key === null) return notThere;
       const revoked_at = formatTimestamp(deps.clock.now());
-      const act = actOf(who, "Revoked at the portal.");
+      const since = compromised_from === null ? "" : ` It was in other hands since ${compromised_from}.`;
+      const act = actOf(who, `Revoked at the portal.${since}`);
       return accepted(async () => {
-        await deps.parties.revokeKey({ uuid, key_id, revoked_at, compromised_from: null, act });
+        await deps.parties.revokeKey({ uuid, key_id, revoked_at, compromised_from, act });
         return ok(undefined);
       });
     },

@@ -206,10 +206,11 @@ async function nameOf({ register }: RevocationServices, uuid: string): Promise<s
   return (await register.party(uuid))?.legal_name ?? "";
 }
 
-function momentFault(
+/** Why a key or certificate cannot have ended at a moment; null where it can. */
+export function momentFault(
   name: string,
   at: string | null,
-  { clock }: RevocationServices,
+  { clock }: Pick<RevocationServices, "clock">,
 ): Refusal<"refused"> | null {
   const ms = at === null ? 0 : parseTimestamp(at);
   if (ms === null) return refuse("refused", `\`${name}\` is not a moment such as 2026-11-21T03:00:00.000Z.`);

@@ -71,6 +71,18 @@ async function makeSealer(owned: Owned) {
 const proveSealer = async (owned: Owned) =>
   owned.owner.answer((await makeSealer(owned)).form("/sealing/passkey"));
 
+/** The system of the business publishes a product with the configuration of its page. */
+async function pushAs(owned: Owned, jwk: object, id: string): Promise<void> {
+  const page = unescaped((await pageOf(owned)).html);
+  const [, config = ""] = /<pre[^>]*>(\{.*?\})<\/pre>/s.exec(page) ?? [];
+  await writeFile(join(folder, "business.json"), config);
+  await writeFile(join(folder, "key.json"), JSON.stringify(jwk));
+  await writeFile(join(folder, "products.json"), `[${new TextDecoder().decode(product(id))}]`);
+  const words = [join(folder, "products.json"), "--config", join(folder, "business.json")];
+  const run = await runRevoke(words, { home: join(folder, "home"), reply: null, command: push });
+  expect(run.code, run.said + run.printed).toBe(0);
+}
+
 describe("an owner who was invited", () => {
   it("makes a passkey that seals, and seals a mandate with it, and the first owner may go", async () => {
     const first = await newBusiness("Second Ltd");
@@ -193,17 +205,7 @@ describe("the owner of a business", () => {
     expect([report.valid, { ok: true, value: report.words }]).toEqual([true, words]);
     // A double click does no harm.
     await owner.answer(form);
-    const page = unescaped((await pageOf(owned)).html);
-    const [, config = ""] = /<pre[^>]*>(\{.*?\})<\/pre>/s.exec(page) ?? [];
-    await writeFile(join(folder, "business.json"), config);
-    await writeFile(join(folder, "key.json"), JSON.stringify(jwk));
-    await writeFile(join(folder, "products.json"), `[${new TextDecoder().decode(product("green-tea"))}]`);
-    const run = await runRevoke([join(folder, "products.json"), "--config", join(folder, "business.json")], {
-      home: join(folder, "home"),
-      reply: null,
-      command: push,
-    });
-    expect(run.code, run.said + run.printed).toBe(0);
+    await pushAs(owned, jwk, "green-tea");
     const account = (await owner.get("/account")).html;
     expect(account).toMatch(/sealed a mandate.*registered a key/s);
     expect(account.match(/sealed a mandate/g)).toHaveLength(1);
@@ -244,6 +246,60 @@ describe("the owner of a business", () => {
     }
     expect((await register.mandates(uuid))[0]?.revoked_at).not.toBeNull();
     expect((await register.keys(uuid)).find((key) => key.key_id === key_id)?.revoked_at).not.toBeNull();
+  });
+});
+
+describe("a key that was in other hands", () => {
+  it("is revoked since a moment: what it sealed from then on stands no more, what it sealed before stands", async () => {
+    const owned = await newBusiness("Stolen Ltd");
+    const { owner, uuid } = owned;
+    const { jwk, key_id } = await registerKey(owned);
+    await owner.answer((await showMandate(owned)).form("/mandates/seal"));
+    const { register, clock } = portal.node.services;
+    await register.refresh();
+    await pushAs(owned, jwk, "mine");
+    const since = new Date(clock.now()).toISOString();
+    await pushAs(owned, jwk, "theirs");
+    const published = async () => (await owner.get(`/businesses/${uuid}/records`)).html;
+    expect(await published()).toMatch(/mine.*theirs|theirs.*mine/s);
+    const form = (await pageOf(owned)).form("/keys/revoke");
+    const asked = await owner.send(form, { compromised_from: since.slice(0, -1) });
+    expect(asked.html).toContain(`${key_id} of Stolen Ltd is revoked`);
+    expect(asked.html).toContain(`in other hands since ${since}`);
+    expect((await confirm(owned, asked.form("/confirm"))).status).toBe(200);
+    await register.refresh();
+    expect(await register.key(key_id)).toMatchObject({ compromised_from: since });
+    await expect.poll(published, { timeout: 30_000 }).not.toContain("theirs");
+    expect(await published()).toContain("mine");
+    expect((await owner.get("/account")).html).toContain(`${key_id}, in other hands since ${since}`);
+  });
+
+  it("is not revoked since a later moment, one that is none, or another than was confirmed", async () => {
+    const owned = await newBusiness("Moment Ltd");
+    const { owner } = owned;
+    const { key_id } = await registerKey(owned);
+    const { register, clock } = portal.node.services;
+    const form = (await pageOf(owned)).form("/keys/revoke");
+    const later = new Date(clock.now() + 3_600_000).toISOString().slice(0, -1);
+    for (const [written, why] of [
+      [later, "in the future"],
+      ["yesterday", "is not a moment"],
+      ["2026-02-30T00:00", "is not a moment"],
+    ] as const) {
+      const refused = await owner.send(form, { compromised_from: written });
+      expect([refused.status, refused.html]).toEqual([409, expect.stringContaining(why)]);
+    }
+    const shown = (await owner.send(form, { compromised_from: "2026-01-02T03:04" })).form("/confirm");
+    const act_ = JSON.parse(shown.fields["act"] ?? "");
+    expect(act_).toMatchObject({ compromised_from: "2026-01-02T03:04:00.000Z" });
+    const [own] = owner.authenticator.passkeys;
+    const credential = owner.credentialFor(shown, own && { passkey: own });
+    for (const compromised_from of ["2026-01-01T00:00:00.000Z", null, "no moment"]) {
+      const swapped = { credential, act: JSON.stringify({ ...act_, compromised_from }) };
+      expect((await owner.send(shown, swapped)).status).not.toBe(200);
+    }
+    await register.refresh();
+    expect(await register.key(key_id)).toMatchObject({ revoked_at: null, compromised_from: null });
   });
 });
 

@@ -202,6 +202,14 @@ export const business = {
       "hold.reject": "rejected a held push",
     },
   },
+  compromised: {
+    label: "In other hands since (UTC; empty if it never was)",
+    act: (name: string, key: string, since: string): readonly [string, string] => [
+      "Revoke a stolen key",
+      `The key ${key} of ${name} is revoked, at once and for good, and was in other hands since ${since}. What it sealed from then on stands no more: it is served nowhere and cannot be verified. What it sealed before stands.`,
+    ],
+    subject: (key: string, since: string) => `${key}, in other hands since ${since}`,
+  },
   domains: {
     title: "Domains",
     words: [

@@ -35,6 +35,22 @@ describe("an act on the register", () => {
   });
 });
 
+describe("a record that a person sealed at the portal", () => {
+  it("is noted in the commit that admits it, and once however often that is asked", () => {
+    const business = open();
+    const certificate = certificateFacts({ cert_id: "a" });
+    business.send({ type: "certificate.issue", certificate, follows: null });
+    const of = { push_id: "p", key_id: "k", records: 1, may_hold: false, plan: null } as const;
+    const sealed = { ...act, record_id: "evt_1" };
+    for (const _ of [1, 2])
+      expect(business.send({ type: "push.admit", ...of, act: sealed })).toMatchObject({ number: 1 });
+    business.send({ type: "push.admit", ...of, push_id: "q" });
+    expect(acts(business)).toEqual([
+      expect.objectContaining({ ...act, act: "record.publish", entry: "record/evt_1" }),
+    ]);
+  });
+});
+
 describe("a certificate", () => {
   it("follows the one in force, or is refused", () => {
     const business = open();

@@ -39,6 +39,7 @@ import {
   setInvitation,
   setMember,
   setSealer,
+  withSealedAct,
 } from "./members.ts";
 import {
   chooseNotices,
@@ -129,9 +130,18 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "directory.choose": changeRegister,
     "terms.agree": changeRegister,
     "publishing.facts": (command, view) => ({ reply: publishingFacts(command, view) }),
-    "push.admit": admitPush,
+    "push.admit": ({ act, ...command }, view) => {
+      const decided = admitPush(command, view);
+      if (act === undefined) return decided;
+      const { record_id, ...by } = act;
+      return withSealedAct(decided, { act: "record.publish", entry: `record/${record_id}` }, by, view);
+    },
     "push.preview": (command, view) => ({ reply: previewPush(command, view) }),
-    "hold.settle": settleHold,
+    "hold.settle": ({ act, ...command }, view) => {
+      const { confirmed, push_id } = command;
+      const done = { act: confirmed ? "hold.confirm" : "hold.reject", entry: `push/${push_id}` };
+      return withSealedAct(settleHold(command, view), done, act, view);
+    },
     "holds.read": readHolds,
     "listings.read": readListings,
     "push.hold": holdPush,
@@ -146,7 +156,10 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "refusal.keep": keepRefusal,
     "attempts.read": (command, view) => ({ reply: readAttempts(command, view) }),
     "own_ids.read": (command, view) => ({ reply: readOwnIds(command, view) }),
-    "record.remove": removeRecord,
+    "record.remove": ({ act, ...command }, view) => {
+      const done = { act: `record.${command.action}`, entry: `record/${command.record_id}` };
+      return withSealedAct(removeRecord(command, view), done, act, view);
+    },
     "takedown.impose": changeRegister,
     "takedown.lift": changeRegister,
     "serving.restate": restatePage,

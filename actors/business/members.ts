@@ -216,12 +216,12 @@ function roleNotice(person_id: string, role: MemberRole | null, { by }: Register
 }
 
 /** The decision with its act, under a change number of its own (MB2), and the notice of it. */
-export function withAct(
-  { events = [], puts = [], deletes = [], effects = [], ...decided }: Decided,
+export function withAct<R>(
+  { events = [], puts = [], deletes = [], effects = [], ...decided }: Decision<R, BusinessEvent>,
   { told: facts, ...done }: { readonly act: string; readonly entry: string; readonly told?: NoticeFacts },
   act: RegisterAct,
   view: BusinessView,
-): Decided {
+): Decision<R, BusinessEvent> {
   const earlier = events.filter(({ type }) => type === "register.changed").length;
   const change = lastNumber(view, view.snapshot.context.change) + earlier + 1;
   const notice_id = `${view.id}.${done.act}.${change}`;
@@ -233,6 +233,18 @@ export function withAct(
     deletes: [...deletes, ...told.deletes],
     effects: [...effects, ...told.effects],
   };
+}
+
+/** The same for what somebody may have sealed at the portal. What changes nothing is no act. */
+export function withSealedAct<R>(
+  decided: Decision<R, BusinessEvent>,
+  done: { readonly act: string; readonly entry: string },
+  act: RegisterAct | undefined,
+  view: BusinessView,
+): Decision<R, BusinessEvent> {
+  return act === undefined || (decided.events ?? []).length === 0
+    ? decided
+    : withAct(decided, done, act, view);
 }
 
 /** See MB4. */

@@ -175,7 +175,7 @@ export interface BusinessProtocol
     readonly compromised_from: string | null;
     readonly act?: RegisterAct;
   }): RegisterReply;
-  "mandate.accept"(command: { readonly mandate: MandateFacts }): RegisterReply;
+  "mandate.accept"(command: { readonly mandate: MandateFacts; readonly act?: RegisterAct }): RegisterReply;
   "mandate.revoke"(command: {
     readonly mandate_id: string;
     readonly revoked_at: string;
@@ -185,6 +185,7 @@ export interface BusinessProtocol
     readonly policy: PolicyFacts;
     /** The policy is in force since this timestamp instead of now; allowed only while the business has published nothing. */
     readonly since?: string;
+    readonly act?: RegisterAct;
   }): RegisterReply;
   "custody.state"(command: { readonly custody: CustodyFacts }): RegisterReply;
   "group.block"(command: { readonly group: string; readonly act?: RegisterAct }): RegisterReply;
@@ -209,6 +210,8 @@ export interface BusinessProtocol
      * the push is not listed. Absent for records that were sealed alone.
      */
     readonly received_at_ms?: number;
+    /** The person who sealed the one record at the portal. */
+    readonly act?: RegisterAct & { readonly record_id: string };
   }): AdmitReply;
   /** Read-only: what `push.admit` would answer now, and the version that each planned record would get. */
   "push.preview"(command: {
@@ -226,6 +229,8 @@ export interface BusinessProtocol
     readonly decision: SealedDecision;
     /** Why the push must not be published, as far as only the caller can judge it. */
     readonly fallen: HoldFault | null;
+    /** The person who decided at the portal. */
+    readonly act?: RegisterAct;
   }): HoldReply;
   /** Read-only: the held pushes, oldest first, from the given number on. */
   "holds.read"(command: { readonly after: number; readonly limit: number }): HoldsReply;

@@ -12,7 +12,7 @@ export interface TermsAgreement {
 
 export interface CompanyProtocol {
   /** An AI company chooses whether the key directory lists it. */
-  "directory.choose"(command: { readonly listed: boolean }): RegisterReply;
+  "directory.choose"(command: { readonly listed: boolean; readonly act?: RegisterAct }): RegisterReply;
   /** It agrees to the text of a version. Repeated, it changes nothing: the first instant stands. `act` names key and request. */
   "terms.agree"(command: {
     readonly version: number;

@@ -9,7 +9,12 @@ import type { RegionProtocol } from "./region.ts";
 /** The part of a business actor's commands that concerns removals. */
 export interface RemovalProtocol {
   /** Takes a record out of serving by a sealed document; repeatable by the hash of the document. */
-  "record.remove"(command: RemoveRecord): RemoveReply;
+  "record.remove"(
+    command: RemoveRecord & {
+      /** The person who sealed it at the portal. */
+      readonly act?: RegisterAct;
+    },
+  ): RemoveReply;
   /** Read-only: the accepted document with this hash. */
   "removal.read"(command: { readonly document_hash: string }): {
     readonly removal: Removal | null;

@@ -104,7 +104,7 @@ export function createCompany({ owner, parties, reads, clock }: CompanyDeps): Co
     choose: async (who, { uuid, listed }) => {
       const allowed = await owner.may(who, uuid, bindingRoles);
       if (!allowed.ok) return allowed;
-      await parties.setListed({ uuid, listed });
+      await parties.setListed({ uuid, listed, act: actOf(who, "Chosen at the portal.") });
       return ok(undefined);
     },
     agree: async (who, { uuid, version, sha256 }) => {

@@ -21,7 +21,7 @@ export interface OwnAct extends Pick<KeptAct, "act" | "at" | "change"> {
   /** What the entry is of, as the name of its table, and which one; a person by name where they still work here. */
   readonly table: string;
   readonly subject: string;
-  /** The name of the person who did it, and why; null for operators of the service. */
+  /** The name of the person who did it, or the key of their system, and why; null for operators of the service. */
   readonly by: { readonly name: string; readonly reason: string } | null;
 }
 
@@ -93,8 +93,10 @@ function shownAct(
 ): OwnAct {
   const [table = "", ...rest] = entry.split("/");
   const named = rest.join("/");
-  // As `actOf` in owner.ts writes it.
-  const [, name] = /^(.*) \(person [0-9a-f-]{36}\)$/s.exec(by) ?? [];
+  // As `actOf` in owner.ts writes it, and who has no name there: a key that agrees to terms, the applicant of a recovery.
+  const [, person, nameless] =
+    /^(?:(.*) \(person [0-9a-f-]{36}\)|((?:key|person) [\w-]{36,43}))$/s.exec(by) ?? [];
+  const name = person ?? nameless;
   return {
     act,
     at,

@@ -268,7 +268,7 @@ async function seal(deps: OwnerDeps, who: SignedIn, given: Parameters<Owner["sea
     const act = { act: "mandate.seal", subject: mandate_id, source: mandate_id, network };
     const kept = await deps.people.keep(who, act);
     if (!kept.ok) return refuse("session_ended", kept.detail);
-    await deps.parties.acceptMandate(envelope, uuid);
+    await deps.parties.acceptMandate(envelope, uuid, actOf(who, "Sealed at the portal."));
     return ok(undefined);
   });
 }

@@ -15,6 +15,7 @@ import {
   memberRoles,
   type SealingPasskey,
 } from "../../actors/messages/members.ts";
+import type { RegisterAct } from "../../actors/messages/protocol.ts";
 import type { RemovalAction } from "../../actors/messages/removal.ts";
 import { type AiPolicyRecord, aiPolicyBytes, parseAiPolicy } from "../../protocol/ai-policy.ts";
 import { hashOf, parseBase64, toBase64 } from "../../protocol/bytes.ts";
@@ -51,7 +52,7 @@ import { removeByPerson } from "../publishing/remove-record.ts";
 import { judgeCertified, judgeVerified, keysOf, readEntry, readSigner } from "../register/home-evidence.ts";
 import type { Registered } from "../register/parties.ts";
 import { type HostedDeps, hostedSealerOf, type Taken, takeHosted } from "./hosted-publishing.ts";
-import { accepted, type Owner, type OwnerRefusal, sealingRoles } from "./owner.ts";
+import { accepted, actOf, type Owner, type OwnerRefusal, sealingRoles } from "./owner.ts";
 import type { People, SignedIn } from "./people.ts";
 import {
   type ReadyToSeal,
@@ -400,7 +401,8 @@ async function deliver(deps: OwnPublishingDeps, who: SignedIn, given: Delivered)
   const taken = await take(deps, who, given);
   if (!taken.ok) return taken;
   const { payload, document: record, key_id, keep } = taken.value;
-  if (given.payload_type === decisionType) return decide(deps, who, { uuid, payload, keep });
+  const act = actOf(who, "Sealed at the portal.");
+  if (given.payload_type === decisionType) return decide(deps, who, { uuid, payload, keep, act });
   const claimed = parsePayload(payload, sealV2);
   if (!claimed.ok) return refuse("not_accepted", claimed.detail);
   const { record_type: type } = claimed.value;
@@ -410,7 +412,7 @@ async function deliver(deps: OwnPublishingDeps, who: SignedIn, given: Delivered)
     const seal = await keep("policy.seal", deps.recordIdOf(uuid, "ai_policy", ""));
     if (!seal.ok) return seal;
     return accepted(async () =>
-      ok({ kind: "policy", ...(await deps.parties.acceptPolicy({ uuid, record, seal: seal.value })) }),
+      ok({ kind: "policy", ...(await deps.parties.acceptPolicy({ uuid, record, seal: seal.value, act })) }),
     );
   }
   if (!isCollectionName(type)) return refuse("not_accepted", "There are no records of this type.");
@@ -420,7 +422,7 @@ async function deliver(deps: OwnPublishingDeps, who: SignedIn, given: Delivered)
     const seal = await keep(`record.${action}`, record_id);
     if (!seal.ok) return seal;
     const body = { document_base64: toBase64(record), seal: seal.value };
-    return remove(deps, uuid, withdrawal.value, body);
+    return remove(deps, uuid, withdrawal.value, { body, act });
   }
   const parsed = parseObject(record);
   if (!parsed.ok) return refuse("not_accepted", "The record cannot be read.");
@@ -429,9 +431,10 @@ async function deliver(deps: OwnPublishingDeps, who: SignedIn, given: Delivered)
   // The lists of the content rules may have changed since it was shown.
   if (faults.length > 0) return ok({ kind: "faulty", collection: type, record: parsed.value, faults });
   const ownId = String(parsed.value["business_product_id"]);
-  const seal = await keep("record.seal", deps.recordIdOf(uuid, type, ownId));
+  const record_id = deps.recordIdOf(uuid, type, ownId);
+  const seal = await keep("record.seal", record_id);
   if (!seal.ok) return seal;
-  const outcome = await publishRecord(deps, { ...of, seal: seal.value });
+  const outcome = await publishRecord(deps, { ...of, seal: seal.value, act: { ...act, record_id } });
   return outcome.ok
     ? ok({ kind: "record", collection: type, record: parsed.value, outcome: outcome.value })
     : refuse("not_accepted", outcome.detail);
@@ -441,9 +444,9 @@ async function remove(
   deps: OwnPublishingDeps,
   businessUuid: string,
   { action }: Withdrawal,
-  body: RemovalBody,
+  sealed: { readonly body: RemovalBody; readonly act: RegisterAct },
 ): Outcome<Published> {
-  const answer = await removeByPerson(deps, { businessUuid, action, body });
+  const answer = await removeByPerson(deps, { businessUuid, action, ...sealed });
   if (isRefused(answer))
     return answer.problem.status === 404 ? noRecord : refuse("not_accepted", answer.problem.detail);
   const { record_id, held = false } = JSON.parse(bodyText(answer.body)) as RemovalAnswer;
@@ -454,7 +457,12 @@ async function remove(
 async function decide(
   deps: OwnPublishingDeps,
   who: SignedIn,
-  { uuid, payload, keep }: Pick<Taken, "payload" | "keep"> & { readonly uuid: string },
+  {
+    uuid,
+    payload,
+    keep,
+    act,
+  }: Pick<Taken, "payload" | "keep"> & { readonly uuid: string; readonly act: RegisterAct },
 ): Outcome<Published> {
   const allowed = await deps.owner.may(who, uuid, bindingRoles);
   if (!allowed.ok) return allowed;
@@ -462,7 +470,7 @@ async function decide(
   if (!read.ok) return refuse("not_accepted", read.detail);
   const seal = await keep("hold.decide", read.value.push_id);
   if (!seal.ok) return seal;
-  const request = { caller: { party: { uuid } }, pushId: read.value.push_id, decision: seal.value };
+  const request = { caller: { party: { uuid } }, pushId: read.value.push_id, decision: seal.value, act };
   const answer = await decideHold(deps, request);
   if (isRefused(answer))
     return answer.problem.status === 404 ? noPush : refuse("not_accepted", answer.problem.detail);

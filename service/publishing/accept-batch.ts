@@ -257,7 +257,7 @@ function batchFacts(
 // Admission of a push by its business: the number, and the hold decided over the whole batch plus what is accepted but
 // not yet applied. The home actor decides; this module gathers what it needs for that.
 
-interface AdmitRequest extends PlanRequest {
+export interface AdmitRequest extends PlanRequest {
   readonly pushId: string;
   readonly keyId: string;
   /** Number of records, if they are not given because nothing is planned with them. */
@@ -271,6 +271,8 @@ interface AdmitRequest extends PlanRequest {
   readonly pending: readonly string[];
   /** When the batch was received, in Unix milliseconds; absent for a record that was sealed alone. */
   readonly receivedAtMs?: number;
+  /** The person who sealed the record alone at the portal. */
+  readonly act?: Extract<BusinessCommand, { type: "push.admit" }>["act"];
 }
 
 export type Admitted = Exclude<AdmitReply, { status: "plan_stale" }>;
@@ -305,6 +307,7 @@ export async function admit(
       ...compared,
       ...(request.root === undefined ? {} : { root: request.root }),
       ...(request.receivedAtMs === undefined ? {} : { received_at_ms: request.receivedAtMs }),
+      ...(request.act === undefined ? {} : { act: request.act }),
     };
     const reply = await deps.actors.ask(businessRef(request.businessUuid), command);
     if (reply.status === "admitted") keepParsed(deps, request, planned);

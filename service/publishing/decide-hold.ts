@@ -7,6 +7,7 @@
 //   D4. Nothing is decided about a push that does not know yet that it is held: it would not hear of the decision.
 
 import type { HoldFault } from "../../actors/messages/admission.ts";
+import type { RegisterAct } from "../../actors/messages/protocol.ts";
 import type { PushReport } from "../../actors/messages/push.ts";
 import { type ActorRef, businessRef, pushRef } from "../../actors/messages/refs.ts";
 import type { ActorSystem } from "../../actors/system/definition.ts";
@@ -37,6 +38,8 @@ export interface DecideHoldRequest {
   readonly pushId: string;
   /** The sealed decision (protocol/withdrawal.ts). */
   readonly decision: Envelope;
+  /** The person who decided at the portal. */
+  readonly act?: RegisterAct;
 }
 
 /** How long a push may take to hear of its decision; usually it is milliseconds. */
@@ -71,6 +74,7 @@ export async function decideHold(deps: PublishServices, request: DecideHoldReque
       envelope: JSON.stringify(request.decision),
     },
     fallen: confirmed ? await mandateFault(deps, uuid, report) : null,
+    ...(request.act === undefined ? {} : { act: request.act }),
   });
   if (reply.status === "refused") {
     if (reply.code === "sealed_at_skew") return sealRefused(reply.code, reply.detail);

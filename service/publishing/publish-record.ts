@@ -41,7 +41,7 @@ import {
   timelineOf,
 } from "../register/home-evidence.ts";
 import type { Parties } from "../register/parties.ts";
-import { acceptPush, admit, awaitSettled } from "./accept-batch.ts";
+import { type AdmitRequest, acceptPush, admit, awaitSettled } from "./accept-batch.ts";
 import type { PublishServices } from "./publish-batch.ts";
 
 /** `POST /v1/publish/{type}/record`: the outcome of the record, or why its seal is not accepted. */
@@ -106,6 +106,8 @@ export interface PublishRecordRequest {
   /** The exact bytes of the record. */
   readonly record: Uint8Array;
   readonly seal: Envelope;
+  /** The person who sealed it at the portal. */
+  readonly act?: AdmitRequest["act"];
 }
 
 /**
@@ -204,6 +206,7 @@ async function accept(
     ownNames,
     // Specification, «States»: only a publish batch can be held.
     mayHold: false,
+    act: request.act,
     listings: 0,
     pending: [],
   });

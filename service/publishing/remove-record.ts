@@ -18,6 +18,7 @@
 // empty a catalogue faster than it could overwrite it.
 
 import type { KeyFacts } from "../../actors/messages/business.ts";
+import type { RegisterAct } from "../../actors/messages/protocol.ts";
 import { businessRef, keyRef, regionRef } from "../../actors/messages/refs.ts";
 import {
   type RemovalAction,
@@ -138,7 +139,13 @@ export async function removeByPerson(
     businessUuid: uuid,
     action,
     body,
-  }: { readonly businessUuid: string; readonly action: RemovalAction; readonly body: RemovalBody },
+    act,
+  }: {
+    readonly businessUuid: string;
+    readonly action: RemovalAction;
+    readonly body: RemovalBody;
+    readonly act: RegisterAct;
+  },
 ): Promise<Outcome> {
   const asked: Asked = { caller: { party: { uuid } }, collection: null, action };
   const opened = await openRemoval(deps, asked, body);
@@ -153,7 +160,7 @@ export async function removeByPerson(
   const fallen = (await isAccepted(deps, uuid, opened))
     ? null
     : await judgeRemoval(deps, asked, { opened, facts, allowed: null });
-  return fallen ?? apply(deps, asked, { opened, receivedAtMs: facts.at_ms });
+  return fallen ?? apply(deps, asked, { opened, receivedAtMs: facts.at_ms, act });
 }
 
 type Judged = RemovalGate & {
@@ -210,7 +217,11 @@ async function admitNew(
 async function apply(
   deps: PublishServices,
   { caller, action }: Asked,
-  { opened, receivedAtMs }: { readonly opened: SealedDocument; readonly receivedAtMs: number },
+  {
+    opened,
+    receivedAtMs,
+    act,
+  }: { readonly opened: SealedDocument; readonly receivedAtMs: number; readonly act?: RegisterAct },
 ): Promise<Outcome> {
   const { party } = caller;
   const { record_id, at } = opened.document;
@@ -219,6 +230,7 @@ async function apply(
   const command = {
     ...({ type: "record.remove", record_id, action, at, document_hash, sealed } as const),
     ...(action === "delete" ? { purge_at_ms: receivedAtMs + deps.purgeAfterMs } : {}),
+    ...(act === undefined ? {} : { act }),
   };
   const reply = await deps.actors.ask(businessRef(party.uuid), command);
   switch (reply.status) {

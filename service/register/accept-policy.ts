@@ -2,6 +2,7 @@
 // what only the receiver of a seal can know. What is stored verifies for everybody.
 
 import type { PolicyFacts, PublishingFacts } from "../../actors/messages/business.ts";
+import type { RegisterAct } from "../../actors/messages/protocol.ts";
 import type { Actors } from "../../actors/system/definition.ts";
 import type { Platform } from "../../crypto/port.ts";
 import { parseAiPolicy, policyBits } from "../../protocol/ai-policy.ts";
@@ -43,6 +44,8 @@ export interface PolicyRequest {
    * invalidate what was published under another version.
    */
   readonly inForceSince?: string;
+  /** The person who sealed it at the portal. */
+  readonly act?: RegisterAct;
 }
 
 /** What the register is to accept, or has accepted before; otherwise the reason of the seal, or why the business may not. */

@@ -121,9 +121,9 @@ export interface Parties {
   /**
    * Sealed by an owner's or admin's passkey; in the sandbox also by the key held for the business. Returns those that it stands
    * beside: it replaces none, so a portal asks whether one is to be revoked ({@link revokeMandate}). It is judged by the keys of
-   * `uuid`, or of the business that it names.
+   * `uuid`, or of the business that it names. `act` is that of the person who sealed it at the portal.
    */
-  acceptMandate(envelope: Envelope, uuid?: string): Promise<NewMandate>;
+  acceptMandate(envelope: Envelope, uuid?: string, act?: RegisterAct): Promise<NewMandate>;
   /**
    * From now on nothing is published under it, and nothing sealed from `revoked_at` on is valid; what was sealed before
    * remains valid.
@@ -144,7 +144,7 @@ export interface Parties {
   /** An AI company changes its group; the blocks of its former groups follow it. Returns false if it changed nothing. */
   joinGroup(request: Change<"group.join">): Promise<boolean>;
   /** An AI company chooses whether the key directory lists it. */
-  setListed(request: { readonly uuid: string; readonly listed: boolean }): Promise<void>;
+  setListed(request: Change<"directory.choose">): Promise<void>;
   facts(uuid: string, keyId: string): Promise<PublishingFacts>;
 }
 
@@ -198,14 +198,14 @@ export function createParties(deps: PartiesDeps): Parties {
     party: (uuid) => readEntry(deps.actors, uuid, `party/${uuid}`),
     confirmBrand: ({ uuid, ...asked }) => change(uuid, { type: "brand.confirm", ...asked }),
     joinGroup: ({ uuid, ...asked }) => change(uuid, { type: "group.join", ...asked }),
-    setListed: ({ uuid, listed }) => ask(uuid, { type: "directory.choose", listed }),
+    setListed: ({ uuid, ...asked }) => ask(uuid, { type: "directory.choose", ...asked }),
     facts,
     issueCertificate: (request) => issueCertificate(deps, request, { facts, ask }),
     judgeMandate: async (envelope, uuid) => taken(await judgeMandate(deps, envelope, uuid)),
-    acceptMandate: async (envelope, uuid) => {
+    acceptMandate: async (envelope, uuid, act) => {
       const mandate = taken(await judgeMandate(deps, envelope, uuid));
       const { business_uuid: home, key_id, mandate_id } = mandate;
-      await ask(home, { type: "mandate.accept", mandate });
+      await ask(home, { type: "mandate.accept", mandate, ...actIn({ act }) });
       const { mandates } = await facts(home, key_id);
       return { mandate, beside: besides(mandates, mandate_id, deps.clock.now()) };
     },
@@ -213,7 +213,8 @@ export function createParties(deps: PartiesDeps): Parties {
       const inForce = await facts(request.uuid, "");
       const { policy, isKnown } = taken(await judgePolicy(deps, request, inForce));
       const { inForceSince: since } = request;
-      const command = { type: "policy.accept", policy, ...(since === undefined ? {} : { since }) } as const;
+      const more = { ...(since === undefined ? {} : { since }), ...actIn(request) };
+      const command = { type: "policy.accept", policy, ...more } as const;
       if (!isKnown) await ask(request.uuid, command);
       return { record_id: policy.record_id, version: policy.version };
     },
@@ -432,4 +433,8 @@ async function judgeMandate(
   const { v: _version, ...mandate } = verified.value;
   const accepted_at = formatTimestamp(nowMs);
   return ok({ ...mandate, revoked_at: null, accepted_at, envelope: JSON.stringify(envelope) });
+}
+
+function actIn({ act }: { readonly act?: RegisterAct | undefined }): { readonly act?: RegisterAct } {
+  return act === undefined ? {} : { act };
 }

@@ -2,16 +2,20 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { businessRef } from "../../actors/messages/refs.ts";
-import { openPortalNode, type PortalNode, Visitor } from "../../portal/portal.fixture.ts";
+import { openPortalNode, type PortalNode, type ShownForm, Visitor } from "../../portal/portal.fixture.ts";
+import { sampleRecords } from "../../protocol/records/records.fixture.ts";
 import {
   act,
   cellsOf,
+  idIn,
   newBusinessAt,
   type Owned,
   provenKey,
   registerKeyAt,
   setRoleAt,
+  showMandate,
   unescaped,
+  writeRecord,
 } from "./business.fixture.ts";
 
 let portal: PortalNode;
@@ -51,6 +55,47 @@ describe("the acts of a business", () => {
     ]);
     const { html } = await owner.get(pathOf(owned));
     for (const secret of [act.by, act.reason]) expect(html).not.toContain(secret);
+  });
+
+  it("name who sealed, published and took out what, once each", async () => {
+    const owned = await newBusiness("Sealed Ltd");
+    const { owner, uuid } = owned;
+    await registerKeyAt(portal, owned, await provenKey(owned));
+    await owner.answer((await showMandate(owned)).form("/mandates/seal"));
+    const policy = (await owner.get(`/businesses/${uuid}/ai-policy`)).form("/ai-policies/make");
+    await owner.answer((await owner.send(policy, { "action/answer": "on" })).form("/records/seal"));
+    /** A double click does it once. */
+    const sealTwice = async (form: ShownForm) => {
+      const credential = owner.credentialFor(form);
+      const [first] = [await owner.send(form, { credential }), await owner.send(form, { credential })];
+      return first;
+    };
+    const record = await writeRecord(owned, "events", sampleRecords.events);
+    const id = idIn(await sealTwice(record.form("/records/seal")));
+    const list = await owner.get(`/businesses/${uuid}/records`);
+    const removing = await owner.send(list.form("/records/remove"), { action: "withdraw" });
+    await sealTwice(removing.form("/records/seal"));
+    const { register } = portal.node.services;
+    await register.refresh();
+    const [mandate_] = await register.mandates(uuid);
+    const by = ["Ada Lovelace", "Sealed at the portal."];
+    expect((await rowsOf(owned)).filter(([, , , why]) => why === by[1])).toEqual([
+      ["withdrew a record", `record ${id}`, ...by],
+      ["published a record", `record ${id}`, ...by],
+      ["sealed an AI policy", `AI policy ${uuid}/1`, ...by],
+      ["sealed a mandate", `mandate ${mandate_?.mandate_id}`, ...by],
+    ]);
+  });
+
+  it("name a key of the party's own system that acted", async () => {
+    const owned = await newBusiness("System Ltd");
+    const by = `key ${"k".repeat(43)}`;
+    await portal.node.services.actors.ask(businessRef(owned.uuid), {
+      type: "group.block",
+      group: "10000000-0000-4000-8000-000000000005",
+      act: { by, reason: "By request." },
+    });
+    expect((await rowsOf(owned))[0]?.slice(2)).toEqual([by, "By request."]);
   });
 
   it("have every act on one of their pages", async () => {

@@ -107,6 +107,8 @@ describe("the owner of an AI company", () => {
       expect((await parties.party(uuid))?.listed).toBe(listed);
     }
     expect((await owner.get("/account")).html).toMatch(/agreed to terms/);
+    const acts = await owner.get(`/businesses/${uuid}/acts`);
+    expect(acts.html).toMatch(/chose whether the directory lists it.*agreed to terms/s);
   });
 });
 

@@ -60,6 +60,8 @@ describe("a held push", () => {
     // A double click is answered again.
     expect((await owned.owner.send(form, { credential })).html).toContain(pushId);
     expect((await owned.owner.get("/account")).html).toContain("decided about a held push");
+    const acts = await owned.owner.get(`/businesses/${owned.uuid}/acts`);
+    expect(acts.html.match(new RegExp(`confirmed a held push.{1,60}${pushId}`, "gs"))).toHaveLength(1);
   });
 
   it("is rejected", async () => {

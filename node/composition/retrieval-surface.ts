@@ -92,7 +92,7 @@ export function companyViewOf(services: NodeServices): CompanyReads {
     ...companyReadsOf(services),
     terms: createReadTerms(terms),
     agree: (agreed) => agreeTo(terms, agreed),
-    allowance: allowanceReadsOf(services).allowance,
+    ...allowanceReadsOf(services),
   };
 }
 

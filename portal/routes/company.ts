@@ -15,6 +15,7 @@ import { configText, keySection, type Place, partyCard } from "./business.ts";
 
 const texts = english.company;
 const receiptsPath = "/companies/receipts";
+const usagePath = "/companies/usage";
 
 export function companyRoutes(deps: AccountDeps, place: Place): readonly Route[] {
   const { owner, company, challenges } = deps;
@@ -60,6 +61,44 @@ export function companyRoutes(deps: AccountDeps, place: Place): readonly Route[]
       const { version, sha256 } = terms;
       return confirmPage(deps, visit.who, { act: "terms.agree", uuid, legal_name, version, sha256 });
     }),
+    ownPage(deps, termsPath(":named"), "The terms of a version", async (visit) => {
+      const own = await companyOf(visit, visit.named);
+      const terms = own === null ? null : await company.terms(visit.named, visit.cursor ?? undefined);
+      if (own === null || terms === null) return problemPage("not_there", 404);
+      const title = texts.terms.version(terms.version);
+      const { uuid, legal_name } = own.party;
+      return page(
+        title,
+        h(
+          "section",
+          { class: "card" },
+          h("h1", null, title),
+          termsText(terms),
+          paragraph(link(companyPath(uuid), legal_name)),
+        ),
+      );
+    }),
+    ownForm(deps, usagePath, "Shows the usage of a company in some days", async (form, visit) => {
+      const own = await companyOf(visit, form("uuid"));
+      if (own === null) return problemPage("not_there", 404);
+      const { uuid, legal_name } = own.party;
+      const days = { from: form("from"), to: form("to") };
+      const found = await company.usage(uuid, days);
+      if (!found.ok) return ownerRefusedPage(found);
+      const form_code = challenges.formCode(visit.who.session.session);
+      const { title } = texts.usage;
+      return page(
+        title,
+        h(
+          "section",
+          { class: "card" },
+          h("h1", null, title),
+          paragraph(link(companyPath(uuid), legal_name)),
+          usageForm(uuid, form_code, days),
+          usageTable(found.value),
+        ),
+      );
+    }),
     ownForm(deps, receiptsPath, "Shows receipts of a company", async (form, visit) => {
       const own = await companyOf(visit, form("uuid"));
       if (own === null) return problemPage("not_there", 404);
@@ -84,11 +123,17 @@ function content(own: OwnBusiness, state: CompanyState, shown: Shown): Component
     null,
     h("h1", null, party.legal_name),
     partyCard(own),
+    section("group", texts.group.title, paragraph(texts.group.words), paragraph(code(state.group ?? ""))),
     termsSection(own, state, isBinding ? shown.form_code : null),
     keySection(own, shown.form_code, texts.keys),
     askSection(shown),
     accountSection(state),
-    usageSection(state),
+    section(
+      "usage",
+      texts.usage.ofMonth,
+      usageTable(state.usage),
+      usageForm(party.uuid, shown.form_code, state.usage),
+    ),
     section("receipts", texts.receipts.title, paragraph(texts.receipts.words), receiptForm(own, shown)),
     section(
       "listing",
@@ -114,7 +159,7 @@ function termsSection(
 ): ComponentChild {
   const words = texts.terms;
   if (terms === null) return section("terms", words.title, paragraph(words.none));
-  const { version, effective_from, text, sha256, agreed } = terms;
+  const { version, sha256, agreed, versions } = terms;
   const agreeing =
     agreed === null && form_code !== null
       ? plainForm({
@@ -127,12 +172,35 @@ function termsSection(
   return section(
     "terms",
     words.title,
-    paragraph(words.current(version, effective_from)),
+    termsText(terms),
+    agreeing,
+    versions
+      .filter((each) => each.version !== version)
+      .map((each) =>
+        paragraph(link(`${termsPath(party.uuid)}?cursor=${each.version}`, words.version(each.version))),
+      ),
+  );
+}
+
+function termsText({
+  version,
+  effective_from,
+  text,
+  sha256,
+  agreed,
+}: NonNullable<CompanyState["terms"]>): ComponentChild {
+  const words = texts.terms;
+  return [
+    paragraph(words.from(version, effective_from)),
     h("pre", { tabIndex: 0 }, text),
     paragraph(code(sha256)),
     paragraph(agreed === null ? words.notAgreed : words.agreed(agreed.agreed_at)),
-    agreeing,
-  );
+  ];
+}
+
+/** The terms of a company, by the number of a version as cursor. */
+function termsPath(uuid: string): string {
+  return `${companyPath(uuid)}/terms`;
 }
 
 const configFile = "company.json";
@@ -148,7 +216,7 @@ function askSection(place: Place): ComponentChild {
   );
 }
 
-function accountSection({ account: { billed, account } }: CompanyState): ComponentChild {
+function accountSection({ account: { billed, account }, entries }: CompanyState): ComponentChild {
   const words = texts.account;
   const said = (amount: string) => `${amount} ${account?.currency ?? ""}`;
   return section(
@@ -164,10 +232,38 @@ function accountSection({ account: { billed, account } }: CompanyState): Compone
           [words.reserved, said(account.reserved)],
           [words.available, said(account.available)],
         ]),
+    entries.length === 0
+      ? null
+      : dataTable(
+          words.caption,
+          words.columns,
+          entries.map(({ entry_id, kind, amount, at }) => ({
+            key: entry_id,
+            cells: [shortTime(at), words.kinds[kind], said(amount), code(entry_id)],
+          })),
+        ),
   );
 }
 
-function usageSection({ usage: { region, usage, total } }: CompanyState): ComponentChild {
+function usageForm(
+  uuid: string,
+  form_code: string,
+  { from, to }: { readonly from: string; readonly to: string },
+): ComponentChild {
+  const words = texts.usage;
+  const day = (name: string, label: string, value: string) =>
+    h("label", null, label, h("input", { name, type: "date", value }));
+  return h(
+    "form",
+    { method: "post", action: usagePath },
+    hiddenFields({ uuid, form_code }),
+    day("from", words.from, from),
+    day("to", words.to, to),
+    h("p", null, h("button", { type: "submit" }, words.button)),
+  );
+}
+
+function usageTable({ region, usage, total }: CompanyState["usage"]): ComponentChild {
   const words = texts.usage;
   const rowOf = (key: string, cells: readonly ComponentChild[], of: typeof total) => ({
     key,
@@ -180,11 +276,7 @@ function usageSection({ usage: { region, usage, total } }: CompanyState): Compon
     rowOf("total", [words.total, ""], total),
   ];
   const columns = words.columns.map((name, at) => (at < 2 ? { name } : { name, kind: "number" as const }));
-  return section(
-    "usage",
-    words.title,
-    usage.length === 0 ? paragraph(words.none) : dataTable(words.caption(region), columns, rows),
-  );
+  return usage.length === 0 ? paragraph(words.none) : dataTable(words.caption(region), columns, rows);
 }
 
 function receiptForm(

@@ -6,7 +6,7 @@
 import { bindingRoles } from "../../actors/messages/members.ts";
 import type { Platform } from "../../crypto/port.ts";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
-import type { AllowanceAnswer } from "../../protocol/wire/allowance.ts";
+import type { AllowanceAnswer, StatementAnswer } from "../../protocol/wire/allowance.ts";
 import type { ReceiptsAnswer, UsageAnswer } from "../../protocol/wire/receipts.ts";
 import type { TermsAnswer } from "../../protocol/wire/terms.ts";
 import { bodyText, type Outcome } from "../answer.ts";
@@ -23,6 +23,11 @@ export interface CompanyReads {
   readonly usage: ReadUsage;
   readonly receipts: ReadOwnReceipts;
   readonly allowance: (company: string) => Promise<Outcome>;
+  readonly statement: (asked: {
+    readonly company: string;
+    readonly month: string;
+    readonly format: "json";
+  }) => Promise<Outcome>;
 }
 
 export interface CompanyDeps extends Pick<Platform, "clock"> {
@@ -33,9 +38,13 @@ export interface CompanyDeps extends Pick<Platform, "clock"> {
 
 export interface CompanyState {
   readonly listed: boolean;
+  /** Null for a party that was never opened. */
+  readonly group: string | null;
   /** Those in force; null where there are none. */
   readonly terms: TermsAnswer | null;
   readonly account: AllowanceAnswer;
+  /** What was paid in and corrected this month, the newest first. */
+  readonly entries: StatementAnswer["entries"];
   /** Of this month, by day and key. */
   readonly usage: UsageAnswer;
 }
@@ -50,8 +59,13 @@ export interface ReceiptFilter {
 export interface Company {
   /** For somebody who has a role in it. */
   state(uuid: string): Promise<CompanyState>;
-  /** Those in force; null where there are none. */
-  terms(uuid: string): Promise<TermsAnswer | null>;
+  /** Those in force, or of a version; null where there are none. */
+  terms(uuid: string, version?: string): Promise<TermsAnswer | null>;
+  /** By day and key, from a day until before another; an empty text leaves the choice open. */
+  usage(
+    uuid: string,
+    days: { readonly from: string; readonly to: string },
+  ): Promise<Result<UsageAnswer, "not_accepted">>;
   receipts(uuid: string, filter: ReceiptFilter): Promise<Result<ReceiptsAnswer, "not_accepted">>;
   choose(who: SignedIn, asked: { readonly uuid: string; readonly listed: boolean }): Agreed;
   agree(
@@ -65,26 +79,34 @@ type Agreed = Promise<Result<void, OwnerRefusal>>;
 const dayMs = 86_400_000;
 
 export function createCompany({ owner, parties, reads, clock }: CompanyDeps): Company {
-  const termsOf = async (uuid: string): Promise<TermsAnswer | null> =>
-    answered<TermsAnswer>(await reads.terms({ caller: { party: { uuid } }, version: null }));
+  const termsOf = async (uuid: string, version: string | null = null): Promise<TermsAnswer | null> =>
+    answered<TermsAnswer>(await reads.terms({ caller: { party: { uuid } }, version }));
+  const usageOf = (uuid: string, days: { readonly from: string | null; readonly to: string | null }) =>
+    reads.usage({ caller: { party: { uuid } }, query: { ...days, group_by: "day,key" } });
   return {
     terms: termsOf,
     state: async (uuid) => {
-      const caller = { party: { uuid } };
-      const month = new Date(clock.now()).toISOString().slice(0, 8);
-      const query = { from: `${month}01`, to: null, group_by: "day,key" };
-      const [party, terms, account, usage] = await Promise.all([
+      const month = new Date(clock.now()).toISOString().slice(0, 7);
+      const [party, terms, account, statement, usage] = await Promise.all([
         parties.party(uuid),
         termsOf(uuid),
         reads.allowance(uuid),
-        reads.usage({ caller, query }),
+        reads.statement({ company: uuid, month, format: "json" }),
+        usageOf(uuid, { from: `${month}-01`, to: null }),
       ]);
       return {
         listed: party?.listed === true,
+        group: party?.group ?? null,
+        entries: answered<StatementAnswer>(statement)?.entries.toReversed() ?? [],
         terms,
         account: needed(answered<AllowanceAnswer>(account)),
         usage: needed(answered<UsageAnswer>(usage)),
       };
+    },
+    usage: async (uuid, { from, to }) => {
+      const outcome = await usageOf(uuid, { from: from === "" ? null : from, to: to === "" ? null : to });
+      const found = answered<UsageAnswer>(outcome);
+      return found === null ? refuse("not_accepted", refusalIn(outcome)) : ok(found);
     },
     receipts: async (uuid, { day, key_id, cursor }) => {
       const from = day === "" ? new Date(clock.now()).toISOString().slice(0, 10) : day;

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { MemberRole } from "../../actors/messages/members.ts";
-import { businessRef } from "../../actors/messages/refs.ts";
+import { businessRef, ledgerRef } from "../../actors/messages/refs.ts";
 import { search } from "../../cli/search.ts";
 import {
   openPortalNode,
@@ -18,6 +18,7 @@ import { runRevoke } from "../operators/revocations.fixture.ts";
 import {
   appliedBy,
   approvedAt,
+  cellsOf,
   companyAppliedAt,
   decideAt,
   type Owned,
@@ -82,6 +83,9 @@ describe("the owner of an AI company", () => {
     expect(run.said + run.printed).toContain("Nothing was found in events.");
     const after = await pageOf(owned);
     expect(after.html).toMatch(new RegExp(`${key_id}.*Usage of this month.*${key_id}`, "s"));
+    const from = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
+    const usage = await owner.send(after.form("/companies/usage"), { from, to: "" });
+    expect(cellsOf(usage.html, 0)[0]?.slice(1)).toEqual([key_id, "1", "0", "0"]);
     const receipts = await owner.send(after.form("/companies/receipts"));
     expect(receipts.html).toMatch(/ret_[0-9a-f]{32}.*search events/s);
     const form = receipts.form("/companies/receipts");
@@ -89,6 +93,36 @@ describe("the owner of an AI company", () => {
     expect(day.html).toContain("No receipts of this day.");
     const wrong = await owner.send(form, { day: "no day" });
     expect([wrong.status, wrong.html]).toEqual([409, expect.stringContaining("UTC timestamp")]);
+  });
+
+  it("sees its group, the account with what was paid in, usage of other days, and every version of the terms", async () => {
+    const owned = await newCompany("Facts Ltd");
+    const { owner, uuid } = owned;
+    await portal.node.services.actors.ask(ledgerRef(uuid), {
+      type: "money.enter",
+      entry_id: "invoice-7",
+      kind: "top_up",
+      amount: 12_500_000,
+      currency: "EUR",
+      by: "Olga",
+      reason: "A secret reason.",
+    });
+    const shown = await pageOf(owned);
+    expect(shown.html).toMatch(new RegExp(`Group</h2>.{1,200}<code>${uuid}</code>`, "s"));
+    expect(shown.html).toMatch(/Balance.{1,40}12\.5 EUR/s);
+    expect(cellsOf(shown.html, 0).map(([, ...cells]) => cells)).toEqual([
+      ["payment", "12.5 EUR", "invoice-7"],
+    ]);
+    for (const hidden of ["Olga", "A secret reason."]) expect(shown.html).not.toContain(hidden);
+    const usage = await owner.send(shown.form("/companies/usage"), { from: "2026-03-01", to: "2026-03-04" });
+    expect(usage.html).toContain("Nothing was asked in these days.");
+    expect(usage.form("/companies/usage").controls).toEqual({ from: "2026-03-01", to: "2026-03-04" });
+    const wrong = await owner.send(usage.form("/companies/usage"), { from: "2026-03-04", to: "2026-03-01" });
+    expect([wrong.status, wrong.html]).toEqual([409, expect.stringContaining("a later day")]);
+    const terms = `/companies/${uuid}/terms`;
+    expect(shown.html).toContain(`href="${terms}?cursor=1"`);
+    expect((await owner.get(`${terms}?cursor=1`)).html).toContain("Version 1, in force from 2026-01-01");
+    for (const none of ["9", "x"]) expect((await owner.get(`${terms}?cursor=${none}`)).status).toBe(404);
   });
 
   it("agrees to the exact terms that were shown, and chooses whether the company is listed", async () => {
@@ -135,11 +169,13 @@ describe("nothing is done for an AI company", () => {
       "/companies/listing",
       "/companies/terms",
       "/companies/receipts",
+      "/companies/usage",
       "/keys/register",
     ]) {
       const fields = (await pageOf(other)).form(action).fields;
       expect((await other.owner.post(action, { ...fields, uuid: owned.uuid })).status).toBe(404);
     }
+    expect((await other.owner.get(`/companies/${owned.uuid}/terms`)).status).toBe(404);
     const asked = await owned.owner.send(form);
     await setRole(other, "owner");
     const { actors } = portal.node.services;

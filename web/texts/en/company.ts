@@ -9,6 +9,11 @@ export const company = {
         : "The public directory of keys does not list this company. Its certificate and keys can still be verified.",
     button: (isListed: boolean) => (isListed ? "List it no more" : "List it"),
   },
+  group: {
+    title: "Group",
+    words:
+      "Companies that belong together are one group. A business blocks a whole group, and operators change it.",
+  },
   keys: {
     none: "No key yet. A system signs every search and fetch with a key of its own.",
     caption: "Keys that search and fetch",
@@ -20,7 +25,8 @@ export const company = {
   terms: {
     title: "Terms",
     none: "There are no terms in force.",
-    current: (version: number, from: string) => `Version ${version}, in force from ${from}. Its exact text:`,
+    from: (version: number, from: string) => `Version ${version}, in force from ${from}. Its exact text:`,
+    version: (version: number) => `Terms, version ${version}`,
     agreed: (at: string) => `Agreed to at ${at}.`,
     notAgreed: "Nobody has agreed to this version for the company.",
     button: (version: number) => `Agree to version ${version}`,
@@ -32,10 +38,17 @@ export const company = {
     balance: "Balance",
     reserved: "Set aside for answers",
     available: "Available",
+    caption: "Payments and corrections of this month, the newest first",
+    columns: ["At", "What", "Amount", "Entry"],
+    kinds: { top_up: "payment", correction: "correction" },
   },
   usage: {
-    title: "Usage of this month",
-    none: "Nothing was asked this month.",
+    title: "Usage",
+    ofMonth: "Usage of this month",
+    none: "Nothing was asked in these days.",
+    from: "From the day, in UTC",
+    to: "Until before the day",
+    button: "Show the usage",
     caption: (region: string) => `Answers of the region ${region} by day and key`,
     columns: ["Day", "Key", "Answers", "Billed", "Rows"],
     total: "All",

@@ -31,6 +31,12 @@ async function addPasskey(person: Visitor, name = "phone") {
   return person.answer(make.form("/passkeys/make"));
 }
 
+/** What the account's page has for `signalAllAcceptedCredentials`. */
+function acceptedIn(html: string): unknown {
+  const [, accepted = ""] = /data-accepted="([^"]*)"/.exec(html) ?? [];
+  return JSON.parse(accepted.replaceAll("&quot;", '"'));
+}
+
 describe("a person", () => {
   it("signs up with a passkey, signs out and signs in again", async () => {
     const ada = await newPerson();
@@ -48,11 +54,21 @@ describe("a person", () => {
     const [first, second] = ada.authenticator.passkeys;
     const phone = new Visitor(portal.url, ada.authenticator);
     await phone.signIn();
-    const form = (await phone.get("/account")).form("/passkeys/remove");
+    const { html: shown, form: formOf } = await phone.get("/account");
+    const form = formOf("/passkeys/remove");
     const asked = await phone.send(form, { credential_id: first?.id ?? "" });
     expect(asked.html).toContain("The passkey Ada Lovelace is removed.");
     const after = await phone.answer(asked.form("/confirm"));
     expect(after.html.match(/Remove the passkey/g)).toEqual(["Remove the passkey"]);
+    expect(acceptedIn(shown)).toMatchObject({
+      allAcceptedCredentialIds: expect.arrayContaining([first?.id, second?.id]),
+    });
+    // Browsers are told which passkeys of whom are left (Web Authentication Level 3, §5.1.10).
+    expect(acceptedIn(after.html)).toEqual({
+      rpId: new URL(portal.origin).hostname,
+      userId: second?.userHandle,
+      allAcceptedCredentialIds: [second?.id],
+    });
     // It opened the other session, and lets nobody in any more.
     expect((await ada.get("/")).html).toContain("Sign in with a passkey");
     expect((await phone.send(after.form("/passkeys/remove"))).html).toContain("The last passkey");

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { eventTables } from "./event-store.ts";
+import { evidenceTables } from "./evidence-store.ts";
 import { fenceTables } from "./fence-ledger.ts";
 import { imageTables } from "./image-store.ts";
 import { insightTables } from "./insight-store.ts";
@@ -133,6 +134,7 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
         ...stagingTables,
         ...logTables,
         ...imageTables,
+        ...evidenceTables,
         ...receiptListingTables,
       ].map((cql) => cql.split(/[\s(]+/)[5]);
       expect(expected.length).toBeGreaterThan(10);

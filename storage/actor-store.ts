@@ -168,6 +168,22 @@ export interface ActorStore {
   countActors(kind: string, max: number): Promise<number>;
 }
 
+/** The store with some of its members replaced. */
+export function storeWith(store: ActorStore, changes: Partial<ActorStore>): ActorStore {
+  return {
+    createsActors: store.createsActors,
+    joinsCommits: store.joinsCommits,
+    claim: (ref, owner, firstEpoch) => store.claim(ref, owner, firstEpoch),
+    commit: (commit) => store.commit(commit),
+    readRows: (ref, selections) => store.readRows(ref, selections),
+    readHead: (ref) => store.readHead(ref),
+    dueActors: (nowMs, limit) => store.dueActors(nowMs, limit),
+    listActors: (kind, afterId, limit) => store.listActors(kind, afterId, limit),
+    countActors: (kind, max) => store.countActors(kind, max),
+    ...changes,
+  };
+}
+
 /** Infrastructure failure of a store call. `unknown` means that the caller must reload and look, never retry blindly. */
 export class StoreError extends Error {
   readonly effect: "not_applied" | "unknown";

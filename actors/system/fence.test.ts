@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type ActorStore, StoreError } from "../../storage/actor-store.ts";
+import { StoreError, storeWith } from "../../storage/actor-store.ts";
 import type { StoreInterceptor } from "../../storage/memory/actor-store.ts";
 import { ask, type CounterCommand, counter, newWorld } from "./world.fixture.ts";
 
@@ -250,21 +250,13 @@ describe("A5: unknown is not failed", () => {
 
   it("a doubt stays a doubt where as many commits were made of which the last is another", async () => {
     const { system, store, time } = newWorld();
-    const stays: ActorStore = {
-      createsActors: store.createsActors,
-      joinsCommits: store.joinsCommits,
+    const stays = storeWith(store, {
       claim: async (ref, owner) => {
         const activation = await store.claim(ref, owner);
         const { head } = activation;
         return head.head === 0 ? activation : { ...activation, head: { ...head, op: "of another line" } };
       },
-      commit: (commit) => store.commit(commit),
-      readRows: (ref, selections) => store.readRows(ref, selections),
-      readHead: (ref) => store.readHead(ref),
-      dueActors: (nowMs, limit) => store.dueActors(nowMs, limit),
-      listActors: (kind, afterId, limit) => store.listActors(kind, afterId, limit),
-      countActors: (kind, max) => store.countActors(kind, max),
-    };
+    });
     const node = system({ store: stays, limits: { commitResendsMax: 0 } });
     await ask(node, "a", add);
     store.failNext("commit", "unknown_not_applied");

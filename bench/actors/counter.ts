@@ -72,17 +72,3 @@ export function counterSystem(store: ActorStore, limits: Partial<ActorLimits> = 
 export function durableRef(id: string): ActorRef<"durable-counter"> {
   return { kind: "durable-counter", id };
 }
-
-export function withCommit(store: ActorStore, commit: ActorStore["commit"]): ActorStore {
-  return {
-    createsActors: store.createsActors,
-    joinsCommits: store.joinsCommits,
-    claim: (ref, owner) => store.claim(ref, owner),
-    readRows: (ref, selections) => store.readRows(ref, selections),
-    readHead: (ref) => store.readHead(ref),
-    dueActors: (nowMs, limit) => store.dueActors(nowMs, limit),
-    listActors: (kind, afterId, limit) => store.listActors(kind, afterId, limit),
-    countActors: (kind, max) => store.countActors(kind, max),
-    commit,
-  };
-}

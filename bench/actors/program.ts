@@ -5,12 +5,12 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
 import type { AnyMachineSnapshot, AnyStateMachine } from "xstate";
-import type { ActorCommit, ActorStore } from "../../storage/actor-store.ts";
+import { type ActorCommit, type ActorStore, storeWith } from "../../storage/actor-store.ts";
 import { openSqliteActorStore } from "../../storage/sqlite/actor-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import type { EnginePlace } from "../floor/engines.ts";
 import { heldMemory, inLanes, msOf, type Spent, spend } from "../work.ts";
-import { type Added, add, counterMachine, counterSystem, durableRef, withCommit } from "./counter.ts";
+import { type Added, add, counterMachine, counterSystem, durableRef } from "./counter.ts";
 
 /** Durable calls by a number of callers, spread evenly over counters, each waiting for its answer. */
 export interface CallLoad {
@@ -57,9 +57,11 @@ export async function record(load: CallLoad): Promise<RecordedCommits> {
   return await withEngine(at, async (store) => {
     const commits: ActorCommit[] = [];
     let isRecording = false;
-    const recording = withCommit(store, (commit) => {
-      if (isRecording) commits.push(commit);
-      return store.commit(commit);
+    const recording = storeWith(store, {
+      commit: (commit) => {
+        if (isRecording) commits.push(commit);
+        return store.commit(commit);
+      },
     });
     await drive(load, recording, () => {
       isRecording = true;
@@ -100,11 +102,13 @@ async function recordInFile(load: CallLoad, path: string): Promise<RecordedCommi
       return work(db);
     });
   };
-  const recording = withCommit(store, (commit) => {
-    commitToWrite = commit;
-    const outcome = store.commit(commit);
-    commitToWrite = null;
-    return outcome;
+  const recording = storeWith(store, {
+    commit: (commit) => {
+      commitToWrite = commit;
+      const outcome = store.commit(commit);
+      commitToWrite = null;
+      return outcome;
+    },
   });
   await drive(load, recording);
   return groups;

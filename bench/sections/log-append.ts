@@ -5,9 +5,8 @@ import { execFile } from "node:child_process";
 import { mkdir, rm } from "node:fs/promises";
 import { promisify } from "node:util";
 import type { TreeHead } from "../../actors/messages/log-sequencer.ts";
-import { type ActorCommit, rowTable } from "../../storage/actor-store.ts";
+import { type ActorCommit, rowTable, storeWith } from "../../storage/actor-store.ts";
 import { buildGoPrograms } from "../../tools/go-programs.ts";
-import { withCommit } from "../actors/counter.ts";
 import type { CallResult } from "../child.ts";
 import { compare, count, figure, type Measured, median, takeRounds } from "../figures.ts";
 import { benchEntry, openSequencer } from "../log/sequencer.ts";
@@ -91,18 +90,20 @@ export async function run(load: {
       },
     }),
     store: (store) =>
-      withCommit(store, async (commit) => {
-        const outcome = await store.commit(commit);
-        const head = outcome.status === "applied" ? writtenHead(commit) : null;
-        if (head === null) return outcome;
-        size = head.size;
-        heads += 1;
-        const { contained = [], behind = [] } = Object.groupBy(written, ({ index }) =>
-          index < head.size ? "contained" : "behind",
-        );
-        written = behind;
-        for (const { leaf } of contained) waiting.get(leaf)?.();
-        return outcome;
+      storeWith(store, {
+        commit: async (commit) => {
+          const outcome = await store.commit(commit);
+          const head = outcome.status === "applied" ? writtenHead(commit) : null;
+          if (head === null) return outcome;
+          size = head.size;
+          heads += 1;
+          const { contained = [], behind = [] } = Object.groupBy(written, ({ index }) =>
+            index < head.size ? "contained" : "behind",
+          );
+          written = behind;
+          for (const { leaf } of contained) waiting.get(leaf)?.();
+          return outcome;
+        },
       }),
   });
   const append = (count: number): Promise<void> =>

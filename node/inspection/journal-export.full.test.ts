@@ -7,7 +7,7 @@ import { contractFetch } from "../../api/contract.fixture.ts";
 import { authorization, noInspection, openOps } from "../../ops/ops.fixture.ts";
 import { signedIn } from "../../ops/sign-in.fixture.ts";
 import { parseJournal } from "../../sim/parse-journal.ts";
-import type { ActorStore } from "../../storage/actor-store.ts";
+import { storeWith } from "../../storage/actor-store.ts";
 import { product, type TestBusiness } from "../../stories/publishing/publishing.fixture.ts";
 import {
   type AttackNode,
@@ -19,19 +19,6 @@ import {
 } from "../../stories/retrieval/attack.fixture.ts";
 import { runNode } from "../../tools/process.ts";
 import { createJournalExport } from "./journal-export.ts";
-
-/** The store's methods, apart from it. */
-const unbound = (store: ActorStore): ActorStore => ({
-  createsActors: store.createsActors,
-  joinsCommits: store.joinsCommits,
-  claim: (...given) => store.claim(...given),
-  commit: (commit) => store.commit(commit),
-  readRows: (...given) => store.readRows(...given),
-  readHead: (ref) => store.readHead(ref),
-  dueActors: (...given) => store.dueActors(...given),
-  listActors: (...given) => store.listActors(...given),
-  countActors: (...given) => store.countActors(...given),
-});
 
 let node: AttackNode;
 let business: TestBusiness;
@@ -117,15 +104,14 @@ describe("the journal of an actor over the operators' surface", () => {
     const { services } = node.running;
     const { actorStore } = services;
     let commits = 0;
-    const actors: ActorStore = {
-      ...unbound(actorStore),
+    const actors = storeWith(actorStore, {
       // Another commit was made before each look.
       readHead: async (ref) => {
         const head = await actorStore.readHead(ref);
         commits += 1;
         return head === null ? null : { ...head, head: head.head + commits };
       },
-    };
+    });
     const exported = createJournalExport({ ...services, actorStore: actors });
     const server = openOps({ inspection: { ...noInspection, past: { ...noInspection.past, exported } } });
     const answer = await server.inject({

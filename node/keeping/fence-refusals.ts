@@ -14,7 +14,12 @@ import type { Monotonic } from "../../cluster/poller.ts";
 import { readFileIfThere, replaceFile } from "../../crypto/durable-file.ts";
 import type { Clock } from "../../crypto/port.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
-import type { ActorCommit, ActorStore, CommitOutcome } from "../../storage/actor-store.ts";
+import {
+  type ActorCommit,
+  type ActorStore,
+  type CommitOutcome,
+  storeWith,
+} from "../../storage/actor-store.ts";
 import type { FenceLedger, FenceRefusals } from "../../storage/fence-ledger.ts";
 
 export interface FenceWitnessOptions {
@@ -74,10 +79,7 @@ export class FenceWitness {
 
   /** Wraps the store for the incarnation's actors: refusals are counted (R1), and nothing else changes. */
   watch(store: ActorStore, incarnation: string): ActorStore {
-    return {
-      createsActors: store.createsActors,
-      joinsCommits: store.joinsCommits,
-      claim: (ref, owner, firstEpoch) => store.claim(ref, owner, firstEpoch),
+    return storeWith(store, {
       commit: (commit) => {
         const outcome = store.commit(commit);
         outcome.then(
@@ -86,12 +88,7 @@ export class FenceWitness {
         );
         return outcome;
       },
-      readRows: (ref, selections) => store.readRows(ref, selections),
-      readHead: (ref) => store.readHead(ref),
-      dueActors: (nowMs, limit) => store.dueActors(nowMs, limit),
-      listActors: (kind, afterId, limit) => store.listActors(kind, afterId, limit),
-      countActors: (kind, max) => store.countActors(kind, max),
-    };
+    });
   }
 
   /** Refusals by region and incarnation, the most recent first (R3). */

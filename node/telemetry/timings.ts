@@ -4,7 +4,7 @@
 import { Counter, Histogram, Registry } from "prom-client";
 import { gauge, type Reading } from "../../ops/metrics.ts";
 import type { Receipts } from "../../service/retrieval/receipts.ts";
-import type { ActorStore } from "../../storage/actor-store.ts";
+import { type ActorStore, storeWith } from "../../storage/actor-store.ts";
 import type { ReceiptStore } from "../../storage/receipt-store.ts";
 
 /** The upper bounds of the buckets, in seconds: from a commit of the embedded store to the time-out of a lost region. */
@@ -27,26 +27,19 @@ export function createTimings(): Timings {
   return {
     registry,
     longestStep: watchLongestStep(),
-    watchCommits: (store) => ({
-      createsActors: store.createsActors,
-      joinsCommits: store.joinsCommits,
-      claim: (ref, owner, firstEpoch) => store.claim(ref, owner, firstEpoch),
-      commit: (commit) => {
-        const fromMs = performance.now();
-        const outcome = store.commit(commit);
-        const { kind } = commit.ref;
-        outcome.then(
-          () => commits.observe({ kind }, (performance.now() - fromMs) / 1_000),
-          () => commitFailures.inc(),
-        );
-        return outcome;
-      },
-      readRows: (ref, selections) => store.readRows(ref, selections),
-      readHead: (ref) => store.readHead(ref),
-      dueActors: (nowMs, limit) => store.dueActors(nowMs, limit),
-      listActors: (kind, afterId, limit) => store.listActors(kind, afterId, limit),
-      countActors: (kind, max) => store.countActors(kind, max),
-    }),
+    watchCommits: (store) =>
+      storeWith(store, {
+        commit: (commit) => {
+          const fromMs = performance.now();
+          const outcome = store.commit(commit);
+          const { kind } = commit.ref;
+          outcome.then(
+            () => commits.observe({ kind }, (performance.now() - fromMs) / 1_000),
+            () => commitFailures.inc(),
+          );
+          return outcome;
+        },
+      }),
     watchReceipts: (receipts) => ({
       sharesCommits: receipts.sharesCommits,
       begin: () => receipts.begin(),

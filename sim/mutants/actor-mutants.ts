@@ -5,8 +5,8 @@ import type { BusinessCommand } from "../../actors/messages/business.ts";
 import type { IntegrationKeyProtocol } from "../../actors/messages/integration-key.ts";
 import type { CommandOf } from "../../actors/messages/protocol.ts";
 import type { ActorView } from "../../actors/system/definition.ts";
+import { storeWith } from "../../storage/actor-store.ts";
 import {
-  bound,
   commanding,
   deciding,
   forgetting,
@@ -32,16 +32,14 @@ const keys: readonly Mutant[] = [
     redeciding("integration-key", "nonce.claim", ({ claims: _, ...decision }) => decision),
   ),
   mutant("nonceOnlyInMemory", "a nonce is claimed and not stored", (changed) => ({
-    actorStore: (given) => ({
-      ...bound(given),
-      createsActors: given.createsActors,
-      joinsCommits: given.joinsCommits,
-      commit: (commit) => {
-        const puts = commit.puts.filter((row) => !isNonceRow(commit.ref.kind, row.rt));
-        if (puts.length < commit.puts.length) changed();
-        return given.commit({ ...commit, puts });
-      },
-    }),
+    actorStore: (given) =>
+      storeWith(given, {
+        commit: (commit) => {
+          const puts = commit.puts.filter((row) => !isNonceRow(commit.ref.kind, row.rt));
+          if (puts.length < commit.puts.length) changed();
+          return given.commit({ ...commit, puts });
+        },
+      }),
   })),
   mutant(
     "seqIsNotChecked",

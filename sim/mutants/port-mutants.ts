@@ -1,7 +1,7 @@
 // Mutants of what surrounds the actors (journal, activities, stores, indexes, sweeps, leases), each with one guard removed.
 
 import type { ActivityContext } from "../../actors/system/definition.ts";
-import { StoreError } from "../../storage/actor-store.ts";
+import { StoreError, storeWith } from "../../storage/actor-store.ts";
 import type { PurgedVersion, VersionRow } from "../../storage/record-store.ts";
 import { mayHaveNight } from "../world/paces.ts";
 import { bound, commanding, type Mutant, mutant, omitting, withMembers, withoutGuard } from "./mutant.ts";
@@ -45,30 +45,26 @@ const journal: readonly Mutant[] = [
     }),
   })),
   mutant("joinedIsDropped", "of commits that are sent together only the first is applied", (changed) => ({
-    actorStore: (store) => ({
-      ...bound(store),
-      createsActors: store.createsActors,
-      joinsCommits: store.joinsCommits,
-      commit: ({ with: others, ...commit }) => {
-        if (others !== undefined) changed();
-        return store.commit(commit);
-      },
-    }),
+    actorStore: (store) =>
+      storeWith(store, {
+        commit: ({ with: others, ...commit }) => {
+          if (others !== undefined) changed();
+          return store.commit(commit);
+        },
+      }),
   })),
   mutant("joinedIsToldAgain", "what a receiver took within a commit is delivered as well", (changed) => ({
-    actorStore: (store) => ({
-      ...bound(store),
-      createsActors: store.createsActors,
-      joinsCommits: store.joinsCommits,
-      commit: async (commit) => {
-        const [other] = commit.with ?? [];
-        if (other === undefined) return store.commit(commit);
-        changed();
-        const outcome = await store.commit(other);
-        const { epoch, expectedHead: head, op } = other;
-        return outcome.status === "applied" ? { status: "refused", epoch, head, op, other } : outcome;
-      },
-    }),
+    actorStore: (store) =>
+      storeWith(store, {
+        commit: async (commit) => {
+          const [other] = commit.with ?? [];
+          if (other === undefined) return store.commit(commit);
+          changed();
+          const outcome = await store.commit(other);
+          const { epoch, expectedHead: head, op } = other;
+          return outcome.status === "applied" ? { status: "refused", epoch, head, op, other } : outcome;
+        },
+      }),
   })),
   mutant("unknownIsFailed", "an unknown outcome is taken for a failure", (changed) => ({
     actorStore: (store) => ({

@@ -40,7 +40,7 @@ import { createInsight, flushRegularly, type Insight } from "../../service/retri
 import { createReceipts } from "../../service/retrieval/receipts.ts";
 import { createRecordStanding } from "../../service/retrieval/record-standing.ts";
 import { createSearch, type Search } from "../../service/retrieval/search.ts";
-import type { ActorRef, ActorStore } from "../../storage/actor-store.ts";
+import { type ActorRef, type ActorStore, storeWith } from "../../storage/actor-store.ts";
 import type { History } from "../checkers/history.ts";
 import { Life } from "../kernel/life.ts";
 import type { Peer } from "../network/network.ts";
@@ -381,20 +381,12 @@ function joining(definition: ActorDefinition): ActorDefinition {
 
 /** The store as its actors see it: what they send together is known before anything happens to it. */
 function watchJoints(witness: StoreWitness, store: ActorStore): ActorStore {
-  return {
-    createsActors: store.createsActors,
-    joinsCommits: store.joinsCommits,
-    claim: (...claim) => store.claim(...claim),
+  return storeWith(store, {
     commit: (commit) => {
       if (commit.with !== undefined) witness.sentTogether?.(commit, commit.with);
       return store.commit(commit);
     },
-    readRows: (...read) => store.readRows(...read),
-    readHead: (ref) => store.readHead(ref),
-    dueActors: (...due) => store.dueActors(...due),
-    listActors: (...list) => store.listActors(...list),
-    countActors: (...count) => store.countActors(...count),
-  };
+  });
 }
 
 /**

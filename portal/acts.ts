@@ -4,7 +4,6 @@ import { memberRoles } from "../actors/messages/members.ts";
 import type { ChosenKind } from "../actors/messages/notices.ts";
 import { utf8 } from "../protocol/bytes.ts";
 import type { JsonObject, JsonValue } from "../protocol/json/canonical-json.ts";
-import { parseStrictJson } from "../protocol/json/strict-json.ts";
 import {
   country,
   either,
@@ -18,7 +17,7 @@ import {
   type Of,
   object,
   oneOf,
-  readShape,
+  parseShaped,
   text,
   timestamp,
   uuid,
@@ -104,9 +103,7 @@ export type Act = Of<typeof act>;
 
 /** The act that a form names; null for anything else. */
 export function actIn(given: string): Act | null {
-  const json = parseStrictJson(utf8(given));
-  const read = json.ok ? readShape(act, json.value) : null;
-  return read?.ok === true ? read.value : null;
+  return parseShaped(act, utf8(given));
 }
 
 /** The act as text for a form. */

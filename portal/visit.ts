@@ -16,8 +16,7 @@ import { isRefused, parseQuery, send, sourceOfRequest } from "../api/request-par
 import type { Route } from "../api/route.ts";
 import type { Clock } from "../crypto/port.ts";
 import { utf8 } from "../protocol/bytes.ts";
-import { parseStrictJson } from "../protocol/json/strict-json.ts";
-import { anyObject, anyText, readShape, type Shape, text } from "../protocol/shape.ts";
+import { anyObject, anyText, parseShaped, type Shape, text } from "../protocol/shape.ts";
 import { answerJson, type Outcome, type Refused, refused, refusedWith } from "../service/answer.ts";
 import type { AddressRate } from "../service/authentication/request-rate.ts";
 import type { Challenges } from "../service/portal/challenges.ts";
@@ -66,9 +65,7 @@ export type Form = (name: string) => string;
 
 /** The act of a form as it was shown; null for anything else. */
 export function shapeIn<T>(shape: Shape<T>, form: Form): T | null {
-  const json = parseStrictJson(utf8(form("act")));
-  const read = json.ok ? readShape(shape, json.value) : null;
-  return read?.ok === true ? read.value : null;
+  return parseShaped(shape, utf8(form("act")));
 }
 
 /** A passkey that was made, in such an act. */

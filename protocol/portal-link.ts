@@ -2,7 +2,6 @@
 // nothing: the page shows what is asked and judges it as it judges a form.
 
 import { parseBase64Url, toBase64Url, utf8 } from "./bytes.ts";
-import { parseStrictJson } from "./json/strict-json.ts";
 import { mandateDaysMax } from "./limits.ts";
 import { mandateScope } from "./mandate.ts";
 import {
@@ -13,8 +12,8 @@ import {
   literal,
   type Of,
   object,
+  parseShaped,
   publicJwk,
-  readShape,
   uuid,
 } from "./shape.ts";
 
@@ -45,7 +44,5 @@ export function linkTo(origin: string, asking: Asked): string {
 /** What the code of a link asks for; null for any other text. */
 export function askedIn(code: string): Asked | null {
   const bytes = code.length <= linkCodeLengthMax ? parseBase64Url(code) : null;
-  const json = bytes === null ? null : parseStrictJson(bytes);
-  const read = json?.ok === true ? readShape(asked, json.value) : null;
-  return read?.ok === true ? read.value : null;
+  return bytes && parseShaped(asked, bytes);
 }

@@ -9,6 +9,7 @@ import { isObject, joinPointer } from "../std/json-pointer.ts";
 import { noteWork } from "../std/work.ts";
 import { isCountry, isHash, isKeyId, isTimestamp, isUuidV4 } from "./identifiers.ts";
 import type { JsonObject, JsonValue } from "./json/canonical-json.ts";
+import { parseStrictJson } from "./json/strict-json.ts";
 import { type PublicJwk, parsePublicJwk } from "./keys/jwk.ts";
 
 export interface ShapeFault {
@@ -64,6 +65,13 @@ export function firstFault(shape: Shape<unknown>, value: JsonValue, pointer = ""
 export function readShape<T>(shape: Shape<T>, value: JsonValue, pointer = ""): ShapeRead<T> {
   const fault = firstFault(shape, value, pointer);
   return fault === null ? { ok: true, value: value as T } : { ok: false, fault };
+}
+
+/** Strict JSON of a shape; null for anything else. */
+export function parseShaped<T>(shape: Shape<T>, json: Uint8Array): T | null {
+  const parsed = parseStrictJson(json);
+  const read = parsed.ok ? readShape(shape, parsed.value) : null;
+  return read?.ok === true ? read.value : null;
 }
 
 export type ShapeRead<T> =

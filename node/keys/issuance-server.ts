@@ -18,10 +18,9 @@ import { type Clock, type HostedKeys, hostedGenerationsMax } from "../../crypto/
 import { hashOf, parseBase64, utf8 } from "../../protocol/bytes.ts";
 import { payloadTypes } from "../../protocol/dsse.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
-import { parseStrictJson } from "../../protocol/json/strict-json.ts";
 import type { Anchors } from "../../protocol/keys/anchors.ts";
 import { windowFault } from "../../protocol/keys/signatures.ts";
-import { anyText, integer, matching, object, readShape, type Shape, uuid } from "../../protocol/shape.ts";
+import { anyText, integer, matching, object, parseShaped, type Shape, uuid } from "../../protocol/shape.ts";
 import { createIssuance, judgeIssuable } from "../../service/register/issuance.ts";
 import type { Trust } from "../../verifier/trust.ts";
 import { ConfigError } from "../configuration/config-error.ts";
@@ -260,9 +259,7 @@ async function sealHosted(
 }
 
 function askedIn<T>(shape: Shape<T>, body: string | null): T | null {
-  const json = body === null ? null : parseStrictJson(utf8(body));
-  const read = json?.ok === true ? readShape(shape, json.value) : null;
-  return read?.ok === true ? read.value : null;
+  return body === null ? null : parseShaped(shape, utf8(body));
 }
 
 function parseDocument(body: string): { readonly payloadType: string; readonly payload: Uint8Array } | null {

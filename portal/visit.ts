@@ -240,14 +240,8 @@ export function ownForm(
   answer: (form: Form, visit: OwnVisit) => Promise<VisitAnswer> | VisitAnswer,
   bytesMax = formBytesMax,
 ): Route {
+  const own = ofSession(deps, (form: Form) => form, answer);
   const open = async (request: FastifyRequest) => ((await whoOf(deps, request)) === null ? signedOut() : own);
-  const own = (form: Form, visit: Visit) => {
-    const { who } = visit;
-    if (who === null) return signedOut();
-    if (!deps.challenges.isFormCode(who.session.session, form("form_code")))
-      return problemPage("form_stale", 403);
-    return answer(form, { ...visit, who });
-  };
   return postRoute(deps, path, summary, { ...plainForms, bytesMax }, open);
 }
 
@@ -277,19 +271,28 @@ export function ownUpload(
     readonly answer: (upload: Upload, visit: OwnVisit) => Promise<VisitAnswer>;
   },
 ): Route {
+  const own = ofSession(deps, ({ form }: Upload) => form, answer);
   const open = async (request: FastifyRequest) => {
     const visit = await visitOf(deps, request);
     const { who } = visit;
-    return who === null ? signedOut() : ((await admit({ ...visit, who })) ?? taken);
-  };
-  const taken = (upload: Upload, visit: Visit) => {
-    const { who } = visit;
-    if (who === null) return signedOut();
-    if (!deps.challenges.isFormCode(who.session.session, upload.form("form_code")))
-      return problemPage("form_stale", 403);
-    return answer(upload, { ...visit, who });
+    return who === null ? signedOut() : ((await admit({ ...visit, who })) ?? own);
   };
   return postRoute(deps, path, summary, { ...uploads, bytesMax, tooLong }, open);
+}
+
+/** Answers what was sent by the session that it says it is from (VI2, VI6). */
+function ofSession<F>(
+  { challenges }: VisitDeps,
+  formOf: (sent: F) => Form,
+  answer: (sent: F, visit: OwnVisit) => Promise<VisitAnswer> | VisitAnswer,
+): AnswerForm<F> {
+  return (sent, visit) => {
+    const { who } = visit;
+    if (who === null) return signedOut();
+    if (!challenges.isFormCode(who.session.session, formOf(sent)("form_code")))
+      return problemPage("form_stale", 403);
+    return answer(sent, { ...visit, who });
+  };
 }
 
 function signedOut(): PageAnswer {

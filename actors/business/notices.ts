@@ -22,6 +22,7 @@ import {
   type BusinessView,
   done,
   factsIn,
+  isBinding,
   mandatePrefix,
   members,
   membersMax,
@@ -122,7 +123,7 @@ export function chooseNotices(
   { person_id, unwanted }: Asked<"notices.choose">,
   view: BusinessView,
 ): Decision<RegisterReply, BusinessEvent> {
-  if (!binds(person_id, view))
+  if (!isBinding(person_id, view))
     return { reply: refusal("role_too_low", "Notices are for owners and admins.") };
   return {
     reply: { status: "done", changed: true },
@@ -141,7 +142,7 @@ export function readNotices(
   { person_id }: Asked<"notices.read">,
   view: BusinessView,
 ): ReplyOf<NoticesProtocol, "notices.read"> {
-  if (!binds(person_id, view)) return null;
+  if (!isBinding(person_id, view)) return null;
   const unwanted = unwantedBy(person_id, view);
   const all = notices.readAll(view).map(({ value }) => value);
   return { notices: all.filter(({ kind }) => !unwanted.includes(kind)), unwanted };
@@ -152,11 +153,6 @@ function unwantedBy(personId: string, view: BusinessView): readonly NoticeKind[]
   return (unwantedKinds.read(view, personId) ?? []).filter((each) =>
     chosenKinds.some((kind) => kind === each),
   );
-}
-
-function binds(personId: string, view: BusinessView): boolean {
-  const member = members.read(view, personId);
-  return member !== undefined && bindingRoles.includes(member.role);
 }
 
 // The networks from which a party's keys sign (NB4).

@@ -8,7 +8,6 @@
 import type { BusinessEvent } from "../../machines/business.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
-import { bindingRoles } from "../messages/members.ts";
 import type { NoticeFacts } from "../messages/notices.ts";
 import type { CommandOf, Commands, RegisterReply, ReplyOf } from "../messages/protocol.ts";
 import type { AnnouncedRecovery, OwnerRecoveryProtocol } from "../messages/recovery.ts";
@@ -18,7 +17,15 @@ import { defineJsonTable } from "../system/row-table.ts";
 import { invitationsLost, revokedBy, selectInvitations, withAct } from "./members.ts";
 import { forgetChoice, selectForNotices } from "./notices.ts";
 import { changeRegister } from "./register.ts";
-import { type BusinessView, done, members, refusal, selectPeople, selectRegister } from "./rows.ts";
+import {
+  type BusinessView,
+  done,
+  isBinding,
+  members,
+  refusal,
+  selectPeople,
+  selectRegister,
+} from "./rows.ts";
 
 type Asked<T extends keyof OwnerRecoveryProtocol> = CommandOf<OwnerRecoveryProtocol, T>;
 type Decided = Decision<RegisterReply, BusinessEvent>;
@@ -93,8 +100,7 @@ export function endRecovery(
   view: BusinessView,
 ): Decided {
   const waiting = recoveries.read(view, open);
-  const role = by_person === undefined ? undefined : members.read(view, by_person)?.role;
-  if (by_person !== undefined && (role === undefined || !bindingRoles.includes(role)))
+  if (by_person !== undefined && !isBinding(by_person, view))
     return { reply: refusal("role_too_low", "Your role in this business does not stop it.") };
   if (waiting?.recovery !== recovery) return by_person === undefined ? { reply: done } : { reply: over };
   return withAct(

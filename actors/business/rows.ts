@@ -41,7 +41,7 @@ import type {
   PolicyFacts,
   RegisterCommand,
 } from "../messages/business.ts";
-import type { Member } from "../messages/members.ts";
+import { bindingRoles, type Member } from "../messages/members.ts";
 import type { DoneReply, RegisterAct, RegisterReply } from "../messages/protocol.ts";
 import { logRef } from "../messages/refs.ts";
 import type {
@@ -267,6 +267,12 @@ export interface KeptMember extends Member, RegisterAct {
 export const members = defineJsonTable<KeptMember>("people", 95);
 /** Maximum number of people of one business: all of them are looked at for each of them. */
 export const membersMax = 200;
+
+/** Whether the person is somebody who binds the business. */
+export function isBinding(personId: string, view: BusinessView): boolean {
+  const member = members.read(view, personId);
+  return member !== undefined && bindingRoles.includes(member.role);
+}
 
 /** Selects all people, and that there is nobody else: with one more, a stranger is read as well. */
 export function selectPeople(): RowSelection {

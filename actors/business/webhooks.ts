@@ -9,7 +9,6 @@ import type { BusinessEvent } from "../../machines/business.ts";
 import { hashOf, utf8 } from "../../protocol/bytes.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
-import { bindingRoles } from "../messages/members.ts";
 import type { NoticeFacts, PersonNotice } from "../messages/notices.ts";
 import type { CommandOf, Commands, RegisterReply, ReplyOf } from "../messages/protocol.ts";
 import { webhookRef } from "../messages/refs.ts";
@@ -24,7 +23,7 @@ import {
 import { type Decision, type Effect, tell } from "../system/definition.ts";
 import { defineJsonTable } from "../system/row-table.ts";
 import { confirmedDomains, selectDomains } from "./domains.ts";
-import { type BusinessView, done, members, refusal, selectPeople } from "./rows.ts";
+import { type BusinessView, done, isBinding, refusal, selectPeople } from "./rows.ts";
 
 type Asked<T extends keyof WebhooksProtocol> = CommandOf<WebhooksProtocol, T>;
 type Decided = Decision<RegisterReply, BusinessEvent>;
@@ -96,7 +95,7 @@ function idsIn(facts: NoticeFacts): NoticeIds {
 export function setWebhook(command: Asked<"webhook.set">, view: BusinessView): Decided {
   const { endpoint_id, url, kinds } = command;
   const known = endpoints.read(view, endpoint_id);
-  if (!binds(command, view)) return roleTooLow;
+  if (!isBinding(command.person_id, view)) return roleTooLow;
   if (known === undefined && endpoints.readAll(view).length >= endpointsMax)
     return { reply: refusal("too_many_endpoints", `A business has at most ${endpointsMax} endpoints.`) };
   if (!isConfirmed(url, view)) return unconfirmed(url);
@@ -108,7 +107,7 @@ export function setWebhook(command: Asked<"webhook.set">, view: BusinessView): D
 
 export function removeWebhook(command: Asked<"webhook.remove">, view: BusinessView): Decided {
   const { endpoint_id } = command;
-  if (!binds(command, view)) return roleTooLow;
+  if (!isBinding(command.person_id, view)) return roleTooLow;
   if (endpoints.read(view, endpoint_id) === undefined) return { reply: done };
   return {
     reply: changed,
@@ -120,7 +119,7 @@ export function removeWebhook(command: Asked<"webhook.remove">, view: BusinessVi
 export function testWebhook(command: Asked<"webhook.test">, view: BusinessView): Decided {
   const { endpoint_id } = command;
   const known = endpoints.read(view, endpoint_id);
-  if (!binds(command, view)) return roleTooLow;
+  if (!isBinding(command.person_id, view)) return roleTooLow;
   if (known === undefined || known.off_at_ms !== null)
     return { reply: refusal("endpoint_unknown", "The endpoint is gone, or switched off.") };
   if (!isConfirmed(known.url, view)) return unconfirmed(known.url);
@@ -139,7 +138,7 @@ export function readWebhooks(
   command: Asked<"webhooks.read">,
   view: BusinessView,
 ): ReplyOf<WebhooksProtocol, "webhooks.read"> {
-  if (!binds(command, view)) return null;
+  if (!isBinding(command.person_id, view)) return null;
   const own = endpoints.readAll(view).toSorted((a, b) => a.value.made_at_ms - b.value.made_at_ms);
   return {
     endpoints: own.map(({ k2: endpoint_id, value: { url, kinds, made_at_ms, off_at_ms } }) => ({
@@ -183,11 +182,6 @@ const roleTooLow: Decision<RegisterReply, never> = {
 function unconfirmed(url: string): Decided {
   const detail = `Control of a domain of ${hostOf(url)} is not confirmed.`;
   return { reply: refusal("domain_unconfirmed", detail) };
-}
-
-function binds({ person_id }: { readonly person_id: string }, view: BusinessView): boolean {
-  const member = members.read(view, person_id);
-  return member !== undefined && bindingRoles.includes(member.role);
 }
 
 function isConfirmed(url: string, view: BusinessView): boolean {

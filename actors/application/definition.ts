@@ -21,7 +21,7 @@ import {
 import type { CommandOf } from "../messages/protocol.ts";
 import { personRef } from "../messages/refs.ts";
 import { type Decision, defineActor, type Effect, tell, type ViewOf } from "../system/definition.ts";
-import { defineJsonTable, defineTable } from "../system/row-table.ts";
+import { defineJsonTable, defineTable, newestFirst } from "../system/row-table.ts";
 
 type View = ViewOf<typeof applicationMachine>;
 type Asked<T extends keyof ApplicationProtocol> = CommandOf<ApplicationProtocol, T>;
@@ -33,8 +33,6 @@ const statements = defineTable<string>({ name: "statement", rt: 17, encode: Stri
 const keys = defineTable<string>({ name: "key of evidence", rt: 18, encode: String, decode: String });
 const files = defineJsonTable<EvidenceFile>("evidence", 19);
 const views = defineJsonTable<EvidenceView>("views of evidence", 20);
-/** Views are listed from the newest on. */
-const lastInstantMs = 8_640_000_000_000_000;
 
 const notOpen: EvidenceRefusal = { status: "refused", code: "not_open" };
 const tooMany: EvidenceRefusal = { status: "refused", code: "too_many" };
@@ -162,7 +160,7 @@ function removeEvidence({ applicant, file }: Asked<"evidence.remove">, view: Vie
 function viewEvidence({ file, by, view: drawn }: Asked<"evidence.view">, view: View) {
   const [evidence, key] = [fileIn(view, file), keys.read(view, "")];
   if (view.snapshot.value === "over" || evidence === undefined || key === undefined) return { reply: null };
-  const noted = views.write(drawn, { file, by, at_ms: view.nowMs }, { k: lastInstantMs - view.nowMs });
+  const noted = views.write(drawn, { file, by, at_ms: view.nowMs }, { k: newestFirst(view.nowMs) });
   return { reply: { evidence, key }, puts: [noted] };
 }
 

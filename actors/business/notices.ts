@@ -17,7 +17,7 @@ import type { CommandOf, DoneReply, RegisterReply, ReplyOf } from "../messages/p
 import { personRef } from "../messages/refs.ts";
 import type { WebhooksProtocol } from "../messages/webhooks.ts";
 import { type Decision, type Effect, takenOf, tell } from "../system/definition.ts";
-import { defineJsonTable, defineTable } from "../system/row-table.ts";
+import { defineJsonTable, defineTable, newestFirst } from "../system/row-table.ts";
 import {
   type BusinessView,
   done,
@@ -53,8 +53,6 @@ const dayMs = 86_400_000;
 const keptMs = 90 * dayMs;
 const keptOfKind = 25;
 const noticesMax = keptOfKind * noticeKinds.length;
-/** The last instant that a date can be (ECMA-262, «Time Values and Time Range»). */
-const lastInstantMs = 8_640_000_000_000_000;
 
 /** Selects what {@link noticesOf} reads. */
 export function selectForNotices(): readonly RowSelection[] {
@@ -90,7 +88,7 @@ export function noticesOf(given: readonly GivenNotice[], view: BusinessView) {
     puts: fresh.map(
       (each): PartitionRow =>
         notices.write(each.notice_id, each, {
-          k: lastInstantMs - each.at_ms,
+          k: newestFirst(each.at_ms),
           expiresAtMs: each.at_ms + keptMs,
         }),
     ),

@@ -32,7 +32,7 @@ import {
 } from "../messages/person.ts";
 import type { CommandOf, Commands } from "../messages/protocol.ts";
 import { type Decision, defineActor, type Effect, takenOf, type ViewOf } from "../system/definition.ts";
-import { defineJsonTable, defineTable } from "../system/row-table.ts";
+import { defineJsonTable, defineTable, newestFirst } from "../system/row-table.ts";
 
 type View = ViewOf<typeof personMachine>;
 type Asked<T extends keyof PersonProtocol> = CommandOf<PersonProtocol, T>;
@@ -69,8 +69,6 @@ const actsShown = 100;
 const linksPerDay = 5;
 /** Of one party and kind: many of one leave every other its own. */
 const mailsPerDay = 100;
-/** The last instant that a date can be (ECMA-262, «Time Values and Time Range»). */
-const lastInstantMs = 8_640_000_000_000_000;
 
 const nobody = { reply: { status: "refused", code: "person_unknown" } } as const;
 
@@ -461,7 +459,7 @@ function actRows(
   source: string,
   { nowMs }: View,
 ): readonly PartitionRow[] {
-  const [k, k2] = [lastInstantMs - nowMs, source];
+  const [k, k2] = [newestFirst(nowMs), source];
   const row = acts.write(
     k2,
     { at_ms: nowMs, act, subject, credential_id },

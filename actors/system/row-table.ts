@@ -57,6 +57,14 @@ export function defineTable<V>(codec: RowCodec<V>): RowTable<V> {
   };
 }
 
+/** The last instant that a date can be (ECMA-262, «Time Values and Time Range»). */
+const lastInstantMs = 8_640_000_000_000_000;
+
+/** The number of a row that a page has before all rows of earlier instants. */
+export function newestFirst(atMs: number): number {
+  return lastInstantMs - atMs;
+}
+
 /** A table of rows that its actors keep in memory (kept-rows.ts): the value of each is kept with it, and nobody may change it. */
 export function defineKeptTable<V>(name: string, rt: number): RowTable<V> {
   const table = defineJsonTable<V>(name, rt);

@@ -13,7 +13,7 @@ import type { CommandOf, Commands, DoneReply } from "../messages/protocol.ts";
 import { businessRef, partsOf } from "../messages/refs.ts";
 import type { Delivery, EndpointReport, TriedDelivery, WebhookProtocol } from "../messages/webhooks.ts";
 import { type Decision, defineActor, takenOf, tell, type ViewOf } from "../system/definition.ts";
-import { defineJsonTable, type Keyed } from "../system/row-table.ts";
+import { defineJsonTable, type Keyed, newestFirst } from "../system/row-table.ts";
 
 type View = ViewOf<typeof webhookMachine>;
 type Asked<T extends keyof WebhookProtocol> = CommandOf<WebhookProtocol, T>;
@@ -48,8 +48,6 @@ const waitingMax = 1_000;
 const triedAtOnce = 4;
 const triedKept = 25;
 const triedKeptMs = 30 * dayMs;
-/** The last instant that a date can be (ECMA-262, «Time Values and Time Range»). */
-const lastInstantMs = 8_640_000_000_000_000;
 
 const done = { status: "done" } as const;
 
@@ -174,7 +172,7 @@ function afterAttempt({ value: { attempts: before, ...delivery }, outcome }: Nam
   const row = tried.write(
     id,
     { ...shown, state, outcome, tried_at_ms: nowMs },
-    { k: lastInstantMs - at_ms, expiresAtMs: nowMs + triedKeptMs },
+    { k: newestFirst(at_ms), expiresAtMs: nowMs + triedKeptMs },
   );
   return { state, dueMs: pauseMs === undefined ? null : nowMs + pauseMs, waits, row };
 }

@@ -25,7 +25,7 @@ import {
 import { endpointId } from "../protocol/wire/webhook.ts";
 import { chosenKinds } from "../service/portal/notices.ts";
 import type { SignedIn } from "../service/portal/people.ts";
-import { english } from "../web/texts/catalogue.ts";
+import { wording } from "./language.ts";
 
 const name = text(100);
 const role = oneOf(memberRoles);
@@ -118,7 +118,7 @@ export function actFacts(asked: Act): JsonObject {
 
 /** What is confirmed, in words: a title and sentences. */
 export function actWords(asked: Act, who: SignedIn): readonly [title: string, ...sentences: string[]] {
-  const words = english.portal.acts;
+  const words = wording().portal.acts;
   switch (asked.act) {
     case "passkey.add":
     case "passkey.make":
@@ -148,7 +148,7 @@ export function actWords(asked: Act, who: SignedIn): readonly [title: string, ..
     case "key.revoke":
       return asked.compromised_from === null
         ? words.revokeKey(asked.legal_name, asked.key_id)
-        : english.business.compromised.act(asked.legal_name, asked.key_id, asked.compromised_from);
+        : wording().business.compromised.act(asked.legal_name, asked.key_id, asked.compromised_from);
     case "mandate.revoke":
       return words.revokeMandate(asked.legal_name, asked.mandate_id);
     case "notices.choose":
@@ -175,13 +175,13 @@ export function actWords(asked: Act, who: SignedIn): readonly [title: string, ..
 }
 
 function kindsIn(kinds: readonly ChosenKind[]): string {
-  return kinds.map((kind) => english.portal.notices.names[kind]).join("; ");
+  return kinds.map((kind) => wording().portal.notices.names[kind]).join("; ");
 }
 
 /** What an act was about, for the journal. */
 export function subjectOf(asked: Act): string {
   if (asked.act === "key.revoke" && asked.compromised_from !== null)
-    return english.business.compromised.subject(asked.key_id, asked.compromised_from);
+    return wording().business.compromised.subject(asked.key_id, asked.compromised_from);
   if ("key_id" in asked) return asked.key_id;
   if ("mandate_id" in asked) return asked.mandate_id;
   if ("endpoint_id" in asked) return asked.endpoint_id;

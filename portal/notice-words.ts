@@ -1,15 +1,15 @@
 // A notice to the people of a party in words, on pages and in mail.
 
 import type { PersonNotice } from "../actors/messages/notices.ts";
-import { english } from "../web/texts/catalogue.ts";
+import { wording } from "./language.ts";
 
 /** `name` is what the person is called whom it is about. The title has nothing in it that anybody chose. */
 export function noticeWords(
   notice: PersonNotice,
   name: string,
 ): { readonly title: string; readonly words: string } {
-  const { kinds } = english.portal.notices;
-  const { roles } = english.portal.business;
+  const { kinds } = wording().portal.notices;
+  const { roles } = wording().portal.business;
   switch (notice.kind) {
     case "push.ended":
       return kinds[notice.kind](notice);

@@ -80,6 +80,8 @@ export class Visitor {
   readonly authenticator: TestAuthenticator;
   readonly cookies = new Map<string, string>();
   readonly address: string;
+  /** What its browser asks for (Accept-Language). */
+  language = "en";
 
   /** Visits the portal at `url`; its pages are of `origin`. */
   constructor(url: string, authenticator = new TestAuthenticator(url), origin = url) {
@@ -184,6 +186,7 @@ export class Visitor {
     const headers = {
       ...init.headers,
       "x-forwarded-for": this.address,
+      "accept-language": this.language,
       ...(cookie === "" ? {} : { cookie }),
     };
     const answer = await fetch(new URL(path, this.#url), { ...init, headers, redirect: "manual" });

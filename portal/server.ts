@@ -27,6 +27,7 @@ import type { Recoveries } from "../service/portal/recoveries.ts";
 import { createOwnWebhooks, type WebhookDeps } from "../service/portal/webhooks.ts";
 import { createAssets } from "../web/assets.ts";
 import { createAuthenticators, type PortalPlace } from "./authenticators.ts";
+import { inItsLanguage } from "./language.ts";
 import { type AccountDeps, accountRoutes } from "./routes/account.ts";
 import { actRoutes } from "./routes/acts.ts";
 import { applyingRoutes } from "./routes/applying.ts";
@@ -160,7 +161,7 @@ export function buildPortal(deps: PortalDeps): FastifyInstance {
     ...applyingRoutes({ ...deps, ...visit, applicants, uploads }),
     assetRoute(visit),
   ];
-  return buildServer(http, { name: "portal", info, routes, isPublic: false });
+  return buildServer(http, { name: "portal", info, routes: routes.map(inItsLanguage), isPublic: false });
 }
 
 function assetRoute({ assets }: VisitDeps): Route {

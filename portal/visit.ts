@@ -25,7 +25,7 @@ import type { OpenedSession, People, SignedIn } from "../service/portal/people.t
 import { networkOf } from "../std/ip-address.ts";
 import type { Asset, Assets } from "../web/assets.ts";
 import { applicationHeaders, applicationPage } from "../web/document.ts";
-import { english } from "../web/texts/catalogue.ts";
+import { wording } from "./language.ts";
 import { frame, hiddenFields } from "./pages/frame.ts";
 
 export interface VisitDeps {
@@ -88,7 +88,7 @@ interface Redirect {
 
 type VisitAnswer = PageAnswer | Redirect;
 
-const texts = english.portal;
+const texts = () => wording().portal;
 export const signInPath = "/sign-in";
 /** The credential of an authenticator takes a few kilobytes. */
 const formBytesMax = 65_536;
@@ -301,13 +301,13 @@ function signedOut(): PageAnswer {
 
 /** What the service says about something that it does not accept. */
 export function saidPage(detail: string, status = 409): PageAnswer {
-  const [title] = texts.notAccepted;
+  const [title] = texts().notAccepted;
   return page(title, frame.problem(title, detail), status);
 }
 
 /** What could not be done, and what to do about it. */
-export function problemPage(code: keyof typeof texts.problems, status = 400): PageAnswer {
-  const [title, words] = texts.problems[code];
+export function problemPage(code: keyof ReturnType<typeof texts>["problems"], status = 400): PageAnswer {
+  const [title, words] = texts().problems[code];
   return page(title, frame.problem(title, words), status);
 }
 
@@ -488,7 +488,7 @@ async function show(
   const { status = 200, title, content } = answer;
   const form_code = who === null ? null : deps.challenges.formCode(who.session.session);
   const framed = frame.around({ name: who?.name ?? null, form_code, isSandbox: deps.isSandbox }, content);
-  const document = { title: texts.pageTitle(title), language: english.language, content: framed };
+  const document = { title: texts().pageTitle(title), language: wording().language, content: framed };
   const body = applicationPage(document, await deps.assets());
   return send(reply, { kind: "answer", status, headers: {}, body });
 }

@@ -6,9 +6,10 @@ import type { IssuedChallenge } from "../../service/portal/challenges.ts";
 import type { ReadyToSeal } from "../../service/portal/sealing.ts";
 import { english } from "../../web/texts/catalogue.ts";
 import { type PortalPlace, passkeyAlgorithms } from "../authenticators.ts";
+import { wording } from "../language.ts";
 import { hiddenFields } from "./frame.ts";
 
-const texts = english.portal;
+const texts = () => wording().portal;
 const timeoutMs = 5 * 60_000;
 
 export interface Ceremony extends IssuedChallenge {
@@ -43,11 +44,20 @@ export function sealingCard(
     "section",
     { class: "card" },
     h("h1", null, title),
-    h("p", null, isHosted ? texts.hostedWords : texts.sealWords),
-    h("pre", { tabIndex: 0 }, words.join("\n")),
+    h("p", null, isHosted ? texts().hostedWords : texts().sealWords),
+    h("pre", { tabIndex: 0, lang: english.language }, words.join("\n")),
+    translation(words),
     assertionForm(place, { ...sealing, credential_ids }),
-    h("p", null, h("a", { href: back }, texts.doNothing)),
+    h("p", null, h("a", { href: back }, texts().doNothing)),
   );
+}
+
+/** The words in the language of the page, beside those that are sealed. */
+function translation(words: ReadyToSeal["words"]): ComponentChild {
+  const translated = wording().sealedWords?.(words);
+  return translated === undefined
+    ? null
+    : [h("p", null, texts().sealTranslation), h("pre", { tabIndex: 0 }, translated.join("\n"))];
 }
 
 /** Asks for a new passkey; unless `isFound` is false, one that the authenticator finds by itself (a discoverable credential). */
@@ -68,7 +78,7 @@ export function creationForm(
   const { user, known = [], isFound = true } = ceremony;
   const options = {
     challenge,
-    rp: { id: rpId, name: texts.brand },
+    rp: { id: rpId, name: texts().brand },
     user: { id: toBase64Url(utf8(user.id)), name: user.name, displayName: user.name },
     pubKeyCredParams: passkeyAlgorithms.map((alg) => ({ alg, type: "public-key" })),
     timeout: timeoutMs,
@@ -94,7 +104,7 @@ function ceremonyForm(
     { method: "post", action, "data-ceremony": kind, "data-options": JSON.stringify(options) },
     hiddenFields({ ...fields, ticket, credential: "" }),
     h("p", null, h("button", { type: "submit" }, button)),
-    h("noscript", null, h("p", { class: "bad" }, texts.needsScript)),
-    h("p", { role: "alert", hidden: true, class: "badge bad" }, texts.noAnswer),
+    h("noscript", null, h("p", { class: "bad" }, texts().needsScript)),
+    h("p", { role: "alert", hidden: true, class: "badge bad" }, texts().noAnswer),
   );
 }

@@ -2,7 +2,7 @@
 
 import { type ComponentChild, type ComponentChildren, h } from "preact";
 import { verdict } from "../../web/parts.ts";
-import { english } from "../../web/texts/catalogue.ts";
+import { wording } from "../language.ts";
 
 interface Framed {
   /** Who is signed in; null for nobody. */
@@ -11,7 +11,7 @@ interface Framed {
   readonly isSandbox: boolean;
 }
 
-const texts = english.portal;
+const texts = () => wording().portal;
 
 export const accountPath = "/account";
 
@@ -20,14 +20,14 @@ export const frame = {
     h(
       "div",
       null,
-      h("a", { class: "skip", href: "#content" }, texts.skip),
+      h("a", { class: "skip", href: "#content" }, texts().skip),
       h(
         "header",
         { class: "bar" },
-        h("a", { class: "brand", href: "/" }, texts.brand),
+        h("a", { class: "brand", href: "/" }, texts().brand),
         name === null ? null : signedIn(name, form_code ?? ""),
       ),
-      h("main", { id: "content", tabIndex: -1 }, isSandbox ? verdict(...english.sandbox) : null, content),
+      h("main", { id: "content", tabIndex: -1 }, isSandbox ? verdict(...wording().sandbox) : null, content),
     ),
   problem: (title: string, words: string): ComponentChild =>
     h(
@@ -35,7 +35,7 @@ export const frame = {
       { class: "card narrow" },
       h("h1", null, title),
       h("p", { role: "alert" }, words),
-      h("p", null, h("a", { href: "/" }, texts.goOn)),
+      h("p", null, h("a", { href: "/" }, texts().goOn)),
     ),
 };
 
@@ -43,11 +43,11 @@ function signedIn(name: string, formCode: string): ComponentChildren {
   return [
     h(
       "nav",
-      { "aria-label": texts.navigation.label },
-      h("a", { href: "/" }, texts.navigation.home),
-      h("a", { href: accountPath }, texts.navigation.account),
+      { "aria-label": texts().navigation.label },
+      h("a", { href: "/" }, texts().navigation.home),
+      h("a", { href: accountPath }, texts().navigation.account),
     ),
-    plainForm({ action: "/sign-out", form_code: formCode, button: texts.signOut(name) }),
+    plainForm({ action: "/sign-out", form_code: formCode, button: texts().signOut(name) }),
   ];
 }
 

@@ -4,13 +4,12 @@ import { type ComponentChild, h } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { RecentPush, RecentPushes } from "../../service/portal/recent-pushes.ts";
 import { badge, code, dataTable, section, shortTime, shownNumber, type Tone } from "../../web/parts.ts";
-import { english } from "../../web/texts/catalogue.ts";
-
-const texts = english.portal.pushes;
+import { type Language, type Texts, textsOf } from "../../web/texts/catalogue.ts";
 
 export interface PushesShown {
   /** Where the newest state is asked for. */
   readonly address: string;
+  readonly language: Language;
   readonly recent: RecentPushes;
 }
 
@@ -21,7 +20,9 @@ const asksMax = 300;
 /** The document of the browser; views are type-checked for the server as well, which has none. */
 declare const document: { readonly hidden: boolean };
 
-export function Pushes({ address, recent: first }: PushesShown): ComponentChild {
+export function Pushes({ address, language, recent: first }: PushesShown): ComponentChild {
+  const texts = textsOf(language);
+  const words = texts.portal.pushes;
   const [recent, setRecent] = useState(first);
   useEffect(() => {
     if (!first.pushes.some(isOpen)) return;
@@ -49,11 +50,11 @@ export function Pushes({ address, recent: first }: PushesShown): ComponentChild 
     null,
     section(
       "newest",
-      texts.newest,
-      h("p", { role: "status" }, texts.open(recent.pushes.filter(isOpen).length)),
-      pushTable(recent.pushes),
+      words.newest,
+      h("p", { role: "status" }, words.open(recent.pushes.filter(isOpen).length)),
+      pushTable(recent.pushes, texts),
     ),
-    section("causes", texts.causes, causeTable(recent)),
+    section("causes", words.causes, causeTable(recent, texts)),
   );
 }
 
@@ -70,34 +71,36 @@ const tones: Readonly<Record<RecentPush["state"], Tone | "lit">> = {
   failed: "bad",
 };
 
-function pushTable(pushes: readonly RecentPush[]): ComponentChild {
-  if (pushes.length === 0) return h("p", null, texts.none);
+function pushTable(pushes: readonly RecentPush[], texts: Texts): ComponentChild {
+  const words = texts.portal.pushes;
+  if (pushes.length === 0) return h("p", null, words.none);
   const rows = pushes.map(({ push_id, received_at, state, records, settled, counts, error }) => ({
     key: push_id,
     cells: [
       shortTime(received_at),
       code(push_id),
-      badge(tones[state], texts.states[state]),
-      texts.progress(shownNumber(settled), shownNumber(records)),
+      badge(tones[state], words.states[state]),
+      words.progress(shownNumber(settled), shownNumber(records)),
       shownNumber(counts.accepted + counts.updated),
       shownNumber(counts.rejected),
-      error === null ? "–" : error.detail,
+      error === null ? "–" : texts.said(error.detail),
     ],
   }));
-  return dataTable(texts.caption, texts.columns, rows);
+  return dataTable(words.caption, words.columns, rows);
 }
 
 /** What is wrong, how to mend it, and in which records. */
-function causeTable({ causes }: RecentPushes): ComponentChild {
-  if (causes.length === 0) return h("p", null, texts.noFaults);
+function causeTable({ causes }: RecentPushes, texts: Texts): ComponentChild {
+  const words = texts.portal.pushes;
+  if (causes.length === 0) return h("p", null, words.noFaults);
   const rows = causes.map(({ code: cause, where, detail, suggestion, count, places }) => ({
     key: `${cause} ${where} ${suggestion}`,
     cells: [
-      suggestion === null ? detail : `${detail} ${english.portal.record.meant(suggestion)}`,
-      where === "" ? texts.whole : code(where),
+      [texts.said(detail), suggestion === null ? "" : texts.portal.record.meant(suggestion)].join(" "),
+      where === "" ? words.whole : code(where),
       shownNumber(count),
-      places.map(({ own_id, push_id }) => own_id ?? push_id ?? texts.refused).join(", "),
+      places.map(({ own_id, push_id }) => own_id ?? push_id ?? words.refused).join(", "),
     ],
   }));
-  return dataTable(texts.causesCaption, texts.causeColumns, rows);
+  return dataTable(words.causesCaption, words.causeColumns, rows);
 }

@@ -10,11 +10,11 @@ import { parseStrictJson } from "../../protocol/json/strict-json.ts";
 import type { Field, Members, RecordFault } from "../../protocol/records/fields.ts";
 import type { CodeList } from "../../protocol/records/vocabularies/code-list.ts";
 import { isObject } from "../../std/json-pointer.ts";
-import { english } from "../../web/texts/catalogue.ts";
+import { wording } from "../language.ts";
 import { type PageAnswer, page } from "../visit.ts";
 import { hiddenFields } from "./frame.ts";
 
-const texts = english.portal.record;
+const texts = () => wording().portal.record;
 
 /** A fault as people are shown it. */
 export type ShownFault = Pick<RecordFault, "pointer" | "detail" | "suggestion" | "quote">;
@@ -99,7 +99,7 @@ function readJson(
   if (written.trim() === "") return listOr(field, []);
   const parsed = parseStrictJson(utf8(written), { depthMax: jsonDepthMax });
   if (parsed.ok) return parsed.value;
-  faults.push({ pointer, detail: texts.notJson(parsed.detail) });
+  faults.push({ pointer, detail: texts().notJson(parsed.detail) });
   return written;
 }
 
@@ -199,7 +199,7 @@ export function faultSummary({ members, record, faults }: ShownRecord): Componen
   return h(
     "section",
     { class: "card", role: "alert", "aria-labelledby": "faults" },
-    h("h2", { id: "faults" }, texts.faults(faults.length)),
+    h("h2", { id: "faults" }, texts().faults(faults.length)),
     h("ul", { class: "links" }, items),
   );
 }
@@ -212,7 +212,7 @@ export function recordFields({ members, record, faults }: ShownRecord): Componen
       h(
         "datalist",
         { id: listId(list) },
-        list.entries.map(({ code, name }) => h("option", { value: code }, name)),
+        list.entries.map(({ code, name }) => h("option", { value: code }, wording().said(name))),
       ),
     ),
     ...memberControls(members, "", { value: record, faults }),
@@ -261,7 +261,7 @@ export function recordFormPage(
       hasRows(shown.members) ? h("button", { type: "submit", name: "more", value: "1" }, moreRows) : null,
     ),
   );
-  const leave = h("p", null, h("a", { href: back }, english.portal.doNothing));
+  const leave = h("p", null, h("a", { href: back }, wording().portal.doNothing));
   return page(title, h("div", null, h("h1", null, title), faultSummary(shown), form, leave));
 }
 
@@ -300,7 +300,7 @@ function fieldControl(name: string, field: Field, pointer: string, shown: Shown)
         return h(
           "fieldset",
           { class: "line", id: idOf(place), tabIndex: -1, ...described },
-          h("legend", null, texts.item(at + 1)),
+          h("legend", null, texts().item(at + 1)),
           inside,
           faultNotes(own, place),
         );
@@ -313,7 +313,7 @@ function fieldControl(name: string, field: Field, pointer: string, shown: Shown)
           "label",
           { class: "choice" },
           h("input", { type: "checkbox", name: `${pointer}/${code}`, checked: items.includes(code) }),
-          said,
+          wording().said(said),
         ),
       );
       return fieldset(name, field, pointer, { ...shown, faults: within(shown.faults, pointer) }, codes);
@@ -335,7 +335,7 @@ function fieldset(
     "fieldset",
     { id: idOf(pointer), tabIndex: -1, "aria-describedby": describedBy(pointer, own) },
     h("legend", null, labelOf(name, field)),
-    h("p", { id: hintId(pointer), class: "quiet small" }, field.description),
+    h("p", { id: hintId(pointer), class: "quiet small" }, wording().said(field.description)),
     faultNotes(own, pointer),
     content,
   );
@@ -383,8 +383,8 @@ function inputOf(field: Field, value: JsonValue | undefined, common: Common): Co
     case "boolean":
       return selectOf(
         [
-          ["true", texts.yes],
-          ["false", texts.no],
+          ["true", texts().yes],
+          ["false", texts().no],
         ],
         text,
         common,
@@ -393,7 +393,7 @@ function inputOf(field: Field, value: JsonValue | undefined, common: Common): Co
       if (field.list.codes.size > codesShownMax)
         return h("input", { ...common, value: text, list: listId(field.list), ...noHelp });
       return selectOf(
-        field.list.entries.map(({ code, name }) => [code, name]),
+        field.list.entries.map(({ code, name }) => [code, wording().said(name)]),
         text,
         common,
       );
@@ -452,26 +452,26 @@ function memberOf(value: Readonly<Record<string, unknown>>, name: string): JsonV
 /** `business_product_id` as «Business product id». */
 function labelOf(name: string, { optional }: Field): string {
   const words = name.replaceAll("_", " ");
-  const label = words.charAt(0).toUpperCase() + words.slice(1);
-  return optional === true ? texts.optional(label) : label;
+  const label = wording().said(words.charAt(0).toUpperCase() + words.slice(1));
+  return optional === true ? texts().optional(label) : label;
 }
 
 function hintOf(field: Field): string {
-  const { description } = field;
+  const description = wording().said(field.description);
   const control = controlOf(field);
-  if (control.kind === "json") return texts.asJson(description);
+  if (control.kind === "json") return texts().asJson(description);
   if (control.kind === "lines")
-    return control.separator.test(",") ? texts.withCommas(description) : texts.onLines(description);
+    return control.separator.test(",") ? texts().withCommas(description) : texts().onLines(description);
   switch (field.kind) {
     case "text":
-      return texts.upTo(description, field.max);
+      return texts().upTo(description, field.max);
     case "timestamp":
-      return texts.inUtc(description);
+      return texts().inUtc(description);
     case "integer":
     case "number":
-      return texts.between(description, field.min, field.max);
+      return texts().between(description, field.min, field.max);
     case "form":
-      return texts.form(description, field.form.meaning);
+      return texts().form(description, wording().said(field.form.meaning));
     default:
       return description;
   }
@@ -490,15 +490,15 @@ function faultNotes(faults: readonly ShownFault[], pointer: string): ComponentCh
   const notes = faults.map((fault) => {
     const [, item] = /^\/([0-9]+)/.exec(fault.pointer.slice(pointer.length)) ?? [];
     const said = faultText(fault);
-    return h("span", null, item === undefined ? said : `${texts.item(Number(item) + 1)}: ${said}`);
+    return h("span", null, item === undefined ? said : `${texts().item(Number(item) + 1)}: ${said}`);
   });
   return h("p", { id: faultId(pointer), class: "faults" }, notes);
 }
 
 function faultText({ detail, suggestion, quote }: ShownFault): string {
-  const meant = suggestion === undefined ? "" : ` ${texts.meant(suggestion)}`;
-  const quoted = quote === undefined ? "" : ` ${texts.quoted(quote)}`;
-  return `${detail}${meant}${quoted}`;
+  const meant = suggestion === undefined ? "" : ` ${texts().meant(suggestion)}`;
+  const quoted = quote === undefined ? "" : ` ${texts().quoted(quote)}`;
+  return `${wording().said(detail)}${meant}${quoted}`;
 }
 
 function idOf(pointer: string): string {

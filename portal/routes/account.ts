@@ -20,8 +20,8 @@ import type { SealerAct } from "../../service/portal/possession.ts";
 import type { Recoveries } from "../../service/portal/recoveries.ts";
 import type { OwnWebhooks } from "../../service/portal/webhooks.ts";
 import { dataTable, section, shortTime } from "../../web/parts.ts";
-import { english } from "../../web/texts/catalogue.ts";
 import { type Act, actFacts, actIn, actText, actWords, subjectOf } from "../acts.ts";
+import { wording } from "../language.ts";
 import { assertionForm, creationForm } from "../pages/ceremony.ts";
 import { accountPath, nameForm, plainForm } from "../pages/frame.ts";
 import {
@@ -41,7 +41,7 @@ import {
 } from "../visit.ts";
 import { answeredIn, type DoorDeps, invitationPath, refusedPage } from "./door.ts";
 
-const texts = english.portal;
+const texts = () => wording().portal;
 const confirmPath = "/confirm";
 const makePath = "/passkeys/make";
 /** Where the new passkey of a member goes that is to seal. */
@@ -69,7 +69,7 @@ export function accountRoutes(deps: AccountDeps): readonly Route[] {
       const report = await people.report(who);
       if (report === null) return refusedPage("session_ended");
       const form_code = challenges.formCode(who.session.session);
-      return page(texts.account.title, accountContent(deps, { who, report, form_code }));
+      return page(texts().account.title, accountContent(deps, { who, report, form_code }));
     }),
     ownForm(deps, "/passkeys/add", "Asks for a further passkey", (form, { who }) => {
       const name = nameOf(form("name"));
@@ -129,11 +129,11 @@ export async function confirmPage(
   const form = assertionForm(deps.place, {
     ...deps.people.asking(who, actFacts(act)),
     action: confirmPath,
-    button: texts.confirm,
+    button: texts().confirm,
     fields: { ...fields, act: actText(act), form_code: deps.challenges.formCode(who.session.session) },
     credential_ids: report.passkeys.map(({ credential_id }) => credential_id),
   });
-  const back = h("a", { href: pageOf(act) }, texts.doNothing);
+  const back = h("a", { href: pageOf(act) }, texts().doNothing);
   return wordsPage(actWords(act, who), form, h("p", null, back));
 }
 
@@ -190,7 +190,7 @@ async function perform(deps: AccountDeps, who: SignedIn, { act, proven, ...answe
       const given = await deps.notices.give(who, by.value, { address, at });
       if (!given.ok) return mailRefusedPage(given.code);
       if (act.act === "mail.remove") return redirect(accountPath);
-      const { sent, sentWords } = texts.notices.mail;
+      const { sent, sentWords } = texts().notices.mail;
       return cardPage(sent, h("p", null, sentWords(act.address)));
     }
     case "person.leave": {
@@ -285,13 +285,13 @@ export function mailRefusedPage(code: MailRefusal): PageAnswer {
 
 /** The link, which is in nothing that a server or a referrer is told: its secret is after the #. */
 function invitedPage({ place }: DoorDeps, uuid: string, code: string): PageAnswer {
-  const { made, madeWords, link } = texts.people.invitations;
+  const { made, madeWords, link } = texts().people.invitations;
   const value = `${place.origin}${invitationPath}#${code}`;
   return cardPage(
     made,
     h("p", null, madeWords),
     h("label", null, link, h("input", { readOnly: true, value })),
-    h("p", null, h("a", { href: peoplePath(uuid) }, texts.goOn)),
+    h("p", null, h("a", { href: peoplePath(uuid) }, texts().goOn)),
   );
 }
 
@@ -364,7 +364,7 @@ async function makePage(deps: DoorDeps, who: SignedIn, name: string): Promise<Pa
   const form = creationForm(deps.place, {
     ...deps.people.asking(who, actFacts(act)),
     action: makePath,
-    button: texts.make,
+    button: texts().make,
     fields: { act: actText(act), form_code: deps.challenges.formCode(who.session.session) },
     user: { id: who.person_id, name: who.name },
     known: report.passkeys.map(({ credential_id }) => credential_id),
@@ -389,7 +389,7 @@ export function makeSealerPage(
   act: SealerMaking,
   { action, userId }: { readonly action: string; readonly userId: string },
 ): PageAnswer {
-  const { makeTitle, makeWords, make, sealedAs } = texts.apply;
+  const { makeTitle, makeWords, make, sealedAs } = texts().apply;
   const form = creationForm(place, {
     ...people.asking(who, { ...act }),
     action,
@@ -429,7 +429,7 @@ export async function proveSealerPage<A extends SealerAct>(
   const proof = assertionForm(place, {
     ...issued,
     action,
-    button: texts.apply.confirm,
+    button: texts().apply.confirm,
     fields: { act: JSON.stringify(asked), form_code: challenges.formCode(who.session.session) },
     credential_ids: [credential_id],
   });
@@ -449,11 +449,11 @@ function accountContent({ place }: DoorDeps, shown: Shown): ComponentChild {
     userId: toBase64Url(utf8(who.person_id)),
     allAcceptedCredentialIds: report.passkeys.map(({ credential_id }) => credential_id),
   };
-  const { passkeys, sessions, acts, leave } = texts.account;
+  const { passkeys, sessions, acts, leave } = texts().account;
   return h(
     "div",
     { "data-accepted": JSON.stringify(accepted) },
-    h("h1", null, texts.account.title),
+    h("h1", null, texts().account.title),
     section(
       "passkeys",
       passkeys.title,
@@ -473,7 +473,7 @@ function accountContent({ place }: DoorDeps, shown: Shown): ComponentChild {
 }
 
 function passkeyTable(passkeys: readonly SignInPasskey[], form_code: string): ComponentChild {
-  const words = texts.account.passkeys;
+  const words = texts().account.passkeys;
   return dataTable(
     words.caption,
     words.columns,
@@ -496,7 +496,7 @@ function passkeyTable(passkeys: readonly SignInPasskey[], form_code: string): Co
 }
 
 function sessionTable({ who, report, form_code }: Shown): ComponentChild {
-  const words = texts.account.sessions;
+  const words = texts().account.sessions;
   const nameOfPasskey = ({ credential_id }: PersonSession): string =>
     report.passkeys.find((each) => each.credential_id === credential_id)?.name ?? "";
   return dataTable(
@@ -513,7 +513,7 @@ function sessionTable({ who, report, form_code }: Shown): ComponentChild {
           nameOfPasskey(each),
           shortTime(since),
           shortTime(formatTimestamp(used_at_ms)),
-          network ?? texts.unknownNetwork,
+          network ?? texts().unknownNetwork,
           isThis
             ? words.current
             : plainForm({
@@ -530,7 +530,7 @@ function sessionTable({ who, report, form_code }: Shown): ComponentChild {
 }
 
 function actTable({ acts, passkeys }: PersonReport): ComponentChild {
-  const words = texts.account.acts;
+  const words = texts().account.acts;
   const names: Readonly<Record<string, string>> = words.names;
   return dataTable(
     words.caption,
@@ -542,7 +542,7 @@ function actTable({ acts, passkeys }: PersonReport): ComponentChild {
         names[act] ?? act,
         subject,
         passkeys.find((each) => each.credential_id === credential_id)?.name ?? words.removedPasskey,
-        network ?? texts.unknownNetwork,
+        network ?? texts().unknownNetwork,
       ],
     })),
   );

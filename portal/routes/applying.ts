@@ -13,7 +13,7 @@ import type { Applications, ListedApplication, OwnApplication } from "../../serv
 import { nameOf, newUuid, type SignedIn } from "../../service/portal/people.ts";
 import type { Recoveries } from "../../service/portal/recoveries.ts";
 import { badge, dataTable, shortTime, shownNumber } from "../../web/parts.ts";
-import { english } from "../../web/texts/catalogue.ts";
+import { wording } from "../language.ts";
 import { hiddenFields, plainForm } from "../pages/frame.ts";
 import {
   ownForm,
@@ -28,7 +28,7 @@ import {
 import { businessPath, confirmPage, makeSealerPage, proveSealerPage, withdrawPath } from "./account.ts";
 import { answeredIn, type DoorDeps, refusedPage } from "./door.ts";
 
-const texts = english.portal;
+const texts = () => wording().portal;
 const applyPath = "/apply";
 const passkeyPath = `${applyPath}/passkey`;
 const filePath = `${applyPath}/file`;
@@ -63,12 +63,12 @@ export function applyingRoutes(deps: ApplyingDeps): readonly Route[] {
   return [
     ownPage(deps, "/", "Businesses and applications of one's own", async ({ who }) =>
       page(
-        texts.home.title,
+        texts().home.title,
         homeContent(who, await applications.own(who), challenges.formCode(who.session.session)),
       ),
     ),
     ownPage(deps, applyPath, "What one applies for", ({ who }) =>
-      page(texts.apply.title, applyContent(challenges.formCode(who.session.session))),
+      page(texts().apply.title, applyContent(challenges.formCode(who.session.session))),
     ),
     ownPage(
       deps,
@@ -79,7 +79,7 @@ export function applyingRoutes(deps: ApplyingDeps): readonly Route[] {
         return application === null
           ? notThere()
           : page(
-              texts.evidence.title(application.legal_name),
+              texts().evidence.title(application.legal_name),
               evidenceContent(application, challenges.formCode(who.session.session)),
             );
       },
@@ -128,7 +128,7 @@ export function applyingRoutes(deps: ApplyingDeps): readonly Route[] {
         askedOf: (passkey) => ({ ...made, act: "business.apply" as const, ...passkey }),
         asking: (asked) => applications.asking(challenges, visit.who, asked),
         action: filePath,
-        words: texts.acts.apply(made.legal_name, made.country),
+        words: texts().acts.apply(made.legal_name, made.country),
       });
     }),
     ownForm(deps, filePath, "Files the application", async (form, { who, network }) => {
@@ -138,7 +138,7 @@ export function applyingRoutes(deps: ApplyingDeps): readonly Route[] {
       return filed.ok ? redirect("/") : refusedPage(filed.code);
     }),
     ownPage(deps, recoverPath, "Coming back as an owner", ({ who }) =>
-      page(texts.recover.title, recoverContent(challenges.formCode(who.session.session))),
+      page(texts().recover.title, recoverContent(challenges.formCode(who.session.session))),
     ),
     ownForm(deps, recoverPath, "Says whose owner one was", (form, { who, address }) => {
       const named = form("uuid").trim().toLowerCase();
@@ -158,7 +158,7 @@ export function applyingRoutes(deps: ApplyingDeps): readonly Route[] {
         askedOf: (passkey) => ({ act: "recovery.file" as const, uuid: made.uuid, ...passkey }),
         asking: (asked) => recoveries.asking(challenges, visit.who, asked),
         action: `${recoverPath}/file`,
-        words: texts.acts.recover(made.uuid),
+        words: texts().acts.recover(made.uuid),
       });
     }),
     ownForm(deps, `${recoverPath}/file`, "Asks for the place of an owner", async (form, visit) => {
@@ -180,7 +180,7 @@ const makingAgain = object({ act: literal("recovery.make"), uuid, legal_name: le
 const recovering = object({ act: literal("recovery.file"), uuid, ...passkeyMembers });
 
 function recoverContent(form_code: string) {
-  const { title, words, uuid: label, uuidHint, button } = texts.recover;
+  const { title, words, uuid: label, uuidHint, button } = texts().recover;
   return h(
     "section",
     { class: "card narrow" },
@@ -198,8 +198,8 @@ function recoverContent(form_code: string) {
 }
 
 function homeContent(who: SignedIn, own: readonly OwnApplication[], form_code: string) {
-  const { welcome, words, caption, columns, kinds, apply, recover, withdraw, withdrawNamed } = texts.home;
-  const { evidence, evidenceNamed } = texts.home;
+  const { welcome, words, caption, columns, kinds, apply, recover, withdraw, withdrawNamed } = texts().home;
+  const { evidence, evidenceNamed } = texts().home;
   const rows = own.map((each) => {
     const { uuid: key, kind, legal_name, country: code, state, statement, isOpen, due_at_ms } = each;
     const tone = state === "refused" || state === "stopped" ? "bad" : state === "opened" ? "good" : "warn";
@@ -246,7 +246,7 @@ function homeContent(who: SignedIn, own: readonly OwnApplication[], form_code: s
 }
 
 function stateWords({ kind, state }: OwnApplication): string {
-  const { states, recoveryStates }: HomeTexts = texts.home;
+  const { states, recoveryStates }: HomeTexts = texts().home;
   return (kind === "recovery" ? recoveryStates[state] : states[state]) ?? state;
 }
 
@@ -272,7 +272,7 @@ const evidenceStatus = {
 } as const;
 
 function evidenceContent({ uuid: key, legal_name, evidence }: ListedApplication, form_code: string) {
-  const { title, words, caption, columns, none, file, button, remove, removeNamed, most } = texts.evidence;
+  const { title, words, caption, columns, none, file, button, remove, removeNamed, most } = texts().evidence;
   const action = `${evidencePath(key)}/evidence`;
   const rows = evidence.map((each) => ({
     key: each.file,
@@ -319,7 +319,7 @@ function applyContent(form_code: string) {
     country: countryLabel,
     countryHint,
     button,
-  } = texts.apply;
+  } = texts().apply;
   return h(
     "section",
     { class: "card narrow" },

@@ -8,7 +8,7 @@ import type { DailyAnalytics, Demand } from "../../protocol/wire/analytics.ts";
 import { type Asking, type AskingFilter, type AskingReads, readAsking } from "../../service/portal/asking.ts";
 import type { OwnBusiness } from "../../service/portal/owner.ts";
 import { dataTable, facts, link, paragraph, section, shownNumber } from "../../web/parts.ts";
-import { english } from "../../web/texts/catalogue.ts";
+import { wording } from "../language.ts";
 import { hiddenFields } from "../pages/frame.ts";
 import { type OwnVisit, ownForm, ownPage, type PageAnswer, page, problemPage } from "../visit.ts";
 import { type AccountDeps, businessPath, ownerRefusedPage } from "./account.ts";
@@ -18,7 +18,7 @@ export interface AskingDeps extends AccountDeps {
   readonly analytics: AskingReads;
 }
 
-const texts = english.business.asking;
+const texts = () => wording().business.asking;
 const showPath = "/asking";
 /** Rows of one table; those with the most come first. */
 const rowsShown = 100;
@@ -33,7 +33,7 @@ export function askingRoutes(deps: AskingDeps): readonly Route[] {
     const found = await readAsking(analytics, { uuid, filter, demandOf });
     if (!found.ok) return ownerRefusedPage(found);
     const form_code = challenges.formCode(who.session.session);
-    return page(texts.title, content(own, found.value, { filter, form_code }));
+    return page(texts().title, content(own, found.value, { filter, form_code }));
   };
   return [
     ownPage(deps, askingPath(":named"), "Who asks for what a business publishes", (visit) =>
@@ -54,15 +54,15 @@ interface Shown {
 function content(own: OwnBusiness, { daily, who, demand }: Asking, shown: Shown): ComponentChild {
   const { uuid } = own.party;
   const { searches, rows, fetches } = daily.totals;
-  const { totals } = texts;
+  const { totals } = texts();
   return h(
     "div",
     null,
-    h("h1", null, texts.title),
+    h("h1", null, texts().title),
     section(
       "window",
-      texts.window(daily.from, daily.to),
-      paragraph(texts.words),
+      texts().window(daily.from, daily.to),
+      paragraph(texts().words),
       facts([
         [totals.searches, shownNumber(searches)],
         [totals.rows, shownNumber(rows)],
@@ -70,11 +70,11 @@ function content(own: OwnBusiness, { daily, who, demand }: Asking, shown: Shown)
       ]),
       filterForm(uuid, daily, shown),
     ),
-    section("who", texts.who, whoTable(who.companies)),
-    section("demand", texts.demand, demandContent(demand)),
-    section("where", texts.where, whereTable(daily.figures)),
-    section("days", texts.days, dayTable(daily.figures)),
-    paragraph(link(businessPath(uuid), english.portal.publishing.back)),
+    section("who", texts().who, whoTable(who.companies)),
+    section("demand", texts().demand, demandContent(demand)),
+    section("where", texts().where, whereTable(daily.figures)),
+    section("days", texts().days, dayTable(daily.figures)),
+    paragraph(link(businessPath(uuid), wording().portal.publishing.back)),
   );
 }
 
@@ -83,8 +83,8 @@ function filterForm(
   { from, to }: DailyAnalytics,
   { filter, form_code }: Shown,
 ): ComponentChild {
-  const words = texts.filter;
-  const { typeNames } = english.portal.business.mandates;
+  const words = texts().filter;
+  const { typeNames } = wording().portal.business.mandates;
   const option = (value: string, name: string) =>
     h("option", { value, selected: filter.type === value }, name);
   return h(
@@ -112,9 +112,12 @@ function filterForm(
 function whoTable(companies: Asking["who"]["companies"]): ComponentChild {
   const rows = companies.map(({ ai_company_uuid: key, legal_name, certificate_url, days, ...sum }) => {
     const name = legal_name ?? key;
-    return { key, cells: [link(certificate_url, texts.certificate(name)), ...counts(sum), days.at(-1)?.day] };
+    return {
+      key,
+      cells: [link(certificate_url, texts().certificate(name)), ...counts(sum), days.at(-1)?.day],
+    };
   });
-  return table(texts.whoCaption, texts.whoColumns, rows);
+  return table(texts().whoCaption, texts().whoColumns, rows);
 }
 
 type Figures = DailyAnalytics["figures"];
@@ -149,31 +152,33 @@ function dayTable(figures: Figures): ComponentChild {
     key: day,
     cells: [day, ...counts(sum)],
   }));
-  return table(texts.daysCaption, texts.dayColumns, rows.toReversed());
+  return table(texts().daysCaption, texts().dayColumns, rows.toReversed());
 }
 
 function whereTable(figures: Figures): ComponentChild {
-  const { typeNames } = english.portal.business.mandates;
+  const { typeNames } = wording().portal.business.mandates;
   const groups = addedUp(figures, ({ country, type }) => `${country} ${type}`);
   const most = groups.toSorted(([, a], [, b]) => b.searches + b.fetches - (a.searches + a.fetches));
   const rows = most.map(([{ country, type }, sum]) => ({
     key: `${country} ${type}`,
-    cells: [country ?? texts.noCountry, typeNames[type], ...counts(sum)],
+    cells: [country ?? texts().noCountry, typeNames[type], ...counts(sum)],
   }));
-  return table(texts.whereCaption, texts.whereColumns, rows);
+  return table(texts().whereCaption, texts().whereColumns, rows);
 }
 
 function demandContent(demand: Result<Demand, "not_accepted">): ComponentChild {
-  if (!demand.ok) return paragraph(demand.detail);
+  if (!demand.ok) return paragraph(wording().said(demand.detail));
   const { threshold, country, type, subjects } = demand.value;
-  const typeName = english.portal.business.mandates.typeNames[type];
+  const typeName = wording().portal.business.mandates.typeNames[type];
   const rows = subjects.map(({ subject, searches, days }) => ({
     key: subject,
     cells: [subject, shownNumber(searches), shownNumber(days)],
   }));
   return [
-    paragraph(texts.demandWords(threshold.companies, threshold.searches, country, typeName)),
-    rows.length === 0 ? paragraph(texts.noDemand) : table(texts.demandCaption, texts.demandColumns, rows),
+    paragraph(texts().demandWords(threshold.companies, threshold.searches, country, typeName)),
+    rows.length === 0
+      ? paragraph(texts().noDemand)
+      : table(texts().demandCaption, texts().demandColumns, rows),
   ];
 }
 
@@ -182,10 +187,10 @@ function table(
   columns: readonly string[],
   rows: readonly { readonly key: string; readonly cells: readonly ComponentChild[] }[],
 ): ComponentChild {
-  if (rows.length === 0) return paragraph(texts.none);
+  if (rows.length === 0) return paragraph(texts().none);
   const named = columns;
   return [
     dataTable(caption, named, rows.slice(0, rowsShown)),
-    rows.length > rowsShown ? paragraph(texts.more(rowsShown)) : null,
+    rows.length > rowsShown ? paragraph(texts().more(rowsShown)) : null,
   ];
 }

@@ -5,12 +5,12 @@ import { bindingRoles } from "../../actors/messages/members.ts";
 import type { Route } from "../../api/route.ts";
 import type { ShownGroup } from "../../service/portal/blocks.ts";
 import { badge, code, dataTable, link, paragraph } from "../../web/parts.ts";
-import { english } from "../../web/texts/catalogue.ts";
+import { wording } from "../language.ts";
 import { plainForm } from "../pages/frame.ts";
 import { ownForm, ownPage, page, problemPage } from "../visit.ts";
 import { type AccountDeps, blocksPath, businessPath, confirmPage, ownWith } from "./account.ts";
 
-const texts = english.business.blocks;
+const texts = () => wording().business.blocks;
 const choosePath = "/blocks/choose";
 
 export function blockRoutes(deps: AccountDeps): readonly Route[] {
@@ -23,13 +23,13 @@ export function blockRoutes(deps: AccountDeps): readonly Route[] {
       const isBinding = bindingRoles.includes(own.member.role);
       const form_code = isBinding ? challenges.formCode(who.session.session) : null;
       const content = [
-        h("h1", null, texts.title),
-        texts.words.map((sentence) => paragraph(sentence)),
+        h("h1", null, texts().title),
+        texts().words.map((sentence) => paragraph(sentence)),
         h("section", { class: "card" }, groupTable(uuid, await blocks.groups(uuid), form_code)),
-        isBinding ? null : paragraph(texts.notYours),
-        paragraph(link(businessPath(uuid), english.portal.publishing.back)),
+        isBinding ? null : paragraph(texts().notYours),
+        paragraph(link(businessPath(uuid), wording().portal.publishing.back)),
       ];
-      return page(texts.title, h("div", null, content));
+      return page(texts().title, h("div", null, content));
     }),
     ownForm(
       deps,
@@ -50,26 +50,28 @@ export function blockRoutes(deps: AccountDeps): readonly Route[] {
 
 /** Without a form's code nobody changes anything. */
 function groupTable(uuid: string, groups: readonly ShownGroup[], form_code: string | null): ComponentChild {
-  if (groups.length === 0) return paragraph(texts.none);
+  if (groups.length === 0) return paragraph(texts().none);
   const rows = groups.map(({ group, blocked, companies }) => {
-    const names = companies.map(({ legal_name, former }) => (former ? texts.former(legal_name) : legal_name));
+    const names = companies.map(({ legal_name, former }) =>
+      former ? texts().former(legal_name) : legal_name,
+    );
     return {
       key: group,
       cells: [
-        names.length === 0 ? texts.unknown : names.join(", "),
+        names.length === 0 ? texts().unknown : names.join(", "),
         code(group),
-        blocked ? badge("bad", texts.states.blocked) : badge("good", texts.states.served),
+        blocked ? badge("bad", texts().states.blocked) : badge("good", texts().states.served),
         form_code === null
           ? null
           : plainForm({
               action: choosePath,
               form_code,
               fields: { uuid, group, blocked: blocked ? "no" : "yes" },
-              button: blocked ? texts.unblock : texts.block,
-              label: (blocked ? texts.unblockNamed : texts.blockNamed)(names[0] ?? group),
+              button: blocked ? texts().unblock : texts().block,
+              label: (blocked ? texts().unblockNamed : texts().blockNamed)(names[0] ?? group),
             }),
       ],
     };
   });
-  return dataTable(texts.caption, texts.columns, rows);
+  return dataTable(texts().caption, texts().columns, rows);
 }

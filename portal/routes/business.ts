@@ -17,7 +17,7 @@ import {
 import type { OwnRecovery } from "../../service/portal/recoveries.ts";
 import type { KeyState } from "../../service/register/revocations.ts";
 import { code, dataTable, facts, section, shortTime } from "../../web/parts.ts";
-import { english } from "../../web/texts/catalogue.ts";
+import { wording } from "../language.ts";
 import { hiddenFields, plainForm } from "../pages/frame.ts";
 import { timestampIn } from "../pages/record-form.ts";
 import {
@@ -48,8 +48,9 @@ import {
 import { answeredIn } from "./door.ts";
 import { publishSection, readersSection, sealPageAt } from "./publishing.ts";
 
-const texts = english.portal;
-const { acts, compromised } = english.business;
+const texts = () => wording().portal;
+const acts = () => wording().business.acts;
+const compromised = () => wording().business.compromised;
 const momentInput = { name: "compromised_from", type: "datetime-local", step: "0.001" };
 const hostedPath = "/hosted-publishing";
 
@@ -124,7 +125,7 @@ export function businessRoutes(deps: AccountDeps, urls: ServiceUrls): readonly R
         askedOf: (passkey) => ({ ...made, act: "sealing.prove" as const, ...passkey }),
         asking: (asked) => deps.members.asking(visit.who, asked),
         action: "/sealing/register",
-        words: texts.acts.addSealing(made.legal_name),
+        words: texts().acts.addSealing(made.legal_name),
       });
     }),
     ownForm(
@@ -171,7 +172,7 @@ function recoveryCard(
   { recovery, applicant_name, name, due_at_ms }: OwnRecovery,
   form_code: string,
 ): ComponentChild {
-  const { title, words, button } = texts.recover.stop;
+  const { title, words, button } = texts().recover.stop;
   return h(
     "section",
     { class: "card", role: "alert" },
@@ -204,7 +205,7 @@ export async function askMandate(
   const { uuid } = asked;
   const ready = await deps.owner.mandate(who, asked);
   if (!ready.ok) return ownerRefusedPage(ready);
-  const { sealTitle: title, seal: button } = texts.business.mandates;
+  const { sealTitle: title, seal: button } = texts().business.mandates;
   const back = businessPath(uuid);
   return sealPageAt(deps, who, ready.value, {
     action: "/mandates/seal",
@@ -254,7 +255,7 @@ export interface Place {
 
 function businessContent(own: OwnBusiness, form_code: string, place: Place): ComponentChild {
   const { party, member } = own;
-  const words = texts.business;
+  const words = texts().business;
   const isBinding = bindingRoles.includes(member.role);
   const keys = party.keys.filter(isSystemKey);
   return h(
@@ -278,7 +279,7 @@ function businessContent(own: OwnBusiness, form_code: string, place: Place): Com
 
 /** Whether the service holds a key that seals for the business, and how to change that. */
 function hostedSection(own: OwnBusiness, form_code: string): ComponentChild {
-  const { title, on, off, begin, end } = texts.business.hosted;
+  const { title, on, off, begin, end } = texts().business.hosted;
   const key = hostedKeyOf(own);
   const fields = { uuid: own.party.uuid, on: key === null ? "yes" : "" };
   return section(
@@ -293,7 +294,7 @@ function hostedSection(own: OwnBusiness, form_code: string): ComponentChild {
 /** Who it is, its certificate, and what the person may do for it. */
 export function partyCard({ party, member }: OwnBusiness): ComponentChild {
   const { certificate } = party;
-  const words = texts.business;
+  const words = texts().business;
   const state =
     certificate === null
       ? words.facts.none
@@ -313,11 +314,11 @@ export function partyCard({ party, member }: OwnBusiness): ComponentChild {
       [words.facts.country, party.country],
       [words.facts.certificate, state],
       [words.facts.role, words.roles[member.role]],
-      [texts.people.link, h("a", { href: peoplePath(party.uuid) }, texts.people.open)],
+      [texts().people.link, h("a", { href: peoplePath(party.uuid) }, texts().people.open)],
       ...(bindingRoles.includes(member.role)
         ? ([
-            [texts.notices.link, h("a", { href: noticesPath(party.uuid) }, texts.notices.open)],
-            [acts.link, h("a", { href: actsPath(party.uuid) }, acts.open)],
+            [texts().notices.link, h("a", { href: noticesPath(party.uuid) }, texts().notices.open)],
+            [acts().link, h("a", { href: actsPath(party.uuid) }, acts().open)],
           ] as const)
         : []),
     ]),
@@ -333,7 +334,7 @@ interface KeyWords {
 export function keySection(own: OwnBusiness, form_code: string, words: KeyWords): ComponentChild {
   return section(
     "keys",
-    texts.business.keys.title,
+    texts().business.keys.title,
     keyTable(own, form_code, words),
     keyRoles.includes(own.member.role) ? keyForm(own, form_code) : null,
   );
@@ -344,7 +345,7 @@ function keyTable(
   form_code: string,
   { none, caption }: KeyWords,
 ): ComponentChild {
-  const words = texts.business.keys;
+  const words = texts().business.keys;
   const keys = party.keys.filter(isSystemKey);
   if (keys.length === 0) return h("p", null, none);
   const rows = keys.map(({ key_id, valid_from, revoked_at }) => ({
@@ -359,7 +360,7 @@ function keyTable(
             "form",
             { method: "post", action: "/keys/revoke" },
             hiddenFields({ uuid: party.uuid, key_id, form_code }),
-            h("label", null, compromised.label, h("input", momentInput)),
+            h("label", null, compromised().label, h("input", momentInput)),
             h("button", { type: "submit", "aria-label": words.revokeNamed(key_id) }, words.revoke),
           ),
     ],
@@ -368,7 +369,7 @@ function keyTable(
 }
 
 function keyForm({ party: { uuid, kind, certificate } }: OwnBusiness, form_code: string): ComponentChild {
-  const { words, label, file, button } = texts.business.keys;
+  const { words, label, file, button } = texts().business.keys;
   const commands = [
     "svc keygen --out key.json",
     `svc prove-key key.json --${kind === "business" ? "business" : "company"} ${uuid} --certificate ${certificate?.cert_id ?? ""} > proof.json`,
@@ -391,7 +392,7 @@ function keyForm({ party: { uuid, kind, certificate } }: OwnBusiness, form_code:
 }
 
 function mandateTable({ party: { uuid }, member, mandates }: OwnBusiness, form_code: string): ComponentChild {
-  const words = texts.business.mandates;
+  const words = texts().business.mandates;
   if (mandates.length === 0) return h("p", null, words.none);
   const rows = mandates.map((each: MandateFacts) => {
     const { mandate_id, key_id, scope, valid_from, valid_until, revoked_at } = each;
@@ -429,7 +430,7 @@ function seals({ party, member }: OwnBusiness): boolean {
 
 /** For somebody who may seal, and has nothing to seal with. */
 function sealerForm({ party: { uuid } }: OwnBusiness, form_code: string): ComponentChild {
-  const { noSealing, makeSealing: button } = texts.business.mandates;
+  const { noSealing, makeSealing: button } = texts().business.mandates;
   return h(
     "div",
     null,
@@ -439,7 +440,7 @@ function sealerForm({ party: { uuid } }: OwnBusiness, form_code: string): Compon
 }
 
 function mandateForm({ party }: OwnBusiness, keys: readonly KeyState[], form_code: string): ComponentChild {
-  const words = texts.business.mandates;
+  const words = texts().business.mandates;
   const live = keys.filter(({ revoked_at }) => revoked_at === null);
   if (live.length === 0) return null;
   const number = (name: string, label: string, value: string, max: number) =>
@@ -490,7 +491,7 @@ const configFile = "business.json";
 
 /** What a system needs to push, which has no secret in it. */
 function pushSection(place: Place): ComponentChild {
-  const { title, words } = texts.business.push;
+  const { title, words } = texts().business.push;
   const firstPush = `svc push products.csv --config ${configFile}`;
   return section(
     "push",

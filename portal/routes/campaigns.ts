@@ -34,7 +34,7 @@ import { type OwnBusiness, sealingRoles } from "../../service/portal/owner.ts";
 import type { SignedIn } from "../../service/portal/people.ts";
 import type { ReadyToSeal } from "../../service/portal/sealing.ts";
 import { code, dataTable, facts, link, paragraph, section, shortTime, shownNumber } from "../../web/parts.ts";
-import { english } from "../../web/texts/catalogue.ts";
+import { wording } from "../language.ts";
 import { plainForm } from "../pages/frame.ts";
 import { allFaults, recordFormPage, type ShownFault, writtenRecord } from "../pages/record-form.ts";
 import {
@@ -54,7 +54,7 @@ export interface CampaignDeps extends AccountDeps {
   readonly advertising: OwnAdvertising;
 }
 
-const texts = english.business.campaigns;
+const texts = () => wording().business.campaigns;
 const makeCampaignPath = "/campaigns/make";
 const changePath = "/campaigns/change";
 const newAdPath = "/ads/new";
@@ -85,16 +85,16 @@ export function campaignRoutes(deps: CampaignDeps): readonly Route[] {
         if (own === null) return problemPage("not_there", 404);
         const { campaigns, next } = await advertising.campaigns(uuid, cursor ?? "");
         const content = [
-          h("h1", null, texts.title),
-          paragraph(texts.words),
+          h("h1", null, texts().title),
+          paragraph(texts().words),
           h("section", { class: "card" }, campaignTable(campaigns, deps.clock.now())),
-          next === null ? null : paragraph(link(`${campaignsPath(uuid)}?cursor=${next}`, texts.next)),
+          next === null ? null : paragraph(link(`${campaignsPath(uuid)}?cursor=${next}`, texts().next)),
           paragraph(
-            maySeal(own, bindingRoles) ? link(`${campaignsPath(uuid)}/new`, texts.make) : texts.notYours,
+            maySeal(own, bindingRoles) ? link(`${campaignsPath(uuid)}/new`, texts().make) : texts().notYours,
           ),
-          paragraph(link(businessPath(uuid), english.portal.publishing.back)),
+          paragraph(link(businessPath(uuid), wording().portal.publishing.back)),
         ];
-        return page(texts.title, h("div", null, content));
+        return page(texts().title, h("div", null, content));
       },
     ),
     ownPage(deps, `${campaignsPath(":named")}/new`, "A form of campaigns", async (visit) => {
@@ -242,7 +242,7 @@ async function imageIn({ advertising }: CampaignDeps, form: Form): Promise<Sent>
   const text = form("image");
   if (text === "") return { kind: "none" };
   const bytes = parseBase64(text);
-  if (bytes === null) return { kind: "fault", detail: texts.adForm.imageNone };
+  if (bytes === null) return { kind: "fault", detail: texts().adForm.imageNone };
   const stored = await advertising.image({ uuid: form("uuid"), bytes });
   return stored.ok ? { kind: "image", image: stored.value } : { kind: "fault", detail: stored.detail };
 }
@@ -262,18 +262,18 @@ function campaignPath({ uuid, campaign_id }: OfCampaign): string {
 }
 
 function sealPage(deps: CampaignDeps, who: SignedIn, of: OfCampaign, ready: ReadyToSeal): PageAnswer {
-  const { sealTitle: title, seal: button } = texts;
+  const { sealTitle: title, seal: button } = texts();
   const back = campaignsPath(of.uuid);
   return sealPageAt(deps, who, ready, { action: sealPath, fields: { ...of }, title, button, back });
 }
 
 function donePage(uuid: string, { kind, campaign_id, ad_id }: Advertised): PageAnswer {
   const rows = [
-    [texts.campaign, link(campaignPath({ uuid, campaign_id }), campaign_id)] as const,
-    ...(ad_id === null ? [] : [[texts.ad, code(ad_id)] as const]),
+    [texts().campaign, link(campaignPath({ uuid, campaign_id }), campaign_id)] as const,
+    ...(ad_id === null ? [] : [[texts().ad, code(ad_id)] as const]),
   ];
-  const back = paragraph(link(campaignsPath(uuid), texts.back));
-  return cardPage(texts.done[kind], facts(rows), paragraph(texts.doneWords), back);
+  const back = paragraph(link(campaignsPath(uuid), texts().back));
+  return cardPage(texts().done[kind], facts(rows), paragraph(texts().doneWords), back);
 }
 
 // What is shown of campaigns.
@@ -286,13 +286,13 @@ function stateOf(
   { state, starts_at_ms, ends_at_ms }: Omit<CampaignFacts, "net_price" | "sealed">,
   nowMs: number,
 ) {
-  if (state === "stopped") return texts.states.stopped;
-  if (nowMs >= ends_at_ms) return texts.states.over;
-  return texts.states[nowMs < starts_at_ms ? "not_begun" : state];
+  if (state === "stopped") return texts().states.stopped;
+  if (nowMs >= ends_at_ms) return texts().states.over;
+  return texts().states[nowMs < starts_at_ms ? "not_begun" : state];
 }
 
 function campaignTable(campaigns: readonly ListedCampaign[], nowMs: number): ComponentChild {
-  if (campaigns.length === 0) return paragraph(texts.none);
+  if (campaigns.length === 0) return paragraph(texts().none);
   const rows = campaigns.map(({ facts: of, renders, budget, spent }) => ({
     key: of.campaign_id,
     cells: [
@@ -305,7 +305,7 @@ function campaignTable(campaigns: readonly ListedCampaign[], nowMs: number): Com
       shortTime(formatTimestamp(of.ends_at_ms)),
     ],
   }));
-  return dataTable(texts.caption, texts.columns, rows);
+  return dataTable(texts().caption, texts().columns, rows);
 }
 
 interface Shown {
@@ -320,7 +320,7 @@ function campaignContent(campaign: OwnCampaign, shown: Shown): ComponentChild {
   const { uuid } = own.party;
   const { campaign_id, currency } = report;
   const fields = { uuid, campaign_id };
-  const words = texts.facts;
+  const words = texts().facts;
   return h(
     "div",
     null,
@@ -342,30 +342,30 @@ function campaignContent(campaign: OwnCampaign, shown: Shown): ComponentChild {
         [words.until, shortTime(formatTimestamp(terms.ends_at_ms))],
       ]),
       maySeal(own, bindingRoles)
-        ? plainForm({ action: changePath, form_code, fields, button: texts.change })
-        : paragraph(texts.notYours),
+        ? plainForm({ action: changePath, form_code, fields, button: texts().change })
+        : paragraph(texts().notYours),
     ),
-    section("companies", texts.companies, companyTable(campaign, fields)),
+    section("companies", texts().companies, companyTable(campaign, fields)),
     section(
       "ads",
-      texts.ads,
+      texts().ads,
       adTable(campaign.ads, fields, maySeal(own, sealingRoles) ? form_code : null),
       campaign.next.ads === null
         ? null
-        : paragraph(link(`${campaignPath(fields)}?cursor=${campaign.next.ads}`, texts.adsNext)),
+        : paragraph(link(`${campaignPath(fields)}?cursor=${campaign.next.ads}`, texts().adsNext)),
       maySeal(own, sealingRoles)
         ? [
-            plainForm({ action: newAdPath, form_code, fields, button: texts.newAd }),
-            plainForm({ action: newProductPath, form_code, fields, button: texts.newProduct }),
+            plainForm({ action: newAdPath, form_code, fields, button: texts().newAd }),
+            plainForm({ action: newProductPath, form_code, fields, button: texts().newProduct }),
           ]
         : null,
     ),
-    paragraph(link(campaignsPath(uuid), texts.back)),
+    paragraph(link(campaignsPath(uuid), texts().back)),
   );
 }
 
 function companyTable({ companies, next, report }: OwnCampaign, of: OfCampaign): ComponentChild {
-  if (companies.length === 0) return paragraph(texts.companiesNone);
+  if (companies.length === 0) return paragraph(texts().companiesNone);
   const rows = companies.map(({ company, legal_name, renders, reversed, clicks, spent, last_at_ms }) => ({
     key: company,
     cells: [
@@ -377,18 +377,18 @@ function companyTable({ companies, next, report }: OwnCampaign, of: OfCampaign):
       shortTime(formatTimestamp(last_at_ms)),
     ],
   }));
-  const columns = texts.companyColumns;
+  const columns = texts().companyColumns;
   return [
-    dataTable(texts.companiesCaption, columns, rows),
+    dataTable(texts().companiesCaption, columns, rows),
     next.companies === null
       ? null
-      : paragraph(link(`${campaignPath(of)}?cursor=${next.companies}`, texts.companiesNext)),
+      : paragraph(link(`${campaignPath(of)}?cursor=${next.companies}`, texts().companiesNext)),
   ];
 }
 
 /** Without a form's code nobody takes an ad out. */
 function adTable(ads: readonly AdFacts[], of: OfCampaign, form_code: string | null): ComponentChild {
-  if (ads.length === 0) return paragraph(texts.adsNone);
+  if (ads.length === 0) return paragraph(texts().adsNone);
   const rows = ads.map(({ ad_id, product, countries, keywords, state, published_at_ms }) => {
     const act = (path: string, action: string, button: string, label: string) =>
       form_code === null || state === "deleted"
@@ -398,20 +398,20 @@ function adTable(ads: readonly AdFacts[], of: OfCampaign, form_code: string | nu
       key: ad_id,
       cells: [
         code(ad_id),
-        product === undefined ? texts.adKinds.ad : [`${texts.adKinds.product} `, code(product)],
+        product === undefined ? texts().adKinds.ad : [`${texts().adKinds.product} `, code(product)],
         countries.join(", "),
         keywords.join(", "),
-        texts.adStates[state],
+        texts().adStates[state],
         shortTime(formatTimestamp(published_at_ms)),
-        act(editAdPath, "edit", texts.edit, texts.editNamed(ad_id)),
+        act(editAdPath, "edit", texts().edit, texts().editNamed(ad_id)),
         state === "withdrawn"
           ? null
-          : act(removePath, "withdraw", texts.withdraw, texts.withdrawNamed(ad_id)),
-        act(removePath, "delete", texts.remove, texts.removeNamed(ad_id)),
+          : act(removePath, "withdraw", texts().withdraw, texts().withdrawNamed(ad_id)),
+        act(removePath, "delete", texts().remove, texts().removeNamed(ad_id)),
       ],
     };
   });
-  return dataTable(texts.adsCaption, texts.adColumns, rows);
+  return dataTable(texts().adsCaption, texts().adColumns, rows);
 }
 
 // The forms.
@@ -424,7 +424,7 @@ interface Written {
 
 /** What is written of a campaign; it is judged by the reader of its sealed bytes. */
 function campaignMembers(currency: string): Members {
-  const words = texts.form;
+  const words = texts().form;
   return {
     campaign_id: formOf(campaignIdForm, words.campaign_id),
     price: money(words.price(currency)),
@@ -452,14 +452,14 @@ function campaignForm(
   who: SignedIn,
   { uuid, record, faults }: Written,
 ): PageAnswer {
-  const { title, make } = texts.form;
+  const { title, make } = texts().form;
   return recordFormPage(
     { members: campaignMembers(advertising.currency), record, faults },
     {
       title,
       action: makeCampaignPath,
       fields: { uuid, form_code: challenges.formCode(who.session.session) },
-      buttons: { make, moreRows: texts.adForm.moreRows },
+      buttons: { make, moreRows: texts().adForm.moreRows },
       back: campaignsPath(uuid),
     },
   );
@@ -467,27 +467,27 @@ function campaignForm(
 
 /** What is written of a sponsored product; it is judged by the reader of its sealed bytes. */
 const productMembers: Members = {
-  campaign_id: formOf(campaignIdForm, texts.productForm.campaign_id),
-  record_id: text(64, texts.productForm.record_id, "identifier"),
-  countries: countryCodes(texts.productForm.countries),
-  allow_repeats: optional(boolean(texts.productForm.allow_repeats)),
+  campaign_id: formOf(campaignIdForm, texts().productForm.campaign_id),
+  record_id: text(64, texts().productForm.record_id, "identifier"),
+  countries: countryCodes(texts().productForm.countries),
+  allow_repeats: optional(boolean(texts().productForm.allow_repeats)),
 };
 
 function productForm({ challenges }: CampaignDeps, who: SignedIn, { uuid, record, faults }: Written) {
   return recordFormPage(
     { members: productMembers, record, faults },
     {
-      title: texts.productForm.title,
+      title: texts().productForm.title,
       action: makeProductPath,
       fields: { uuid, form_code: challenges.formCode(who.session.session) },
-      buttons: texts.adForm,
+      buttons: texts().adForm,
       back: campaignsPath(uuid),
     },
   );
 }
 
 function adForm({ challenges }: CampaignDeps, who: SignedIn, { uuid, record, faults }: Written): PageAnswer {
-  const { title, image, imageWords, imageTooLarge, make, moreRows } = texts.adForm;
+  const { title, image, imageWords, imageTooLarge, make, moreRows } = texts().adForm;
   const file = {
     type: "file",
     accept: imageMediaTypes.join(","),

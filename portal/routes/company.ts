@@ -7,13 +7,13 @@ import type { ReceiptsAnswer } from "../../protocol/wire/receipts.ts";
 import type { CompanyState, ReceiptFilter } from "../../service/portal/company.ts";
 import type { OwnBusiness } from "../../service/portal/owner.ts";
 import { code, dataTable, facts, link, paragraph, section, shortTime, shownNumber } from "../../web/parts.ts";
-import { english } from "../../web/texts/catalogue.ts";
+import { wording } from "../language.ts";
 import { hiddenFields, plainForm } from "../pages/frame.ts";
 import { type Form, type OwnVisit, ownForm, ownPage, type PageAnswer, page, problemPage } from "../visit.ts";
 import { type AccountDeps, companyPath, confirmPage, ownerRefusedPage } from "./account.ts";
 import { configText, keySection, type Place, partyCard } from "./business.ts";
 
-const texts = english.company;
+const texts = () => wording().company;
 const receiptsPath = "/companies/receipts";
 const usagePath = "/companies/usage";
 
@@ -65,7 +65,7 @@ export function companyRoutes(deps: AccountDeps, place: Place): readonly Route[]
       const own = await companyOf(visit, visit.named);
       const terms = own === null ? null : await company.terms(visit.named, visit.cursor ?? undefined);
       if (own === null || terms === null) return problemPage("not_there", 404);
-      const title = texts.terms.version(terms.version);
+      const title = texts().terms.version(terms.version);
       const { uuid, legal_name } = own.party;
       return page(
         title,
@@ -86,7 +86,7 @@ export function companyRoutes(deps: AccountDeps, place: Place): readonly Route[]
       const found = await company.usage(uuid, days);
       if (!found.ok) return ownerRefusedPage(found);
       const form_code = challenges.formCode(visit.who.session.session);
-      const { title } = texts.usage;
+      const { title } = texts().usage;
       return page(
         title,
         h(
@@ -106,7 +106,7 @@ export function companyRoutes(deps: AccountDeps, place: Place): readonly Route[]
       const found = await company.receipts(own.party.uuid, filter);
       if (!found.ok) return ownerRefusedPage(found);
       const form_code = challenges.formCode(visit.who.session.session);
-      return page(texts.receipts.title, receiptsContent(own, found.value, { ...place, form_code, filter }));
+      return page(texts().receipts.title, receiptsContent(own, found.value, { ...place, form_code, filter }));
     }),
   ];
 }
@@ -123,28 +123,28 @@ function content(own: OwnBusiness, state: CompanyState, shown: Shown): Component
     null,
     h("h1", null, party.legal_name),
     partyCard(own),
-    section("group", texts.group.title, paragraph(texts.group.words), paragraph(code(state.group ?? ""))),
+    section("group", texts().group.title, paragraph(texts().group.words), paragraph(code(state.group ?? ""))),
     termsSection(own, state, isBinding ? shown.form_code : null),
-    keySection(own, shown.form_code, texts.keys),
+    keySection(own, shown.form_code, texts().keys),
     askSection(shown),
     accountSection(state),
     section(
       "usage",
-      texts.usage.ofMonth,
+      texts().usage.ofMonth,
       usageTable(state.usage),
       usageForm(party.uuid, shown.form_code, state.usage),
     ),
-    section("receipts", texts.receipts.title, paragraph(texts.receipts.words), receiptForm(own, shown)),
+    section("receipts", texts().receipts.title, paragraph(texts().receipts.words), receiptForm(own, shown)),
     section(
       "listing",
-      texts.listing.title,
-      paragraph(texts.listing.words(state.listed)),
+      texts().listing.title,
+      paragraph(texts().listing.words(state.listed)),
       isBinding
         ? plainForm({
             action: "/companies/listing",
             form_code: shown.form_code,
             fields: { uuid: party.uuid, listed: state.listed ? "no" : "yes" },
-            button: texts.listing.button(state.listed),
+            button: texts().listing.button(state.listed),
           })
         : null,
     ),
@@ -157,7 +157,7 @@ function termsSection(
   { terms }: CompanyState,
   form_code: string | null,
 ): ComponentChild {
-  const words = texts.terms;
+  const words = texts().terms;
   if (terms === null) return section("terms", words.title, paragraph(words.none));
   const { version, sha256, agreed, versions } = terms;
   const agreeing =
@@ -189,7 +189,7 @@ function termsText({
   sha256,
   agreed,
 }: NonNullable<CompanyState["terms"]>): ComponentChild {
-  const words = texts.terms;
+  const words = texts().terms;
   return [
     paragraph(words.from(version, effective_from)),
     h("pre", { tabIndex: 0 }, text),
@@ -209,15 +209,15 @@ function askSection(place: Place): ComponentChild {
   const firstSearch = `svc search products --country GB --config ${configFile}`;
   return section(
     "ask",
-    texts.ask.title,
-    paragraph(texts.ask.words(configFile)),
+    texts().ask.title,
+    paragraph(texts().ask.words(configFile)),
     h("pre", { tabIndex: 0 }, configText(place)),
     h("pre", { tabIndex: 0 }, firstSearch),
   );
 }
 
 function accountSection({ account: { billed, account }, entries }: CompanyState): ComponentChild {
-  const words = texts.account;
+  const words = texts().account;
   const said = (amount: string) => `${amount} ${account?.currency ?? ""}`;
   return section(
     "account",
@@ -250,7 +250,7 @@ function usageForm(
   form_code: string,
   { from, to }: { readonly from: string; readonly to: string },
 ): ComponentChild {
-  const words = texts.usage;
+  const words = texts().usage;
   const day = (name: string, label: string, value: string) =>
     h("label", null, label, h("input", { name, type: "date", value }));
   return h(
@@ -264,7 +264,7 @@ function usageForm(
 }
 
 function usageTable({ region, usage, total }: CompanyState["usage"]): ComponentChild {
-  const words = texts.usage;
+  const words = texts().usage;
   const rowOf = (key: string, cells: readonly ComponentChild[], of: typeof total) => ({
     key,
     cells: [...cells, shownNumber(of.requests), shownNumber(of.billable), shownNumber(of.rows)],
@@ -284,7 +284,7 @@ function receiptForm(
   { urls, form_code }: Shown,
   filter?: ReceiptFilter,
 ) {
-  const words = texts.receipts;
+  const words = texts().receipts;
   return h(
     "div",
     null,
@@ -317,7 +317,7 @@ function receiptsContent(
   { receipts, next_cursor }: ReceiptsAnswer,
   shown: Shown & { readonly filter: ReceiptFilter },
 ): ComponentChild {
-  const words = texts.receipts;
+  const words = texts().receipts;
   const { form_code, filter } = shown;
   const { uuid, legal_name } = own.party;
   const rows = receipts.map(

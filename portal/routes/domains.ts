@@ -6,7 +6,7 @@ import type { DomainsAnswer } from "../../protocol/wire/push.ts";
 import type { OwnDomains } from "../../service/portal/domains.ts";
 import { keyRoles } from "../../service/portal/owner.ts";
 import { badge, code, facts, link, paragraph, section, shortTime, type Tone } from "../../web/parts.ts";
-import { english } from "../../web/texts/catalogue.ts";
+import { wording } from "../language.ts";
 import { plainForm } from "../pages/frame.ts";
 import { ownForm, ownPage, page, problemPage, redirect } from "../visit.ts";
 import { type AccountDeps, businessPath, ownerRefusedPage } from "./account.ts";
@@ -16,7 +16,7 @@ export interface DomainPageDeps extends AccountDeps {
   readonly domains: OwnDomains;
 }
 
-const texts = english.business.domains;
+const texts = () => wording().business.domains;
 const lookPath = "/domains/look";
 
 export function domainRoutes(deps: DomainPageDeps): readonly Route[] {
@@ -30,17 +30,17 @@ export function domainRoutes(deps: DomainPageDeps): readonly Route[] {
       const form_code = challenges.formCode(who.session.session);
       const isLookedAt = known.some(({ next_probe_at }) => next_probe_at !== null);
       const content = [
-        h("h1", null, texts.title),
-        texts.words.map((sentence) => paragraph(sentence)),
-        known.length === 0 ? paragraph(texts.none) : null,
-        known.length > 0 && !isLookedAt ? paragraph(texts.notLookedAt) : null,
+        h("h1", null, texts().title),
+        texts().words.map((sentence) => paragraph(sentence)),
+        known.length === 0 ? paragraph(texts().none) : null,
+        known.length > 0 && !isLookedAt ? paragraph(texts().notLookedAt) : null,
         isLookedAt && keyRoles.includes(own.member.role)
-          ? plainForm({ action: lookPath, form_code, fields: { uuid }, button: texts.look })
+          ? plainForm({ action: lookPath, form_code, fields: { uuid }, button: texts().look })
           : null,
         known.map(domainSection),
-        paragraph(link(businessPath(uuid), english.portal.publishing.back)),
+        paragraph(link(businessPath(uuid), wording().portal.publishing.back)),
       ];
-      return page(texts.title, h("div", null, content));
+      return page(texts().title, h("div", null, content));
     }),
     ownForm(deps, lookPath, "Has the domains looked at soon", async (form, { who, network }) => {
       const uuid = form("uuid");
@@ -58,16 +58,21 @@ const tones: Readonly<Record<DomainsAnswer["domains"][number]["status"], Tone>> 
 
 function domainSection(of: DomainsAnswer["domains"][number]): ComponentChild {
   const { domain, status, since, confirmed_at, probed, next_probe_at } = of;
-  const words = texts.facts;
+  const words = texts().facts;
   const found =
     probed === null
       ? words.never
-      : h("span", null, shortTime(probed.at), `: ${texts.outcomes[probed.outcome]}. ${probed.detail}`);
+      : h(
+          "span",
+          null,
+          shortTime(probed.at),
+          `: ${texts().outcomes[probed.outcome]}. ${wording().said(probed.detail)}`,
+        );
   return section(
     domain,
     domain,
     facts([
-      [words.state, h("span", null, badge(tones[status], texts.states[status]), " ", shortTime(since))],
+      [words.state, h("span", null, badge(tones[status], texts().states[status]), " ", shortTime(since))],
       [words.confirmed, shortTime(confirmed_at, words.never)],
       [words.last, found],
       [words.next, shortTime(next_probe_at, words.never)],

@@ -10,8 +10,8 @@ import { anyObject } from "../../protocol/shape.ts";
 import { answerJson } from "../../service/answer.ts";
 import { codeForm } from "../../service/portal/members.ts";
 import type { PeopleRefusal } from "../../service/portal/people.ts";
-import { english } from "../../web/texts/catalogue.ts";
 import type { PortalPlace } from "../authenticators.ts";
+import { wording } from "../language.ts";
 import { assertionForm, creationForm } from "../pages/ceremony.ts";
 import { accountPath, nameForm } from "../pages/frame.ts";
 import {
@@ -27,7 +27,7 @@ import {
   type VisitDeps,
 } from "../visit.ts";
 
-const texts = english.portal;
+const texts = () => wording().portal;
 export const joinPath = "/sign-up";
 export const invitationPath = "/invitation";
 
@@ -45,10 +45,10 @@ export function doorRoutes(deps: DoorDeps): readonly Route[] {
     }),
     openPage(deps, joinPath, "Signing up", () =>
       cardPage(
-        texts.join.title,
-        h("p", { class: "quiet" }, texts.join.words),
-        nameForm({ action: joinPath, form_code: null, ...texts.join.name, autocomplete: "name" }),
-        h("p", null, h("a", { href: signInPath }, texts.join.known)),
+        texts().join.title,
+        h("p", { class: "quiet" }, texts().join.words),
+        nameForm({ action: joinPath, form_code: null, ...texts().join.name, autocomplete: "name" }),
+        h("p", null, h("a", { href: signInPath }, texts().join.known)),
       ),
     ),
     doorForm(deps, joinPath, "Says what a new person is called", (form) => {
@@ -58,11 +58,11 @@ export function doorRoutes(deps: DoorDeps): readonly Route[] {
       const made = creationForm(place, {
         ...issued,
         action: `${joinPath}/passkey`,
-        button: texts.join.make,
+        button: texts().join.make,
         fields: { person_id, name, invitation: form("invitation") },
         user: { id: person_id, name },
       });
-      return cardPage(texts.join.title, h("p", null, texts.join.makeWords(name)), made);
+      return cardPage(texts().join.title, h("p", null, texts().join.makeWords(name)), made);
     }),
     doorForm(
       deps,
@@ -89,7 +89,7 @@ function after(form: Form): string {
 }
 
 function signInPage({ people, place }: DoorDeps): PageAnswer {
-  const { title, words, button, fresh } = texts.signIn;
+  const { title, words, button, fresh } = texts().signIn;
   return cardPage(
     title,
     h("p", { class: "quiet" }, words),

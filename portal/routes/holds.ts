@@ -5,13 +5,13 @@ import { bindingRoles } from "../../actors/messages/members.ts";
 import type { Route } from "../../api/route.ts";
 import type { HeldPushes, HeldReason, ShockedListing } from "../../protocol/wire/push.ts";
 import { code, dataTable, facts, section, shownNumber, time } from "../../web/parts.ts";
-import { english } from "../../web/texts/catalogue.ts";
+import { wording } from "../language.ts";
 import { plainForm } from "../pages/frame.ts";
 import { ownForm, ownPage, page, problemPage } from "../visit.ts";
 import { businessPath, ownerRefusedPage } from "./account.ts";
 import { holdsPath, maySeal, type PublishingDeps, sealPage } from "./publishing.ts";
 
-const texts = english.portal.holds;
+const texts = () => wording().portal.holds;
 const decidePath = "/holds/decide";
 
 export function holdRoutes(deps: PublishingDeps): readonly Route[] {
@@ -26,15 +26,15 @@ export function holdRoutes(deps: PublishingDeps): readonly Route[] {
       const { holds, next_cursor } = listed.value;
       const form_code = maySeal(own, bindingRoles) ? challenges.formCode(who.session.session) : null;
       const content = [
-        h("h1", null, texts.title),
-        h("p", null, holds.length === 0 ? texts.none : texts.words),
+        h("h1", null, texts().title),
+        h("p", null, holds.length === 0 ? texts().none : texts().words),
         holds.map((held) => holdSection(uuid, held, form_code)),
         next_cursor === null
           ? null
-          : h("p", null, h("a", { href: `${holdsPath(uuid)}?cursor=${next_cursor}` }, texts.next)),
-        h("p", null, h("a", { href: businessPath(uuid) }, english.portal.publishing.back)),
+          : h("p", null, h("a", { href: `${holdsPath(uuid)}?cursor=${next_cursor}` }, texts().next)),
+        h("p", null, h("a", { href: businessPath(uuid) }, wording().portal.publishing.back)),
       ];
-      return page(texts.title, h("div", null, content));
+      return page(texts().title, h("div", null, content));
     }),
     ownForm(deps, decidePath, "Shows the words of a decision before it is sealed", async (form, { who }) => {
       const uuid = form("uuid");
@@ -58,17 +58,17 @@ function holdSection(
           action: decidePath,
           form_code,
           fields: { uuid, push_id, decision },
-          button: texts.decisions[decision],
-          label: texts.decisionNamed(texts.decisions[decision], push_id),
+          button: texts().decisions[decision],
+          label: texts().decisionNamed(texts().decisions[decision], push_id),
         });
   return section(
     push_id,
-    texts.push(push_id),
+    texts().push(push_id),
     facts([
-      [texts.facts.records, shownNumber(records)],
-      [texts.facts.key, code(key_id)],
-      [texts.facts.received, time(received_at)],
-      [texts.facts.until, time(hold_expires_at)],
+      [texts().facts.records, shownNumber(records)],
+      [texts().facts.key, code(key_id)],
+      [texts().facts.received, time(received_at)],
+      [texts().facts.until, time(hold_expires_at)],
     ]),
     held_reasons.map((reason) => reasonContent(push_id, reason)),
     decide("confirm"),
@@ -85,16 +85,16 @@ function reasonContent(pushId: string, { detail, code: reason, largest = [] }: H
     cells: [
       own ?? code(record_id),
       country,
-      price(before, texts.notServed),
-      price(after, texts.removed),
+      price(before, texts().notServed),
+      price(after, texts().removed),
       change ?? "–",
     ],
   }));
-  const columns = texts.columns;
+  const columns = texts().columns;
   return h(
     "div",
     null,
     h("p", null, detail),
-    rows.length === 0 ? null : dataTable(texts.caption(texts.reasons[reason], pushId), columns, rows),
+    rows.length === 0 ? null : dataTable(texts().caption(texts().reasons[reason], pushId), columns, rows),
   );
 }

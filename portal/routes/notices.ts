@@ -8,7 +8,7 @@ import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { addressIn, chosenKinds, type OwnNotices } from "../../service/portal/notices.ts";
 import type { OwnBusiness } from "../../service/portal/owner.ts";
 import { dataTable, link, paragraph, section, shortTime } from "../../web/parts.ts";
-import { english } from "../../web/texts/catalogue.ts";
+import { wording } from "../language.ts";
 import { noticeWords } from "../notice-words.ts";
 import { hiddenFields, plainForm } from "../pages/frame.ts";
 import {
@@ -30,8 +30,8 @@ import {
   webhooksPath,
 } from "./account.ts";
 
-const { notices: texts } = english.portal;
-const { webhooks } = english.business;
+const texts = () => wording().portal.notices;
+const webhooks = () => wording().business.webhooks;
 
 export function noticeRoutes(deps: AccountDeps): readonly Route[] {
   const { notices, challenges } = deps;
@@ -42,7 +42,7 @@ export function noticeRoutes(deps: AccountDeps): readonly Route[] {
       const told = await notices.read(who, named);
       if (told === null) return problemPage("role_too_low", 403);
       const form_code = challenges.formCode(who.session.session);
-      return page(texts.title(own.party.legal_name), noticesContent(own, told, form_code));
+      return page(texts().title(own.party.legal_name), noticesContent(own, told, form_code));
     }),
     ownForm(deps, "/notices/choose", "Asks for some kinds of notices", async (form, { who }) => {
       const own = await ownWith(deps, who, form("uuid"), bindingRoles);
@@ -64,14 +64,14 @@ export function noticeRoutes(deps: AccountDeps): readonly Route[] {
       confirmPage(deps, who, { act: "mail.remove" }),
     ),
     openPage(deps, mailLinkPath, "Opening the link that confirms an address", ({ who }) => {
-      const { confirm: title, confirmWords: words, code, confirmButton: button } = texts.mail;
+      const { confirm: title, confirmWords: words, code, confirmButton: button } = texts().mail;
       const form_code = who === null ? "" : challenges.formCode(who.session.session);
       return linkCodePage({ title, words, code, button }, { action: mailLinkPath, fields: { form_code } });
     }),
     ownForm(deps, mailLinkPath, "Confirms an address", async (form, { who, network }) => {
       const done = await notices.confirm(who, linkCodeIn(form), network);
       if (!done.ok) return mailRefusedPage(done.code);
-      return cardPage(texts.mail.done, h("p", null, h("a", { href: "/" }, english.portal.goOn)));
+      return cardPage(texts().mail.done, h("p", null, h("a", { href: "/" }, wording().portal.goOn)));
     }),
   ];
 }
@@ -81,23 +81,23 @@ function noticesContent({ party }: OwnBusiness, told: OwnNotices, form_code: str
   return h(
     "div",
     null,
-    h("h1", null, texts.title(legal_name)),
+    h("h1", null, texts().title(legal_name)),
     h("section", { class: "card" }, noticeTable(told)),
-    section("choose", texts.choose, chooseForm(told, { uuid, form_code })),
-    section("mail", texts.mail.title, mailForms(told, { uuid, form_code })),
+    section("choose", texts().choose, chooseForm(told, { uuid, form_code })),
+    section("mail", texts().mail.title, mailForms(told, { uuid, form_code })),
     party.kind === "business"
-      ? section("webhooks", webhooks.link, paragraph(link(webhooksPath(uuid), webhooks.open)))
+      ? section("webhooks", webhooks().link, paragraph(link(webhooksPath(uuid), webhooks().open)))
       : null,
   );
 }
 
 function noticeTable({ notices }: OwnNotices): ComponentChild {
-  if (notices.length === 0) return h("p", null, texts.none);
+  if (notices.length === 0) return h("p", null, texts().none);
   const rows = notices.map(({ notice, name }) => {
     const { title, words } = noticeWords(notice, name);
     return { key: notice.notice_id, cells: [shortTime(formatTimestamp(notice.at_ms)), title, words] };
   });
-  return dataTable(texts.caption, texts.columns, rows);
+  return dataTable(texts().caption, texts().columns, rows);
 }
 
 interface Sent {
@@ -112,7 +112,7 @@ export function kindChoices(isChosen: (kind: ChosenKind) => boolean): ComponentC
       "label",
       { class: "choice" },
       h("input", { type: "checkbox", name: each, checked: isChosen(each) }),
-      texts.names[each],
+      texts().names[each],
     ),
   );
 }
@@ -123,13 +123,13 @@ function chooseForm({ unwanted }: OwnNotices, { uuid, form_code }: Sent): Compon
     "form",
     { method: "post", action: "/notices/choose" },
     hiddenFields({ uuid, form_code }),
-    h("fieldset", null, h("legend", null, texts.words), choices),
-    h("p", null, h("button", { type: "submit" }, texts.choose)),
+    h("fieldset", null, h("legend", null, texts().words), choices),
+    h("p", null, h("button", { type: "submit" }, texts().choose)),
   );
 }
 
 function mailForms({ mail }: OwnNotices, { uuid, form_code }: Sent): ComponentChild {
-  const words = texts.mail;
+  const words = texts().mail;
   if (mail === null) return h("p", null, words.none);
   const { address, waiting } = mail;
   return h(

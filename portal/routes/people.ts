@@ -6,7 +6,7 @@ import type { Route } from "../../api/route.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import type { BusinessPeople, NamedMember } from "../../service/portal/members.ts";
 import { dataTable, section, shortTime } from "../../web/parts.ts";
-import { english } from "../../web/texts/catalogue.ts";
+import { wording } from "../language.ts";
 import { assertionForm } from "../pages/ceremony.ts";
 import { hiddenFields, nameForm, plainForm } from "../pages/frame.ts";
 import {
@@ -25,7 +25,7 @@ import {
 import { type AccountDeps, confirmPage } from "./account.ts";
 import { invitationPath, joinPath } from "./door.ts";
 
-const texts = english.portal;
+const texts = () => wording().portal;
 
 export function peopleRoutes(deps: AccountDeps): readonly Route[] {
   const { members, challenges } = deps;
@@ -34,7 +34,7 @@ export function peopleRoutes(deps: AccountDeps): readonly Route[] {
       const own = await members.people(who, named);
       if (own === null) return problemPage("not_there", 404);
       const form_code = challenges.formCode(who.session.session);
-      return page(texts.people.title(own.legal_name), peopleContent(own, who.person_id, form_code));
+      return page(texts().people.title(own.legal_name), peopleContent(own, who.person_id, form_code));
     }),
     ownForm(deps, "/people/invite", "Asks for an invitation", async (form, { who }) => {
       const own = await members.people(who, form("uuid"));
@@ -75,7 +75,7 @@ export function peopleRoutes(deps: AccountDeps): readonly Route[] {
       return confirmPage(deps, who, { act: "member.remove", uuid, person_id, name, legal_name });
     }),
     openPage(deps, invitationPath, "Opening an invitation", () =>
-      linkCodePage(texts.people.invited, { action: invitationPath }),
+      linkCodePage(texts().people.invited, { action: invitationPath }),
     ),
     doorForm(deps, invitationPath, "Says what one is invited to", async (form, { who }) => {
       const code = linkCodeIn(form);
@@ -85,17 +85,17 @@ export function peopleRoutes(deps: AccountDeps): readonly Route[] {
       if (who !== null)
         return confirmPage(deps, who, { act: "invitation.accept", uuid, invitation, role, legal_name });
       const fields = { invitation: code };
-      const { title, known } = texts.people.invited;
+      const { title, known } = texts().people.invited;
       return cardPage(
         title,
-        h("p", null, known(legal_name, texts.business.roles[role])),
+        h("p", null, known(legal_name, texts().business.roles[role])),
         assertionForm(deps.place, {
           ...deps.people.signingIn(),
           action: signInPath,
-          button: texts.signIn.button,
+          button: texts().signIn.button,
           fields,
         }),
-        nameForm({ action: joinPath, form_code: null, ...texts.join.name, autocomplete: "name", fields }),
+        nameForm({ action: joinPath, form_code: null, ...texts().join.name, autocomplete: "name", fields }),
       );
     }),
   ];
@@ -110,7 +110,7 @@ function memberIn(own: BusinessPeople | null, form: Form): NamedMember | undefin
 }
 
 function peopleContent(own: BusinessPeople, self: string, form_code: string): ComponentChild {
-  const { title, invitations } = texts.people;
+  const { title, invitations } = texts().people;
   return h(
     "div",
     null,
@@ -128,7 +128,7 @@ function peopleContent(own: BusinessPeople, self: string, form_code: string): Co
 }
 
 function memberTable({ uuid, gives, members }: BusinessPeople, self: string, form_code: string) {
-  const words = texts.people;
+  const words = texts().people;
   const rows = members.map(({ person_id, name, role, sealing, since_ms }) => {
     const mayChange = gives.includes(role);
     const fields = { uuid, person_id };
@@ -136,7 +136,7 @@ function memberTable({ uuid, gives, members }: BusinessPeople, self: string, for
       key: person_id,
       cells: [
         person_id === self ? `${name} ${words.you}` : name,
-        texts.business.roles[role],
+        texts().business.roles[role],
         shortTime(formatTimestamp(since_ms)),
         sealing === null ? words.sealsNot : words.seals,
         h(
@@ -169,18 +169,18 @@ function memberTable({ uuid, gives, members }: BusinessPeople, self: string, for
 
 function roleSelect(roles: BusinessPeople["gives"], attributes: object, chosen?: string): ComponentChild {
   const options = roles.map((each) =>
-    h("option", { value: each, selected: each === chosen }, texts.business.roles[each]),
+    h("option", { value: each, selected: each === chosen }, texts().business.roles[each]),
   );
   return h("select", { name: "role", ...attributes }, options);
 }
 
 function invitationTable({ uuid, gives, invitations }: BusinessPeople, form_code: string): ComponentChild {
-  const words = texts.people.invitations;
+  const words = texts().people.invitations;
   if (invitations.length === 0) return h("p", null, words.none);
   const rows = invitations.map(({ id, role, until_ms }) => ({
     key: id,
     cells: [
-      texts.business.roles[role],
+      texts().business.roles[role],
       shortTime(formatTimestamp(until_ms)),
       gives.includes(role)
         ? plainForm({
@@ -196,7 +196,7 @@ function invitationTable({ uuid, gives, invitations }: BusinessPeople, form_code
 }
 
 function inviteForm({ uuid, gives }: BusinessPeople, form_code: string): ComponentChild {
-  const { role, button } = texts.people.invitations;
+  const { role, button } = texts().people.invitations;
   return h(
     "form",
     { method: "post", action: "/people/invite" },

@@ -21,7 +21,7 @@ import type { SignedIn } from "../../service/portal/people.ts";
 import { documentOf, type OwnPublishing, type Published } from "../../service/portal/publishing.ts";
 import type { ReadyToSeal, SealedHere } from "../../service/portal/sealing.ts";
 import { code, facts, section } from "../../web/parts.ts";
-import { english } from "../../web/texts/catalogue.ts";
+import { wording } from "../language.ts";
 import { sealingCard } from "../pages/ceremony.ts";
 import { hiddenFields } from "../pages/frame.ts";
 import { allFaults, recordFormPage, type ShownFault, writtenRecord } from "../pages/record-form.ts";
@@ -33,7 +33,7 @@ export interface PublishingDeps extends AccountDeps {
   readonly publishing: OwnPublishing;
 }
 
-const texts = english.portal.publishing;
+const texts = () => wording().portal.publishing;
 const makePath = "/records/make";
 const sealPath = "/records/seal";
 const policyPath = "/ai-policies/make";
@@ -81,7 +81,7 @@ export function publishingRoutes(deps: PublishingDeps): readonly Route[] {
       if (own === null) return problemPage("not_there", 404);
       const policy = await publishing.policyInForce(uuid);
       const form_code = challenges.formCode(who.session.session);
-      return page(texts.policy.title, policyContent(own, policy, form_code));
+      return page(texts().policy.title, policyContent(own, policy, form_code));
     }),
     ownForm(
       deps,
@@ -128,28 +128,28 @@ export function publishSection(own: OwnBusiness): ComponentChild {
   const types = mayPublish(own) ? collectionNames : [];
   return section(
     "publish",
-    texts.title,
+    texts().title,
     h(
       "p",
       null,
-      types.length === 0 ? texts.none : own.member.sealing === null ? texts.hostedWords : texts.words,
+      types.length === 0 ? texts().none : own.member.sealing === null ? texts().hostedWords : texts().words,
     ),
     h(
       "ul",
       { class: "links" },
-      link(recordsPath(uuid), english.portal.records.title),
-      link(pushesPath(uuid), english.portal.pushes.title),
-      link(holdsPath(uuid), english.portal.holds.title),
-      link(policyPagePath(uuid), texts.policy.title),
-      link(domainsPath(uuid), english.business.domains.title),
-      types.map((type) => link(newPath(uuid, type), texts.titles[type])),
+      link(recordsPath(uuid), wording().portal.records.title),
+      link(pushesPath(uuid), wording().portal.pushes.title),
+      link(holdsPath(uuid), wording().portal.holds.title),
+      link(policyPagePath(uuid), texts().policy.title),
+      link(domainsPath(uuid), wording().business.domains.title),
+      types.map((type) => link(newPath(uuid, type), texts().titles[type])),
     ),
   );
 }
 
 /** What of the page of a business leads to those who read its records. */
 export function readersSection({ party: { uuid } }: OwnBusiness): ComponentChild {
-  const { readers, asking, campaigns, blocks } = english.business;
+  const { readers, asking, campaigns, blocks } = wording().business;
   return section(
     "readers",
     readers,
@@ -234,8 +234,8 @@ export function sealPageAt(
 }
 
 export function sealPage(deps: PublishingDeps, who: SignedIn, uuid: string, ready: ReadyToSeal): PageAnswer {
-  const { sealTitle: title, seal } = texts;
-  const button = ready.isHosted ? english.portal.confirm : seal;
+  const { sealTitle: title, seal } = texts();
+  const button = ready.isHosted ? wording().portal.confirm : seal;
   return sealPageAt(deps, who, ready, {
     action: sealPath,
     fields: { uuid },
@@ -249,22 +249,27 @@ function publishedPage(deps: PublishingDeps, who: SignedIn, uuid: string, done: 
   const back = h(
     "ul",
     { class: "links" },
-    h("li", null, h("a", { href: recordsPath(uuid) }, english.portal.records.title)),
-    h("li", null, h("a", { href: businessPath(uuid) }, texts.back)),
+    h("li", null, h("a", { href: recordsPath(uuid) }, wording().portal.records.title)),
+    h("li", null, h("a", { href: businessPath(uuid) }, texts().back)),
   );
   if (done.kind === "policy") {
-    const rows = [[texts.version, String(done.version)] as const];
-    return cardPage(texts.policy.done, facts(rows), back);
+    const rows = [[texts().version, String(done.version)] as const];
+    return cardPage(texts().policy.done, facts(rows), back);
   }
   if (done.kind === "decision") {
     const { push_id, hold_decision: decided } = done.push;
-    const rows = [[texts.push, code(push_id)] as const];
-    return cardPage(texts.decided[decided?.decision ?? "confirm"], facts(rows), back);
+    const rows = [[texts().push, code(push_id)] as const];
+    return cardPage(texts().decided[decided?.decision ?? "confirm"], facts(rows), back);
   }
   if (done.kind === "removal") {
     const { action, held, record_id } = done;
-    const said = held ? texts.removal.held : texts.removal[action];
-    return cardPage(texts.removal.title, facts([[texts.record, code(record_id)]]), h("p", null, said), back);
+    const said = held ? texts().removal.held : texts().removal[action];
+    return cardPage(
+      texts().removal.title,
+      facts([[texts().record, code(record_id)]]),
+      h("p", null, said),
+      back,
+    );
   }
   const { collection: type, record } = done;
   if (done.kind === "faulty") return recordPage(deps, who, { uuid, type, record, faults: done.faults });
@@ -273,8 +278,8 @@ function publishedPage(deps: PublishingDeps, who: SignedIn, uuid: string, done: 
   // The lists of the content rules may have changed since it was shown.
   if (record_id === null || version === null)
     return recordPage(deps, who, { uuid, type, record, faults: errors });
-  const rows = [[texts.record, code(record_id)] as const, [texts.version, String(version)] as const];
-  return cardPage(texts.done, facts(rows), h("p", null, texts.doneWords), back);
+  const rows = [[texts().record, code(record_id)] as const, [texts().version, String(version)] as const];
+  return cardPage(texts().done, facts(rows), h("p", null, texts().doneWords), back);
 }
 
 interface Written {
@@ -290,11 +295,11 @@ export function recordPage(
   who: SignedIn,
   { uuid, type, record, faults }: Written,
 ): PageAnswer {
-  const { make, moreRows } = texts;
+  const { make, moreRows } = texts();
   return recordFormPage(
     { members: recordTypes[type].members, record, faults },
     {
-      title: texts.titles[type],
+      title: texts().titles[type],
       action: makePath,
       fields: { uuid, type, form_code: challenges.formCode(who.session.session) },
       buttons: { make, moreRows },
@@ -329,18 +334,18 @@ function policyContent(own: OwnBusiness, policy: AiPolicyRecord | null, form_cod
     return h(
       "fieldset",
       { disabled: !isSealer },
-      h("legend", null, texts.policy[group]),
+      h("legend", null, texts().policy[group]),
       entries[group].map(({ name, meaning }) =>
         h(
           "label",
           { class: "choice" },
           h("input", { type: "checkbox", name: `${group}/${name}`, checked: values[name] === true }),
-          h("span", null, code(name), " ", meaning),
+          h("span", null, code(name), " ", wording().said(meaning)),
         ),
       ),
     );
   });
-  const { title, words, none, notYours } = texts.policy;
+  const { title, words, none, notYours } = texts().policy;
   return h(
     "div",
     null,
@@ -351,8 +356,8 @@ function policyContent(own: OwnBusiness, policy: AiPolicyRecord | null, form_cod
       { method: "post", action: policyPath, class: "card" },
       hiddenFields({ uuid, form_code }),
       fields,
-      isSealer ? h("p", null, h("button", { type: "submit" }, texts.make)) : h("p", null, notYours),
+      isSealer ? h("p", null, h("button", { type: "submit" }, texts().make)) : h("p", null, notYours),
     ),
-    h("p", null, h("a", { href: businessPath(uuid) }, english.portal.doNothing)),
+    h("p", null, h("a", { href: businessPath(uuid) }, wording().portal.doNothing)),
   );
 }

@@ -7,7 +7,7 @@ import type { OwnerRefusal } from "../../service/portal/owner.ts";
 import type { SignedIn } from "../../service/portal/people.ts";
 import type { RecentPushes } from "../../service/portal/recent-pushes.ts";
 import { island } from "../../web/island.ts";
-import { english } from "../../web/texts/catalogue.ts";
+import { wording } from "../language.ts";
 import { Pushes } from "../pages/pushes.ts";
 import { ownData, ownPage, page } from "../visit.ts";
 import { type AccountDeps, businessPath, ownerRefusedPage } from "./account.ts";
@@ -24,13 +24,13 @@ export function pushRoutes(deps: PushesDeps): readonly Route[] {
       const { who, named: uuid } = visit;
       const recent = await recentPushes(who, uuid);
       if (!recent.ok) return ownerRefusedPage(recent);
-      const { title } = english.portal.pushes;
+      const { language, portal: texts } = wording();
       const content = [
-        h("h1", null, title),
-        island("pushes", Pushes, { address: `${pushesPath(uuid)}/state`, recent: recent.value }),
-        h("p", null, h("a", { href: businessPath(uuid) }, english.portal.publishing.back)),
+        h("h1", null, texts.pushes.title),
+        island("pushes", Pushes, { address: `${pushesPath(uuid)}/state`, language, recent: recent.value }),
+        h("p", null, h("a", { href: businessPath(uuid) }, texts.publishing.back)),
       ];
-      return page(title, h("div", null, content));
+      return page(texts.pushes.title, h("div", null, content));
     }),
     ownData(deps, `${pushesPath(":named")}/state`, "The same, for the page's script", async (visit) => {
       const recent = await recentPushes(visit.who, visit.named);

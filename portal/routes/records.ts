@@ -6,13 +6,13 @@ import { recordType } from "../../protocol/identifiers.ts";
 import type { CataloguePage } from "../../protocol/wire/catalogue.ts";
 import { sealingRoles } from "../../service/portal/owner.ts";
 import { code, dataTable, shortTime } from "../../web/parts.ts";
-import { english } from "../../web/texts/catalogue.ts";
+import { wording } from "../language.ts";
 import { plainForm } from "../pages/frame.ts";
 import { ownForm, ownPage, page, problemPage } from "../visit.ts";
 import { businessPath, ownerRefusedPage } from "./account.ts";
 import { mayPublish, type PublishingDeps, recordPage, recordsPath, sealPage } from "./publishing.ts";
 
-const texts = english.portal.records;
+const texts = () => wording().portal.records;
 const editPath = "/records/edit";
 const removePath = "/records/remove";
 
@@ -27,11 +27,11 @@ export function recordRoutes(deps: PublishingDeps): readonly Route[] {
       if (!listed.ok) return ownerRefusedPage(listed);
       const form_code = mayPublish(own) ? challenges.formCode(who.session.session) : null;
       const content = [
-        h("h1", null, texts.title),
+        h("h1", null, texts().title),
         recordTable(uuid, listed.value, form_code),
-        h("p", null, h("a", { href: businessPath(uuid) }, english.portal.publishing.back)),
+        h("p", null, h("a", { href: businessPath(uuid) }, wording().portal.publishing.back)),
       ];
-      return page(texts.title, h("div", null, content));
+      return page(texts().title, h("div", null, content));
     }),
     ownForm(deps, editPath, "Shows a record in its form", async (form, { who }) => {
       const uuid = form("uuid");
@@ -57,8 +57,8 @@ function recordTable(
   { entries, next_cursor }: CataloguePage,
   form_code: string | null,
 ): ComponentChild {
-  if (entries.length === 0 && next_cursor === null) return h("p", null, texts.none);
-  const types: Readonly<Record<string, string>> = texts.types;
+  if (entries.length === 0 && next_cursor === null) return h("p", null, texts().none);
+  const types: Readonly<Record<string, string>> = texts().types;
   const rows = entries.map(({ record_id, business_product_id: own, last_updated, source }) => {
     const act = (action: string, button: string, label: string, fields: Readonly<Record<string, string>>) =>
       form_code === null
@@ -72,19 +72,19 @@ function recordTable(
         types[type] ?? type,
         code(record_id),
         shortTime(last_updated),
-        texts.sources[source],
-        act(editPath, texts.edit, texts.editNamed(own), {}),
-        act(removePath, texts.withdraw, texts.withdrawNamed(own), { action: "withdraw" }),
-        act(removePath, texts.remove, texts.removeNamed(own), { action: "delete" }),
+        texts().sources[source],
+        act(editPath, texts().edit, texts().editNamed(own), {}),
+        act(removePath, texts().withdraw, texts().withdrawNamed(own), { action: "withdraw" }),
+        act(removePath, texts().remove, texts().removeNamed(own), { action: "delete" }),
       ],
     };
   });
-  const table = dataTable(texts.caption, texts.columns, rows);
+  const table = dataTable(texts().caption, texts().columns, rows);
   const next = `${recordsPath(uuid)}?cursor=${encodeURIComponent(next_cursor ?? "")}`;
   return h(
     "section",
     { class: "card" },
     table,
-    next_cursor === null ? null : h("p", null, h("a", { href: next }, texts.next)),
+    next_cursor === null ? null : h("p", null, h("a", { href: next }, texts().next)),
   );
 }

@@ -2,12 +2,12 @@
 
 import type { Route } from "../../api/route.ts";
 import { askedIn, linkCodeLengthMax } from "../../protocol/portal-link.ts";
-import { english } from "../../web/texts/catalogue.ts";
+import { wording } from "../language.ts";
 import { linkCodeIn, linkCodePage, openPage, ownForm, problemPage } from "../visit.ts";
 import type { AccountDeps } from "./account.ts";
 import { askKey, askMandate } from "./business.ts";
 
-const texts = english.portal.asked;
+const texts = () => wording().portal.asked;
 const askedPath = "/asked";
 
 export function terminalLinkRoutes(deps: AccountDeps): readonly Route[] {
@@ -15,7 +15,7 @@ export function terminalLinkRoutes(deps: AccountDeps): readonly Route[] {
     openPage(deps, askedPath, "Opening a link that a terminal printed", ({ who }) => {
       const form_code = who === null ? "" : deps.challenges.formCode(who.session.session);
       const fields = { form_code };
-      return linkCodePage(texts, { action: askedPath, fields, lengthMax: linkCodeLengthMax });
+      return linkCodePage(texts(), { action: askedPath, fields, lengthMax: linkCodeLengthMax });
     }),
     ownForm(deps, askedPath, "Shows what a terminal asks for", async (form, visit) => {
       const asked = askedIn(linkCodeIn(form));

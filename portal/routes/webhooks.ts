@@ -15,7 +15,7 @@ import {
 } from "../../service/portal/webhooks.ts";
 import { isPublicAddress } from "../../std/ip-address.ts";
 import { badge, code, dataTable, facts, link, paragraph, section, shortTime } from "../../web/parts.ts";
-import { english } from "../../web/texts/catalogue.ts";
+import { wording } from "../language.ts";
 import { hiddenFields, plainForm } from "../pages/frame.ts";
 import { type Form, ownForm, ownPage, type PageAnswer, page, problemPage, redirect } from "../visit.ts";
 import {
@@ -29,7 +29,7 @@ import {
 import { kindChoices } from "./notices.ts";
 import { domainsPath } from "./publishing.ts";
 
-const texts = english.business.webhooks;
+const texts = () => wording().business.webhooks;
 const addPath = "/webhooks/add";
 const changePath = "/webhooks/change";
 const removePath = "/webhooks/remove";
@@ -42,7 +42,7 @@ export function webhookRoutes(deps: AccountDeps): readonly Route[] {
       const own = await ownOf(deps, who, named);
       if ("kind" in own) return own;
       const form_code = challenges.formCode(who.session.session);
-      return page(texts.title(own.legal_name), webhooksContent(own, webhooks.areCalled, form_code));
+      return page(texts().title(own.legal_name), webhooksContent(own, webhooks.areCalled, form_code));
     }),
     ownForm(deps, addPath, "Asks for a webhook", async (form, { who }) => {
       const own = await ownOf(deps, who, form("uuid"));
@@ -135,16 +135,16 @@ function webhooksContent(
   return h(
     "div",
     null,
-    h("h1", null, texts.title(legal_name)),
-    texts.words.map((sentence) => paragraph(sentence)),
-    areCalled ? null : paragraph(texts.notCalled),
+    h("h1", null, texts().title(legal_name)),
+    texts().words.map((sentence) => paragraph(sentence)),
+    areCalled ? null : paragraph(texts().notCalled),
     endpoints.map((each) => endpointSection(each, { uuid, form_code })),
     endpoints.length >= endpointsMax
       ? null
       : section(
           "add",
-          texts.add.title,
-          paragraph(domains.length === 0 ? texts.add.noDomain : texts.add.domains(domains.join(", "))),
+          texts().add.title,
+          paragraph(domains.length === 0 ? texts().add.noDomain : texts().add.domains(domains.join(", "))),
           h(
             "form",
             { method: "post", action: addPath },
@@ -152,24 +152,24 @@ function webhooksContent(
             h(
               "label",
               null,
-              texts.add.label,
+              texts().add.label,
               h("input", { name: "url", type: "url", required: true, maxLength: 512, autocomplete: "off" }),
             ),
             h(
               "fieldset",
               null,
-              h("legend", null, texts.kinds),
+              h("legend", null, texts().kinds),
               kindChoices(() => true),
             ),
-            h("p", null, h("button", { type: "submit" }, texts.add.button)),
+            h("p", null, h("button", { type: "submit" }, texts().add.button)),
           ),
         ),
     h(
       "p",
       null,
-      link(domainsPath(uuid), texts.domains),
+      link(domainsPath(uuid), texts().domains),
       " · ",
-      link(noticesPath(uuid), english.portal.notices.link),
+      link(noticesPath(uuid), wording().portal.notices.link),
     ),
   );
 }
@@ -187,12 +187,12 @@ function endpointSection(
     endpoint_id,
     url,
     facts([
-      [texts.facts.id, code(endpoint_id)],
-      [texts.facts.state, stateOf(endpoint)],
-      [texts.facts.waiting, String(report.waiting)],
+      [texts().facts.id, code(endpoint_id)],
+      [texts().facts.state, stateOf(endpoint)],
+      [texts().facts.waiting, String(report.waiting)],
     ]),
     deliveryTable(report.deliveries),
-    off_at_ms === null ? button(testPath, texts.test) : null,
+    off_at_ms === null ? button(testPath, texts().test) : null,
     h(
       "form",
       { method: "post", action: changePath },
@@ -200,17 +200,17 @@ function endpointSection(
       h(
         "fieldset",
         null,
-        h("legend", null, texts.kinds),
+        h("legend", null, texts().kinds),
         kindChoices((each) => kinds.includes(each)),
       ),
-      h("p", null, h("button", { type: "submit" }, off_at_ms === null ? texts.change : texts.switchOn)),
+      h("p", null, h("button", { type: "submit" }, off_at_ms === null ? texts().change : texts().switchOn)),
     ),
-    button(removePath, texts.remove),
+    button(removePath, texts().remove),
   );
 }
 
 function stateOf({ is_confirmed, off_at_ms, report: { failing_since_ms } }: ShownEndpoint): ComponentChild {
-  const { states } = texts;
+  const { states } = texts();
   if (off_at_ms !== null)
     return h("span", null, badge("bad", states.off), " ", shortTime(formatTimestamp(off_at_ms)));
   if (!is_confirmed) return badge("bad", states.unconfirmed);
@@ -220,18 +220,18 @@ function stateOf({ is_confirmed, off_at_ms, report: { failing_since_ms } }: Show
 }
 
 function deliveryTable(deliveries: readonly TriedDelivery[]): ComponentChild {
-  if (deliveries.length === 0) return paragraph(texts.none);
+  if (deliveries.length === 0) return paragraph(texts().none);
   const rows = deliveries.map(({ id, kind, state, attempts, outcome, tried_at_ms }) => ({
     key: id,
     cells: [
       shortTime(formatTimestamp(tried_at_ms)),
       code(id),
       kind,
-      texts.outcomes[state](attempts),
+      texts().outcomes[state](attempts),
       outcome.failure === null || outcome.status !== null
         ? String(outcome.status)
-        : texts.failures[outcome.failure],
+        : texts().failures[outcome.failure],
     ],
   }));
-  return dataTable(texts.caption, texts.columns, rows);
+  return dataTable(texts().caption, texts().columns, rows);
 }

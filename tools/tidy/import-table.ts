@@ -157,7 +157,15 @@ export const importTable: readonly ImportRow[] = [
       "api/route.ts",
     ],
     mayTypes: ["crypto/port.ts", "actors/messages"],
-    packages: ["@simplewebauthn/*", "fastify", "preact", "preact/*", "node:crypto"],
+    packages: [
+      "@simplewebauthn/*",
+      "fastify",
+      "negotiator",
+      "preact",
+      "preact/*",
+      "node:crypto",
+      "node:async_hooks",
+    ],
   },
   {
     of: "mcp",

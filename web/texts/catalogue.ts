@@ -8,11 +8,18 @@ import { operations } from "./en/operations.ts";
 import { portal } from "./en/portal.ts";
 import { certificate, record, sandbox, verifier } from "./en/public.ts";
 
-export type Language = "en";
+/** A language tag (BCP 47), in lower case. */
+export type Language = string;
 
 export interface Texts {
-  /** The language tag (BCP 47). */
   readonly language: Language;
+  /**
+   * What the English words of a sealed document say (verifier/sealed-words.ts), line by line; null for English. It stands beside them: what
+   * is signed is shown in English alone.
+   */
+  readonly sealedWords: ((words: readonly string[]) => readonly string[]) | null;
+  /** What the published definitions of fields, codes and policies say, and the details of the API's problems, which are English. */
+  readonly said: (published: string) => string;
   readonly record: typeof record;
   readonly certificate: typeof certificate;
   readonly sandbox: typeof sandbox;
@@ -26,6 +33,8 @@ export interface Texts {
 
 export const english: Texts = {
   language: "en",
+  sealedWords: null,
+  said: (published) => published,
   record,
   certificate,
   sandbox,
@@ -37,8 +46,9 @@ export const english: Texts = {
   company,
 };
 
-const languages: Readonly<Record<Language, Texts>> = { en: english };
+/** A further language is one more entry. */
+export const languages: Map<Language, Texts> = new Map([[english.language, english]]);
 
 export function textsOf(language: Language): Texts {
-  return languages[language];
+  return languages.get(language) ?? english;
 }

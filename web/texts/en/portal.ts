@@ -15,6 +15,7 @@ export const portal = {
   make: "Make the passkey",
   doNothing: "Go back, and change nothing",
   sealWords: "This is what you seal, word by word. Anyone can verify it.",
+  sealTranslation: "The same in your language. What counts is the English above: it is what is sealed.",
   hostedWords:
     "This is what the service seals for the business, word by word, once you confirm exactly this. Anyone can verify it.",
   needsScript: "Passkeys need JavaScript. Allow it for this page.",

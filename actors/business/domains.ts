@@ -24,7 +24,7 @@ import type {
   WatchedDomain,
 } from "../messages/domains.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
-import { type Decision, takenOf } from "../system/definition.ts";
+import { type Decision, takenOf, workAt } from "../system/definition.ts";
 import { defineJsonTable } from "../system/row-table.ts";
 import {
   type Answer,
@@ -223,12 +223,11 @@ function watchedOf(rows: ReadonlyMap<string, DomainRow>): readonly (readonly [st
 function timerFor(
   rows: ReadonlyMap<string, DomainRow>,
   notBeforeMs: number,
-  { nowMs }: BusinessView,
+  view: BusinessView,
 ): NextWork | null {
   const next = watchedOf(rows).map(([, { next_at_ms }]) => next_at_ms);
   if (next.length === 0) return null;
-  const at_ms = Math.max(notBeforeMs, Math.min(...next));
-  return { at_ms, in_ms: Math.max(1, at_ms - nowMs) };
+  return workAt(Math.max(notBeforeMs, Math.min(...next)), view);
 }
 
 /** The rows that changed, and what the register says of them (K3). */

@@ -7,7 +7,7 @@
 //   NB5. A mandate is spoken of once, a while before it ends: one durable timer of the party ends when the first one is due.
 //   NB6. Of what nobody may miss all of them are told, whatever they chose: that an owner is to be replaced.
 
-import type { BusinessEvent, NextWork } from "../../machines/business.ts";
+import type { BusinessEvent } from "../../machines/business.ts";
 import type { PartitionRow, RowKey, RowSelection } from "../../storage/actor-store.ts";
 import type { MandateFacts } from "../messages/business.ts";
 import { bindingRoles } from "../messages/members.ts";
@@ -16,7 +16,7 @@ import { chosenKinds, noticeKinds } from "../messages/notices.ts";
 import type { CommandOf, DoneReply, RegisterReply, ReplyOf } from "../messages/protocol.ts";
 import { personRef } from "../messages/refs.ts";
 import type { WebhooksProtocol } from "../messages/webhooks.ts";
-import { type Decision, type Effect, takenOf, tell } from "../system/definition.ts";
+import { type Decision, type Effect, takenOf, tell, workAt } from "../system/definition.ts";
 import { defineJsonTable, defineTable, newestFirst } from "../system/row-table.ts";
 import {
   type BusinessView,
@@ -200,17 +200,13 @@ export function oweReminder(
   const isFirst = remindAtMs === null || dueMs < remindAtMs;
   return {
     puts,
-    events: isFirst ? takenOf(view, { type: "reminder.owed", timer: timerFor(dueMs, view) }) : [],
+    events: isFirst ? takenOf(view, { type: "reminder.owed", timer: workAt(dueMs, view) }) : [],
   };
 }
 
 /** Whether there is somebody to remind. */
 export function selectForReminder(): RowSelection {
   return members.selectPage(1);
-}
-
-function timerFor(at_ms: number, { nowMs }: BusinessView): NextWork {
-  return { at_ms, in_ms: Math.max(1, at_ms - nowMs) };
 }
 
 export function selectReminders(
@@ -240,7 +236,7 @@ export function giveReminders({ mandate_ids }: Asked<"reminders.give">, view: Bu
     return [{ notice_id, facts: { kind: "mandate.ends", mandate_id, key_id, until } }];
   });
   const next = owed.find((each) => !given.includes(each));
-  const timer = next === undefined ? null : timerFor(next.k, view);
+  const timer = next === undefined ? null : workAt(next.k, view);
   const events = takenOf(view, { type: "reminders.given", timer });
   if (events.length === 0) return { reply: done };
   const told = noticesOf(ending, view);

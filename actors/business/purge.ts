@@ -30,7 +30,7 @@ import {
   type Removal,
   type RemoveRecord,
 } from "../messages/removal.ts";
-import { type ActivityContext, type Decision, takenOf } from "../system/definition.ts";
+import { type ActivityContext, type Decision, takenOf, workAt } from "../system/definition.ts";
 import { admittedNumbers, type BusinessView, purged, purges, selectAdmissions } from "./rows.ts";
 
 /** Maximum number of purges of one round of work, and of a page of those that are due. */
@@ -59,11 +59,7 @@ export function owePurge(
   const puts = [purges.write(deleted.document_hash, owed, { k: dueMs })];
   const setFor = view.snapshot.context.purgeAtMs ?? null;
   if (setFor !== null && setFor <= dueMs) return { puts };
-  return { puts, timer: timerFor(dueMs, view) };
-}
-
-function timerFor(atMs: number, { nowMs }: BusinessView): NextWork {
-  return { at_ms: atMs, in_ms: Math.max(1, atMs - nowMs) };
+  return { puts, timer: workAt(dueMs, view) };
 }
 
 /** A page of owed purges, and the pushes that they may have to wait for (Y2). */
@@ -132,7 +128,7 @@ export function finishPurges(
   const next = owed.find(({ k2 }) => !hashes.has(k2));
   // One that is due and was not done waits for a push.
   const atMs = next === undefined ? null : Math.max(next.k, done.length === 0 ? view.nowMs + waitMs : 0);
-  const timer = atMs === null ? null : timerFor(atMs, view);
+  const timer = atMs === null ? null : workAt(atMs, view);
   const from_ms = next?.k ?? view.nowMs;
   const events = takenOf(view, { type: "records.purged", purged: done, from_ms, timer });
   if (events.length === 0) return { reply: { status: "done" } };

@@ -12,7 +12,7 @@ import {
   recoveryName,
 } from "../messages/recovery.ts";
 import { businessRef, personRef } from "../messages/refs.ts";
-import { type Decision, defineActor, takenOf, tell, type ViewOf } from "../system/definition.ts";
+import { type Decision, defineActor, takenOf, tell, type ViewOf, workAt } from "../system/definition.ts";
 import { defineJsonTable } from "../system/row-table.ts";
 
 type View = ViewOf<typeof recoveryMachine>;
@@ -47,11 +47,7 @@ export const recoveryActor = defineActor<"recovery", typeof recoveryMachine>({
     "recovery.withdraw": (_command, view) => change(view, null, { type: "recovery.withdrawn" }),
     "recovery.read": (_command, view) => ({ reply: reportOf(view) }),
     "recovery.announced": ({ due_at_ms }, view) =>
-      told(view, {
-        type: "recovery.announced",
-        due_at_ms,
-        in_ms: Math.max(1, due_at_ms - view.nowMs),
-      }),
+      told(view, { type: "recovery.announced", due_at_ms, in_ms: workAt(due_at_ms, view).in_ms }),
     "recovery.replaced": (_command, view) => told(view, { type: "owner.replaced" }),
     "recovery.failed": ({ failure }, view) => {
       const failed = told(view, { type: "recovery.failed" });

@@ -99,6 +99,11 @@ export function takenOf<M extends AnyStateMachine>(
   return taken === undefined ? [] : [taken];
 }
 
+/** Next work at an instant, in Unix milliseconds; what is due already comes as soon as a timer can. */
+export function workAt(at_ms: number, { nowMs }: { readonly nowMs: number }) {
+  return { at_ms, in_ms: Math.max(1, at_ms - nowMs) };
+}
+
 interface KindFacts<K extends string> {
   readonly kind: K;
   /** The machines that its own one runs for each of what it keeps, by name, for operators. */

@@ -12,7 +12,7 @@ import type { PartitionRow, RowKey, RowSelection } from "../../storage/actor-sto
 import type { CommandOf, Commands, DoneReply } from "../messages/protocol.ts";
 import { businessRef, partsOf } from "../messages/refs.ts";
 import type { Delivery, EndpointReport, TriedDelivery, WebhookProtocol } from "../messages/webhooks.ts";
-import { type Decision, defineActor, takenOf, tell, type ViewOf } from "../system/definition.ts";
+import { type Decision, defineActor, takenOf, tell, type ViewOf, workAt } from "../system/definition.ts";
 import { defineJsonTable, type Keyed, newestFirst } from "../system/row-table.ts";
 
 type View = ViewOf<typeof webhookMachine>;
@@ -98,7 +98,7 @@ function rowsFor(command: Commands<WebhookProtocol>): readonly RowSelection[] {
 /** See WD3. The business gives each of its notices once, and a message is received once. */
 function owe({ delivery }: Asked<"delivery.owe">, view: View): Decided {
   if (view.snapshot.context.waiting >= waitingMax) return { reply: done };
-  const events = takenOf(view, { type: "delivery.owed", timer: timerFor(view.nowMs, view) });
+  const events = takenOf(view, { type: "delivery.owed", timer: workAt(view.nowMs, view) });
   if (events.length === 0) return { reply: done };
   const row = waiting.write(delivery.id, { ...delivery, attempts: 0 }, { k: view.nowMs });
   return { reply: done, events, puts: [row] };
@@ -134,7 +134,7 @@ function noteTried({ tried: outcomes }: Asked<"deliveries.tried">, view: View): 
     type: "deliveries.tried",
     settled: after.filter(({ dueMs }) => dueMs === null).length,
     failing_since_ms: isOff ? null : since_ms,
-    timer: next.length === 0 ? null : timerFor(Math.min(...next), view),
+    timer: next.length === 0 ? null : workAt(Math.min(...next), view),
   });
   if (events.length === 0) return { reply: done };
   const { party, own } = partsOf(view.id);
@@ -185,10 +185,6 @@ function surplus(called: readonly After[], view: View): readonly RowKey[] {
     .slice(Math.max(0, triedKept - fresh))
     .filter(({ k2 }) => !called.some(({ waits }) => waits.id === k2))
     .map(({ k, k2 }) => tried.key(k2, k));
-}
-
-function timerFor(at_ms: number, { nowMs }: View) {
-  return { at_ms, in_ms: Math.max(1, at_ms - nowMs) };
 }
 
 function reportOf(view: View): EndpointReport {

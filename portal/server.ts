@@ -25,7 +25,7 @@ import { createOwnPublishing, type OwnPublishingDeps } from "../service/portal/p
 import { type RecentPushesDeps, recentPushes } from "../service/portal/recent-pushes.ts";
 import type { Recoveries } from "../service/portal/recoveries.ts";
 import { createOwnWebhooks, type WebhookDeps } from "../service/portal/webhooks.ts";
-import { createAssets } from "../web/assets.ts";
+import { assetAt, createAssets } from "../web/assets.ts";
 import { createAuthenticators, type PortalPlace } from "./authenticators.ts";
 import { inItsLanguage } from "./language.ts";
 import { type AccountDeps, accountRoutes } from "./routes/account.ts";
@@ -178,9 +178,8 @@ function assetRoute({ assets }: VisitDeps): Route {
     },
     handle: async (request, reply) => {
       const { named } = request.params as { readonly named: string };
-      const { style, icon, script } = await assets();
-      const asset = [style, icon, script].find((each) => each?.path === `${assetsBase}${named}`);
-      if (asset == null) return send(reply, refusedWith("not_found", "This address does not exist here."));
+      const asset = assetAt(await assets(), `${assetsBase}${named}`);
+      if (asset === null) return send(reply, refusedWith("not_found", "This address does not exist here."));
       return sendAsset(reply, asset);
     },
   };

@@ -30,6 +30,11 @@ export interface AssetsOptions {
   readonly failed: (error: unknown) => void;
 }
 
+/** The asset at a path; null where there is none. */
+export function assetAt({ style, icon, script }: Assets, path: string): Asset | null {
+  return [style, icon, script].find((each) => each?.path === path) ?? null;
+}
+
 /** Bundles with the first call, and answers the same afterwards. */
 export function createAssets(options: AssetsOptions): () => Promise<Assets> {
   let made: Promise<Assets> | null = null;

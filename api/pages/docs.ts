@@ -11,7 +11,7 @@ import { type ComponentChild, type ComponentChildren, h } from "preact";
 import type { JsonObject } from "../../protocol/json/canonical-json.ts";
 import { type ProblemCode, problemCodes } from "../../protocol/problem.ts";
 import { makeDocument, type PublicDocument } from "../../service/verification/published-reads.ts";
-import { type Assets, createAssets } from "../../web/assets.ts";
+import { type Assets, assetAt, createAssets } from "../../web/assets.ts";
 import { applicationPage } from "../../web/document.ts";
 import { type Markdown, readMarkdown } from "../../web/markdown.ts";
 import { indexOf, type Searched } from "../../web/search-index.ts";
@@ -150,9 +150,9 @@ function json(content: unknown): PublicDocument {
 
 const forEver = "public, max-age=31536000, immutable";
 
-function assetOf({ style, icon, script }: Assets, path: string): PublicDocument | null {
-  const asset = [style, icon, script].find((each) => each?.path === `${docsBase}/${path}`);
-  if (asset == null) return null;
+function assetOf(assets: Assets, path: string): PublicDocument | null {
+  const asset = assetAt(assets, `${docsBase}/${path}`);
+  if (asset === null) return null;
   const { body, mediaType } = asset;
   return { bytes: body, hash: path, mediaType, cacheControl: forEver };
 }

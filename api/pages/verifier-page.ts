@@ -12,7 +12,7 @@ import type { Anchors } from "../../protocol/keys/anchors.ts";
 import { anyText } from "../../protocol/shape.ts";
 import { refusedWith } from "../../service/answer.ts";
 import { makeDocument } from "../../service/verification/published-reads.ts";
-import { type Asset, type Assets, createAssets } from "../../web/assets.ts";
+import { type Asset, type Assets, assetAt, createAssets } from "../../web/assets.ts";
 import { applicationHeaders, applicationPage } from "../../web/document.ts";
 import { code, heading, link, paragraph, verdict } from "../../web/parts.ts";
 import { english } from "../../web/texts/catalogue.ts";
@@ -52,11 +52,10 @@ export function verifierPageRoutes(deps: VerifierPageDeps): readonly Route[] {
       return { ...answer, headers: { ...applicationHeaders, ...answer.headers } };
     }),
     page(`${base}:named`, async (request) => {
-      const { style, icon, script } = await assets();
-      const path = `${base}${parameter(request, "named")}`;
-      const asset = [style, icon, script].find((each) => each?.path === path);
-      if (asset == null) return refusedWith("not_found", "There is no such asset.");
-      const small = asset === script && takesBrotli(request) ? await packed() : null;
+      const made = await assets();
+      const asset = assetAt(made, `${base}${parameter(request, "named")}`);
+      if (asset === null) return refusedWith("not_found", "There is no such asset.");
+      const small = asset === made.script && takesBrotli(request) ? await packed() : null;
       return {
         kind: "answer",
         status: 200,

@@ -20,7 +20,7 @@ import type { Blocks } from "../../service/register/blocks.ts";
 import type { Enrolment } from "../../service/register/enrolment.ts";
 import type { Revocations } from "../../service/register/revocations.ts";
 import type { Takedowns as OpsTakedowns } from "../../service/register/takedowns.ts";
-import { type Asset, type Assets, createAssets } from "../../web/assets.ts";
+import { type Asset, type Assets, assetAt, createAssets } from "../../web/assets.ts";
 import { applicationHeaders, applicationPage } from "../../web/document.ts";
 import { island } from "../../web/island.ts";
 import { english } from "../../web/texts/catalogue.ts";
@@ -151,11 +151,8 @@ export function addPages(server: FastifyInstance, deps: PagesDeps): void {
     signInPage(reply, made, request.query["next"] ?? uiBase),
   );
   server.get<{ Params: { name: string } }>(`${uiBase}assets/:name`, async (request, reply) => {
-    const { style, icon, script } = await made.assets();
-    const asset = [style, icon, script].find(
-      (each) => each?.path === `${uiBase}assets/${request.params.name}`,
-    );
-    return asset == null ? notFound(reply, made, texts.notFound.words) : sendAsset(reply, asset);
+    const asset = assetAt(await made.assets(), `${uiBase}assets/${request.params.name}`);
+    return asset === null ? notFound(reply, made, texts.notFound.words) : sendAsset(reply, asset);
   });
 }
 

@@ -153,7 +153,13 @@ function webhooksContent(
               "label",
               null,
               texts().add.label,
-              h("input", { name: "url", type: "url", required: true, maxLength: 512, autocomplete: "off" }),
+              h("input", {
+                name: "url",
+                type: "url",
+                required: true,
+                maxLength: urlLengthMax,
+                autocomplete: "off",
+              }),
             ),
             h(
               "fieldset",

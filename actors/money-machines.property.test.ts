@@ -57,6 +57,7 @@ const ledgerEvents: fc.Arbitrary<LedgerEvent> = fc.oneof(
     more: fc.boolean(),
     count: small,
     amount: small,
+    at_ms,
     used: fc.dictionary(holder, small),
   }),
 );

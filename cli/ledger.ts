@@ -1,14 +1,14 @@
-// `svc ledger`: the accounts of AI companies, for operators.
+// `svc ledger` and `svc ops accounts`: the accounts of AI companies, for operators.
 
 import type { AllowanceAnswer, StatementAnswer } from "../client/service-client.ts";
-import { account, operatorStatement, under } from "../ops/shapes.ts";
+import { account, accountList, operatorStatement, under } from "../ops/shapes.ts";
 import type { Of } from "../protocol/shape.ts";
 import { type Call, type Command, UsageError } from "./command.ts";
 import { requiredText } from "./confirmation.ts";
 import { connect } from "./connection.ts";
 import { connectOps, opsOptions } from "./ops-connection.ts";
-import { asItCame, companyOptions, printTable } from "./query.ts";
-import { formatTable, type Terminal } from "./terminal.ts";
+import { asItCame, companyOptions, opsList, printTable } from "./query.ts";
+import { formatTable, type Terminal, visible } from "./terminal.ts";
 
 export const ledger: Command = {
   name: "ledger",
@@ -79,6 +79,41 @@ function tellAccount({ terminal, flag }: Call, shown: Of<typeof account>): void 
       : `balance ${balance} ${currency}, of which ${reserved} is reserved: ${available} is available`,
   );
 }
+
+export const opsAccounts: Command = opsList({
+  name: "ops accounts",
+  usage: "",
+  summary: "list the accounts of AI companies, those that run low first, 50 at most (for operators)",
+  details: [
+    "  An account runs low where it lasts for less than seven days at the rate of the last day in which anything was charged.",
+    "  Exits with 1 if any of these runs low.",
+  ],
+  options: "    --after UUID  the list goes on after this company",
+  path: (call) => {
+    const after = call.text("after");
+    return `/ops/ledgers${after === null ? "" : `?after=${encodeURIComponent(after)}`}`;
+  },
+  form: accountList,
+  items: ({ accounts }) => accounts,
+  header: ["COMPANY", "NAME", "BALANCE", "USED IN A DAY", "DAYS LEFT", "LOW", "LAST TOP-UP"],
+  rowOf: ({ company_uuid, legal_name, currency, balance, used_last_day, days_left, is_low, last_top_up }) => [
+    company_uuid,
+    visible(legal_name ?? "–"),
+    `${balance} ${currency}`,
+    used_last_day,
+    String(days_left ?? "–"),
+    is_low ? "yes" : "no",
+    last_top_up === null ? "–" : `${last_top_up.amount} at ${last_top_up.at}`,
+  ],
+  none: () => "Nothing was ever paid in.",
+  note: ({ next_after, is_complete }) =>
+    next_after !== null
+      ? `More: --after ${next_after}`
+      : is_complete
+        ? null
+        : "There are more accounts than were looked at.",
+  isNo: ({ accounts }) => accounts.some(({ is_low }) => is_low),
+});
 
 // `svc allowance`: what an AI company has paid in, and what it was charged.
 

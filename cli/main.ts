@@ -4,7 +4,7 @@ import { clientCommands } from "./client-commands.ts";
 import { doctor } from "./doctor.ts";
 import { blocks, brands, group } from "./groups.ts";
 import { keyCommands } from "./keys/commands.ts";
-import { ledger } from "./ledger.ts";
+import { ledger, opsAccounts } from "./ledger.ts";
 import { opsAct } from "./ops/act.ts";
 import { opsApplications, opsApprove, opsEvidence, opsRefuse } from "./ops/applications.ts";
 import { opsCampaign } from "./ops/campaign.ts";
@@ -42,6 +42,7 @@ await runProgram([
   opsAct,
   opsTakedown,
   opsCampaign,
+  opsAccounts,
   opsParty,
   opsCertify,
   opsRegisterKey,

@@ -6,6 +6,8 @@
 //   LE4. A holder is forgotten once its lease is over and everything that it served under it is booked: only then is the rest
 //        of what it was lent available to others.
 //   LE5. One collection is under way in each region in which money was lent; the next begins when it is booked.
+//   LE6. The hours in which anything was charged are kept as long as they are within a day of the newest: that day's sum is the rate by
+//        which the days that are left are told, also of a company that is refused since its money was spent.
 
 import { assign, setup } from "xstate";
 
@@ -31,6 +33,9 @@ export interface LedgerContext {
   readonly collecting: readonly string[];
   /** Unix milliseconds: what was served earlier cannot be charged any more, and its nonces are forgotten. */
   readonly nonces_from: number;
+  /** What was charged in each hour, by its number since 1970 (LE6). */
+  readonly hours: Readonly<Record<string, number>>;
+  readonly last_top_up: { readonly amount: number; readonly at_ms: number } | null;
 }
 
 export type LedgerEvent =
@@ -62,6 +67,7 @@ export type LedgerEvent =
       readonly more: boolean;
       readonly count: number;
       readonly amount: number;
+      readonly at_ms: number;
       /** What each holder's reservation shrinks by: what was charged, and what had been charged elsewhere before. */
       readonly used: Readonly<Record<string, number>>;
       /** {@link LedgerContext.nonces_from} from now on, if it changes. */
@@ -78,6 +84,37 @@ export function reservedFor({ lent, returned, charged }: LedgerHolder): number {
 
 export function availableOf({ balance, holders }: Pick<LedgerContext, "balance" | "holders">): number {
   return Object.values(holders).reduce((rest, holder) => rest - reservedFor(holder), balance);
+}
+
+const hourMs = 3_600_000;
+const dayHours = 24;
+/** An account that does not last so long runs low: a payment takes some days. */
+const lowDays = 7;
+
+/** How long the money lasts (LE6); `days_left` is null where nothing was ever charged. */
+export function outlookOf({ balance, hours }: Pick<LedgerContext, "balance" | "hours">, nowMs: number) {
+  const hour = Math.floor(nowMs / hourMs);
+  const rate = Object.values(hours).reduce((sum, amount) => sum + amount, 0);
+  const days_left = balance <= 0 ? 0 : rate === 0 ? null : Math.floor(balance / rate);
+  return {
+    used_last_day: Object.entries(hours).reduce(
+      (sum, [each, amount]) => (Number(each) > hour - dayHours ? sum + amount : sum),
+      0,
+    ),
+    days_left,
+    is_low: days_left !== null && days_left < lowDays,
+  };
+}
+
+/** LE6. */
+function noteHour(
+  hours: LedgerContext["hours"],
+  { amount, at_ms }: { readonly amount: number; readonly at_ms: number },
+) {
+  if (amount === 0) return hours;
+  const hour = Math.floor(at_ms / hourMs);
+  const kept = Object.entries(hours).filter(([each]) => Number(each) > hour - dayHours);
+  return { ...Object.fromEntries(kept), [hour]: (hours[hour] ?? 0) + amount };
 }
 
 /** How long after an answer the same signed request may be answered in another region: while its signature is valid, and more. */
@@ -129,7 +166,12 @@ export const ledgerMachine = setup({
   actions: {
     noteEntry: assign(({ context, event }) =>
       event.type === "money.entered"
-        ? { currency: event.currency, balance: context.balance + event.amount }
+        ? {
+            currency: event.currency,
+            balance: context.balance + event.amount,
+            last_top_up:
+              event.kind === "top_up" ? { amount: event.amount, at_ms: event.at_ms } : context.last_top_up,
+          }
         : {},
     ),
     noteLease: assign(({ context, event }) => {
@@ -164,7 +206,16 @@ export const ledgerMachine = setup({
   },
 }).createMachine({
   id: "ledger",
-  context: { currency: null, balance: 0, holders: {}, regions: {}, collecting: [], nonces_from: 0 },
+  context: {
+    currency: null,
+    balance: 0,
+    holders: {},
+    regions: {},
+    collecting: [],
+    nonces_from: 0,
+    hours: {},
+    last_top_up: null,
+  },
   type: "parallel",
   on: {
     "money.entered": { actions: "noteEntry" },
@@ -227,6 +278,7 @@ function booked(
   });
   return {
     balance: context.balance - amount,
+    hours: noteHour(context.hours, event),
     holders: Object.fromEntries(holders),
     regions: { ...context.regions, [region]: { up_to, settled_ms } },
     nonces_from: event.nonces_from ?? context.nonces_from,

@@ -10,6 +10,7 @@ import { actOf, sendProblem } from "./acts.ts";
 import { act, afterPage, type OpsRoute, parameter, read, tellChanged } from "./route.ts";
 import {
   account,
+  accountList,
   actMembers,
   bodies,
   changed,
@@ -23,6 +24,15 @@ const company = parameter("path", "company_uuid", "UUID of an AI company.");
 
 export function ledgerRoutes(ledgers: OperatorLedgers): readonly OpsRoute[] {
   return [
+    read(
+      "/ops/ledgers",
+      {
+        summary: "The accounts of AI companies, those that run low first, 50 a page",
+        answer: accountList,
+        parameters: [{ ...afterPage, schema: { type: "string", maxLength: 36 } }],
+      },
+      async ({ query: { after = "" } }) => ledgers.list(after),
+    ),
     read(
       "/ops/ledgers/:company_uuid",
       {

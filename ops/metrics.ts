@@ -15,7 +15,7 @@ export interface Reading {
   readonly help: string;
   readonly kind: "gauge" | "counter";
   readonly value: number;
-  /** The same names for every reading of the metric; their values are few and never come from callers. */
+  /** The same names for every reading of the metric; their values are few at once and never come from callers. */
   readonly labels?: Readonly<Record<string, string>>;
 }
 

@@ -107,6 +107,7 @@ const nothing = async () => refuse("unknown", "There is none.");
 
 export const noLedgers: OperatorLedgers = {
   account: async () => null,
+  list: async () => ({ accounts: [], next_after: null, is_complete: true }),
   enter: nothing,
   statement: async () => ok(null),
 };

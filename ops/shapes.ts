@@ -575,6 +575,37 @@ export const operatorStatement = named(
   object({ ...statementMembers, entries: listOf(operatorEntry) }),
 );
 
+const daysLeft = described(
+  nullable(integer({ min: 0, max: Number.MAX_SAFE_INTEGER })),
+  "Whole days for which the balance lasts at the rate of the last day in which anything was charged; null if nothing ever was.",
+);
+export const accountList = named(
+  "AccountList",
+  object({
+    accounts: described(
+      listOf(
+        object({
+          company_uuid: uuid,
+          legal_name: described(nullable(anyText), "Null where this region does not have the company yet."),
+          currency: anyText,
+          balance: anyText,
+          available: anyText,
+          used_last_day: described(anyText, "What was charged in the last 24 hours."),
+          days_left: daysLeft,
+          is_low: described(flag, "Whether it lasts for less than seven days."),
+          last_top_up: described(
+            nullable(object({ amount: anyText, at: timestamp })),
+            "Null if nothing was paid in but by corrections.",
+          ),
+        }),
+      ),
+      "Those that run low first.",
+    ),
+    next_after: described(nullable(uuid), "For the next page; null on the last."),
+    is_complete: described(flag, "False where there are more than 2,000, of which that many were looked at."),
+  }),
+);
+
 /** An answer with its subject under its name. */
 export function under<N extends string, T>(name: N, subject: Shape<T>) {
   return object({ [name]: subject }) as Shape<unknown> as Shape<Readonly<Record<N, T>>>;

@@ -18,6 +18,7 @@ import {
   ledgerMachine,
   type NextPage,
   nothingComesBefore,
+  outlookOf,
   reservedFor,
 } from "../../machines/ledger.ts";
 import type { PartitionRow, RowKey, RowSelection } from "../../storage/actor-store.ts";
@@ -30,6 +31,7 @@ import type {
   LedgerEntry,
   LedgerProtocol,
   LedgerReport,
+  LedgerShown,
   MonthStatement,
   StatementLine,
 } from "../messages/ledger.ts";
@@ -65,7 +67,7 @@ export const ledgerActor = defineActor<"ledger", typeof ledgerMachine>({
     "money.enter": enter,
     "slice.lease": lease,
     "charges.collected": book,
-    "ledger.read": (_command, view) => ({ reply: reportOf(view.snapshot.context) }),
+    "ledger.read": (_command, view) => ({ reply: shownOf(view) }),
     "ledger.statement": ({ month }, view) => {
       const { currency } = view.snapshot.context;
       return { reply: currency === null ? null : statementOf({ currency, month }, view) };
@@ -188,7 +190,8 @@ function book(command: Asked<"charges.collected">, view: View): Decided<DoneRepl
   if (known.up_to !== command.after || !context.collecting.includes(region)) return { reply };
   if (areLate(command, view.nowMs)) {
     const again = { region, up_to: command.after, settled_ms: known.settled_ms, more: true };
-    return { reply, events: [{ type: "charges.booked", ...again, used: {}, count: 0, amount: 0 }] };
+    const none = { used: {}, count: 0, amount: 0, at_ms: view.nowMs };
+    return { reply, events: [{ type: "charges.booked", ...again, ...none }] };
   }
   const used: Record<string, number> = {};
   const nonces = new Map<string, number>();
@@ -210,6 +213,7 @@ function book(command: Asked<"charges.collected">, view: View): Decided<DoneRepl
     used,
     count: charged.length,
     amount: noted.amount,
+    at_ms: view.nowMs,
     settled_ms: more ? known.settled_ms : command.settled_ms,
     ...forgotten.event,
   };
@@ -260,6 +264,11 @@ function reportOf(context: LedgerContext): LedgerReport | null {
       at_ms: settled_ms,
     })),
   };
+}
+
+function shownOf({ snapshot: { context }, nowMs }: View): LedgerShown | null {
+  const report = reportOf(context);
+  return report && { ...report, ...outlookOf(context, nowMs), last_top_up: context.last_top_up };
 }
 
 // What a ledger writes down for its statements: what was charged on each day, the sums of each month, and the entries.

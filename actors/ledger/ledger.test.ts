@@ -361,3 +361,48 @@ describe("a region's receipts", () => {
     expect(asked().after).toBe(positionAt(ledger.nowMs - 60_000));
   });
 });
+
+describe("how long the money lasts", () => {
+  const hour = day / 24;
+  const use = (amount: number, changes: Partial<CollectedCharges> = {}): void => {
+    const n = ledger.nowMs;
+    lease("eu/a", n, amount);
+    collect([charge(amount, { served_at_ms: ledger.nowMs })], changes);
+  };
+
+  it("is unknown before anything was charged, and told by what was charged in the last day", () => {
+    enter(10_000);
+    expect(read()).toMatchObject({ used_last_day: 0, days_left: null, is_low: false });
+    use(400);
+    ledger.nowMs += 23 * hour;
+    use(600);
+    expect(read()).toMatchObject({ used_last_day: 1_000, days_left: 9, is_low: false });
+    ledger.nowMs += hour;
+    // The first hour is a day ago: what is still in the day's sum is the rate once anything else is charged.
+    expect(read()).toMatchObject({ used_last_day: 600 });
+    use(1_000);
+    expect(read()).toMatchObject({ used_last_day: 1_600, days_left: 5, is_low: true });
+  });
+
+  it("is nothing once it is spent, and stays so while its company is refused", () => {
+    enter(1_000);
+    use(999);
+    ledger.nowMs += 30 * day;
+    expect(read()).toMatchObject({ balance: 1, used_last_day: 0, days_left: 0, is_low: true });
+    enter(999 * 7, { entry_id: "more" });
+    expect(read()).toMatchObject({ days_left: 7, is_low: false });
+    enter(-7_000, { entry_id: "back" });
+    expect(read()).toMatchObject({ balance: -6, days_left: 0, is_low: true });
+  });
+
+  it("is told with the last top-up, which a correction is not", () => {
+    expect(read()).toBeNull();
+    enter(-5);
+    expect(read()).toMatchObject({ last_top_up: null, is_low: true });
+    enter(100);
+    const paid = { amount: 100, at_ms: ledger.nowMs };
+    ledger.nowMs += day;
+    enter(7, { kind: "correction" });
+    expect(read()).toMatchObject({ last_top_up: paid });
+  });
+});

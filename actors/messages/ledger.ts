@@ -44,6 +44,15 @@ export interface LedgerReport {
   readonly charged_before: readonly { readonly region: string; readonly at_ms: number }[];
 }
 
+export interface LedgerShown extends LedgerReport {
+  /** What was charged in the last 24 hours. */
+  readonly used_last_day: number;
+  /** Whole days for which the balance lasts at the rate of the last day in which anything was charged; null if nothing ever was. */
+  readonly days_left: number | null;
+  readonly is_low: boolean;
+  readonly last_top_up: { readonly amount: number; readonly at_ms: number } | null;
+}
+
 /** What was charged for one kind of answer on one day, at one price: `amount` is `count` times `price`. */
 export interface StatementLine {
   /** `YYYY-MM-DD`, UTC. */
@@ -93,7 +102,7 @@ export interface LedgerProtocol {
   /** One page of what a region served, in the order of its receipts: `after` is the end of the page before. */
   "charges.collected"(command: CollectedCharges): DoneReply;
   /** Read-only. Null before the first entry. */
-  "ledger.read"(): LedgerReport | null;
+  "ledger.read"(): LedgerShown | null;
   /** Read-only. Null before the first entry. */
   "ledger.statement"(command: {
     readonly month: string;

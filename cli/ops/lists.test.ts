@@ -2,10 +2,10 @@
 
 import { expect, it } from "vitest";
 import type { ActorRow, AttentionList, NodeAttention, NodeState } from "../../ops/inspection-shapes.ts";
-import { noInspection, report, since } from "../../ops/ops.fixture.ts";
+import { noInspection, noLedgers, report, since } from "../../ops/ops.fixture.ts";
 import type { Command } from "../command.ts";
 import { blocks, brands, group } from "../groups.ts";
-import { ledger } from "../ledger.ts";
+import { ledger, opsAccounts } from "../ledger.ts";
 import { purges } from "../purges.ts";
 import { revoke } from "../revoke.ts";
 import { opsAct } from "./act.ts";
@@ -207,3 +207,31 @@ it.each<readonly [Command, readonly string[], object, string]>([
     expect((await later.run(opsNodes, [])).code).toBe(0);
   },
 );
+
+it("accounts: says how long each lasts, and exits with 1 while any runs low", async () => {
+  const account = {
+    company_uuid: "10000000-0000-4000-8000-000000000001",
+    legal_name: "Ask Ltd",
+    currency: "EUR",
+    balance: "12.5",
+    available: "10.5",
+    used_last_day: "4",
+    days_left: 3,
+    is_low: true,
+    last_top_up: { amount: "250", at: since },
+  };
+  const asked: string[] = [];
+  let accounts = [account];
+  const list = async (after: string) => {
+    asked.push(after);
+    return { accounts, next_after: account.company_uuid, is_complete: true };
+  };
+  await using ops = await serveOps({ ledgers: { ...noLedgers, list } });
+  const low = await ops.run(opsAccounts, []);
+  expect(low.code).toBe(1);
+  expect(low.text).toMatch(/Ask Ltd +12\.5 EUR +4 +3 +yes +250 at /);
+  expect(low.text).toContain(`More: --after ${account.company_uuid}`);
+  accounts = [{ ...account, is_low: false }];
+  expect((await ops.run(opsAccounts, ["--after", account.company_uuid])).code).toBe(0);
+  expect(asked).toEqual(["", account.company_uuid]);
+});

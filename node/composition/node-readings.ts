@@ -7,7 +7,7 @@ import type { Allowance } from "../../service/money/allowance.ts";
 import type { NodeConfig } from "../configuration/config.ts";
 import { insightReadings } from "../keeping/allowance-keeping.ts";
 import { latePurgeReadings } from "../keeping/late-purges.ts";
-import { actorReadings, logReadings } from "../telemetry/actor-readings.ts";
+import { accountReadings, actorReadings, logReadings } from "../telemetry/actor-readings.ts";
 import { backupReadings, diskReadings, diskSpace } from "../telemetry/disk.ts";
 import { longestStepReading } from "../telemetry/timings.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
@@ -21,6 +21,7 @@ export async function nodeReadings(services: NodeServices): Promise<readonly Rea
     nodeInfo(services.config),
     ...actorReadings(services.actors.loads(), services.cluster?.regions() ?? [services.config.region]),
     ...allowanceReadings(services.allowance),
+    ...accountReadings(services.actors.glances(), services.clock.now()),
     ...traceReadings(services.tracing),
     ...diskReadings(await diskSpace(services.config).catch(() => [])),
     ...(await logReadings(services).catch(() => [])),

@@ -361,9 +361,9 @@ function authoritiesOf(url: string): readonly string[] {
   return host.startsWith("127.0.0.1") ? [host, port === "" ? "localhost" : `localhost:${port}`] : [host];
 }
 
-function operatorLedgersOf({ actors, operatorFiles, register }: NodeServices): OperatorLedgers {
-  const kindOf = async (uuid: string) => (await register.party(uuid))?.kind ?? null;
-  return createOperatorLedgers({ actors, prices: operatorFiles.prices, kindOf });
+function operatorLedgersOf({ actors, actorStore, operatorFiles, register }: NodeServices): OperatorLedgers {
+  const partyOf = async (uuid: string) => register.party(uuid);
+  return createOperatorLedgers({ actors, actorStore, prices: operatorFiles.prices, partyOf });
 }
 
 function publicRoutes(reads: PublicReads, edge: Edge, folder: VectorFolder): readonly Route[] {

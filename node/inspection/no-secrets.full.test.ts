@@ -242,6 +242,8 @@ function planOf(planted: Planted): typeof plan {
           "/ops/audit",
           "/ops/takedowns",
           "/ops/campaigns",
+          "/ops/ledgers",
+          "/ui/accounts",
           "/ui/applications",
           "/ui/audit",
           "/ui/takedowns",

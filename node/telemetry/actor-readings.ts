@@ -1,8 +1,10 @@
-// What the actors of a node hold, by kind and by region, for /metrics. There are as many series as kinds and regions.
+// What the actors of a node hold, by kind and by region, for /metrics. There are as many series as kinds and regions, and
+// a bounded number for accounts that run low.
 
 import { logRef } from "../../actors/messages/refs.ts";
-import type { ActorLoads, ActorReport, KindStats } from "../../actors/system/definition.ts";
+import type { ActorGlance, ActorLoads, ActorReport, KindStats } from "../../actors/system/definition.ts";
 import { livesHere } from "../../cluster/placement.ts";
+import { type LedgerContext, outlookOf } from "../../machines/ledger.ts";
 import type { LogSequencerContext } from "../../machines/log-sequencer.ts";
 import { gauge, type Reading } from "../../ops/metrics.ts";
 import type { Acting, Process } from "../composition/capabilities.ts";
@@ -101,4 +103,34 @@ export function readingsOf(report: Pick<ActorReport, "context"> | null, nowMs: n
       secondsSince(context?.held?.sinceMs),
     ),
   ];
+}
+
+// The accounts that run low, for /metrics: of those that this node has in memory, which are those that are spent from or asked for.
+
+/** A node names so many at most, and those that run low first. */
+const lowAccountsMax = 20;
+const daySeconds = 86_400;
+
+export function accountReadings(
+  glances: Iterable<Pick<ActorGlance, "ref" | "context">>,
+  nowMs: number,
+): readonly Reading[] {
+  const low: { readonly company: string; readonly days: number }[] = [];
+  for (const { ref, context } of glances) {
+    if (ref.kind !== "ledger" || context === null) continue;
+    const ledger = context as LedgerContext;
+    const { is_low, days_left } = outlookOf(ledger, nowMs);
+    if (is_low && ledger.currency !== null) low.push({ company: ref.id, days: days_left ?? 0 });
+  }
+  low.sort((a, b) => a.days - b.days);
+  return low
+    .slice(0, lowAccountsMax)
+    .map(({ company, days }) =>
+      gauge(
+        "svc_account_left_seconds",
+        "How long an account that runs low lasts, in whole days; only of those, 20 at most.",
+        days * daySeconds,
+        { company },
+      ),
+    );
 }

@@ -22,7 +22,7 @@ import {
   since,
 } from "../ops.fixture.ts";
 import { firstValues } from "./views/act-form.ts";
-import { blockChoices, partyChoices } from "./views/party.ts";
+import { accountChoices, blockChoices, partyChoices } from "./views/party.ts";
 
 const uuid = keyFacts.party_uuid;
 const texts = english.operations.party;
@@ -64,6 +64,7 @@ function openParties(party: PartyState) {
     blocks: { ...noBlocks, ofBusiness: async () => ok(blocked), setBlocked: done("setBlocked") },
     ledgers: {
       ...noLedgers,
+      enter: (company_uuid, entry) => done("enter")({ company: company_uuid, ...entry }),
       account: async () => ({
         currency: "EUR",
         balance: "12.5",
@@ -100,11 +101,12 @@ describe("the page of a party", () => {
     expect(body).toContain(`<a href="/ui/keys/${keyFacts.key_id}">`);
     expect(body).toContain("&lt;b>checked&lt;/b>");
     expect(body).not.toMatch(/<b>checked|Diamonds <Ltd>/);
-    expect(text).not.toContain(texts.account);
+    expect(body).not.toContain('<h2 id="account">');
   });
 
   it("has the account of an AI company", async () => {
-    const { text } = await openParties(company).page(`/ui/parties/${uuid}`);
+    const { body, text } = await openParties(company).page(`/ui/parties/${uuid}`);
+    expect(body).toContain('<h2 id="account">');
     for (const shown of ["12.5 EUR", "10.5 EUR", texts.noKeys]) expect(text).toContain(shown);
     expect(text).not.toContain(texts.blocks);
   });
@@ -117,6 +119,45 @@ describe("the page of a party", () => {
     });
     for (const url of ["/ui/parties", "/ui/parties?q=Diamonds"])
       expect((await page(url)).text).toContain(texts.none);
+  });
+});
+
+describe("the page of accounts", () => {
+  it("shows those of the page, leads to their companies, and to the next page", async () => {
+    const account = {
+      company_uuid: uuid,
+      legal_name,
+      currency: "EUR",
+      balance: "12.5",
+      available: "10.5",
+      used_last_day: "4",
+      days_left: 3,
+      is_low: true,
+      last_top_up: { amount: "250", at: since },
+    };
+    const asked: string[] = [];
+    const there = openOps({
+      ledgers: {
+        ...noLedgers,
+        list: async (after) => {
+          asked.push(after);
+          return {
+            accounts: after === "" ? [account] : [],
+            next_after: after === "" ? uuid : null,
+            is_complete: false,
+          };
+        },
+      },
+    });
+    const { body } = await there.inject({ url: "/ui/accounts", headers: { host: "localhost:80" } });
+    const { accounts } = english.operations;
+    for (const shown of [accounts.low, accounts.incomplete, "12.5 EUR", "10.5 EUR", "4 EUR", "250 EUR"])
+      expect(body).toContain(shown);
+    expect(body).toContain(`<a href="/ui/parties/${uuid}">Diamonds &lt;Ltd></a>`);
+    expect(body).toContain(`<a href="/ui/accounts?after=${uuid}">`);
+    const next = await there.inject({ url: `/ui/accounts?after=${uuid}`, headers: { host: "localhost:80" } });
+    expect(next.body).toContain(accounts.none);
+    expect(asked).toEqual(["", uuid]);
   });
 });
 
@@ -157,10 +198,33 @@ describe("an act on a party is a request that the API takes:", () => {
       { group: " h " },
       ["setBlocked", { business_uuid: uuid, group: "h", blocked: true, ...asker }],
     ],
+    [
+      "top_up",
+      company,
+      { amount: " 250 ", currency: " EUR ", entry_id: " p-1 " },
+      [
+        "enter",
+        { company: uuid, kind: "top_up", amount: "250", currency: "EUR", entry_id: "p-1", by, ...act },
+      ],
+    ],
+    [
+      "correction",
+      company,
+      { amount: "-2.5", entry_id: "c-1" },
+      [
+        "enter",
+        { company: uuid, kind: "correction", amount: "-2.5", currency: "EUR", entry_id: "c-1", by, ...act },
+      ],
+    ],
     ["unblock", business, {}, ["setBlocked", { business_uuid: uuid, group: "g", blocked: false, ...asker }]],
   ] as const)("%s", async (key, party, values, expected) => {
     const { asked, there } = openParties(party);
-    const choices = [...partyChoices(party, texts), ...blockChoices(blocked, texts)];
+    const known = key === "correction" ? "EUR" : null;
+    const choices = [
+      ...partyChoices(party, texts),
+      ...blockChoices(blocked, texts),
+      ...accountChoices(party, known, texts),
+    ];
     const choice = choices.find((each) => each.key === key);
     if (choice === undefined) throw new Error(`${key} is not offered`);
     const { address: url, members } = choice.request({ ...firstValues(choice), ...values });

@@ -33,6 +33,7 @@ import { Actor } from "./views/actor.ts";
 import { kindWords } from "./views/actor-facts.ts";
 import { Applications } from "./views/applications.ts";
 import {
+  accountsPath,
   applicationsPath,
   auditPath,
   type FrameOptions,
@@ -45,7 +46,14 @@ import {
   uiBase,
 } from "./views/frame.ts";
 import { Key } from "./views/key.ts";
-import { actorList, auditList, type ListQuery, rendersList, searchResults } from "./views/lists.ts";
+import {
+  accountsList,
+  actorList,
+  auditList,
+  type ListQuery,
+  rendersList,
+  searchResults,
+} from "./views/lists.ts";
 import { Nodes } from "./views/nodes.ts";
 import { Overview, type OverviewData } from "./views/overview.ts";
 import { Party, partyList } from "./views/party.ts";
@@ -61,7 +69,7 @@ export interface PagesDeps {
   readonly recoveries: Pick<OperatorRecoveries, "list">;
   readonly enrolment: Pick<Enrolment, "party">;
   readonly blocks: Pick<Blocks, "ofBusiness">;
-  readonly ledgers: Pick<OperatorLedgers, "account">;
+  readonly ledgers: Pick<OperatorLedgers, "account" | "list">;
   readonly revocations: Pick<Revocations, "key" | "acts">;
   readonly takedowns: Pick<OpsTakedowns, "inForce">;
   readonly campaigns: Pick<OperatorCampaigns, "unusual">;
@@ -136,6 +144,9 @@ export function addPages(server: FastifyInstance, deps: PagesDeps): void {
   );
   server.get<{ Params: { uuid: string } }>(`${partiesPath}/:uuid`, asPage, async (request, reply) =>
     partyPage(reply, made, request.params.uuid),
+  );
+  server.get<{ Querystring: Query }>(accountsPath, { ...asPage, ...query("after") }, async (request, reply) =>
+    accountsPage(reply, made, request.query["after"] ?? ""),
   );
   server.get(takedownsPath, asPage, async (_request, reply) => takedownsPage(reply, made));
   server.get<{ Querystring: Query }>(rendersPath, { ...asPage, ...query("after") }, async (request, reply) =>
@@ -313,6 +324,11 @@ async function partyPage(reply: FastifyReply, made: Made, uuid: string): Promise
     acts: { uuid, ...acts },
   });
   return show(reply, made, { title: party.legal_name, current: "parties", content });
+}
+
+async function accountsPage(reply: FastifyReply, made: Made, after: string): Promise<FastifyReply> {
+  const content = accountsList(await made.ledgers.list(after), texts);
+  return show(reply, made, { title: texts.accounts.title, current: "accounts", content });
 }
 
 async function takedownsPage(reply: FastifyReply, made: Made): Promise<FastifyReply> {

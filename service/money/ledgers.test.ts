@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import type { EnteredEntry, EnterReply } from "../../actors/messages/ledger.ts";
 import { part, rubbish } from "../../protocol/rubbish.fixture.ts";
-import { createOperatorLedgers } from "./ledgers.ts";
+import { createOperatorLedgers, type ListedAccount } from "./ledgers.ts";
 
 const company = "10000000-0000-4000-8000-000000000001";
 const entry = {
@@ -18,7 +18,8 @@ const ledgersOf = (ask: (command: unknown) => unknown) =>
   createOperatorLedgers({
     actors: rubbish({ ask: async (_ref: unknown, command: unknown) => ask(command) }),
     prices: () => null,
-    kindOf: async () => "ai_company",
+    partyOf: async () => ({ kind: "ai_company", legal_name: "Ask Ltd" }),
+    actorStore: { listActors: async () => [] },
   });
 
 describe("an entry", () => {
@@ -59,5 +60,67 @@ describe("a statement", () => {
     });
     expect(read.ok && read.value?.entries).toHaveLength(600);
     expect(asked).toEqual([null, 0, 1]);
+  });
+});
+
+describe("the list of accounts", () => {
+  const idOf = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`;
+  const listOf = (count: number, daysOf: (n: number) => number | null) => {
+    const asked: string[] = [];
+    const ledgers = createOperatorLedgers({
+      actors: rubbish({
+        ask: async ({ id }: { readonly id: string }) => {
+          asked.push(id);
+          const n = Number(id.slice(-12));
+          // An account that was asked for and never opened has nothing to show.
+          if (n === 1) return null;
+          const days_left = daysOf(n);
+          const money = { currency: "EUR", balance: n, reserved: 1, used_last_day: 2, holders: [] };
+          return { ...money, charged_before: [], days_left, is_low: n === 2, last_top_up: null };
+        },
+      }),
+      prices: () => null,
+      partyOf: async (id) => (id === idOf(2) ? null : { kind: "ai_company", legal_name: `of ${id}` }),
+      actorStore: {
+        listActors: async (kind, after, limit) =>
+          kind === "ledger" && after === ""
+            ? Array.from({ length: count }, (_, n) => idOf(n)).slice(0, limit)
+            : [],
+      },
+    });
+    return { ledgers, asked };
+  };
+  const names = (accounts: readonly ListedAccount[]) =>
+    accounts.map((each) => Number(each.company_uuid.slice(-12)));
+
+  it("begins with those that run low, and ends with those of which nothing was used", async () => {
+    const { ledgers } = listOf(5, (n) => [9, 0, 3, null, 0][n] ?? null);
+    const { accounts, next_after, is_complete } = await ledgers.list("");
+    expect(names(accounts)).toEqual([4, 2, 0, 3]);
+    expect([next_after, is_complete]).toEqual([null, true]);
+    expect(accounts[1]).toEqual({
+      company_uuid: idOf(2),
+      legal_name: null,
+      currency: "EUR",
+      balance: "0.000002",
+      available: "0.000001",
+      used_last_day: "0.000002",
+      days_left: 3,
+      is_low: true,
+      last_top_up: null,
+    });
+  });
+
+  it("goes on page by page, and asks each of at most 2,000 once for everybody who looks", async () => {
+    const { ledgers, asked } = listOf(2_001, (n) => n);
+    const [first, same] = await Promise.all([ledgers.list(""), ledgers.list("")]);
+    expect(first).toEqual(same);
+    expect(asked).toHaveLength(2_000);
+    expect(first.is_complete).toBe(false);
+    expect(names(first.accounts)).toHaveLength(50);
+    const second = await ledgers.list(first.next_after ?? "");
+    expect(names(second.accounts)[0]).toBe((names(first.accounts).at(-1) ?? 0) + 1);
+    const last = await ledgers.list(idOf(1_998));
+    expect([names(last.accounts), last.next_after]).toEqual([[1_999], null]);
   });
 });

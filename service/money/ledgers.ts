@@ -3,6 +3,7 @@
 //   LG2. A statement sums to the ledger: opening + entered - charged = closing, which is the opening of the next month, and
 //        the closing of the current month is the balance.
 
+import type { PartyFacts } from "../../actors/messages/business.ts";
 import type {
   EnteredEntry,
   EnterReply,
@@ -11,7 +12,7 @@ import type {
   MonthStatement,
 } from "../../actors/messages/ledger.ts";
 import { ledgerRef } from "../../actors/messages/refs.ts";
-import type { ActorSystem } from "../../actors/system/definition.ts";
+import type { ActorSystem, Actors } from "../../actors/system/definition.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { decimalOf, millionthsOf, type PriceList, type PriceVersion } from "../../protocol/price-list.ts";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
@@ -22,6 +23,8 @@ import {
   month as monthShape,
   type StatementAnswer,
 } from "../../protocol/wire/allowance.ts";
+import { Semaphore } from "../../std/semaphore.ts";
+import type { ActorStore } from "../../storage/actor-store.ts";
 import { answerJson, invalidAt, type Outcome, refusedWith } from "../answer.ts";
 
 export interface LedgerDeps {
@@ -83,10 +86,32 @@ function accountOf({ currency, balance, reserved, charged_before }: LedgerReport
 /** What operators do with the accounts. */
 export interface OperatorLedgers {
   account(company: string): Promise<Account | null>;
+  /** A page of all accounts, those that run low first. */
+  list(after: string): Promise<AccountList>;
   /** Makes an entry, once under its id. */
   enter(company: string, entry: EntryRequest): Promise<Result<Account, EntryFault>>;
   /** Null before the first entry. */
   statement(company: string, month: string): Promise<Result<OperatorStatement | null, "request_invalid">>;
+}
+
+/** An account among all of them. */
+export interface ListedAccount extends Pick<Account, "currency" | "balance" | "available"> {
+  readonly company_uuid: string;
+  /** Null where this region's register does not have the company yet. */
+  readonly legal_name: string | null;
+  /** What was charged in the last 24 hours. */
+  readonly used_last_day: string;
+  /** Whole days for which the balance lasts at the rate of the last day in which anything was charged; null if nothing ever was. */
+  readonly days_left: number | null;
+  readonly is_low: boolean;
+  readonly last_top_up: { readonly amount: string; readonly at: string } | null;
+}
+
+export interface AccountList {
+  readonly accounts: readonly ListedAccount[];
+  readonly next_after: string | null;
+  /** Whether all accounts were looked at. */
+  readonly is_complete: boolean;
 }
 
 export interface EntryRequest extends Pick<LedgerEntry, "entry_id" | "kind" | "currency" | "by" | "reason"> {
@@ -107,18 +132,15 @@ export type OperatorStatement = Omit<StatementAnswer, "entries"> & {
 };
 
 /** For operators: the balance of an AI company, and payments into it. */
-export function createOperatorLedgers(
-  deps: LedgerDeps & {
-    /** The kind of a party; null for an unknown one. */
-    readonly kindOf: (uuid: string) => Promise<string | null>;
-  },
-): OperatorLedgers {
+export function createOperatorLedgers(deps: LedgerDeps & ListingDeps): OperatorLedgers {
   const { actors } = deps;
+  const sweep = sweepOnce(deps);
   return {
     account: (company) => readAccount(actors, company),
+    list: async (after) => listAccounts(await sweep(), after),
     enter: async (company, request) => {
       const { entry_id, kind, currency, by, reason } = request;
-      if ((await deps.kindOf(company)) !== "ai_company")
+      if ((await deps.partyOf(company))?.kind !== "ai_company")
         return refuse("unknown", "No AI company has this UUID.");
       const amount = Number(signedMillionths(request.amount));
       if (amount === 0 || (kind === "top_up" && amount < 0))
@@ -145,6 +167,76 @@ export function createOperatorLedgers(
       return ok({ ...shownStatement(statement), entries });
     },
   };
+}
+
+// All accounts, for operators.
+//   AC1. Of all of them, `accountsMax` are asked, a few at a time, and once for everybody who asks meanwhile: the order is that of
+//        what they have now, so no page of it is read alone.
+
+interface ListingDeps extends Actors {
+  /** Null for an unknown party. */
+  readonly partyOf: (uuid: string) => Promise<Pick<PartyFacts, "kind" | "legal_name"> | null>;
+  readonly actorStore: Pick<ActorStore, "listActors">;
+}
+
+const accountsMax = 2_000;
+const accountsAtOnce = 16;
+const accountsPage = 50;
+
+interface Sweep {
+  /** Those that run low first. */
+  readonly accounts: readonly ListedAccount[];
+  readonly is_complete: boolean;
+}
+
+/** AC1. */
+function sweepOnce(deps: ListingDeps): () => Promise<Sweep> {
+  let running: Promise<Sweep> | null = null;
+  return () => {
+    running ??= readAll(deps).finally(() => {
+      running = null;
+    });
+    return running;
+  };
+}
+
+async function readAll({ actors, actorStore, partyOf }: ListingDeps): Promise<Sweep> {
+  const found = await actorStore.listActors("ledger", "", accountsMax + 1);
+  const ofCompany = async (company: string): Promise<readonly ListedAccount[]> => {
+    const shown = await actors.ask(ledgerRef(company), { type: "ledger.read" });
+    if (shown === null) return [];
+    const { last_top_up: paid, days_left, is_low } = shown;
+    const { currency, balance, available } = accountOf(shown);
+    return [
+      {
+        company_uuid: company,
+        legal_name: (await partyOf(company))?.legal_name ?? null,
+        currency,
+        balance,
+        available,
+        used_last_day: decimal(shown.used_last_day),
+        days_left,
+        is_low,
+        last_top_up: paid && { amount: decimal(paid.amount), at: formatTimestamp(paid.at_ms) },
+      },
+    ];
+  };
+  const read = found.slice(0, accountsMax).map((company) => () => ofCompany(company));
+  const accounts = (await new Semaphore(accountsAtOnce).all(read)).flat().sort(byDaysLeft);
+  return { accounts, is_complete: found.length <= accountsMax };
+}
+
+function byDaysLeft(a: ListedAccount, b: ListedAccount): number {
+  const [one, other] = [a.days_left ?? Number.MAX_VALUE, b.days_left ?? Number.MAX_VALUE];
+  return one - other || (a.company_uuid < b.company_uuid ? -1 : 1);
+}
+
+/** The page after a company; the first where it has no account. */
+function listAccounts({ accounts, is_complete }: Sweep, after: string): AccountList {
+  const from = accounts.findIndex(({ company_uuid }) => company_uuid === after) + 1;
+  const page = accounts.slice(from, from + accountsPage);
+  const isLast = from + accountsPage >= accounts.length;
+  return { accounts: page, next_after: isLast ? null : (page.at(-1)?.company_uuid ?? null), is_complete };
 }
 
 function enteredOf(reply: EnterReply): Result<Account, EntryFault> {

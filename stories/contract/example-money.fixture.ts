@@ -32,6 +32,7 @@ export async function moneyExamples({
   const account = "/ops/ledgers/:company_uuid";
   const entry = { entry_id: "payment-4711", kind: "top_up", amount: "250", currency: "EUR", ...act };
   await askOps(`/ops/ledgers/${companyUuid}/entries`, `${account}/entries`, entry);
+  await askOps("/ops/ledgers", "/ops/ledgers");
   await askOps(`/ops/ledgers/${companyUuid}`, account);
   await askOps(`/ops/ledgers/${companyUuid}/statements/${month}`, `${account}/statements/:month`);
   await ask(base, company, { path: "/v1/allowance" });

@@ -139,6 +139,35 @@ describe("an operator", () => {
     });
   });
 
+  it("sees which accounts run low, what was used, and in the metrics which of them to look at", async () => {
+    const company_uuid = await billed.companyUuid();
+    const { json } = await billed.ops("/ops/ledgers");
+    expect(json).toMatchObject({
+      accounts: [
+        {
+          company_uuid,
+          balance: "0.1",
+          used_last_day: "3.3",
+          days_left: 0,
+          is_low: true,
+          last_top_up: { amount: "1" },
+        },
+      ],
+      next_after: null,
+      is_complete: true,
+    });
+    const low = `svc_account_left_seconds{company="${company_uuid}"} 0`;
+    const metrics = async () => (await fetch(`${billed.running.urls.ops_url}/metrics`)).text();
+    expect(await metrics()).toContain(low);
+    await enter("100", "listed");
+    expect(await billed.ops(`/ops/ledgers?after=${company_uuid}`)).toMatchObject({ json: { accounts: [] } });
+    expect(await billed.ops("/ops/ledgers")).toMatchObject({
+      json: { accounts: [{ balance: "100.1", days_left: 30, is_low: false }] },
+    });
+    expect(await metrics()).not.toContain("svc_account_left_seconds{");
+    await enter("-100", "delisted", { kind: "correction" });
+  });
+
   it.each<readonly [string, string, object, number, string | undefined]>([
     ["a top-up of nothing", "0", {}, 400, "amount_not_allowed"],
     ["a negative top-up", "-1", {}, 400, "amount_not_allowed"],

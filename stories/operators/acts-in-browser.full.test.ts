@@ -1,23 +1,27 @@
 // The form that acts, in a real browser: what it asks about is what it sends, once.
 
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { RunningNode } from "../../node/composition/start.ts";
+import { sampleCompanies } from "../../node/sandbox/businesses.ts";
 import { findBrowser } from "../../tools/browser.ts";
-import { openPage, openWatchedNode, type View, type WatchedNode } from "./inspector.fixture.ts";
+import { faultsOf, openPage, openWatchedNode, type View, type WatchedNode } from "./inspector.fixture.ts";
 
 const isThere = findBrowser() !== null;
 if (!isThere) console.warn("NOT TESTED: no Chromium on this machine, so nothing was acted on in a page.");
 const inBrowser = it.skipIf(!isThere && process.env["CI"] === undefined);
 
 let watched: WatchedNode | null = null;
+let home: string;
 let node: RunningNode;
 let browser: Browser;
 
 beforeAll(async () => {
   if (!isThere) return;
   watched = await openWatchedNode();
-  ({ node, browser } = watched);
+  ({ home, node, browser } = watched);
 }, 240_000);
 
 afterAll(() => watched?.[Symbol.asyncDispose]());
@@ -86,6 +90,56 @@ inBrowser(
     answered.resolve();
     await act.getByText("Done: there.").waitFor();
     expect(sent).toEqual(["POST"]);
+  },
+  120_000,
+);
+
+/** A page of somebody who has signed in, as a person does. */
+async function openSignedIn(path: string, view: View = wide) {
+  const next = encodeURIComponent(path);
+  const opened = await openPage(browser, `${node.urls.ops_url}/ui/sign-in?next=${next}`, view);
+  const { page } = opened;
+  await page.getByLabel("Operators' token").fill((await readFile(join(home, "ops-token"), "utf8")).trim());
+  await page.getByLabel("Your name").fill("Ada Lovelace");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.waitForURL(`${node.urls.ops_url}${path}`);
+  return opened;
+}
+
+/** Chooses an act in the form of a section, fills it in, and confirms it. */
+async function actIn(
+  page: Page,
+  section: string,
+  { act, fields }: { readonly act: string; readonly fields: Readonly<Record<string, string>> },
+) {
+  const form = page.locator("section").filter({ has: page.getByRole("heading", { name: section }) });
+  await form.getByLabel("What to do").selectOption({ label: act });
+  for (const [label, value] of Object.entries(fields)) await form.getByLabel(label).fill(value);
+  await form.getByRole("button", { name: "Continue" }).click();
+  await form.getByText("Are you sure").waitFor();
+  await form.getByRole("button", { name: "Yes, do it" }).click();
+  return form;
+}
+
+inBrowser(
+  "an account is opened by its first top-up, on the page of its company, and stands among all",
+  async () => {
+    const { uuid = "", legalName = "" } = sampleCompanies[0] ?? {};
+    await using opened = await openSignedIn(`/ui/parties/${uuid}`);
+    const { page } = opened;
+    await page.getByText("Nothing was ever paid in.").waitFor();
+    const fields = { Amount: "250", Currency: "EUR", "Name of the entry": "payment-1", Reason: "Invoice 1" };
+    const form = await actIn(page, "Account", { act: "top up", fields });
+    await form.getByText("Done: the balance is 250 EUR.").waitFor();
+    await form.getByText("Available").waitFor();
+    expect(await faultsOf(page)).toEqual([]);
+    expect(opened.complaints).toEqual([]);
+    await page.getByRole("link", { name: "Accounts" }).click();
+    const row = page.getByRole("row").filter({ has: page.getByRole("link", { name: legalName }) });
+    expect(await row.textContent()).toContain("250 EUR");
+    expect(await faultsOf(page)).toEqual([]);
+    await page.setViewportSize({ width: 360, height: 900 });
+    expect(await faultsOf(page)).toEqual([]);
   },
   120_000,
 );

@@ -75,6 +75,7 @@ const pages: readonly (readonly [string, () => string])[] = [
   ["applications", () => urlOf("/ui/applications")],
   ["parties", () => urlOf("/ui/parties")],
   ["party", () => urlOf(`/ui/parties/${business.party.uuid}`)],
+  ["accounts", () => urlOf("/ui/accounts")],
   ["refusals", () => urlOf("/ui/refusals")],
   ["key", () => urlOf(`/ui/keys/${business.key.key_id}`)],
   ["sign-in", () => urlOf("/ui/sign-in")],

@@ -106,6 +106,10 @@ export const operations: Readonly<Record<string, Proof>> = {
       },
     ]),
   ),
+  "GET /ops/ledgers query after": {
+    shownBy:
+      "stories/money/allowance.test.ts: sees which accounts run low, what was used, and in the metrics which of them to look at",
+  },
   ...Object.fromEntries(
     ["uuid", "file"].map((name) => [
       `GET /ops/applications/{uuid}/evidence/{file}/download path ${name}`,

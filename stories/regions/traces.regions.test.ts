@@ -6,7 +6,11 @@ import { openCluster, type TestCluster, type TestNode } from "../../node/composi
 import { type OtlpReceiver, openOtlpReceiver } from "../../node/telemetry/otlp-receiver.fixture.ts";
 import { enginesUnderTest } from "../../tools/engines/under-test.fixture.ts";
 import { expressionFaults } from "../../tools/telemetry/expression-faults.fixture.ts";
-import { type ShownMetric, shownIn } from "../../tools/telemetry/shown-metrics.fixture.ts";
+import {
+  type ShownMetric,
+  shownIn,
+  shownOfLowAccounts,
+} from "../../tools/telemetry/shown-metrics.fixture.ts";
 import { readAlerts, readDashboard } from "../../tools/telemetry/telemetry-files.fixture.ts";
 import { createClient } from "./cluster-client.fixture.ts";
 import { openBusiness, products } from "./cluster-load.fixture.ts";
@@ -58,7 +62,7 @@ it("a push is one trace from the node that took it to the index of each region",
 
 it("the nodes of a cluster show what the alerts and the dashboard ask for", async () => {
   const company = await cluster.newCompany();
-  const shown = new Map<string, ShownMetric>();
+  const shown = new Map<string, ShownMetric>(shownOfLowAccounts());
   for (const node of cluster.nodes) {
     await createClient(company, [node]).request("retrieval", {
       path: "/v1/records/svc_aaaaaaaaaaaaaaaaaaaaaaaaaa",

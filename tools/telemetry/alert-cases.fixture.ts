@@ -220,6 +220,13 @@ const ofLogAndMoney: readonly AlertCase[] = [
     calm: [grows("svc_allowance_refusals_total", 9, `reason="exhausted"`)],
   },
   {
+    alert: "SvcAccountLow",
+    at: "20m",
+    fires: [gauge("svc_account_left_seconds", 6 * 86_400, `company="c"`)],
+    about: { company: "c" },
+    calm: [gauge("svc_account_left_seconds", 7 * 86_400, `company="c"`)],
+  },
+  {
     alert: "SvcReceiptsNotClosed",
     at: "40m",
     fires: [

@@ -9,7 +9,7 @@ import { type RunningNode, startNode } from "../../node/composition/start.ts";
 import { rubbish } from "../../protocol/rubbish.fixture.ts";
 import { root } from "../process.ts";
 import { expressionFaults } from "./expression-faults.fixture.ts";
-import { type ShownMetric, shownIn } from "./shown-metrics.fixture.ts";
+import { type ShownMetric, shownIn, shownOfLowAccounts } from "./shown-metrics.fixture.ts";
 import { readAlerts, readDashboard } from "./telemetry-files.fixture.ts";
 
 const home = mkdtempSync(join(tmpdir(), "svc-telemetry-"));
@@ -28,7 +28,7 @@ beforeAll(async () => {
   await fetch(`${base_url}/v1/records/svc_none`);
   await fetch(`${business_url}/v1/publish/products`, { method: "POST" });
   const text = await (await fetch(`${ops_url}/metrics`)).text();
-  shown = new Map([...shownIn(text), ...ofCluster()]);
+  shown = new Map([...shownIn(text), ...ofCluster(), ...shownOfLowAccounts()]);
 });
 afterAll(async () => {
   await node[Symbol.asyncDispose]();
@@ -109,7 +109,9 @@ describe("a metric of a node", () => {
       for (const each of series) for (const label of Object.keys(each)) labels.add(label);
     }
     const known = ["surface", "method", "route", "status", "code", "kind", "region", "environment"];
-    expect([...labels].sort()).toEqual([...known, "version", "check", "place", "reason", "le"].sort());
+    // Of companies, those alone whose accounts run low, 20 of a node at most.
+    const more = ["version", "check", "place", "reason", "le", "company"];
+    expect([...labels].sort()).toEqual([...known, ...more].sort());
     expect(count).toBeLessThan(1_000);
   });
 });

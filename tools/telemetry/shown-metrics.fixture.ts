@@ -1,5 +1,7 @@
 // What a node shows on /metrics: the kind of each metric, and its series with their labels.
 
+import { accountReadings } from "../../node/telemetry/actor-readings.ts";
+
 export interface ShownMetric {
   readonly kind: string;
   readonly help: string;
@@ -27,6 +29,15 @@ export function shownIn(text: string): ReadonlyMap<string, ShownMetric> {
       ),
     ),
   );
+}
+
+/** What a node shows only while an account runs low. */
+export function shownOfLowAccounts(): readonly (readonly [string, ShownMetric])[] {
+  const low = { ref: { kind: "ledger", id: "c" }, context: { currency: "EUR", balance: 0, hours: {} } };
+  return accountReadings([low], 0).map(({ name, kind, help, labels = {} }) => [
+    name,
+    { kind, help, series: [labels] },
+  ]);
 }
 
 function labelsOf(text: string): Record<string, string> {

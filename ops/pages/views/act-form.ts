@@ -5,6 +5,7 @@
 
 import { type ComponentChild, h } from "preact";
 import { useState } from "preact/hooks";
+import type { Account } from "../../../protocol/wire/allowance.ts";
 import type { Texts } from "../../../web/texts/catalogue.ts";
 import { AnswerError, readJson, signInPath } from "./frame.ts";
 
@@ -145,11 +146,15 @@ function onlyOnce(event: Pressed): void {
   if (event.detail > 1 || (event.key === "Enter" && event.repeat === true)) event.preventDefault();
 }
 
-/** What the API answers: what was done, or whether that changed anything. */
-type ActAnswer = { readonly outcome: string } | { readonly changed: boolean };
+/** What the API answers: what was done, whether that changed anything, or the account as it is now. */
+type ActAnswer =
+  | { readonly outcome: string }
+  | { readonly changed: boolean }
+  | { readonly account: Pick<Account, "balance" | "currency"> };
 
-function outcomeOf(answer: ActAnswer, { changed, unchanged }: ActFormProps["texts"]): string {
+function outcomeOf(answer: ActAnswer, { changed, unchanged, balance }: ActFormProps["texts"]): string {
   if ("outcome" in answer) return answer.outcome;
+  if ("account" in answer) return balance(`${answer.account.balance} ${answer.account.currency}`);
   return answer.changed ? changed : unchanged;
 }
 

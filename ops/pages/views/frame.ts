@@ -7,6 +7,7 @@ export const uiBase = "/ui/";
 export const nodesPath = `${uiBase}nodes`;
 export const applicationsPath = `${uiBase}applications`;
 export const partiesPath = `${uiBase}parties`;
+export const accountsPath = `${uiBase}accounts`;
 export const refusalsPath = `${uiBase}refusals`;
 export const takedownsPath = `${uiBase}takedowns`;
 export const rendersPath = `${uiBase}renders`;
@@ -19,6 +20,7 @@ type Entry =
   | "actors"
   | "applications"
   | "parties"
+  | "accounts"
   | "refusals"
   | "takedowns"
   | "renders"
@@ -56,6 +58,7 @@ export function frame(
         entry("actors", `${uiBase}actors`),
         entry("applications", applicationsPath),
         entry("parties", partiesPath),
+        entry("accounts", accountsPath),
         entry("refusals", refusalsPath),
         entry("takedowns", takedownsPath),
         entry("renders", rendersPath),

@@ -1,13 +1,15 @@
 // Lists of actors: by kind, state, region and node, and what a search found. They are complete without a script.
 
 import { type ComponentChild, h } from "preact";
+import type { Of } from "../../../protocol/shape.ts";
 import type { UnusualRenders } from "../../../protocol/wire/ad-requests.ts";
-import { dataTable, section, shortTime } from "../../../web/parts.ts";
+import { badge, dataTable, section, shortTime } from "../../../web/parts.ts";
 import type { Texts } from "../../../web/texts/catalogue.ts";
 
 import type { ActorPage, AuditPage, MachineChart, SearchResult } from "../../inspection-shapes.ts";
+import type { accountList } from "../../shapes.ts";
 import { actorRows, missingNodes } from "./actor-facts.ts";
-import { actorPath, auditPath, rendersPath, uiBase } from "./frame.ts";
+import { accountsPath, actorPath, auditPath, partyPath, rendersPath, uiBase } from "./frame.ts";
 
 export interface ListQuery {
   readonly scope: "active" | "known";
@@ -234,4 +236,41 @@ function unusualTable(
     };
   });
   return dataTable(renders.caption, columns, rows);
+}
+
+// The accounts of AI companies, those that run low first.
+
+export function accountsList(
+  { accounts, next_after: next, is_complete }: Of<typeof accountList>,
+  { accounts: words, party }: Texts["operations"],
+): ComponentChild {
+  const rows = accounts.map(
+    ({ company_uuid: uuid, legal_name, currency, last_top_up: paid, ...account }) => ({
+      key: uuid,
+      cells: [
+        h("a", { href: partyPath(uuid) }, legal_name ?? party.unnamed),
+        badge(account.is_low ? "bad" : "good", account.is_low ? words.low : words.enough),
+        String(account.days_left ?? words.unknown),
+        `${account.balance} ${currency}`,
+        `${account.available} ${currency}`,
+        `${account.used_last_day} ${currency}`,
+        paid === null ? words.never : [shortTime(paid.at), ` ${paid.amount} ${currency}`],
+      ],
+    }),
+  );
+  return [
+    h("h1", null, words.title),
+    h("p", { class: "quiet" }, words.help),
+    section(
+      "accounts",
+      words.title,
+      rows.length === 0
+        ? h("p", { class: "quiet" }, words.none)
+        : dataTable(words.caption, words.columns, rows),
+      is_complete ? null : h("p", { class: "quiet" }, words.incomplete),
+    ),
+    next === null
+      ? null
+      : h("p", null, h("a", { href: `${accountsPath}?${new URLSearchParams({ after: next })}` }, words.more)),
+  ];
 }

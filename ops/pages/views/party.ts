@@ -118,7 +118,7 @@ export function Party({ language, account, ...first }: PartyProps): ComponentChi
     section("keys", words.keys, keysTable(party, texts)),
     party.kind === "business" ? section("mandates", words.mandates, mandatesTable(party, words)) : null,
     first.blocks === null ? null : h(Blocked, { first: first.blocks, texts, done }),
-    party.kind === "business" ? null : section("account", words.account, accountOf(account, words)),
+    party.kind === "business" ? null : h(AccountOf, { party, first: account, texts }),
     section(
       "history",
       words.history,
@@ -229,14 +229,76 @@ function Blocked({
   );
 }
 
-function accountOf(account: Account | null, words: PartyTexts): ComponentChild {
-  if (account === null) return h("p", { class: "quiet" }, words.noAccount);
+/** What an AI company has paid in, and the acts that add to it. */
+function AccountOf({
+  party,
+  first,
+  texts,
+}: {
+  readonly party: Pick<PartyState, "uuid" | "legal_name">;
+  readonly first: Account | null;
+  readonly texts: Texts["operations"];
+}): ComponentChild {
+  const { party: words } = texts;
+  const [done, setDone] = useState(0);
+  return section(
+    "account",
+    words.account,
+    // Nobody asks for an account again and again that there is not.
+    first === null && done === 0
+      ? h("p", { class: "quiet" }, words.noAccount)
+      : h(AccountNow, { uuid: party.uuid, first, done, words }),
+    h(ActForm, {
+      choices: accountChoices(party, first?.currency ?? null, words),
+      help: words.entry.help,
+      page: partyPath(party.uuid),
+      texts: texts.acts,
+      onDone: () => setDone(done + 1),
+    }),
+  );
+}
+
+interface AccountNowProps {
+  readonly uuid: string;
+  readonly first: Account | null;
+  readonly done: number;
+  readonly words: PartyTexts;
+}
+
+function AccountNow({ uuid, first, done, words }: AccountNowProps): ComponentChild {
+  const { account } = usePolled(`/ops/ledgers/${uuid}`, { account: first }, done).data;
+  if (account === null) return null;
   const { balance, reserved, available, currency } = account;
   return facts([
     [words.balance, `${balance} ${currency}`],
     [words.reserved, `${reserved} ${currency}`],
     [words.available, `${available} ${currency}`],
   ]);
+}
+
+/** An account has one currency, that of its first entry. */
+export function accountChoices(
+  { uuid, legal_name }: Pick<PartyState, "uuid" | "legal_name">,
+  known: string | null,
+  { entry: words }: PartyTexts,
+): readonly ActChoice[] {
+  return (["top_up", "correction"] as const).map((kind) => ({
+    key: kind,
+    words: words.names[kind],
+    fields: [
+      { name: "amount", label: words.amount, options: null },
+      { name: "currency", label: words.currency, options: known === null ? null : [[known, known]] },
+      { name: "entry_id", label: words.id, options: null },
+    ],
+    request: ({ amount = "", currency = "", entry_id = "" }) => {
+      const members = { amount: amount.trim(), currency: currency.trim(), entry_id: entry_id.trim() };
+      return {
+        address: `/ops/ledgers/${uuid}/entries`,
+        members: { kind, ...members },
+        subject: words.subject(legal_name, `${members.amount} ${members.currency}`, members.entry_id),
+      };
+    },
+  }));
 }
 
 /** What can be done to a party as it is; keys have pages of their own. */

@@ -3,6 +3,27 @@
 // What the pages of applications, of takedowns, of unusual renders and of the audit log say, in English.
 
 const operatorActs = {
+  accounts: {
+    title: "Accounts",
+    help: "What AI companies paid in. An account runs low where it lasts for less than seven days at the rate of the last day in which anything was charged. The page of a company has the form by which it is topped up.",
+    caption: "Accounts of AI companies, those that run low first",
+    columns: [
+      "Company",
+      "State",
+      "Days left",
+      "Balance",
+      "Available",
+      "Used in the last 24 hours",
+      "Last top-up",
+    ],
+    low: "runs low",
+    enough: "enough",
+    unknown: "–",
+    never: "never",
+    none: "Nothing was ever paid in.",
+    incomplete: "There are more accounts than were looked at.",
+    more: "Further accounts",
+  },
   applications: {
     title: "Applications",
     help: "Who applied at the portal. A business that is let in gets a certificate, and the applicant becomes its owner; an AI company as well. What was decided is kept for thirty days.",
@@ -128,6 +149,7 @@ export const operations = {
     actors: "Actors",
     applications: "Applications",
     parties: "Parties",
+    accounts: "Accounts",
     refusals: "Refusals",
     takedowns: "Takedowns",
     renders: "Renders",
@@ -408,6 +430,14 @@ export const operations = {
     balance: "Balance",
     reserved: "Reserved by nodes",
     available: "Available",
+    entry: {
+      help: "An entry is made once under its name, such as the number of the payment: send it again if no answer came. The company sees it in its statement, without who made it and why.",
+      names: { top_up: "top up", correction: "correct: add to the balance, or with a minus take from it" },
+      amount: "Amount, such as 250 or 12.5",
+      currency: "Currency, such as EUR",
+      id: "Name of the entry, such as payment-4711",
+      subject: (company: string, amount: string, id: string) => `${company}, ${amount}, ${id}`,
+    },
     history: "What operators did to it",
     historyCaption: "Acts of operators on the party, the oldest first",
     historyEntry: "Entry of the register",
@@ -552,6 +582,7 @@ export const operations = {
     done: (outcome: string) => `Done: ${outcome}.`,
     changed: "it is so now",
     unchanged: "it was so already, and nothing changed",
+    balance: (balance: string) => `the balance is ${balance}`,
     signIn: "Sign in to act",
   },
   login: {

@@ -9,7 +9,7 @@ import { opsAct } from "./ops/act.ts";
 import { opsApplications, opsApprove, opsEvidence, opsRefuse } from "./ops/applications.ts";
 import { opsCampaign } from "./ops/campaign.ts";
 import { opsActors, opsAudit, opsNodes, opsPushes, opsRefusals, opsSearch } from "./ops/lists.ts";
-import { opsCertify, opsParty, opsRegisterKey } from "./ops/party.ts";
+import { opsCertify, opsParty, opsRegisterKey, opsReissue } from "./ops/party.ts";
 import { opsApproveRecovery, opsRecoveries, opsRefuseRecovery } from "./ops/recoveries.ts";
 import { opsExport, opsShow } from "./ops/show.ts";
 import { opsTakedown } from "./ops/takedown.ts";
@@ -45,6 +45,7 @@ await runProgram([
   opsAccounts,
   opsParty,
   opsCertify,
+  opsReissue,
   opsRegisterKey,
   opsApplications,
   opsEvidence,

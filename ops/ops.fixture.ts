@@ -138,7 +138,12 @@ export const noRecoveries: OperatorRecoveries = {
   refuse: nothing,
 };
 
-export const noEnrolment: Enrolment = { party: nothing, certify: nothing, registerKey: nothing };
+export const noEnrolment: Enrolment = {
+  party: nothing,
+  certify: nothing,
+  reissue: nothing,
+  registerKey: nothing,
+};
 
 export const noBlocks: Blocks = {
   ofBusiness: nothing,

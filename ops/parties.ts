@@ -8,6 +8,7 @@ import {
   anyText,
   country,
   described,
+  hash,
   type Of,
   object,
   optional,
@@ -45,6 +46,11 @@ const certifyBody = object({
     reasonLengthMax,
     "What was verified and how. It is kept with the act, and is published nowhere.",
   ),
+});
+
+const reissueBody = object({
+  cert_id: described(hash, "The certificate in force, which the new one follows. Sent again, one is issued."),
+  ...actMembers,
 });
 
 const keyBody = object({
@@ -89,6 +95,20 @@ export function partyRoutes(enrolment: Enrolment): readonly OpsRoute[] {
           "party",
           await enrolment.certify({ ...request.params, ...party, act: actOf(request) }),
         );
+      },
+    ),
+    act(
+      "/ops/parties/:uuid/reissue",
+      {
+        summary: "Issues the certificate in force once more: the same party, under the keys of today",
+        body: reissueBody,
+        answer: done("party", partyState),
+        parameters: named,
+      },
+      async (request, reply) => {
+        const { cert_id } = request.body;
+        const asked = { ...request.params, cert_id, act: actOf(request) };
+        return tell(reply, "party", await enrolment.reissue(asked));
       },
     ),
     act(

@@ -6,7 +6,7 @@ import { resolve } from "node:path";
 import type { ProvenKey } from "../../client/signing-key.ts";
 import { done, keyState, partyState, under } from "../../ops/shapes.ts";
 import type { Of } from "../../protocol/shape.ts";
-import { type Command, exitCodes, onlyArgument, UsageError } from "../command.ts";
+import { type Call, type Command, exitCodes, onlyArgument, UsageError } from "../command.ts";
 import { actOptions, isAgreed, requiredText } from "../confirmation.ts";
 import { readText } from "../connection.ts";
 import { connectOps, opsOptions } from "../ops-connection.ts";
@@ -77,7 +77,7 @@ export const opsCertify: Command = {
     --country CODE  the country in which it is registered, such as DE
     --yes           do not ask${opsOptions}`,
   run: async (call) => {
-    const { positionals, terminal } = call;
+    const { positionals } = call;
     const uuid = positionals.length === 0 ? randomUUID() : onlyArgument(call, opsCertify);
     const kind = requiredText(call, "kind", opsCertify);
     if (kind !== "business" && kind !== "ai_company")
@@ -90,15 +90,47 @@ export const opsCertify: Command = {
     const what = `  ${visible(legal_name)} of ${visible(country)} gets a certificate as ${kind}: ${uuid}`;
     if (!(await isAgreed(call, ops.url, [what]))) return exitCodes.negative;
     const body = { kind, legal_name, country, reason };
-    const answer = await ops.post(`${pathOf(uuid)}/certify`, body, done("party", partyState));
-    if (call.flag("json")) terminal.print(JSON.stringify(answer));
-    else {
-      terminal.note(answer.changed ? "Done." : "It was so before.");
-      for (const line of linesOf(answer.party, terminal)) terminal.print(line);
-    }
+    tellParty(call, await ops.post(`${pathOf(uuid)}/certify`, body, done("party", partyState)));
     return exitCodes.done;
   },
 };
+
+export const opsReissue: Command = {
+  name: "ops reissue",
+  usage: "UUID",
+  summary: "issue the certificate of a party once more (for operators)",
+  details: [
+    "  It says what the one before says, under the issuance key of today. What was sealed under the one before stands; what is",
+    "  sealed from then on names the new one, as svc push does by itself.",
+  ],
+  options: `${actOptions}
+    --yes  do not ask${opsOptions}`,
+  run: async (call) => {
+    const path = pathOf(onlyArgument(call, opsReissue));
+    const by = requiredText(call, "by", opsReissue);
+    const reason = requiredText(call, "reason", opsReissue);
+    const ops = await connectOps(call, by);
+    const { party } = await ops.get(path, under("party", partyState));
+    const lines = linesOf(party, call.terminal).map((line) => `  ${line}`);
+    if (!(await isAgreed(call, ops.url, [...lines, "  Its certificate is issued once more."])))
+      return exitCodes.negative;
+    const body = { cert_id: party.certificate?.cert_id ?? "", reason };
+    tellParty(call, await ops.post(`${path}/reissue`, body, done("party", partyState)));
+    return exitCodes.done;
+  },
+};
+
+function tellParty(
+  { flag, terminal }: Call,
+  answer: { readonly changed: boolean; readonly party: Party },
+): void {
+  if (flag("json")) {
+    terminal.print(JSON.stringify(answer));
+    return;
+  }
+  terminal.note(answer.changed ? "Done." : "It was so before.");
+  for (const line of linesOf(answer.party, terminal)) terminal.print(line);
+}
 
 export const opsRegisterKey: Command = {
   name: "ops register-key",

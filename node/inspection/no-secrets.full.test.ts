@@ -355,6 +355,9 @@ function actsOf({ uuid, companyUuid, keyId, pushId, grant }: Planted): typeof pl
       legal_name: "Test ai_company",
       country: "GB",
     }),
+    "POST /ops/parties/:uuid/reissue": post(`/ops/parties/${companyUuid}/reissue`, {
+      cert_id: `sha256:${"0".repeat(64)}`,
+    }),
     "POST /ops/parties/:uuid/keys": post(`/ops/parties/${companyUuid}/keys`, {
       public_key: { kty: "OKP", crv: "Ed25519", x: "AAAA" },
       proof: { payloadType: "", payload: "", signatures: [{ keyid: "k", sig: "" }] },

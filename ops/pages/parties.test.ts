@@ -58,6 +58,7 @@ function openParties(party: PartyState) {
     ...noEnrolment,
     party: async (named) => (named === uuid ? ok(party) : refuse("unknown", "There is none.")),
     certify: done("certify"),
+    reissue: done("reissue"),
   };
   const there = openOps({
     enrolment,
@@ -166,6 +167,7 @@ describe("an act on a party is a request that the API takes:", () => {
   const asker = { act: { by, ...act } };
   it.each([
     ["mandate", business, {}, ["revokeMandate", { business_uuid: uuid, mandate_id: "m/1", ...asker }]],
+    ["reissue", business, {}, ["reissue", { uuid, cert_id: certificate.cert_id, ...asker }]],
     ["certify", ended, {}, ["certify", { uuid, kind: "business", legal_name, country: "GB", ...asker }]],
     [
       "close",
@@ -236,8 +238,8 @@ describe("an act on a party is a request that the API takes:", () => {
 
   it("what cannot be done is not offered", () => {
     const keysOf = (party: PartyState) => partyChoices(party, texts).map(({ key }) => key);
-    expect(keysOf(business)).toEqual(["mandate", "revoke", "close", "withdraw"]);
-    expect(keysOf(company)).toEqual(["revoke", "withdraw"]);
+    expect(keysOf(business)).toEqual(["mandate", "reissue", "revoke", "close", "withdraw"]);
+    expect(keysOf(company)).toEqual(["reissue", "revoke", "withdraw"]);
     expect(keysOf({ ...company, certificate: null })).toEqual(["certify"]);
     const revoked = { ...mandate, revoked_at: since };
     expect(keysOf({ ...ended, mandates: [revoked] })).toEqual(["certify", "revoke", "close", "withdraw"]);

@@ -15,7 +15,7 @@ import { formatTimestamp, isUuidV4 } from "../../protocol/identifiers.ts";
 import { algorithmOf, type PublicJwk, parsePublicJwk, thumbprint } from "../../protocol/keys/jwk.ts";
 import { keyChallengeOf } from "../../protocol/keys/key-directory.ts";
 import { ok, type Refusal, type Result, refuse } from "../../protocol/result.ts";
-import { readEntry } from "./home-evidence.ts";
+import { readCertificate, readEntry } from "./home-evidence.ts";
 import type { Registered } from "./parties.ts";
 import {
   type CertificateState,
@@ -60,6 +60,15 @@ export interface Enrolment {
   certify(
     request: Pick<PartyState, "uuid" | "kind" | "legal_name" | "country"> & { readonly act: RegisterAct },
   ): Outcome<PartyState>;
+  /**
+   * Issues the certificate in force once more, with what it says: the chain goes on, and nothing that was sealed under the other changes.
+   * `cert_id` is that of the one that it follows (E1). Refused where none is active.
+   */
+  reissue(request: {
+    readonly uuid: string;
+    readonly cert_id: string;
+    readonly act: RegisterAct;
+  }): Outcome<PartyState>;
   /** A business's key signs its pushes and reads (`integration`), an AI company's what it asks (`retrieval`). See E2. */
   registerKey(request: {
     readonly uuid: string;
@@ -81,6 +90,7 @@ export function createEnrolment(deps: EnrolmentServices): Enrolment {
       return state === null ? unknown : ok(state);
     },
     certify: (request) => certify(deps, request),
+    reissue: (request) => reissue(deps, request),
     registerKey: (request) => registerKey(deps, request),
   };
 }
@@ -151,6 +161,38 @@ async function certify(
     since: certificate.status_effective_from,
     subject: await shown(deps, party, { ...certificate, uuid, kind, legal_name }),
   });
+}
+
+async function reissue(
+  deps: EnrolmentServices,
+  { uuid, cert_id, act }: Parameters<Enrolment["reissue"]>[0],
+): Outcome<PartyState> {
+  const { parties, actors } = deps;
+  if ((await stateOf(deps, uuid)) === null) return unknown;
+  const { certificate: inForce } = await parties.facts(uuid, "");
+  if (inForce?.status !== "active")
+    return refuse("refused", "The party has no active certificate; certify it first.");
+  const known = await readCertificate(actors, uuid, inForce.cert_id);
+  if (known === null) throw new Error(`The party ${uuid} does not know its certificate ${inForce.cert_id}.`);
+  const isDone = known.previous === cert_id;
+  if (!isDone && inForce.cert_id !== cert_id)
+    return refuse("refused", `Another certificate is in force by now: ${inForce.cert_id}.`);
+  if (!isDone) {
+    const { legal_name, country, verified_since, status, status_effective_from, subject } = known;
+    const said = { legal_name, country, verified_since, status, status_effective_from, status_reason: null };
+    await parties.issueCertificate({
+      uuid,
+      kind: subject.kind,
+      ...said,
+      act,
+      follows: cert_id,
+      isAgain: true,
+    });
+  }
+  const now = await stateOf(deps, uuid);
+  if (now?.certificate == null)
+    throw new Error(`The certificate of ${uuid} was issued again, and is not there.`);
+  return ok({ changed: !isDone, since: now.certificate.issued_at, subject: now });
 }
 
 async function registerKey(

@@ -391,6 +391,8 @@ async function operations(pushId: string, grant: string): Promise<void> {
   if (!proven.ok) throw new Error(proven.detail);
   const { public_key, proof } = proven.value;
   await askOps(`${comer}/keys`, "/ops/parties/:uuid/keys", { public_key, proof, ...act });
+  const again = { cert_id: certificate?.cert_id ?? "", ...act };
+  await askOps(`${comer}/reissue`, "/ops/parties/:uuid/reissue", again);
   await askOps(`/ops/certificates/${uuid}`, "/ops/certificates/:uuid");
   const ends = { withdraw: "approval_reversed", close: "business_closed", revoke: "fraud" };
   for (const [last, status_reason] of Object.entries(ends))

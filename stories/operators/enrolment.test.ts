@@ -5,21 +5,27 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { businessRef } from "../../actors/messages/refs.ts";
 import { contractFetch } from "../../api/contract.fixture.ts";
 import { productSearch } from "../../api/surfaces.fixture.ts";
 import type { Command } from "../../cli/command.ts";
 import { keygen, proveKey } from "../../cli/keygen.ts";
-import { opsCertify, opsParty, opsRegisterKey } from "../../cli/ops/party.ts";
+import { opsCertify, opsParty, opsRegisterKey, opsReissue } from "../../cli/ops/party.ts";
 import { createSvcClient } from "../../client/service-client.ts";
 import { parseSigningKey } from "../../client/signing-key.ts";
 import type { partyState } from "../../ops/shapes.ts";
+import { hashOf } from "../../protocol/bytes.ts";
 import { rubbish } from "../../protocol/rubbish.fixture.ts";
 import type { Of } from "../../protocol/shape.ts";
+import { product } from "../publishing/publishing.fixture.ts";
 import {
   type AttackNode,
+  batchBody,
   giveMandate,
   newBusiness,
   openAttackNode,
+  outcomesOf,
+  publishOver,
   successorOf,
 } from "../retrieval/attack.fixture.ts";
 import { runRevoke } from "./revocations.fixture.ts";
@@ -68,6 +74,10 @@ async function certified(words: readonly string[]): Promise<Certified> {
   await node.running.services.register.refresh();
   return { uuid: party.uuid, certId: party.certificate.cert_id };
 }
+
+/** What an envelope says. */
+const openedIn = ({ payload }: { readonly payload: string }): object =>
+  JSON.parse(Buffer.from(payload, "base64").toString());
 
 let count = 0;
 
@@ -156,6 +166,82 @@ describe("a business", () => {
     await expect
       .poll(statements, { timeout: 10_000 })
       .toMatchObject([{ key_id: key.keyId, custody: "self" }]);
+  });
+});
+
+describe("a certificate that is issued once more", () => {
+  it("follows the one before, under which what was sealed stands, and is what is named from then on", async () => {
+    const business = await newBusiness(node);
+    await node.running.services.register.refresh();
+    const publish = async (seq: number, certId: string) => {
+      const { body } = await batchBody(business, [product(`reissued-${seq}`)], { seq, certId });
+      return publishOver(node, business, body);
+    };
+    const [sealed] = outcomesOf(await publish(1, business.certId));
+    const { uuid, legal_name } = business.party;
+    expect((await ops(opsReissue, [uuid, ...why], "no")).code).toBe(1);
+    const run = await ops(opsReissue, [uuid, ...why, "--json"]);
+    expect(run.code, run.said).toBe(0);
+    const { changed, party } = JSON.parse(run.printed);
+    const { cert_id } = party.certificate;
+    expect([changed, party.legal_name, party.certificate.status]).toEqual([true, legal_name, "active"]);
+    expect(cert_id).not.toBe(business.certId);
+    await node.running.services.register.refresh();
+    const { base_url } = node.running.urls;
+    const certificate = await (await contractFetch(`${base_url}/v1/certificates/${uuid}`)).json();
+    expect(certificate).toMatchObject({ cert_id, status: "active", history: [{ cert_id: business.certId }] });
+    expect(openedIn(certificate.certificate)).toEqual({
+      ...openedIn(certificate.history[0].certificate),
+      issued_at: party.certificate.issued_at,
+      previous: business.certId,
+    });
+    const origin = hashOf(product("reissued-1"));
+    const verified = `${node.running.urls.verify_url}/v1/verify/${sealed?.record_id}?origin=${origin}`;
+    expect(await (await contractFetch(verified)).json()).toMatchObject({
+      valid: true,
+      status: "current",
+    });
+    expect((await publish(2, business.certId)).json).toMatchObject({ code: "seal_invalid" });
+    expect(outcomesOf(await publish(2, cert_id))).toMatchObject([{ outcome: "accepted" }]);
+    // An operator who got no answer asks again, for the certificate that they saw.
+    const again = { cert_id: business.certId, reason: "A test." };
+    expect(await ask(`/ops/parties/${uuid}/reissue`, again)).toMatchObject({
+      changed: false,
+      party: { certificate: { cert_id } },
+    });
+    const { acts } = await node.running.services.actors.ask(businessRef(uuid), {
+      type: "acts.read",
+      after: 0,
+      limit: 9,
+    });
+    expect(acts.filter(({ act }) => act === "certificate.issue")).toMatchObject([{ reason: why[3] }]);
+  });
+
+  it("is refused where another one is in force, none is active, or there is no such party", async () => {
+    const party = await certified(words);
+    const reissue = (uuid: string, cert_id: string) =>
+      ask(`/ops/parties/${uuid}/reissue`, { cert_id, reason: "A test." });
+    const other = `sha256:${"0".repeat(64)}`;
+    expect(await reissue(party.uuid, other)).toMatchObject({
+      detail: expect.stringContaining("Another certificate is in force"),
+    });
+    await ask(`/ops/certificates/${party.uuid}/withdraw`, { status_reason: "error", reason: "A test." });
+    expect(await reissue(party.uuid, party.certId)).toMatchObject({
+      detail: expect.stringContaining("no active certificate"),
+    });
+    const nobody = "90000000-0000-4000-8000-000000000007";
+    expect(await reissue(nobody, party.certId)).toMatchObject({ code: "not_found" });
+  });
+
+  it("is one, where two operators ask at once", async () => {
+    const party = await certified(words);
+    const body = { cert_id: party.certId, reason: "A test." };
+    const answers = await Promise.all([1, 2, 3].map(() => ask(`/ops/parties/${party.uuid}/reissue`, body)));
+    for (const { changed, reason } of answers)
+      expect([true, false, "certificate_superseded"]).toContain(changed ?? reason);
+    const { certificates } = node.running.services.register;
+    await node.running.services.register.refresh();
+    expect(await certificates(party.uuid)).toHaveLength(2);
   });
 });
 

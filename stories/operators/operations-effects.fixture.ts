@@ -106,6 +106,15 @@ export const operations: Readonly<Record<string, Proof>> = {
       },
     ]),
   ),
+  ...Object.fromEntries(
+    ["path uuid", "body /cert_id", "body /reason"].map((member) => [
+      `POST /ops/parties/{uuid}/reissue ${member}`,
+      {
+        shownBy:
+          "stories/operators/enrolment.test.ts: follows the one before, under which what was sealed stands, and is what is named from then on",
+      },
+    ]),
+  ),
   "GET /ops/ledgers query after": {
     shownBy:
       "stories/money/allowance.test.ts: sees which accounts run low, what was used, and in the metrics which of them to look at",

@@ -355,9 +355,20 @@ export function partyChoices(
       subject: `${mandate_id}, ${legal_name}`,
     }),
   };
+  const reissue = (cert_id: string): ActChoice => ({
+    key: "reissue",
+    words: words.names.reissue,
+    fields: [],
+    request: () => ({
+      address: `/ops/parties/${uuid}/reissue`,
+      members: { cert_id },
+      subject,
+      consequences: words.reissueFollows,
+    }),
+  });
   return [
     ...(live.length === 0 ? [] : [revokeMandate]),
-    ...(certificate?.status === "active" ? [] : [certify]),
+    ...(certificate?.status === "active" ? [reissue(certificate.cert_id)] : [certify]),
     ...(certificate === null ? [] : end),
   ];
 }

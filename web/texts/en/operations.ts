@@ -447,6 +447,7 @@ export const operations = {
         "A record of the business is served to no company of a group that it blocks. The company is not told.",
       names: {
         certify: "put an active certificate in force",
+        reissue: "issue its certificate once more",
         revoke: "revoke its certificate: nothing sealed from then on stands",
         close: "close it: the business has ended",
         withdraw: "withdraw its certificate: what was sealed before stands",
@@ -456,6 +457,8 @@ export const operations = {
       },
       statusReason: "Reason code that everybody sees, such as approval_reversed",
       effectiveFrom: "From when, in UTC, such as 2026-11-21T03:00:00.000Z; empty for now",
+      reissueFollows:
+        "What it seals from then on names the new certificate, and a key that waits to be registered needs another proof.",
       endFollows: "Its certificate ends, and its records leave serving where their seals no longer stand.",
       endFollowsCompany: "Its certificate ends, and with it all of its keys.",
       mandate: "Mandate",

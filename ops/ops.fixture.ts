@@ -113,6 +113,7 @@ export const noLedgers: OperatorLedgers = {
 };
 
 export const noRevocations: Revocations = {
+  hasGrants: false,
   key: nothing,
   revokeKey: nothing,
   mandate: nothing,

@@ -22,6 +22,7 @@ import {
   since,
 } from "../ops.fixture.ts";
 import { firstValues } from "./views/act-form.ts";
+import { openingChoices } from "./views/parties.ts";
 import { accountChoices, blockChoices, partyChoices } from "./views/party.ts";
 
 const uuid = keyFacts.party_uuid;
@@ -40,6 +41,11 @@ const business: PartyState = {
   older_mandates: 0,
 };
 const company: PartyState = { ...business, kind: "ai_company", keys: [], mandates: [] };
+const newUuid = "20000000-0000-4000-8000-000000000002";
+const proven = {
+  public_key: { kty: "OKP", crv: "Ed25519", x: "A".repeat(43) },
+  proof: { payloadType: "t", payload: "AAAA", signatures: [{ keyid: keyFacts.key_id, sig: "AAAA" }] },
+};
 const blocked: BlockState = {
   business_uuid: uuid,
   legal_name,
@@ -59,6 +65,7 @@ function openParties(party: PartyState) {
     party: async (named) => (named === uuid ? ok(party) : refuse("unknown", "There is none.")),
     certify: done("certify"),
     reissue: done("reissue"),
+    registerKey: done("registerKey"),
   };
   const there = openOps({
     enrolment,
@@ -78,6 +85,7 @@ function openParties(party: PartyState) {
       ...noRevocations,
       acts: async () => ({ acts: [{ ...keptAct(4), reason: "<b>checked</b>" }], next_after: null }),
       revokeMandate: done("revokeMandate"),
+      revokeGrant: done("revokeGrant"),
       endCertificate: done("endCertificate"),
     },
     inspection: {
@@ -168,6 +176,19 @@ describe("an act on a party is a request that the API takes:", () => {
   it.each([
     ["mandate", business, {}, ["revokeMandate", { business_uuid: uuid, mandate_id: "m/1", ...asker }]],
     ["reissue", business, {}, ["reissue", { uuid, cert_id: certificate.cert_id, ...asker }]],
+    [
+      "key",
+      business,
+      { proven: JSON.stringify({ party_uuid: uuid, ...proven }), valid_until: ` ${since} ` },
+      ["registerKey", { uuid, ...proven, valid_until: since, ...asker }],
+    ],
+    [
+      "open",
+      business,
+      { kind: "ai_company", legal_name: " Ask Ltd ", country: " GB " },
+      ["certify", { uuid: newUuid, kind: "ai_company", legal_name: "Ask Ltd", country: "GB", ...asker }],
+    ],
+    ["grant", business, { grant: " svc_sbxk1.a.b " }, ["revokeGrant", { grant: "svc_sbxk1.a.b", ...asker }]],
     ["certify", ended, {}, ["certify", { uuid, kind: "business", legal_name, country: "GB", ...asker }]],
     [
       "close",
@@ -223,6 +244,7 @@ describe("an act on a party is a request that the API takes:", () => {
     const { asked, there } = openParties(party);
     const known = key === "correction" ? "EUR" : null;
     const choices = [
+      ...openingChoices(texts, { hasGrants: true, newUuid: () => newUuid }),
       ...partyChoices(party, texts),
       ...blockChoices(blocked, texts),
       ...accountChoices(party, known, texts),
@@ -232,17 +254,55 @@ describe("an act on a party is a request that the API takes:", () => {
     const { address: url, members } = choice.request({ ...firstValues(choice), ...values });
     const payload = { ...members, ...act };
     expect((await there.inject({ method: "POST", url, payload })).statusCode).toBe(401);
-    await there.inject({ method: "POST", url, payload, headers: { authorization } });
-    expect(asked).toEqual([expected]);
+    const { body } = await there.inject({ method: "POST", url, payload, headers: { authorization } });
+    expect(asked, body).toEqual([expected]);
   });
 
   it("what cannot be done is not offered", () => {
     const keysOf = (party: PartyState) => partyChoices(party, texts).map(({ key }) => key);
-    expect(keysOf(business)).toEqual(["mandate", "reissue", "revoke", "close", "withdraw"]);
-    expect(keysOf(company)).toEqual(["reissue", "revoke", "withdraw"]);
+    expect(keysOf(business)).toEqual(["mandate", "key", "reissue", "revoke", "close", "withdraw"]);
+    expect(keysOf(company)).toEqual(["key", "reissue", "revoke", "withdraw"]);
     expect(keysOf({ ...company, certificate: null })).toEqual(["certify"]);
     const revoked = { ...mandate, revoked_at: since };
     expect(keysOf({ ...ended, mandates: [revoked] })).toEqual(["certify", "revoke", "close", "withdraw"]);
+    const opening = openingChoices(texts, { hasGrants: false, newUuid: () => newUuid });
+    expect(opening.map(({ key }) => key)).toEqual(["open"]);
     expect(blockChoices({ ...blocked, blocked: [] }, texts).map(({ key }) => key)).toEqual(["block"]);
+  });
+
+  it("what is not the proof of this party is not sent, and says why", () => {
+    const choice = partyChoices(business, texts).find(({ key }) => key === "key");
+    const faultOf = (given: unknown) =>
+      choice?.fault?.({ proven: typeof given === "string" ? given : JSON.stringify(given) });
+    const own = { party_uuid: uuid, ...proven };
+    expect(faultOf(own)).toBeNull();
+    for (const other of [
+      "",
+      "{",
+      "null",
+      "7",
+      { ...own, proof: undefined },
+      { ...own, public_key: undefined },
+    ])
+      expect(faultOf(other)).toBe(texts.acts.notProven);
+    expect(faultOf({ ...own, party_uuid: newUuid })).toBe(texts.acts.provenByOther);
+  });
+
+  it("the key of a proof is named by its id before it is registered", () => {
+    const choice = partyChoices(business, texts).find(({ key }) => key === "key");
+    const asked = choice?.request({ proven: JSON.stringify({ party_uuid: uuid, ...proven }) });
+    expect(asked?.subject).toBe(`${keyFacts.key_id}, ${legal_name}`);
+  });
+});
+
+describe("the page of parties", () => {
+  it("has the form that opens one, and revokes a grant in a sandbox alone", async () => {
+    const page = async (hasGrants: boolean) => {
+      const there = openOps({ revocations: { ...noRevocations, hasGrants } });
+      return (await there.inject({ url: "/ui/parties", headers: { host: "localhost:80" } })).body;
+    };
+    expect(await page(false)).toContain(texts.opening.open);
+    expect(await page(false)).not.toContain(texts.opening.revokeGrant);
+    expect(await page(true)).toContain(texts.opening.revokeGrant);
   });
 });

@@ -56,7 +56,8 @@ import {
 } from "./views/lists.ts";
 import { Nodes } from "./views/nodes.ts";
 import { Overview, type OverviewData } from "./views/overview.ts";
-import { Party, partyList } from "./views/party.ts";
+import { PartyActs, partyList } from "./views/parties.ts";
+import { Party } from "./views/party.ts";
 import { Refusals } from "./views/refusals.ts";
 import { SignIn } from "./views/sign-in.ts";
 import { Takedowns } from "./views/takedowns.ts";
@@ -70,7 +71,7 @@ export interface PagesDeps {
   readonly enrolment: Pick<Enrolment, "party">;
   readonly blocks: Pick<Blocks, "ofBusiness">;
   readonly ledgers: Pick<OperatorLedgers, "account" | "list">;
-  readonly revocations: Pick<Revocations, "key" | "acts">;
+  readonly revocations: Pick<Revocations, "key" | "acts" | "hasGrants">;
   readonly takedowns: Pick<OpsTakedowns, "inForce">;
   readonly campaigns: Pick<OperatorCampaigns, "unusual">;
   readonly logger: FastifyBaseLogger;
@@ -303,7 +304,11 @@ async function partiesPage(reply: FastifyReply, made: Made, given: Query): Promi
       ? await inspection.list({ ...listed, scope: "known", after: given["after"] ?? "" })
       : { ...(await inspection.search(wanted, listLimit)), next_after: null };
   const actors = found.actors.filter(({ kind }) => kind === "business");
-  const content = partyList({ query: wanted, found: { ...found, actors } }, texts);
+  const { hasGrants } = made.revocations;
+  const content = [
+    partyList({ query: wanted, found: { ...found, actors } }, texts),
+    island("party-acts", PartyActs, { language, hasGrants }),
+  ];
   return show(reply, made, { title: texts.party.title, current: "parties", content });
 }
 

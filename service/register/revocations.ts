@@ -65,6 +65,8 @@ type Found<T> = Promise<Result<T, "unknown">>;
 type Outcome<T> = Promise<Result<Done<T>, "unknown" | "refused">>;
 
 export interface Revocations {
+  /** Whether there are any to revoke: in a sandbox. */
+  readonly hasGrants: boolean;
   key(keyId: string): Found<KeyState>;
   /** `compromised_from` is null for a key that nobody else had access to. */
   revokeKey(request: {
@@ -132,6 +134,7 @@ export function createRevocations(deps: RevocationServices): Revocations {
       : ok(mandateState(facts, await nameOf(deps, uuid)));
   };
   return {
+    hasGrants: deps.grants !== null,
     key,
     revokeKey: async ({ key_id, compromised_from, act }) => {
       const known = await key(key_id);

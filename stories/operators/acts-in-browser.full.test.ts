@@ -4,9 +4,11 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { proveToOperator } from "../../client/signing-key.ts";
 import type { RunningNode } from "../../node/composition/start.ts";
 import { sampleCompanies } from "../../node/sandbox/businesses.ts";
 import { findBrowser } from "../../tools/browser.ts";
+import { newSigningKey } from "../retrieval/attack.fixture.ts";
 import { faultsOf, openPage, openWatchedNode, type View, type WatchedNode } from "./inspector.fixture.ts";
 
 const isThere = findBrowser() !== null;
@@ -110,10 +112,19 @@ async function openSignedIn(path: string, view: View = wide) {
 async function actIn(
   page: Page,
   section: string,
-  { act, fields }: { readonly act: string; readonly fields: Readonly<Record<string, string>> },
+  {
+    act,
+    fields,
+    chosen = {},
+  }: {
+    readonly act: string;
+    readonly fields: Readonly<Record<string, string>>;
+    readonly chosen?: Readonly<Record<string, string>>;
+  },
 ) {
   const form = page.locator("section").filter({ has: page.getByRole("heading", { name: section }) });
   await form.getByLabel("What to do").selectOption({ label: act });
+  for (const [label, value] of Object.entries(chosen)) await form.getByLabel(label).selectOption(value);
   for (const [label, value] of Object.entries(fields)) await form.getByLabel(label).fill(value);
   await form.getByRole("button", { name: "Continue" }).click();
   await form.getByText("Are you sure").waitFor();
@@ -140,6 +151,48 @@ inBrowser(
     expect(await faultsOf(page)).toEqual([]);
     await page.setViewportSize({ width: 360, height: 900 });
     expect(await faultsOf(page)).toEqual([]);
+  },
+  120_000,
+);
+
+inBrowser(
+  "an AI company is opened on the page of parties, and its key registered on its own, by its proof alone",
+  async () => {
+    await using opened = await openSignedIn("/ui/parties");
+    const { page } = opened;
+    const named = { "Legal name": "Ask & Answer Ltd", Country: "GB", Reason: "Extract 1234 of its register" };
+    const form = await actIn(page, "Let one in", {
+      act: "open a party and certify it",
+      chosen: { Kind: "ai_company" },
+      fields: named,
+    });
+    await form.getByRole("link", { name: "The page of Ask & Answer Ltd" }).click();
+    await page.getByRole("heading", { name: "Ask & Answer Ltd" }).waitFor();
+    const uuid = new URL(page.url()).pathname.split("/").at(-1) ?? "";
+    // The reason is with the act, for operators alone.
+    await page.getByText("Extract 1234 of its register").first().waitFor();
+    const { certificate } = await node.services.parties.facts(uuid, "");
+    const published = await fetch(`${node.urls.verify_url}/v1/certificates/${uuid}?format=json`);
+    expect(await published.text()).not.toContain("Extract 1234");
+    const key = await newSigningKey();
+    const claim = { uuid, role: "retrieval", certId: certificate?.cert_id ?? "" } as const;
+    const proven = await proveToOperator(key, claim);
+    if (!proven.ok) throw new Error(proven.detail);
+    const act = "register the key of a system";
+    const section = page.locator("section").filter({ has: page.getByRole("heading", { name: "Act on it" }) });
+    const wrong = JSON.stringify({ ...proven.value, party_uuid: "10000000-0000-4000-8000-000000000001" });
+    await section.getByLabel("What to do").selectOption({ label: act });
+    await section.getByLabel("What svc prove-key printed").fill(wrong);
+    await section.getByLabel("Reason").fill("Sent by its director");
+    await section.getByRole("button", { name: "Continue" }).click();
+    await section.getByText("This is the proof of another party.").waitFor();
+    const fields = { "What svc prove-key printed": JSON.stringify(proven.value, null, 2) };
+    const filled = await actIn(page, "Act on it", { act, fields });
+    await filled.getByText("Done: it is so now.").waitFor();
+    await page.getByRole("link", { name: key.keyId }).waitFor();
+    expect((await node.services.register.key(key.keyId))?.party_uuid).toBe(uuid);
+    expect(await faultsOf(page)).toEqual([]);
+    expect(opened.complaints).toEqual([]);
   },
   120_000,
 );

@@ -19,6 +19,8 @@ export interface ActField {
   readonly options: readonly (readonly [value: string, words: string])[] | null;
   /** A text that may be left empty. */
   readonly isOptional?: boolean;
+  /** Of a text: 200 if it is left out. What may be very long has several lines. */
+  readonly maxLength?: number;
 }
 
 export interface ActRequest {
@@ -36,6 +38,8 @@ export interface ActChoice {
   readonly key: string;
   readonly words: string;
   readonly fields: readonly ActField[];
+  /** Why what was given makes no request; null where it does. */
+  readonly fault?: (values: Values) => string | null;
   readonly request: (values: Values) => ActRequest;
 }
 
@@ -45,8 +49,8 @@ export interface ActFormProps {
   readonly help: string;
   /** The page to which one returns after signing in. */
   readonly page: string;
-  /** Called once something was done. */
-  readonly onDone?: () => void;
+  /** Called once something was done, with what the API answered. */
+  readonly onDone?: (answer: ActAnswer) => void;
   readonly texts: Texts["operations"]["acts"];
 }
 
@@ -88,7 +92,12 @@ export function ActForm({ choices, help, page, onDone, texts: acts }: ActFormPro
     event.preventDefault();
     if (stage.is === "sending") return;
     if (stage.is !== "confirming") {
-      setStage({ is: "confirming", asked: { words: choice.words, request: choice.request(values) } });
+      const fault = choice.fault?.(values) ?? null;
+      setStage(
+        fault === null
+          ? { is: "confirming", asked: { words: choice.words, request: choice.request(values) } }
+          : { is: "refused", detail: fault, needsSignIn: false },
+      );
       return;
     }
     setStage({ is: "sending" });
@@ -97,7 +106,7 @@ export function ActForm({ choices, help, page, onDone, texts: acts }: ActFormPro
         setStage({ is: "done", outcome: outcomeOf(answer, acts) });
         // What was said of one thing is not said of the next.
         setGiven({ key: given.key, reason: "", values: {} });
-        onDone?.();
+        onDone?.(answer);
       },
       (error: Error) =>
         setStage({
@@ -113,11 +122,11 @@ export function ActForm({ choices, help, page, onDone, texts: acts }: ActFormPro
     { onSubmit, onKeyDown: onlyOnce },
     h("p", { class: "quiet small" }, help),
     select(acts.act, choice.key, { options, change: (key) => change({ key, values: {} }) }),
-    choice.fields.map(({ name, label, options: each, isOptional = false }) => {
+    choice.fields.map(({ name, label, options: each, isOptional = false, maxLength = 200 }) => {
       const set = (value: string): void => change({ values: { ...given.values, [name]: value } });
       const value = values[name] ?? "";
       return each === null
-        ? text(label, value, { maxLength: 200, isOptional, change: set })
+        ? text(label, value, { maxLength, isOptional, change: set })
         : select(label, value, { options: each, change: set });
     }),
     text(acts.reason, given.reason, {
@@ -146,10 +155,14 @@ function onlyOnce(event: Pressed): void {
   if (event.detail > 1 || (event.key === "Enter" && event.repeat === true)) event.preventDefault();
 }
 
-/** What the API answers: what was done, whether that changed anything, or the account as it is now. */
-type ActAnswer =
+/** What the API answers: what was done, whether that changed anything and what, or the account as it is now. */
+export type ActAnswer =
   | { readonly outcome: string }
-  | { readonly changed: boolean }
+  | {
+      readonly changed: boolean;
+      readonly party?: { readonly uuid: string; readonly legal_name: string };
+      readonly key?: { readonly key_id: string };
+    }
   | { readonly account: Pick<Account, "balance" | "currency"> };
 
 function outcomeOf(answer: ActAnswer, { changed, unchanged, balance }: ActFormProps["texts"]): string {
@@ -192,6 +205,9 @@ function select(label: string, value: string, { options, change }: Selected): Co
   );
 }
 
+/** A longer text has several lines. */
+const lineLengthMax = 500;
+
 interface Written {
   readonly maxLength: number;
   readonly isOptional: boolean;
@@ -200,7 +216,9 @@ interface Written {
 
 function text(label: string, value: string, { maxLength, isOptional, change }: Written): ComponentChild {
   const onInput = ({ currentTarget }: Typed): void => change(currentTarget.value);
-  return h("label", null, label, h("input", { value, maxLength, required: !isOptional, onInput }));
+  const given = { value, maxLength, required: !isOptional, onInput };
+  const isLong = maxLength > lineLengthMax;
+  return h("label", null, label, isLong ? h("textarea", { ...given, rows: 6 }) : h("input", given));
 }
 
 interface Said {

@@ -5,6 +5,7 @@ import { Applications } from "./applications.ts";
 import { Key } from "./key.ts";
 import { Nodes } from "./nodes.ts";
 import { Overview } from "./overview.ts";
+import { PartyActs } from "./parties.ts";
 import { Party } from "./party.ts";
 import { Refusals } from "./refusals.ts";
 import { SignIn } from "./sign-in.ts";
@@ -17,6 +18,7 @@ export const islands = {
   nodes: Nodes,
   overview: Overview,
   party: Party,
+  "party-acts": PartyActs,
   refusals: Refusals,
   "sign-in": SignIn,
   takedowns: Takedowns,

@@ -1,5 +1,4 @@
-// The pages of parties. The list of all of them; and of one: its certificate, keys, mandates, blocks and account, everything that
-// operators did to it, and the acts on it.
+// The page of a party: its certificate, keys, mandates, blocks and account, everything that operators did to it, and the acts on it.
 
 import { type ComponentChild, h } from "preact";
 import { useState } from "preact/hooks";
@@ -7,68 +6,15 @@ import type { Of } from "../../../protocol/shape.ts";
 import type { Account } from "../../../protocol/wire/allowance.ts";
 import { badge, dataTable, type Fact, facts, section, shortTime, time } from "../../../web/parts.ts";
 import { type Language, type Texts, textsOf } from "../../../web/texts/catalogue.ts";
-import type { ActorPage, ActorRow } from "../../inspection-shapes.ts";
 import type { blockState, PartyActs, partyState } from "../../shapes.ts";
 import { type ActChoice, ActForm } from "./act-form.ts";
-import { missingNodes } from "./actor-facts.ts";
-import { actorPath, keyPath, partiesPath, partyPath, searchPath } from "./frame.ts";
+import { actorPath, keyPath, partyPath, searchPath } from "./frame.ts";
 import { historyOf, stateBadge } from "./key.ts";
 import { liveBadge, usePolled } from "./live.ts";
 
 type PartyTexts = Texts["operations"]["party"];
 type PartyState = Of<typeof partyState>;
 type BlockState = Of<typeof blockState>;
-
-/** The parties of a page, complete without a script. `query` is empty where all are listed. */
-export function partyList(
-  {
-    query,
-    found,
-  }: { readonly query: string; readonly found: Pick<ActorPage, "actors" | "next_after" | "missing"> },
-  texts: Texts["operations"],
-): ComponentChild {
-  const { party: words } = texts;
-  const next = found.next_after;
-  return [
-    h("div", { class: "title" }, h("h1", null, words.title)),
-    section(
-      "filter",
-      words.find,
-      h(
-        "form",
-        { class: "row", method: "get", action: partiesPath },
-        h("label", null, words.nameOrUuid, h("input", { name: "q", value: query, maxLength: 200 })),
-        h("button", { type: "submit" }, words.find),
-      ),
-    ),
-    missingNodes(found.missing, texts),
-    section(
-      "found",
-      words.title,
-      found.actors.length === 0 ? h("p", { class: "quiet" }, words.none) : listTable(found.actors, words),
-      next === null
-        ? null
-        : h(
-            "p",
-            null,
-            h("a", { href: `${partiesPath}?${new URLSearchParams({ after: next })}` }, words.next),
-          ),
-    ),
-  ];
-}
-
-function listTable(actors: readonly ActorRow[], words: PartyTexts): ComponentChild {
-  const rows = actors.map(({ id, party, region }) => ({
-    key: id,
-    cells: [
-      h("a", { href: partyPath(id) }, party?.legal_name ?? words.unnamed),
-      party === null ? "" : words.kinds[party.kind],
-      h("code", null, id),
-      region ?? "",
-    ],
-  }));
-  return dataTable(words.caption, words.columns, rows);
-}
 
 export interface PartyProps {
   readonly language: Language;
@@ -355,6 +301,29 @@ export function partyChoices(
       subject: `${mandate_id}, ${legal_name}`,
     }),
   };
+  const registerKey: ActChoice = {
+    key: "key",
+    words: words.names.key,
+    fields: [
+      { name: "proven", label: words.proven, options: null, maxLength: provenLengthMax },
+      { name: "valid_until", label: words.validUntil, options: null, isOptional: true },
+    ],
+    fault: ({ proven = "" }) => {
+      const read = provenIn(proven);
+      if (read === null) return words.notProven;
+      return read.party_uuid === uuid ? null : words.provenByOther;
+    },
+    request: ({ proven = "", valid_until = "" }) => {
+      const { public_key, proof, key_id = "" } = provenIn(proven) ?? {};
+      const until = valid_until.trim() === "" ? {} : { valid_until: valid_until.trim() };
+      return {
+        address: `/ops/parties/${uuid}/keys`,
+        members: { public_key, proof, ...until },
+        subject: `${key_id}, ${legal_name}`,
+        consequences: words.keyFollows,
+      };
+    },
+  };
   const reissue = (cert_id: string): ActChoice => ({
     key: "reissue",
     words: words.names.reissue,
@@ -368,9 +337,32 @@ export function partyChoices(
   });
   return [
     ...(live.length === 0 ? [] : [revokeMandate]),
-    ...(certificate?.status === "active" ? [reissue(certificate.cert_id)] : [certify]),
+    ...(certificate?.status === "active" ? [registerKey, reissue(certificate.cert_id)] : [certify]),
     ...(certificate === null ? [] : end),
   ];
+}
+
+/** A proof of possession and the public key, with room for a passkey's. */
+const provenLengthMax = 16_384;
+
+interface ProvenText {
+  readonly party_uuid: unknown;
+  readonly public_key: unknown;
+  readonly proof: unknown;
+  /** As the proof names it: a node refuses a proof that names another key than the one that made it. */
+  readonly key_id: string;
+}
+
+/** What `svc prove-key` printed; null for anything else. Whether it proves anything is judged by the node. */
+function provenIn(text: string): ProvenText | null {
+  try {
+    const { party_uuid, public_key, proof } = JSON.parse(text);
+    const key_id: unknown = proof.signatures[0].keyid;
+    const isWhole = typeof key_id === "string" && typeof public_key === "object";
+    return isWhole ? { party_uuid, public_key, proof, key_id } : null;
+  } catch {
+    return null;
+  }
 }
 
 export function blockChoices(

@@ -19,6 +19,7 @@ import { createHostedPublishing } from "../service/portal/hosted-publishing.ts";
 import { createMembers } from "../service/portal/members.ts";
 import { createNotices, type NoticesDeps } from "../service/portal/notices.ts";
 import { createOwnActs } from "../service/portal/own-acts.ts";
+import { ownPush } from "../service/portal/own-push.ts";
 import { createOwner, type OwnerDeps } from "../service/portal/owner.ts";
 import { createPeople, type PeopleDeps } from "../service/portal/people.ts";
 import { createOwnPublishing, type OwnPublishingDeps } from "../service/portal/publishing.ts";
@@ -51,7 +52,7 @@ import { sendAsset, type VisitDeps } from "./visit.ts";
 export interface PortalDeps
   extends Omit<PeopleDeps, "challenges" | "authenticators">,
     Omit<OwnPublishingDeps, "challenges" | "owner" | "people">,
-    Omit<RecentPushesDeps, "owner">,
+    Omit<RecentPushesDeps, "owner" | "remedyOf">,
     Omit<BlockDeps, "owner">,
     Omit<DomainDeps, "owner" | "people">,
     Omit<AdvertisingDeps, "challenges" | "owner" | "people">,
@@ -130,6 +131,7 @@ export function buildPortal(deps: PortalDeps): FastifyInstance {
   };
   const publishing = { ...account, publishing: createOwnPublishing({ ...deps, challenges, owner, people }) };
   const advertising = createOwnAdvertising({ ...deps, challenges, owner, people });
+  const pushes = { ...deps, owner, remedyOf: (code: string) => http.docs?.remedyOf(code) ?? null };
   const applicants = createAddressRate({
     perMinute: applicationsPerMinute,
     allPerMinute: allApplicationsPerMinute,
@@ -153,7 +155,11 @@ export function buildPortal(deps: PortalDeps): FastifyInstance {
     ...publishingRoutes(publishing),
     ...recordRoutes(publishing),
     ...holdRoutes(publishing),
-    ...pushRoutes({ ...account, recentPushes: (who, uuid) => recentPushes({ ...deps, owner }, who, uuid) }),
+    ...pushRoutes({
+      ...account,
+      recentPushes: (who, uuid) => recentPushes(pushes, who, uuid),
+      ownPush: (who, push) => ownPush(pushes, who, push),
+    }),
     ...askingRoutes({ ...account, analytics: deps.analytics }),
     ...campaignRoutes({ ...account, advertising }),
     ...blockRoutes(account),

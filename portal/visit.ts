@@ -49,8 +49,9 @@ export interface Visit {
   readonly network: string | null;
   /** Null for somebody who is not signed in. */
   readonly who: SignedIn | null;
-  /** The last part of the path of a route that has one. */
+  /** The part of the path that a route names, and the one below it; empty where there is none. */
   readonly named: string;
+  readonly inner: string;
   /** Where a page of a list begins; null for its first. */
   readonly cursor: string | null;
 }
@@ -413,10 +414,10 @@ function limitedOf(deps: VisitDeps, request: FastifyRequest): Refused | null {
 async function visitOf(deps: VisitDeps, request: FastifyRequest): Promise<Visit> {
   const address = addressOf(deps, request);
   const who = await whoOf(deps, request);
-  const { named = "" } = request.params as { readonly named?: string };
+  const { named = "", inner = "" } = request.params as { readonly named?: string; readonly inner?: string };
   const query = parseQuery(request.raw.url ?? "", queryNames);
   const cursor = isRefused(query) ? null : query.cursor;
-  return { address, network: networkOf(address), who, named, cursor };
+  return { address, network: networkOf(address), who, named, inner, cursor };
 }
 
 function whoOf(deps: VisitDeps, request: FastifyRequest): Promise<SignedIn | null> {

@@ -79,6 +79,11 @@ export interface Column {
   readonly kind?: "number" | "words" | "nowrap" | "id";
 }
 
+/** Columns of which those at `places` have numbers. */
+export function withNumbers(names: readonly string[], ...places: readonly number[]): readonly Column[] {
+  return names.map((name, at) => (places.includes(at) ? { name, kind: "number" } : { name }));
+}
+
 export interface Row {
   readonly key: string;
   readonly cells: readonly ComponentChild[];

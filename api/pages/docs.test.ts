@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { problemCodes } from "../../protocol/problem.ts";
 import { lookUp, type SearchIndex } from "../../web/search-index.ts";
 import { openSurfaces, type TestSurfaces } from "../surfaces.fixture.ts";
-import { readProblemWords } from "./docs.ts";
+import { readProblemWords, readRemedies } from "./docs.ts";
 
 let surfaces: TestSurfaces;
 beforeAll(async () => {
@@ -119,6 +119,17 @@ describe("problems", () => {
       );
       expect(means.length, code).toBeGreaterThan(15);
     }
+  });
+
+  it("and faults of records have a remedy in plain words", () => {
+    const remedies = readRemedies(readFileSync(new URL("problems.md", docs), "utf8"));
+    for (const code of [
+      ...Object.keys(problemCodes),
+      "value_invalid",
+      "hold_expired",
+      "display_domain_mismatch",
+    ])
+      expect(remedies.get(code), code).toMatch(/^(?!.*\]\()[^`|]{15,}$/);
   });
 
   it("lead from their type to that page, on the surface that refused", async () => {

@@ -25,6 +25,8 @@ export interface Docs {
   find(path: string, format: DocsFormat): Promise<PublicDocument | null>;
   /** The page that says so. */
   notFound(): Promise<string>;
+  /** What `problems.md` says is to be done about a code of a problem or of a record's fault, as plain text; null where it says nothing. */
+  remedyOf(code: string): string | null;
   /** Adds a surface to the reference: the last part of its address, and its OpenAPI document. */
   describe(surface: string, document: () => JsonObject): void;
 }
@@ -63,6 +65,7 @@ export function createDocs({ root = new URL("../../", import.meta.url), failed }
       return searched;
     },
   };
+  const remedies = once(() => readRemedies(readFileSync(new URL("docs/problems.md", root), "utf8")));
   return {
     find: (path, format) => {
       const key = `${format} ${path}`;
@@ -82,6 +85,7 @@ export function createDocs({ root = new URL("../../", import.meta.url), failed }
       ];
       return htmlOf(await assets(), { path: null, title: texts.notFound.title, content });
     },
+    remedyOf: (code) => remedies().get(code) ?? null,
     describe: (surface, document) => {
       surfaces.set(
         surface,
@@ -222,6 +226,19 @@ export function readProblemWords(markdown: string): readonly ProblemWords[] {
     means,
     remedy,
   }));
+}
+
+/** What is to be done, by the code of a problem or of a record's fault, without the marks of Markdown. */
+export function readRemedies(markdown: string): ReadonlyMap<string, string> {
+  const ofRecords = markdown.matchAll(/^\| (`[a-z_]+`(?:, `[a-z_]+`)*) \| (.*) \|$/gm);
+  const rows = [
+    ...[...ofRecords].flatMap(([, codes = "", remedy = ""]) =>
+      [...codes.matchAll(/[a-z_]+/g)].map(([code]) => [code, remedy] as const),
+    ),
+    ...readProblemWords(markdown).map(({ code, remedy }) => [code, remedy] as const),
+  ];
+  const plain = (text: string) => text.replaceAll("`", "").replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1");
+  return new Map(rows.map(([code, remedy]) => [code, plain(remedy)]));
 }
 
 function problemText(site: Site, code: string): string | null {

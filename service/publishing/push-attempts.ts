@@ -154,7 +154,11 @@ async function pageOf(
   next: Place | null,
 ): Promise<Page> {
   const found = attempts.filter((each) => "result" in each);
-  const ownIds = await readOwnIds(deps, uuid, found);
+  const ownIds = await readOwnIds(
+    deps,
+    uuid,
+    found.flatMap((each) => namedBy(each) ?? []),
+  );
   return { attempts: attempts.map((each) => ("result" in each ? attemptOf(each, ownIds) : each)), next };
 }
 
@@ -241,12 +245,13 @@ async function readRecords(
 
 type OwnIds = ReadonlyMap<string, string>;
 
-async function readOwnIds(
-  { actors }: OwnListServices,
+/** The business's own ids of at most 200 of its records; those that it does not know are absent. */
+export async function readOwnIds(
+  { actors }: Pick<OwnListServices, "actors">,
   uuid: string,
-  found: readonly FoundRecord[],
+  ids: readonly string[],
 ): Promise<OwnIds> {
-  const record_ids = [...new Set(found.flatMap((each) => namedBy(each) ?? []))];
+  const record_ids = [...new Set(ids)];
   if (record_ids.length === 0) return new Map();
   const { own_ids } = await actors.ask(businessRef(uuid), { type: "own_ids.read", record_ids });
   return new Map(

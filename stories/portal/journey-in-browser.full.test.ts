@@ -374,7 +374,7 @@ async function decideHold(page: Page, judged: Judged): Promise<TestBusiness> {
   return business;
 }
 
-/** A large push, whose page goes on by itself. */
+/** A large push, and one with faults: their pages go on by themselves. */
 async function followPush(page: Page, business: TestBusiness, judged: Judged): Promise<void> {
   const many = Array.from({ length: 2_000 }, (_, at) => priced(`roll-${at}`, "1.00"));
   const { body } = await batchBody(business, many, { seq: 3, aiPolicyVersion: 1 });
@@ -383,6 +383,23 @@ async function followPush(page: Page, business: TestBusiness, judged: Judged): P
   await page.getByText("2,000 of 2,000").waitFor({ timeout: 60_000 });
   await page.getByText("None is on its way.").waitFor({ timeout: 60_000 });
   await judged("pushes");
+  const faulty = { availability: "in_stok" };
+  const records = many.map((_, at) =>
+    at < 3 ? product(`cake-${at}`, faulty) : priced(`cake-${at}`, "1.00"),
+  );
+  const second = await batchBody(business, records, { seq: 4, aiPolicyVersion: 1 });
+  await publish(portal.node.services, business, second.body);
+  await page.goto(`${portal.url}/businesses/${business.party.uuid}/pushes/${second.pushId}`);
+  await page.getByText("2,000 of 2,000").waitFor({ timeout: 60_000 });
+  await page.getByText("complete", { exact: true }).waitFor({ timeout: 60_000 });
+  await page.getByRole("cell", { name: "cake-0, cake-1, cake-2" }).waitFor();
+  await judged("push");
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.emulateMedia({ colorScheme: "dark" });
+  await judged();
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.setViewportSize({ width: 1280, height: 720 });
+  await page.getByRole("link", { name: "Back to the pushes" }).press("Enter");
   await page.getByRole("link", { name: "Back to the business" }).press("Enter");
 }
 

@@ -6,6 +6,8 @@ import { textsFor } from "../../portal/language.ts";
 import { openPortalNode, type PortalNode, Visitor } from "../../portal/portal.fixture.ts";
 import { collectionNames } from "../../protocol/identifiers.ts";
 import { english, languages, type Texts } from "../../web/texts/catalogue.ts";
+import { openBusiness, product, publish } from "../publishing/publishing.fixture.ts";
+import { batchBody } from "../retrieval/attack.fixture.ts";
 import {
   approvedAt,
   companyAppliedAt,
@@ -56,7 +58,7 @@ function strangeWords(html: string): readonly string[] {
     .replaceAll(/<(code|pre|time|script|style)\b[^>]*>.*?<\/\1>/gs, " ")
     .replaceAll(/<[^>]*>/g, "\n")
     .replaceAll(
-      /&[a-z]+;|Ada Lovelace|Registered at the portal\.|sha256:[0-9a-f]{64}|\/[a-z_]+(?=:)|[\w-]{43}/g,
+      /&[a-z]+;|Ada Lovelace|Registered at the portal\.|sha256:[0-9a-f]{64}|bat_[0-9a-f]{24}|\/[a-z_]+(?=:)|[\w-]{43}/g,
       " ",
     );
   return shown.split("\n").filter((each) => /[A-Za-z]{2}/.test(each) && each !== "GB");
@@ -100,6 +102,17 @@ describe("a browser that asks for another language", () => {
     expect(strangeWords(faulty.html)).toEqual([]);
     const stale = await owner.post("/records/make", {});
     expect([stale.status, strangeWords(stale.html)]).toEqual([403, []]);
+  });
+
+  it("is shown a push and what is wrong in it, and a refused one, in it", async () => {
+    const { services } = portal.node;
+    const business = await openBusiness(services, shop.uuid, "4711");
+    const { body, pushId } = await batchBody(business, [product("1", { availability: "in_stok" })]);
+    await publish(services, business, body);
+    await publish(services, business, (await batchBody(business, [product("2")])).body);
+    const pushes = `/businesses/${shop.uuid}/pushes`;
+    await expectWide(shop.owner, [pushes, `${pushes}/${pushId}`]);
+    expect((await shop.owner.get(pushes)).html).toContain("seq_not_increasing");
   });
 
   it("is shown the pages of an AI company in it", async () => {

@@ -1,8 +1,9 @@
 // The script of the portal's pages: it has authenticators answer the forms that ask for that, reads a file into a form,
-// tells authenticators which passkeys are left, and keeps the list of pushes live.
+// tells authenticators which passkeys are left, and keeps pushes live.
 
 import { startAuthentication, startRegistration } from "@simplewebauthn/browser";
 import { hydrateIslands } from "../../../web/browser/hydrate.ts";
+import { Push } from "../push.ts";
 import { Pushes } from "../pushes.ts";
 
 type CreationOptions = Parameters<typeof startRegistration>[0]["optionsJSON"];
@@ -32,7 +33,7 @@ async function answer(form: HTMLFormElement): Promise<void> {
   }
 }
 
-hydrateIslands({ pushes: Pushes });
+hydrateIslands({ push: Push, pushes: Pushes });
 
 for (const form of document.querySelectorAll<HTMLFormElement>("form[data-ceremony]")) {
   form.addEventListener("submit", (event) => {

@@ -314,7 +314,6 @@ export const portal = {
     causes: "What was wrong",
     noFaults: "Nothing was rejected.",
     causesCaption: "What was wrong, the most frequent first",
-    causeColumns: ["What is wrong, and how to mend it", "Where", "How often", "First records"],
     whole: "the whole",
     refused: "a refused batch",
   },

@@ -45,6 +45,7 @@ import { peopleRoutes } from "./routes/people.ts";
 import { publishingRoutes } from "./routes/publishing.ts";
 import { pushRoutes } from "./routes/pushes.ts";
 import { recordRoutes } from "./routes/records.ts";
+import { statementRoutes } from "./routes/statements.ts";
 import { terminalLinkRoutes } from "./routes/terminal-links.ts";
 import { webhookRoutes } from "./routes/webhooks.ts";
 import { sendAsset, type VisitDeps } from "./visit.ts";
@@ -152,6 +153,7 @@ export function buildPortal(deps: PortalDeps): FastifyInstance {
     ...actRoutes({ ...account, acts: createOwnActs({ ...deps, owner, members: account.members }) }),
     ...webhookRoutes(account),
     ...companyRoutes(account, { urls, isSandbox: deps.isSandbox }),
+    ...statementRoutes(account),
     ...publishingRoutes(publishing),
     ...recordRoutes(publishing),
     ...holdRoutes(publishing),

@@ -17,7 +17,14 @@ import type { Route } from "../api/route.ts";
 import type { Clock } from "../crypto/port.ts";
 import { utf8 } from "../protocol/bytes.ts";
 import { anyObject, anyText, parseShaped, type Shape, text } from "../protocol/shape.ts";
-import { answerJson, type Outcome, type Refused, refused, refusedWith } from "../service/answer.ts";
+import {
+  type Answer,
+  answerJson,
+  type Outcome,
+  type Refused,
+  refused,
+  refusedWith,
+} from "../service/answer.ts";
 import type { AddressRate } from "../service/authentication/request-rate.ts";
 import type { Challenges } from "../service/portal/challenges.ts";
 import type { SentFile } from "../service/portal/evidence.ts";
@@ -214,6 +221,41 @@ export function ownData(
       if (who === null) return send(reply, { kind: "answer", status: 401, headers: {}, body: "" });
       const body = await answer({ ...visit, who });
       return send(reply, body === null ? nothingThere : answerJson(200, body));
+    },
+  };
+}
+
+/** A file to keep, of somebody who is signed in; anybody else is led to the door, and null is a page that says it is not there. */
+export function ownFile(
+  deps: VisitDeps,
+  path: string,
+  summary: string,
+  mediaType: string,
+  answer: (visit: OwnVisit) => Promise<{ readonly name: string; readonly file: Answer } | null>,
+): Route {
+  return {
+    method: "GET",
+    path,
+    tags: [],
+    doc: {
+      summary,
+      answers: { 200: { description: "A file", body: anyText, mediaType }, 303: elsewhere, 404: html },
+      problems: ["rate_limited"],
+    },
+    handle: async (request, reply) => {
+      const limited = limitedOf(deps, request);
+      if (limited !== null) return send(reply, limited);
+      const visit = await visitOf(deps, request);
+      const { who } = visit;
+      if (who === null) return show(deps, reply, visit, redirect(signInPath));
+      const found = await answer({ ...visit, who });
+      if (found === null) return show(deps, reply, visit, problemPage("not_there", 404));
+      const headers = {
+        ...found.file.headers,
+        "cache-control": "no-store",
+        "content-disposition": `attachment; filename="${found.name}"`,
+      };
+      return send(reply, { ...found.file, headers });
     },
   };
 }

@@ -3,15 +3,26 @@
 import { type ComponentChild, h } from "preact";
 import { bindingRoles } from "../../actors/messages/members.ts";
 import type { Route } from "../../api/route.ts";
-import type { ReceiptsAnswer } from "../../protocol/wire/receipts.ts";
+import { type ReceiptsAnswer, type UsageGroup, usageGroups } from "../../protocol/wire/receipts.ts";
 import type { CompanyState, ReceiptFilter } from "../../service/portal/company.ts";
 import type { OwnBusiness } from "../../service/portal/owner.ts";
-import { code, dataTable, facts, link, paragraph, section, shortTime, shownNumber } from "../../web/parts.ts";
+import {
+  code,
+  dataTable,
+  facts,
+  link,
+  paragraph,
+  section,
+  shortTime,
+  shownNumber,
+  withNumbers,
+} from "../../web/parts.ts";
 import { wording } from "../language.ts";
 import { hiddenFields, plainForm } from "../pages/frame.ts";
 import { type Form, type OwnVisit, ownForm, ownPage, type PageAnswer, page, problemPage } from "../visit.ts";
 import { type AccountDeps, companyPath, confirmPage, ownerRefusedPage } from "./account.ts";
 import { configText, keySection, type Place, partyCard } from "./business.ts";
+import { statementsPath } from "./statements.ts";
 
 const texts = () => wording().company;
 const receiptsPath = "/companies/receipts";
@@ -82,8 +93,9 @@ export function companyRoutes(deps: AccountDeps, place: Place): readonly Route[]
       const own = await companyOf(visit, form("uuid"));
       if (own === null) return problemPage("not_there", 404);
       const { uuid, legal_name } = own.party;
-      const days = { from: form("from"), to: form("to") };
-      const found = await company.usage(uuid, days);
+      const by = usageGroups.filter((group) => form(`by_${group}`) === "on");
+      const days = { from: form("from"), to: form("to"), by };
+      const found = await company.usage(uuid, { ...days, group_by: by.join(",") });
       if (!found.ok) return ownerRefusedPage(found);
       const form_code = challenges.formCode(visit.who.session.session);
       const { title } = texts().usage;
@@ -95,14 +107,20 @@ export function companyRoutes(deps: AccountDeps, place: Place): readonly Route[]
           h("h1", null, title),
           paragraph(link(companyPath(uuid), legal_name)),
           usageForm(uuid, form_code, days),
-          usageTable(found.value),
+          usageTable(found.value, by),
         ),
       );
     }),
     ownForm(deps, receiptsPath, "Shows receipts of a company", async (form, visit) => {
       const own = await companyOf(visit, form("uuid"));
       if (own === null) return problemPage("not_there", 404);
-      const filter = { day: form("day"), key_id: form("key_id"), cursor: form("cursor") };
+      const filter = {
+        from: form("from"),
+        to: form("to"),
+        key_id: form("key_id"),
+        retrieval_id: form("retrieval_id").trim(),
+        cursor: form("cursor"),
+      };
       const found = await company.receipts(own.party.uuid, filter);
       if (!found.ok) return ownerRefusedPage(found);
       const form_code = challenges.formCode(visit.who.session.session);
@@ -127,12 +145,12 @@ function content(own: OwnBusiness, state: CompanyState, shown: Shown): Component
     termsSection(own, state, isBinding ? shown.form_code : null),
     keySection(own, shown.form_code, texts().keys),
     askSection(shown),
-    accountSection(state),
+    accountSection(party.uuid, state),
     section(
       "usage",
       texts().usage.ofMonth,
-      usageTable(state.usage),
-      usageForm(party.uuid, shown.form_code, state.usage),
+      usageTable(state.usage, usualGroups),
+      usageForm(party.uuid, shown.form_code, { ...state.usage, by: usualGroups }),
     ),
     section("receipts", texts().receipts.title, paragraph(texts().receipts.words), receiptForm(own, shown)),
     section(
@@ -216,7 +234,10 @@ function askSection(place: Place): ComponentChild {
   );
 }
 
-function accountSection({ account: { billed, account }, entries }: CompanyState): ComponentChild {
+function accountSection(
+  uuid: string,
+  { account: { billed, account }, entries }: CompanyState,
+): ComponentChild {
   const words = texts().account;
   const said = (amount: string) => `${amount} ${account?.currency ?? ""}`;
   return section(
@@ -242,41 +263,87 @@ function accountSection({ account: { billed, account }, entries }: CompanyState)
             cells: [shortTime(at), words.kinds[kind], said(amount), code(entry_id)],
           })),
         ),
+    billed ? paragraph(words.topUp(uuid)) : null,
+    account === null ? null : paragraph(link(statementsPath(uuid), words.statements)),
   );
 }
 
-function usageForm(
-  uuid: string,
-  form_code: string,
-  { from, to }: { readonly from: string; readonly to: string },
-): ComponentChild {
+const usualGroups: readonly UsageGroup[] = ["day", "key"];
+
+interface UsageAsked {
+  readonly from: string;
+  readonly to: string;
+  readonly by: readonly UsageGroup[];
+}
+
+function usageForm(uuid: string, form_code: string, { from, to, by }: UsageAsked): ComponentChild {
   const words = texts().usage;
-  const day = (name: string, label: string, value: string) =>
-    h("label", null, label, h("input", { name, type: "date", value }));
   return h(
     "form",
     { method: "post", action: usagePath },
     hiddenFields({ uuid, form_code }),
-    day("from", words.from, from),
-    day("to", words.to, to),
+    dayInput("from", words.from, from),
+    dayInput("to", words.to, to),
+    h(
+      "fieldset",
+      null,
+      h("legend", null, words.by),
+      usageGroups.map((group) =>
+        h(
+          "label",
+          { class: "choice" },
+          h("input", { type: "checkbox", name: `by_${group}`, checked: by.includes(group) }),
+          words.groups[group],
+        ),
+      ),
+    ),
     h("p", null, h("button", { type: "submit" }, words.button)),
   );
 }
 
-function usageTable({ region, usage, total }: CompanyState["usage"]): ComponentChild {
+function dayInput(name: string, label: string, value: string): ComponentChild {
+  return h("label", null, label, h("input", { name, type: "date", value }));
+}
+
+function usageTable(
+  { region, usage, total }: CompanyState["usage"],
+  by: readonly UsageGroup[],
+): ComponentChild {
   const words = texts().usage;
   const rowOf = (key: string, cells: readonly ComponentChild[], of: typeof total) => ({
     key,
     cells: [...cells, shownNumber(of.requests), shownNumber(of.billable), shownNumber(of.rows)],
   });
-  const rows = [
-    ...usage.map((each) =>
-      rowOf(`${each.day} ${each.key_id}`, [each.day ?? "", code(each.key_id ?? "")], each),
-    ),
-    rowOf("total", [words.total, ""], total),
-  ];
-  const columns = words.columns.map((name, at) => (at < 2 ? { name } : { name, kind: "number" as const }));
-  return usage.length === 0 ? paragraph(words.none) : dataTable(words.caption(region), columns, rows);
+  const rows = usage.map((each) => {
+    const cells = {
+      day: each.day ?? "",
+      key: code(each.key_id ?? ""),
+      kind: each.kind === undefined ? "" : texts().receipts.kinds[each.kind],
+      collection: each.collection ?? "–",
+      country: each.country ?? "–",
+    };
+    const key = [each.day, each.key_id, each.kind, each.collection, each.country].join(" ");
+    return rowOf(
+      key,
+      by.map((group) => cells[group]),
+      each,
+    );
+  });
+  const all = rowOf(
+    "total",
+    by.map((_, at) => (at === 0 ? words.total : "")),
+    total,
+  );
+  const at = by.length;
+  const columns = withNumbers(
+    [...by.map((group) => words.names[group]), ...words.columns],
+    at,
+    at + 1,
+    at + 2,
+  );
+  return usage.length === 0
+    ? paragraph(words.none)
+    : dataTable(words.caption(region), columns, [...rows, all]);
 }
 
 function receiptForm(
@@ -292,7 +359,8 @@ function receiptForm(
       "form",
       { method: "post", action: receiptsPath },
       hiddenFields({ uuid, form_code }),
-      h("label", null, words.day, h("input", { name: "day", type: "date", value: filter?.day ?? "" })),
+      dayInput("from", words.from, filter?.from ?? ""),
+      dayInput("to", words.to, filter?.to ?? ""),
       h(
         "label",
         null,
@@ -306,6 +374,18 @@ function receiptForm(
           ),
         ),
       ),
+      h(
+        "label",
+        null,
+        words.retrieval,
+        h("input", {
+          name: "retrieval_id",
+          value: filter?.retrieval_id ?? "",
+          maxLength: 36,
+          spellcheck: false,
+          autocomplete: "off",
+        }),
+      ),
       h("p", null, h("button", { type: "submit" }, words.button)),
     ),
     paragraph(link(`${urls.verify_url}/verify`, words.page)),
@@ -314,7 +394,7 @@ function receiptForm(
 
 function receiptsContent(
   own: OwnBusiness,
-  { receipts, next_cursor }: ReceiptsAnswer,
+  { receipts, next_cursor, checked }: ReceiptsAnswer,
   shown: Shown & { readonly filter: ReceiptFilter },
 ): ComponentChild {
   const words = texts().receipts;
@@ -340,7 +420,8 @@ function receiptsContent(
     h("h1", null, words.title),
     paragraph(link(companyPath(uuid), legal_name)),
     receiptForm(own, shown, filter),
-    rows.length === 0 ? paragraph(words.none) : dataTable(words.caption(filter.day), words.columns, rows),
+    rows.length === 0 ? paragraph(words.none) : dataTable(words.caption, words.columns, rows),
+    checked === undefined ? null : checkedContent(checked),
     next_cursor === null
       ? null
       : plainForm({
@@ -350,4 +431,12 @@ function receiptsContent(
           button: words.more,
         }),
   );
+}
+
+function checkedContent({ valid, reason, log }: NonNullable<ReceiptsAnswer["checked"]>): ComponentChild {
+  const words = texts().receipts.checked;
+  return [
+    paragraph(valid ? words.valid : words.invalid(reason ?? "")),
+    paragraph(log === null ? words.notLogged : words.logged(log.batch?.leaf_index ?? log.leaf_index)),
+  ];
 }

@@ -9,7 +9,7 @@ import { ok, type Result, refuse } from "../../protocol/result.ts";
 import type { AllowanceAnswer, StatementAnswer } from "../../protocol/wire/allowance.ts";
 import type { ReceiptsAnswer, UsageAnswer } from "../../protocol/wire/receipts.ts";
 import type { TermsAnswer } from "../../protocol/wire/terms.ts";
-import { bodyText, type Outcome } from "../answer.ts";
+import { type Answer, bodyText, type Outcome } from "../answer.ts";
 import type { Parties } from "../register/parties.ts";
 import type { agreeTo, ReadTerms } from "../register/terms.ts";
 import type { ReadOwnReceipts, ReadUsage } from "../retrieval/own-receipts.ts";
@@ -26,9 +26,11 @@ export interface CompanyReads {
   readonly statement: (asked: {
     readonly company: string;
     readonly month: string;
-    readonly format: "json";
+    readonly format: StatementFormat;
   }) => Promise<Outcome>;
 }
+
+export type StatementFormat = "json" | "csv";
 
 export interface CompanyDeps extends Pick<Platform, "clock"> {
   readonly owner: Pick<Owner, "may">;
@@ -49,11 +51,21 @@ export interface CompanyState {
   readonly usage: UsageAnswer;
 }
 
-/** Which receipts are shown; an empty text leaves the choice open. */
+/** Which receipts are shown; an empty text leaves the choice open. One that is named is of a retrieval, and nothing else is chosen. */
 export interface ReceiptFilter {
-  readonly day: string;
+  readonly from: string;
+  readonly to: string;
   readonly key_id: string;
+  readonly retrieval_id: string;
   readonly cursor: string;
+}
+
+/** Statements of a year, the newest first. */
+export interface StatementYear {
+  /** Those of months in which there was something. */
+  readonly statements: readonly StatementAnswer[];
+  /** The last month of the year before; null where nothing can be. */
+  readonly earlier: string | null;
 }
 
 export interface Company {
@@ -61,11 +73,17 @@ export interface Company {
   state(uuid: string): Promise<CompanyState>;
   /** Those in force, or of a version; null where there are none. */
   terms(uuid: string, version?: string): Promise<TermsAnswer | null>;
-  /** By day and key, from a day until before another; an empty text leaves the choice open. */
+  /** From a day until before another, an empty text leaves the choice open; told apart by {@link usageGroups} with commas. */
   usage(
     uuid: string,
-    days: { readonly from: string; readonly to: string },
+    asked: { readonly from: string; readonly to: string; readonly group_by: string },
   ): Promise<Result<UsageAnswer, "not_accepted">>;
+  /** Null before the first payment, and for what is not a month. */
+  statement(uuid: string, month: string): Promise<StatementAnswer | null>;
+  /** Up to a month; null as {@link statement} is. */
+  statements(uuid: string, until: string | null): Promise<StatementYear | null>;
+  /** The exact bytes that the company's keys are answered; null as {@link statement} is. */
+  statementFile(uuid: string, month: string, format: StatementFormat): Promise<Answer | null>;
   receipts(uuid: string, filter: ReceiptFilter): Promise<Result<ReceiptsAnswer, "not_accepted">>;
   choose(who: SignedIn, asked: { readonly uuid: string; readonly listed: boolean }): Agreed;
   agree(
@@ -76,49 +94,72 @@ export interface Company {
 
 type Agreed = Promise<Result<void, OwnerRefusal>>;
 
-const dayMs = 86_400_000;
+const monthsShown = 12;
 
 export function createCompany({ owner, parties, reads, clock }: CompanyDeps): Company {
   const termsOf = async (uuid: string, version: string | null = null): Promise<TermsAnswer | null> =>
     answered<TermsAnswer>(await reads.terms({ caller: { party: { uuid } }, version }));
-  const usageOf = (uuid: string, days: { readonly from: string | null; readonly to: string | null }) =>
-    reads.usage({ caller: { party: { uuid } }, query: { ...days, group_by: "day,key" } });
+  const usageOf = (
+    uuid: string,
+    query: { readonly from: string | null; readonly to: string | null; readonly group_by: string },
+  ) => reads.usage({ caller: { party: { uuid } }, query });
+  const monthNow = () => new Date(clock.now()).toISOString().slice(0, 7);
+  const statement = async (company: string, month: string) =>
+    answered<StatementAnswer>(await reads.statement({ company, month, format: "json" }));
   return {
     terms: termsOf,
+    statement,
+    statements: async (uuid, until) => {
+      const last = until ?? monthNow();
+      // Whether there is an account, and this is a month.
+      if ((await statement(uuid, last)) === null) return null;
+      const months = Array.from({ length: monthsShown }, (_, at) => monthBefore(last, at));
+      const found = await Promise.all(months.map((month) => statement(uuid, month)));
+      const statements = found.filter((each) => each !== null).filter((each) => !isEmpty(each));
+      const first = found.at(-1);
+      const isBegin = first == null || (first.opening === "0" && statements.length === 0);
+      return { statements, earlier: isBegin ? null : monthBefore(last, monthsShown) };
+    },
+    statementFile: async (company, month, format) => {
+      const outcome = await reads.statement({ company, month, format });
+      return outcome.kind === "answer" ? outcome : null;
+    },
     state: async (uuid) => {
-      const month = new Date(clock.now()).toISOString().slice(0, 7);
-      const [party, terms, account, statement, usage] = await Promise.all([
+      const month = monthNow();
+      const [party, terms, account, ofMonth, usage] = await Promise.all([
         parties.party(uuid),
         termsOf(uuid),
         reads.allowance(uuid),
-        reads.statement({ company: uuid, month, format: "json" }),
-        usageOf(uuid, { from: `${month}-01`, to: null }),
+        statement(uuid, month),
+        usageOf(uuid, { from: `${month}-01`, to: null, group_by: "day,key" }),
       ]);
       return {
         listed: party?.listed === true,
         group: party?.group ?? null,
-        entries: answered<StatementAnswer>(statement)?.entries.toReversed() ?? [],
+        entries: ofMonth?.entries.toReversed() ?? [],
         terms,
         account: needed(answered<AllowanceAnswer>(account)),
         usage: needed(answered<UsageAnswer>(usage)),
       };
     },
-    usage: async (uuid, { from, to }) => {
-      const outcome = await usageOf(uuid, { from: from === "" ? null : from, to: to === "" ? null : to });
+    usage: async (uuid, { from, to, group_by }) => {
+      const outcome = await usageOf(uuid, { from: given(from), to: given(to), group_by });
       const found = answered<UsageAnswer>(outcome);
       return found === null ? refuse("not_accepted", refusalIn(outcome)) : ok(found);
     },
-    receipts: async (uuid, { day, key_id, cursor }) => {
-      const from = day === "" ? new Date(clock.now()).toISOString().slice(0, 10) : day;
-      const to = new Date(Date.parse(from) + dayMs);
-      const query = {
-        from,
-        to: Number.isNaN(to.getTime()) ? from : to.toISOString(),
-        key_id: key_id === "" ? null : key_id,
-        cursor: cursor === "" ? null : cursor,
-        limit: null,
-        retrieval_id: null,
-      };
+    receipts: async (uuid, { from, to, key_id, retrieval_id, cursor }) => {
+      const today = new Date(clock.now()).toISOString().slice(0, 10);
+      const query =
+        retrieval_id === ""
+          ? {
+              from: given(from) ?? today,
+              to: given(to),
+              key_id: given(key_id),
+              cursor: given(cursor),
+              limit: null,
+              retrieval_id: null,
+            }
+          : { from: null, to: null, key_id: null, cursor: null, limit: null, retrieval_id };
       const outcome = await reads.receipts({ caller: { party: { uuid } }, query });
       const found = answered<ReceiptsAnswer>(outcome);
       return found === null ? refuse("not_accepted", refusalIn(outcome)) : ok(found);
@@ -137,6 +178,20 @@ export function createCompany({ owner, parties, reads, clock }: CompanyDeps): Co
       return outcome.kind === "answer" ? ok(undefined) : refuse("not_accepted", refusalIn(outcome));
     },
   };
+}
+
+function given(text: string): string | null {
+  return text === "" ? null : text;
+}
+
+/** The month so many months before another, both as 2026-11. */
+function monthBefore(month: string, count: number): string {
+  const [year = 0, number = 1] = month.split("-").map(Number);
+  return new Date(Date.UTC(year, number - 1 - count)).toISOString().slice(0, 7);
+}
+
+function isEmpty({ opening, entered, charged, entries, lines }: StatementAnswer): boolean {
+  return opening === "0" && entered === "0" && charged === "0" && entries.length + lines.length === 0;
 }
 
 /** What was answered; null for a refusal. */

@@ -6,13 +6,15 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { MemberRole } from "../../actors/messages/members.ts";
 import { businessRef, ledgerRef } from "../../actors/messages/refs.ts";
+import { send } from "../../api/surfaces.fixture.ts";
 import { search } from "../../cli/search.ts";
+import { parseSigningKey } from "../../client/signing-key.ts";
 import {
   openPortalNode,
   type PortalNode,
   type Seen,
   type ShownForm,
-  type Visitor,
+  Visitor,
 } from "../../portal/portal.fixture.ts";
 import { runRevoke } from "../operators/revocations.fixture.ts";
 import {
@@ -66,6 +68,17 @@ const setRole = ({ uuid, personId }: Owned, role: MemberRole) =>
     act: { by: "Olga", reason: "Seen." },
   });
 
+const enterMoney = (uuid: string, entry_id: string) =>
+  portal.node.services.actors.ask(ledgerRef(uuid), {
+    type: "money.enter",
+    entry_id,
+    kind: "top_up",
+    amount: 12_500_000,
+    currency: "EUR",
+    by: "Olga",
+    reason: "A secret reason.",
+  });
+
 describe("the owner of an AI company", () => {
   it("registers a key, asks with the configuration of its page, and sees usage and receipts", async () => {
     const owned = await newCompany("Answers Ltd");
@@ -84,29 +97,38 @@ describe("the owner of an AI company", () => {
     const after = await pageOf(owned);
     expect(after.html).toMatch(new RegExp(`${key_id}.*Usage of this month.*${key_id}`, "s"));
     const from = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
-    const usage = await owner.send(after.form("/companies/usage"), { from, to: "" });
-    expect(cellsOf(usage.html, 0)[0]?.slice(1)).toEqual([key_id, "1", "0", "0"]);
+    const asked = { from, to: "", by_day: "on", by_key: "on" };
+    const byKey = await owner.send(after.form("/companies/usage"), asked);
+    expect(cellsOf(byKey.html, 0)[0]?.slice(1)).toEqual([key_id, "1", "0", "0"]);
+    expect(byKey.form("/companies/usage").controls).toEqual(asked);
+    const other = { from, to: "", by_kind: "on", by_collection: "on", by_country: "on" };
+    const byKind = await owner.send(after.form("/companies/usage"), other);
+    expect(cellsOf(byKind.html, 0)).toEqual([
+      ["search", "events", "GB", "1", "0", "0"],
+      ["All", "", "", "1", "0", "0"],
+    ]);
+    const byNothing = await owner.send(after.form("/companies/usage"), { from, to: "" });
+    expect([byNothing.status, byNothing.html]).toEqual([409, expect.stringContaining("group_by")]);
     const receipts = await owner.send(after.form("/companies/receipts"));
     expect(receipts.html).toMatch(/ret_[0-9a-f]{32}.*search events/s);
     const form = receipts.form("/companies/receipts");
-    const day = await owner.send(form, { day: "2020-02-02" });
-    expect(day.html).toContain("No receipts of this day.");
-    const wrong = await owner.send(form, { day: "no day" });
+    const day = await owner.send(form, { from: "2020-02-02", to: "2020-02-03" });
+    expect(day.html).toContain("No receipts of these days.");
+    const since = await owner.send(form, { from: "2020-02-02" });
+    const [, retrieval_id = ""] = /(ret_[0-9a-f]{32})/.exec(since.html) ?? [];
+    const one = await owner.send(form, { from: "2020-02-02", retrieval_id });
+    expect(cellsOf(one.html, 0)).toEqual(cellsOf(since.html, 0));
+    expect(one.html).toContain("This receipt is valid.");
+    const none = await owner.send(form, { retrieval_id: `ret_${"0".repeat(32)}` });
+    expect([none.status, none.html]).toEqual([409, expect.stringContaining("no receipt of this retrieval")]);
+    const wrong = await owner.send(form, { from: "no day" });
     expect([wrong.status, wrong.html]).toEqual([409, expect.stringContaining("UTC timestamp")]);
   });
 
   it("sees its group, the account with what was paid in, usage of other days, and every version of the terms", async () => {
     const owned = await newCompany("Facts Ltd");
     const { owner, uuid } = owned;
-    await portal.node.services.actors.ask(ledgerRef(uuid), {
-      type: "money.enter",
-      entry_id: "invoice-7",
-      kind: "top_up",
-      amount: 12_500_000,
-      currency: "EUR",
-      by: "Olga",
-      reason: "A secret reason.",
-    });
+    await enterMoney(uuid, "invoice-7");
     const shown = await pageOf(owned);
     expect(shown.html).toMatch(new RegExp(`Group</h2>.{1,200}<code>${uuid}</code>`, "s"));
     expect(shown.html).toMatch(/Balance.{1,40}12\.5 EUR/s);
@@ -114,15 +136,62 @@ describe("the owner of an AI company", () => {
       ["payment", "12.5 EUR", "invoice-7"],
     ]);
     for (const hidden of ["Olga", "A secret reason."]) expect(shown.html).not.toContain(hidden);
-    const usage = await owner.send(shown.form("/companies/usage"), { from: "2026-03-01", to: "2026-03-04" });
+    const days = { from: "2026-03-01", to: "2026-03-04", by_day: "on" };
+    const usage = await owner.send(shown.form("/companies/usage"), days);
     expect(usage.html).toContain("Nothing was asked in these days.");
-    expect(usage.form("/companies/usage").controls).toEqual({ from: "2026-03-01", to: "2026-03-04" });
-    const wrong = await owner.send(usage.form("/companies/usage"), { from: "2026-03-04", to: "2026-03-01" });
+    const turned = { from: "2026-03-04", to: "2026-03-01", by_day: "on" };
+    const wrong = await owner.send(usage.form("/companies/usage"), turned);
     expect([wrong.status, wrong.html]).toEqual([409, expect.stringContaining("a later day")]);
     const terms = `/companies/${uuid}/terms`;
     expect(shown.html).toContain(`href="${terms}?cursor=1"`);
     expect((await owner.get(`${terms}?cursor=1`)).html).toContain("Version 1, in force from 2026-01-01");
     for (const none of ["9", "x"]) expect((await owner.get(`${terms}?cursor=${none}`)).status).toBe(404);
+  });
+
+  it("sees every payment and statement, and keeps the very files that its key is answered", async () => {
+    const owned = await newCompany("Statements Ltd");
+    const { owner, uuid } = owned;
+    const base = `/companies/${uuid}/statements`;
+    expect((await owner.get(base)).html).toContain("Nothing was paid in yet, so there is no statement.");
+    const { jwk } = await registerKey(owned);
+    const parsed = await parseSigningKey(jwk);
+    if (!parsed.ok) throw new Error(parsed.detail);
+    await enterMoney(uuid, "invoice-7");
+    const month = new Date().toISOString().slice(0, 7);
+    expect((await pageOf(owned)).html).toContain(`href="${base}"`);
+    const { html } = await owner.get(base);
+    const amounts = ["0 EUR", "12.5 EUR", "0 EUR", "12.5 EUR", "not yet"];
+    expect(cellsOf(html, 0)).toEqual([[month, ...amounts]]);
+    expect(cellsOf(html, 1).map(([, ...cells]) => cells)).toEqual([["payment", "12.5 EUR", "invoice-7"]]);
+    const shown = await owner.get(`${base}/${month}`);
+    expect(shown.html).toContain(`Statement of ${month}`);
+    expect(cellsOf(shown.html, 0).map((row) => row[3])).toEqual(["invoice-7"]);
+    for (const hidden of ["Olga", "A secret reason."]) expect(html + shown.html).not.toContain(hidden);
+    for (const [format, path] of [
+      ["json", ""],
+      ["csv", "/csv"],
+    ] as const) {
+      const file = await owner.get(`${base}/${month}/${format}`);
+      const caller = { key: parsed.value, grant: "" };
+      const answer = await send(portal.node.urls.base_url, caller, {
+        path: `/v1/statements/${month}${path}`,
+      });
+      expect(answer.status).toBe(200);
+      expect([file.status, file.html]).toEqual([200, answer.text]);
+      expect(file.headers.get("content-type")).toBe(answer.headers.get("content-type"));
+      const name = `attachment; filename="statement-${month}.${format}"`;
+      expect(file.headers.get("content-disposition")).toBe(name);
+      expect(file.headers.get("cache-control")).toBe("no-store");
+    }
+    for (const none of ["/2026-13", "/x", "/1999-01/csv", "/x/json", "?cursor=x"])
+      expect([none, (await owner.get(`${base}${none}`)).status]).toEqual([none, 404]);
+    const other = await newCompany("Others Ltd");
+    await enterMoney(other.uuid, "invoice-8");
+    for (const path of ["", `?cursor=${month}`, `/${month}`, `/${month}/json`, `/${month}/csv`]) {
+      expect([path, (await other.owner.get(`${base}${path}`)).status]).toEqual([path, 404]);
+      const nobody = await new Visitor(portal.url).get(`${base}${path}`);
+      expect([path, nobody.html]).toEqual([path, expect.stringContaining("Sign in")]);
+    }
   });
 
   it("agrees to the exact terms that were shown, and chooses whether the company is listed", async () => {

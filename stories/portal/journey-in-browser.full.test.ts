@@ -7,6 +7,7 @@ import { gzipSync } from "node:zlib";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import sharp from "sharp";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { ledgerRef } from "../../actors/messages/refs.ts";
 import { newCaller, productSearch, send } from "../../api/surfaces.fixture.ts";
 import { keygen, proveKey } from "../../cli/keygen.ts";
 import { push } from "../../cli/publishing/push.ts";
@@ -296,6 +297,16 @@ inBrowser(
   240_000,
 );
 
+const payment = {
+  type: "money.enter",
+  entry_id: "invoice-7",
+  kind: "top_up",
+  amount: 250_000_000,
+  currency: "EUR",
+  by: "Olga",
+  reason: "Invoice 7 was paid.",
+} as const;
+
 inBrowser(
   "an AI company comes in, registers a key, agrees to the terms, asks, and looks at its receipts",
   async () => {
@@ -344,6 +355,14 @@ inBrowser(
       await press(page, "Show the receipts");
       await page.getByRole("cell", { name: "search events" }).first().waitFor();
       await judged("receipts");
+      await portal.node.services.actors.ask(ledgerRef(uuid), payment);
+      await page.goto(`${portal.url}/companies/${uuid}`);
+      await page.getByRole("link", { name: "See all payments" }).press("Enter");
+      await page.getByRole("cell", { name: "invoice-7" }).waitFor();
+      await judged("statements");
+      await page.locator("td a").first().press("Enter");
+      await page.getByRole("heading", { name: "What was charged" }).waitFor();
+      await judged("statement");
       expect(complaints).toEqual([]);
     } finally {
       await rm(folder, { recursive: true, force: true });

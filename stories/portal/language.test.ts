@@ -2,6 +2,7 @@
 // The language here is English in full-width letters, so that a word which a page has from anywhere else stays in plain ones.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ledgerRef } from "../../actors/messages/refs.ts";
 import { textsFor } from "../../portal/language.ts";
 import { openPortalNode, type PortalNode, Visitor } from "../../portal/portal.fixture.ts";
 import { collectionNames } from "../../protocol/identifiers.ts";
@@ -58,7 +59,7 @@ function strangeWords(html: string): readonly string[] {
     .replaceAll(/<(code|pre|time|script|style)\b[^>]*>.*?<\/\1>/gs, " ")
     .replaceAll(/<[^>]*>/g, "\n")
     .replaceAll(
-      /&[a-z]+;|Ada Lovelace|Registered at the portal\.|sha256:[0-9a-f]{64}|bat_[0-9a-f]{24}|\/[a-z_]+(?=:)|[\w-]{43}/g,
+      /&[a-z]+;|Ada Lovelace|Registered at the portal\.|sha256:[0-9a-f]{64}|bat_[0-9a-f]{24}|EUR|\/[a-z_]+(?=:)|[\w-]{43}/g,
       " ",
     );
   return shown.split("\n").filter((each) => /[A-Za-z]{2}/.test(each) && each !== "GB");
@@ -118,6 +119,18 @@ describe("a browser that asks for another language", () => {
   it("is shown the pages of an AI company in it", async () => {
     const { owner, uuid } = await approvedAt(portal, await companyAppliedAt(portal, "1234"));
     await expectWide(owner, [`/companies/${uuid}`, `/people/${uuid}`, `/notices/${uuid}`]);
+    await portal.node.services.actors.ask(ledgerRef(uuid), {
+      type: "money.enter",
+      entry_id: "7",
+      kind: "top_up",
+      amount: 1_000_000,
+      currency: "EUR",
+      by: "Olga",
+      reason: "Paid.",
+    });
+    const statements = `/companies/${uuid}/statements`;
+    const month = new Date().toISOString().slice(0, 7);
+    await expectWide(owner, [`/companies/${uuid}`, statements, `${statements}/${month}`]);
   });
 
   it("is shown the door in it", () =>

@@ -242,6 +242,64 @@ describe("an act", () => {
   });
 });
 
+describe("what is refused without a page of its own", () => {
+  const browser = { accept: "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8" };
+  const get = async (path: string, who: Visitor | null, headers: object = browser) => {
+    const cookie = [...(who?.cookies ?? [])].map(([name, value]) => `${name}=${value}`).join("; ");
+    const answer = await fetch(`${portal.url}${path}`, { headers: { ...headers, cookie } });
+    return {
+      status: answer.status,
+      type: answer.headers.get("content-type"),
+      html: await answer.text(),
+      answer,
+    };
+  };
+
+  it("is a page to a browser at an unknown address, the same for everybody", async () => {
+    const ada = await newPerson();
+    const ofNobody = await get("/nothing/there", null);
+    expect([ofNobody.status, ofNobody.type]).toEqual([404, "text/html; charset=utf-8"]);
+    expect(ofNobody.html).toContain("There is no such page");
+    expect(ofNobody.html).toContain("/assets/style");
+    const { headers } = ofNobody.answer;
+    expect(headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
+    expect([headers.get("cache-control"), headers.get("vary")]).toEqual(["no-store", "accept"]);
+    expect((await get("/nothing/there", ada)).html).toBe(ofNobody.html);
+    expect((await get(`/nothing?x=<script>alert(1)</script>`, null)).html).toBe(ofNobody.html);
+    expect((await get("/sign-out", ada)).status).toBe(405);
+    expect((await get("/sign-out", ada)).html).toContain("GET is not allowed here.");
+    const problem = await get("/nothing/there", ada, { accept: "*/*" });
+    expect([problem.status, problem.type]).toEqual([404, "application/problem+json"]);
+    expect(JSON.parse(problem.html)).toMatchObject({ code: "not_found" });
+  });
+
+  it("is a page to a browser that sent a form, with its status", async () => {
+    const eve = visitor();
+    const send = async (
+      fields: Readonly<Record<string, string>>,
+      headers: Record<string, string | null> = {},
+    ) => {
+      const {
+        status,
+        html,
+        headers: answered,
+      } = await eve.post("/sign-up", fields, { ...browser, ...headers });
+      expect(answered.get("content-type")).toBe("text/html; charset=utf-8");
+      expect(html).toMatch(/<main id="content".*role="alert"/s);
+      return [status, html];
+    };
+    const said = (text: string) => expect.stringContaining(text);
+    expect(await send({}, { origin: "https://elsewhere.example" })).toEqual([
+      403,
+      said("pages of this portal"),
+    ]);
+    expect(await send({}, { "content-type": "text/plain" })).toEqual([415, said("Send the form as")]);
+    expect(await send({ name: "x".repeat(70_000) })).toEqual([413, expect.any(String)]);
+    const many = Object.fromEntries(Array.from({ length: 5_001 }, (_, at) => [`${at}`, ""]));
+    expect(await send(many)).toEqual([413, said("at most 5000 fields")]);
+  });
+});
+
 describe("a form", () => {
   it("of another origin is refused, also where it has everything else", async () => {
     const ada = await newPerson();

@@ -6,16 +6,18 @@
 //   VI5. No page is kept by a cache, framed, or shown as anything else (web/document.ts).
 //   VI6. Who comes is asked before a form of somebody who is signed in is read, and again once it is there: nothing is read for nobody,
 //        and a session that ended while it was on its way sends nothing.
+//   VI7. What is refused without a page of its own is a page to browsers, the same for everybody: nobody's session is asked for it.
 
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type ComponentChildren, h } from "preact";
 import { closeUnread, readBody } from "../api/body.ts";
 import type { Edge } from "../api/edge.ts";
 import { boundaryOf, MultipartFault, MultipartReader } from "../api/multipart.ts";
-import { isRefused, parseQuery, send, sourceOfRequest } from "../api/request-parts.ts";
+import { isRefused, parseQuery, prefersHtml, send, sourceOfRequest } from "../api/request-parts.ts";
 import type { Route } from "../api/route.ts";
 import type { Clock } from "../crypto/port.ts";
 import { utf8 } from "../protocol/bytes.ts";
+import type { Problem } from "../protocol/problem.ts";
 import { anyObject, anyText, parseShaped, type Shape, text } from "../protocol/shape.ts";
 import {
   type Answer,
@@ -32,7 +34,7 @@ import type { OpenedSession, People, SignedIn } from "../service/portal/people.t
 import { networkOf } from "../std/ip-address.ts";
 import type { Asset, Assets } from "../web/assets.ts";
 import { applicationHeaders, applicationPage } from "../web/document.ts";
-import { wording } from "./language.ts";
+import { inLanguageOf, wording } from "./language.ts";
 import { frame, hiddenFields } from "./pages/frame.ts";
 
 export interface VisitDeps {
@@ -528,12 +530,36 @@ async function show(
     if (session !== undefined) reply.header("set-cookie", cookieOf(deps, session));
     return send(reply, { kind: "answer", status: 303, headers: { location: answer.to }, body: "" });
   }
-  const { status = 200, title, content } = answer;
+  const body = await documentOf(deps, who, answer);
+  return send(reply, { kind: "answer", status: answer.status ?? 200, headers: {}, body });
+}
+
+async function documentOf(
+  deps: VisitDeps,
+  who: SignedIn | null,
+  { title, content }: Pick<PageAnswer, "title" | "content">,
+): Promise<string> {
   const form_code = who === null ? null : deps.challenges.formCode(who.session.session);
   const framed = frame.around({ name: who?.name ?? null, form_code, isSandbox: deps.isSandbox }, content);
   const document = { title: texts().pageTitle(title), language: wording().language, content: framed };
-  const body = applicationPage(document, await deps.assets());
-  return send(reply, { kind: "answer", status, headers: {}, body });
+  return applicationPage(document, await deps.assets());
+}
+
+/** See VI7. */
+export function showRefusals(server: FastifyInstance, deps: VisitDeps): void {
+  server.addHook("onSend", async (request, reply, payload) => {
+    if (reply.problemCode === null) return payload;
+    reply.header("vary", "accept");
+    if (!prefersHtml(request.headers.accept ?? "")) return payload;
+    const { code, title, detail } = JSON.parse(String(payload)) as Problem;
+    const body = await inLanguageOf(request, () => {
+      const { said } = wording();
+      const refused = { title: said(title), content: frame.problem(said(title), said(detail)) };
+      return documentOf(deps, null, code === "not_found" ? problemPage("not_there") : refused);
+    });
+    reply.headers(pageHeaders);
+    return body;
+  });
 }
 
 /** Sends an asset, which never changes under its address. */

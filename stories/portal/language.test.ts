@@ -133,6 +133,19 @@ describe("a browser that asks for another language", () => {
     await expectWide(owner, [`/companies/${uuid}`, statements, `${statements}/${month}`]);
   });
 
+  it("is told in it what is refused", async () => {
+    const headers = { accept: "text/html", "accept-language": "en-x-wide" };
+    for (const [path, status] of [
+      ["/nothing", 404],
+      ["/sign-out", 405],
+    ] as const) {
+      const answer = await fetch(`${portal.url}${path}`, { headers });
+      const html = await answer.text();
+      expect([answer.status, strangeWords(html)]).toEqual([status, []]);
+      expect(html).toContain('<html lang="en-x-wide"');
+    }
+  });
+
   it("is shown the door in it", () =>
     expectWide(Visitor.of(portal), ["/sign-in", "/sign-up", "/invitation", "/asked", "/mail"]));
 

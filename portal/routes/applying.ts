@@ -1,7 +1,7 @@
 // Applying for a business, in three steps: what it is, the passkey that is to seal for it, and the application that this passkey signs. Who
 // lost all passkeys comes back as an owner by the same steps.
 
-import { h } from "preact";
+import { type ComponentChildren, h } from "preact";
 import type { Route } from "../../api/route.ts";
 import type { CryptoPort } from "../../crypto/port.ts";
 import { formatTimestamp, isUuidV4 } from "../../protocol/identifiers.ts";
@@ -179,8 +179,17 @@ const recoverPath = "/recover";
 const makingAgain = object({ act: literal("recovery.make"), uuid, legal_name: legalName });
 const recovering = object({ act: literal("recovery.file"), uuid, ...passkeyMembers });
 
-function recoverContent(form_code: string) {
-  const { title, words, uuid: label, uuidHint, button } = texts().recover;
+/** A card with what is asked in words and a form for it. */
+function formCard(
+  {
+    action,
+    form_code,
+    title,
+    words,
+    button,
+  }: Readonly<Record<"action" | "form_code" | "title" | "words" | "button", string>>,
+  ...fields: ComponentChildren[]
+) {
   return h(
     "section",
     { class: "card narrow" },
@@ -188,12 +197,20 @@ function recoverContent(form_code: string) {
     h("p", { class: "quiet" }, words),
     h(
       "form",
-      { method: "post", action: recoverPath },
+      { method: "post", action },
       hiddenFields({ form_code }),
-      h("label", null, label, h("input", { name: "uuid", required: true, maxLength: 36, spellcheck: false })),
-      h("p", { class: "quiet small" }, uuidHint),
+      fields,
       h("p", null, h("button", { type: "submit" }, button)),
     ),
+  );
+}
+
+function recoverContent(form_code: string) {
+  const { uuid: label, uuidHint, ...asked } = texts().recover;
+  return formCard(
+    { ...asked, action: recoverPath, form_code },
+    h("label", null, label, h("input", { name: "uuid", required: true, maxLength: 36, spellcheck: false })),
+    h("p", { class: "quiet small" }, uuidHint),
   );
 }
 
@@ -310,50 +327,39 @@ function evidenceContent({ uuid: key, legal_name, evidence }: ListedApplication,
 
 function applyContent(form_code: string) {
   const {
-    title,
-    words,
     kind,
     kinds,
     legalName: label,
     legalNameHint,
     country: countryLabel,
     countryHint,
-    button,
+    ...asked
   } = texts().apply;
-  return h(
-    "section",
-    { class: "card narrow" },
-    h("h1", null, title),
-    h("p", { class: "quiet" }, words),
+  return formCard(
+    { ...asked, action: applyPath, form_code },
     h(
-      "form",
-      { method: "post", action: applyPath },
-      hiddenFields({ form_code }),
+      "label",
+      null,
+      kind,
       h(
-        "label",
-        null,
-        kind,
-        h(
-          "select",
-          { name: "kind" },
-          Object.entries(kinds).map(([value, does]) => h("option", { value }, does)),
-        ),
+        "select",
+        { name: "kind" },
+        Object.entries(kinds).map(([value, does]) => h("option", { value }, does)),
       ),
-      h(
-        "label",
-        null,
-        label,
-        h("input", { name: "legal_name", required: true, maxLength: 256, autocomplete: "organization" }),
-      ),
-      h("p", { class: "quiet small" }, legalNameHint),
-      h(
-        "label",
-        null,
-        countryLabel,
-        h("input", { name: "country", required: true, minLength: 2, maxLength: 2, autocomplete: "country" }),
-      ),
-      h("p", { class: "quiet small" }, countryHint),
-      h("p", null, h("button", { type: "submit" }, button)),
     ),
+    h(
+      "label",
+      null,
+      label,
+      h("input", { name: "legal_name", required: true, maxLength: 256, autocomplete: "organization" }),
+    ),
+    h("p", { class: "quiet small" }, legalNameHint),
+    h(
+      "label",
+      null,
+      countryLabel,
+      h("input", { name: "country", required: true, minLength: 2, maxLength: 2, autocomplete: "country" }),
+    ),
+    h("p", { class: "quiet small" }, countryHint),
   );
 }

@@ -152,7 +152,10 @@ export function createApplications(deps: ApplicationDeps): Applications {
     },
     evidence: createEvidence(deps),
     read: (uuid) => read(deps, uuid),
-    list: (after) => list(deps, after),
+    list: async (after) => {
+      const { found, next_after } = await readPage(after, pageMax, deps.list, (uuid) => read(deps, uuid));
+      return { applications: found, next_after };
+    },
     approve: (uuid, act) => approve(deps, uuid, act),
     refuse: async (uuid, act, statement) => {
       const application = await read(deps, uuid);
@@ -293,12 +296,17 @@ async function forget(
   await actors.ask(personRef(person_id), { type: "business.forget", ...noted });
 }
 
-async function list(deps: ApplicationDeps, after: string) {
-  const uuids = await deps.list(after, pageMax + 1);
-  const page = uuids.slice(0, pageMax);
-  const found = await Promise.all(page.map((uuid) => read(deps, uuid)));
-  const applications = found.filter((each) => each !== null);
-  return { applications, next_after: uuids.length > pageMax ? (page.at(-1) ?? null) : null };
+/** A page of what is listed by its ids, each read; `next_after` is null on the last. */
+export async function readPage<T>(
+  after: string,
+  pageMax: number,
+  list: (after: string, limit: number) => Promise<readonly string[]>,
+  read: (id: string) => Promise<T | null>,
+): Promise<{ readonly found: readonly T[]; readonly next_after: string | null }> {
+  const ids = await list(after, pageMax + 1);
+  const page = ids.slice(0, pageMax);
+  const found = (await Promise.all(page.map(read))).filter((each) => each !== null);
+  return { found, next_after: ids.length > pageMax ? (page.at(-1) ?? null) : null };
 }
 
 async function decided(deps: ApplicationDeps, uuid: string, changed: boolean): Decision<"unknown"> {

@@ -177,7 +177,12 @@ export async function accepted<T>(work: () => Outcome<T>): Outcome<T> {
   }
 }
 
-async function memberOf(deps: OwnerDeps, who: SignedIn, uuid: string): Promise<Member | null> {
+/** The person's role in a party; null for none, and where there is no such party. */
+export async function memberOf(
+  deps: Pick<OwnerDeps, "actors" | "register" | "homes">,
+  who: SignedIn,
+  uuid: string,
+): Promise<Member | null> {
   if ((await deps.register.party(uuid)) === null || !(await deps.homes.isKnown(uuid))) return null;
   return deps.actors.ask(businessRef(uuid), { type: "member.read", person_id: who.person_id });
 }

@@ -22,9 +22,9 @@ import { isUuidV4 } from "../../protocol/identifiers.ts";
 import { thumbprint } from "../../protocol/keys/jwk.ts";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
 import { type Registered, RegisterRefused } from "../register/parties.ts";
-import { type ApplyRefusal, notNoted } from "./applications.ts";
+import { type ApplyRefusal, notNoted, readPage } from "./applications.ts";
 import type { Challenges, IssuedChallenge } from "./challenges.ts";
-import { actOf, notThere, type OwnerRefusal } from "./owner.ts";
+import { actOf, memberOf, notThere, type OwnerRefusal } from "./owner.ts";
 import type { Homes, SignedIn } from "./people.ts";
 import {
   askingPossession,
@@ -128,11 +128,8 @@ export function createRecoveries(deps: RecoveryDeps): Recoveries {
     },
     read: (id) => read(deps, id),
     list: async (after) => {
-      const ids = await deps.list(after, pageMax + 1);
-      const page = ids.slice(0, pageMax);
-      const found = await Promise.all(page.map((id) => read(deps, id)));
-      const recoveries = found.filter((each) => each !== null);
-      return { recoveries, next_after: ids.length > pageMax ? (page.at(-1) ?? null) : null };
+      const { found, next_after } = await readPage(after, pageMax, deps.list, (id) => read(deps, id));
+      return { recoveries: found, next_after };
     },
     approve: async (id, act, replaces) => {
       const known = await read(deps, id);
@@ -197,9 +194,8 @@ async function worksFor({ actors, homes }: RecoveryDeps, { person_id }: SignedIn
   return (await actors.ask(businessRef(uuid), { type: "member.read", person_id })) !== null;
 }
 
-async function mayStop({ actors, homes, register }: RecoveryDeps, { person_id }: SignedIn, uuid: string) {
-  const isThere = isUuidV4(uuid) && (await register.party(uuid)) !== null && (await homes.isKnown(uuid));
-  const member = isThere ? await actors.ask(businessRef(uuid), { type: "member.read", person_id }) : null;
+async function mayStop(deps: RecoveryDeps, who: SignedIn, uuid: string) {
+  const member = isUuidV4(uuid) ? await memberOf(deps, who, uuid) : null;
   return member !== null && bindingRoles.includes(member.role);
 }
 

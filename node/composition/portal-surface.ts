@@ -1,6 +1,7 @@
 // The portal of a node: where it is, and what its people work with.
 //   PS1. The portal is at an origin that the anchors name: what is sealed at any other verifies for nobody.
 
+import { createHash } from "node:crypto";
 import { personRef } from "../../actors/messages/refs.ts";
 import { secretBox } from "../../crypto/secret-box.ts";
 import type { PortalPlace } from "../../portal/authenticators.ts";
@@ -8,7 +9,7 @@ import type { PortalDeps } from "../../portal/server.ts";
 import type { PasskeyOrigins } from "../../protocol/keys/signatures.ts";
 import type { UploadImage } from "../../service/ads/ad-images.ts";
 import { type Applications, createApplications } from "../../service/portal/applications.ts";
-import type { Homes } from "../../service/portal/people.ts";
+import { type Homes, nobody } from "../../service/portal/people.ts";
 import { createRecoveries, type Recoveries } from "../../service/portal/recoveries.ts";
 import { createEnrolment, type Enrolment } from "../../service/register/enrolment.ts";
 import { createRevocations } from "../../service/register/revocations.ts";
@@ -101,12 +102,25 @@ function placeOf({ rp_ids: rpIds }: PasskeyOrigins, portalUrl: string): PortalPl
 }
 
 function homesOf(cluster: NodeCluster | null): Homes {
+  const isKnown = async (party: string): Promise<boolean> => {
+    if (cluster === null || cluster.placement.homeOf(party) !== null) return true;
+    await cluster.placement.settle(personRef(party));
+    return cluster.placement.homeOf(party) !== null;
+  };
+  const nobodyHere = cluster === null ? nobody : nobodyIn(cluster.region);
   return {
     settle: (party) => settleHome(cluster, party),
-    isKnown: async (party) => {
-      if (cluster === null || cluster.placement.homeOf(party) !== null) return true;
-      await cluster.placement.settle(personRef(party));
-      return cluster.placement.homeOf(party) !== null;
+    isKnown,
+    orNobody: async (party) => {
+      if (await isKnown(party)) return party;
+      await settleHome(cluster, nobodyHere);
+      return nobodyHere;
     },
   };
+}
+
+/** Each region has its own, so that asking leads to no other region. */
+function nobodyIn(region: string): string {
+  const tail = createHash("sha256").update(region).digest("hex").slice(0, 12);
+  return `${nobody.slice(0, -tail.length)}${tail}`;
 }

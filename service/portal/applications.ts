@@ -147,8 +147,10 @@ export function createApplications(deps: ApplicationDeps): Applications {
           await forget(deps, who, { uuid: kind === "recovery" ? recoveryRef(who.person_id, uuid).id : uuid });
     },
     waiting: async (who, uuid) => {
-      const found = await read(deps, uuid);
-      return found?.applicant === who.person_id && found.state === "waiting" ? found : null;
+      const found = await reportOf(deps, uuid);
+      // What is made of the report is made for its applicant alone (PP1 in people.ts).
+      const isOwn = found?.applicant === who.person_id && found.state === "waiting";
+      return isOwn ? listed(deps, uuid, found) : null;
     },
     evidence: createEvidence(deps),
     read: (uuid) => read(deps, uuid),
@@ -238,11 +240,19 @@ export function notNoted(code: PersonRefusal) {
 const notVerified = refuse("not_verified", "The passkey's answer does not verify.");
 
 async function read(deps: ApplicationDeps, uuid: string): Promise<ListedApplication | null> {
-  if (!isUuidV4(uuid) || !(await deps.homes.isKnown(uuid))) return null;
-  const report = await deps.actors.ask(applicationRef(uuid), { type: "application.read" });
-  if (report === null) return null;
+  const report = await reportOf(deps, uuid);
+  return report && listed(deps, uuid, report);
+}
+
+async function reportOf({ actors, homes }: ApplicationDeps, uuid: string): Promise<ApplicationReport | null> {
+  if (!isUuidV4(uuid)) return null;
+  const asked = applicationRef(await homes.orNobody(uuid));
+  return actors.ask(asked, { type: "application.read" });
+}
+
+function listed({ crypto }: ApplicationDeps, uuid: string, report: ApplicationReport): ListedApplication {
   const { sealing } = report;
-  const key_id = sealing === null ? null : thumbprint(sealing.public_key, deps.crypto.sha256);
+  const key_id = sealing === null ? null : thumbprint(sealing.public_key, crypto.sha256);
   return { uuid, key_id, ...report };
 }
 

@@ -117,11 +117,12 @@ export function createMembers(deps: MembersDeps): Members {
     },
     invited: async (code) => {
       const [, uuid = ""] = codeForm.exec(code) ?? [];
-      const party = isUuidV4(uuid) ? await deps.register.party(uuid) : null;
-      if (party === null) return null;
+      if (!isUuidV4(uuid)) return null;
+      const party = await deps.register.party(uuid);
       const id = idOf(code);
-      const found = await actors.ask(businessRef(uuid), { type: "invitation.read", id });
-      return found && { uuid, id, role: found.role, legal_name: party.legal_name };
+      const asked = businessRef(await deps.homes.orNobody(uuid));
+      const found = await actors.ask(asked, { type: "invitation.read", id });
+      return found && party && { uuid, id, role: found.role, legal_name: party.legal_name };
     },
     accept: async (who, { uuid, id: invitation, role }) => {
       const { person_id } = who;
@@ -205,11 +206,13 @@ function refusalOf({ code, detail }: { readonly code: string; readonly detail: s
 
 /** Without what the others are called; null for somebody who has no role in the business. */
 async function listed(deps: MembersDeps, { person_id }: SignedIn, uuid: string) {
-  const party = isUuidV4(uuid) ? await deps.register.party(uuid) : null;
-  if (party === null || !(await deps.homes.isKnown(uuid))) return null;
-  const list = await deps.actors.ask(businessRef(uuid), { type: "members.list", person_id });
+  if (!isUuidV4(uuid)) return null;
+  const party = await deps.register.party(uuid);
+  const asked = businessRef(await deps.homes.orNobody(uuid));
+  const list = await deps.actors.ask(asked, { type: "members.list", person_id });
   const own = list?.members.find((each) => each.person_id === person_id);
-  return list === null || own === undefined ? null : { ...list, own, legal_name: party.legal_name };
+  if (party === null || list === null || own === undefined) return null;
+  return { ...list, own, legal_name: party.legal_name };
 }
 
 async function people(deps: MembersDeps, who: SignedIn, uuid: string): Promise<BusinessPeople | null> {

@@ -10,7 +10,7 @@ import type { Actors } from "../../actors/system/definition.ts";
 import type { Platform } from "../../crypto/port.ts";
 import { toHex } from "../../protocol/bytes.ts";
 import { payloadTypes } from "../../protocol/dsse.ts";
-import { formatTimestamp } from "../../protocol/identifiers.ts";
+import { formatTimestamp, isUuidV4 } from "../../protocol/identifiers.ts";
 import { parsePublicJwk, thumbprint } from "../../protocol/keys/jwk.ts";
 import { mandateDaysMax } from "../../protocol/limits.ts";
 import { mandatePayload, parseMandate } from "../../protocol/mandate.ts";
@@ -177,14 +177,17 @@ export async function accepted<T>(work: () => Outcome<T>): Outcome<T> {
   }
 }
 
-/** The person's role in a party; null for none, and where there is no such party. */
+/** Null for somebody who has no role in the business, and where there is no such business: after the same work (PP1 in people.ts). */
 export async function memberOf(
-  deps: Pick<OwnerDeps, "actors" | "register" | "homes">,
-  who: SignedIn,
+  { register, homes, actors }: Pick<OwnerDeps, "register" | "homes" | "actors">,
+  { person_id }: SignedIn,
   uuid: string,
 ): Promise<Member | null> {
-  if ((await deps.register.party(uuid)) === null || !(await deps.homes.isKnown(uuid))) return null;
-  return deps.actors.ask(businessRef(uuid), { type: "member.read", person_id: who.person_id });
+  if (!isUuidV4(uuid)) return null;
+  const party = await register.party(uuid);
+  const asked = businessRef(await homes.orNobody(uuid));
+  const member = await actors.ask(asked, { type: "member.read", person_id });
+  return party && member;
 }
 
 async function may(

@@ -1,5 +1,6 @@
 // People at the portal: they join with a passkey, sign in, confirm what they do, and say which passkeys and sessions they have.
 //   PP1. Somebody who is not let in is told the same after the same work, whether the person, the passkey or the assertion was wrong.
+//        Who has no home cannot be asked, and {@link Homes.orNobody} is asked instead. The same holds for a business where somebody has no role.
 //   PP2. Every act names the person and the session in what the passkey signs (CH1 in challenges.ts).
 //   PP3. The session's secret is known to the browser alone.
 
@@ -25,11 +26,14 @@ import { type Bound, type Challenges, type IssuedChallenge, sessionHash } from "
 export interface Authenticators {
   /** A new passkey, with user verification, at this portal; null if its registration does not verify. */
   registered(sent: unknown, challenge: string): Promise<NewPasskey | null>;
-  /** The counter of an assertion, likewise. Null as well where there is no passkey to verify it by, after the same work. */
+  /**
+   * The counter of an assertion, likewise; whether it grew is for the person's actor. Null as well where there is no passkey to verify it
+   * by, after the same work.
+   */
   asserted(
     sent: unknown,
     challenge: string,
-    passkey: Pick<SignInPasskey, "credential_id" | "public_key" | "counter"> | null,
+    passkey: Pick<SignInPasskey, "credential_id" | "public_key"> | null,
   ): Promise<number | null>;
 }
 
@@ -47,6 +51,8 @@ export interface Homes {
   settle(party: string): Promise<void>;
   /** Whether the party has a home: one that has none cannot be asked. */
   isKnown(party: string): Promise<boolean>;
+  /** The party, or one that has a home and is nobody's where the party has none: the work of asking is the same (PP1). */
+  orNobody(party: string): Promise<string>;
 }
 
 /** Somebody who has a session in force. */
@@ -175,8 +181,7 @@ export function createPeople(deps: PeopleDeps): People {
       const expected = challenges.expected(act, boundTo(who), answered.ticket);
       if (!expected.ok) return expected;
       const { challenge: source } = expected.value;
-      // Whether the counter grew is for the person's actor: it has not, where the same answer comes again.
-      const by = await confirmed(deps, who, act, answered, { counter: 0 });
+      const by = await confirmed(deps, who, act, answered);
       if (!by.ok) return by;
       const noted = await ask(actors.ask(to(who), { type: "act.confirm", by: by.value, ...kept, source }));
       return noted.ok ? ok(source) : noted;
@@ -273,10 +278,8 @@ async function signIn(deps: PeopleDeps, { ticket, credential, network }: Answere
   if (!expected.ok) return expected;
   const { challenge, used } = expected.value;
   const { person_id, credential_id } = namesIn(credential);
-  const isKnown = await deps.homes.isKnown(person_id);
-  const passkey = isKnown
-    ? await deps.actors.ask(personRef(person_id), { type: "passkey.read", credential_id })
-    : null;
+  const asked = personRef(await deps.homes.orNobody(person_id));
+  const passkey = await deps.actors.ask(asked, { type: "passkey.read", credential_id });
   const counter = await deps.authenticators.asserted(credential, challenge, passkey);
   if (counter === null) return notVerified;
   const { session, opened } = newSession(deps, person_id);
@@ -285,8 +288,8 @@ async function signIn(deps: PeopleDeps, { ticket, credential, network }: Answere
   return reply.status === "done" ? ok(opened) : notVerified;
 }
 
-/** Nobody has this id, and asking about it is what asking about anybody is. */
-const nobody = "00000000-0000-4000-8000-000000000000";
+/** Nobody has this id. */
+export const nobody = "00000000-0000-4000-8000-000000000000";
 
 /** Whom and which passkey an assertion claims to be of; it proves nothing. */
 function namesIn(credential: unknown): { readonly person_id: string; readonly credential_id: string } {
@@ -307,14 +310,12 @@ async function confirmed(
   who: SignedIn,
   act: JsonObject,
   { ticket, credential, network }: Answered,
-  judged: { readonly counter?: 0 } = {},
 ): Outcome<Confirmation> {
   const expected = deps.challenges.expected(act, boundTo(who), ticket);
   if (!expected.ok) return expected;
   const { credential_id } = namesIn(credential);
   const passkey = await deps.actors.ask(personRef(who.person_id), { type: "passkey.read", credential_id });
-  const by = passkey && { ...passkey, ...judged };
-  const counter = await deps.authenticators.asserted(credential, expected.value.challenge, by);
+  const counter = await deps.authenticators.asserted(credential, expected.value.challenge, passkey);
   if (counter === null) return notVerified;
   const { session } = who.session;
   return ok({ session, credential_id, counter, challenge: expected.value.used, network });
@@ -322,9 +323,10 @@ async function confirmed(
 
 async function whoIs(deps: PeopleDeps, cookie: string | null): Promise<SignedIn | null> {
   const [, person_id = "", secret = ""] = /^([0-9a-f-]{36})\.([\w-]{43})$/.exec(cookie ?? "") ?? [];
-  if (!isUuidV4(person_id) || !(await deps.homes.isKnown(person_id))) return null;
+  if (!isUuidV4(person_id)) return null;
   const session = sessionHash(deps, secret);
-  const used = await deps.actors.ask(personRef(person_id), { type: "session.use", session });
+  const asked = personRef(await deps.homes.orNobody(person_id));
+  const used = await deps.actors.ask(asked, { type: "session.use", session });
   return used === null ? null : { person_id, ...used };
 }
 

@@ -194,8 +194,8 @@ async function worksFor({ actors, homes }: RecoveryDeps, { person_id }: SignedIn
   return (await actors.ask(businessRef(uuid), { type: "member.read", person_id })) !== null;
 }
 
-async function mayStop(deps: RecoveryDeps, who: SignedIn, uuid: string) {
-  const member = isUuidV4(uuid) ? await memberOf(deps, who, uuid) : null;
+async function mayStop(deps: RecoveryDeps, who: SignedIn, uuid: string): Promise<boolean> {
+  const member = await memberOf(deps, who, uuid);
   return member !== null && bindingRoles.includes(member.role);
 }
 

@@ -294,10 +294,11 @@ describe("an application", () => {
     const uuid = "10000000-0000-4000-8000-0000000000a3";
     const note = { type: "business.note", session: session.session, uuid, name: "Homeless Ltd" } as const;
     await actors.ask(personRef(person_id), { ...note, network: null });
-    const placement = { homeOf: () => null, settle: async () => undefined };
+    const none = async () => undefined;
+    const placement = { homeOf: () => null, settle: none, assignHome: none };
     const inCluster = applicationsOf({
       ...services,
-      cluster: rubbish({ placement }),
+      cluster: rubbish({ region: "r1", placement }),
       clock: { ...services.clock, now: () => services.clock.now() + 11 * 60_000 },
     });
     const ask = actors.ask.bind(actors);

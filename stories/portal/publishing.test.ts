@@ -307,6 +307,7 @@ describe("nothing is published", () => {
       fieldsOf(other, "code", "ticket"),
       { payload_type: payloadTypes["mandate.v1"] },
       { ticket: (seal.fields["ticket"] ?? "").replace(/[0-9]$/, (last) => (last === "9" ? "8" : "9")) },
+      { ticket: (seal.fields["ticket"] ?? "").replace(/[0-9]+$/, "1") },
       { credential: owner.credentialFor(seal, { flags: 0x01 }) },
       { credential: owner.credentialFor(seal, { origin: "http://localhost:1" }) },
       {

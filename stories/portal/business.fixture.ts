@@ -135,15 +135,26 @@ export async function writeRecord({ owner, uuid }: Owned, type: CollectionName, 
 export const idIn = ({ html }: Seen): string =>
   /<code>([a-z]+_[0-9a-z]+)<\/code>/.exec(html)?.[1] ?? html.slice(0, 2_000);
 
+export const spareOwner = "10000000-0000-4000-8000-000000000009";
+
 /** Gives the owner another role; somebody else is the owner then. */
 export async function setRoleAt(portal: PortalNode, { uuid, personId }: Owned, role: MemberRole | null) {
   const { actors } = portal.node.services;
-  const spare = { person_id: "10000000-0000-4000-8000-000000000009", role: "owner", act } as const;
+  const spare = { person_id: spareOwner, role: "owner", act } as const;
   await actors.ask(businessRef(uuid), { type: "member.set", ...spare });
   const member = await actors.ask(businessRef(uuid), { type: "member.read", person_id: personId });
   const revokes = member?.sealing?.key_id;
   const named = revokes === undefined ? {} : { revokes };
   return actors.ask(businessRef(uuid), { type: "member.set", person_id: personId, role, act, ...named });
+}
+
+/** The pages and forms of the portal, as `get /account`, by its own description. */
+export async function portalRoutes({ url }: PortalNode): Promise<readonly string[]> {
+  const described = await (await fetch(`${url}/openapi.json`)).json();
+  const { paths } = described as { readonly paths: Readonly<Record<string, object>> };
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method} ${path}`),
+  );
 }
 
 /** The text of HTML. */

@@ -64,7 +64,14 @@ async function refusedTo(owned: Owned, role: MemberRole): Promise<readonly strin
   const form_code = (await member.get("/account")).form("/sign-out").fields["form_code"] ?? "";
   const other = { type: "invitation.set", id: "i", role: "viewer", person_id: spareOwner, act } as const;
   await actors.ask(businessRef(uuid), { ...other, until_ms: clock.now() + 60_000 });
-  const written = { uuid, form_code, type: "updates", role: "viewer", person_id: spareOwner, invitation: "i" };
+  const written = {
+    uuid,
+    form_code,
+    type: "updates",
+    role: "viewer",
+    person_id: spareOwner,
+    invitation: "i",
+  };
   const refused: string[] = [];
   for (const route of await portalRoutes(portal)) {
     const [method = "", path = ""] = route.split(" ");

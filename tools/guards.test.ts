@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { applyChange, guardChanges } from "./guards/guard-sites.ts";
-import { testsThatReach } from "./guards/users-of.ts";
+import { filesThatReach } from "./guards/users-of.ts";
 import { parseSource } from "./tidy/source.ts";
 
 const changesOf = (text: string) =>
@@ -40,7 +40,11 @@ describe("tests that could notice a change", () => {
       parseSource("y/b.test.ts", `import "../x/b.ts";`),
       parseSource("x/types.test.ts", `import type { A } from "./a.ts";`),
       parseSource("x/c.test.ts", `import "./c.ts";`),
+      parseSource("x/d.ts", `import { c } from "./c.ts";`),
     ];
-    expect(testsThatReach("x/a.ts", sources)).toEqual(["y/b.test.ts"]);
+    expect(filesThatReach("x/a.ts", sources)).toEqual({
+      tests: ["y/b.test.ts"],
+      others: ["x/a.ts", "x/b.ts"],
+    });
   });
 });

@@ -1,21 +1,27 @@
-// `npm run guards`: removes or inverts single guards of the actors, the cluster and publishing, and reports those whose
-// change nothing noticed. Such a guard is dead code, or a test is missing.
+// `npm run guards`: removes or inverts single guards of the actors, the cluster, publishing and the portal, and reports those
+// whose change nothing noticed. Such a guard is dead code, or a test is missing.
 
 import { dirname } from "node:path";
 import { parseInteger, parseOptions, runTool } from "./command-line.ts";
 import { type GuardChange, guardChanges } from "./guards/guard-sites.ts";
 import { TreeCopy, type Witnesses } from "./guards/tree-copy.ts";
-import { testsThatReach } from "./guards/users-of.ts";
+import { filesThatReach } from "./guards/users-of.ts";
 import { root } from "./process.ts";
 import { seededRandom } from "./seeded-random.ts";
 import { isTestFile } from "./tidy/import-table.ts";
 import { listFiles, loadSource } from "./tidy/source.ts";
 
-const changed = /^(actors|cluster)\/|^service\/publishing\//;
-/** Folders whose tests run: those with real processes and engines take minutes for each change. */
-const asked =
-  /^(protocol|collections|machines|actors|service|cluster|verifier|storage|transport|api)\/|^stories\/publishing\/sealing/;
+/** What is changed, and the folders whose tests run: those with real processes and engines take minutes for each change. */
+const subjects = [
+  {
+    changed: /^(actors|cluster)\/|^service\/publishing\//,
+    asked:
+      /^(protocol|collections|machines|actors|service|cluster|verifier|storage|transport|api)\/|^stories\/publishing\/sealing/,
+  },
+  { changed: /^(service\/)?portal\//, asked: /^(service\/|stories\/)?portal\// },
+] as const;
 const notAsked = /\.(e2e|full|cassandra|elastic|regions|quorum)\.test\.ts$/;
+const simulator = "sim/main.ts";
 
 const help = `npm run guards -- [options]
   --count N    try N changes (default 20)
@@ -36,17 +42,20 @@ async function run(args: readonly string[]): Promise<void> {
   const random = seededRandom(parseInteger("--seed", options.seed, { min: 0, max: 2 ** 32 - 1 }));
   const seeds = parseInteger("--seeds", options.seeds, { min: 1, max: 100_000 });
   const sources = listFiles(root, [".ts"]).map((path) => loadSource(root, path));
-  const isWanted = (path: string): boolean => changed.test(path) && path.includes(options.only);
+  const subjectOf = (path: string) => subjects.find(({ changed }) => changed.test(path));
+  const isWanted = (path: string): boolean => subjectOf(path) !== undefined && path.includes(options.only);
   const left = sources.filter(({ path }) => isWanted(path) && !isTestFile(path)).flatMap(guardChanges);
   const trials: Trial[] = [];
   for (let change = draw(left, random); change && trials.length < count; change = draw(left, random)) {
     const folder = dirname(change.path);
-    const tests = testsThatReach(change.path, sources);
-    const able = tests.filter((path) => asked.test(path) && !notAsked.test(path));
+    const asked = subjectOf(change.path)?.asked;
+    const { tests, others } = filesThatReach(change.path, sources);
+    const able = tests.filter((path) => asked?.test(path) && !notAsked.test(path));
     const beside = able.filter((path) => dirname(path) === folder);
+    const users = able.filter((path) => !beside.includes(path));
     trials.push({
       change,
-      witnesses: { beside, users: able.filter((path) => !beside.includes(path)), seeds },
+      witnesses: { beside, users, seeds: others.includes(simulator) ? seeds : 0 },
     });
   }
   if (!options.list) await tryAll(trials, seeds);
@@ -60,7 +69,8 @@ async function tryAll(trials: readonly Trial[], seeds: number): Promise<void> {
   let unnoticed = 0;
   try {
     const tests = new Set(trials.flatMap(({ witnesses }) => [...witnesses.beside, ...witnesses.users]));
-    const broken = await tree.ask({ beside: [...tests], users: [], seeds });
+    const simulated = Math.max(...trials.map(({ witnesses }) => witnesses.seeds));
+    const broken = await tree.ask({ beside: [...tests], users: [], seeds: simulated });
     if (broken !== null) throw new Error(`Without any change something fails already: ${broken}`);
     for (const { change, witnesses } of trials) {
       const by = await tree.tryChange(change, witnesses);

@@ -4,8 +4,8 @@ import { posix } from "node:path";
 import { isTestFile } from "../tidy/import-table.ts";
 import type { SourceFile } from "../tidy/source.ts";
 
-/** The test files that reach `path` through their imports. */
-export function testsThatReach(path: string, sources: readonly SourceFile[]): readonly string[] {
+/** The files that reach `path` through their imports. */
+export function filesThatReach(path: string, sources: readonly SourceFile[]): Reaching {
   const importers = new Map<string, string[]>();
   for (const { path: importer, imports } of sources) {
     for (const { specifier, typeOnly } of imports) {
@@ -16,5 +16,14 @@ export function testsThatReach(path: string, sources: readonly SourceFile[]): re
   }
   const reached = new Set([path]);
   for (const each of reached) for (const importer of importers.get(each) ?? []) reached.add(importer);
-  return [...reached].filter((each) => isTestFile(each) && each.endsWith(".test.ts")).sort();
+  const [others, forTests] = [
+    [...reached].filter((each) => !isTestFile(each)),
+    [...reached].filter(isTestFile),
+  ];
+  return { tests: forTests.filter((each) => each.endsWith(".test.ts")).sort(), others };
+}
+
+interface Reaching {
+  readonly tests: readonly string[];
+  readonly others: readonly string[];
 }

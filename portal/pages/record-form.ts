@@ -198,7 +198,8 @@ export function faultSummary({ members, record, faults }: ShownRecord): Componen
   });
   return h(
     "section",
-    { class: "card", role: "alert", "aria-labelledby": "faults" },
+    // The page begins with its faults, also for a keyboard.
+    { class: "card", role: "alert", "aria-labelledby": "faults", tabIndex: -1, autofocus: true },
     h("h2", { id: "faults" }, texts().faults(faults.length)),
     h("ul", { class: "links" }, items),
   );

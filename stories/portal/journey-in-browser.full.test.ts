@@ -3,8 +3,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { gzipSync } from "node:zlib";
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { type Browser, chromium, type Page } from "playwright-core";
 import sharp from "sharp";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { ledgerRef } from "../../actors/messages/refs.ts";
@@ -22,6 +21,7 @@ import { runRevoke } from "../operators/revocations.fixture.ts";
 import { priced } from "../publishing/hold-decisions.fixture.ts";
 import { openBusiness, product, publish, type TestBusiness } from "../publishing/publishing.fixture.ts";
 import { batchBody } from "../retrieval/attack.fixture.ts";
+import { newVisit, type Visit } from "./browser.fixture.ts";
 import { provenKey } from "./business.fixture.ts";
 
 const path = findBrowser();
@@ -41,12 +41,6 @@ afterAll(async () => {
   await browser?.close();
   await portal?.[Symbol.asyncDispose]();
 });
-
-interface Visit extends AsyncDisposable {
-  readonly context: BrowserContext;
-  readonly page: Page;
-  readonly complaints: string[];
-}
 
 /** Has axe-core find nothing on the page that is shown, and keeps it as a picture of docs/portal.md where pictures are wanted. */
 type Judged = (picture?: string) => Promise<void>;
@@ -76,30 +70,6 @@ async function approve(name: string): Promise<void> {
   await confirm();
   await operator.row("Applications", name).says(/let in/);
   await services.register.refresh();
-}
-
-/** A browser of somebody, with an authenticator that knows who they are. */
-async function newVisit(): Promise<Visit> {
-  const context = await browser.newContext();
-  const page = await context.newPage();
-  const devTools = await context.newCDPSession(page);
-  await devTools.send("WebAuthn.enable");
-  await devTools.send("WebAuthn.addVirtualAuthenticator", {
-    options: {
-      protocol: "ctap2",
-      transport: "internal",
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  });
-  const complaints: string[] = [];
-  page.on("console", (message) => {
-    if (message.type() === "error") complaints.push(message.text());
-  });
-  page.on("pageerror", (error) => complaints.push(error.message));
-  return { context, page, complaints, [Symbol.asyncDispose]: () => context.close() };
 }
 
 /** Presses the button as somebody without a mouse does. */
@@ -146,14 +116,11 @@ async function openAsked(page: Page, judged: Judged): Promise<void> {
 inBrowser(
   "a person signs up, signs out and in again, and looks after their passkeys",
   async () => {
-    await using visit = await newVisit();
+    await using visit = await newVisit(browser);
     const { page, complaints } = visit;
     const judged = judging(page);
     await page.goto(`${portal.url}/sign-in`);
     await judged("sign-in");
-    const script = await page.locator("script[src]").first().getAttribute("src");
-    const asset = await fetch(`${portal.url}${script}`);
-    expect(gzipSync(await asset.arrayBuffer()).length).toBeLessThan(100_000);
     await signUp(visit);
     await judged("home");
     await press(page, "Sign out Ada Lovelace");
@@ -181,7 +148,7 @@ inBrowser(
 inBrowser(
   "a business comes in, by pages and passkeys alone, as far as its first push",
   async () => {
-    await using visit = await newVisit();
+    await using visit = await newVisit(browser);
     const { page, complaints } = visit;
     const folder = await mkdtemp(join(tmpdir(), "svc-journey-"));
     const inFolder = (name: string) => join(folder, name);
@@ -274,7 +241,7 @@ inBrowser(
       const link = await page.getByLabel("Link", { exact: true }).inputValue();
       await judged();
       // Somebody new opens it; its secret leaves the address.
-      await using second = await newVisit();
+      await using second = await newVisit(browser);
       await second.page.goto(link);
       await expect.poll(() => second.page.getByLabel("Invitation").inputValue()).toBe(link.split("#")[1]);
       expect(second.page.url()).toBe(`${portal.url}/invitation`);
@@ -310,7 +277,7 @@ const payment = {
 inBrowser(
   "an AI company comes in, registers a key, agrees to the terms, asks, and looks at its receipts",
   async () => {
-    await using visit = await newVisit();
+    await using visit = await newVisit(browser);
     const { page, complaints } = visit;
     const judged = judging(page);
     const folder = await mkdtemp(join(tmpdir(), "svc-journey-"));

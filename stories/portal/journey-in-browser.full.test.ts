@@ -548,7 +548,7 @@ async function publishByHand(page: Page, business: TestBusiness, judged: Judged)
   await page.keyboard.press("Enter");
   const words = page.getByText('/headline: "Open on Sundays"');
   await words.waitFor();
-  await judged("record-words");
+  await judged();
   // What is lost on its way is sent again by loading the page again, and changes nothing the second time.
   await page.context().setOffline(true);
   await press(page, "Seal it");

@@ -4,7 +4,7 @@
 import { gzipSync } from "node:zlib";
 import { type Browser, type BrowserContext, chromium, type Locator, type Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { businessRef } from "../../actors/messages/refs.ts";
+import { businessRef, ledgerRef } from "../../actors/messages/refs.ts";
 import { createDomainProbe } from "../../node/domains/domain-probe.ts";
 import { type DomainServers, startDomainServers } from "../../node/domains/domain-servers.fixture.ts";
 import { openPortalNode, type PortalNode, Visitor } from "../../portal/portal.fixture.ts";
@@ -59,6 +59,14 @@ beforeAll(async () => {
   shop = await newShop();
   company = await approvedAt(portal, await companyAppliedAt(portal, "Answers Ltd"));
   await registerKeyAt(portal, company, await provenKey(company, "retrieval"));
+  const paid = {
+    type: "money.enter",
+    entry_id: "first",
+    kind: "top_up",
+    amount: 12_500_000,
+    currency: "EUR",
+  } as const;
+  await portal.node.services.actors.ask(ledgerRef(company.uuid), { ...paid, ...act });
   applicant = Visitor.of(portal);
   await applicant.signUp();
   await applicant.apply("Waiting Ltd");
@@ -290,7 +298,9 @@ inBrowser(
     const posts = routes.flatMap((route) => (route.startsWith("post ") ? [route.slice(5)] : []));
     const pages = routes.flatMap((route) => {
       const [method, at = ""] = route.split(" ");
-      return method === "get" && !/^\/(?:assets|openapi|\.well-known)|\/state$/.test(at) ? [at] : [];
+      return method === "get" && !/^\/(?:assets|openapi|\.well-known)|\/(?:state|json|csv)$/.test(at)
+        ? [at]
+        : [];
     });
     expect(pages.length).toBeGreaterThan(30);
     const applied = await appliedBy(portal, applicant);
@@ -299,6 +309,10 @@ inBrowser(
       if (at.startsWith("/applications/")) return applied;
       return at.startsWith("/campaigns/") ? `${shop.uuid}.spring` : shop.uuid;
     };
+    const { html: pushes } = await shop.owner.get(`/businesses/${shop.uuid}/pushes`);
+    const [push = ""] = /bat_[0-9a-f]{24}/.exec(pushes) ?? [];
+    const month = new Date(portal.node.services.clock.now()).toISOString().slice(0, 7);
+    const inner = (at: string): string => (at.startsWith("/companies/") ? month : push);
     const isAtDoor = (at: string) => /^\/sign-/.test(at);
     const whose = (at: string): Visitor | null => {
       if (isAtDoor(at)) return null;
@@ -314,7 +328,7 @@ inBrowser(
       const page = await pageOf(context, who ?? new Visitor(portal.url));
       const waiting: Steps[] = pages
         .filter((at) => whose(at) === who)
-        .map((at) => [at.replace("{named}", named(at))]);
+        .map((at) => [at.replace("{named}", named(at)).replace("{inner}", inner(at))]);
       if (who === applicant) waiting.push(["/"]);
       if (who === newcomer) waiting.push([`/businesses/${shop.uuid}`]);
       for (const steps of waiting) {

@@ -187,7 +187,7 @@ async function newest({ actors, clock }: RecentPushesDeps, uuid: string): Promis
     const entries: AttemptEntry[] = [];
     const readSoFar = (isWhole: boolean): Read<AdmittedPush> => {
       const found = entries.flatMap((entry) => (entry.kind === "refused" ? [entry.refused] : []));
-      refused = [...found, ...refused].slice(-refusedShown);
+      if (isWhole || refused.length === 0) refused = [...found, ...refused].slice(-refusedShown);
       return { found: entries.flatMap((entry) => (entry.kind === "push" ? [entry.push] : [])), isWhole };
     };
     for (let page = 0; page < pagesMax; page += 1) {

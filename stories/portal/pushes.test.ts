@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { businessRef, pushRef } from "../../actors/messages/refs.ts";
 import { openPortalNode, type PortalNode, Visitor } from "../../portal/portal.fixture.ts";
+import type { RecentPushes } from "../../service/portal/recent-pushes.ts";
 import { priced } from "../publishing/hold-decisions.fixture.ts";
 import { openBusiness, product, publish } from "../publishing/publishing.fixture.ts";
 import { batchBody } from "../retrieval/attack.fixture.ts";
@@ -221,6 +222,9 @@ it("shows the newest, however much was refused before", async () => {
   }
   const { html } = await pushesOf(owned);
   expect(cellsOf(html, 0).map((row) => row[1])).toEqual([bad, good]);
+  const state = await owned.owner.get(`/businesses/${owned.uuid}/pushes/state`);
+  const shown = (JSON.parse(state.html) as RecentPushes).refused.map(({ id }) => id);
+  expect(shown).toEqual(Array.from({ length: 20 }, (_, at) => `refused ${1_049 - at}`));
   const causes = cellsOf(html, 1).map((row) => row[0]);
   expect(causes).toHaveLength(3);
   expect(causes.join()).toContain("Must be in the vocabulary availability.");

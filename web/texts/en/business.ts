@@ -181,7 +181,7 @@ export const business = {
     refused: {
       title: "Refused whole",
       words: "Batches of which no record was looked at or kept. Send them again once they are mended.",
-      none: "None since the oldest of these pushes.",
+      none: "None lately.",
       caption: "Refused batches, the newest first",
       columns: ["Received", "Push", "Records", "Why", "How to mend it", "Code", "Signed by the key"],
     },

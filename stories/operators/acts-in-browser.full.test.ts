@@ -196,3 +196,36 @@ inBrowser(
   },
   120_000,
 );
+
+inBrowser(
+  "a party whose opening got no answer is opened once, when it is sent again",
+  async () => {
+    await using opened = await openSignedIn("/ui/parties");
+    const { page } = opened;
+    const asked: string[] = [];
+    page.on("request", (request) => {
+      if (request.method() === "POST") asked.push(new URL(request.url()).pathname);
+    });
+    await page.route(
+      "**/certify",
+      async (route) => {
+        await route.fetch();
+        await route.abort();
+      },
+      { times: 1 },
+    );
+    const fields = { "Legal name": "Twice Ltd", Country: "GB", Reason: "Extract 1235 of its register" };
+    const open = { act: "open a party and certify it", chosen: { Kind: "business" }, fields };
+    const form = await actIn(page, "Let one in", open);
+    await form.locator(".bad").waitFor();
+    await form.getByRole("button", { name: "Continue" }).click();
+    await form.getByRole("button", { name: "Yes, do it" }).click();
+    await form.getByText("Done: it was so already, and nothing changed.").waitFor();
+    expect(asked).toEqual([asked[0], asked[0]]);
+    // The next one is another.
+    await actIn(page, "Let one in", open);
+    await form.getByText("Done: it is so now.").waitFor();
+    expect(asked[2]).not.toBe(asked[0]);
+  },
+  120_000,
+);

@@ -7,6 +7,10 @@ export const collectionNames = ["products", "business_files", "events", "jobs", 
 
 export type CollectionName = (typeof collectionNames)[number];
 
+/** What operators list for the whole deployment. */
+export const listNames = ["content-lists", "blocked-urls", "as-table", "prices", "terms"] as const;
+export type ListName = (typeof listNames)[number];
+
 /** What a business seals to have it shown: a record of a collection, or an ad, which is in no collection. */
 export type ShownType = CollectionName | "ads";
 

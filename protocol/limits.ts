@@ -101,5 +101,7 @@ export const imageBytesPerDay = 268_435_456;
 /** Maximum size in bytes of a file of evidence, and how many an application has. */
 export const evidenceBytesMax = 10_485_760;
 export const evidenceFilesMax = 20;
+/** Maximum size in bytes of a list that operators set. */
+export const listBytesMax = 33_554_432;
 /** How long a signed link to an image is valid. */
 export const imageLinkValidSeconds = 900;

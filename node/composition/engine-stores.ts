@@ -12,6 +12,7 @@ import { openCassandraFenceLedger } from "../../storage/cassandra/fence-ledger.t
 import { openCassandraImageStore } from "../../storage/cassandra/image-store.ts";
 import { openCassandraInsightStore } from "../../storage/cassandra/insight-store.ts";
 import { ensureKeyspace, putInRegion, takeOutRegion } from "../../storage/cassandra/keyspaces.ts";
+import { openCassandraListStore } from "../../storage/cassandra/list-store.ts";
 import { openCassandraLogStore } from "../../storage/cassandra/log-store.ts";
 import {
   migrate,
@@ -115,6 +116,7 @@ export async function openEngineStores(
       staging: options.bulkImport ? openCassandraStagingArea(session, cluster) : null,
       logStore: openCassandraLogStore(session),
       evidenceStore: openCassandraEvidenceStore(session, { ...cluster, now, bounds: options.evidenceBounds }),
+      listStore: openCassandraListStore(session, { ...cluster, now }),
       imageStore: openCassandraImageStore(session, { ...cluster, now, bytesMax: options.adImageBytesMax }),
       takeOut: (lost) => takeOutRegion(session, lost),
       putIn: (back) => putInRegion(session, back, cluster.cassandra.replication[back] ?? copiesMin),

@@ -11,6 +11,7 @@ import type { FenceLedger } from "../../storage/fence-ledger.ts";
 import { openFolderStagingArea } from "../../storage/folder/staging-area.ts";
 import type { ImageStore } from "../../storage/image-store.ts";
 import type { InsightStore } from "../../storage/insight-store.ts";
+import type { ListStore } from "../../storage/list-store.ts";
 import type { LogStore } from "../../storage/log-store.ts";
 import type { ReceiptStore } from "../../storage/receipt-store.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
@@ -23,6 +24,7 @@ import { openSqliteEvidenceStore } from "../../storage/sqlite/evidence-store.ts"
 import { openSqliteFenceLedger } from "../../storage/sqlite/fence-ledger.ts";
 import { openSqliteImageStore } from "../../storage/sqlite/image-store.ts";
 import { openSqliteInsightStore } from "../../storage/sqlite/insight-store.ts";
+import { openSqliteListStore } from "../../storage/sqlite/list-store.ts";
 import { openSqliteLogStore } from "../../storage/sqlite/log-store.ts";
 import { openSqliteReceiptStore } from "../../storage/sqlite/receipt-store.ts";
 import { openSqliteRecordStore } from "../../storage/sqlite/record-store.ts";
@@ -52,6 +54,7 @@ export interface NodeStores {
   readonly logStore: LogStore;
   readonly imageStore: ImageStore;
   readonly evidenceStore: EvidenceStore;
+  readonly listStore: ListStore;
   close(): Promise<void>;
 }
 
@@ -105,6 +108,7 @@ export async function openEmbeddedStores(
     logStore,
     imageStore: openSqliteImageStore(database, { bytesMax: config.adImageBytesMax, now: clock.now }),
     evidenceStore: openSqliteEvidenceStore(database, { bounds: config.evidenceBounds, now: clock.now }),
+    listStore: openSqliteListStore(database, clock.now),
     close: async () => {
       await logStore[Symbol.asyncDispose]();
       await rows[Symbol.asyncDispose]();

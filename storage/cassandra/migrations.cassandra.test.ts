@@ -7,6 +7,7 @@ import { imageTables } from "./image-store.ts";
 import { insightTables } from "./insight-store.ts";
 import { hasCassandra, openTestKeyspace, type TestKeyspace, testRegions } from "./keyspace.fixture.ts";
 import { ensureKeyspace, readReplication, takeOutRegion } from "./keyspaces.ts";
+import { listTables } from "./list-store.ts";
 import { logTables } from "./log-store.ts";
 import {
   actorTables,
@@ -135,6 +136,7 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
         ...logTables,
         ...imageTables,
         ...evidenceTables,
+        ...listTables,
         ...receiptListingTables,
       ].map((cql) => cql.split(/[\s(]+/)[5]);
       expect(expected.length).toBeGreaterThan(10);

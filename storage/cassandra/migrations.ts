@@ -18,6 +18,7 @@ import { evidenceTables } from "./evidence-store.ts";
 import { fenceTables } from "./fence-ledger.ts";
 import { imageTables } from "./image-store.ts";
 import { insightTables } from "./insight-store.ts";
+import { listTables } from "./list-store.ts";
 import { logTables } from "./log-store.ts";
 import { receiptListingTables } from "./receipt-listing.ts";
 import { type CassandraSession, isUnknownTable } from "./session.ts";
@@ -166,6 +167,7 @@ export const migrations: Migrations = [
     ...logTables,
     ...imageTables,
     ...evidenceTables,
+    ...listTables,
   ],
 ];
 

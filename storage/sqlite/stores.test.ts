@@ -18,6 +18,8 @@ import { fenceLedgerConformance } from "../fence-ledger.conformance.ts";
 import type { FenceLedger } from "../fence-ledger.ts";
 import { imageStoreConformance, type OpenImageStore } from "../image-store.conformance.ts";
 import { insightStoreConformance } from "../insight-store.conformance.ts";
+import { listStoreConformance, type OpenListStore, versionOf } from "../list-store.conformance.ts";
+import { abandonedAfterMs, type ListStore } from "../list-store.ts";
 import { factsOf, hashed, wholeBatch } from "../receipt-batch.fixture.ts";
 import { receiptReferenceConformance, receiptStoreConformance } from "../receipt-store.conformance.ts";
 import { recordStoreConformance } from "../record-store.conformance.ts";
@@ -30,6 +32,7 @@ import { openSqliteFenceLedger } from "./fence-ledger.ts";
 import { openSqliteImageStore } from "./image-store.ts";
 import { openSqliteInsightStore } from "./insight-store.ts";
 import { body, row } from "./killed-writer.fixture.ts";
+import { openSqliteListStore } from "./list-store.ts";
 import { openSqliteReceiptStore } from "./receipt-store.ts";
 import { openSqliteRecordStore } from "./record-store.ts";
 import { openSqliteRegisterStore } from "./register-store.ts";
@@ -109,6 +112,54 @@ evidenceStoreConformance("the SQLite store", async (): Promise<OpenEvidenceStore
   const opening = { bounds: conformanceBounds, now: Date.now };
   return openIn(freshFile(), (database) => openSqliteEvidenceStore(database, opening));
 });
+const filesOfList = (path: string, list: string): number => {
+  const db = new DatabaseSync(path);
+  const { files } = db
+    .prepare(
+      `SELECT count(*) AS files FROM (SELECT file FROM operator_list_file WHERE list = ?1
+         UNION SELECT file FROM operator_list_bytes WHERE list = ?1)`,
+    )
+    .get(list) as { readonly files: number };
+  db.close();
+  return files;
+};
+
+listStoreConformance("the SQLite store", async (): Promise<OpenListStore> => {
+  const path = freshFile();
+  let passedMs = 0;
+  const now = () => Date.now() + passedMs;
+  const open = (opened: OpenStore<ListStore>): OpenListStore => ({
+    ...opened,
+    reopen: async () => open(await opened.reopen()),
+    files: async (list) => filesOfList(path, list),
+    pass: (ms) => {
+      passedMs += ms;
+    },
+  });
+  return open(openIn(path, (database) => openSqliteListStore(database, now)));
+});
+
+describe("operators' lists in SQLite", () => {
+  it("a writer that died before the end leaves the version before in force, and its bytes go later (OL2, OL4)", async () => {
+    const path = freshFile();
+    let nowMs = 0;
+    await using database = SqliteDatabase.open(path);
+    const store = openSqliteListStore(database, () => nowMs);
+    const [first, second] = [versionOf("terms", 1, 3_000_000), versionOf("terms", 2, 3_000_000)];
+    await store.set(first, new Uint8Array(3_000_000), null);
+    await store.set(second, new Uint8Array(3_000_000), null);
+    const db = new DatabaseSync(path);
+    db.exec("DELETE FROM operator_list WHERE version = 2");
+    db.close();
+    expect(await store.versions("terms", 9)).toEqual([first]);
+    expect(filesOfList(path, "terms")).toBe(2);
+    nowMs = abandonedAfterMs + 1;
+    await store.set(versionOf("terms", 2, 1), new Uint8Array(1), null);
+    expect(await store.read(second)).toBeNull();
+    expect(filesOfList(path, "terms")).toBe(2);
+  });
+});
+
 fenceLedgerConformance("the SQLite store", async () => {
   const path = freshFile();
   const opened: OpenStore<FenceLedger>[] = [];

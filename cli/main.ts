@@ -9,6 +9,7 @@ import { opsAct } from "./ops/act.ts";
 import { opsApplications, opsApprove, opsEvidence, opsRefuse } from "./ops/applications.ts";
 import { opsCampaign } from "./ops/campaign.ts";
 import { opsActors, opsAudit, opsNodes, opsPushes, opsRefusals, opsSearch } from "./ops/lists.ts";
+import { opsLists } from "./ops/operator-lists.ts";
 import { opsCertify, opsParty, opsRegisterKey, opsReissue } from "./ops/party.ts";
 import { opsApproveRecovery, opsRecoveries, opsRefuseRecovery } from "./ops/recoveries.ts";
 import { opsExport, opsShow } from "./ops/show.ts";
@@ -41,6 +42,7 @@ await runProgram([
   opsExport,
   opsAct,
   opsTakedown,
+  opsLists,
   opsCampaign,
   opsAccounts,
   opsParty,

@@ -101,8 +101,10 @@ function entryOf(request: FastifyRequest, isUnderstood: boolean): object {
   };
   if (!isUnderstood) return what;
   const body = (request.body ?? {}) as Readonly<Record<string, unknown>>;
-  const { reason, grant: _grant, token: _token, ...asked } = body;
-  return { ...what, reason, params, asked };
+  const { reason, grant: _grant, token: _token, text, ...asked } = body;
+  // A list has millions of characters; the outcome has its hash.
+  const list = typeof text === "string" ? { text_bytes: Buffer.byteLength(text) } : {};
+  return { ...what, reason, params, asked: { ...asked, ...list } };
 }
 
 // What callers without a token leave in the audit log. Each line is flushed to disk before the node continues, so their

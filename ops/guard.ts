@@ -21,10 +21,11 @@ import { type AddressRange, contains, parseAddress } from "../std/ip-address.ts"
 export const opsRights = {
   read: "To read",
   act: "To act on actors and nodes, and to take a journal",
-  money: "To pay in, to correct accounts, and to reverse renders",
+  money: "To pay in, to correct accounts, to reverse renders, and to set prices",
   parties:
-    "To let parties in, to revoke keys, mandates, certificates and grants, to block, and to change groups",
-  takedowns: "To take records and businesses out of serving, and to decide on deletions and purges",
+    "To let parties in, to revoke keys, mandates, certificates and grants, to block, to change groups, and to set terms and the AS table",
+  takedowns:
+    "To take records and businesses out of serving, to set content and URL lists, and to decide on deletions and purges",
   cluster: "To move homes, to declare regions dead and bring them back, and to rebuild indexes",
 } as const;
 export type OpsRight = keyof typeof opsRights;
@@ -32,12 +33,12 @@ export const opsRightNames = Object.keys(opsRights) as readonly OpsRight[];
 
 /** By the pattern of the route, which a caller cannot write in another way. */
 const actsByRight: readonly (readonly [RegExp, OpsRight])[] = [
-  [/^\/ops\/(?:ledgers|campaigns)\//, "money"],
+  [/^\/ops\/(?:ledgers|campaigns|lists\/prices)\//, "money"],
   [
-    /^\/ops\/(?:applications|recoveries|parties|keys|mandates|certificates|grants|blocks|brands|groups)\//,
+    /^\/ops\/(?:applications|recoveries|parties|keys|mandates|certificates|grants|blocks|brands|groups|lists\/(?:as-table|terms))\//,
     "parties",
   ],
-  [/^\/ops\/(?:takedowns|deletions|purge-orders)\//, "takedowns"],
+  [/^\/ops\/(?:takedowns|deletions|purge-orders|lists\/(?:content-lists|blocked-urls))\//, "takedowns"],
   [/^\/ops\/(?:cluster|nodes)\//, "cluster"],
 ];
 const reads = ["GET", "HEAD"];

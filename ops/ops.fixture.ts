@@ -23,6 +23,7 @@ import type { ActorActing } from "./cluster.ts";
 import { createOpsSessions } from "./guard.ts";
 import type { Inspection } from "./inspection.ts";
 import type { ActorDetail, MachineChart } from "./inspection-shapes.ts";
+import type { ListActs } from "./lists.ts";
 import { LiveViews } from "./live.ts";
 import { createMetrics } from "./metrics.ts";
 import { openApiOf } from "./open-api.ts";
@@ -176,6 +177,13 @@ export const noPurges: PurgeReads = {
 
 export const noHeldDeletions: HeldDeletions = { ofBusiness: nothing, decide: nothing };
 
+export const noLists: ListActs = {
+  all: () => [],
+  of: async () => null,
+  bytes: async () => null,
+  set: async () => refuse("refused", "There is none."),
+};
+
 const never = async () => refuse("unknown", "This actor does not exist.");
 
 const emptyChart = (kind: string): MachineChart => ({
@@ -243,6 +251,7 @@ export function openOps(changes: Partial<OpsDeps> = {}): FastifyInstance {
     takedowns: noTakedowns,
     campaigns: noCampaigns,
     heldDeletions: noHeldDeletions,
+    lists: noLists,
     audit: { record: () => {} },
     cluster: null,
     ...changes,

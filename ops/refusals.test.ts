@@ -17,6 +17,7 @@ import {
   noHeldDeletions,
   noInspection,
   noLedgers,
+  noLists,
   noPurges,
   noRecoveries,
   noRevocations,
@@ -49,6 +50,7 @@ const server = buildOps({
   takedowns: noTakedowns,
   campaigns: noCampaigns,
   heldDeletions: noHeldDeletions,
+  lists: noLists,
   audit: { record: () => {} },
   cluster: rubbish({}),
 });

@@ -11,6 +11,8 @@ import { sendProblem } from "./acts.ts";
 import { under } from "./shapes.ts";
 
 export interface OpsRoute extends Operation {
+  /** Where a body may have more bytes than usual. */
+  readonly bodyBytesMax?: number;
   readonly handle: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 }
 
@@ -32,7 +34,7 @@ interface Asked<P extends string, B> extends Omit<FastifyRequest, "params" | "qu
 type Handle<P extends string, B> = (request: Asked<P, B>, reply: FastifyReply) => Promise<unknown>;
 
 export function addRoutes(server: FastifyInstance, routes: readonly OpsRoute[]): void {
-  for (const { method, path, doc, handle } of routes) {
+  for (const { method, path, doc, handle, bodyBytesMax } of routes) {
     const { parameters = [], body } = doc;
     const asked = parameters.filter((each) => each.in === "query");
     const querystring = {
@@ -41,7 +43,8 @@ export function addRoutes(server: FastifyInstance, routes: readonly OpsRoute[]):
       additionalProperties: false,
     };
     const schema = { querystring, ...(body === undefined ? {} : { body: body.schema }) };
-    server.route({ method, url: path, schema, handler: handle });
+    const limit = bodyBytesMax === undefined ? {} : { bodyLimit: bodyBytesMax };
+    server.route({ method, url: path, schema, handler: handle, ...limit });
   }
 }
 
@@ -109,15 +112,16 @@ interface ActDoc<B> {
   readonly body: Shape<B>;
   readonly answer: Shape<unknown>;
   readonly parameters?: readonly Parameter[];
+  readonly problems?: readonly ProblemCode[];
 }
 
 export function act<P extends string, B>(
   path: P,
-  { summary, body, answer, parameters = [] }: ActDoc<B>,
+  { summary, body, answer, parameters = [], problems = ["not_found"] }: ActDoc<B>,
   handle: Handle<P, B>,
 ): OpsRoute {
   const answers = { 200: { description: `${summary}; what it is now`, body: answer } };
-  return route("POST", path, { summary, parameters, body, answers, problems: ["not_found"] }, handle);
+  return route("POST", path, { summary, parameters, body, answers, problems }, handle);
 }
 
 /** Sends whether an act changed its subject, which is under its name, or that there is none. */

@@ -47,6 +47,7 @@ import {
 } from "./guard.ts";
 import { type Inspection, inspectionRoutes } from "./inspection.ts";
 import { campaignRoutes, ledgerRoutes } from "./ledgers.ts";
+import { type ListActs, listRoutes } from "./lists.ts";
 import { type LiveTiming, LiveViews, liveRoutes } from "./live.ts";
 import type { Metrics, Reading } from "./metrics.ts";
 import { openApiOf } from "./open-api.ts";
@@ -94,6 +95,7 @@ export interface OpsDeps {
   readonly takedowns: Takedowns;
   readonly campaigns: OperatorCampaigns;
   readonly heldDeletions: HeldDeletions;
+  readonly lists: ListActs;
   /** Where actions are recorded. */
   readonly audit: AuditLog;
   /** What operators may do to the cluster; null if the node is standalone. */
@@ -197,6 +199,7 @@ export function opsRoutes(deps: OpsDeps, sessions: OpsSessions, views: LiveViews
     ...takedownRoutes(deps.takedowns),
     ...campaignRoutes(deps.campaigns),
     ...heldDeletionRoutes(deps.heldDeletions),
+    ...listRoutes(deps.lists),
     ...(deps.cluster === null ? [] : clusterRoutes(deps.cluster)),
   ];
   const document: OpsRoute = read(

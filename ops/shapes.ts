@@ -1,8 +1,8 @@
 // The shapes of what operators send and receive.
 
-import { collectionNames } from "../protocol/identifiers.ts";
+import { collectionNames, listNames } from "../protocol/identifiers.ts";
 import { certificateStatuses } from "../protocol/keys/certificate.ts";
-import { evidenceBytesMax, grantLengthMax } from "../protocol/limits.ts";
+import { evidenceBytesMax, grantLengthMax, listBytesMax } from "../protocol/limits.ts";
 import {
   anyObject,
   anyText,
@@ -31,7 +31,7 @@ import {
 import { campaignRenders } from "../protocol/wire/ad-requests.ts";
 import { account, statementMembers } from "../protocol/wire/allowance.ts";
 
-export { account, campaignRenders };
+export { account, campaignRenders, listBytesMax };
 
 const count = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 
@@ -605,6 +605,52 @@ export const accountList = named(
     is_complete: described(flag, "False where there are more than 2,000, of which that many were looked at."),
   }),
 );
+
+// The shapes of what operators are shown of their lists.
+
+const holds = described(anyText, "What is in it, in a few words.");
+
+export const listState = named(
+  "ListState",
+  object({
+    list: oneOf(listNames),
+    source: described(
+      oneOf(["act", "file", "none"]),
+      "`act`: what operators set, which counts on every node. `file`: the file of this node, which counts until the first act.",
+    ),
+    version: described(nullable(count), "Number of the act; null for a file."),
+    sha256: nullable(hash),
+    bytes: nullable(count),
+    holds: nullable(holds),
+    since: described(nullable(timestamp), "When it was set, or when this node read its file."),
+    by: nullable(anyText),
+    reason: nullable(anyText),
+    unused_file: described(flag, "The settings of this node name a file as well, which is not used."),
+    fault: described(nullable(anyText), "Why something newer is not in force on this node."),
+  }),
+);
+export type ListState = Of<typeof listState>;
+
+export const listStates = object({ lists: listOf(listState) });
+
+export const listHistory = object({
+  list: listState,
+  versions: described(
+    listOf(
+      object({
+        version: count,
+        sha256: hash,
+        bytes: count,
+        holds,
+        by: anyText,
+        reason: anyText,
+        set_at: timestamp,
+      }),
+    ),
+    "What operators set, the newest first, 100 at most. All prices and terms are kept, and ten versions of the others.",
+  ),
+});
+export type ListHistory = Of<typeof listHistory>;
 
 /** An answer with its subject under its name. */
 export function under<N extends string, T>(name: N, subject: Shape<T>) {

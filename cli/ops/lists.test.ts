@@ -10,6 +10,7 @@ import { purges } from "../purges.ts";
 import { revoke } from "../revoke.ts";
 import { opsAct } from "./act.ts";
 import { opsActors, opsAudit, opsNodes, opsPushes, opsRefusals, opsSearch } from "./lists.ts";
+import { opsLists } from "./operator-lists.ts";
 import { serveOps } from "./ops-commands.fixture.ts";
 import { opsShow } from "./show.ts";
 import { opsTakedown } from "./takedown.ts";
@@ -162,6 +163,9 @@ it.each<readonly [string, Command, readonly string[]]>([
   ["takedown", opsTakedown, []],
   ["takedown of a record", opsTakedown, ["x"]],
   ["takedown --lift", opsTakedown, ["x", "--lift", ...by]],
+  ["lists", opsLists, []],
+  ["lists history", opsLists, ["history", "terms"]],
+  ["lists set", opsLists, ["set", "terms", "token", ...by]],
   ["ledger show", ledger, ["show", "x"]],
   ["ledger statement", ledger, ["statement", "x", "2026-11"]],
   ["ledger top-up", ledger, ["top-up", "x", "1", "--currency", "EUR", "--id", "1", ...by.slice(0, 4)]],

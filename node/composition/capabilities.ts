@@ -4,6 +4,7 @@ import type { PushPorts } from "../../actors/push/ports.ts";
 import type { LocalActorSystem } from "../../actors/system/ports.ts";
 import type { FileKeyStore } from "../../crypto/key-store.ts";
 import type { Platform, Signer } from "../../crypto/port.ts";
+import type { ListActs } from "../../ops/lists.ts";
 import type { RecordKind } from "../../protocol/identifiers.ts";
 import type { Allowance } from "../../service/money/allowance.ts";
 import type { UploadTokens } from "../../service/publishing/bulk-upload.ts";
@@ -97,6 +98,8 @@ export interface Acting {
 }
 
 export interface Registering extends Registered {
+  /** What operators do with their lists. */
+  readonly listActs: ListActs;
   /** Looks at the domains of endpoints; null if this node does not. */
   readonly domainProbe: CountedProbe | null;
   /** Calls the endpoints of businesses; null where no domains are looked at. */

@@ -59,7 +59,7 @@ export function nodeDefinitions(parts: Process & Keys): readonly ActorDefinition
 }
 
 export function createNodeActors(
-  services: Omit<NodeServices, "allowance" | typeof Symbol.asyncDispose>,
+  services: Omit<NodeServices, "allowance" | "listActs" | typeof Symbol.asyncDispose>,
   { owner, log }: { readonly owner: string; readonly log: (entry: LogEntry) => void },
 ): LocalActorSystem {
   const { config, keys, records, register, registerStore, receipts, index, clock, cluster, regions } =

@@ -8,6 +8,7 @@ import { livesHere } from "../../cluster/placement.ts";
 import { FileKeyStore } from "../../crypto/key-store.ts";
 import { nativeCrypto } from "../../crypto/native.ts";
 import type { Clock } from "../../crypto/port.ts";
+import type { ListActs } from "../../ops/lists.ts";
 import { utf8 } from "../../protocol/bytes.ts";
 import { recordIdOf } from "../../protocol/identifiers.ts";
 import { createTrialAllowance } from "../../service/money/allowance.ts";
@@ -153,9 +154,11 @@ export async function openNodeServices(
     await stores.close();
     await tracing?.[Symbol.asyncDispose]();
   };
+  let listActs: ListActs;
   try {
-    // Records are judged by the company names in the register as soon as the node has actors.
+    // Records are judged by the company names in the register, and by the lists of operators, as soon as the node has actors.
     await register.refresh();
+    listActs = await operatorFiles.follow({ store: stores.listStore, clock });
     await beginActing(common, actors, abandoned);
   } catch (error) {
     await close();
@@ -171,6 +174,7 @@ export async function openNodeServices(
     actors,
     allowance,
     parties,
+    listActs,
     [Symbol.asyncDispose]: () => close(stopBackground()),
   };
 }
@@ -232,7 +236,7 @@ const monotonic = { nowMs: () => performance.now() };
  * last runs.
  */
 function beginBackground(
-  parts: Omit<NodeServices, "parties" | typeof Symbol.asyncDispose> & {
+  parts: Omit<NodeServices, "parties" | "listActs" | typeof Symbol.asyncDispose> & {
     readonly abandoned: AbandonedDeps;
     readonly log: (entry: LogEntry) => void;
   },
@@ -240,7 +244,7 @@ function beginBackground(
   const { register, log } = parts;
   const stopFollowing = followRegister({ register, timers: nodeTimers, monotonic, log });
   const stopWatching = watchKeys(parts.currentKeys, nodeTimers, log);
-  const stopLooking = watchOperatorFiles(parts.operatorFiles, nodeTimers);
+  const stopLooking = watchOperatorFiles(parts.operatorFiles, { timers: nodeTimers, monotonic, log });
   const stopSweeping = sweepFromTimeToTime(parts.abandoned, parts);
   const stopInsight = keepInsight({ ...parts, monotonic });
   const stopKeeping = keepLogHome({ ...parts, timers: nodeTimers });

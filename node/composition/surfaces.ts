@@ -266,6 +266,7 @@ function opsOf(
     takedowns: createTakedowns(services),
     campaigns: createOperatorCampaigns(services),
     heldDeletions: createHeldDeletions(services),
+    lists: services.listActs,
     cluster: clusterOps(services, (event, detail) => given.logger.info(detail, event)),
   });
 }

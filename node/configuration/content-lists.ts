@@ -33,15 +33,24 @@ const restBytesMax = 65_536;
 const members = ["protected_names", "blocked_hosts", "exempt_names"] as const;
 const form = '{"protected_names":[…],"blocked_hosts":[…],"exempt_names":[…]}';
 
+/** Where a list is read from: the path of a file, or what an operator sent, under a name for complaints. */
+export type ListSource = string | { readonly name: string; readonly bytes: Uint8Array };
+
+/** How complaints name it. */
+export function nameOf(source: ListSource): string {
+  return typeof source === "string" ? source : source.name;
+}
+
 /**
  * Reads the lists and prepares them for the rules. A node does so while it serves: it pauses after every step, however long
  * the file is. Throws {@link ConfigError}, which names the place in the file.
  */
 export async function loadContentLists(
-  path: string,
+  source: ListSource,
   pause: () => Promise<void> = () => nextTurn(),
 ): Promise<OperatorLists> {
-  const bytes = await read(path);
+  const path = nameOf(source);
+  const bytes = typeof source === "string" ? await read(source) : source.bytes;
   const lists = await inSteps(parseLists(path, bytes), pause);
   await inSteps(prepareNames(lists.protectedNames), pause);
   await inSteps(prepareNames(lists.exemptNames), pause);

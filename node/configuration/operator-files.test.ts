@@ -1,11 +1,15 @@
+import { randomUUID } from "node:crypto";
 import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { LogEntry } from "../../actors/system/ports.ts";
+import { hashOf, utf8 } from "../../protocol/bytes.ts";
 import { contentFaults } from "../../protocol/records/judge-record.ts";
 import { type ContentLists, noCertifiedNames } from "../../protocol/records/name-index.ts";
 import { sampleRecords } from "../../protocol/records/records.fixture.ts";
+import { SqliteDatabase } from "../../storage/sqlite/database.ts";
+import { openSqliteListStore } from "../../storage/sqlite/list-store.ts";
 import {
   jsonOf,
   openBusiness,
@@ -198,6 +202,47 @@ describe("the operator's files", () => {
     const lookedUpAt = performance.now();
     for (let index = 0; index < 1_000; index += 1) files.asTable()?.systemsOf("10.1.2.3");
     expect(performance.now() - lookedUpAt).toBeLessThan(2_000);
+  });
+});
+
+describe("a version that this node cannot use", () => {
+  const act = { by: "Ada", reason: "Complaint 4713" };
+  const clock = { now: () => 0 };
+  const versionOf = (version: number, text: string, sha256 = hashOf(utf8(text))) => ({
+    ...{ list: "blocked-urls", version, file: randomUUID(), sha256, size: text.length, holds: "", ...act },
+    set_at: "2026-11-20T03:00:00.000Z",
+  });
+
+  it("stops a start, changes nothing in a running node, is said once, and is replaced from any node (SL3)", async () => {
+    await using database = SqliteDatabase.open(join(folder, "lists.db"));
+    const store = openSqliteListStore(database, clock.now);
+    const files = await open();
+    const lists = await files.follow({ store, clock });
+    const good = utf8("worse.example\n");
+    expect(await lists.set({ list: "blocked-urls", bytes: good, act })).toMatchObject({ ok: true });
+    for (const [version, text, sha256, said] of [
+      [2, "file:///x\n", undefined, /line 1: "file:\/\/\/x" is no host/],
+      [3, "other.example\n", hashOf(good), /its bytes have another SHA-256/],
+    ] as const) {
+      await store.set(versionOf(version, text, sha256), utf8(text), null);
+      lines = [];
+      for (let looks = 0; looks < 3; looks += 1) await files.look();
+      expect(lines.map(({ level, event }) => [level, event])).toEqual([["error", "lists.not_taken_up"]]);
+      expect(lines[0]?.detail).toMatch(said);
+      expect(codes(files, "See worse.example")).toEqual(["url_flagged"]);
+      expect(reading(files, "svc_operator_file_faults")).toBe(1);
+      expect(lists.all().find(({ list }) => list === "blocked-urls")).toMatchObject({
+        version: 1,
+        fault: expect.stringMatching(said),
+      });
+      await expect((await open()).follow({ store, clock })).rejects.toThrow(said);
+    }
+    expect(await lists.set({ list: "blocked-urls", bytes: utf8("good.example\n"), act })).toMatchObject({
+      value: { changed: true, subject: { version: 4, fault: null } },
+    });
+    expect(reading(files, "svc_operator_file_faults")).toBe(0);
+    expect(codes(files, "See good.example, worse.example")).toEqual(["url_flagged"]);
+    await (await open()).follow({ store, clock });
   });
 });
 

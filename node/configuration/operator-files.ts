@@ -1,14 +1,22 @@
-// The operator's files: content lists, blocked addresses, the table of autonomous systems, the terms and the prices of AI companies. They are
-// read at start, where a fault stops the node, and again when they change, where a fault keeps what is in force.
+// The operator's lists: content lists, blocked addresses, the table of autonomous systems, the terms and the prices of AI companies. The
+// files of a node are read at start, where a fault stops it, and again when they change, where a fault keeps what is in force; each
+// counts until operators set its list for all nodes (set-lists.ts).
 //   O1. All content lists are replaced together: no record is judged by half of them. A push is judged chunk by chunk, by the
 //       lists in force when each chunk is judged; what was settled stays.
 
+import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { stat } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { LogEntry, TimerPort } from "../../actors/system/ports.ts";
+import { OutageLog } from "../../cluster/cluster-view.ts";
+import type { Monotonic } from "../../cluster/poller.ts";
+import { nativeCrypto } from "../../crypto/native.ts";
+import type { Clock } from "../../crypto/port.ts";
+import type { ListActs } from "../../ops/lists.ts";
 import { counter, gauge, type Reading } from "../../ops/metrics.ts";
-import { parseUtf8 } from "../../protocol/bytes.ts";
+import { formatHash, hashOf, parseUtf8 } from "../../protocol/bytes.ts";
+import { listBytesMax } from "../../protocol/limits.ts";
 import type { PriceList } from "../../protocol/price-list.ts";
 import type { CertifiedNames, ContentLists, OperatorLists } from "../../protocol/records/name-index.ts";
 import { type BlockedUrls, collectBlocked, parseBlocked } from "../../protocol/records/url-rule.ts";
@@ -17,10 +25,12 @@ import { type AsTable, buildAsTable } from "../../service/register/source-addres
 import type { TermsText } from "../../service/register/terms.ts";
 import { repeat } from "../../std/back-off.ts";
 import { parseRange } from "../../std/ip-address.ts";
+import type { ListStore } from "../../storage/list-store.ts";
 import type { NodeConfig } from "./config.ts";
 import { ConfigError } from "./config-error.ts";
-import { loadContentLists } from "./content-lists.ts";
-import { loadPrices, loadTerms } from "./versioned-file.ts";
+import { type ListSource, loadContentLists, nameOf } from "./content-lists.ts";
+import { type ListFile, ListInForce, type ListKind, listActsOf } from "./set-lists.ts";
+import { loadPrices, loadTerms, pricesFault, termsFault } from "./versioned-file.ts";
 
 /** How often the files are looked at. */
 const lookEveryMs = 5_000;
@@ -35,12 +45,17 @@ export interface OperatorFiles {
   /** The lists in force beside these names; the same object for as long as the node runs. */
   readonly listsWith: (certified: CertifiedNames) => ContentLists;
   readonly asTable: () => AsTable | null;
-  /** The terms that the file has; null where there is none. */
+  /** The terms that operators published; null where there are none. */
   readonly terms: () => readonly TermsText[] | null;
   /** What is charged; null where nothing is. */
   readonly prices: () => PriceList | null;
   readonly readings: () => readonly Reading[];
-  /** Looks at all files once. */
+  /**
+   * Takes up what operators set, on this node or another, and from then on at each look. Throws {@link ConfigError} for what cannot be
+   * used here, or StoreError.
+   */
+  follow(parts: { readonly store: ListStore; readonly clock: Clock }): Promise<ListActs>;
+  /** Looks once at all files and at what was set. Throws StoreError. */
   look(): Promise<void>;
 }
 
@@ -62,54 +77,81 @@ export async function openOperatorFiles(
   paths: OperatorPaths,
   log: (entry: LogEntry) => void,
 ): Promise<OperatorFiles> {
-  const names = await watched("SVC_CONTENT_LISTS", paths.contentLists, {
-    load: (path) => loadContentLists(path),
-    describe: ({ protectedNames, exemptNames, blockedHosts }) =>
-      `${protectedNames.length} protected names, ${exemptNames.length} exempt names, ${blockedHosts.length} blocked hosts`,
-    log,
-  });
-  const urls = await watched("SVC_BLOCKED_URLS", paths.blockedUrls, {
-    load: loadBlockedUrls,
-    describe: (list) => `${sizeOf(list)} blocked hosts and addresses`,
-    log,
-  });
-  const systems = await watched("SVC_AS_TABLE", paths.asTable, {
-    load: loadAsTable,
-    describe: ({ prefixes }) => `${prefixes} prefixes`,
-    log,
-  });
-  const terms = await watched("SVC_TERMS", paths.terms, {
-    load: loadTerms,
-    describe: (versions) => `${versions.length} versions of the terms`,
-    log,
-  });
-  const prices = await watched("SVC_PRICES", paths.prices, {
-    load: loadPrices,
-    describe: ({ currency, versions }) => `${versions.length} versions of the prices in ${currency}`,
-    log,
-  });
-  const files = [names, urls, systems, terms, prices].filter((file) => file !== null);
+  const names = await opened(contentListsKind, paths.contentLists, log);
+  const urls = await opened(blockedUrlsKind, paths.blockedUrls, log);
+  const systems = await opened(asTableKind, paths.asTable, log);
+  const terms = await opened(termsKind, paths.terms, log);
+  const prices = await opened(pricesKind, paths.prices, log);
+  const all = [names, urls, systems, prices, terms];
+  let store: ListStore | null = null;
   return {
     listsWith: (certified) =>
-      new ListsInForce(certified, () => ({ ...(names?.value ?? none), blockedUrls: urls?.value })),
-    asTable: () => systems?.value ?? null,
-    terms: () => terms?.value ?? null,
-    prices: () => prices?.value ?? null,
-    readings: () => readingsOf(files, urls?.value, systems?.value),
+      new ListsInForce(certified, () => ({
+        ...(names.value ?? none),
+        blockedUrls: urls.value ?? undefined,
+      })),
+    asTable: () => systems.value,
+    terms: () => terms.value,
+    prices: () => prices.value,
+    readings: () => readingsOf(all, urls.value, systems.value),
+    follow: async (parts) => {
+      store = parts.store;
+      for (const list of all) {
+        await list.takeUp(store);
+        if (list.unusable !== null) throw list.unusable;
+      }
+      return listActsOf(all, parts);
+    },
     look: async () => {
-      for (const file of files) await file.look();
+      for (const list of all) await list.lookAtFile();
+      if (store !== null) for (const list of all) await list.takeUp(store);
     },
   };
 }
 
+const contentListsKind: ListKind<OperatorLists> = {
+  name: "content-lists",
+  setting: "SVC_CONTENT_LISTS",
+  load: (source) => loadContentLists(source),
+  describe: ({ protectedNames, exemptNames, blockedHosts }) =>
+    `${protectedNames.length} protected names, ${exemptNames.length} exempt names, ${blockedHosts.length} blocked hosts`,
+};
+const blockedUrlsKind: ListKind<BlockedUrls> = {
+  name: "blocked-urls",
+  setting: "SVC_BLOCKED_URLS",
+  load: loadBlockedUrls,
+  describe: (list) => `${sizeOf(list)} blocked hosts and addresses`,
+};
+const asTableKind: ListKind<AsTable> = {
+  name: "as-table",
+  setting: "SVC_AS_TABLE",
+  load: loadAsTable,
+  describe: ({ prefixes }) => `${prefixes} prefixes`,
+};
+const termsKind: ListKind<readonly TermsText[]> = {
+  name: "terms",
+  setting: "SVC_TERMS",
+  load: loadTerms,
+  describe: (versions) => `${versions.length} versions of the terms`,
+  fault: termsFault,
+};
+const pricesKind: ListKind<PriceList> = {
+  name: "prices",
+  setting: "SVC_PRICES",
+  load: loadPrices,
+  describe: ({ currency, versions }) => `${versions.length} versions of the prices in ${currency}`,
+  fault: pricesFault,
+};
+
 const none: OperatorLists = { protectedNames: [], exemptNames: [], blockedHosts: [] };
 
-async function watched<T>(
-  setting: string,
+async function opened<T>(
+  kind: ListKind<T>,
   path: string | null,
-  options: Pick<Parameters<typeof WatchedFile.open<T>>[0], "load" | "describe" | "log">,
-): Promise<WatchedFile<T> | null> {
-  return path === null ? null : WatchedFile.open({ setting, path, ...options });
+  log: (entry: LogEntry) => void,
+): Promise<ListInForce<T>> {
+  const file = path === null ? null : await WatchedFile.open({ ...kind, path, log });
+  return new ListInForce(kind, file, log);
 }
 
 /** The lists that the files contain now, with a version that changes when one of them does (O1). */
@@ -156,7 +198,7 @@ class ListsInForce implements ContentLists {
 }
 
 /** The list that a file of hosts and addresses contains, one a line. */
-export async function loadBlockedUrls(path: string): Promise<BlockedUrls> {
+export async function loadBlockedUrls(source: ListSource): Promise<BlockedUrls> {
   const { add, ...list } = collectBlocked();
   const take = (entry: string): string | null => {
     const canonical = parseBlocked(entry);
@@ -166,12 +208,12 @@ export async function loadBlockedUrls(path: string): Promise<BlockedUrls> {
       : null;
   };
   const limits = { bytesMax: fileBytesMax, linesMax: blockedUrlsMax };
-  await readLines({ setting: "SVC_BLOCKED_URLS", path, ...limits, take });
+  await readLines({ setting: "SVC_BLOCKED_URLS", source, ...limits, take });
   return list;
 }
 
 /** The table that a file of prefixes contains: a CIDR range, white space, and the number of a system, on each line. */
-export async function loadAsTable(path: string): Promise<AsTable> {
+export async function loadAsTable(source: ListSource): Promise<AsTable> {
   const table = buildAsTable();
   const take = (entry: string): string | null => {
     const [, prefix = "", system = ""] = /^(\S+)\s+(?:AS)?([0-9]{1,10})$/.exec(entry) ?? [];
@@ -182,7 +224,7 @@ export async function loadAsTable(path: string): Promise<AsTable> {
     return null;
   };
   const limits = { bytesMax: fileBytesMax, linesMax: asPrefixesMax };
-  await readLines({ setting: "SVC_AS_TABLE", path, ...limits, take });
+  await readLines({ setting: "SVC_AS_TABLE", source, ...limits, take });
   return table.finish();
 }
 
@@ -192,25 +234,21 @@ function sizeOf({ hosts, under, prefixes }: BlockedUrls): number {
 
 function readingsOf(
   files: readonly { readonly fault: string | null; readonly reloads: number }[],
-  urls: BlockedUrls | undefined,
-  systems: AsTable | undefined,
+  urls: BlockedUrls | null,
+  systems: AsTable | null,
 ): readonly Reading[] {
   return [
     gauge(
       "svc_operator_file_faults",
-      "Files of the operator's whose newest state has a fault, so that an earlier one is in force.",
+      "Lists of operators whose newest state has a fault, so that an earlier one is in force.",
       files.filter((file) => file.fault !== null).length,
     ),
     counter(
       "svc_operator_file_reloads_total",
-      "Files of the operator's that were read again and came into force.",
+      "Lists of operators that were read again, or set, and came into force.",
       files.reduce((sum, file) => sum + file.reloads, 0),
     ),
-    gauge(
-      "svc_blocked_urls",
-      "Entries of the list of blocked addresses.",
-      urls === undefined ? 0 : sizeOf(urls),
-    ),
+    gauge("svc_blocked_urls", "Entries of the list of blocked addresses.", urls === null ? 0 : sizeOf(urls)),
     gauge("svc_as_prefixes", "Prefixes of the table of autonomous systems.", systems?.prefixes ?? 0),
   ];
 }
@@ -218,9 +256,25 @@ function readingsOf(
 /** Looks at the files from time to time; the returned function stops that and resolves after the last look. */
 export function watchOperatorFiles(
   files: Pick<OperatorFiles, "look">,
-  timers: TimerPort,
+  {
+    timers,
+    monotonic,
+    log,
+  }: {
+    readonly timers: TimerPort;
+    readonly monotonic: Monotonic;
+    readonly log: (entry: LogEntry) => void;
+  },
 ): () => Promise<void> {
-  return repeat({ everyMs: lookEveryMs, timers, run: () => files.look() });
+  const note = (level: LogEntry["level"], event: string, detail: string): void =>
+    log({ level, event, actor: "", detail });
+  const outage = new OutageLog({
+    monotonic,
+    failed: (detail) => note("warn", "lists.not_followed", detail),
+    over: (detail) => note("info", "lists.followed", detail),
+  });
+  const run = (): Promise<void> => outage.watch("the lists of operators", () => files.look());
+  return repeat({ everyMs: lookEveryMs, timers, run });
 }
 
 // Long lists of the operator's, one entry a line. Empty lines, and what follows a # at the start of a line or after a space,
@@ -231,7 +285,7 @@ export function watchOperatorFiles(
 
 export interface LineFile {
   readonly setting: string;
-  readonly path: string;
+  readonly source: ListSource;
   readonly bytesMax: number;
   readonly linesMax: number;
   /** Takes one entry; returns what is wrong with it, null if nothing is. */
@@ -244,9 +298,9 @@ const quotedMax = 100;
 
 /** Reads all entries; returns their number. Throws {@link ConfigError}, which names the line. */
 async function readLines(file: LineFile): Promise<number> {
-  const { setting, path, bytesMax, linesMax, take } = file;
-  const fail = (fault: string): ConfigError => new ConfigError(setting, `${path} ${fault}`);
-  await checkSize(file, fail);
+  const { setting, source, bytesMax, linesMax, take } = file;
+  const fail = (fault: string): ConfigError => new ConfigError(setting, `${nameOf(source)} ${fault}`);
+  if (typeof source === "string") await checkSize(source, bytesMax, fail);
   let [line, entries] = [0, 0];
   const takeLine = (written: string): void => {
     line += 1;
@@ -260,9 +314,7 @@ async function readLines(file: LineFile): Promise<number> {
   try {
     let bytes = 0;
     let rest: Uint8Array = new Uint8Array();
-    for await (const block of createReadStream(path, {
-      highWaterMark: blockBytes,
-    }) as AsyncIterable<Buffer>) {
+    for await (const block of blocksOf(source)) {
       bytes += block.length;
       if (bytes > bytesMax) throw fail(`has more than ${bytesMax} bytes; shorten it`);
       const read = Buffer.concat([rest, block]);
@@ -287,7 +339,20 @@ function textOf(bytes: Uint8Array): string {
   return text;
 }
 
-async function checkSize({ path, bytesMax }: LineFile, fail: (fault: string) => ConfigError): Promise<void> {
+function blocksOf(source: ListSource): AsyncIterable<Uint8Array> | Iterable<Uint8Array> {
+  if (typeof source === "string")
+    return createReadStream(source, { highWaterMark: blockBytes }) as AsyncIterable<Buffer>;
+  const { bytes } = source;
+  return Array.from({ length: Math.ceil(bytes.length / blockBytes) }, (_, at) =>
+    bytes.subarray(at * blockBytes, (at + 1) * blockBytes),
+  );
+}
+
+async function checkSize(
+  path: string,
+  bytesMax: number,
+  fail: (fault: string) => ConfigError,
+): Promise<void> {
   const file = await stat(path).catch((error: unknown) => {
     throw fail(`cannot be read (${String(error)}); name a text file, or unset it`);
   });
@@ -313,19 +378,37 @@ export interface WatchedFileOptions<T> {
   readonly log: (entry: LogEntry) => void;
 }
 
-export class WatchedFile<T> {
+interface Read<T> {
+  readonly value: T;
+  readonly facts: ListFile<T>["facts"];
+}
+
+async function readFrom<T>({ path, load }: WatchedFileOptions<T>): Promise<Read<T>> {
+  const value = await load(path);
+  const [hash, readAtMs] = [createHash("sha256"), Date.now()];
+  let size = 0;
+  for await (const block of blocksOf(path)) {
+    hash.update(block);
+    size += block.length;
+  }
+  return { value, facts: { sha256: formatHash(hash.digest()), size, readAtMs } };
+}
+
+export class WatchedFile<T> implements ListFile<T> {
   readonly #options: WatchedFileOptions<T>;
   #value: T;
   /** The state of the file whose content is in force, or that was refused. */
   #judged: string;
   /** The state at the previous look. */
   #seen: string;
+  #facts: ListFile<T>["facts"];
   #fault: string | null = null;
   #reloads = 0;
 
-  private constructor(options: WatchedFileOptions<T>, value: T, state: string) {
+  private constructor(options: WatchedFileOptions<T>, read: Read<T>, state: string) {
     this.#options = options;
-    this.#value = value;
+    this.#value = read.value;
+    this.#facts = read.facts;
     this.#judged = state;
     this.#seen = state;
   }
@@ -333,7 +416,21 @@ export class WatchedFile<T> {
   /** Reads the file for the first time; rejects if that fails. */
   static async open<T>(options: WatchedFileOptions<T>): Promise<WatchedFile<T>> {
     const state = await stateOf(options.path);
-    return new WatchedFile(options, await options.load(options.path), state);
+    return new WatchedFile(options, await readFrom(options), state);
+  }
+
+  get path(): string {
+    return this.#options.path;
+  }
+
+  get facts(): ListFile<T>["facts"] {
+    return this.#facts;
+  }
+
+  async bytes(): Promise<Uint8Array | null> {
+    if (this.#facts.size > listBytesMax) return null;
+    const bytes = await readFile(this.path).catch(() => null);
+    return bytes !== null && hashOf(bytes, nativeCrypto.sha256) === this.#facts.sha256 ? bytes : null;
   }
 
   get value(): T {
@@ -352,14 +449,14 @@ export class WatchedFile<T> {
 
   /** Takes over a newer file (W1, W2). Never throws. */
   async look(): Promise<void> {
-    const { path, load } = this.#options;
+    const { path } = this.#options;
     const state = await stateOf(path);
     const isSettled = state === this.#seen;
     this.#seen = state;
     if (!isSettled || state === this.#judged) return;
     try {
-      const value = await load(path);
-      if ((await stateOf(path)) === state) this.#adopt(value, state);
+      const read = await readFrom(this.#options);
+      if ((await stateOf(path)) === state) this.#adopt(read, state);
     } catch (error) {
       this.#judged = state;
       this.#fault = error instanceof Error ? error.message : String(error);
@@ -367,8 +464,9 @@ export class WatchedFile<T> {
     }
   }
 
-  #adopt(value: T, state: string): void {
+  #adopt({ value, facts }: Read<T>, state: string): void {
     this.#value = value;
+    this.#facts = facts;
     this.#judged = state;
     this.#fault = null;
     this.#reloads += 1;

@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { openOperatorFiles } from "./operator-files.ts";
-import { loadTerms } from "./versioned-file.ts";
+import { loadTerms, priceNoticeMs, pricesFault, termsFault } from "./versioned-file.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "svc-terms-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -71,5 +72,47 @@ describe("the file of the terms", () => {
     fileOf("{");
     for (let look = 0; look < 3; look += 1) await files.look();
     expect(files.terms()).toEqual([first, second]);
+  });
+});
+
+describe("what an operator sets of prices and terms", () => {
+  const nowMs = Date.parse("2026-11-20T03:00:00.000Z");
+  const at = (ms: number) => formatTimestamp(nowMs + ms);
+  const search = { products: 1, business_files: 1, events: 1, jobs: 1, updates: 1 };
+  const price = (version: number, ms: number, fetch = 1) => ({
+    version,
+    effective_from: at(ms),
+    search,
+    fetch,
+  });
+  const prices = (...versions: readonly ReturnType<typeof price>[]) => ({ currency: "EUR", versions });
+  const text = (version: number, ms: number, words = "# Terms\n") => ({
+    version,
+    effective_from: at(ms),
+    language: "en",
+    text: words,
+  });
+
+  it("first prices begin later, so that nothing that was free is charged", () => {
+    expect(pricesFault(null, prices(price(1, priceNoticeMs)), nowMs)).toMatch("/versions/0 is new");
+    expect(pricesFault(null, prices(price(1, priceNoticeMs + 1)), nowMs)).toBeNull();
+  });
+
+  it("a price that every node may charge by already is fixed, and one that begins later is not", () => {
+    const before = prices(price(1, -9), price(2, priceNoticeMs), price(3, priceNoticeMs + 1));
+    expect(pricesFault(before, prices(price(1, -9), price(2, priceNoticeMs)), nowMs)).toBeNull();
+    expect(pricesFault(before, prices(price(1, -9)), nowMs)).toMatch("version 2 is or was in force");
+    const after = prices(price(1, -9), price(2, priceNoticeMs), price(3, priceNoticeMs + 1, 2));
+    expect(pricesFault(before, after, nowMs)).toBeNull();
+    expect(pricesFault({ ...before, currency: "USD" }, before, nowMs)).toMatch("/currency is EUR");
+  });
+
+  it("terms that were published stay, and new ones begin later, unless there were none", () => {
+    expect(termsFault(null, [text(1, -9)], nowMs)).toBeNull();
+    const before = [text(2, -9), text(3, 9)];
+    expect(termsFault(before, [...before, text(4, 10)], nowMs)).toBeNull();
+    expect(termsFault(before, [text(2, -9)], nowMs)).toMatch("version 3 was published");
+    expect(termsFault(before, [text(2, -9, "# Other\n"), text(3, 9)], nowMs)).toMatch("version 2 was");
+    expect(termsFault(before, [text(1, -10), ...before], nowMs)).toMatch("/versions/0 is new");
   });
 });

@@ -1,6 +1,8 @@
 // A JSON file of the operator's whose `versions` come into force one after another.
 
 import { readFile } from "node:fs/promises";
+import { isDeepStrictEqual } from "node:util";
+import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { parseStrictJson } from "../../protocol/json/strict-json.ts";
 import { millionthsOf, type PriceList } from "../../protocol/price-list.ts";
 import {
@@ -17,6 +19,7 @@ import {
 import { termsVersion } from "../../protocol/wire/terms.ts";
 import type { TermsText } from "../../service/register/terms.ts";
 import { ConfigError } from "./config-error.ts";
+import { type ListSource, nameOf } from "./content-lists.ts";
 
 const fileBytesMax = 4 * 1024 * 1024;
 
@@ -27,9 +30,10 @@ interface Versioned {
 /** Reads a file of this shape, with its versions oldest first. Throws {@link ConfigError}, which names the place in it. */
 async function readVersionedFile<T extends Versioned>(
   shape: Shape<T>,
-  { setting, path }: { readonly setting: string; readonly path: string },
+  { setting, source }: { readonly setting: string; readonly source: ListSource },
 ): Promise<T> {
-  const file = await readShaped(shape, setting, path);
+  const path = nameOf(source);
+  const file = await readShaped(shape, setting, source);
   for (const [at, { version, effective_from }] of file.versions.entries()) {
     const earlier = file.versions[at - 1];
     if (earlier !== undefined && !(earlier.version < version && earlier.effective_from < effective_from))
@@ -41,8 +45,10 @@ async function readVersionedFile<T extends Versioned>(
   return file;
 }
 
-async function readShaped<T>(shape: Shape<T>, setting: string, path: string): Promise<T> {
-  const bytes = await readFile(path).catch((error: unknown) => {
+async function readShaped<T>(shape: Shape<T>, setting: string, source: ListSource): Promise<T> {
+  const path = nameOf(source);
+  const reading = typeof source === "string" ? readFile(source) : source.bytes;
+  const bytes = await Promise.resolve(reading).catch((error: unknown) => {
     throw new ConfigError(
       setting,
       `${path} cannot be read (${String(error)}); name a JSON file, or unset it`,
@@ -86,8 +92,8 @@ const priceFile = object({
 });
 
 /** Reads the price list. Throws `ConfigError`, which names the place in the file. */
-export async function loadPrices(path: string): Promise<PriceList> {
-  const { currency, versions } = await readVersionedFile(priceFile, { setting: "SVC_PRICES", path });
+export async function loadPrices(source: ListSource): Promise<PriceList> {
+  const { currency, versions } = await readVersionedFile(priceFile, { setting: "SVC_PRICES", source });
   return {
     currency,
     versions: versions.map((version) => ({
@@ -127,9 +133,50 @@ const termsFile = object({
 });
 
 /** Reads the versions, oldest first. Throws {@link ConfigError}, which names the place in the file. */
-export async function loadTerms(path: string): Promise<readonly TermsText[]> {
-  const { versions } = await readVersionedFile(termsFile, { setting: "SVC_TERMS", path });
+export async function loadTerms(source: ListSource): Promise<readonly TermsText[]> {
+  const { versions } = await readVersionedFile(termsFile, { setting: "SVC_TERMS", source });
   return versions;
+}
+
+// What an operator sets replaces all versions at once, and must not change what others relied on.
+
+/** How long before it begins a price is set at the latest, so that every node charges by it from its first moment on. */
+export const priceNoticeMs = 60_000;
+
+/** Why these prices cannot take the place of those before; null if they can. */
+export function pricesFault(before: PriceList | null, next: PriceList, nowMs: number): string | null {
+  const soon = formatTimestamp(nowMs + priceNoticeMs);
+  const fixed = before?.versions.filter(({ effective_from }) => effective_from <= soon) ?? [];
+  if (before !== null && fixed.length > 0 && before.currency !== next.currency)
+    return `/currency is ${next.currency}, and prices in ${before.currency} were in force; leave it`;
+  const changed = fixed.find((each) => !next.versions.some((kept) => isDeepStrictEqual(kept, each)));
+  if (changed !== undefined)
+    return `version ${changed.version} is or was in force, or begins within a minute, and is changed or missing; leave it as it was`;
+  const at = next.versions.findIndex(
+    (each) => each.effective_from <= soon && !fixed.some((kept) => isDeepStrictEqual(kept, each)),
+  );
+  return at === -1
+    ? null
+    : `/versions/${at} is new and begins at ${next.versions[at]?.effective_from}; have it begin more than a minute from now`;
+}
+
+/** Why these terms cannot take the place of those before; null if they can. */
+export function termsFault(
+  before: readonly TermsText[] | null,
+  next: readonly TermsText[],
+  nowMs: number,
+): string | null {
+  if (before === null) return null;
+  const changed = before.find((each) => !next.some((kept) => isDeepStrictEqual(kept, each)));
+  if (changed !== undefined)
+    return `version ${changed.version} was published and is changed or missing; leave it as it was`;
+  const now = formatTimestamp(nowMs);
+  const at = next.findIndex(
+    (each) => each.effective_from <= now && !before.some((kept) => isDeepStrictEqual(kept, each)),
+  );
+  return at === -1
+    ? null
+    : `/versions/${at} is new and begins at ${next[at]?.effective_from}, which has passed; have it begin later`;
 }
 
 const sandboxText = [

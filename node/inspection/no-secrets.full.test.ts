@@ -10,6 +10,7 @@ import type { ClusterOps } from "../../ops/cluster.ts";
 import { act, openOps } from "../../ops/ops.fixture.ts";
 import { signedIn } from "../../ops/sign-in.fixture.ts";
 import { Visitor } from "../../portal/portal.fixture.ts";
+import { listNames } from "../../protocol/identifiers.ts";
 import { part } from "../../protocol/rubbish.fixture.ts";
 import { budgetText, grossPrice, newAdvertiser, openPool } from "../../stories/ads/ads.fixture.ts";
 import { fileOf, newUpload, sendFile } from "../../stories/publishing/bulk.fixture.ts";
@@ -241,6 +242,7 @@ function planOf(planted: Planted): typeof plan {
         .concat(
           "/ops/audit",
           "/ops/takedowns",
+          "/ops/lists",
           "/ops/campaigns",
           "/ops/ledgers",
           "/ui/accounts",
@@ -281,6 +283,8 @@ function planOf(planted: Planted): typeof plan {
     "GET /ops/brands/:business_uuid": each(`/ops/brands/${uuid}`),
     "GET /ops/deletions/:business_uuid": each(`/ops/deletions/${uuid}`),
     "GET /ops/takedowns/:subject": each(`/ops/takedowns/${uuid}`),
+    "GET /ops/lists/:list": each("/ops/lists/blocked-urls"),
+    "GET /ops/lists/:list/text": each("/ops/lists/blocked-urls/text"),
     "GET /ops/campaigns/:business_uuid/:campaign_id": each(`/ops/campaigns/${uuid}/spring`),
     "GET /ops/groups/:company_uuid": each(`/ops/groups/${companyUuid}`),
     "GET /ops/ledgers/:company_uuid": each(`/ops/ledgers/${companyUuid}`),
@@ -335,6 +339,12 @@ function actsOf({ uuid, companyUuid, keyId, pushId, grant }: Planted): typeof pl
       statement_of_reasons: "Article 6",
     }),
     "POST /ops/takedowns/:subject/lift": post(`/ops/takedowns/${uuid}/lift`),
+    ...Object.fromEntries(
+      listNames.map((list) => [
+        `POST /ops/lists/${list}/set`,
+        post(`/ops/lists/${list}/set`, { text: list === "as-table" ? "10.0.0.0/8 1" : "bad.example" }),
+      ]),
+    ),
     "POST /ops/campaigns/:business_uuid/:campaign_id/reverse": post(`/ops/campaigns/${uuid}/spring/reverse`, {
       company_uuid: companyUuid,
     }),

@@ -23,7 +23,7 @@ import { nodeTimers } from "./node-timers.ts";
 
 const giveBackEveryMs = 5_000;
 
-/** Of a node in production; null without prices, where nothing is charged. */
+/** Of a node in production. Nothing is charged until prices are in force. */
 export function allowanceOf({
   config,
   actors,
@@ -31,8 +31,7 @@ export function allowanceOf({
   lease,
   clock,
   elapsedMs,
-}: Process & Acting & JudgingFiles): Allowance | null {
-  if (config.prices === null) return null;
+}: Process & Acting & JudgingFiles): Allowance {
   const holder = (): string | null => {
     const incarnation = lease();
     return incarnation === null ? null : `${config.region}/${incarnation}`;

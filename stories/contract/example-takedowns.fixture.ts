@@ -1,4 +1,5 @@
 // The examples of what operators take out of serving: takedowns, held deletions and ordered purges, with what a business reads of them.
+// Also those of the lists that operators set.
 
 import { hashOf } from "../../protocol/bytes.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
@@ -63,4 +64,31 @@ export async function takedownExamples({
     const address = `/ops/deletions/${uuid}/${hashOf(sealed.document)}/${last}`;
     await askOps(address, `${deletions}/:document_hash/${last}`, act);
   }
+}
+
+export async function listExamples({ askOps }: Pick<ExampleAsker, "askOps">): Promise<void> {
+  const effective_from = formatTimestamp(Date.now() + 86_400_000);
+  const each = {
+    products: "0.002",
+    business_files: "0.002",
+    events: "0.002",
+    jobs: "0.002",
+    updates: "0.002",
+  };
+  const texts = {
+    "content-lists": { protected_names: ["Northwind Traders"], blocked_hosts: ["bad.example"] },
+    "blocked-urls": "# malware\nbad.example\nhttps://sites.example/phish\n",
+    "as-table": "203.0.113.0/24 64496\n",
+    prices: { currency: "EUR", versions: [{ version: 1, effective_from, search: each, fetch: "0.01" }] },
+    terms: { versions: [{ version: 1, effective_from, language: "en", text: "# Terms\n" }] },
+  };
+  for (const [list, content] of Object.entries(texts)) {
+    const text = typeof content === "string" ? content : JSON.stringify(content);
+    const set = `/ops/lists/${list}/set`;
+    await askOps(set, set, { text, expected: null, ...act });
+  }
+  const named = "/ops/lists/:list";
+  await askOps("/ops/lists", "/ops/lists");
+  await askOps("/ops/lists/blocked-urls", named);
+  await askOps("/ops/lists/blocked-urls/text?version=1", `${named}/text`);
 }

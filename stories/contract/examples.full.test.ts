@@ -55,7 +55,7 @@ import {
 } from "../retrieval/attack.fixture.ts";
 import { shortened, shownMax } from "./example-forms.fixture.ts";
 import { moneyExamples } from "./example-money.fixture.ts";
-import { takedownExamples } from "./example-takedowns.fixture.ts";
+import { listExamples, takedownExamples } from "./example-takedowns.fixture.ts";
 import { toolCalls } from "./example-tools.fixture.ts";
 
 interface Example {
@@ -482,6 +482,7 @@ it("are of every operation, and what a node answers now", async () => {
   await takedownExamples({ node, ask, askOps });
   await operations(pushId, await grants());
   await applications();
+  await listExamples({ askOps });
   const operationKeys = await allOperations();
   const sorted = Object.fromEntries(Object.entries(made).sort(([a], [b]) => (a < b ? -1 : 1)));
   if (process.env["SVC_WRITE_EXAMPLES"] === "1")

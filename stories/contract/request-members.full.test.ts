@@ -72,6 +72,7 @@ async function opsDocument(): Promise<unknown> {
     brands: rubbish({}),
     takedowns: rubbish({}),
     heldDeletions: rubbish({}),
+    lists: rubbish({}),
     cluster: rubbish({}),
     inspection: rubbish({ past: {} }),
     acting: rubbish({}),

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { SvcProblemError } from "../../client/errors.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
-import { type BilledNode, openBilledNode } from "./billed-node.fixture.ts";
+import { type BilledNode, openBilledNode, prices } from "./billed-node.fixture.ts";
 
 let billed: BilledNode;
 
@@ -215,5 +215,46 @@ describe("a ledger that cannot be reached", () => {
     expect((await receipts()) - before).toBe(served);
     lost.mockRestore();
     await expect.poll(() => codeOf(fetchIt()), { timeout: 20_000 }).toBe("served");
+  });
+});
+
+describe("prices that an operator sets", () => {
+  const [first] = prices.versions;
+  const at = (ms: number) => formatTimestamp(billed.now() + ms);
+  const set = (versions: readonly unknown[], currency = "EUR") =>
+    billed.ops("/ops/lists/prices/set", { text: JSON.stringify({ currency, versions }), reason: "Board" });
+  const second = (ms: number) => ({ ...first, version: 2, effective_from: at(ms), fetch: "2" });
+  const shown = async () => (await billed.asker.allowance()).body.prices?.versions.map(({ fetch }) => fetch);
+
+  it.each<readonly [string, () => Promise<unknown>, RegExp]>([
+    ["change one that was in force", () => set([{ ...first, fetch: "0.5" }]), /version 1 is or was in force/],
+    ["leave one out that was in force", () => set([second(120_000)]), /version 1 is or was in force/],
+    ["begin before now", () => set([first, second(-1)]), /\/versions\/1 is new and begins at/],
+    ["begin at once", () => set([first, second(30_000)]), /begin more than a minute from now/],
+    ["are in another currency", () => set([first], "USD"), /\/currency is USD/],
+  ])("are refused where they %s", async (_what, asked, detail) => {
+    expect(await asked()).toMatchObject({
+      status: 400,
+      json: { code: "request_invalid", detail: expect.stringMatching(detail) },
+    });
+    expect(await shown()).toEqual(["1"]);
+  });
+
+  it("charge from their first moment on, on a node that has no file as well", async () => {
+    expect(await set([first, second(120_000)])).toMatchObject({
+      status: 200,
+      json: { changed: true, list: { source: "act", holds: "2 versions of the prices in EUR" } },
+    });
+    expect(await shown()).toEqual(["1", "2"]);
+    delete billed.settings["SVC_PRICES"];
+    await billed.charge();
+    expect(await shown()).toEqual(["1", "2"]);
+    expect(await enter("10", "payment-4")).toMatchObject({ status: 200 });
+    const balance = async () => Number((await billed.asker.allowance()).body.account?.balance);
+    const before = await balance();
+    await expect.poll(() => codeOf(fetchIt()), { timeout: 20_000 }).toBe("served");
+    await billed.charge();
+    expect(await balance()).toBeCloseTo(before - 2);
+    expect(await set([first, { ...second(0), effective_from: at(0) }])).toMatchObject({ status: 400 });
   });
 });

@@ -37,8 +37,8 @@ export const prices = {
 
 export interface BilledNode {
   readonly home: string;
-  /** The settings of every run of the node. */
-  readonly settings: Readonly<Record<string, string>>;
+  /** The settings of every run of the node; a test may change them for the next. */
+  readonly settings: Record<string, string>;
   readonly parties: ProductionParties;
   readonly found: { readonly brand: string; readonly recordId: string };
   /** The run in this process; another one after each restart. */
@@ -81,7 +81,7 @@ export async function openBilledNode(): Promise<BilledNode> {
     clock: { now: Date.now },
   });
   const home = join(folder, "home");
-  const settings = {
+  const settings: Record<string, string> = {
     SVC_KEYS: made.node,
     SVC_ISSUANCE: `unix:${socket}`,
     SVC_ISSUANCE_SECRET_FILE: join(folder, "clients.secret"),

@@ -1,6 +1,7 @@
 // Members of operators' requests, with the tests that show the effect of each. For tests. The labels are
 // those of ops/acts.ts and node/keeping/audit-log.ts.
 
+import { listNames } from "../../protocol/identifiers.ts";
 import type { Proof } from "../contract/request-effects.fixture.ts";
 
 /** The operators' surface has its own tests, which say how each of its functions was called. */
@@ -284,6 +285,21 @@ export const operations: Readonly<Record<string, Proof>> = {
       {
         shownBy:
           "stories/ads/ads-again.test.ts: is served and rendered no more, whatever its advertiser seals, until they let it go on",
+      },
+    ]),
+  ),
+  ...Object.fromEntries(
+    [
+      "GET /ops/lists/{list} path list",
+      ...["path list", "query version"].map((member) => `GET /ops/lists/{list}/text ${member}`),
+      ...listNames.flatMap((list) =>
+        ["text", "expected", "reason"].map((member) => `POST /ops/lists/${list}/set body /${member}`),
+      ),
+    ].map((key) => [
+      key,
+      {
+        shownBy:
+          "stories/operators/operator-lists.test.ts: is shown with all that was set before, and given back byte for byte",
       },
     ]),
   ),

@@ -249,6 +249,7 @@ function planOf(planted: Planted): typeof plan {
           "/ui/applications",
           "/ui/audit",
           "/ui/takedowns",
+          "/ui/lists",
           "/ui/renders",
         )
         .concat("/ui/", "/ui/nodes", "/ui/refusals", "/ui/sign-in")

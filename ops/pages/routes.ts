@@ -27,6 +27,7 @@ import { english } from "../../web/texts/catalogue.ts";
 import type { ClusterOps } from "../cluster.ts";
 import type { Inspection } from "../inspection.ts";
 import type { MachineChart } from "../inspection-shapes.ts";
+import type { ListActs } from "../lists.ts";
 import { shownApplications, shownRecoveries } from "../parties.ts";
 import { createLayouts, type Layouts } from "./chart/layouts.ts";
 import { Actor } from "./views/actor.ts";
@@ -38,6 +39,7 @@ import {
   auditPath,
   type FrameOptions,
   frame,
+  listsPath,
   nodesPath,
   partiesPath,
   refusalsPath,
@@ -55,6 +57,7 @@ import {
   searchResults,
 } from "./views/lists.ts";
 import { Nodes } from "./views/nodes.ts";
+import { OperatorLists } from "./views/operator-lists.ts";
 import { Overview, type OverviewData } from "./views/overview.ts";
 import { PartyActs, partyList } from "./views/parties.ts";
 import { Party } from "./views/party.ts";
@@ -74,6 +77,7 @@ export interface PagesDeps {
   readonly revocations: Pick<Revocations, "key" | "acts" | "hasGrants">;
   readonly takedowns: Pick<OpsTakedowns, "inForce">;
   readonly campaigns: Pick<OperatorCampaigns, "unusual">;
+  readonly lists: Pick<ListActs, "all">;
   readonly logger: FastifyBaseLogger;
 }
 
@@ -150,6 +154,7 @@ export function addPages(server: FastifyInstance, deps: PagesDeps): void {
     accountsPage(reply, made, request.query["after"] ?? ""),
   );
   server.get(takedownsPath, asPage, async (_request, reply) => takedownsPage(reply, made));
+  server.get(listsPath, asPage, async (_request, reply) => listsPage(reply, made));
   server.get<{ Querystring: Query }>(rendersPath, { ...asPage, ...query("after") }, async (request, reply) =>
     rendersPage(reply, made, request.query["after"] ?? ""),
   );
@@ -339,6 +344,11 @@ async function accountsPage(reply: FastifyReply, made: Made, after: string): Pro
 async function takedownsPage(reply: FastifyReply, made: Made): Promise<FastifyReply> {
   const content = island("takedowns", Takedowns, { language, list: made.takedowns.inForce() });
   return show(reply, made, { title: texts.takedowns.title, current: "takedowns", content });
+}
+
+async function listsPage(reply: FastifyReply, made: Made): Promise<FastifyReply> {
+  const content = island("lists", OperatorLists, { language, shown: { lists: made.lists.all() } });
+  return show(reply, made, { title: texts.lists.title, current: "lists", content });
 }
 
 async function rendersPage(reply: FastifyReply, made: Made, after: string): Promise<FastifyReply> {

@@ -229,3 +229,36 @@ inBrowser(
   },
   120_000,
 );
+
+inBrowser(
+  "a list is set by the text of a file as it is, once it was read, and by no file that is no text",
+  async () => {
+    await using opened = await openPage(browser, `${node.urls.ops_url}/ui/lists`, wide);
+    const { page } = opened;
+    const act = page.locator("form").filter({ has: page.getByLabel("What to do") });
+    const sent: unknown[] = [];
+    await page.route("**/ops/lists/*/set", async (route) => {
+      sent.push([new URL(route.request().url()).pathname, route.request().postDataJSON()]);
+      await route.fulfill({ json: { changed: true } });
+    });
+    const file = act.getByLabel("File, 32 MiB at most");
+    const choose = (bytes: Buffer) =>
+      file.setInputFiles({ name: "urls.txt", mimeType: "text/plain", buffer: bytes });
+    await act.getByLabel("List").selectOption("blocked-urls");
+    await choose(Buffer.from([0xc3, 0x28]));
+    await act.getByRole("alert").getByText("This file is not a text in UTF-8.").waitFor();
+    await choose(Buffer.from("\ufeffbad.example\r\n"));
+    await act.getByLabel("Reason").fill("Complaint 4713");
+    await act.getByRole("button", { name: "Continue" }).click();
+    await act.getByText("by a file with 14 characters").waitFor();
+    await act.getByRole("button", { name: "Yes, do it" }).click();
+    await act.getByText("Done:").waitFor();
+    const text = "\ufeffbad.example\r\n";
+    expect(sent).toEqual([
+      ["/ops/lists/blocked-urls/set", { text, expected: null, reason: "Complaint 4713" }],
+    ]);
+    // The next one is chosen again.
+    expect(await file.inputValue()).toBe("");
+  },
+  120_000,
+);

@@ -76,6 +76,7 @@ const pages: readonly (readonly [string, () => string])[] = [
   ["parties", () => urlOf("/ui/parties")],
   ["party", () => urlOf(`/ui/parties/${business.party.uuid}`)],
   ["accounts", () => urlOf("/ui/accounts")],
+  ["lists", () => urlOf("/ui/lists")],
   ["refusals", () => urlOf("/ui/refusals")],
   ["key", () => urlOf(`/ui/keys/${business.key.key_id}`)],
   ["sign-in", () => urlOf("/ui/sign-in")],
@@ -113,7 +114,7 @@ inBrowser(
   async () => {
     const { paths } = (await (await fetch(urlOf("/openapi.json"))).json()) as { readonly paths: object };
     const documented = Object.keys(paths).map((path) => new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]+")}$`));
-    const live = ["overview", "nodes", "actor", "log", "applications", "party", "refusals", "key"];
+    const live = ["overview", "nodes", "actor", "log", "applications", "party", "lists", "refusals", "key"];
     const found = new Set<string>();
     for (const [name, url] of pages) {
       await using opened = await openPage(browser, url(), wide);

@@ -17,6 +17,8 @@ export interface ActField {
   readonly label: string;
   /** The values to choose from, each with its words; null for a text. */
   readonly options: readonly (readonly [value: string, words: string])[] | null;
+  /** The text is that of a file. */
+  readonly isFile?: boolean;
   /** A text that may be left empty. */
   readonly isOptional?: boolean;
   /** Of a text: 200 if it is left out. What may be very long has several lines. */
@@ -58,10 +60,16 @@ interface Typed {
   readonly currentTarget: { readonly value: string };
 }
 
+interface Picked {
+  readonly currentTarget: { readonly files: FileList | null };
+}
+
 interface Given {
   readonly key: string;
   readonly reason: string;
   readonly values: Values;
+  /** How often something was done: each time, a file is chosen again. */
+  readonly times: number;
 }
 
 type Stage =
@@ -72,7 +80,7 @@ type Stage =
   | { readonly is: "refused"; readonly detail: string; readonly needsSignIn: boolean };
 
 export function ActForm({ choices, help, page, onDone, texts: acts }: ActFormProps): ComponentChild {
-  const [given, setGiven] = useState<Given>({ key: "", reason: "", values: {} });
+  const [given, setGiven] = useState<Given>({ key: "", reason: "", values: {}, times: 0 });
   const [stage, setStage] = useState<Stage>({ is: "asking" });
   const choice = choices.find(({ key }) => key === given.key) ?? choices[0];
   // What was done may leave nothing to do, and is still said.
@@ -105,7 +113,7 @@ export function ActForm({ choices, help, page, onDone, texts: acts }: ActFormPro
       (answer) => {
         setStage({ is: "done", outcome: outcomeOf(answer, acts) });
         // What was said of one thing is not said of the next.
-        setGiven({ key: given.key, reason: "", values: {} });
+        setGiven({ key: given.key, reason: "", values: {}, times: given.times + 1 });
         onDone?.(answer);
       },
       (error: Error) =>
@@ -122,13 +130,21 @@ export function ActForm({ choices, help, page, onDone, texts: acts }: ActFormPro
     { onSubmit, onKeyDown: onlyOnce },
     h("p", { class: "quiet small" }, help),
     select(acts.act, choice.key, { options, change: (key) => change({ key, values: {} }) }),
-    choice.fields.map(({ name, label, options: each, isOptional = false, maxLength = 200 }) => {
-      const set = (value: string): void => change({ values: { ...given.values, [name]: value } });
-      const value = values[name] ?? "";
-      return each === null
-        ? text(label, value, { maxLength, isOptional, change: set })
-        : select(label, value, { options: each, change: set });
-    }),
+    choice.fields.map(
+      ({ name, label, options: each, isOptional = false, maxLength = 200, isFile = false }) => {
+        // What is typed while a file is read stays.
+        const set = (value: string): void => {
+          setGiven((before) => ({ ...before, values: { ...before.values, [name]: value } }));
+          setStage({ is: "asking" });
+        };
+        const value = values[name] ?? "";
+        if (isFile)
+          return h(FileText, { key: `${name} ${given.times}`, label, change: set, refused: acts.noText });
+        return each === null
+          ? text(label, value, { maxLength, isOptional, change: set })
+          : select(label, value, { options: each, change: set });
+      },
+    ),
     text(acts.reason, given.reason, {
       maxLength: 500,
       isOptional: false,
@@ -203,6 +219,46 @@ function select(label: string, value: string, { options, change }: Selected): Co
       options.map(([each, words]) => h("option", { value: each, selected: each === value }, words)),
     ),
   );
+}
+
+interface FileTextProps {
+  readonly label: string;
+  readonly change: (text: string) => void;
+  /** What is said of a file that is no text. */
+  readonly refused: string;
+}
+
+/** A file whose text is a value. Until it is read, that of another file does not count. */
+function FileText({ label, change, refused }: FileTextProps): ComponentChild {
+  const [isRefused, setRefused] = useState(false);
+  const onChange = ({ currentTarget: input }: Picked): void => {
+    change("");
+    setRefused(false);
+    const file = input.files?.[0];
+    if (file !== undefined)
+      void textOf(file).then((read) => {
+        // Another one may have been chosen meanwhile.
+        if (input.files?.[0] !== file) return;
+        if (read === null) setRefused(true);
+        else change(read);
+      });
+  };
+  return h(
+    "label",
+    null,
+    label,
+    h("input", { type: "file", required: true, onChange }),
+    isRefused ? h("span", { class: "bad", role: "alert" }, refused) : null,
+  );
+}
+
+/** As it is, with a mark of its byte order; null for what is not UTF-8. */
+async function textOf(file: File): Promise<string | null> {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(await file.arrayBuffer());
+  } catch {
+    return null;
+  }
 }
 
 /** A longer text has several lines. */

@@ -10,6 +10,7 @@ export const partiesPath = `${uiBase}parties`;
 export const accountsPath = `${uiBase}accounts`;
 export const refusalsPath = `${uiBase}refusals`;
 export const takedownsPath = `${uiBase}takedowns`;
+export const listsPath = `${uiBase}lists`;
 export const rendersPath = `${uiBase}renders`;
 export const auditPath = `${uiBase}audit`;
 
@@ -23,6 +24,7 @@ type Entry =
   | "accounts"
   | "refusals"
   | "takedowns"
+  | "lists"
   | "renders"
   | "audit";
 
@@ -61,6 +63,7 @@ export function frame(
         entry("accounts", accountsPath),
         entry("refusals", refusalsPath),
         entry("takedowns", takedownsPath),
+        entry("lists", listsPath),
         entry("renders", rendersPath),
         entry("audit", auditPath),
       ),

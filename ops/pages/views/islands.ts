@@ -4,6 +4,7 @@ import { Actor } from "./actor.ts";
 import { Applications } from "./applications.ts";
 import { Key } from "./key.ts";
 import { Nodes } from "./nodes.ts";
+import { OperatorLists } from "./operator-lists.ts";
 import { Overview } from "./overview.ts";
 import { PartyActs } from "./parties.ts";
 import { Party } from "./party.ts";
@@ -15,6 +16,7 @@ export const islands = {
   actor: Actor,
   applications: Applications,
   key: Key,
+  lists: OperatorLists,
   nodes: Nodes,
   overview: Overview,
   party: Party,

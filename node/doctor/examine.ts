@@ -140,6 +140,7 @@ export function runningFindings(url: URL, now: () => number): Promise<readonly F
   const where = url.origin;
   return findingsOf("node_unreachable", where, async () => [
     ...(await readyFindings(url, now)),
+    ...(await listFindings(url)),
     ...(await guardFindings(url)),
   ]);
 }
@@ -176,6 +177,30 @@ function parsed(
     return typeof value?.checks === "object" && Array.isArray(value.plain_text) ? value : null;
   } catch {
     return null;
+  }
+}
+
+/** Of a node that shows its lists to anybody on its machine. */
+async function listFindings(url: URL): Promise<readonly Finding[]> {
+  const { status, text } = await ask(url, { path: "/ops/lists" });
+  const lists = status === 200 ? listsIn(text) : [];
+  return lists
+    .filter(({ unused_file }) => unused_file === true)
+    .map(({ list }) => ({
+      code: "list_file_unused",
+      where: url.origin,
+      problem: `does not use the file that its settings name for ${String(list)}, because operators set that list`,
+      fix: "Unset the setting; `svc ops lists` shows what is in force.",
+      warning: true,
+    }));
+}
+
+function listsIn(text: string): readonly Readonly<Record<string, unknown>>[] {
+  try {
+    const { lists } = JSON.parse(text);
+    return Array.isArray(lists) ? lists : [];
+  } catch {
+    return [];
   }
 }
 

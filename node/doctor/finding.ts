@@ -29,6 +29,7 @@ export type FindingCode =
   | "proxies_missing"
   | "limit_missing"
   | "lists_missing"
+  | "list_file_unused"
   | "log_unwitnessed"
   | "ops_hosts_missing"
   | "secret_weak"

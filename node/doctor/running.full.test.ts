@@ -1,11 +1,11 @@
 // The doctor at a running node's operations surface, and at one behind a proxy.
 
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, request, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, expect, it } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
 import { type RunningNode, startNode } from "../composition/start.ts";
 import { runningFindings } from "./examine.ts";
 
@@ -30,6 +30,22 @@ const found = async (url: URL, now = Date.now): Promise<readonly string[]> =>
 
 it("finds nothing at a node as it is", async () => {
   expect(await found(await opsOf())).toEqual([]);
+});
+
+it("finds files of lists that are not used any more", async () => {
+  const file = join(folder, "urls.txt");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(file, "bad.example\n");
+  vi.stubEnv("SVC_BLOCKED_URLS", file);
+  const url = await opsOf();
+  vi.unstubAllEnvs();
+  expect(await found(url)).toEqual([]);
+  const act = { by: "Ada", reason: "Complaint 4713" };
+  const bytes = Buffer.from("worse.example\n");
+  await node?.services.listActs.set({ list: "blocked-urls", bytes, act });
+  const [finding, ...more] = await runningFindings(url, Date.now);
+  expect([finding?.code, finding?.warning, more]).toEqual(["list_file_unused", true, []]);
+  expect(finding?.problem).toContain("for blocked-urls");
 });
 
 it("finds clocks that are apart", async () => {

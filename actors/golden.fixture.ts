@@ -26,6 +26,7 @@ export interface GoldenLife {
   live(): Pick<ActorHarness, "snapshot">;
 }
 
+const public_key = { kty: "OKP", crv: "Ed25519", x: "x" };
 const uuid = "00000000-0000-4000-8000-000000000001";
 
 /** Golden snapshots were taken from commands that contain no more than the machine keeps. */
@@ -195,9 +196,12 @@ export const goldenLives: readonly GoldenLife[] = [
     { type: "delivery.owe", delivery: { id: "whd_1", kind: "push.ended", ids: { push_id: "p" }, at_ms: 1 } },
   ]),
   life(recoveryActor, `p.${uuid}`, [
-    { type: "recovery.file", recovery: { applicant: "p", applicant_name: "n", uuid } },
-    { type: "recovery.approve", act: { by: "a", reason: "r" }, replaces: "o" },
-    { type: "recovery.approve", act: { by: "b", reason: "r" }, replaces: "o" },
+    {
+      type: "recovery.file",
+      recovery: { applicant: "p", applicant_name: "n", uuid, sealing: { public_key } },
+    },
+    { type: "recovery.approve", act: { by: "a", reason: "r" }, replaces: "o", public_key },
+    { type: "recovery.approve", act: { by: "b", reason: "r" }, replaces: "o", public_key },
     { type: "recovery.announced", due_at_ms: Date.UTC(2026, 0, 4) },
   ]),
   life(adSessionActor, "s@eu-west1", [{ type: "shown.note", ad_id: "ad_a", until_ms: 1 }]),

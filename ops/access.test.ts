@@ -354,7 +354,7 @@ describe("a browser's session", () => {
 
 describe("two operators who decide together", () => {
   const url = "/ops/recoveries/a.b/approve";
-  const payload = { ...act, replaces: "10000000-0000-4000-8000-000000000001" };
+  const payload = { ...act, replaces: "10000000-0000-4000-8000-000000000001", key_id: "A".repeat(43) };
 
   it("are two people whom the proxy names, where there is one: everybody who has the token can say any name", async () => {
     const asked: unknown[] = [];

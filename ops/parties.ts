@@ -9,6 +9,7 @@ import {
   country,
   described,
   hash,
+  keyId,
   type Of,
   object,
   optional,
@@ -275,6 +276,10 @@ function shownApplication(application: ListedApplication): Of<typeof application
 const recovering = [parameter("path", "recovery_id", "Id of a recovery: the person and the business.")];
 const replaceBody = object({
   replaces: described(uuid, "The owner who is replaced, by their person's id. Both operators name the same."),
+  key_id: described(
+    keyId,
+    "The passkey that is to seal, as it was shown. If it is another one now, it is refused.",
+  ),
   reason: plainText(
     reasonLengthMax,
     "What was verified and how. It is kept with the acts that follow, and is published nowhere.",
@@ -322,6 +327,7 @@ export function recoveryRoutes(
         body: replaceBody,
         answer: done("recovery", recoveryState),
         parameters: recovering,
+        problems: ["not_found", "state_changed"],
       },
       async (request, reply) => {
         if (proxy !== null && request.admission?.via !== "proxy")
@@ -330,8 +336,9 @@ export function recoveryRoutes(
             "recovery",
             refuse("refused", "Sign in by the proxy: two operators are two people whom it names."),
           );
-        const { replaces } = request.body;
-        return told(reply, await recoveries.approve(request.params.recovery_id, actOf(request), replaces));
+        const { replaces, key_id } = request.body;
+        const approved = recoveries.approve(request.params.recovery_id, actOf(request), { replaces, key_id });
+        return told(reply, await approved);
       },
     ),
     act(

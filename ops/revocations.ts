@@ -107,15 +107,20 @@ export function revocationRoutes(revocations: Revocations): readonly OpsRoute[] 
   ];
 }
 
-/** Sends the outcome of an act with its subject under a name, or why nothing was done. */
+const refusalProblems = {
+  unknown: "not_found",
+  refused: "request_invalid",
+  changed: "state_changed",
+} as const;
+
+/** Sends the outcome of an act with its subject under a name, or why nothing was done; `changed` is another than was seen. */
 export function tell<T>(
   reply: FastifyReply,
   name: string,
-  outcome: Result<Done<T>, "unknown" | "refused">,
+  outcome: Result<Done<T>, keyof typeof refusalProblems>,
   more: object = {},
 ): FastifyReply {
-  if (!outcome.ok)
-    return sendProblem(reply, outcome.code === "unknown" ? "not_found" : "request_invalid", outcome.detail);
+  if (!outcome.ok) return sendProblem(reply, refusalProblems[outcome.code], outcome.detail);
   const { changed, since, subject } = outcome.value;
   const told = { changed, since, [name]: subject, ...more };
   reply.request.outcome = told;

@@ -1,6 +1,7 @@
 // The commands of a recovery: somebody who lost all passkeys asks for the place that they had as an owner of a business, and two operators
 // decide together. What the business is asked for is its own part, at the end.
 
+import type { PublicJwk } from "../../protocol/keys/jwk.ts";
 import type { ProvenPasskey } from "./application.ts";
 import type { KeyFacts } from "./business.ts";
 import type { DoneReply, RegisterAct, RegisterReply } from "./protocol.ts";
@@ -50,15 +51,20 @@ export type RecoveryReply =
   | { readonly status: "done"; readonly changed: boolean }
   | {
       readonly status: "refused";
-      /** Its state does not allow it; or its second operator is the first, or names another owner. */
-      readonly code: "state" | "same_operator" | "other_owner";
+      /** Its state does not allow it; or its second operator is the first, or names another owner; or it is about another passkey now. */
+      readonly code: "state" | "same_operator" | "other_owner" | "other_key";
       readonly state: RecoveryState | "unknown";
     };
 
 export interface RecoveryProtocol {
   /** Repeatable with the same facts. */
   "recovery.file"(command: { readonly recovery: RecoveryFacts }): RecoveryReply;
-  "recovery.approve"(command: { readonly act: RegisterAct; readonly replaces: string }): RecoveryReply;
+  /** For the passkey that was seen: its applicant may have taken back what was seen, and asked with another one. */
+  "recovery.approve"(command: {
+    readonly act: RegisterAct;
+    readonly replaces: string;
+    readonly public_key: PublicJwk;
+  }): RecoveryReply;
   /** The applicant is told `statement`. */
   "recovery.refuse"(command: { readonly act: RegisterAct; readonly statement: string }): RecoveryReply;
   "recovery.withdraw"(): RecoveryReply;

@@ -1,7 +1,9 @@
 // The actor of a recovery. Keyed rows: 16 what was asked for, 17 what is said of its end.
 //   RV1. Two operators are two names: letter case, spaces and compatibility forms make no other one (Unicode Standard Annex #15).
+//   RV2. An approval is of the passkey that the operator saw: asked for again with another one, it is to be looked at again.
 
 import { type RecoveryEvent, recoveryMachine } from "../../machines/recovery.ts";
+import { canonicalize } from "../../protocol/json/canonical-json.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
 import {
   type RecoveryFacts,
@@ -97,10 +99,15 @@ function file({ recovery }: Asked<"recovery.file">, view: View): Decided {
     : { ...filed, puts: [facts.write("", recovery)], deletes: [ends.key("")] };
 }
 
-/** See RC1 in machines/recovery.ts, and RV1. */
-function approve({ act: { by, reason }, replaces }: Asked<"recovery.approve">, view: View): Decided {
+/** See RC1 in machines/recovery.ts, RV1 and RV2. */
+function approve(command: Asked<"recovery.approve">, view: View): Decided {
+  const { act, replaces, public_key } = command;
+  const { by, reason } = act;
   const { snapshot } = view;
   const state = stateOf(snapshot);
+  const asked = facts.read(view, "")?.sealing.public_key;
+  if (asked !== undefined && canonicalize(asked) !== canonicalize(public_key))
+    return { reply: { status: "refused", code: "other_key", state } };
   const approval = { by, reason, replaces };
   const [first] = snapshot.context.approvals;
   if (first === undefined) return change(view, null, { type: "recovery.approved", ...approval });

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import type { PublicJwk } from "../../protocol/keys/jwk.ts";
 import { ok, refuse } from "../../protocol/result.ts";
 import { rubbish } from "../../protocol/rubbish.fixture.ts";
 import { type ActorHarness, driveActor } from "../actor.fixture.ts";
@@ -35,8 +36,9 @@ beforeEach(() => {
 
 const file = (more: Partial<RecoveryFacts> = {}) =>
   recovery.send({ type: "recovery.file", recovery: { ...facts, ...more } });
-const approve = (by: string, replaces = "ada") =>
-  recovery.send({ type: "recovery.approve", act: { by, reason: "Seen." }, replaces });
+const { public_key: seen } = facts.sealing;
+const approve = (by: string, replaces = "ada", public_key: PublicJwk = seen) =>
+  recovery.send({ type: "recovery.approve", act: { by, reason: "Seen." }, replaces, public_key });
 const refuseIt = () =>
   recovery.send({ type: "recovery.refuse", act: { by: "Olga", reason: "No." }, statement: "Who are you?" });
 const withdraw = () => recovery.send({ type: "recovery.withdraw" });
@@ -73,6 +75,17 @@ describe("a recovery", () => {
     expect(approve("Max")).toEqual(changed);
     expect(effects()).toEqual([activity("announceRecovery")]);
     expect(approve("Eve")).toEqual(wrong("announcing"));
+  });
+
+  it("is approved for the passkey that was seen alone (RV2)", () => {
+    file();
+    const other = approve("Olga", "ada", { kty: "OKP", crv: "Ed25519", x: "other" });
+    expect(other).toEqual({ status: "refused", code: "other_key", state: "waiting" });
+    expect(approve("Olga")).toEqual(changed);
+    expect(approve("Max", "ada", { kty: "OKP", crv: "Ed25519", x: "y" })).toMatchObject({
+      code: "other_key",
+    });
+    expect(read()).toMatchObject({ state: "approved" });
   });
 
   it("waits once the business was told, and then replaces the owner (RC2)", () => {

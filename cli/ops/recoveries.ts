@@ -49,9 +49,13 @@ export const opsApproveRecovery: Command = {
   ],
   options: `${actOptions}
     --replaces UUID  the owner who is replaced, by their person's id
-    --yes            do not ask${opsOptions}`,
-  run: (call) =>
-    decide(call, opsApproveRecovery, { replaces: requiredText(call, "replaces", opsApproveRecovery) }),
+    --key KEY_ID     the passkey that is to seal, as you saw it; without it you are shown it, and asked
+    --yes            do not ask: needs --key${opsOptions}`,
+  run: (call) => {
+    const replaces = requiredText(call, "replaces", opsApproveRecovery);
+    const key_id = call.flag("yes") ? requiredText(call, "key", opsApproveRecovery) : call.text("key");
+    return decide(call, opsApproveRecovery, { replaces, key_id });
+  },
 };
 
 export const opsRefuseRecovery: Command = {
@@ -65,11 +69,9 @@ export const opsRefuseRecovery: Command = {
     decide(call, opsRefuseRecovery, { statement: requiredText(call, "statement", opsRefuseRecovery) }),
 };
 
-async function decide(
-  call: Call,
-  command: Command,
-  members: { readonly replaces: string } | { readonly statement: string },
-): Promise<ExitCode> {
+type Members = { readonly replaces: string; readonly key_id: string | null } | { readonly statement: string };
+
+async function decide(call: Call, command: Command, members: Members): Promise<ExitCode> {
   const { terminal } = call;
   const id = onlyArgument(call, command);
   const by = requiredText(call, "by", command);
@@ -80,7 +82,9 @@ async function decide(
   const lines = linesOf(recovery, members).map((line) => `  ${line}`);
   if (!(await isAgreed(call, ops.url, lines))) return exitCodes.negative;
   const last = "replaces" in members ? "approve" : "refuse";
-  const answer = await ops.post(`${path}/${last}`, { ...members, reason }, done("recovery", recoveryState));
+  // What is approved is the passkey that was seen: here, unless one is named.
+  const seen = "replaces" in members ? { ...members, key_id: members.key_id ?? recovery.key_id } : members;
+  const answer = await ops.post(`${path}/${last}`, { ...seen, reason }, done("recovery", recoveryState));
   const { state } = answer.recovery;
   const said = answer.changed ? `Done: ${id} is ${state}.` : `It was so before: ${id} is ${state}.`;
   terminal.print(call.flag("json") ? JSON.stringify(answer) : said);
@@ -89,7 +93,7 @@ async function decide(
 
 function linesOf(
   { recovery_id, uuid, legal_name, applicant_name, key_id, approvals, owners, state }: Recovery,
-  members: { readonly replaces: string } | { readonly statement: string },
+  members: Members,
 ): readonly string[] {
   const owner = "replaces" in members ? owners.find(({ person_id }) => person_id === members.replaces) : null;
   const known = owner === undefined ? "nobody who is an owner" : `the owner ${visible(owner?.name ?? "")}`;

@@ -357,6 +357,7 @@ function actsOf({ uuid, companyUuid, keyId, pushId, grant }: Planted): typeof pl
     "POST /ops/applications/:uuid/refuse": post(`/ops/applications/${uuid}/refuse`, { statement: "No." }),
     "POST /ops/recoveries/:recovery_id/approve": post(`/ops/recoveries/${uuid}.${companyUuid}/approve`, {
       replaces: uuid,
+      key_id: "A".repeat(43),
     }),
     "POST /ops/recoveries/:recovery_id/refuse": post(`/ops/recoveries/${uuid}.${companyUuid}/refuse`, {
       statement: "No.",

@@ -32,10 +32,10 @@ const optionsOf = (choice = approve) => choice?.fields[0]?.options?.map(([value]
 
 describe("what operators may decide about a lost passkey", () => {
   it("is an owner who is replaced, and none before one is chosen", () => {
-    expect(optionsOf()).toEqual(["", `p.u ${ada}`, `p.u ${bob}`]);
-    expect(approve?.request({ pair: `p.u ${bob}` })).toMatchObject({
+    expect(optionsOf()).toEqual(["", `p.u ${ada} k`, `p.u ${bob} k`]);
+    expect(approve?.request({ pair: `p.u ${bob} k` })).toMatchObject({
       address: "/ops/recoveries/p.u/approve",
-      members: { replaces: bob },
+      members: { replaces: bob, key_id: "k" },
       subject: words.pair("Ada again", "Bob", "Lost Ltd", bob),
       consequences: words.approveFollows,
     });
@@ -48,7 +48,7 @@ describe("what operators may decide about a lost passkey", () => {
   it("is for the second operator the owner whom the first one named", () => {
     const approvals = [{ by: "Olga", reason: "Seen.", replaces: bob }];
     const [second] = choices({ state: "approved", approvals });
-    expect(optionsOf(second)).toEqual(["", `p.u ${bob}`]);
+    expect(optionsOf(second)).toEqual(["", `p.u ${bob} k`]);
   });
 
   it("is a refusal alone in the wait, and nothing after it", () => {

@@ -70,8 +70,18 @@ export interface OwnRecovery extends AnnouncedRecovery {
 }
 
 type Decision = Promise<
-  Result<{ readonly changed: boolean; readonly recovery: ListedRecovery }, "unknown" | "refused">
+  Result<
+    { readonly changed: boolean; readonly recovery: ListedRecovery },
+    /** `changed` where it is no longer what the operator saw. */
+    "unknown" | "refused" | "changed"
+  >
 >;
+
+/** What an operator approves: in whose place, and which passkey is to seal. */
+export interface SeenRecovery {
+  readonly replaces: string;
+  readonly key_id: string;
+}
 
 export interface Recoveries {
   /** What the new passkey has to sign; null if its key is of no kind that seals. */
@@ -96,8 +106,8 @@ export interface Recoveries {
     readonly recoveries: readonly ListedRecovery[];
     readonly next_after: string | null;
   }>;
-  /** By the first operator, or by a second one who names the same owner. */
-  approve(recoveryId: string, act: RegisterAct, replaces: string): Decision;
+  /** By the first operator, or by a second one who names the same owner, and the passkey as they saw it. */
+  approve(recoveryId: string, act: RegisterAct, seen: SeenRecovery): Decision;
   /** The applicant is told `statement`; the reason stays with the operators. */
   refuse(recoveryId: string, act: RegisterAct, statement: string): Decision;
 }
@@ -131,13 +141,16 @@ export function createRecoveries(deps: RecoveryDeps): Recoveries {
       const { found, next_after } = await readPage(after, pageMax, deps.list, (id) => read(deps, id));
       return { recoveries: found, next_after };
     },
-    approve: async (id, act, replaces) => {
+    approve: async (id, act, { replaces, key_id }) => {
       const known = await read(deps, id);
       if (known === null) return unknown;
+      if (known.key_id !== key_id) return otherKey;
       const fault = await approvalFault(deps, known, replaces);
       if (fault !== null) return refuse("refused", fault);
       const ref = recoveryRef(known.applicant, known.uuid);
-      return decided(deps, id, await actors.ask(ref, { type: "recovery.approve", act, replaces }));
+      const { public_key } = known.sealing;
+      const approval = { type: "recovery.approve", act, replaces, public_key } as const;
+      return decided(deps, id, await actors.ask(ref, approval));
     },
     refuse: async (id, act, statement) => {
       const known = await read(deps, id);
@@ -251,19 +264,26 @@ async function approvalFault(deps: RecoveryDeps, known: ListedRecovery, replaces
 }
 
 async function decided(deps: RecoveryDeps, id: string, reply: RecoveryReply): Decision {
-  if (reply.status === "refused") return refuse("refused", refusalWords(reply));
+  if (reply.status === "refused") return refusalOf(reply);
   const recovery = await read(deps, id);
   return recovery === null ? unknown : ok({ changed: reply.changed, recovery });
 }
 
-function refusalWords({ code, state }: Extract<RecoveryReply, { status: "refused" }>): string {
+const otherKey = refuse(
+  "changed",
+  "It is asked for with another passkey than the one of this key_id. Look at it again.",
+);
+
+function refusalOf({ code, state }: Extract<RecoveryReply, { status: "refused" }>) {
   switch (code) {
     case "same_operator":
-      return "You approved it before. Another operator has to approve it as well.";
+      return refuse("refused", "You approved it before. Another operator has to approve it as well.");
     case "other_owner":
-      return "The other operator named another owner. If one of you is wrong, refuse it.";
+      return refuse("refused", "The other operator named another owner. If one of you is wrong, refuse it.");
+    case "other_key":
+      return otherKey;
     case "state":
-      return `The recovery is ${state}.`;
+      return refuse("refused", `The recovery is ${state}.`);
   }
 }
 

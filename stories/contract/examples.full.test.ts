@@ -4,7 +4,7 @@
 
 import { readFile, writeFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { applicationRef, pushRef } from "../../actors/messages/refs.ts";
+import { applicationRef, pushRef, recoveryRef } from "../../actors/messages/refs.ts";
 import { closeReceiptBatches } from "../../actors/region/activities.ts";
 import { contractFetch } from "../../api/contract.fixture.ts";
 import {
@@ -25,6 +25,7 @@ import { Visitor } from "../../portal/portal.fixture.ts";
 import { toBase64, utf8 } from "../../protocol/bytes.ts";
 import { collectionNames } from "../../protocol/identifiers.ts";
 import { exactMember } from "../../protocol/json/strict-json.ts";
+import { thumbprint } from "../../protocol/keys/jwk.ts";
 import { keyAddedEntry } from "../../protocol/log/leaves.ts";
 import type { BulkUpload } from "../../protocol/wire/bulk.ts";
 import { removalActions } from "../../protocol/wire/removal.ts";
@@ -439,7 +440,11 @@ async function recoveries(uuid: string, replaces: string): Promise<void> {
   const reason = "Seen in person, with the extract of the register.";
   const [path, route] = [`/ops/recoveries/${comer.personId}.${uuid}`, "/ops/recoveries/:recovery_id"];
   await askOps("/ops/recoveries", "/ops/recoveries");
-  await askOps(`${path}/approve`, `${route}/approve`, { replaces, reason });
+  const { services } = node.running;
+  const ref = recoveryRef(comer.personId, uuid);
+  const known = await services.actors.ask(ref, { type: "recovery.read" });
+  const key_id = known === null ? "" : thumbprint(known.sealing.public_key, services.crypto.sha256);
+  await askOps(`${path}/approve`, `${route}/approve`, { replaces, key_id, reason });
   await askOps(`${path}/refuse`, `${route}/refuse`, { statement: "Nobody confirmed it.", reason });
   await askOps(path, route);
 }

@@ -133,7 +133,12 @@ export const operations: Readonly<Record<string, Proof>> = {
     [
       "GET /ops/recoveries query after",
       "GET /ops/recoveries/{recovery_id} path recovery_id",
-      ...["approve path recovery_id", "approve body /reason", "approve body /replaces"]
+      ...[
+        "approve path recovery_id",
+        "approve body /reason",
+        "approve body /replaces",
+        "approve body /key_id",
+      ]
         .concat("refuse path recovery_id", "refuse body /reason", "refuse body /statement")
         .map((member) => `POST /ops/recoveries/{recovery_id}/${member}`),
     ].map((key) => [

@@ -276,6 +276,28 @@ describe("an owner who lost all passkeys", () => {
 });
 
 describe("asking for the place of an owner", () => {
+  it("is approved for the passkey that an operator saw: with another one since, it is to be looked at again", async () => {
+    const owned = await newBusinessAt(portal, "Seen Ltd");
+    const { uuid, personId: replaces } = owned;
+    const { person, id } = await asking(uuid);
+    const { key_id } = (await ask(`/ops/recoveries/${id}`)).recovery;
+    expect((await approve(id, "Olga", owned)).code).toBe(0);
+    expect((await ops(opsRefuseRecovery, [id, "--statement", "Ask again."])).code).toBe(0);
+    const again = await person.answer(await lastPage(person, uuid));
+    expect(textOf(again)).toContain("waits for two operators");
+    const approving = { replaces, key_id, reason: "Called back." };
+    expect(await ask(`/ops/recoveries/${id}/approve`, approving)).toMatchObject({
+      status: 409,
+      code: "state_changed",
+    });
+    const named = [id, "--replaces", replaces, "--yes"];
+    expect((await ops(opsApproveRecovery, named)).said).toContain("--key is missing");
+    expect((await ops(opsApproveRecovery, [...named, "--key", key_id])).said).toContain("another passkey");
+    expect(await stateOf(id)).toBe("waiting");
+    const { key_id: now } = (await ask(`/ops/recoveries/${id}`)).recovery;
+    expect((await ops(opsApproveRecovery, [...named, "--key", now])).printed).toContain("is approved");
+  });
+
   it("says nothing about whether there is such a business, and who owns it", async () => {
     const { uuid } = await newBusinessAt(portal, "Silent Ltd");
     const nowhere = "10000000-0000-4000-8000-0000000000c1";

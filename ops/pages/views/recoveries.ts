@@ -58,7 +58,14 @@ function listTable({ recoveries }: RecoveryList, words: RecoveryTexts): Componen
     cells: [
       shortTime(each.filed_at),
       h("span", null, each.legal_name ?? words.noBusiness, h("br", null), h("code", null, each.uuid)),
-      h("span", null, each.applicant_name, h("br", null), h("code", null, each.applicant)),
+      h(
+        "span",
+        null,
+        each.applicant_name,
+        h("br", null),
+        h("code", null, each.applicant),
+        h("p", null, words.passkey, " ", h("code", null, each.key_id)),
+      ),
       each.approvals.map(({ by, replaces }) =>
         h("p", null, words.approvedBy(by), " ", h("code", null, replaces)),
       ),
@@ -86,7 +93,7 @@ export function recoveryChoices({ recoveries }: RecoveryList, words: RecoveryTex
       .map(
         ({ person_id, name }) =>
           [
-            `${each.recovery_id} ${person_id}`,
+            `${each.recovery_id} ${person_id} ${each.key_id}`,
             words.pair(each.applicant_name, name, each.legal_name ?? each.uuid, person_id),
           ] as const,
       ),
@@ -108,10 +115,10 @@ export function recoveryChoices({ recoveries }: RecoveryList, words: RecoveryTex
     words: words.approve,
     fields: [{ name: "pair", label: words.replaced, options: approving }],
     request: ({ pair = "" }) => {
-      const [recovery = "", replaces = ""] = pair.split(" ");
+      const [recovery = "", replaces = "", key_id = ""] = pair.split(" ");
       return {
         address: `/ops/recoveries/${recovery}/approve`,
-        members: { replaces },
+        members: { replaces, key_id },
         subject: wordsOf(approving, pair),
         consequences: words.approveFollows,
       };

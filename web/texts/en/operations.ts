@@ -71,6 +71,7 @@ const operatorActs = {
       stopped: "stopped by the business",
     },
     noBusiness: "There is no such business",
+    passkey: "with the passkey",
     approvedBy: (by: string) => `by ${by}, in the place of`,
     none: "Nobody has asked.",
     more: "Further ones",

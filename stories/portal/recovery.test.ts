@@ -138,10 +138,14 @@ describe("an owner who lost all passkeys", () => {
     const other = await approve(id, "Max", { personId: bob.personId });
     expect(other.said).toContain("no owner");
     expect(await stateOf(id)).toBe("approved");
+    // The second operator is shown whom to name, and nobody afterwards.
+    const ownersOf = async () => (await ask(`/ops/recoveries/${id}`)).recovery.owners;
+    expect(await ownersOf()).toContainEqual(expect.objectContaining({ person_id: owned.personId }));
     // Who does not want to be told is told.
     const none = await bob.send((await bob.get(`/notices/${uuid}`)).form("/notices/choose"), {});
     await bob.confirm(none.form("/confirm"));
     expect((await approve(id, "Max", owned)).code).toBe(0);
+    expect(await ownersOf()).toEqual([]);
     await expect.poll(() => stateOf(id), { timeout: 20_000 }).toBe("announced");
     for (const told of [owner, bob]) {
       expect(textOf(await told.get(`/notices/${uuid}`))).toContain("An owner is about to be replaced");

@@ -209,7 +209,13 @@ describe("a version that this node cannot use", () => {
   const act = { by: "Ada", reason: "Complaint 4713" };
   const clock = { now: () => 0 };
   const versionOf = (version: number, text: string, sha256 = hashOf(utf8(text))) => ({
-    ...{ list: "blocked-urls", version, file: randomUUID(), sha256, size: text.length, holds: "", ...act },
+    list: "blocked-urls",
+    version,
+    file: randomUUID(),
+    sha256,
+    size: text.length,
+    holds: "",
+    ...act,
     set_at: "2026-11-20T03:00:00.000Z",
   });
 

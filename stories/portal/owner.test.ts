@@ -301,6 +301,25 @@ describe("a key that was in other hands", () => {
     await register.refresh();
     expect(await register.key(key_id)).toMatchObject({ revoked_at: null, compromised_from: null });
   });
+
+  it("stays revoked as it was where another tab still shows that it stands", async () => {
+    const owned = await newBusiness("Tabs Ltd");
+    const { owner } = owned;
+    const { key_id } = await registerKey(owned);
+    const { register } = portal.node.services;
+    const form = (await pageOf(owned)).form("/keys/revoke");
+    const [first, second] = [
+      await owner.send(form),
+      await owner.send(form, { compromised_from: "2026-01-02T03:04" }),
+    ];
+    expect((await confirm(owned, first.form("/confirm"))).status).toBe(200);
+    await register.refresh();
+    const revoked = await register.key(key_id);
+    expect((await confirm(owned, second.form("/confirm"))).status).toBe(404);
+    await register.refresh();
+    expect(await register.key(key_id)).toEqual(revoked);
+    expect(revoked).toMatchObject({ compromised_from: null, revoked_at: expect.any(String) });
+  });
 });
 
 describe("nothing is done for a business", () => {

@@ -21,7 +21,7 @@ const fullPartitions: Readonly<Record<string, string>> = {
 };
 /** What the day has no part of, or has few of. */
 const untouched =
-  `ad_image ad_image_bytes bulk_file bulk_records evidence evidence_bytes evidence_room fence_refusal key_owner party_home party_move receipt_forgotten
+  `ad_image ad_image_bytes bulk_file bulk_records evidence evidence_bytes evidence_room fence_refusal key_owner operator_list operator_list_bytes operator_list_file party_home party_move receipt_forgotten
   region_beat region_standing region_view register_entry register_feed register_of_party`.split(/\s+/);
 
 const growsWith: Readonly<Record<string, string>> = {

@@ -554,8 +554,12 @@ export function showRefusals(server: FastifyInstance, deps: VisitDeps): void {
     const { code, title, detail } = JSON.parse(String(payload)) as Problem;
     const body = await inLanguageOf(request, () => {
       const { said } = wording();
-      const refused = { title: said(title), content: frame.problem(said(title), said(detail)) };
-      return documentOf(deps, null, code === "not_found" ? problemPage("not_there") : refused);
+      if (code === "not_found") return documentOf(deps, null, problemPage("not_there"));
+      if (code === "unavailable") return documentOf(deps, null, problemPage("unavailable"));
+      return documentOf(deps, null, {
+        title: said(title),
+        content: frame.problem(said(title), said(detail)),
+      });
     });
     reply.headers(pageHeaders);
     return body;

@@ -676,6 +676,7 @@ export const portal = {
       "No invitation",
       "There is no such invitation: it was used or taken back, or its time is over. Ask for another one.",
     ],
+    unavailable: ["Not at the moment", "Look in a minute whether it was done. If it was not, try again."],
     not_there: ["Not there", "There is no such page, or you do not work for this business."],
     passkey_gone: ["Not there", "You have no such passkey."],
     too_many_mails: ["Enough mails", "You asked for five links within a day. Ask again tomorrow."],

@@ -245,6 +245,19 @@ describe("a version that this node cannot use", () => {
     expect(codes(files, "See good.example, worse.example")).toEqual(["url_flagged"]);
     await (await open()).follow({ store, clock });
   });
+
+  it("keeps no other list from being taken up, where its bytes are not here", async () => {
+    await using database = SqliteDatabase.open(join(folder, "absent.db"));
+    const store = openSqliteListStore(database, clock.now);
+    const files = await open();
+    const lists = await files.follow({ store, clock });
+    const absent = { ...versionOf(1, "{}"), list: "content-lists", size: 3 };
+    await store.set(absent, utf8("{}"), null);
+    await store.set(versionOf(1, "worse.example\n"), utf8("worse.example\n"), null);
+    await expect(files.look()).rejects.toThrow("the bytes of version 1 of content-lists are not there");
+    expect(lists.all().map(({ list, version }) => [list, version])).toContainEqual(["blocked-urls", 1]);
+    expect(codes(files, "See worse.example")).toEqual(["url_flagged"]);
+  });
 });
 
 describe("a node whose lists change", () => {

@@ -104,7 +104,11 @@ export async function openOperatorFiles(
     },
     look: async () => {
       for (const list of all) await list.lookAtFile();
-      if (store !== null) for (const list of all) await list.takeUp(store);
+      const from = store;
+      if (from === null) return;
+      // One that cannot be read now, because its bytes are not here yet, holds up no other.
+      const looks = await Promise.allSettled(all.map((list) => list.takeUp(from)));
+      for (const looked of looks) if (looked.status === "rejected") throw looked.reason;
     },
   };
 }

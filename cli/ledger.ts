@@ -111,7 +111,7 @@ export const opsAccounts: Command = opsList({
       ? `More: --after ${next_after}`
       : is_complete
         ? null
-        : "There are more accounts than were looked at.",
+        : "Not all accounts are here: there are too many, or some cannot be asked now.",
   isNo: ({ accounts }) => accounts.some(({ is_low }) => is_low),
 });
 

@@ -602,7 +602,10 @@ export const accountList = named(
       "Those that run low first.",
     ),
     next_after: described(nullable(uuid), "For the next page; null on the last."),
-    is_complete: described(flag, "False where there are more than 2,000, of which that many were looked at."),
+    is_complete: described(
+      flag,
+      "False where there are more than 2,000, of which that many were looked at, or one cannot be asked now.",
+    ),
   }),
 );
 

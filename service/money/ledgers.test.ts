@@ -3,6 +3,7 @@
 import { describe, expect, it } from "vitest";
 import type { EnteredEntry, EnterReply } from "../../actors/messages/ledger.ts";
 import { part, rubbish } from "../../protocol/rubbish.fixture.ts";
+import { StoreError } from "../../storage/actor-store.ts";
 import { createOperatorLedgers, type ListedAccount } from "./ledgers.ts";
 
 const company = "10000000-0000-4000-8000-000000000001";
@@ -122,5 +123,18 @@ describe("the list of accounts", () => {
     expect(names(second.accounts)[0]).toBe((names(first.accounts).at(-1) ?? 0) + 1);
     const last = await ledgers.list(idOf(1_998));
     expect([names(last.accounts), last.next_after]).toEqual([[1_999], null]);
+  });
+
+  it("has the others where one cannot be asked now, such as one of a region that is down", async () => {
+    const { ledgers } = listOf(4, (n) => {
+      if (n === 2) throw new StoreError("unknown", "Its region is down.");
+      return n;
+    });
+    const { accounts, is_complete } = await ledgers.list("");
+    expect([names(accounts), is_complete]).toEqual([[0, 3], false]);
+    const { ledgers: faulty } = listOf(4, () => {
+      throw new Error("A fault here.");
+    });
+    await expect(faulty.list("")).rejects.toThrow("A fault here.");
   });
 });

@@ -26,6 +26,7 @@ import {
 import { Semaphore } from "../../std/semaphore.ts";
 import type { ActorStore } from "../../storage/actor-store.ts";
 import { answerJson, invalidAt, type Outcome, refusedWith } from "../answer.ts";
+import { failureAnswer } from "../failure.ts";
 
 export interface LedgerDeps {
   readonly actors: ActorSystem;
@@ -110,7 +111,7 @@ export interface ListedAccount extends Pick<Account, "currency" | "balance" | "a
 export interface AccountList {
   readonly accounts: readonly ListedAccount[];
   readonly next_after: string | null;
-  /** Whether all accounts were looked at. */
+  /** Whether all accounts were looked at: not where there are too many, or one cannot be asked now. */
   readonly is_complete: boolean;
 }
 
@@ -171,7 +172,7 @@ export function createOperatorLedgers(deps: LedgerDeps & ListingDeps): OperatorL
 
 // All accounts, for operators.
 //   AC1. Of all of them, `accountsMax` are asked, a few at a time, and once for everybody who asks meanwhile: the order is that of
-//        what they have now, so no page of it is read alone.
+//        what they have now, so no page of it is read alone. One that cannot be asked now is left out, and the list is not complete.
 
 interface ListingDeps extends Actors {
   /** Null for an unknown party. */
@@ -202,8 +203,18 @@ function sweepOnce(deps: ListingDeps): () => Promise<Sweep> {
 
 async function readAll({ actors, actorStore, partyOf }: ListingDeps): Promise<Sweep> {
   const found = await actorStore.listActors("ledger", "", accountsMax + 1);
+  let isAsked = true;
+  const read = async (company: string) => {
+    try {
+      return await actors.ask(ledgerRef(company), { type: "ledger.read" });
+    } catch (error) {
+      if (failureAnswer(error) === null) throw error;
+      isAsked = false;
+      return null;
+    }
+  };
   const ofCompany = async (company: string): Promise<readonly ListedAccount[]> => {
-    const shown = await actors.ask(ledgerRef(company), { type: "ledger.read" });
+    const shown = await read(company);
     if (shown === null) return [];
     const { last_top_up: paid, days_left, is_low } = shown;
     const { currency, balance, available } = accountOf(shown);
@@ -221,9 +232,9 @@ async function readAll({ actors, actorStore, partyOf }: ListingDeps): Promise<Sw
       },
     ];
   };
-  const read = found.slice(0, accountsMax).map((company) => () => ofCompany(company));
-  const accounts = (await new Semaphore(accountsAtOnce).all(read)).flat().sort(byDaysLeft);
-  return { accounts, is_complete: found.length <= accountsMax };
+  const reads = found.slice(0, accountsMax).map((company) => () => ofCompany(company));
+  const accounts = (await new Semaphore(accountsAtOnce).all(reads)).flat().sort(byDaysLeft);
+  return { accounts, is_complete: isAsked && found.length <= accountsMax };
 }
 
 function byDaysLeft(a: ListedAccount, b: ListedAccount): number {

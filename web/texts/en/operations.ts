@@ -21,7 +21,7 @@ const operatorActs = {
     unknown: "–",
     never: "never",
     none: "Nothing was ever paid in.",
-    incomplete: "There are more accounts than were looked at.",
+    incomplete: "Not all accounts are here: there are too many, or some cannot be asked now.",
     more: "Further accounts",
   },
   applications: {

@@ -57,3 +57,16 @@ it("has the months in which there was something, and leads to the year before", 
   expect(await company.statements(uuid, "2000-03")).toEqual({ statements: [], earlier: null });
   for (const none of ["2025-13", "x", ""]) expect(await company.statements(uuid, none)).toBe(null);
 });
+
+it("goes on where nothing was in the account for more than a year", async () => {
+  enterAt("2022-06-01T00:00:00Z", 5_000_000);
+  enterAt("2022-09-01T00:00:00Z", -5_000_000);
+  ledger.nowMs = Date.parse("2026-11-30T00:00:00Z");
+  const monthsOf = async (until: string | null) =>
+    (await company.statements(uuid, until))?.statements.map(({ month }) => month);
+  expect(await monthsOf(null)).toEqual(["2022-09", "2022-08", "2022-07", "2022-06"]);
+  enterAt("2026-11-30T00:00:00Z", 1_000_000);
+  expect(await monthsOf(null)).toEqual(["2026-11"]);
+  const { earlier = null } = (await company.statements(uuid, null)) ?? {};
+  expect(await monthsOf(earlier)).toEqual(["2022-09", "2022-08", "2022-07", "2022-06"]);
+});

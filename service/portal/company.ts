@@ -60,7 +60,7 @@ export interface ReceiptFilter {
   readonly cursor: string;
 }
 
-/** Statements of a year, the newest first. */
+/** Statements of a year, the newest first; of the last one in which there was something. */
 export interface StatementYear {
   /** Those of months in which there was something. */
   readonly statements: readonly StatementAnswer[];
@@ -95,6 +95,8 @@ export interface Company {
 type Agreed = Promise<Result<void, OwnerRefusal>>;
 
 const monthsShown = 12;
+/** How many years are looked through for one in which there was something. */
+const yearsMax = 10;
 
 export function createCompany({ owner, parties, reads, clock }: CompanyDeps): Company {
   const termsOf = async (uuid: string, version: string | null = null): Promise<TermsAnswer | null> =>
@@ -110,15 +112,19 @@ export function createCompany({ owner, parties, reads, clock }: CompanyDeps): Co
     terms: termsOf,
     statement,
     statements: async (uuid, until) => {
-      const last = until ?? monthNow();
+      const newest = until ?? monthNow();
       // Whether there is an account, and this is a month.
-      if ((await statement(uuid, last)) === null) return null;
-      const months = Array.from({ length: monthsShown }, (_, at) => monthBefore(last, at));
-      const found = await Promise.all(months.map((month) => statement(uuid, month)));
-      const statements = found.filter((each) => each !== null).filter((each) => !isEmpty(each));
-      const first = found.at(-1);
-      const isBegin = first == null || (first.opening === "0" && statements.length === 0);
-      return { statements, earlier: isBegin ? null : monthBefore(last, monthsShown) };
+      if ((await statement(uuid, newest)) === null) return null;
+      // An account may have rested for years with nothing in it.
+      for (let years = 0; years < yearsMax; years += 1) {
+        const last = monthBefore(newest, years * monthsShown);
+        const months = Array.from({ length: monthsShown }, (_, at) => monthBefore(last, at));
+        const found = await Promise.all(months.map((month) => statement(uuid, month)));
+        const statements = found.filter((each) => each !== null).filter((each) => !isEmpty(each));
+        if (statements.length === 0) continue;
+        return { statements, earlier: found.at(-1) == null ? null : monthBefore(last, monthsShown) };
+      }
+      return { statements: [], earlier: null };
     },
     statementFile: async (company, month, format) => {
       const outcome = await reads.statement({ company, month, format });

@@ -221,7 +221,8 @@ const ofLogAndMoney: readonly AlertCase[] = [
   },
   {
     alert: "SvcAccountLow",
-    at: "20m",
+    // Half an hour after its last series: it was not used since, and is as low as it was.
+    at: "210m",
     fires: [gauge("svc_account_left_seconds", 6 * 86_400, `company="c"`)],
     about: { company: "c" },
     calm: [gauge("svc_account_left_seconds", 7 * 86_400, `company="c"`)],

@@ -214,7 +214,7 @@ describe("a version that this node cannot use", () => {
     set_at: "2026-11-20T03:00:00.000Z",
   });
 
-  it("stops a start, changes nothing in a running node, is said once, and is replaced from any node (SL3)", async () => {
+  it("stops a start, changes nothing in a running node, is said once, and is replaced from any node (SL4)", async () => {
     await using database = SqliteDatabase.open(join(folder, "lists.db"));
     const store = openSqliteListStore(database, clock.now);
     const files = await open();
@@ -257,6 +257,37 @@ describe("a version that this node cannot use", () => {
     await expect(files.look()).rejects.toThrow("the bytes of version 1 of content-lists are not there");
     expect(lists.all().map(({ list, version }) => [list, version])).toContainEqual(["blocked-urls", 1]);
     expect(codes(files, "See worse.example")).toEqual(["url_flagged"]);
+  });
+
+  it("is one of prices that lacks what the node charged by its file (SL3)", async () => {
+    await using database = SqliteDatabase.open(join(folder, "first.db"));
+    const store = openSqliteListStore(database, clock.now);
+    const search = { products: "1", business_files: "1", events: "1", jobs: "1", updates: "1" };
+    const price = (version: number, effective_from: string) => ({
+      version,
+      effective_from,
+      search,
+      fetch: "2",
+    });
+    const past = price(1, "1969-01-01T00:00:00.000Z");
+    const later = price(2, "1970-02-01T00:00:00.000Z");
+    const textOf = (currency: string, ...versions: readonly object[]) =>
+      JSON.stringify({ currency, versions });
+    const path = join(folder, "prices.json");
+    await writeFile(path, textOf("EUR", past, price(2, "1970-01-31T00:00:00.000Z")));
+    const files = await open({ prices: path });
+    const lists = await files.follow({ store, clock });
+    const elsewhere = await (await open()).follow({ store, clock });
+    const setOf = (text: string) => ({ list: "prices", bytes: utf8(text), act }) as const;
+    expect(await elsewhere.set(setOf(textOf("EUR", later)))).toMatchObject({ ok: true });
+    await files.look();
+    expect(files.prices()?.versions).toHaveLength(2);
+    const said = /version 1 of prices: it lacks what .*prices.json has: version 1 is or was in force/;
+    expect(lists.all().find(({ list }) => list === "prices")?.fault).toMatch(said);
+    await expect((await open({ prices: path })).follow({ store, clock })).rejects.toThrow(said);
+    // What had not begun when the list was set may be another.
+    expect(await lists.set(setOf(textOf("EUR", past, later)))).toMatchObject({ ok: true });
+    await (await open({ prices: path })).follow({ store, clock });
   });
 });
 

@@ -30,7 +30,7 @@ import type { NodeConfig } from "./config.ts";
 import { ConfigError } from "./config-error.ts";
 import { type ListSource, loadContentLists, nameOf } from "./content-lists.ts";
 import { type ListFile, ListInForce, type ListKind, listActsOf } from "./set-lists.ts";
-import { loadPrices, loadTerms, pricesFault, termsFault } from "./versioned-file.ts";
+import { loadPrices, loadTerms, pricesFault, pricesLost, termsFault, termsLost } from "./versioned-file.ts";
 
 /** How often the files are looked at. */
 const lookEveryMs = 5_000;
@@ -137,14 +137,14 @@ const termsKind: ListKind<readonly TermsText[]> = {
   setting: "SVC_TERMS",
   load: loadTerms,
   describe: (versions) => `${versions.length} versions of the terms`,
-  fault: termsFault,
+  relied: { fault: termsFault, lost: termsLost },
 };
 const pricesKind: ListKind<PriceList> = {
   name: "prices",
   setting: "SVC_PRICES",
   load: loadPrices,
   describe: ({ currency, versions }) => `${versions.length} versions of the prices in ${currency}`,
-  fault: pricesFault,
+  relied: { fault: pricesFault, lost: pricesLost },
 };
 
 const none: OperatorLists = { protectedNames: [], exemptNames: [], blockedHosts: [] };

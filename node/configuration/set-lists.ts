@@ -3,7 +3,9 @@
 //   SL1. A node takes up what was set before it serves, and newer versions at each look; the node where it is set, at once.
 //   SL2. What is set is judged by the parser of the file, and prices and terms by what they would change of the past, before anything is
 //        kept. Two operators who replace the same version do not overwrite each other: one of them is told.
-//   SL3. A version that cannot be used here stops a start. A running node keeps what it has, says so once, and counts the fault.
+//   SL3. What was in force of prices and terms by the file of a node before they were set is in the list, or the list cannot be used
+//        there: the file of the node where they were set may have been another.
+//   SL4. A version that cannot be used here stops a start. A running node keeps what it has, says so once, and counts the fault.
 
 import { randomUUID } from "node:crypto";
 import type { LogEntry } from "../../actors/system/ports.ts";
@@ -35,10 +37,13 @@ export interface ListKind<T> {
   readonly load: (source: ListSource) => Promise<T>;
   /** One line about what is in force. */
   readonly describe: (value: T) => string;
-  /**
-   * Of a list whose versions were relied on, all of which are kept: why `next` cannot take the place of what is in force; null if it can.
-   */
-  readonly fault?: (before: T | null, next: T, nowMs: number) => string | null;
+  /** Of a list whose versions were relied on, all of which are kept. */
+  readonly relied?: {
+    /** Why `next` cannot take the place of what is in force; null if it can. */
+    readonly fault: (before: T | null, next: T, nowMs: number) => string | null;
+    /** What `next` has no more of what was in force; null if it has all. */
+    readonly lost: (before: T, next: T, nowMs: number) => string | null;
+  };
 }
 
 /** The file of this node that a list is in. */
@@ -59,7 +64,7 @@ export class ListInForce<T> {
   readonly #file: ListFile<T> | null;
   readonly #log: (entry: LogEntry) => void;
   #set: { readonly version: ListVersion; readonly value: T } | null = null;
-  /** The version that cannot be used here (SL3). */
+  /** The version that cannot be used here (SL4). */
   #refused: { readonly file: string; readonly error: ConfigError } | null = null;
   #takenUp = 0;
 
@@ -92,7 +97,7 @@ export class ListInForce<T> {
   }
 
   /**
-   * Takes up what was set (SL1), and returns the number of the newest version, 0 for none. What cannot be used here is noted (SL3).
+   * Takes up what was set (SL1), and returns the number of the newest version, 0 for none. What cannot be used here is noted (SL4).
    * Throws StoreError.
    */
   async takeUp(store: ListStore): Promise<number> {
@@ -105,6 +110,8 @@ export class ListInForce<T> {
     try {
       if (sha256Of(bytes) !== newest.sha256) throw this.#unusable(newest, "its bytes have another SHA-256");
       const value = await this.#kind.load({ name: `version ${newest.version} of ${this.name}`, bytes });
+      const lost = await this.#lost(store, value);
+      if (lost !== null) throw this.#unusable(newest, lost);
       this.#adopt(newest, value);
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
@@ -112,6 +119,17 @@ export class ListInForce<T> {
       this.#note("error", "lists.not_taken_up", error.message);
     }
     return newest.version;
+  }
+
+  /** See SL3. */
+  async #lost(store: ListStore, next: T): Promise<string | null> {
+    const { relied } = this.#kind;
+    if (relied === undefined || this.#set !== null || this.#file === null) return null;
+    const first = (await store.versions(this.name, readMax)).at(-1);
+    const lost = first && relied.lost(this.#file.value, next, Date.parse(first.set_at));
+    return lost == null
+      ? null
+      : `it lacks what ${this.#file.path} has: ${lost}; set the list once more on this node, or unset its file`;
   }
 
   /** Why the newest version cannot be used here; null if it can. */
@@ -183,7 +201,7 @@ export class ListInForce<T> {
   ): Promise<
     Result<{ readonly changed: boolean; readonly subject: ListState }, "refused" | "state_changed">
   > {
-    const { name: list, load, describe, fault } = this.#kind;
+    const { name: list, load, describe, relied } = this.#kind;
     if (bytes.length > listBytesMax)
       return refuse("refused", `${sent} has ${bytes.length} bytes; use at most ${listBytesMax}`);
     const parsed = await load({ name: sent, bytes }).then(ok, (error: unknown) => {
@@ -201,7 +219,7 @@ export class ListInForce<T> {
         "state_changed",
         `${before.sha256 ?? "Nothing"} is in force, not ${expected ?? "nothing"}.`,
       );
-    const past = fault?.(this.value, value, nowMs) ?? null;
+    const past = relied?.fault(this.value, value, nowMs) ?? null;
     if (past !== null) return refuse("refused", `${sent}: ${past}`);
     const facts = { sha256, size: bytes.length, holds: describe(value), ...act };
     const next: ListVersion = {
@@ -211,7 +229,7 @@ export class ListInForce<T> {
       ...facts,
       set_at: formatTimestamp(nowMs),
     };
-    if (!(await store.set(next, bytes, fault === undefined ? keptMax : null)))
+    if (!(await store.set(next, bytes, relied === undefined ? keptMax : null)))
       return refuse("state_changed", "Somebody else has set this list meanwhile; look what is in force now.");
     this.#adopt(next, value);
     return ok({ changed: true, subject: this.state() });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { openOperatorFiles } from "./operator-files.ts";
-import { loadTerms, priceNoticeMs, pricesFault, termsFault } from "./versioned-file.ts";
+import { loadTerms, priceNoticeMs, pricesFault, termsFault, termsLost } from "./versioned-file.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "svc-terms-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -114,5 +114,12 @@ describe("what an operator sets of prices and terms", () => {
     expect(termsFault(before, [text(2, -9)], nowMs)).toMatch("version 3 was published");
     expect(termsFault(before, [text(2, -9, "# Other\n"), text(3, 9)], nowMs)).toMatch("version 2 was");
     expect(termsFault(before, [text(1, -10), ...before], nowMs)).toMatch("/versions/0 is new");
+  });
+
+  it("terms of a node's file that were in force are in what was set, and others need not be", () => {
+    const file = [text(2, -9), text(3, 9)];
+    expect(termsLost(file, [text(2, -9), text(4, 9)], nowMs)).toBeNull();
+    expect(termsLost(file, [text(2, -9, "# Other\n")], nowMs)).toMatch("version 2 was published");
+    expect(termsLost(file, [text(3, 9)], nowMs)).toMatch("version 2 was published");
   });
 });

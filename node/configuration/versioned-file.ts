@@ -143,21 +143,52 @@ export async function loadTerms(source: ListSource): Promise<readonly TermsText[
 /** How long before it begins a price is set at the latest, so that every node charges by it from its first moment on. */
 export const priceNoticeMs = 60_000;
 
+/** What is missing of prices that were in force, or were to begin within a minute, at an instant; null if nothing is. */
+export function pricesLost(before: PriceList, next: PriceList, nowMs: number): string | null {
+  const fixed = fixedPrices(before, nowMs);
+  if (fixed.length > 0 && before.currency !== next.currency)
+    return `/currency is ${next.currency}, and prices in ${before.currency} were in force; leave it`;
+  const changed = missingOf(fixed, next.versions);
+  return changed === undefined
+    ? null
+    : `version ${changed.version} is or was in force, or begins within a minute, and is changed or missing; leave it as it was`;
+}
+
+function fixedPrices({ versions }: PriceList, nowMs: number) {
+  const soon = formatTimestamp(nowMs + priceNoticeMs);
+  return versions.filter(({ effective_from }) => effective_from <= soon);
+}
+
+function missingOf<T>(before: readonly T[], next: readonly T[]): T | undefined {
+  return before.find((each) => !next.some((kept) => isDeepStrictEqual(kept, each)));
+}
+
 /** Why these prices cannot take the place of those before; null if they can. */
 export function pricesFault(before: PriceList | null, next: PriceList, nowMs: number): string | null {
-  const soon = formatTimestamp(nowMs + priceNoticeMs);
-  const fixed = before?.versions.filter(({ effective_from }) => effective_from <= soon) ?? [];
-  if (before !== null && fixed.length > 0 && before.currency !== next.currency)
-    return `/currency is ${next.currency}, and prices in ${before.currency} were in force; leave it`;
-  const changed = fixed.find((each) => !next.versions.some((kept) => isDeepStrictEqual(kept, each)));
-  if (changed !== undefined)
-    return `version ${changed.version} is or was in force, or begins within a minute, and is changed or missing; leave it as it was`;
-  const at = next.versions.findIndex(
-    (each) => each.effective_from <= soon && !fixed.some((kept) => isDeepStrictEqual(kept, each)),
+  const lost = before && pricesLost(before, next, nowMs);
+  if (lost !== null) return lost;
+  const added = missingOf(fixedPrices(next, nowMs), before === null ? [] : fixedPrices(before, nowMs));
+  if (added === undefined) return null;
+  const { effective_from: from } = added;
+  return `/versions/${next.versions.indexOf(added)} is new and begins at ${from}; have it begin more than a minute from now`;
+}
+
+/** What is missing of terms that were in force at an instant; null if nothing is. */
+export function termsLost(
+  before: readonly TermsText[],
+  next: readonly TermsText[],
+  nowMs: number,
+): string | null {
+  const now = formatTimestamp(nowMs);
+  const changed = missingOf(
+    before.filter(({ effective_from }) => effective_from <= now),
+    next,
   );
-  return at === -1
-    ? null
-    : `/versions/${at} is new and begins at ${next.versions[at]?.effective_from}; have it begin more than a minute from now`;
+  return changed === undefined ? null : publishedBefore(changed);
+}
+
+function publishedBefore({ version }: TermsText): string {
+  return `version ${version} was published and is changed or missing; leave it as it was`;
 }
 
 /** Why these terms cannot take the place of those before; null if they can. */
@@ -167,16 +198,16 @@ export function termsFault(
   nowMs: number,
 ): string | null {
   if (before === null) return null;
-  const changed = before.find((each) => !next.some((kept) => isDeepStrictEqual(kept, each)));
-  if (changed !== undefined)
-    return `version ${changed.version} was published and is changed or missing; leave it as it was`;
+  const changed = missingOf(before, next);
+  if (changed !== undefined) return publishedBefore(changed);
   const now = formatTimestamp(nowMs);
-  const at = next.findIndex(
-    (each) => each.effective_from <= now && !before.some((kept) => isDeepStrictEqual(kept, each)),
+  const added = missingOf(
+    next.filter(({ effective_from }) => effective_from <= now),
+    before,
   );
-  return at === -1
-    ? null
-    : `/versions/${at} is new and begins at ${next[at]?.effective_from}, which has passed; have it begin later`;
+  if (added === undefined) return null;
+  const { effective_from: from } = added;
+  return `/versions/${next.indexOf(added)} is new and begins at ${from}, which has passed; have it begin later`;
 }
 
 const sandboxText = [

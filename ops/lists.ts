@@ -20,7 +20,7 @@ import {
 const setBody = object({
   text: described(
     text(listBytesMax),
-    "The whole list, in the form of the file that the settings name; 32 MiB at most.",
+    "The whole list, in the form of the file that the settings name; 32 MiB at most, 4 MiB of prices and terms.",
   ),
   expected: optional(
     described(

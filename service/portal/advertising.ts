@@ -49,7 +49,7 @@ export interface AdActs {
 }
 
 export interface AdvertisingDeps extends SealerDeps {
-  readonly registerStore: Pick<RegisterStore, "list">;
+  readonly registerStore: RegisterStore;
   readonly records: RecordStore;
   readonly ads: AdActs;
 }

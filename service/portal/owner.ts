@@ -15,6 +15,7 @@ import { parsePublicJwk, thumbprint } from "../../protocol/keys/jwk.ts";
 import { mandateDaysMax } from "../../protocol/limits.ts";
 import { mandatePayload, parseMandate } from "../../protocol/mandate.ts";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
+import type { RegisterStore, RegisterTable } from "../../storage/register-store.ts";
 import type { Enrolment, PartyState } from "../register/enrolment.ts";
 import { type Registered, RegisterRefused } from "../register/parties.ts";
 import { momentFault } from "../register/revocations.ts";
@@ -25,6 +26,7 @@ export interface OwnerDeps extends Actors, Registered, SealingDeps, Pick<Platfor
   readonly homes: Homes;
   readonly enrolment: Pick<Enrolment, "party" | "registerKey">;
   readonly people: Pick<People, "keep">;
+  readonly registerStore: RegisterStore;
 }
 
 /** A business as one of its people sees it. */
@@ -124,7 +126,7 @@ export function createOwner(deps: OwnerDeps): Owner {
       };
       return accepted(async () => {
         const registered = await deps.enrolment.registerKey(asked);
-        return registered.ok ? ok(undefined) : refuse("not_accepted", registered.detail);
+        return registered.ok ? known(deps, uuid, `key/${key_id}`) : refuse("not_accepted", registered.detail);
       });
     },
     moment: (text) => {
@@ -142,7 +144,7 @@ export function createOwner(deps: OwnerDeps): Owner {
       const act = actOf(who, `Revoked at the portal.${since}`);
       return accepted(async () => {
         await deps.parties.revokeKey({ uuid, key_id, revoked_at, compromised_from, act });
-        return ok(undefined);
+        return known(deps, uuid, `key/${key_id}`);
       });
     },
     mandate: (who, asked) => readyMandate(deps, who, asked),
@@ -154,7 +156,7 @@ export function createOwner(deps: OwnerDeps): Owner {
       const act = actOf(who, "Revoked at the portal.");
       return accepted(async () => {
         await deps.parties.revokeMandate({ uuid, mandate_id, revoked_at, act });
-        return ok(undefined);
+        return known(deps, uuid, `mandate/${mandate_id}`);
       });
     },
   };
@@ -175,6 +177,25 @@ export async function accepted<T>(work: () => Outcome<T>): Outcome<T> {
     if (error instanceof RegisterRefused) return refuse("not_accepted", error.detail);
     throw error;
   }
+}
+
+/**
+ * Has this region's register know at once what the business's actor took, so that the page that follows shows it. The actor writes the
+ * same entry itself, also where this fails (G1 in storage/register-store.ts).
+ */
+async function known(
+  { actors, register, registerStore }: OwnerDeps,
+  uuid: string,
+  key: string,
+): Outcome<void> {
+  try {
+    const { entries } = await actors.ask(businessRef(uuid), { type: "register.read", keys: [key] });
+    await registerStore.put(entries.map((entry) => ({ ...entry, table: entry.table as RegisterTable })));
+    await register.refresh();
+  } catch {
+    // The page shows it a little later.
+  }
+  return ok(undefined);
 }
 
 /** Null for somebody who has no role in the business, and where there is no such business: after the same work (PP1 in people.ts). */
@@ -277,6 +298,6 @@ async function seal(deps: OwnerDeps, who: SignedIn, given: Parameters<Owner["sea
     const kept = await deps.people.keep(who, act);
     if (!kept.ok) return refuse("session_ended", kept.detail);
     await deps.parties.acceptMandate(envelope, uuid, actOf(who, "Sealed at the portal."));
-    return ok(undefined);
+    return known(deps, uuid, `mandate/${mandate_id}`);
   });
 }

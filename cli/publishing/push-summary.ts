@@ -99,7 +99,7 @@ function showResult(
     else for (const { code, detail } of result.reasons) terminal.print(`  ${code}: ${detail}`);
     if (result.state === "held")
       terminal.print(
-        `  An owner or admin can confirm it (svc hold confirm ${sealed?.push_id}${as}); then run this command again.`,
+        `  An owner or admin can confirm it at the portal, under «Held pushes», or by a passkey that the configuration names (svc hold confirm ${sealed?.push_id}${as}); then run this command again.`,
       );
   }
   const parts = [

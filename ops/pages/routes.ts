@@ -409,14 +409,16 @@ function notFound(reply: FastifyReply, made: Made, words: string, status = 404):
   return show(reply.code(status), made, { title: texts.notFound.title, current: null, content });
 }
 
-interface Shown extends Omit<FrameOptions, "texts"> {
+interface Shown extends Omit<FrameOptions, "texts" | "visitor"> {
   readonly title: string;
   readonly content: ComponentChild;
 }
 
 async function show(reply: FastifyReply, { assets }: Made, page: Shown): Promise<FastifyReply> {
   const { title, content, ...place } = page;
-  const framed = frame({ texts, ...place }, content);
+  const { admission, url } = reply.request;
+  const visitor = { name: admission?.user ?? null, at: url };
+  const framed = frame({ texts, ...place, visitor }, content);
   const html = applicationPage({ title, language, content: framed }, await assets());
   return reply.headers(applicationHeaders).send(html);
 }

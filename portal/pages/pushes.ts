@@ -1,4 +1,4 @@
-// The newest pushes of a business, which go on being live in the browser while one of them is on its way.
+// The newest pushes of a business, live in the browser.
 
 import { type ComponentChild, h } from "preact";
 import { useEffect, useState } from "preact/hooks";
@@ -62,7 +62,8 @@ export function Pushes({ address, base, language, recent: first }: PushesShown):
   const texts = textsOf(language);
   const { pushes: words } = texts.portal;
   const { refused: ofRefused } = texts.business.push;
-  const recent = useNewest(address, first, ({ pushes }) => pushes.some(isOpen));
+  // Also while nothing is on its way: the next push is seen to come.
+  const recent = useNewest(address, first, () => true);
   const { pushes, causes, refused } = recent;
   return h(
     "div",

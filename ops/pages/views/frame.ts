@@ -32,10 +32,12 @@ export interface FrameOptions {
   readonly texts: Texts["operations"];
   readonly current: Entry | null;
   readonly query?: string;
+  /** Who signed in, null for nobody, and where signing in leads back to. */
+  readonly visitor: { readonly name: string | null; readonly at: string };
 }
 
 export function frame(
-  { texts, current, query = "" }: FrameOptions,
+  { texts, current, query = "", visitor: { name, at } }: FrameOptions,
   content: ComponentChildren,
 ): ComponentChild {
   const entry = (name: Entry, href: string) =>
@@ -82,6 +84,9 @@ export function frame(
         }),
         h("button", { type: "submit" }, texts.search.button),
       ),
+      name === null
+        ? h("a", { href: signInPath(at) }, texts.login.title)
+        : h("span", { class: "quiet small" }, texts.login.as(name)),
     ),
     h("main", { id: "content", tabIndex: -1 }, content),
   );

@@ -484,7 +484,7 @@ export const operations = {
       id: "Name of the entry, such as payment-4711",
       subject: (company: string, amount: string, id: string) => `${company}, ${amount}, ${id}`,
     },
-    history: "What operators did to it",
+    history: "What was done to it",
     historyCaption: "Acts of operators on the party, the oldest first",
     historyEntry: "Entry of the register",
     acts: {
@@ -646,6 +646,7 @@ export const operations = {
     words: "Acting, and reading from another machine, needs the operators' token.",
     token: "Operators' token",
     by: "Your name, in which you act from now on",
+    as: (name: string) => `Signed in as ${name}`,
     button: "Sign in",
   },
 };

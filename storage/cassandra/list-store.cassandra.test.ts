@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { listStoreConformance, type OpenListStore, versionOf } from "../list-store.conformance.ts";
 import { hasCassandra, openTestKeyspace, type TestKeyspace } from "./keyspace.fixture.ts";
 import { listTables, openCassandraListStore } from "./list-store.ts";
+import type { CassandraSession } from "./session.ts";
 
 describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names", () => {
   let keyspace: TestKeyspace;
@@ -50,6 +51,20 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
     const half = "DELETE FROM operator_list_bytes WHERE list = ? AND file = ? AND part = 1";
     await session.execute(half, [version.list, version.file], plain);
     await expect(store.read(version)).rejects.toMatchObject({ effect: "not_applied" });
+    await session.close();
+  });
+
+  it("is in every region before it is answered, where that is wanted", async () => {
+    const session = await keyspace.connect();
+    const levels = new Set<string>();
+    const execute: CassandraSession["execute"] = (cql, params, options) => {
+      if (!cql.startsWith("SELECT")) levels.add(options.consistency ?? "LOCAL_QUORUM");
+      return session.execute(cql, params, options);
+    };
+    const options = { now: Date.now, replicateBeforeAck: true };
+    const store = openCassandraListStore({ ...session, execute }, options);
+    expect(await store.set(versionOf("terms", 1, 10), new Uint8Array(10), null)).toBe(true);
+    expect([...levels]).toEqual(["EACH_QUORUM"]);
     await session.close();
   });
 });

@@ -40,8 +40,6 @@ const bytesPerRow = 256 * 1024;
 const rowsPerPage = 8;
 const lanesMax = 4;
 const plain = { idempotent: true } as const;
-/** See LC2. */
-const agreed = { consistency: "LOCAL_QUORUM", serial: "SERIAL", idempotent: false } as const;
 
 export interface CassandraListStoreOptions {
   readonly now: () => number;
@@ -53,7 +51,10 @@ export function openCassandraListStore(
   session: CassandraSession,
   { now, replicateBeforeAck = false }: CassandraListStoreOptions,
 ): ListStore {
-  const write: StatementOptions = replicateBeforeAck ? { ...plain, consistency: "EACH_QUORUM" } : plain;
+  const consistency = replicateBeforeAck ? "EACH_QUORUM" : "LOCAL_QUORUM";
+  const write: StatementOptions = { ...plain, consistency };
+  /** See LC2. */
+  const agreed: StatementOptions = { consistency, serial: "SERIAL", idempotent: false };
   const lanes = new Semaphore(lanesMax);
   const forget = async (list: string, file: string): Promise<void> => {
     await session.execute(cql.dropBytes, [list, file], write);

@@ -264,6 +264,27 @@ function putTests(keyspace: () => TestKeyspace): void {
     await session.close();
   });
 
+  it("claims a key once more where neither the claim nor a look at it was answered (O3)", async () => {
+    const session = await keyspace().connect();
+    let [claims, looks] = [0, 0];
+    const execute = async (cql: string, params: never, options: ReadOptions) => {
+      if (options.consistency === "SERIAL") {
+        looks += 1;
+        throw new StoreError("not_applied", "no answer to the look");
+      }
+      const answer = await session.execute(cql, params, options);
+      if (!cql.startsWith("INSERT INTO key_owner")) return answer;
+      claims += 1;
+      if (claims === 1) throw new StoreError("unknown", "no answer to the claim");
+      return answer;
+    };
+    const store = openCassandraRegisterStore({ ...session, execute } as CassandraSession);
+    expect(await store.claimKey("claimed twice", "one")).toBe("one");
+    expect([claims, looks]).toEqual([2, 1]);
+    expect(await store.claimKey("claimed twice", "another")).toBe("one");
+    await session.close();
+  });
+
   it("fails when its own region fails", async () => {
     const { state, store, session } = await open();
     state.isDown = true;

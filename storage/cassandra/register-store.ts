@@ -188,8 +188,8 @@ function everywhereWriter(
 // Maps each key to its party, in Cassandra: obligation G5 of the register's port.
 //   O1. A claim is agreed on by a majority of all replicas, so only one party gets a key, whichever regions are asked.
 //   O2. A row is never changed or deleted. So a row that is readable anywhere is final, and no other region is asked.
-//   O3. When the outcome of a claim is unknown, the row is read together with any write under way; if there is no row, the
-//       key is claimed again, which is the same claim.
+//   O3. When the outcome of a claim is unknown, the row is read together with any write under way; if there is no row, or no
+//       answer either, the key is claimed again, which is the same claim.
 //   O4. A key that is in the register but has no claim belongs to the party that the register names: its claim was lost
 //       with a region. All regions are asked for it while they can be reached.
 
@@ -214,7 +214,8 @@ export async function claimKey(session: CassandraSession, keyId: string, party: 
     } catch (error) {
       const isUnknown = error instanceof StoreError && error.effect === "unknown";
       if (!isUnknown) throw error;
-      const settled = await readOwner(session, keyId, "SERIAL");
+      // Claims of several regions at once keep each other, and this look, from an answer: then the next claim tells.
+      const settled = await readOwner(session, keyId, "SERIAL").catch(() => null);
       if (settled !== null) return settled;
       if (claims === claimsMax) throw error;
     }

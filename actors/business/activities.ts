@@ -3,7 +3,7 @@
 import { parseEnvelope } from "../../protocol/dsse.ts";
 import { domainChallenge } from "../../protocol/keys/certificate.ts";
 import { openSeal } from "../../protocol/seal.ts";
-import type { RegisterStore, RegisterTable } from "../../storage/register-store.ts";
+import type { RegisterStore } from "../../storage/register-store.ts";
 import type { DomainProbe } from "../../transport/domain-probe.ts";
 import { type AcceptedSeal, type StandingFacts, standingFault } from "../../verifier/standing.ts";
 import type { BusinessProtocol, KeyFacts, MandateFacts, PolicyFacts } from "../messages/business.ts";
@@ -32,7 +32,7 @@ export function businessActivities(ports: BusinessPorts): Record<string, Activit
   return {
     projectRegister: async (params: { keys: readonly string[] }, context: ActivityContext<"business">) => {
       const { entries } = await context.ask(context.actor, { type: "register.read", keys: params.keys });
-      await ports.register.put(entries.map((entry) => ({ ...entry, table: entry.table as RegisterTable })));
+      await ports.register.put(entries);
       await ports.registerChanged();
       return null;
     },

@@ -24,6 +24,7 @@ import {
   sealEntry,
 } from "../../protocol/log/leaves.ts";
 import { eraOf, type PartitionRow, type RowKey, type RowSelection } from "../../storage/actor-store.ts";
+import type { RegisterEntry, RegisterTable } from "../../storage/register-store.ts";
 import type { KeptDecision } from "../messages/admission.ts";
 import type {
   AssignReply,
@@ -304,9 +305,9 @@ export function mandateIdOf(key: string): string | null {
 }
 
 /** The public register shares its names between all parties, while a mandate_id is unique only within its business. */
-export function publicName(key: string, party: string): { readonly table: string; readonly key: string } {
+export function publicName(key: string, party: string): Pick<RegisterEntry, "table" | "key"> {
   const slash = key.indexOf("/");
-  const [table, name] = [key.slice(0, slash), key.slice(slash + 1)];
+  const [table, name] = [key.slice(0, slash) as RegisterTable, key.slice(slash + 1)];
   return { table, key: mandateIdOf(key) === null ? name : `${party}/${name}` };
 }
 

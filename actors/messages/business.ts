@@ -4,6 +4,7 @@ import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { PublicJwk } from "../../protocol/keys/jwk.ts";
 import type { Listings } from "../../protocol/price-shock.ts";
 import type { HeldReason } from "../../protocol/wire/push.ts";
+import type { RegisterEntry } from "../../storage/register-store.ts";
 import type {
   AdmitReply,
   AttemptsProtocol,
@@ -352,13 +353,7 @@ export interface AssignReply {
 }
 
 export interface RegisterReadReply {
-  readonly entries: readonly {
-    readonly table: string;
-    readonly partition: string;
-    readonly key: string;
-    readonly change: number;
-    readonly body: string;
-  }[];
+  readonly entries: readonly RegisterEntry[];
 }
 
 export interface ActsReply {

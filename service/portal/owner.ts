@@ -15,7 +15,7 @@ import { parsePublicJwk, thumbprint } from "../../protocol/keys/jwk.ts";
 import { mandateDaysMax } from "../../protocol/limits.ts";
 import { mandatePayload, parseMandate } from "../../protocol/mandate.ts";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
-import type { RegisterStore, RegisterTable } from "../../storage/register-store.ts";
+import type { RegisterStore } from "../../storage/register-store.ts";
 import type { Enrolment, PartyState } from "../register/enrolment.ts";
 import { type Registered, RegisterRefused } from "../register/parties.ts";
 import { momentFault } from "../register/revocations.ts";
@@ -190,7 +190,7 @@ async function known(
 ): Outcome<void> {
   try {
     const { entries } = await actors.ask(businessRef(uuid), { type: "register.read", keys: [key] });
-    await registerStore.put(entries.map((entry) => ({ ...entry, table: entry.table as RegisterTable })));
+    await registerStore.put(entries);
     await register.refresh();
   } catch {
     // The page shows it a little later.

@@ -15,7 +15,7 @@ import {
 import { placementOf } from "../../actors/messages/refs.ts";
 import type { JournalActor, JournalFile } from "../../service/log/journal-file.ts";
 import { type ActorRef, type PartitionRow, rowTable } from "../../storage/actor-store.ts";
-import type { RegisterEntry, RegisterTable } from "../../storage/register-store.ts";
+import type { RegisterEntry } from "../../storage/register-store.ts";
 import { openSimRecordStore } from "../store/record-store.ts";
 import type { StoreModel } from "../store/store-model.ts";
 import type { WorldParts } from "./world-parts.ts";
@@ -113,7 +113,7 @@ function layRegister(stores: StoreModel, rows: readonly PartitionRow[]): void {
     if (rt !== registerEntries.rt && !isMandate) return [];
     const row = JSON.parse(body) as RegisterRow;
     const { table, key } = publicName(isMandate ? `${mandatePrefix}${k2}` : k2, row.partition);
-    const value: RegisterEntry = { ...row, table: table as RegisterTable, key };
+    const value: RegisterEntry = { ...row, table, key };
     return [{ key: `${table}/${key}`, value, stamp: value.change }];
   });
   for (const region of stores.regions)

@@ -2,23 +2,25 @@
 
 import { DatabaseSync } from "node:sqlite";
 import { parentPort } from "node:worker_threads";
-import { type CheckpointOrder, fileState } from "./log-durability.ts";
+import { type CheckpointAnswer, type CheckpointOrder, fileState } from "./log-durability.ts";
 import { lowerPriority } from "./thread-priority.ts";
 
 const { idle, copying } = fileState;
 
 lowerPriority();
 
-function copyLog(path: string): void {
+function copyLog(path: string): CheckpointAnswer["pages"] {
   using file = new DatabaseSync(path, { timeout: 0 });
   // PASSIVE copies what it can while others read and write (sqlite.org/pragma.html#pragma_wal_checkpoint).
-  file.exec("PRAGMA wal_checkpoint(PASSIVE)");
+  const { log, checkpointed } = file.prepare("PRAGMA wal_checkpoint(PASSIVE)").get() ?? {};
+  return { log: Number(log), left: Number(log) - Number(checkpointed) };
 }
 
 parentPort?.on("message", ({ id, path, state }: CheckpointOrder) => {
+  let pages: CheckpointAnswer["pages"] = null;
   if (Atomics.compareExchange(state, 0, idle, copying) === idle) {
     try {
-      copyLog(path);
+      pages = copyLog(path);
     } catch {
       // Nothing is lost: the writer checkpoints on its own when its log has grown long.
     } finally {
@@ -26,5 +28,5 @@ parentPort?.on("message", ({ id, path, state }: CheckpointOrder) => {
       Atomics.notify(state, 0);
     }
   }
-  parentPort?.postMessage({ id });
+  parentPort?.postMessage({ id, pages } satisfies CheckpointAnswer);
 });

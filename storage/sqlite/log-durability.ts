@@ -22,8 +22,9 @@ const logPagesLong = 4 * logPagesSelf;
 /** A COMMIT of fewer works and fewer changed rows is flushed inline: the round trip to another thread takes longer. */
 const besideWorksMin = 4;
 const besideChangesMin = 64;
-/** While a flush takes longer than this, the disk is busy, and no COMMIT waits for it inline. */
+/** After a flush that took longer than this, the disk is busy, and no COMMIT waits for it inline before so many flushes were quick. */
 const slowFlushMs = 2;
+const quickFlushesMin = 16;
 
 export interface LogOptions {
   /** FULL flushes the log for every COMMIT and survives a loss of power; NORMAL survives only the loss of the process. */
@@ -66,16 +67,18 @@ export class LogDurability {
   #counted = 0;
   /** Whether the last COMMIT was small. */
   #isSmall = true;
-  /** Whether the last flush was slow: the next ones are likely to be as well. */
-  #isSlow = false;
+  /** Quick flushes that are still to come before the disk is not busy any more. */
+  #quickToCome = 0;
 
-  /** Expects a connection that was set up with {@link logPragmas}. */
-  constructor(db: DatabaseSync, path: string, options: LogOptions) {
+  /**
+   * Expects a connection that was set up with {@link logPragmas}; `resume` is called when {@link isPaused} has become false again.
+   */
+  constructor(db: DatabaseSync, path: string, options: LogOptions, resume: () => void) {
     this.#db = db;
     this.#totalChanges = db.prepare("SELECT total_changes() AS total");
     this.#logLength = db.prepare("PRAGMA wal_checkpoint(NOOP)");
     const isCopiedBeside = path !== ":memory:" && options.checkpoints !== "self";
-    this.#checkpointer = isCopiedBeside ? createCheckpointer(path) : null;
+    this.#checkpointer = isCopiedBeside ? createCheckpointer(path, resume) : null;
     this.#pagesMost = options.checkpoints === "self" ? logPagesLong : null;
     this.#flush = isFlushedHere(path, options) ? (options.logFlush ?? createLogFlush)(path) : null;
   }
@@ -89,6 +92,11 @@ export class LogDurability {
     const outcome = this.#db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
     if (outcome?.["busy"] !== 0) throw new Error("the log could not be flushed and is still being read");
     this.#isInDoubt = false;
+  }
+
+  /** True while writes should wait, because the log can begin again once the rest of it is copied (P4). */
+  get isPaused(): boolean {
+    return this.#checkpointer?.isFinishing ?? false;
   }
 
   /** Counts the next COMMIT as one of so many more changed rows. */
@@ -120,7 +128,7 @@ export class LogDurability {
 
   /** Whether the last COMMIT is better flushed on another thread than here. */
   get isFlushedBeside(): boolean {
-    return this.#flush !== null && (this.#isSlow || !this.#isSmall);
+    return this.#flush !== null && (this.#quickToCome > 0 || !this.#isSmall);
   }
 
   /** Throws the system's error (D1). */
@@ -160,7 +168,8 @@ export class LogDurability {
   }
 
   #noteFlush(startedMs: number): void {
-    this.#isSlow = performance.now() - startedMs > slowFlushMs;
+    const isSlow = performance.now() - startedMs > slowFlushMs;
+    this.#quickToCome = isSlow ? quickFlushesMin : Math.max(0, this.#quickToCome - 1);
   }
 }
 
@@ -209,6 +218,9 @@ export function createLogFlush(path: string): LogFlush {
 //   P3. Once `close` has returned, the thread does not touch the file: it may be moved, deleted or recreated. The thread
 //       therefore opens it for one copy at a time, and only after it has found that the file is not closed; a late thread
 //       would otherwise create an empty file of that name, or remove the log of whatever file has it by then.
+//   P4. The log begins again only after a copy of all of it, and a copy lacks what was committed meanwhile. So the writer pauses for a
+//       moment while the rest of a long log is copied, and nobody who does not write has to wait; otherwise the log of a writer that
+//       never rests would grow until a COMMIT copies it.
 
 /** Who may touch a file: nobody does, the thread does, or the thread no longer may. */
 export const fileState = { idle: 0, copying: 1, closed: 2 } as const;
@@ -219,36 +231,80 @@ export interface CheckpointOrder extends Numbered {
   readonly state: Int32Array<SharedArrayBuffer>;
 }
 
+export interface CheckpointAnswer extends Numbered {
+  /** Pages of the log, and how many of them are not in the file yet; null where nothing could be copied. */
+  readonly pages: { readonly log: number; readonly left: number } | null;
+}
+
 /** Number of changed rows after which the log is copied: a few megabytes of log. */
 const rowsBetween = 1_000;
+/** Log pages (48 MiB) from which on the writer pauses for the rest of the log (P4): about as often as a COMMIT would have to copy it. */
+const pausePagesMin = 12_288;
+/** After this the writer continues, whatever the thread has done: then only the log is longer. */
+const pauseMs = 100;
 /** Maximum wait for a copy under way (P3); it takes that long only if the thread has died. */
 const closeWaitMs = 30_000;
 
 export interface Checkpointer {
   /** Called after each COMMIT with the number of rows changed on the connection so far. */
   committed(totalChanges: number): void;
+  /** True while the writer should pause (P4). */
+  readonly isFinishing: boolean;
   /** Must be called before the writer's own connection is closed, which then copies and removes the log. */
   close(): void;
 }
 
-const calls = new WorkerCalls<CheckpointOrder, Numbered>(
+const calls = new WorkerCalls<CheckpointOrder, CheckpointAnswer>(
   "checkpoint",
   () => new Worker(new URL("./checkpoint-worker.ts", import.meta.url)),
   { isKept: false },
 );
 
-/** Creates the checkpointer of one store file; none of its calls fails. */
-export function createCheckpointer(path: string): Checkpointer {
-  let copiedAt = 0;
+/** Creates the checkpointer of one store file; none of its calls fails. `resume` is called at the end of each pause (P4). */
+export function createCheckpointer(path: string, resume: () => void = () => {}): Checkpointer {
   const state = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  let [changes, copiedAt] = [0, 0];
+  let [isCopying, isClosed] = [false, false];
+  let pause: NodeJS.Timeout | null = null;
+  /** Whether a pause was in vain: there is none again before the log is short. */
+  let isVain = false;
+  const endPause = (): void => {
+    if (pause === null) return;
+    clearTimeout(pause);
+    pause = null;
+    resume();
+  };
+  const copy = (): void => {
+    copiedAt = changes;
+    isCopying = true;
+    calls
+      .call((id) => ({ id, path, state }))
+      // Nothing is lost where the thread ends: the writer checkpoints on its own when its log has grown long.
+      .catch(() => ({ pages: null }))
+      .then(({ pages }) => {
+        isCopying = false;
+        const isLong = pages !== null && pages.log >= pausePagesMin;
+        isVain = isLong && (isVain || (pause !== null && pages.left > 0));
+        if (!isLong || isVain || pause !== null || changes === copiedAt || isClosed) return endPause();
+        pause = setTimeout(() => {
+          isVain = true;
+          endPause();
+        }, pauseMs);
+        copy();
+      });
+  };
   return {
     committed: (totalChanges) => {
-      if (totalChanges - copiedAt < rowsBetween) return;
-      copiedAt = totalChanges;
-      // Nothing is lost where the thread ends: the writer checkpoints on its own when its log has grown long.
-      calls.call((id) => ({ id, path, state })).catch(() => {});
+      changes = totalChanges;
+      if (!isCopying && changes - copiedAt >= rowsBetween) copy();
+    },
+    get isFinishing() {
+      return pause !== null;
     },
     close: () => {
+      isClosed = true;
+      if (pause !== null) clearTimeout(pause);
+      pause = null;
       const { idle, copying, closed } = fileState;
       const endMs = performance.now() + closeWaitMs;
       while (Atomics.compareExchange(state, 0, idle, closed) === copying) {

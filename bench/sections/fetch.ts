@@ -45,7 +45,7 @@ export async function measureFetchOf(
     `p50 ${sidesText(rounds, ({ p50Ms }) => p50Ms, 1)} ms, p99 ${sidesText(rounds, ({ p99Ms }) => p99Ms, 1)} ms; ${cpuText(rounds)}`;
   const rates = compareBy(rounds, ({ rate }) => rate);
   const name = `distinct records, ${connections} connections${isOpenssl ? ", without libsodium" : ""}`;
-  return figure(name, "answers/s", rates, { atLeast: 0.7 }, note);
+  return figure(name, "answers/s", rates, { atLeast: 0.75 }, note);
 }
 
 async function fetchPlans({ child, sandbox }: OpenNode, products: readonly number[]) {

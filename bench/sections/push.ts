@@ -123,7 +123,7 @@ async function measurePublishing(
     `Processor time of the main thread ${sidesText<Spent>(rounds, ({ cpu }) => cpu.mainMs)} ms, ` +
     `of all threads ${sidesText<Spent>(rounds, ({ cpu }) => cpu.allMs)} ms.`;
   const name = `${what} until complete and searchable`;
-  const figures = [figure(name, "ms", times, { atMost: 1.5 }, note(rounds, cpuNote))];
+  const figures = [figure(name, "ms", times, { atMost: 1.4 }, note(rounds, cpuNote))];
   const grown = rounds.flatMap(({ ours }) => (ours.grownBytes === null ? [] : [ours.grownBytes / bytes]));
   if (grown.length === 0) return figures;
   const ofMemory = `Highest reading (every ${memorySampleMs} ms) less the one just before; worst round ${Math.max(...grown).toFixed(0)} ${unit}.`;

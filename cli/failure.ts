@@ -47,7 +47,7 @@ function isFullDisk(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && "code" in error && ["ENOSPC", "EDQUOT"].includes(String(error.code));
 }
 
-const refusedStarts = ["KeyStoreError", "JoinRefused", "StoreFileRefused", "SchemaTooOld", "SchemaTooNew"];
+const refusedStarts = ["KeyStoreError", "JoinRefused", "StoreFileRefused", "SchemaTooNew"];
 
 /** Thrown when a node fails to start: the message names the file, or why the cluster refuses the node, and what to do. */
 function isRefusedStart(error: unknown): error is Error {

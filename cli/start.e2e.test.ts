@@ -21,16 +21,16 @@ const env = () => ({ PATH: process.env["PATH"], HOME: home, SVC_SAMPLES: "no", N
 const startArgs = () => ["cli/main.ts", "start", "--home", home, "--port-base", "0"];
 const startHere = () => spawnSync(process.execPath, startArgs(), { cwd: root, env: env(), encoding: "utf8" });
 
-it("refuses a home that a build before 0.1.0 made, with one sentence", () => {
+it("refuses a home with a database of another program, with one sentence", () => {
   const store = join(home, "store.db");
-  const before = new DatabaseSync(store);
-  before.exec("CREATE TABLE migration (name TEXT PRIMARY KEY); PRAGMA user_version = 1");
-  before.close();
+  const other = new DatabaseSync(store);
+  other.exec("CREATE TABLE migration (name TEXT PRIMARY KEY)");
+  other.close();
   const { status, stdout, stderr } = startHere();
   expect({ status, stdout, stderr }).toEqual({
     status: 2,
     stdout: "",
-    stderr: `${store} was made by a build before 0.1.0, which nothing upgrades from: start with an empty folder\n`,
+    stderr: `${store} is a database of another program: start with an empty folder\n`,
   });
 });
 

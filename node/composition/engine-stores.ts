@@ -14,12 +14,7 @@ import { openCassandraInsightStore } from "../../storage/cassandra/insight-store
 import { ensureKeyspace, putInRegion, takeOutRegion } from "../../storage/cassandra/keyspaces.ts";
 import { openCassandraListStore } from "../../storage/cassandra/list-store.ts";
 import { openCassandraLogStore } from "../../storage/cassandra/log-store.ts";
-import {
-  migrate,
-  readSchemaVersion,
-  SchemaTooNew,
-  SchemaTooOld,
-} from "../../storage/cassandra/migrations.ts";
+import { migrate, readSchemaVersion, SchemaTooNew } from "../../storage/cassandra/migrations.ts";
 import { openCassandraReceiptStore } from "../../storage/cassandra/receipt-store.ts";
 import { openCassandraRecordStore } from "../../storage/cassandra/record-store.ts";
 import { openCassandraRegisterStore } from "../../storage/cassandra/register-store.ts";
@@ -239,6 +234,6 @@ function refuseKeyspace(error: unknown, region: string): never {
 }
 
 function refuseSchema(error: unknown): never {
-  if (!(error instanceof SchemaTooNew || error instanceof SchemaTooOld)) throw error;
+  if (!(error instanceof SchemaTooNew)) throw error;
   throw new ConfigError("SVC_CASSANDRA_KEYSPACE", error.message);
 }

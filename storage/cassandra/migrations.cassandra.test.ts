@@ -18,7 +18,6 @@ import {
   readSchemaVersion,
   recordTables,
   SchemaTooNew,
-  SchemaTooOld,
 } from "./migrations.ts";
 import { receiptListingTables } from "./receipt-listing.ts";
 import { type CassandraSession, openCassandraSession } from "./session.ts";
@@ -104,15 +103,6 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
       const refusal = await migrate(session, [first]).catch((error: unknown) => error);
       expect(refusal).toBeInstanceOf(SchemaTooNew);
       expect(refusal).toMatchObject({ stored: 2, known: 1 });
-      expect(await readSchemaVersion(session)).toBe(2);
-    });
-
-    it("S6: a keyspace that a build before 0.1.0 made is refused and left as it is", async () => {
-      const session = await connect();
-      await migrate(session, [["CREATE TABLE IF NOT EXISTS staged_leaf (id text PRIMARY KEY)"], first]);
-      const refusal = await migrate(session).catch((error: unknown) => error);
-      expect(refusal).toBeInstanceOf(SchemaTooOld);
-      expect(String(refusal)).toContain("made by a build before 0.1.0");
       expect(await readSchemaVersion(session)).toBe(2);
     });
 

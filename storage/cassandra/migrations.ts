@@ -8,7 +8,6 @@
 //       the table afterwards, each of its nodes in its own time. A node that finds `schema_state` listed and is told that
 //       there is no such table defines it as well, which changes nothing and completes once all of Cassandra's nodes know
 //       the table.
-//   S6. A keyspace that a build before 0.1.0 made is refused: its versions counted other steps.
 
 import { createHash, randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
@@ -171,9 +170,6 @@ export const migrations: Migrations = [
   ],
 ];
 
-/** A table that every keyspace of the builds before 0.1.0 has, and no later one (S6). */
-const tableBefore = "staged_leaf";
-
 /** Thrown for a keyspace that a later release of this service has changed (S3). */
 export class SchemaTooNew extends Error {
   readonly stored: number;
@@ -183,16 +179,6 @@ export class SchemaTooNew extends Error {
     this.name = "SchemaTooNew";
     this.stored = stored;
     this.known = known;
-  }
-}
-
-/** Thrown for a keyspace that a build before 0.1.0 made (S6). */
-export class SchemaTooOld extends Error {
-  constructor(keyspace: string) {
-    super(
-      `the keyspace ${keyspace} was made by a build before 0.1.0, which nothing upgrades from: start with an empty keyspace`,
-    );
-    this.name = "SchemaTooOld";
   }
 }
 
@@ -216,11 +202,9 @@ const serially = { consistency: "LOCAL_QUORUM", serial: "SERIAL", idempotent: fa
 
 /**
  * Migrates the session's keyspace to the last of the `known` versions and returns it. Any number of nodes may do so at
- * once; if the keyspace is already up to date, no other region is needed. Throws {@link SchemaTooNew},
- * {@link SchemaTooOld}, {@link StoreError}.
+ * once; if the keyspace is already up to date, no other region is needed. Throws {@link SchemaTooNew}, {@link StoreError}.
  */
 export async function migrate(session: CassandraSession, known: Migrations = migrations): Promise<number> {
-  if (await hasTable(session, tableBefore)) throw new SchemaTooOld(session.keyspace);
   if (!(await hasTable(session, "schema_state"))) await session.define(stateTable(session.keyspace));
   const untilMs = performance.now() + waitMs;
   const holder = randomUUID();

@@ -234,16 +234,14 @@ describe("migrations", () => {
     expect(() => SqliteDatabase.open(path)).toThrow(/version 99/);
   });
 
-  it("a file that a build before 0.1.0 made is refused and left as it is", () => {
-    const path = join(folder, "before.db");
-    const before = new DatabaseSync(path);
-    before.exec(
-      "CREATE TABLE migration (name TEXT PRIMARY KEY, version INTEGER NOT NULL); PRAGMA user_version = 1",
-    );
-    before.close();
+  it("a database of another program is refused and left as it is", () => {
+    const path = join(folder, "other.db");
+    using other = new DatabaseSync(path);
+    other.exec("CREATE TABLE migration (name TEXT PRIMARY KEY, version INTEGER NOT NULL)");
     for (let times = 0; times < 2; times += 1)
       expect(() => SqliteDatabase.open(path)).toThrow(
-        `${path} was made by a build before 0.1.0, which nothing upgrades from: start with an empty folder`,
+        `${path} is a database of another program: start with an empty folder`,
       );
+    expect(other.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "delete" });
   });
 });

@@ -21,7 +21,7 @@ import { LogDurability, type LogOptions, logPragmas } from "./log-durability.ts"
  * {@link SqliteDatabase.migrate}.
  */
 const fileVersion = 1;
-/** Marks a store file as ours (`PRAGMA application_id`, "SVC1"). Builds before 0.1.0 set a version and no mark. */
+/** Marks a store file as ours (`PRAGMA application_id`, "SVC1"). */
 const applicationId = 0x53_56_43_31;
 /** Maximum works in one transaction; the rest wait for the next one, so that readers get a turn in between. */
 const groupMaxDefault = 512;
@@ -133,7 +133,7 @@ export class SqliteDatabase implements AsyncDisposable {
 
   /**
    * Opens or creates the store file at `path` (`:memory:` for no file). Throws {@link StoreFileRefused} if the file has a later version,
-   * or was made by a build before 0.1.0.
+   * or is another program's.
    */
   static open(path: string, options: SqliteOptions = {}): SqliteDatabase {
     const db = new DatabaseSync(path, {
@@ -141,22 +141,20 @@ export class SqliteDatabase implements AsyncDisposable {
       timeout: options.busyTimeoutMs ?? 5_000,
     });
     try {
-      db.exec(`${logPragmas(path, options)} PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; ${overwriteInPages};
-        PRAGMA cache_size = -${options.cacheKilobytes ?? cacheKilobytesDefault};
-        PRAGMA mmap_size = ${options.mappedBytesMax ?? 0};`);
       const read = (pragma: string) =>
         Number(Object.values(db.prepare(`PRAGMA ${pragma}`).get() ?? {})[0] ?? 0);
       const version = read("user_version");
-      if (version > 0 && read("application_id") !== applicationId) {
-        throw new StoreFileRefused(
-          `${path} was made by a build before 0.1.0, which nothing upgrades from: start with an empty folder`,
-        );
-      }
+      const isEmpty = db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined;
+      if (!isEmpty && read("application_id") !== applicationId)
+        throw new StoreFileRefused(`${path} is a database of another program: start with an empty folder`);
       if (version > fileVersion) {
         throw new StoreFileRefused(
           `${path} has version ${version}, and this release knows none above ${fileVersion}: start a newer one`,
         );
       }
+      db.exec(`${logPragmas(path, options)} PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; ${overwriteInPages};
+        PRAGMA cache_size = -${options.cacheKilobytes ?? cacheKilobytesDefault};
+        PRAGMA mmap_size = ${options.mappedBytesMax ?? 0};`);
       db.exec(`BEGIN IMMEDIATE;
         CREATE TABLE IF NOT EXISTS migration (name TEXT PRIMARY KEY, version INTEGER NOT NULL) WITHOUT ROWID;
         PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${fileVersion}; COMMIT;`);

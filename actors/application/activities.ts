@@ -3,6 +3,7 @@
 import type { EvidenceStore } from "../../storage/evidence-store.ts";
 import type { Activity } from "../system/definition.ts";
 
+/** What an application has done outside its journal: `forgetEvidence` removes what was sent with it. Throws {@link StoreError}. */
 export function applicationActivities({
   evidenceStore,
 }: {

@@ -71,11 +71,13 @@ export function selectInvitations(): RowSelection {
   return invitations.selectPage(invitationsMax);
 }
 
+/** The role of a person, and the passkey that seals with it; null for somebody without a role. */
 export function readMember({ person_id }: Asked<"member.read">, view: BusinessView): Member | null {
   const known = members.read(view, person_id);
   return known === undefined ? null : { role: known.role, sealing: known.sealing };
 }
 
+/** Everybody with a role, and the open invitations; null where who asks has no role. */
 export function listMembers(
   { person_id: asking }: Asked<"members.list">,
   view: BusinessView,
@@ -92,6 +94,11 @@ export function listMembers(
   };
 }
 
+/**
+ * Gives, changes or, with the role null, takes a role, with the key that goes with it (MB3). Refused with `party_unknown`,
+ * `role_too_low`, `member_unknown`, `owner_last`, `too_many_people` or `member_changed`; by an invitation with `invitation_over`,
+ * `member_known` or `too_many_people`.
+ */
 export function setMember(command: Asked<"member.set">, view: BusinessView): Decided {
   const { person_id, role, sealing: given, revokes, by_person, invitation, act } = command;
   if (invitation !== undefined) return acceptInvitation(invitation, command, view);
@@ -169,6 +176,7 @@ function isRevoked(key_id: string, view: BusinessView): boolean {
   return known !== undefined && factsIn("key", known).revoked_at !== null;
 }
 
+/** Makes an invitation or, with the role null, deletes it. Refused with `role_too_low` or `too_many_invitations`. */
 export function setInvitation(
   { id, role, person_id, until_ms, act }: Asked<"invitation.set">,
   view: BusinessView,

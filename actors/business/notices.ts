@@ -113,10 +113,12 @@ export function failWebhook(command: CommandOf<WebhooksProtocol, "webhook.fail">
   return { reply: done, ...told, puts: [off.put, ...told.puts] };
 }
 
+/** Keeps a notice and sends it (NB1). */
 export function giveNotice(given: Asked<"notice.give">, view: BusinessView): Told {
   return { reply: done, ...noticesOf([given], view) };
 }
 
+/** Sets the kinds that a person does not want. Refused with `role_too_low` for somebody who does not bind the party. */
 export function chooseNotices(
   { person_id, unwanted }: Asked<"notices.choose">,
   view: BusinessView,
@@ -136,6 +138,7 @@ export function forgetChoice(personId: string): RowKey {
   return unwantedKinds.key(personId);
 }
 
+/** The notices that a person wants, and the kinds that they do not; null for somebody who does not bind the party. */
 export function readNotices(
   { person_id }: Asked<"notices.read">,
   view: BusinessView,
@@ -157,10 +160,12 @@ function unwantedBy(personId: string, view: BusinessView): readonly NoticeKind[]
 
 const networksMax = 64;
 
+/** The rows that {@link seeNetwork} decides by. */
 export function selectNetworks({ key_id }: Asked<"network.seen">): readonly RowSelection[] {
   return [...selectForNotices(), networks.select([key_id])];
 }
 
+/** Notes that a key signed from a network, at most once a day for each, and gives a notice of a new one (NB4). */
 export function seeNetwork({ key_id, network }: Asked<"network.seen">, view: BusinessView): Told {
   if (members.readAll(view).length === 0) return { reply: done };
   const { nowMs } = view;
@@ -209,6 +214,7 @@ export function selectForReminder(): RowSelection {
   return members.selectPage(1);
 }
 
+/** The rows that {@link dueReminders} and {@link giveReminders} decide by: one reminder more than are given at once. */
 export function selectReminders(
   command: Asked<"reminders.due"> | Asked<"reminders.give">,
 ): readonly RowSelection[] {
@@ -218,11 +224,13 @@ export function selectReminders(
   return [page, ...selectRegister(entries), ...selectForNotices()];
 }
 
+/** The mandates of which a reminder is due, at most as many as are given at once. */
 export function dueReminders(view: BusinessView): ReplyOf<NoticesProtocol, "reminders.due"> {
   const due = reminders.readAll(view).filter(({ k }) => k <= view.nowMs);
   return { mandate_ids: due.slice(0, remindersMax).map(({ k2 }) => k2) };
 }
 
+/** Gives these reminders, and sets the timer for the next one (NB5). A mandate that was revoked or is over has none. */
 export function giveReminders({ mandate_ids }: Asked<"reminders.give">, view: BusinessView): Told {
   const owed = reminders.readAll(view);
   const given = owed.filter(({ k2 }) => mandate_ids.includes(k2));

@@ -39,6 +39,7 @@ const hourMs = 3_600_000;
 const waitMs = 72 * hourMs;
 const keptMs = 90 * 24 * hourMs;
 
+/** The rows that a command about a recovery is decided by. */
 export function selectRecoveries(command: Commands<OwnerRecoveryProtocol>): readonly RowSelection[] {
   const waiting = recoveries.select([open]);
   if (command.type === "recovery.find") return [selectPeople(), waiting];
@@ -49,6 +50,7 @@ export function selectRecoveries(command: Commands<OwnerRecoveryProtocol>): read
   return [...rows, selectInvitations(), ...selectRegister(keys.map((each) => `key/${each}`))];
 }
 
+/** The owners, each with the key that seals for them, and the recovery that waits; null for none. */
 export function findRecovery(view: BusinessView): ReplyOf<OwnerRecoveryProtocol, "recovery.find"> {
   const owners = members.readAll(view).filter(({ value }) => value.role === "owner");
   return {
@@ -95,6 +97,10 @@ export function announceRecovery(
   return { ...decided, reply: { status: "announced", due_at_ms } };
 }
 
+/**
+ * Ends the recovery that waits (RO2). Refused, where a person asks, with `role_too_low` or `recovery_over`; otherwise one that does
+ * not wait is no fault.
+ */
 export function endRecovery(
   { recovery, by_person, act }: Asked<"recovery.end">,
   view: BusinessView,

@@ -36,11 +36,13 @@ interface Endpoint extends BusinessEndpoint {
 const endpoints = defineJsonTable<Endpoint>("webhooks", 101);
 const testEveryMs = 60_000;
 
+/** All endpoints. */
 export function selectEndpoints(): RowSelection {
   // One more than there are, so that the page shows that there is no other.
   return endpoints.selectPage(endpointsMax + 1);
 }
 
+/** The rows that a command about endpoints is decided by. */
 export function selectForWebhooks(
   command: Exclude<Commands<WebhooksProtocol>, { type: "webhook.fail" }>,
   uuid: string,
@@ -92,6 +94,7 @@ function idsIn(facts: NoticeFacts): NoticeIds {
   }
 }
 
+/** Makes or changes an endpoint, and switches it on (WB2). Refused with `role_too_low`, `too_many_endpoints` or `domain_unconfirmed`. */
 export function setWebhook(command: Asked<"webhook.set">, view: BusinessView): Decided {
   const { endpoint_id, url, kinds } = command;
   const known = endpoints.read(view, endpoint_id);
@@ -105,6 +108,7 @@ export function setWebhook(command: Asked<"webhook.set">, view: BusinessView): D
   return { reply: changed, puts: [endpoints.write(endpoint_id, next)] };
 }
 
+/** Removes an endpoint and ends its actor; one that is not there is no fault. Refused with `role_too_low`. */
 export function removeWebhook(command: Asked<"webhook.remove">, view: BusinessView): Decided {
   const { endpoint_id } = command;
   if (!isBinding(command.person_id, view)) return roleTooLow;
@@ -116,6 +120,7 @@ export function removeWebhook(command: Asked<"webhook.remove">, view: BusinessVi
   };
 }
 
+/** Sends a test to an endpoint, once a minute. Refused with `role_too_low`, `endpoint_unknown`, `tested_before` or `domain_unconfirmed`. */
 export function testWebhook(command: Asked<"webhook.test">, view: BusinessView): Decided {
   const { endpoint_id } = command;
   const known = endpoints.read(view, endpoint_id);
@@ -134,6 +139,7 @@ export function testWebhook(command: Asked<"webhook.test">, view: BusinessView):
   };
 }
 
+/** All endpoints, the oldest first; null for somebody who does not bind the business. */
 export function readWebhooks(
   command: Asked<"webhooks.read">,
   view: BusinessView,
@@ -153,6 +159,7 @@ export function readWebhooks(
   };
 }
 
+/** Where an endpoint is told now, and whether the business still controls that domain; null for one that is gone or off. */
 export function webhookTarget(
   { endpoint_id }: Asked<"webhook.target">,
   view: BusinessView,

@@ -78,6 +78,7 @@ export function recoveryRef(personId: string, uuid: string): ActorRef<"recovery"
   return { kind: "recovery", id: `${personId}.${uuid}` };
 }
 
+/** A person of the portal, by their UUID. */
 export function personRef(personId: string): ActorRef<"person"> {
   return { kind: "person", id: personId };
 }

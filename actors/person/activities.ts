@@ -24,6 +24,7 @@ export interface NoticeMail extends SentNotice {
   readonly name: string;
 }
 
+/** What a person's actor has done outside its journal; `mail` is null where the node sends none. */
 export function personActivities({ mail }: { readonly mail: PersonMail | null }): Record<string, Activity> {
   return {
     mailPerson: async (sent: SentNotice, context: ActivityContext<"person">) => {

@@ -21,6 +21,7 @@ export interface RecoveryPorts {
 type Context = ActivityContext<"recovery">;
 type Ended = CommandOf<RecoveryProtocol, "recovery.failed" | "recovery.stopped">;
 
+/** The two steps of a recovery at its business: to announce it, and to replace the owner (RO1 and RO3 in actors/business/recoveries.ts). */
 export function recoveryActivities(ports: RecoveryPorts): Record<string, Activity> {
   return {
     announceRecovery: (_params: unknown, context: Context) => announce(ports, context),

@@ -11,6 +11,7 @@ import { type Docs, docsBase } from "./docs.ts";
 
 export const docsPaths = ["/", "/llms.txt", docsBase, `${docsBase}/*`] as const;
 
+/** One unsigned GET for each of {@link docsPaths}. */
 export function docsRoutes(docs: Docs): readonly Route[] {
   return docsPaths.map((path) => ({
     method: "GET",

@@ -116,6 +116,7 @@ export interface OwnAdvertising {
   deliver(who: SignedIn, sealed: Delivered & { readonly campaign_id: string }): Outcome<Advertised>;
 }
 
+/** Campaigns and ads of one node's portal. Its methods throw {@link StoreError}. */
 export function createOwnAdvertising(deps: AdvertisingDeps): OwnAdvertising {
   return {
     currency: deps.ads.currency,

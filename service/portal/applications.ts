@@ -120,6 +120,7 @@ const pageMax = 50;
 /** How long a business that was noted may be without an application: challenges are taken for a shorter time (BA5). */
 const filingMs = 10 * 60_000;
 
+/** Applications: what an applicant asks and files, and what operators decide. Its methods throw {@link StoreError}. */
 export function createApplications(deps: ApplicationDeps): Applications {
   return {
     asking: (challenges, who, asked) => askingPossession(deps, challenges, who, asked),

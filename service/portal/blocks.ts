@@ -41,6 +41,7 @@ export interface OwnBlocks {
 const listedMax = 500;
 const dayMs = 86_400_000;
 
+/** The blocks of a business, read by everybody with a role and chosen by those who bind it. Its methods throw {@link StoreError}. */
 export function createOwnBlocks(deps: BlockDeps): OwnBlocks {
   return {
     groups: (uuid) => groupsOf(deps, uuid),

@@ -38,6 +38,7 @@ const challengeMs = 5 * 60_000;
 const formMs = 12 * 3_600_000;
 const nonceBytes = 16;
 
+/** Issues and takes challenges and the codes of forms, without keeping any (CH1 to CH3). */
 export function createChallenges(
   /** Secret bytes, the same on all nodes. */
   key: Uint8Array,

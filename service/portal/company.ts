@@ -98,6 +98,7 @@ const monthsShown = 12;
 /** How many years are looked through for one in which there was something. */
 const yearsMax = 10;
 
+/** What people of an AI company read and do. Its methods throw {@link StoreError}. */
 export function createCompany({ owner, parties, reads, clock }: CompanyDeps): Company {
   const termsOf = async (uuid: string, version: string | null = null): Promise<TermsAnswer | null> =>
     answered<TermsAnswer>(await reads.terms({ caller: { party: { uuid } }, version }));

@@ -28,6 +28,7 @@ export interface OwnDomains {
 
 const minuteMs = 60_000;
 
+/** Reads the domains of a business, and has them looked at again, once a minute at most. Its methods throw {@link StoreError}. */
 export function createOwnDomains(deps: DomainDeps): OwnDomains {
   const { owner, people, actors, clock, readDomains } = deps;
   return {

@@ -55,6 +55,7 @@ export interface Evidence {
   ): Promise<{ readonly evidence: EvidenceFile; readonly bytes: Uint8Array } | null>;
 }
 
+/** Adds and removes evidence, and hands it to operators (EF1 to EF3). */
 export function createEvidence(deps: EvidenceDeps): Evidence {
   const { actors, evidenceStore, secretBox } = deps;
   return {

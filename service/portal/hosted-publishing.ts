@@ -40,6 +40,7 @@ export interface HostedPublishing {
   choose(who: SignedIn, asked: { readonly uuid: string; readonly on: boolean }): Outcome<void>;
 }
 
+/** Switches hosted publishing on and off, for who binds the business (HP1). */
 export function createHostedPublishing(deps: HostedDeps): HostedPublishing {
   return {
     choose: async (who, { uuid, on }) => {

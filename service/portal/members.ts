@@ -92,6 +92,7 @@ export interface Members {
 const invitationMs = 7 * 86_400_000;
 const secretBytes = 32;
 
+/** Roles and invitations of one node's portal; the party's actor decides. Its methods throw {@link StoreError}. */
 export function createMembers(deps: MembersDeps): Members {
   const { actors, crypto, clock } = deps;
   const idOf = (code: string): string => toBase64Url(crypto.sha256(utf8(code)));

@@ -69,6 +69,7 @@ export function addressIn(text: string): string | null {
   return address.length <= addressLengthMax && mailAddress.test(address) ? address : null;
 }
 
+/** Notices as their reader sees them, what they choose, and their address. Its methods throw {@link StoreError}. */
 export function createNotices(deps: NoticesDeps): OwnersNotices {
   const { actors, challenges, mailLink } = deps;
   const addressOf = (who: SignedIn) => actors.ask(personRef(who.person_id), { type: "mail.read" });

@@ -38,6 +38,7 @@ export type ReadOwnActs = (
   asked: { readonly uuid: string; readonly cursor: string | null },
 ) => Promise<Result<OwnActsPage, OwnerRefusal>>;
 
+/** Lists what was done to a party, for who binds it; refused with `not_accepted` for a cursor of no page. Throws {@link StoreError}. */
 export function createOwnActs({ actors, owner, members }: OwnActsDeps): ReadOwnActs {
   return async (who, { uuid, cursor }) => {
     const allowed = await owner.may(who, uuid, bindingRoles);

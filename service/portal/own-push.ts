@@ -52,6 +52,10 @@ const recordsPerPage = 20;
 /** A push reads a bounded number of chunks at once, and so may say less than it is asked for. */
 const readsMax = 10;
 
+/**
+ * One push with its faults, for somebody with a role in the business; refused with `not_there` for any other. Throws {@link
+ * StoreError}.
+ */
 export async function ownPush(
   deps: RecentPushesDeps,
   who: SignedIn,

@@ -101,6 +101,7 @@ export function isSystemKey({ role }: Pick<KeyFacts, "role">): boolean {
 }
 const dayMs = 86_400_000;
 
+/** A business as its people see and change it (PO1 to PO3). Its methods throw {@link StoreError}. */
 export function createOwner(deps: OwnerDeps): Owner {
   return {
     business: (who, uuid) => business(deps, who, uuid),

@@ -153,6 +153,7 @@ const secretBytes = 32;
 const nameLengthMax = 100;
 const signInAct = { act: "sign_in" } as const;
 
+/** Joining, signing in and confirming of one node's portal (PP1 to PP3). Its methods throw {@link StoreError}. */
 export function createPeople(deps: PeopleDeps): People {
   const { actors, challenges, authenticators } = deps;
   const ask = async (reply: Promise<PersonReply>): Outcome<void> => {

@@ -144,6 +144,7 @@ export interface OwnPublishing {
   deliver(who: SignedIn, sealed: Delivered): Outcome<Published>;
 }
 
+/** Makes ready and delivers what people seal alone (PB1, PB2). Its methods throw {@link StoreError}. */
 export function createOwnPublishing(deps: OwnPublishingDeps): OwnPublishing {
   return {
     record: (who, asked) => readyRecord(deps, who, asked),

@@ -88,6 +88,10 @@ const windowsMs = [
   attemptsKeptDays * 24 * hourMs,
 ];
 
+/**
+ * The newest pushes and refused attempts, and the causes of their faults (RP1), for somebody with a role in the business. Throws
+ * {@link StoreError}.
+ */
 export async function recentPushes(
   deps: RecentPushesDeps,
   who: SignedIn,
@@ -236,6 +240,7 @@ function placeOf({ business_product_id: own_id, push_id, received_at }: PushAtte
   return { own_id, push_id, received_at };
 }
 
+/** A push as its people see it in a list, of what its actor reports. */
 export function shownPush({ facts, state, settled, counts, error }: PushReport): RecentPush {
   const { push_id, received_at, collection: type, records } = facts;
   return { push_id, received_at, type, state, records, settled, counts, error };

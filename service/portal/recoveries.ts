@@ -117,6 +117,10 @@ export type OperatorRecoveries = Pick<Recoveries, "read" | "list" | "approve" | 
 
 const pageMax = 20;
 
+/**
+ * Recoveries: what an applicant asks and files, what the business sees, and what operators decide. Its methods throw {@link
+ * StoreError}.
+ */
 export function createRecoveries(deps: RecoveryDeps): Recoveries {
   const { actors } = deps;
   return {

@@ -59,6 +59,7 @@ interface Named {
 
 const minuteMs = 60_000;
 
+/** Endpoints for who binds the business; the business's actor decides. Its methods throw {@link StoreError}. */
 export function createOwnWebhooks(deps: WebhookDeps): OwnWebhooks {
   const { actors, crypto, owner, people, clock } = deps;
   const asBinding = async (

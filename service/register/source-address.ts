@@ -213,6 +213,7 @@ const networksMax = 100_000;
 const underWayMax = 64;
 const againMs = 86_400_000;
 
+/** Tells a party's actor, without anybody waiting, of a network that one of its keys signed from, once a day for each. */
 export function createKeyNetworks({ actors, clock }: Actors & { readonly clock: Clock }): KeyNetworks {
   const toldAtMs = new BoundedMap<string, number>(networksMax);
   let underWay = 0;

@@ -384,8 +384,12 @@ async function keyPage(reply: FastifyReply, made: Made, keyId: string): Promise<
 /** Where one goes afterwards is a page of this surface, and no other address. */
 function signInPage(reply: FastifyReply, made: Made, wanted: string): Promise<FastifyReply> {
   const next = /^\/ui\/[^\\]*$/.test(wanted) ? wanted : uiBase;
-  const content = island("sign-in", SignIn, { language, next });
+  const content = island("sign-in", SignIn, { language, next, hasSession: hasSession(reply) });
   return show(reply, made, { title: texts.login.title, current: null, content });
+}
+
+function hasSession({ request }: FastifyReply): boolean {
+  return request.admission?.via === "session";
 }
 
 /** OP1; the browser asks again by itself, except for an address that no page has. */
@@ -417,7 +421,7 @@ interface Shown extends Omit<FrameOptions, "texts" | "visitor"> {
 async function show(reply: FastifyReply, { assets }: Made, page: Shown): Promise<FastifyReply> {
   const { title, content, ...place } = page;
   const { admission, url } = reply.request;
-  const visitor = { name: admission?.user ?? null, at: url };
+  const visitor = { name: admission?.user ?? null, hasSession: hasSession(reply), at: url };
   const framed = frame({ texts, ...place, visitor }, content);
   const html = applicationPage({ title, language, content: framed }, await assets());
   return reply.headers(applicationHeaders).send(html);

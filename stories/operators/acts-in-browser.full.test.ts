@@ -133,6 +133,24 @@ async function actIn(
 }
 
 inBrowser(
+  "a session is ended on the page to which the name of who signed in leads",
+  async () => {
+    await using opened = await openSignedIn("/ui/nodes");
+    const { page } = opened;
+    const viaOf = () => page.evaluate(async () => (await (await fetch("/ops/session")).json()).via);
+    expect(await viaOf()).toBe("session");
+    await page.getByRole("link", { name: "Signed in as Ada Lovelace" }).click();
+    expect(await faultsOf(page)).toEqual([]);
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.waitForURL(`${node.urls.ops_url}/ui/nodes`);
+    await page.getByRole("link", { name: "Sign in" }).waitFor();
+    expect(await viaOf()).not.toBe("session");
+    expect(opened.complaints).toEqual([]);
+  },
+  120_000,
+);
+
+inBrowser(
   "an account is opened by its first top-up, on the page of its company, and stands among all",
   async () => {
     const { uuid = "", legalName = "" } = sampleCompanies[0] ?? {};

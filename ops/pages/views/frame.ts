@@ -32,12 +32,12 @@ export interface FrameOptions {
   readonly texts: Texts["operations"];
   readonly current: Entry | null;
   readonly query?: string;
-  /** Who signed in, null for nobody, and where signing in leads back to. */
-  readonly visitor: { readonly name: string | null; readonly at: string };
+  /** Who signed in, null for nobody, whether by a session of this browser, and where signing in leads back to. */
+  readonly visitor: { readonly name: string | null; readonly hasSession: boolean; readonly at: string };
 }
 
 export function frame(
-  { texts, current, query = "", visitor: { name, at } }: FrameOptions,
+  { texts, current, query = "", visitor: { name, hasSession, at } }: FrameOptions,
   content: ComponentChildren,
 ): ComponentChild {
   const entry = (name: Entry, href: string) =>
@@ -84,8 +84,8 @@ export function frame(
         }),
         h("button", { type: "submit" }, texts.search.button),
       ),
-      name === null
-        ? h("a", { href: signInPath(at) }, texts.login.title)
+      name === null || hasSession
+        ? h("a", { href: signInPath(at) }, name === null ? texts.login.title : texts.login.as(name))
         : h("span", { class: "quiet small" }, texts.login.as(name)),
     ),
     h("main", { id: "content", tabIndex: -1 }, content),

@@ -1,4 +1,4 @@
-// Signing in: the operators' token is sent once, and the browser then has a session that no script can read.
+// Signing in and out: the operators' token is sent once, and the browser then has a session that no script can read.
 
 import { type ComponentChild, h } from "preact";
 import { useState } from "preact/hooks";
@@ -9,13 +9,14 @@ export interface SignInProps {
   readonly language: Language;
   /** Where to go afterwards: a path of these pages. */
   readonly next: string;
+  readonly hasSession: boolean;
 }
 
 interface Typed {
   readonly currentTarget: { readonly value: string };
 }
 
-export function SignIn({ language, next }: SignInProps): ComponentChild {
+export function SignIn({ language, next, hasSession }: SignInProps): ComponentChild {
   const { login } = textsOf(language).operations;
   const [given, setGiven] = useState({ token: "", by: "" });
   const [fault, setFault] = useState<string | null>(null);
@@ -23,7 +24,10 @@ export function SignIn({ language, next }: SignInProps): ComponentChild {
     event.preventDefault();
     const { token, by } = given;
     const body = JSON.stringify({ token, by: by.trim() });
-    readJson("/ops/session", { method: "POST", headers: { "content-type": "application/json" }, body }).then(
+    send({ method: "POST", headers: { "content-type": "application/json" }, body });
+  };
+  const send = (init: RequestInit): void => {
+    readJson("/ops/session", init).then(
       () => location.assign(next),
       (error: Error) => setFault(error.message),
     );
@@ -60,6 +64,9 @@ export function SignIn({ language, next }: SignInProps): ComponentChild {
       }),
     ),
     h("p", null, h("button", { type: "submit" }, login.button)),
+    hasSession
+      ? h("p", null, h("button", { type: "button", onClick: () => send({ method: "DELETE" }) }, login.out))
+      : null,
     h("div", { role: "alert" }, fault === null ? null : h("p", { class: "badge bad" }, fault)),
   );
 }

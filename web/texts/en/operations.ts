@@ -648,5 +648,6 @@ export const operations = {
     by: "Your name, in which you act from now on",
     as: (name: string) => `Signed in as ${name}`,
     button: "Sign in",
+    out: "Sign out",
   },
 };

@@ -3,9 +3,10 @@ import { readdirSync, rmSync } from "node:fs";
 import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as delay, setImmediate as immediate } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { SqliteDatabase } from "./database.ts";
 import { createCheckpointer } from "./log-durability.ts";
 
@@ -54,32 +55,66 @@ describe("the checkpointer", () => {
     again.close();
   });
 
-  it("P4: begins the log of a writer that never rests again, before a COMMIT has to copy it", async () => {
-    const database = SqliteDatabase.open(path);
+  it("P4: asks for a pause where a long log grew during a copy, and for none once all of it is copied", async () => {
+    using db = new DatabaseSync(path);
+    db.exec("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; CREATE TABLE t (body TEXT NOT NULL)");
+    const insert = db.prepare("INSERT INTO t VALUES (?)");
+    const pagesOf = () => db.prepare("PRAGMA wal_checkpoint(NOOP)").get();
+    insert.run("x".repeat(52_000_000));
+    let resumed = 0;
+    const checkpointer = createCheckpointer(path, () => {
+      resumed += 1;
+    });
+    checkpointer.committed(1_000);
+    insert.run("committed while it copies");
+    checkpointer.committed(1_001);
+    expect([checkpointer.isFinishing, resumed]).toEqual([false, 0]);
+    let wasFinishing = false;
+    for (const patience = Date.now() + 60_000; resumed === 0 && Date.now() < patience; await immediate())
+      wasFinishing ||= checkpointer.isFinishing;
+    expect([wasFinishing, checkpointer.isFinishing]).toEqual([true, false]);
+    // On a busy machine the pause is over before the copy is.
+    await vi.waitUntil(() => pagesOf()?.["checkpointed"] === pagesOf()?.["log"], { timeout: 60_000 });
+    const long = Number(pagesOf()?.["log"]);
+    insert.run("begins the log again");
+    expect([long > 12_288, Number(pagesOf()?.["log"]) < 10, resumed]).toEqual([true, true, 1]);
+    checkpointer.close();
+  });
+
+  it("P4: writes wait in a pause, reads do not, and a file that is closed meanwhile has them", async () => {
+    let [isFinishing, resume] = [false, () => {}];
+    const database = SqliteDatabase.open(path, {
+      checkpointer: (_path, end = resume) => {
+        resume = end;
+        return {
+          committed: () => {},
+          get isFinishing() {
+            return isFinishing;
+          },
+          close: () => {},
+        };
+      },
+    });
     makeTable(database);
-    const body = "x".repeat(4_000);
-    let [before, inTime, written] = [0, 0, 0];
-    const patience = Date.now() + 60_000;
-    const write = async (): Promise<void> => {
-      while (inTime < 6 && Date.now() < patience) {
-        await database.write((db) => {
-          const insert = db.prepare("INSERT OR REPLACE INTO t VALUES (?, ?)");
-          for (let row = 0; row < 8; row += 1) insert.run((written * 8 + row) % 4_000, body);
-          written += 1;
-        });
-        const now = Number(database.prepare("PRAGMA wal_checkpoint(NOOP)").get()?.["log"]);
-        // A COMMIT copies a log of 16,384 pages. On a busy machine the thread is late now and then.
-        if (now < before) inTime = before < 16_000 ? inTime + 1 : 0;
-        before = now;
-      }
-    };
-    // So many that one half of them is written while the other is flushed.
-    await Promise.all(Array.from({ length: 96 }, write));
-    const waiting = database.write((db) => db.prepare("INSERT INTO t VALUES (4000, '')").run());
-    // A pause does not keep it from being closed.
+    const written: number[] = [];
+    const write = (k: number) =>
+      database
+        .write((db) => db.prepare("INSERT INTO t VALUES (?, '')").run(k))
+        .then(() => void written.push(k));
+    const count = () => database.prepare("SELECT count(*) AS n FROM t").get()?.["n"];
+    await write(1);
+    isFinishing = true;
+    const second = write(2);
+    await delay(20);
+    expect([count(), written]).toEqual([1, [1]]);
+    isFinishing = false;
+    resume();
+    await second;
+    isFinishing = true;
+    const third = write(3);
     database.close();
-    await waiting;
-    expect(inTime).toBe(6);
+    await third;
+    expect(written).toEqual([1, 2, 3]);
   });
 
   it("P3: has let go of the file when the database is closed, which then removes the log", async () => {

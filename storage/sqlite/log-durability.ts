@@ -36,6 +36,8 @@ export interface LogOptions {
   readonly checkpoints?: "thread" | "self";
   /** Replaces {@link createLogFlush}. */
   readonly logFlush?: (path: string) => LogFlush;
+  /** Replaces {@link createCheckpointer}. */
+  readonly checkpointer?: typeof createCheckpointer;
 }
 
 /** SQL that prepares a connection for having its log managed here. */
@@ -78,7 +80,7 @@ export class LogDurability {
     this.#totalChanges = db.prepare("SELECT total_changes() AS total");
     this.#logLength = db.prepare("PRAGMA wal_checkpoint(NOOP)");
     const isCopiedBeside = path !== ":memory:" && options.checkpoints !== "self";
-    this.#checkpointer = isCopiedBeside ? createCheckpointer(path, resume) : null;
+    this.#checkpointer = isCopiedBeside ? (options.checkpointer ?? createCheckpointer)(path, resume) : null;
     this.#pagesMost = options.checkpoints === "self" ? logPagesLong : null;
     this.#flush = isFlushedHere(path, options) ? (options.logFlush ?? createLogFlush)(path) : null;
   }

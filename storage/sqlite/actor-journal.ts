@@ -151,7 +151,7 @@ export class ActorJournal implements Participant {
   take(no: number, commit: ActorCommit): boolean {
     if (!this.#isSharing || !canWait(commit)) return false;
     this.look();
-    if (!this.isNext(no, commit) || this.#tailOf(no)?.wakeAtMs !== commit.wakeAtMs) return false;
+    if (!this.keepsWakeTime(no, commit)) return false;
     const { epoch, expectedHead, expectedOp, op, puts, wakeAtMs } = commit;
     const touched = this.#touched.get(no);
     this.#taken.push([no, epoch, expectedHead, expectedOp, op, puts.map(({ k, k2, body }) => [k, k2, body])]);
@@ -168,6 +168,11 @@ export class ActorJournal implements Participant {
   isNext(no: number, { epoch, expectedHead, expectedOp }: ActorCommit): boolean {
     const tail = this.#tailOf(no);
     return tail?.epoch === epoch && tail.head === expectedHead && tail.op === expectedOp;
+  }
+
+  /** Whether it is known besides that it leaves the wake-up time as it is. */
+  keepsWakeTime(no: number, commit: ActorCommit): boolean {
+    return this.isNext(no, commit) && this.#tailOf(no)?.wakeAtMs === commit.wakeAtMs;
   }
 
   /** W3. Events up to `prunedUpTo` need not be brought, because the transaction prunes them. */

@@ -212,15 +212,11 @@ class SqliteActorStore implements ActorStore {
     const { epoch, expectedHead, expectedOp, op } = commit;
     // What a commit prunes need not be brought, unless it might be refused.
     this.#journal.bring(no, this.#journal.isNext(no, commit) ? commit.snapshot?.seq : 0);
-    const fenced = sql.advance.run(
-      expectedHead + 1,
-      op,
-      commit.wakeAtMs,
-      no,
-      epoch,
-      expectedHead,
-      expectedOp,
-    );
+    const fence = [no, epoch, expectedHead, expectedOp] as const;
+    // The time is in an index, which is written again even where the time stays.
+    const fenced = this.#journal.keepsWakeTime(no, commit)
+      ? sql.advanceOnly.run(expectedHead + 1, op, ...fence)
+      : sql.advance.run(expectedHead + 1, op, commit.wakeAtMs, ...fence);
     if (fenced.changes === 0) return this.#explainRefusal(no, op);
     this.#note(no, commit);
     if (!commit.forget) return this.#write(commit, no);
@@ -372,6 +368,7 @@ const statementTexts = {
     (SELECT body FROM actor_snapshot WHERE actor = no) AS snapshot FROM actor_head WHERE no = ?`,
   advance:
     "UPDATE actor_head SET head = ?, op = ?, wake_at = ? WHERE no = ? AND epoch = ? AND head = ? AND op = ?",
+  advanceOnly: "UPDATE actor_head SET head = ?, op = ? WHERE no = ? AND epoch = ? AND head = ? AND op = ?",
   remove: "DELETE FROM actor_row WHERE actor = ? AND rt = ? AND k = ? AND k2 = ?",
   put: "INSERT OR REPLACE INTO actor_row (actor, rt, k, k2, body, expires_at) VALUES (?, ?, ?, ?, ?, ?)",
   snapshot: "INSERT OR REPLACE INTO actor_snapshot (actor, body) VALUES (?, ?)",

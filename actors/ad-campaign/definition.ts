@@ -81,6 +81,7 @@ export const adCampaignActor = defineActor<"ad-campaign", typeof adCampaignMachi
   schemaVersion: 1,
   machine: adCampaignMachine,
   durability: "journal",
+  joinable: ["click.note"],
   input: () => ({}),
   rows: rowsFor,
   keeps: [money.rt, ads.rt, companies.rt],

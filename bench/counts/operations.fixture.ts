@@ -21,6 +21,7 @@ export const operations = {
   fetch: "a fetch",
   search: "a search",
   render: "a render of an ad",
+  click: "a click of an ad",
   pushOne: "a push of one record",
   pushThousand: "a push of 1,000 records",
   call: "a durable call",
@@ -36,6 +37,7 @@ const times: Readonly<Record<Operation, Times>> = {
   fetch: { warmUp: 30, inRow: 30, alone: 80 },
   search: { warmUp: 10, inRow: 10, alone: 40 },
   render: { warmUp: 20, inRow: 20, alone: 80 },
+  click: { warmUp: 20, inRow: 20, alone: 80 },
   pushOne: { warmUp: 10, inRow: 10, alone: 30 },
   pushThousand: { warmUp: 0, inRow: 0, alone: 3 },
   call: { warmUp: 100, inRow: 250, alone: 80 },
@@ -74,6 +76,7 @@ export async function countOperations(folder: string): Promise<Readonly<Record<O
   const localIds = Array.from({ length: sum(times.fetch) }, (_, no) => `record-${no}`);
   const recordIds = (await child.call("serve.ts", "recordIds", callers.business.uuid, localIds)).values();
   const tokens = (await callers.renderTokens(sum(times.render))).values();
+  const rendered: string[] = [];
   const over = (operation: Operation, run: () => Promise<unknown>): Promise<Counted> =>
     count(child, times[operation], async (count) => {
       for (let time = 0; time < count; time += 1) await run();
@@ -83,9 +86,14 @@ export async function countOperations(folder: string): Promise<Readonly<Record<O
   return {
     fetch: await over("fetch", () => callers.ask(fetchPlan(recordIds.next().value ?? ""))),
     search: await over("search", () => callers.post("/v1/search", query)),
-    render: await over("render", () =>
-      callers.post("/v1/ads/render", { render_token: tokens.next().value ?? "", format: "card" }),
-    ),
+    render: await over("render", async () => {
+      const shown = { render_token: tokens.next().value ?? "", format: "card" };
+      const { click_token } = (await callers.post("/v1/ads/render", shown)) as {
+        readonly click_token: string;
+      };
+      rendered.push(click_token);
+    }),
+    click: await over("click", () => callers.post("/v1/ads/click", { click_token: rendered.shift() ?? "" })),
     pushOne: await over("pushOne", () => callers.push(1)),
     pushThousand: await over("pushThousand", () => callers.push(1_000)),
     call: await inside("call"),

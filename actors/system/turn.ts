@@ -260,7 +260,7 @@ export class TurnRows {
 
   /** The row, or undefined if there is none. Throws for a row that was not selected (W1). */
   row(rt: number, k: number, k2: string): PartitionRow | undefined {
-    if (!this.selections.some((selection) => selection.rt === rt && this.#matcher(selection)(k, k2))) {
+    if (!this.selections.some((selection) => selection.rt === rt && this.#isIn(selection, k, k2))) {
       throw new Error(`row ${rt}/${k}/${k2} was read and not selected`);
     }
     const row = this.#current(rt, `${k}/${k2}`);
@@ -312,8 +312,7 @@ export class TurnRows {
   }
 
   #select(selection: RowSelection): PartitionRow[] {
-    const matches = this.#matcher(selection);
-    const rows = this.#merged(selection.rt).filter((row) => matches(row.k, row.k2));
+    const rows = this.#merged(selection.rt).filter((row) => this.#isIn(selection, row.k, row.k2));
     return "keys" in selection ? rows : rows.slice(0, selection.limit);
   }
 
@@ -336,6 +335,12 @@ export class TurnRows {
     }
     const end = stored.sort(compareRows)[selection.limit - 1];
     return (k, k2) => compareKeys(k, k2, start) > 0 && (end === undefined || compareKeys(k, k2, end) <= 0);
+  }
+
+  #isIn(selection: RowSelection, k: number, k2: string): boolean {
+    // Nearly every command selects one key of a table.
+    if ("keys" in selection && selection.keys.length === 1) return selection.keys[0] === k2;
+    return this.#matcher(selection)(k, k2);
   }
 
   #matcher(selection: RowSelection): (k: number, k2: string) => boolean {

@@ -22,7 +22,7 @@ interface Choice<N extends string, T> extends Pick<Command, "name" | "usage" | "
 }
 
 /** A command that shows what is chosen for a party, or changes it. */
-function choice<N extends string, T>(row: Choice<N, T>): Command {
+function choice<N extends string, T extends { readonly change: number }>(row: Choice<N, T>): Command {
   const { name, changes, subject, form } = row;
   return {
     ...row,
@@ -47,12 +47,11 @@ function choice<N extends string, T>(row: Choice<N, T>): Command {
         return;
       }
       const by = requiredText(call, "by", row);
-      const body = { [row.member]: call.text(change), reason: requiredText(call, "reason", row) };
-      const answer = await (await connectOps(call, by)).post(
-        `${path}/${change}`,
-        body,
-        changed(subject, form),
-      );
+      const reason = requiredText(call, "reason", row);
+      const ops = await connectOps(call, by);
+      const seen = (await ops.get(path, under(subject, form)))[subject];
+      const body = { [row.member]: call.text(change), expected: seen.change, reason };
+      const answer = await ops.post(`${path}/${change}`, body, changed(subject, form));
       tell(answer, answer.changed ? "Done." : "It was so before.");
     },
   };

@@ -5,7 +5,7 @@ import { certificateEnd, certificateState, done, keyState, mandateState, under }
 import type { Shape } from "../protocol/shape.ts";
 import { type Arguments, type Command, exitCodes, UsageError } from "./command.ts";
 import { actOptions, isAgreed, requiredText } from "./confirmation.ts";
-import { connectOps, opsAddress } from "./ops-connection.ts";
+import { connectOps, type OpsConnection, opsAddress } from "./ops-connection.ts";
 import type { Terminal } from "./terminal.ts";
 
 export const revoke: Command = {
@@ -35,10 +35,10 @@ export const revoke: Command = {
     const by = requiredText(call, "by", revoke);
     const reason = requiredText(call, "reason", revoke);
     const ops = await connectOps(call, by);
-    const subject = plan.shown === null ? {} : await ops.get(plan.shown.path, plan.shown.form);
-    const lines = [...linesOf(subject).map((line) => `  ${line}`), ...plan.will];
+    const { shown, seen } = await plan.look(ops);
+    const lines = [...linesOf(shown).map((line) => `  ${line}`), ...plan.will];
     if (!(await isAgreed(call, ops.url, lines))) return exitCodes.negative;
-    const answer = await ops.post(plan.path, { ...plan.members, reason }, plan.form);
+    const answer = await ops.post(plan.path, { ...plan.members, ...seen, reason }, plan.form);
     if (call.flag("json")) call.terminal.print(JSON.stringify(answer));
     else tell(call.terminal, answer);
     return exitCodes.done;
@@ -46,8 +46,8 @@ export const revoke: Command = {
 };
 
 interface Plan {
-  /** Where the target of the revocation can be viewed; null where only the request itself describes it. */
-  readonly shown: { readonly path: string; readonly form: Shape<object> } | null;
+  /** Reads the target of the revocation, with the members by which the act names what was seen; empty where its path says all. */
+  readonly look: (ops: OpsConnection) => Promise<{ readonly shown: object; readonly seen: object }>;
   /** The path to which the act is sent, and its members in addition to `by` and `reason`. */
   readonly path: string;
   readonly members: Readonly<Record<string, string | true>>;
@@ -94,7 +94,7 @@ function planKey([keyId = ""]: readonly string[], args: Arguments): Plan {
   const from = momentOf(args, "compromised-from");
   const path = `/ops/keys/${encodeURIComponent(keyId)}`;
   return {
-    shown: { path, form: under("key", keyState) },
+    look: async (ops) => ({ shown: await ops.get(path, under("key", keyState)), seen: {} }),
     path: `${path}/revoke`,
     members: from === null ? {} : { compromised_from: from },
     form: done("key", keyState),
@@ -110,7 +110,7 @@ function planKey([keyId = ""]: readonly string[], args: Arguments): Plan {
 function planMandate([uuid = "", mandateId = ""]: readonly string[]): Plan {
   const path = `/ops/mandates/${encodeURIComponent(uuid)}/${encodeURIComponent(mandateId)}`;
   return {
-    shown: { path, form: under("mandate", mandateState) },
+    look: async (ops) => ({ shown: await ops.get(path, under("mandate", mandateState)), seen: {} }),
     path: `${path}/revoke`,
     members: {},
     form: done("mandate", mandateState),
@@ -133,7 +133,10 @@ function planCertificate([uuid = ""]: readonly string[], args: Arguments): Plan 
   const from = momentOf(args, "effective-from");
   const path = `/ops/certificates/${encodeURIComponent(uuid)}`;
   return {
-    shown: { path, form: under("certificate", certificateState) },
+    look: async (ops) => {
+      const shown = await ops.get(path, under("certificate", certificateState));
+      return { shown, seen: { cert_id: shown.certificate.cert_id } };
+    },
     path: `${path}/${ending.last}`,
     form: certificateEnd,
     members: {
@@ -165,7 +168,8 @@ function planGrant([grant = ""]: readonly string[]): Plan {
   }
   const will = [said, "The key of this grant will be refused for ever, even if it was never used."];
   const form = done("key", keyState);
-  return { shown: null, path: "/ops/grants/revoke", members: { grant }, form, will };
+  const look = async () => ({ shown: {}, seen: {} });
+  return { look, path: "/ops/grants/revoke", members: { grant }, form, will };
 }
 
 /** A moment in the format that the service uses. */

@@ -9,12 +9,14 @@ const blocked: BlockState = {
   business_uuid: business,
   legal_name: "Diamonds Ltd",
   blocked: [{ group: company, companies: [{ uuid: company, legal_name: "Answers Ltd", former: true }] }],
+  change: 5,
 };
 const joined: GroupState = {
   company_uuid: company,
   legal_name: "Answers Ltd",
   group: "b",
   former_groups: [company],
+  change: 6,
 };
 
 const asked: unknown[] = [];
@@ -36,6 +38,7 @@ const branded: BrandState = {
   owned: ["Lindqvist & Rowe"],
   sold: [],
   confirmed: ["Lindqvist & Rowe"],
+  change: 7,
 };
 const brands: Brands = {
   ofBusiness: async (uuid) => (uuid === business ? ok(branded) : noBrands.ofBusiness(uuid)),
@@ -57,16 +60,16 @@ it("operators block, unblock and change groups", async () => {
     ["unblock", false],
   ] as const) {
     asked.length = 0;
-    const answer = await ask(`/ops/blocks/${business}/${last}`, { group: "g", ...act });
+    const answer = await ask(`/ops/blocks/${business}/${last}`, { group: "g", expected: 5, ...act });
     expect(answer).toEqual({ status: 200, json: { changed: true, blocks: blocked } });
     expect(asked).toEqual([
-      ["set", { business_uuid: business, group: "g", blocked: isBlock, act: { by, ...act } }],
+      ["set", { business_uuid: business, group: "g", blocked: isBlock, expected: 5, act: { by, ...act } }],
     ]);
   }
   asked.length = 0;
-  const answer = await ask(`/ops/groups/${company}/join`, { group: "b", ...act });
+  const answer = await ask(`/ops/groups/${company}/join`, { group: "b", expected: 6, ...act });
   expect(answer).toEqual({ status: 200, json: { changed: true, company: joined } });
-  expect(asked).toEqual([["join", { company_uuid: company, group: "b", act: { by, ...act } }]]);
+  expect(asked).toEqual([["join", { company_uuid: company, group: "b", expected: 6, act: { by, ...act } }]]);
 });
 
 it("operators confirm brands, and take that back", async () => {
@@ -77,21 +80,34 @@ it("operators confirm brands, and take that back", async () => {
     ["unconfirm", false],
   ] as const) {
     asked.length = 0;
-    const answer = await ask(`/ops/brands/${business}/${last}`, { name: "Lindqvist & Rowe", ...act });
+    const answer = await ask(`/ops/brands/${business}/${last}`, {
+      name: "Lindqvist & Rowe",
+      expected: 7,
+      ...act,
+    });
     expect(answer).toEqual({ status: 200, json: { changed: true, brands: branded } });
-    const request = { business_uuid: business, name: "Lindqvist & Rowe", confirmed, act: { by, ...act } };
+    const request = {
+      business_uuid: business,
+      name: "Lindqvist & Rowe",
+      confirmed,
+      expected: 7,
+      act: { by, ...act },
+    };
     expect(asked).toEqual([["confirm", request]]);
   }
 });
 
 it.each([
-  [`/ops/brands/${business}/confirm`, { ...act }, /name/],
-  [`/ops/brands/${business}/confirm`, { name: "x".repeat(101), ...act }, /name/],
-  [`/ops/blocks/${business}/block`, { ...act }, /group/],
-  [`/ops/blocks/${business}/block`, { group: "g", reason: "x", by: "Bob" }, /additional/],
-  [`/ops/blocks/${business}/unblock`, { group: "x".repeat(65), ...act }, /group/],
-  [`/ops/groups/${company}/join`, { group: "Not a name", ...act }, /group/],
-  [`/ops/groups/${company}/join`, { group: "b" }, /reason/],
+  [`/ops/brands/${business}/confirm`, { expected: 0, ...act }, /name/],
+  [`/ops/brands/${business}/confirm`, { name: "x".repeat(101), expected: 0, ...act }, /name/],
+  [`/ops/blocks/${business}/block`, { expected: 0, ...act }, /group/],
+  [`/ops/blocks/${business}/block`, { group: "g", expected: 0, reason: "x", by: "Bob" }, /additional/],
+  [`/ops/blocks/${business}/unblock`, { group: "x".repeat(65), expected: 0, ...act }, /group/],
+  [`/ops/groups/${company}/join`, { group: "Not a name", expected: 0, ...act }, /group/],
+  [`/ops/groups/${company}/join`, { group: "b", expected: 0 }, /reason/],
+  [`/ops/groups/${company}/join`, { group: "b", ...act }, /expected/],
+  [`/ops/blocks/${business}/block`, { group: "g", ...act }, /expected/],
+  [`/ops/brands/${business}/confirm`, { name: "g", ...act }, /expected/],
 ])("a request that is not complete is refused, %s %j", async (url, payload, detail) => {
   asked.length = 0;
   const { status, json } = await ask(url, payload);
@@ -104,10 +120,18 @@ it("what is unknown or refused says so", async () => {
   for (const url of ["/ops/blocks/x", "/ops/groups/x"])
     expect(await ask(url)).toMatchObject({ status: 404, json: { code: "not_found" } });
   for (const url of ["/ops/blocks/x/block", "/ops/blocks/x/unblock", "/ops/groups/x/join"])
-    expect(await ask(url, { group: "g", ...act }, noBlocks)).toMatchObject({ json: { code: "not_found" } });
+    expect(await ask(url, { group: "g", expected: 0, ...act }, noBlocks)).toMatchObject({
+      json: { code: "not_found" },
+    });
   const setBlocked = () => Promise.reject(new RegisterRefused("group_unknown", "There is none."));
-  expect(await ask("/ops/blocks/x/block", { group: "g", ...act }, { ...blocks, setBlocked })).toMatchObject({
+  const asking = { group: "g", expected: 0, ...act };
+  expect(await ask("/ops/blocks/x/block", asking, { ...blocks, setBlocked })).toMatchObject({
     status: 400,
     json: { code: "request_invalid", reason: "group_unknown" },
+  });
+  const seenBefore = () => Promise.reject(new RegisterRefused("state_changed", "It was changed meanwhile."));
+  expect(await ask("/ops/blocks/x/block", asking, { ...blocks, setBlocked: seenBefore })).toMatchObject({
+    status: 409,
+    json: { code: "state_changed", detail: "It was changed meanwhile." },
   });
 });

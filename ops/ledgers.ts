@@ -7,13 +7,23 @@ import { campaignRenders, unusualRenders } from "../protocol/wire/ad-requests.ts
 import type { OperatorCampaigns } from "../service/ads/campaign-renders.ts";
 import type { OperatorLedgers } from "../service/money/ledgers.ts";
 import { actOf, sendProblem } from "./acts.ts";
-import { act, afterPage, type OpsRoute, parameter, read, tellChanged } from "./route.ts";
+import {
+  act,
+  afterPage,
+  type OpsRoute,
+  parameter,
+  problemOf,
+  problemsOfSeen,
+  read,
+  tellChanged,
+} from "./route.ts";
 import {
   account,
   accountList,
   actMembers,
   bodies,
   changed,
+  expected,
   operatorStatement,
   plainText,
   reasonLengthMax,
@@ -88,9 +98,11 @@ function unknown(reply: FastifyReply): FastifyReply {
 
 // Who rendered the ads of a campaign, what of it is unusual, the reversal of what a company rendered, and the stop of a campaign.
 
-const reverseBody = object({ company_uuid: uuid, ...actMembers });
+const reverseBody = object({ company_uuid: uuid, expected, ...actMembers });
+const resumeBody = object({ expected, ...actMembers });
 const stopBody = object({
   statement: plainText(reasonLengthMax, "What the advertiser is told."),
+  expected,
   ...actMembers,
 });
 const reversed = object({
@@ -138,11 +150,12 @@ export function campaignRoutes(campaigns: OperatorCampaigns): readonly OpsRoute[
         body: reverseBody,
         answer: reversed,
         parameters: campaignNames,
+        problems: problemsOfSeen,
       },
       async (request, reply) => {
-        const { company_uuid } = request.body;
-        const done = await campaigns.reverse({ ...request.params, company_uuid });
-        if (!done.ok) return sendProblem(reply, "not_found", done.detail);
+        const { company_uuid, expected: seen } = request.body;
+        const done = await campaigns.reverse({ ...request.params, company_uuid, expected: seen });
+        if (!done.ok) return sendProblem(reply, problemOf[done.code], done.detail);
         request.outcome = { company_uuid, ...done.value };
         return done.value;
       },
@@ -154,22 +167,27 @@ export function campaignRoutes(campaigns: OperatorCampaigns): readonly OpsRoute[
         body: stopBody,
         answer: changed("campaign", campaignRenders),
         parameters: campaignNames,
+        problems: problemsOfSeen,
       },
       async (request, reply) => {
-        const { statement } = request.body;
-        return tellChanged(reply, await campaigns.stop({ ...request.params, statement }), "campaign");
+        const { statement, expected: seen } = request.body;
+        const asked = { ...request.params, statement, expected: seen };
+        return tellChanged(reply, await campaigns.stop(asked), "campaign");
       },
     ),
     act(
       "/ops/campaigns/:business_uuid/:campaign_id/resume",
       {
         summary: "Lets a campaign go on that operators stopped",
-        body: object(actMembers),
+        body: resumeBody,
         answer: changed("campaign", campaignRenders),
         parameters: campaignNames,
+        problems: problemsOfSeen,
       },
-      async (request, reply) =>
-        tellChanged(reply, await campaigns.stop({ ...request.params, statement: null }), "campaign"),
+      async (request, reply) => {
+        const asked = { ...request.params, statement: null, expected: request.body.expected };
+        return tellChanged(reply, await campaigns.stop(asked), "campaign");
+      },
     ),
   ];
 }

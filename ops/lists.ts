@@ -3,7 +3,7 @@
 import { type ListName, listNames } from "../protocol/identifiers.ts";
 import { listBytesMax } from "../protocol/limits.ts";
 import type { Result } from "../protocol/result.ts";
-import { anyText, described, hash, nullable, object, optional, text } from "../protocol/shape.ts";
+import { anyText, described, integer, nullable, object, text } from "../protocol/shape.ts";
 import { actOf, sendProblem } from "./acts.ts";
 import { act, type OpsRoute, parameter, read } from "./route.ts";
 import {
@@ -22,11 +22,9 @@ const setBody = object({
     text(listBytesMax),
     "The whole list, in the form of the file that the settings name; 32 MiB at most, 4 MiB of prices and terms.",
   ),
-  expected: optional(
-    described(
-      nullable(hash),
-      "The SHA-256 of what is in force, null for nothing: if it is another by now, nothing is done.",
-    ),
+  expected: described(
+    nullable(integer({ min: 1, max: Number.MAX_SAFE_INTEGER })),
+    "The `version` that was seen in force, null for that of a file: if it is another by now, nothing is done.",
   ),
   ...actMembers,
 });
@@ -34,7 +32,8 @@ const setBody = object({
 export interface ListSet {
   readonly list: ListName;
   readonly bytes: Uint8Array;
-  readonly expected?: string | null | undefined;
+  /** The version that was seen, null for none; absent where nobody looked. */
+  readonly expected?: number | null;
   readonly act: Act;
 }
 

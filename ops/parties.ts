@@ -10,6 +10,7 @@ import {
   described,
   hash,
   keyId,
+  nullable,
   type Of,
   object,
   optional,
@@ -24,7 +25,7 @@ import type { Enrolment } from "../service/register/enrolment.ts";
 import { actOf, sendProblem } from "./acts.ts";
 import type { OpsAccess } from "./guard.ts";
 import { tell } from "./revocations.ts";
-import { act, afterPage, type OpsRoute, parameter, read, shown } from "./route.ts";
+import { act, afterPage, type OpsRoute, parameter, problemsOfSeen, read, shown } from "./route.ts";
 import {
   actMembers,
   applicationList,
@@ -43,6 +44,10 @@ const certifyBody = object({
   kind: partyKind,
   legal_name: plainText(256, "Legal name, with nothing in it that cannot be seen."),
   country,
+  cert_id: described(
+    nullable(hash),
+    "The certificate that was seen, which has ended; null where there was none. If it is another by now, nothing is done.",
+  ),
   reason: plainText(
     reasonLengthMax,
     "What was verified and how. It is kept with the act, and is published nowhere.",
@@ -78,6 +83,7 @@ export function partyRoutes(enrolment: Enrolment): readonly OpsRoute[] {
         body: certifyBody,
         answer: done("party", partyState),
         parameters: named,
+        problems: problemsOfSeen,
       },
       async (request, reply) => {
         const { reason: _, ...party } = request.body;
@@ -105,6 +111,7 @@ export function partyRoutes(enrolment: Enrolment): readonly OpsRoute[] {
         body: reissueBody,
         answer: done("party", partyState),
         parameters: named,
+        problems: problemsOfSeen,
       },
       async (request, reply) => {
         const { cert_id } = request.body;
@@ -274,12 +281,18 @@ function shownApplication(application: ListedApplication): Of<typeof application
 }
 
 const recovering = [parameter("path", "recovery_id", "Id of a recovery: the person and the business.")];
+const seenPasskey = described(
+  keyId,
+  "The passkey that is to seal, as it was shown. If it is another one now, nothing is done.",
+);
+const refuseRecoveryBody = object({
+  statement: plainText(reasonLengthMax, "What the applicant is told."),
+  key_id: seenPasskey,
+  ...actMembers,
+});
 const replaceBody = object({
   replaces: described(uuid, "The owner who is replaced, by their person's id. Both operators name the same."),
-  key_id: described(
-    keyId,
-    "The passkey that is to seal, as it was shown. If it is another one now, it is refused.",
-  ),
+  key_id: seenPasskey,
   reason: plainText(
     reasonLengthMax,
     "What was verified and how. It is kept with the acts that follow, and is published nowhere.",
@@ -327,7 +340,7 @@ export function recoveryRoutes(
         body: replaceBody,
         answer: done("recovery", recoveryState),
         parameters: recovering,
-        problems: ["not_found", "state_changed"],
+        problems: problemsOfSeen,
       },
       async (request, reply) => {
         if (proxy !== null && request.admission?.via !== "proxy")
@@ -345,13 +358,15 @@ export function recoveryRoutes(
       "/ops/recoveries/:recovery_id/refuse",
       {
         summary: "Refuses it, until the owner is replaced, and tells the applicant why",
-        body: refuseBody,
+        body: refuseRecoveryBody,
         answer: done("recovery", recoveryState),
         parameters: recovering,
+        problems: problemsOfSeen,
       },
       async (request, reply) => {
-        const { statement } = request.body;
-        return told(reply, await recoveries.refuse(request.params.recovery_id, actOf(request), statement));
+        const { statement, key_id } = request.body;
+        const refused = recoveries.refuse(request.params.recovery_id, actOf(request), { statement, key_id });
+        return told(reply, await refused);
       },
     ),
   ];

@@ -53,6 +53,7 @@ describe("operators who take something out of force", () => {
       payload,
       headers: { authorization: given },
     });
+  const { cert_id } = certificateFacts;
   const moment = "2026-11-21T03:00:00.000Z";
 
   it.each<ActCase>([
@@ -62,10 +63,11 @@ describe("operators who take something out of force", () => {
     ...(["revoke", "close", "withdraw"] as const).map(
       (last, at): ActCase => [
         `certificates/u/${last}`,
-        { status_reason: "fraud", ...(at === 0 ? { effective_from: moment } : {}) },
+        { cert_id, status_reason: "fraud", ...(at === 0 ? { effective_from: moment } : {}) },
         "certificate",
         {
           uuid: "u",
+          cert_id,
           status: ["revoked", "closed", "withdrawn"][at],
           status_reason: "fraud",
           keep_keys: false,
@@ -82,10 +84,10 @@ describe("operators who take something out of force", () => {
   });
 
   it.each([
-    ["parties/u/certify", { kind: "person", legal_name: "A", country: "DE" }, /kind/],
-    ["parties/u/certify", { kind: "business", legal_name: "A\u202E", country: "DE" }, /legal_name/],
-    ["parties/u/certify", { kind: "business", legal_name: "A\u3164", country: "DE" }, /legal_name/],
-    ["parties/u/certify", { kind: "business", legal_name: "A", country: "Germany" }, /country/],
+    ["parties/u/certify", { kind: "person", legal_name: "A", country: "DE", cert_id }, /kind/],
+    ["parties/u/certify", { kind: "business", legal_name: "A\u202E", country: "DE", cert_id }, /legal_name/],
+    ["parties/u/certify", { kind: "business", legal_name: "A\u3164", country: "DE", cert_id }, /legal_name/],
+    ["parties/u/certify", { kind: "business", legal_name: "A", country: "Germany", cert_id }, /country/],
     ["parties/u/keys", { public_key: { kty: "OKP" } }, /public_key|proof/],
     ["keys/k/revoke", { by: "Bob" }, /additional/],
     ["keys/k/revoke", { reason: "x".repeat(501) }, /reason/],
@@ -93,9 +95,11 @@ describe("operators who take something out of force", () => {
     ["keys/k/revoke", { compromised_from: "yesterday" }, /compromised_from/],
     ["keys/k/revoke", { revoked_at: moment }, /additional/],
     ["mandates/u/m/revoke", { reason: undefined }, /reason/],
-    ["certificates/u/withdraw", {}, /status_reason/],
-    ["certificates/u/close", { status_reason: "Not a code" }, /status_reason/],
-    ["certificates/u/revoke", { status_reason: "fraud", effective_from: "2026" }, /effective_from/],
+    ["parties/u/certify", { kind: "business", legal_name: "A", country: "DE" }, /cert_id/],
+    ["certificates/u/withdraw", { cert_id }, /status_reason/],
+    ["certificates/u/withdraw", { status_reason: "fraud" }, /cert_id/],
+    ["certificates/u/close", { cert_id, status_reason: "Not a code" }, /status_reason/],
+    ["certificates/u/revoke", { cert_id, status_reason: "fraud", effective_from: "2026" }, /effective_from/],
     ["grants/revoke", {}, /grant/],
   ])("are refused %s %j", async (address, payload, detail) => {
     asked.length = 0;

@@ -4,7 +4,7 @@ import type { FastifyReply } from "fastify";
 import type { Result } from "../protocol/result.ts";
 import type { Done, EndedStatus, Revocations } from "../service/register/revocations.ts";
 import { actOf, sendProblem } from "./acts.ts";
-import { act, afterPage, type OpsRoute, parameter, read, shown } from "./route.ts";
+import { act, afterPage, type OpsRoute, parameter, problemsOfSeen, read, shown } from "./route.ts";
 import { actList, bodies, certificateEnd, certificateState, done, keyState, mandateState } from "./shapes.ts";
 
 /** How a certificate ends, by the last segment of the address. */
@@ -67,11 +67,17 @@ export function revocationRoutes(revocations: Revocations): readonly OpsRoute[] 
     ...Object.entries(certificateEnds).map(([last, { status, summary }]) =>
       act(
         `/ops/certificates/:uuid/${last}`,
-        { summary, body: bodies.certificate, answer: certificateEnd, parameters: [uuid] },
+        {
+          summary,
+          body: bodies.certificate,
+          answer: certificateEnd,
+          parameters: [uuid],
+          problems: problemsOfSeen,
+        },
         async (request, reply) => {
-          const { status_reason, effective_from = null, keep_keys = false } = request.body;
-          const { params } = request;
-          const asked = { ...params, status, effective_from, status_reason, keep_keys, act: actOf(request) };
+          const { cert_id, status_reason, effective_from = null, keep_keys = false } = request.body;
+          const how = { status, effective_from, status_reason, keep_keys };
+          const asked = { ...request.params, cert_id, ...how, act: actOf(request) };
           const outcome = await revocations.endCertificate(asked);
           const keys = outcome.ok ? { keys_ended: outcome.value.keys_ended } : {};
           return tell(reply, "certificate", outcome, keys);

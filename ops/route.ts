@@ -115,6 +115,9 @@ interface ActDoc<B> {
   readonly problems?: readonly ProblemCode[];
 }
 
+/** The problems of an act that names what its sender saw. */
+export const problemsOfSeen = ["not_found", "state_changed"] as const;
+
 export function act<P extends string, B>(
   path: P,
   { summary, body, answer, parameters = [], problems = ["not_found"] }: ActDoc<B>,
@@ -124,13 +127,16 @@ export function act<P extends string, B>(
   return route("POST", path, { summary, parameters, body, answers, problems }, handle);
 }
 
-/** Sends whether an act changed its subject, which is under its name, or that there is none. */
+/** Why nothing was done; `changed` is another state than was seen. */
+export const problemOf = { unknown: "not_found", changed: "state_changed" } as const;
+
+/** Sends whether an act changed its subject, which is under its name, or why nothing was done. */
 export function tellChanged(
   reply: FastifyReply,
-  outcome: Result<{ readonly changed: boolean; readonly subject: unknown }, "unknown">,
+  outcome: Result<{ readonly changed: boolean; readonly subject: unknown }, keyof typeof problemOf>,
   name = "subject",
 ): FastifyReply {
-  if (!outcome.ok) return sendProblem(reply, "not_found", outcome.detail);
+  if (!outcome.ok) return sendProblem(reply, problemOf[outcome.code], outcome.detail);
   const { changed, subject } = outcome.value;
   reply.request.outcome = { changed };
   return reply.send({ changed, [name]: subject });

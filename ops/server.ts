@@ -224,6 +224,9 @@ function addDocs(server: FastifyInstance, docs: Docs, routes: readonly OpsRoute[
     });
 }
 
+/** The codes by which a party's actor refuses what its sender did not see. */
+const changedMeanwhile: readonly string[] = ["state_changed", "certificate_superseded"];
+
 function answerFailure(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   if (error.validation !== undefined || (error.statusCode ?? 500) < 500)
     return sendProblem(reply, "request_invalid", error.message);
@@ -233,6 +236,8 @@ function answerFailure(error: FastifyError, request: FastifyRequest, reply: Fast
     const { type: _type, title: _title, status: _status, code, detail, ...extras } = failure.problem;
     return sendProblem(reply, code, detail, extras);
   }
+  if (error.name === "RegisterRefused" && changedMeanwhile.includes(error.code))
+    return sendProblem(reply, "state_changed", error.message.slice(error.code.length + 2));
   if (error.name === "RegisterRefused")
     return sendProblem(reply, "request_invalid", error.message, { reason: error.code });
   request.log.error({ request_id: request.id, err: error }, "failed");

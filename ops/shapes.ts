@@ -86,11 +86,22 @@ const groupLengthMax = 64;
 /** Length of a name in `brands_owned`. */
 const brandLengthMax = 100;
 
+/** The number by which an act names what its sender saw. */
+const changeNumber = described(count, "Number of its last change, 0 if there was none. An act names it.");
+export const expected = described(
+  count,
+  "The `change` that was seen: if it is another by now, nothing is done.",
+);
+
 /** The body that each address takes. */
 export const bodies = {
   key: object({ compromised_from: optional(compromisedFrom), ...actMembers }),
   mandate: object(actMembers),
   certificate: object({
+    cert_id: described(
+      hash,
+      "The certificate that was seen in force: if it is another by now, nothing is done.",
+    ),
     status_reason: described(
       matching(/^[a-z][a-z0-9_]{0,63}$/, "a lower-case reason code"),
       "The reason, as a code that the certificate shows to everybody, such as approval_reversed.",
@@ -110,10 +121,12 @@ export const bodies = {
       text(groupLengthMax),
       "Name of a group of AI companies; that of a company that never changed its group is its UUID.",
     ),
+    expected,
     ...actMembers,
   }),
   brand: object({
     name: described(text(brandLengthMax), "Name of the brand, as a business file writes it."),
+    expected,
     ...actMembers,
   }),
   joinGroup: object({
@@ -121,6 +134,7 @@ export const bodies = {
       matching(/^[a-z0-9][a-z0-9_-]{0,63}$/, "a name of a group"),
       "Name of the group, which need not exist.",
     ),
+    expected,
     ...actMembers,
   }),
   moves: object({ party: movable, to: region, ...actMembers }),
@@ -511,6 +525,7 @@ export const blockState = named(
       ),
       "In the order in which they were blocked.",
     ),
+    change: changeNumber,
   }),
 );
 const brandNames = listOf(anyText);
@@ -525,6 +540,7 @@ export const brandState = named(
       brandNames,
       "What was confirmed as its own. Those among `owned` are protected while its certificate is active.",
     ),
+    change: changeNumber,
   }),
 );
 export const groupState = named(
@@ -534,6 +550,7 @@ export const groupState = named(
     legal_name: anyText,
     group: anyText,
     former_groups: described(listOf(anyText), "Groups that it left, whose blocks follow it."),
+    change: changeNumber,
   }),
 );
 
@@ -553,6 +570,7 @@ export const takedownState = named(
     legal_name: anyText,
     record_id: nullable(anyText),
     takedown: described(nullable(takedown), "The newest takedown; null if there never was one."),
+    change: changeNumber,
   }),
 );
 export const takedownList = object({

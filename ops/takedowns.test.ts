@@ -21,6 +21,7 @@ const state = {
     taken_down_at: at,
     lifted_at: null,
   },
+  change: 4,
 };
 const held = {
   document_hash: hash,
@@ -79,16 +80,23 @@ it("operators take something out of serving, undo it, and see what is out of it"
   expect((await ask(`/ops/takedowns/${record}`)).json).toEqual({ subject: state });
   expect((await ask("/ops/takedowns/x")).status).toBe(404);
   const statement_of_reasons = "Article 6";
-  expect(await ask(`/ops/takedowns/${record}/impose`, { statement_of_reasons, ...act })).toMatchObject({
+  expect(
+    await ask(`/ops/takedowns/${record}/impose`, { statement_of_reasons, expected: 4, ...act }),
+  ).toMatchObject({
     status: 200,
     json: { changed: true, subject: state },
-    asked: [["impose", { subject: record, statement_of_reasons, act: { by, ...act } }]],
+    asked: [["impose", { subject: record, statement_of_reasons, expected: 4, act: { by, ...act } }]],
   });
-  expect(await ask(`/ops/takedowns/${record}/lift`, act)).toMatchObject({
+  expect(await ask(`/ops/takedowns/${record}/lift`, { expected: 4, ...act })).toMatchObject({
     status: 200,
-    asked: [["lift", { subject: record, act: { by, ...act } }]],
+    asked: [["lift", { subject: record, expected: 4, act: { by, ...act } }]],
   });
-  expect((await ask(`/ops/takedowns/${record}/impose`, act)).status).toBe(400);
+  for (const [last, lacking] of [
+    ["impose", { expected: 4, ...act }],
+    ["impose", { statement_of_reasons, ...act }],
+    ["lift", act],
+  ] as const)
+    expect((await ask(`/ops/takedowns/${record}/${last}`, lacking)).status).toBe(400);
 });
 
 it("operators decide on deletions that wait, and have purged what the law orders", async () => {

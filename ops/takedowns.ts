@@ -7,7 +7,16 @@ import type { HeldDeletions, OrderedPurge, PurgePage } from "../service/publishi
 import type { Blocks, Brands } from "../service/register/blocks.ts";
 import type { Takedowns } from "../service/register/takedowns.ts";
 import { actOf, sendProblem } from "./acts.ts";
-import { act, afterPage, type OpsRoute, parameter, read, shown, tellChanged } from "./route.ts";
+import {
+  act,
+  afterPage,
+  type OpsRoute,
+  parameter,
+  problemsOfSeen,
+  read,
+  shown,
+  tellChanged,
+} from "./route.ts";
 import {
   type Act,
   actMembers,
@@ -15,6 +24,7 @@ import {
   bodies,
   brandState,
   changed,
+  expected,
   groupState,
   type LatePurge,
   latePurges,
@@ -31,8 +41,10 @@ const imposeBody = object({
     reasonLengthMax,
     "What the business is told. The reason is for the operators' own record, and told to nobody else.",
   ),
+  expected,
   ...actMembers,
 });
+const liftBody = object({ expected, ...actMembers });
 
 const subjects = [
   parameter("path", "subject", "A record_id, or the UUID of a business for everything that it publishes."),
@@ -56,10 +68,11 @@ export function takedownRoutes(takedowns: Takedowns): readonly OpsRoute[] {
         body: imposeBody,
         answer: changed("subject", takedownState),
         parameters: subjects,
+        problems: problemsOfSeen,
       },
       async (request, reply) => {
-        const { statement_of_reasons } = request.body;
-        const asked = { ...request.params, statement_of_reasons, act: actOf(request) };
+        const { statement_of_reasons, expected: seen } = request.body;
+        const asked = { ...request.params, statement_of_reasons, expected: seen, act: actOf(request) };
         return tellChanged(reply, await takedowns.impose(asked));
       },
     ),
@@ -67,12 +80,15 @@ export function takedownRoutes(takedowns: Takedowns): readonly OpsRoute[] {
       "/ops/takedowns/:subject/lift",
       {
         summary: "Undoes a takedown",
-        body: object(actMembers),
+        body: liftBody,
         answer: changed("subject", takedownState),
         parameters: subjects,
+        problems: problemsOfSeen,
       },
-      async (request, reply) =>
-        tellChanged(reply, await takedowns.lift({ ...request.params, act: actOf(request) })),
+      async (request, reply) => {
+        const asked = { ...request.params, expected: request.body.expected, act: actOf(request) };
+        return tellChanged(reply, await takedowns.lift(asked));
+      },
     ),
   ];
 }
@@ -225,10 +241,17 @@ export function brandRoutes(brands: Brands): readonly OpsRoute[] {
     ...Object.entries(confirmations).map(([last, { confirmed, summary }]) =>
       act(
         `/ops/brands/:business_uuid/${last}`,
-        { summary, body: bodies.brand, answer: changed("brands", brandState), parameters: [businessUuid] },
+        {
+          summary,
+          body: bodies.brand,
+          answer: changed("brands", brandState),
+          parameters: [businessUuid],
+          problems: problemsOfSeen,
+        },
         async (request, reply) => {
           const { params, body } = request;
-          const asked = { ...params, name: body.name, confirmed, act: actOf(request) };
+          const { name, expected: seen } = body;
+          const asked = { ...params, name, confirmed, expected: seen, act: actOf(request) };
           return tellChanged(reply, await brands.confirm(asked), "brands");
         },
       ),
@@ -258,10 +281,17 @@ export function blockRoutes(blocks: Blocks): readonly OpsRoute[] {
     ...Object.entries(blockings).map(([last, { blocked, summary }]) =>
       act(
         `/ops/blocks/:business_uuid/${last}`,
-        { summary, body: bodies.block, answer: changed("blocks", blockState), parameters: [businessUuid] },
+        {
+          summary,
+          body: bodies.block,
+          answer: changed("blocks", blockState),
+          parameters: [businessUuid],
+          problems: problemsOfSeen,
+        },
         async (request, reply) => {
           const { params, body } = request;
-          const asked = { ...params, group: body.group, blocked, act: actOf(request) };
+          const { group, expected: seen } = body;
+          const asked = { ...params, group, blocked, expected: seen, act: actOf(request) };
           return tellChanged(reply, await blocks.setBlocked(asked), "blocks");
         },
       ),
@@ -279,9 +309,11 @@ export function blockRoutes(blocks: Blocks): readonly OpsRoute[] {
         body: bodies.joinGroup,
         answer: changed("company", groupState),
         parameters: [companyUuid],
+        problems: problemsOfSeen,
       },
       async (request, reply) => {
-        const asked = { ...request.params, group: request.body.group, act: actOf(request) };
+        const { group, expected: seen } = request.body;
+        const asked = { ...request.params, group, expected: seen, act: actOf(request) };
         return tellChanged(reply, await blocks.joinGroup(asked), "company");
       },
     ),

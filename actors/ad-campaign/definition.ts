@@ -63,6 +63,8 @@ interface Money extends SpentOfDay {
   readonly terms: CampaignTerms;
   readonly spent: number;
   readonly stopped: CampaignStop | null;
+  /** How often operators changed it. */
+  readonly change: number;
 }
 
 const money = defineKeptTable<Money>("money", 18);
@@ -169,8 +171,8 @@ function accept({ terms }: Asked<"campaign.accept">, view: View): Decided<Campai
     if (terms.currency !== known.terms.currency && context.renders > 0)
       return { reply: { status: "currency_mismatch", currency: known.terms.currency } };
   }
-  const { spent = 0, day = 0, of_day = 0, stopped = null } = known ?? {};
-  const next = { terms, spent, day, of_day, stopped };
+  const { spent = 0, day = 0, of_day = 0, stopped = null, change = 0 } = known ?? {};
+  const next = { terms, spent, day, of_day, stopped, change };
   const report = reportOf(view, next);
   if (context.sealId === terms.seal_id) return { reply: { status: "accepted", report } };
   const { seal_id, sealed_at_ms } = terms;
@@ -304,12 +306,13 @@ function noteClick({ company }: Asked<"click.note">, view: View): Decided<DoneRe
 }
 
 /** See RB3. */
-function reverse({ company }: Asked<"renders.reverse">, view: View): Decided<ReverseReply> {
+function reverse({ company, expected }: Asked<"renders.reverse">, view: View): Decided<ReverseReply> {
   const [now, caused] = [money.read(view, ""), companies.read(view, company)];
   if (now === undefined || caused === undefined) return { reply: { status: "unknown" } };
   const [count, amount] = [caused.renders - caused.reversed, caused.spent - caused.given_back];
   if (count === 0) return { reply: { status: "done", renders: 0 } };
-  const next = { ...now, spent: now.spent - amount };
+  if (expected !== now.change) return { reply: { status: "changed" } };
+  const next = { ...now, spent: now.spent - amount, change: now.change + 1 };
   const given = { ...caused, reversed: caused.renders, given_back: caused.spent };
   return {
     reply: { status: "done", renders: count },
@@ -319,12 +322,14 @@ function reverse({ company }: Asked<"renders.reverse">, view: View): Decided<Rev
 }
 
 /** New terms do not undo it: only operators let the campaign go on. */
-function stop({ statement }: Asked<"campaign.stop">, view: View): Decided<StopReply> {
+function stop({ statement, expected }: Asked<"campaign.stop">, view: View): Decided<StopReply> {
   const now = money.read(view, "");
   if (now === undefined) return { reply: { status: "unknown" } };
   if (now.stopped?.statement === (statement ?? undefined))
     return { reply: { status: "done", changed: false } };
-  const next = { ...now, stopped: statement === null ? null : { statement, at_ms: view.nowMs } };
+  if (expected !== now.change) return { reply: { status: "changed" } };
+  const stopped = statement === null ? null : { statement, at_ms: view.nowMs };
+  const next = { ...now, stopped, change: now.change + 1 };
   const type = statement === null ? "campaign.resumed" : "campaign.stopped";
   return {
     reply: { status: "done", changed: true },
@@ -375,6 +380,7 @@ function reportOf({ id, snapshot }: View, now: Money): CampaignReport {
     ads: adCount,
     company_day_max: Math.floor(companyDayMax(now.terms) / now.terms.gross_price),
     stopped: now.stopped,
+    change: now.change,
   };
 }
 

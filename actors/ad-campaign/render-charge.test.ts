@@ -251,9 +251,12 @@ describe("what a day and one company may spend", () => {
       ends_at_ms: midnight + 24 * hourMs,
     });
     expect(entry().state).toBe("spent");
-    const reverse = (company: string) => campaign.send({ type: "renders.reverse", company });
+    const reverse = (company: string, expected = 0) =>
+      campaign.send({ type: "renders.reverse", company, expected });
+    expect(reverse("c1", 1)).toEqual({ status: "changed" });
     expect(reverse("c1")).toEqual({ status: "done", renders: 40 });
     expect(reverse("c1")).toEqual({ status: "done", renders: 0 });
+    expect(reverse("c2")).toEqual({ status: "changed" });
     expect(reverse("c9")).toEqual({ status: "unknown" });
     expect(entry().state).toBe("running");
     const last_at_ms = midnight;

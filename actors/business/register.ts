@@ -112,6 +112,9 @@ export function changeRegister(
   };
   const known = registerOf(view, answer.key);
   if (known?.body === row.body && (answer.events?.length ?? 0) === 0) return { reply: { status: "done" } };
+  const expected = "expected" in command ? command.expected : undefined;
+  if (expected !== undefined && expected !== (known?.change ?? 0))
+    return { reply: refusal("state_changed", "It was changed meanwhile; look at it again.") };
   const { puts, deletes = answer.deletes } = rowsOf(answer, row, view);
   const act = "act" in command ? command.act : undefined;
   const kept = act && actRow(act, { act: command.type, entry: answer.key, change: row.change }, view.nowMs);

@@ -77,11 +77,15 @@ export interface CampaignReport extends Omit<CampaignFacts, "net_price" | "seale
   readonly company_day_max: number;
   readonly ads: number;
   readonly stopped: CampaignStop | null;
+  /** How often operators changed it. */
+  readonly change: number;
 }
 
 export type StopReply =
   | { readonly status: "done"; readonly changed: boolean }
-  | { readonly status: "unknown" };
+  | { readonly status: "unknown" }
+  /** It was changed since its sender saw it. */
+  | { readonly status: "changed" };
 
 /** That operators stopped a campaign, until they let it go on. */
 export interface CampaignStop {
@@ -174,13 +178,16 @@ export interface AdCampaignProtocol {
     /** The pool was served then, under the terms of that moment. */
     readonly served_at_ms: number;
   }): RenderReply;
-  /** Stops the campaign, or lets it go on where no statement is given. `changed` is false if it was so before. */
-  "campaign.stop"(command: { readonly statement: string | null }): StopReply;
   /**
-   * Gives the campaign back what a company's renders cost until now, by an act of operators: they count as reversed. Repeated, it
-   * gives back what came since.
+   * Stops the campaign, or lets it go on where no statement is given. `changed` is false if it was so before. `expected` is the report's
+   * `change` that was seen: after another act nothing is done.
    */
-  "renders.reverse"(command: { readonly company: string }): ReverseReply;
+  "campaign.stop"(command: { readonly statement: string | null; readonly expected: number }): StopReply;
+  /**
+   * Gives the campaign back what a company's renders cost until now, by an act of operators: they count as reversed. `expected` as
+   * for `campaign.stop`.
+   */
+  "renders.reverse"(command: { readonly company: string; readonly expected: number }): ReverseReply;
   /** From a pool: one of its items was clicked. */
   "click.note"(command: { readonly company: string }): DoneReply;
   /** Read-only. Null for a campaign that was never accepted. */
@@ -277,7 +284,8 @@ export type RenderReply =
 /** `renders` is how many were reversed by this. */
 export type ReverseReply =
   | { readonly status: "done"; readonly renders: number }
-  | { readonly status: "unknown" };
+  | { readonly status: "unknown" }
+  | { readonly status: "changed" };
 
 export type ClickReply =
   | { readonly status: "clicked"; readonly clicked_at_ms: number }

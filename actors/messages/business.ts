@@ -23,7 +23,7 @@ import type { BrandFacts, BrandsProtocol, DomainFacts, DomainsProtocol } from ".
 import type { MembersProtocol } from "./members.ts";
 import type { NoticesProtocol } from "./notices.ts";
 import type { CertificateInForce, Party, RoledKey } from "./party.ts";
-import type { Commands, RegisterAct, RegisterReply } from "./protocol.ts";
+import type { Commands, RegisterAct, RegisterReply, Seen } from "./protocol.ts";
 import type { OwnerRecoveryProtocol } from "./recovery.ts";
 import type { RecordHeadFacts, RemovalProtocol } from "./removal.ts";
 import type { PolicyFall, PushSeal, ServingProtocol, StandingProtocol } from "./serving.ts";
@@ -189,8 +189,8 @@ export interface BusinessProtocol
     readonly act?: RegisterAct;
   }): RegisterReply;
   "custody.state"(command: { readonly custody: CustodyFacts }): RegisterReply;
-  "group.block"(command: { readonly group: string; readonly act?: RegisterAct }): RegisterReply;
-  "group.unblock"(command: { readonly group: string; readonly act?: RegisterAct }): RegisterReply;
+  "group.block"(command: { readonly group: string; readonly act?: RegisterAct } & Seen): RegisterReply;
+  "group.unblock"(command: { readonly group: string; readonly act?: RegisterAct } & Seen): RegisterReply;
   /** Read-only: the facts that publishing needs, from the actor that owns them. */
   "publishing.facts"(command: { readonly key_id: string }): PublishingFacts;
   /** Numbers a push and decides whether it is held; repeatable by push_id. */

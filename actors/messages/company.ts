@@ -1,6 +1,6 @@
 // What an AI company decides for itself, as commands of its party's actor.
 
-import type { RegisterAct, RegisterReply } from "./protocol.ts";
+import type { RegisterAct, RegisterReply, Seen } from "./protocol.ts";
 
 /** One version of the terms that an AI company agreed to. */
 export interface TermsAgreement {
@@ -20,5 +20,5 @@ export interface CompanyProtocol {
     readonly act: RegisterAct;
   }): RegisterReply;
   /** It belongs to another group from now on, and keeps the one that it leaves among its former groups. */
-  "group.join"(command: { readonly group: string; readonly act?: RegisterAct }): RegisterReply;
+  "group.join"(command: { readonly group: string; readonly act?: RegisterAct } & Seen): RegisterReply;
 }

@@ -1,6 +1,6 @@
 // The domains at which a business has endpoints: whether it controls them, and what its actor is told of each look at them.
 
-import type { DoneReply, RegisterAct, RegisterReply } from "./protocol.ts";
+import type { DoneReply, RegisterAct, RegisterReply, Seen } from "./protocol.ts";
 
 /** `suspended`: control was confirmed once, and is lost. */
 export type DomainStatus = "unconfirmed" | "confirmed" | "suspended";
@@ -73,9 +73,7 @@ export interface BrandFacts {
 
 export interface BrandsProtocol {
   /** Confirms a brand as this business's own, or takes the confirmation back. */
-  "brand.confirm"(command: {
-    readonly name: string;
-    readonly confirmed: boolean;
-    readonly act?: RegisterAct;
-  }): RegisterReply;
+  "brand.confirm"(
+    command: { readonly name: string; readonly confirmed: boolean; readonly act?: RegisterAct } & Seen,
+  ): RegisterReply;
 }

@@ -36,6 +36,14 @@ export type RegisterReply =
   | { readonly status: "done"; readonly changed?: true }
   | { readonly status: "refused"; readonly code: string; readonly detail: string };
 
+/**
+ * The number of the last change of the entry that its sender saw, 0 where there was none: if it is another by now, nothing is done. So a
+ * command that arrives late changes nothing after its opposite was done.
+ */
+export interface Seen {
+  readonly expected?: number;
+}
+
 /** Who requested a change of a party's register or cancelled its push, and why. The party's actor keeps it, and it is published nowhere. */
 export interface RegisterAct {
   readonly by: string;

@@ -65,8 +65,12 @@ export interface RecoveryProtocol {
     readonly replaces: string;
     readonly public_key: PublicJwk;
   }): RecoveryReply;
-  /** The applicant is told `statement`. */
-  "recovery.refuse"(command: { readonly act: RegisterAct; readonly statement: string }): RecoveryReply;
+  /** The applicant is told `statement`. For the passkey that was seen, as an approval. */
+  "recovery.refuse"(command: {
+    readonly act: RegisterAct;
+    readonly statement: string;
+    readonly public_key: PublicJwk;
+  }): RecoveryReply;
   "recovery.withdraw"(): RecoveryReply;
   /** Read-only; null where nobody asked, or it is forgotten. */
   "recovery.read"(): RecoveryReport | null;

@@ -4,7 +4,7 @@
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { RowChange } from "../../storage/row-index.ts";
 import type { CertificateInForce } from "./party.ts";
-import type { CommandOf, DoneReply, RegisterAct, RegisterReply } from "./protocol.ts";
+import type { CommandOf, DoneReply, RegisterAct, RegisterReply, Seen } from "./protocol.ts";
 import type { RegionProtocol } from "./region.ts";
 
 /** What operators took out of serving: one record, or everything of a business. Kept after it was undone. */
@@ -21,13 +21,17 @@ export interface TakedownFacts {
 
 export interface ServingProtocol {
   /** Takes a record (or with null, the whole business) out of serving; repeated, it changes nothing. */
-  "takedown.impose"(command: {
-    readonly record_id: string | null;
-    readonly statement_of_reasons: string;
-    readonly act: RegisterAct;
-  }): RegisterReply;
+  "takedown.impose"(
+    command: {
+      readonly record_id: string | null;
+      readonly statement_of_reasons: string;
+      readonly act: RegisterAct;
+    } & Seen,
+  ): RegisterReply;
   /** Undoes it: what the business has published since, and what it has withdrawn, counts. */
-  "takedown.lift"(command: { readonly record_id: string | null; readonly act: RegisterAct }): RegisterReply;
+  "takedown.lift"(
+    command: { readonly record_id: string | null; readonly act: RegisterAct } & Seen,
+  ): RegisterReply;
   /**
    * Has serving told of a page of the business's records, as far as they are to be served otherwise than it knows; told by the
    * actor's own work.

@@ -1,9 +1,10 @@
 // The actor of a recovery. Keyed rows: 16 what was asked for, 17 what is said of its end.
 //   RV1. Two operators are two names: letter case, spaces and compatibility forms make no other one (Unicode Standard Annex #15).
-//   RV2. An approval is of the passkey that the operator saw: asked for again with another one, it is to be looked at again.
+//   RV2. A decision is about the passkey that the operator saw: asked for again with another one, it is to be looked at again.
 
 import { type RecoveryEvent, recoveryMachine } from "../../machines/recovery.ts";
 import { canonicalize } from "../../protocol/json/canonical-json.ts";
+import type { PublicJwk } from "../../protocol/keys/jwk.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
 import {
   type RecoveryFacts,
@@ -39,8 +40,10 @@ export const recoveryActor = defineActor<"recovery", typeof recoveryMachine>({
   decide: {
     "recovery.file": file,
     "recovery.approve": approve,
-    "recovery.refuse": ({ act, statement }, view) => {
+    "recovery.refuse": ({ act, statement, public_key }, view) => {
       const { by, reason } = act;
+      const other = otherKeyFault(public_key, view);
+      if (other !== null) return { reply: other };
       const refused = change(view, "refused", { type: "recovery.refused", by, reason });
       return refused.events === undefined
         ? refused
@@ -105,9 +108,8 @@ function approve(command: Asked<"recovery.approve">, view: View): Decided {
   const { by, reason } = act;
   const { snapshot } = view;
   const state = stateOf(snapshot);
-  const asked = facts.read(view, "")?.sealing.public_key;
-  if (asked !== undefined && canonicalize(asked) !== canonicalize(public_key))
-    return { reply: { status: "refused", code: "other_key", state } };
+  const other = otherKeyFault(public_key, view);
+  if (other !== null) return { reply: other };
   const approval = { by, reason, replaces };
   const [first] = snapshot.context.approvals;
   if (first === undefined) return change(view, null, { type: "recovery.approved", ...approval });
@@ -115,6 +117,14 @@ function approve(command: Asked<"recovery.approve">, view: View): Decided {
   if (nameOf(first.by) === nameOf(by)) return { reply: { status: "refused", code: "same_operator", state } };
   if (first.replaces !== replaces) return { reply: { status: "refused", code: "other_owner", state } };
   return change(view, null, { type: "recovery.agreed", ...approval });
+}
+
+/** Null where it is asked for with this passkey. */
+function otherKeyFault(seen: PublicJwk, view: View): Extract<RecoveryReply, { status: "refused" }> | null {
+  const asked = facts.read(view, "")?.sealing.public_key;
+  return asked === undefined || canonicalize(asked) === canonicalize(seen)
+    ? null
+    : { status: "refused", code: "other_key", state: stateOf(view.snapshot) };
 }
 
 function nameOf(by: string): string {

@@ -39,8 +39,13 @@ const file = (more: Partial<RecoveryFacts> = {}) =>
 const { public_key: seen } = facts.sealing;
 const approve = (by: string, replaces = "ada", public_key: PublicJwk = seen) =>
   recovery.send({ type: "recovery.approve", act: { by, reason: "Seen." }, replaces, public_key });
-const refuseIt = () =>
-  recovery.send({ type: "recovery.refuse", act: { by: "Olga", reason: "No." }, statement: "Who are you?" });
+const refuseIt = (public_key: PublicJwk = seen) =>
+  recovery.send({
+    type: "recovery.refuse",
+    act: { by: "Olga", reason: "No." },
+    statement: "Who are you?",
+    public_key,
+  });
 const withdraw = () => recovery.send({ type: "recovery.withdraw" });
 const read = () => recovery.send({ type: "recovery.read" });
 const announced = () => recovery.send({ type: "recovery.announced", due_at_ms: recovery.nowMs + 3 * dayMs });
@@ -77,7 +82,7 @@ describe("a recovery", () => {
     expect(approve("Eve")).toEqual(wrong("announcing"));
   });
 
-  it("is approved for the passkey that was seen alone (RV2)", () => {
+  it("is approved, or refused, for the passkey that was seen alone (RV2)", () => {
     file();
     const other = approve("Olga", "ada", { kty: "OKP", crv: "Ed25519", x: "other" });
     expect(other).toEqual({ status: "refused", code: "other_key", state: "waiting" });
@@ -85,6 +90,7 @@ describe("a recovery", () => {
     expect(approve("Max", "ada", { kty: "OKP", crv: "Ed25519", x: "y" })).toMatchObject({
       code: "other_key",
     });
+    expect(refuseIt({ kty: "OKP", crv: "Ed25519", x: "y" })).toMatchObject({ code: "other_key" });
     expect(read()).toMatchObject({ state: "approved" });
   });
 
@@ -179,7 +185,8 @@ describe("a recovery", () => {
     expect([...recovery.timers.values()]).toEqual([30 * dayMs]);
     const early = driveActor(recoveryActor, `p.${uuid}`);
     early.send({ type: "recovery.file", recovery: facts });
-    early.send({ type: "recovery.refuse", act: { by: "Olga", reason: "No." }, statement: "No." });
+    const act = { by: "Olga", reason: "No." };
+    early.send({ type: "recovery.refuse", act, statement: "No.", public_key: seen });
     expect(early.send({ type: "recovery.withdraw" })).toEqual(changed);
     expect([early.snapshot.status, early.effects]).toEqual(["done", [left]]);
     recovery.fireTimers();

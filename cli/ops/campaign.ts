@@ -39,7 +39,8 @@ ${actOptions}
       return exitCodes.done;
     }
     const reason = requiredText(call, "reason", opsCampaign);
-    const members = stops ? { statement: requiredText(call, "statement", opsCampaign), reason } : { reason };
+    const seen = { expected: shown.campaign.change, reason };
+    const members = stops ? { statement: requiredText(call, "statement", opsCampaign), ...seen } : seen;
     const will = stops ? "  Nothing of it is served or rendered." : "  It goes on as its terms say.";
     if (!(await isAgreed(call, ops.url, [`  ${wordsOf(shown.campaign)}`, will]))) return exitCodes.negative;
     const form = changed("campaign", campaignRenders);

@@ -111,7 +111,7 @@ async function set(call: Call, path: string, file: string): Promise<ExitCode> {
     `  ${file}, with ${Buffer.byteLength(text)} bytes, takes its place on every node.`,
   ];
   if (!(await isAgreed(call, ops.url, lines))) return exitCodes.negative;
-  const asked = { text, expected: before.sha256, reason };
+  const asked = { text, expected: before.version, reason };
   const answer = await ops.post(`${path}/set`, asked, changed("list", listState));
   const said = answer.changed ? `Done. ${wordsOf(answer.list)}` : "It was so before.";
   call.terminal.print(call.flag("json") ? JSON.stringify(answer) : said);

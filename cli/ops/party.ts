@@ -3,13 +3,14 @@
 
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
+import { SvcProblemError } from "../../client/errors.ts";
 import type { ProvenKey } from "../../client/signing-key.ts";
 import { done, keyState, partyState, under } from "../../ops/shapes.ts";
 import type { Of } from "../../protocol/shape.ts";
 import { type Call, type Command, exitCodes, onlyArgument, UsageError } from "../command.ts";
 import { actOptions, isAgreed, requiredText } from "../confirmation.ts";
 import { readText } from "../connection.ts";
-import { connectOps, opsOptions } from "../ops-connection.ts";
+import { connectOps, type OpsConnection, opsOptions } from "../ops-connection.ts";
 import { formatTable, type Terminal, visible } from "../terminal.ts";
 
 type Party = Of<typeof partyState>;
@@ -87,13 +88,25 @@ export const opsCertify: Command = {
     const by = requiredText(call, "by", opsCertify);
     const reason = requiredText(call, "reason", opsCertify);
     const ops = await connectOps(call, by);
+    const cert_id = positionals.length === 0 ? null : await seenCertificate(ops, uuid);
     const what = `  ${visible(legal_name)} of ${visible(country)} gets a certificate as ${kind}: ${uuid}`;
     if (!(await isAgreed(call, ops.url, [what]))) return exitCodes.negative;
-    const body = { kind, legal_name, country, reason };
+    const body = { kind, legal_name, country, cert_id, reason };
     tellParty(call, await ops.post(`${pathOf(uuid)}/certify`, body, done("party", partyState)));
     return exitCodes.done;
   },
 };
+
+/** The certificate that the party has or had; null for none, as for a party that was never opened. */
+async function seenCertificate(ops: OpsConnection, uuid: string): Promise<string | null> {
+  try {
+    const { party } = await ops.get(pathOf(uuid), under("party", partyState));
+    return party.certificate?.cert_id ?? null;
+  } catch (error) {
+    if (error instanceof SvcProblemError && error.status === 404) return null;
+    throw error;
+  }
+}
 
 export const opsReissue: Command = {
   name: "ops reissue",

@@ -82,8 +82,9 @@ async function decide(call: Call, command: Command, members: Members): Promise<E
   const lines = linesOf(recovery, members).map((line) => `  ${line}`);
   if (!(await isAgreed(call, ops.url, lines))) return exitCodes.negative;
   const last = "replaces" in members ? "approve" : "refuse";
-  // What is approved is the passkey that was seen: here, unless one is named.
-  const seen = "replaces" in members ? { ...members, key_id: members.key_id ?? recovery.key_id } : members;
+  // What is decided is about the passkey that was seen: here, unless one is named.
+  const named = "replaces" in members ? members.key_id : null;
+  const seen = { ...members, key_id: named ?? recovery.key_id };
   const answer = await ops.post(`${path}/${last}`, { ...seen, reason }, done("recovery", recoveryState));
   const { state } = answer.recovery;
   const said = answer.changed ? `Done: ${id} is ${state}.` : `It was so before: ${id} is ${state}.`;

@@ -89,7 +89,7 @@ async function change(call: Call, path: string): Promise<ExitCode> {
   const act = imposes ? "impose" : "lift";
   const answer = await ops.post(
     `${path}/${act}`,
-    { ...statement, reason },
+    { ...statement, expected: before.change, reason },
     changed("subject", takedownState),
   );
   const said = answer.changed ? `Done. ${wordsOf(answer.subject)}` : "It was so before.";

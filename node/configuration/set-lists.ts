@@ -2,7 +2,7 @@
 // set, on every node.
 //   SL1. A node takes up what was set before it serves, and newer versions at each look; the node where it is set, at once.
 //   SL2. What is set is judged by the parser of the file, and prices and terms by what they would change of the past, before anything is
-//        kept. Two operators who replace the same version do not overwrite each other: one of them is told.
+//        kept. Two operators who replace the same version do not overwrite each other: one of them is told. What arrives late changes nothing.
 //   SL3. What was in force of prices and terms by the file of a node before they were set is in the list, or the list cannot be used
 //        there: the file of the node where they were set may have been another.
 //   SL4. A version that cannot be used here stops a start. A running node keeps what it has, says so once, and counts the fault.
@@ -214,11 +214,10 @@ export class ListInForce<T> {
     const [sha256, before] = [sha256Of(bytes), this.state()];
     // Sent again, because its outcome was not known.
     if (before.source === "act" && before.sha256 === sha256) return ok({ changed: false, subject: before });
-    if (expected !== undefined && expected !== before.sha256)
-      return refuse(
-        "state_changed",
-        `${before.sha256 ?? "Nothing"} is in force, not ${expected ?? "nothing"}.`,
-      );
+    if (expected !== undefined && expected !== before.version) {
+      const inForce = before.version === null ? "No version" : `Version ${before.version}`;
+      return refuse("state_changed", `${inForce} is in force, not what was seen.`);
+    }
     const past = relied?.fault(this.value, value, nowMs) ?? null;
     if (past !== null) return refuse("refused", `${sent}: ${past}`);
     const facts = { sha256, size: bytes.length, holds: describe(value), ...act };

@@ -361,6 +361,7 @@ function actsOf({ uuid, companyUuid, keyId, pushId, grant }: Planted): typeof pl
     }),
     "POST /ops/recoveries/:recovery_id/refuse": post(`/ops/recoveries/${uuid}.${companyUuid}/refuse`, {
       statement: "No.",
+      key_id: "A".repeat(43),
     }),
     "POST /ops/parties/:uuid/certify": post(`/ops/parties/${companyUuid}/certify`, {
       kind: "ai_company",

@@ -35,11 +35,13 @@ it("a campaign is stopped with what its advertiser is told, or goes on", () => {
     actorChoices({ ref: campaign, status: "passive", states, outbox: [] }, english.operations.acts).at(-1);
   expect(last(["running"])?.request({ statement: " Why. " })).toEqual({
     address: "/ops/campaigns/b/spring/stop",
+    look: "/ops/campaigns/b/spring",
     members: { statement: "Why." },
     subject: "b.spring",
   });
   expect(last(["stopped"])?.request({})).toMatchObject({
     address: "/ops/campaigns/b/spring/resume",
+    look: "/ops/campaigns/b/spring",
     members: {},
   });
 });

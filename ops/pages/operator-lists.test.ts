@@ -56,7 +56,7 @@ it("sets a list in the place of what the page showed", () => {
   ]);
   expect(request({ list: "blocked-urls", text: "a.example\n" })).toEqual({
     address: "/ops/lists/blocked-urls/set",
-    members: { text: "a.example\n", expected: sha256 },
+    members: { text: "a.example\n", expected: 3 },
     subject: "Blocked hosts and addresses, by a file with 10 characters",
   });
   expect(request({ list: "terms", text: "{}" }).members).toEqual({ text: "{}", expected: null });

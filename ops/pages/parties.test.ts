@@ -41,6 +41,7 @@ const business: PartyState = {
   older_mandates: 0,
 };
 const company: PartyState = { ...business, kind: "ai_company", keys: [], mandates: [] };
+const { cert_id } = certificate;
 const newUuid = "20000000-0000-4000-8000-000000000002";
 const proven = {
   public_key: { kty: "OKP", crv: "Ed25519", x: "A".repeat(43) },
@@ -50,6 +51,7 @@ const blocked: BlockState = {
   business_uuid: uuid,
   legal_name,
   blocked: [{ group: "g", companies: [] }],
+  change: 8,
 };
 
 function openParties(party: PartyState) {
@@ -175,7 +177,7 @@ describe("an act on a party is a request that the API takes:", () => {
   const asker = { act: { by, ...act } };
   it.each([
     ["mandate", business, {}, ["revokeMandate", { business_uuid: uuid, mandate_id: "m/1", ...asker }]],
-    ["reissue", business, {}, ["reissue", { uuid, cert_id: certificate.cert_id, ...asker }]],
+    ["reissue", business, {}, ["reissue", { uuid, cert_id, ...asker }]],
     [
       "key",
       business,
@@ -186,10 +188,18 @@ describe("an act on a party is a request that the API takes:", () => {
       "open",
       business,
       { kind: "ai_company", legal_name: " Ask Ltd ", country: " GB " },
-      ["certify", { uuid: newUuid, kind: "ai_company", legal_name: "Ask Ltd", country: "GB", ...asker }],
+      [
+        "certify",
+        { uuid: newUuid, kind: "ai_company", legal_name: "Ask Ltd", country: "GB", cert_id: null, ...asker },
+      ],
     ],
     ["grant", business, { grant: " svc_sbxk1.a.b " }, ["revokeGrant", { grant: "svc_sbxk1.a.b", ...asker }]],
-    ["certify", ended, {}, ["certify", { uuid, kind: "business", legal_name, country: "GB", ...asker }]],
+    [
+      "certify",
+      ended,
+      {},
+      ["certify", { uuid, kind: "business", legal_name, country: "GB", cert_id, ...asker }],
+    ],
     [
       "close",
       business,
@@ -198,6 +208,7 @@ describe("an act on a party is a request that the API takes:", () => {
         "endCertificate",
         {
           uuid,
+          cert_id,
           status: "closed",
           status_reason: "ceased",
           effective_from: since,
@@ -212,14 +223,22 @@ describe("an act on a party is a request that the API takes:", () => {
       { status_reason: "fraud" },
       [
         "endCertificate",
-        { uuid, status: "revoked", status_reason: "fraud", effective_from: null, keep_keys: false, ...asker },
+        {
+          uuid,
+          cert_id,
+          status: "revoked",
+          status_reason: "fraud",
+          effective_from: null,
+          keep_keys: false,
+          ...asker,
+        },
       ],
     ],
     [
       "block",
       business,
       { group: " h " },
-      ["setBlocked", { business_uuid: uuid, group: "h", blocked: true, ...asker }],
+      ["setBlocked", { business_uuid: uuid, group: "h", blocked: true, expected: 8, ...asker }],
     ],
     [
       "top_up",
@@ -239,7 +258,12 @@ describe("an act on a party is a request that the API takes:", () => {
         { company: uuid, kind: "correction", amount: "-2.5", currency: "EUR", entry_id: "c-1", by, ...act },
       ],
     ],
-    ["unblock", business, {}, ["setBlocked", { business_uuid: uuid, group: "g", blocked: false, ...asker }]],
+    [
+      "unblock",
+      business,
+      {},
+      ["setBlocked", { business_uuid: uuid, group: "g", blocked: false, expected: 8, ...asker }],
+    ],
   ] as const)("%s", async (key, party, values, expected) => {
     const { asked, there } = openParties(party);
     const known = key === "correction" ? "EUR" : null;

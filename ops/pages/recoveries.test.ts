@@ -39,9 +39,9 @@ describe("what operators may decide about a lost passkey", () => {
       subject: words.pair("Ada again", "Bob", "Lost Ltd", bob),
       consequences: words.approveFollows,
     });
-    expect(refuse?.request({ recovery: "p.u", statement: " No. " })).toMatchObject({
+    expect(refuse?.request({ recovery: "p.u k", statement: " No. " })).toMatchObject({
       address: "/ops/recoveries/p.u/refuse",
-      members: { statement: "No." },
+      members: { statement: "No.", key_id: "k" },
     });
   });
 

@@ -276,6 +276,10 @@ export const campaignRenders = namedObject("AdCampaignRenders", {
     nullable(object({ at: timestamp, statement: anyText })),
     "Since when operators have stopped it, and why. New terms do not let it go on.",
   ),
+  change: described(
+    countOfRenders,
+    "How often operators stopped it, let it go on or reversed renders of it.",
+  ),
   renders: described(countOfRenders, "Confirmed renders, those that were reversed included."),
   companies: described(
     listOf(

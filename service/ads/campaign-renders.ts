@@ -19,6 +19,9 @@ export interface CampaignName {
 }
 
 type Found<T> = Promise<Result<T, "unknown">>;
+/** `changed` is refused where operators changed it after `expected`, the `change` that was seen. */
+type Acted<T> = Promise<Result<T, "unknown" | "changed">>;
+type Seen = CampaignName & { readonly expected: number };
 
 interface CampaignReads extends Actors, Platform {
   readonly actorStore: ActorStore;
@@ -30,11 +33,11 @@ export interface OperatorCampaigns {
   unusual(after: string): Promise<UnusualRenders>;
   of(campaign: CampaignName, after: string): Found<CampaignRenders>;
   /** How many renders were reversed; none if all of them were before. */
-  reverse(campaign: CampaignName & { readonly company_uuid: string }): Found<{ readonly reversed: number }>;
+  reverse(campaign: Seen & { readonly company_uuid: string }): Acted<{ readonly reversed: number }>;
   /** Stops a campaign and tells its advertiser why, or lets it go on where no statement is given. */
   stop(
-    campaign: CampaignName & { readonly statement: string | null },
-  ): Found<{ readonly changed: boolean; readonly subject: CampaignRenders }>;
+    campaign: Seen & { readonly statement: string | null },
+  ): Acted<{ readonly changed: boolean; readonly subject: CampaignRenders }>;
 }
 
 const pageMax = 100;
@@ -48,16 +51,18 @@ export function createOperatorCampaigns(deps: CampaignReads): OperatorCampaigns 
       const found = await readRenders({ actors }, campaign, after);
       return found === null ? unknown : ok(found);
     },
-    reverse: async ({ company_uuid: company, ...campaign }) => {
+    reverse: async ({ company_uuid: company, expected, ...campaign }) => {
       if (!isNamed(campaign)) return unknown;
       const ref = campaignRef(campaign.business_uuid, campaign.campaign_id);
-      const reply = await actors.ask(ref, { type: "renders.reverse", company });
+      const reply = await actors.ask(ref, { type: "renders.reverse", company, expected });
+      if (reply.status === "changed") return changedSince;
       return reply.status === "done" ? ok({ reversed: reply.renders }) : unknown;
     },
-    stop: async ({ statement, ...campaign }) => {
+    stop: async ({ statement, expected, ...campaign }) => {
       if (!isNamed(campaign)) return unknown;
       const ref = campaignRef(campaign.business_uuid, campaign.campaign_id);
-      const reply = await actors.ask(ref, { type: "campaign.stop", statement });
+      const reply = await actors.ask(ref, { type: "campaign.stop", statement, expected });
+      if (reply.status === "changed") return changedSince;
       const found = reply.status === "done" ? await readRenders({ actors }, campaign, "") : null;
       return reply.status === "done" && found !== null
         ? ok({ changed: reply.changed, subject: found })
@@ -66,6 +71,7 @@ export function createOperatorCampaigns(deps: CampaignReads): OperatorCampaigns 
   };
 }
 
+const changedSince = refuse("changed", "Operators changed the campaign meanwhile; look at it again.");
 const unknown = refuse("unknown", "There is no such campaign, or the company rendered nothing of it.");
 
 /** GET /v1/ads/campaigns/{campaign_id}: the caller's own campaign, with who rendered its ads. */
@@ -98,13 +104,13 @@ async function readRenders(
     actors.ask(ref, { type: "renders.list", after }),
   ]);
   if (report === null) return null;
-  const { campaign_id, state, renders } = report;
+  const { campaign_id, state, renders, change } = report;
   const stopped = report.stopped && {
     at: formatTimestamp(report.stopped.at_ms),
     statement: report.stopped.statement,
   };
   const next_after = companies.length === pageMax ? (companies.at(-1)?.company ?? null) : null;
-  return { campaign_id, state, stopped, renders, companies: companies.map(shown), next_after };
+  return { campaign_id, state, stopped, change, renders, companies: companies.map(shown), next_after };
 }
 
 function shown({

@@ -109,7 +109,11 @@ export interface Recoveries {
   /** By the first operator, or by a second one who names the same owner, and the passkey as they saw it. */
   approve(recoveryId: string, act: RegisterAct, seen: SeenRecovery): Decision;
   /** The applicant is told `statement`; the reason stays with the operators. */
-  refuse(recoveryId: string, act: RegisterAct, statement: string): Decision;
+  refuse(
+    recoveryId: string,
+    act: RegisterAct,
+    seen: Pick<SeenRecovery, "key_id"> & { readonly statement: string },
+  ): Decision;
 }
 
 /** The part of it that operators use. */
@@ -156,11 +160,14 @@ export function createRecoveries(deps: RecoveryDeps): Recoveries {
       const approval = { type: "recovery.approve", act, replaces, public_key } as const;
       return decided(deps, id, await actors.ask(ref, approval));
     },
-    refuse: async (id, act, statement) => {
+    refuse: async (id, act, { statement, key_id }) => {
       const known = await read(deps, id);
       if (known === null) return unknown;
+      if (known.key_id !== key_id) return otherKey;
       const ref = recoveryRef(known.applicant, known.uuid);
-      return decided(deps, id, await actors.ask(ref, { type: "recovery.refuse", act, statement }));
+      const { public_key } = known.sealing;
+      const refusal = { type: "recovery.refuse", act, statement, public_key } as const;
+      return decided(deps, id, await actors.ask(ref, refusal));
     },
   };
 }

@@ -1,5 +1,5 @@
 // How parties come in where there is no portal: operators open and certify them, and register the keys of their systems.
-//   E1. Whatever is asked again changes nothing, and the answer says so; where several operators certify a party at once, one certificate comes of it.
+//   E1. Whatever is asked again changes nothing, and the answer says so, also after its opposite: an act names the certificate that was seen; where several operators certify a party at once, one certificate comes of it.
 //   E2. A key is registered only with its own proof that it is the party's: it signs the party, its role and, as the challenge, the
 //       certificate in force, so a proof is worth nothing once another certificate was issued.
 //   E3. The operator and the reason are kept by the party's actor with each change. The reason of a certificate is what was
@@ -15,7 +15,7 @@ import { formatTimestamp, isUuidV4 } from "../../protocol/identifiers.ts";
 import { algorithmOf, type PublicJwk, parsePublicJwk, thumbprint } from "../../protocol/keys/jwk.ts";
 import { keyChallengeOf } from "../../protocol/keys/key-directory.ts";
 import { ok, type Refusal, type Result, refuse } from "../../protocol/result.ts";
-import { readCertificate, readEntry } from "./home-evidence.ts";
+import { otherCertificate, readCertificate, readEntry } from "./home-evidence.ts";
 import type { Registered } from "./parties.ts";
 import {
   type CertificateState,
@@ -49,26 +49,27 @@ export interface PartyState {
 /** A business gives as many as it likes, and each may be read by its id. */
 export const mandatesMax = 100;
 
-type Outcome<T> = Promise<Result<Done<T>, "unknown" | "refused">>;
+type Outcome<T, C extends string = "unknown" | "refused"> = Promise<Result<Done<T>, C>>;
+/** `changed` is refused where another certificate is in force than was seen. */
+type Issued = Outcome<PartyState, "unknown" | "refused" | "changed">;
 
 export interface Enrolment {
   party(uuid: string): Promise<Result<PartyState, "unknown">>;
   /**
    * Opens the party if it is not known, and puts an active certificate in force from now on; one that is active stays. Refused for a
-   * party that was opened as another kind or under another name or country.
+   * party that was opened as another kind or under another name or country. `cert_id` is that of the one that was seen, null for none.
    */
   certify(
-    request: Pick<PartyState, "uuid" | "kind" | "legal_name" | "country"> & { readonly act: RegisterAct },
-  ): Outcome<PartyState>;
+    request: Pick<PartyState, "uuid" | "kind" | "legal_name" | "country"> & {
+      readonly cert_id?: string | null;
+      readonly act: RegisterAct;
+    },
+  ): Issued;
   /**
    * Issues the certificate in force once more, with what it says: the chain goes on, and nothing that was sealed under the other changes.
    * `cert_id` is that of the one that it follows (E1). Refused where none is active.
    */
-  reissue(request: {
-    readonly uuid: string;
-    readonly cert_id: string;
-    readonly act: RegisterAct;
-  }): Outcome<PartyState>;
+  reissue(request: { readonly uuid: string; readonly cert_id: string; readonly act: RegisterAct }): Issued;
   /** A business's key signs its pushes and reads (`integration`), an AI company's what it asks (`retrieval`). See E2. */
   registerKey(request: {
     readonly uuid: string;
@@ -127,10 +128,11 @@ async function shown(
 
 async function certify(
   { parties, clock, ...deps }: EnrolmentServices,
-  { act, ...asked }: Parameters<Enrolment["certify"]>[0],
-): Outcome<PartyState> {
+  { act, cert_id: seen, ...asked }: Parameters<Enrolment["certify"]>[0],
+): Issued {
   const { uuid, kind, legal_name, country } = asked;
   if (!isUuidV4(uuid)) return refuse("refused", "The uuid of a party is of version 4, in lower case.");
+  if (typeof seen === "string" && (await deps.register.party(uuid)) === null) return unknown;
   await parties.open({ ...asked, group: uuid, blocked_groups: [] }, act);
   const party = await parties.party(uuid);
   if (party === null) throw new Error(`The party ${uuid} was opened, and does not know it.`);
@@ -141,6 +143,8 @@ async function certify(
     );
   const { certificate: before } = await parties.facts(uuid, "");
   const isActive = before?.status === "active";
+  if (!isActive && seen !== undefined && seen !== (before?.cert_id ?? null))
+    return otherCertificate(before?.cert_id ?? null);
   if (!isActive) {
     const since = formatTimestamp(clock.now());
     await parties.issueCertificate({
@@ -166,7 +170,7 @@ async function certify(
 async function reissue(
   deps: EnrolmentServices,
   { uuid, cert_id, act }: Parameters<Enrolment["reissue"]>[0],
-): Outcome<PartyState> {
+): Issued {
   const { parties, actors } = deps;
   if ((await stateOf(deps, uuid)) === null) return unknown;
   const { certificate: inForce } = await parties.facts(uuid, "");
@@ -175,8 +179,7 @@ async function reissue(
   const known = await readCertificate(actors, uuid, inForce.cert_id);
   if (known === null) throw new Error(`The party ${uuid} does not know its certificate ${inForce.cert_id}.`);
   const isDone = known.previous === cert_id;
-  if (!isDone && inForce.cert_id !== cert_id)
-    return refuse("refused", `Another certificate is in force by now: ${inForce.cert_id}.`);
+  if (!isDone && inForce.cert_id !== cert_id) return otherCertificate(inForce.cert_id);
   if (!isDone) {
     const { legal_name, country, verified_since, status, status_effective_from, subject } = known;
     const said = { legal_name, country, verified_since, status, status_effective_from, status_reason: null };

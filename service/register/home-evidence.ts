@@ -59,9 +59,20 @@ export async function readEntries(
 
 /** One entry of a party's register as the party's actor has it, which may be ahead of every region's; null if there is none. */
 export async function readEntry<T>(actors: ActorSystem, uuid: string, name: string): Promise<T | null> {
+  return (await readNumbered<T>(actors, uuid, name)).facts;
+}
+
+/** Like {@link readEntry}, with the number of the entry's last change, which is 0 where there is none. */
+export async function readNumbered<T>(
+  actors: ActorSystem,
+  uuid: string,
+  name: string,
+): Promise<{ readonly facts: T | null; readonly change: number }> {
   const command: BusinessCommand = { type: "register.read", keys: [name] };
   const [entry] = (await actors.ask(businessRef(uuid), command)).entries;
-  return entry === undefined ? null : (JSON.parse(entry.body) as T);
+  return entry === undefined
+    ? { facts: null, change: 0 }
+    : { facts: JSON.parse(entry.body) as T, change: entry.change };
 }
 
 /** The key that an envelope names as its signer, if the business has it. It proves nothing yet. */
@@ -82,6 +93,11 @@ export async function readCertificate(
 ): Promise<Certificate | null> {
   const facts = await readEntry<CertificateFacts>(actors, uuid, `certificate/${certId}`);
   return facts && certificateOf(facts);
+}
+
+/** The certificate in force is not the one that the sender of an act saw. */
+export function otherCertificate(inForce: string | null): Refusal<"changed"> {
+  return refuse("changed", `Another certificate is in force by now: ${inForce ?? "none"}.`);
 }
 
 /**

@@ -37,7 +37,14 @@ import { ok, type Result } from "../../protocol/result.ts";
 import type { RegisterStore } from "../../storage/register-store.ts";
 import { verifyMandate } from "../../verifier/mandate.ts";
 import { judgePolicy, type PolicyRequest, type RegisteringServices } from "./accept-policy.ts";
-import { keysOf, mayBind, publishedKeys, readCertificate, readEntry, readSigner } from "./home-evidence.ts";
+import {
+  keysOf,
+  mayBind,
+  publishedKeys,
+  readCertificate,
+  readNumbered,
+  readSigner,
+} from "./home-evidence.ts";
 import { type PossessionRequest, verifyPossession } from "./key-possession.ts";
 import type { Register } from "./register.ts";
 import type { ServiceKeys } from "./service-keys.ts";
@@ -141,6 +148,8 @@ export interface Parties {
   setBlocked(request: Change<"group.block"> & { readonly blocked: boolean }): Promise<boolean>;
   /** The party's entry as its actor has it, which may be ahead of every register; null for one that was never opened. */
   party(uuid: string): Promise<PartyFacts | null>;
+  /** The same with the number of its last change, which an act names as what was seen. */
+  entry(uuid: string): Promise<{ readonly facts: PartyFacts | null; readonly change: number }>;
   /** Confirms a brand as the business's own, or takes it back. Returns false if it changed nothing. */
   confirmBrand(request: Change<"brand.confirm">): Promise<boolean>;
   /** An AI company changes its group; the blocks of its former groups follow it. Returns false if it changed nothing. */
@@ -169,6 +178,7 @@ export function createParties(deps: PartiesDeps): Parties {
     await assertOwner(deps, key);
     return change(key.party_uuid, { type: "key.register", key, ...(act === undefined ? {} : { act }) });
   };
+  const entry: Parties["entry"] = (uuid) => readNumbered<PartyFacts>(deps.actors, uuid, `party/${uuid}`);
   const assertProven = (request: PossessionRequest<KeyFacts>): void => {
     const passkeys = deps.trust().anchors.passkeys;
     taken(verifyPossession({ crypto: deps.crypto, passkeys }, request));
@@ -197,7 +207,8 @@ export function createParties(deps: PartiesDeps): Parties {
     },
     setBlocked: ({ uuid, blocked, ...asked }) =>
       change(uuid, { type: blocked ? "group.block" : "group.unblock", ...asked }),
-    party: (uuid) => readEntry(deps.actors, uuid, `party/${uuid}`),
+    party: async (uuid) => (await entry(uuid)).facts,
+    entry,
     confirmBrand: ({ uuid, ...asked }) => change(uuid, { type: "brand.confirm", ...asked }),
     joinGroup: ({ uuid, ...asked }) => change(uuid, { type: "group.join", ...asked }),
     setListed: ({ uuid, ...asked }) => ask(uuid, { type: "directory.choose", ...asked }),

@@ -3,6 +3,7 @@
 //       readers of every region follow within `freshMs` of their register once their store has it.
 //   V2. Whatever was already taken out of force, from an earlier instant on, stays as it is: asking again changes
 //       nothing, and the answer says since when.
+//       The end of a certificate names the one that was seen: one that arrives late, after it was reinstated, changes nothing.
 //   V3. The operator and the reason are kept by the party's actor together with the change.
 //   V4. With the certificate of an AI company its keys end, unless the operator keeps them: a company that is not let in any more
 //       does not go on asking. A key that a region has not heard of yet is ended by asking again.
@@ -25,7 +26,7 @@ import {
   transitionFault,
 } from "../../protocol/keys/certificate.ts";
 import { ok, type Refusal, type Result, refuse } from "../../protocol/result.ts";
-import { certificateOf, readEntry } from "./home-evidence.ts";
+import { certificateOf, otherCertificate, readEntry } from "./home-evidence.ts";
 import type { Registered } from "./parties.ts";
 import { isSuperseded, issueAttemptsMax, type Parties } from "./parties.ts";
 import { openGrant, type RegisterGrantedKey } from "./sandbox-grant.ts";
@@ -62,7 +63,7 @@ export interface CertificateEnd extends Done<CertificateState> {
 export type EndedStatus = Exclude<CertificateStatus, "active">;
 
 type Found<T> = Promise<Result<T, "unknown">>;
-type Outcome<T> = Promise<Result<Done<T>, "unknown" | "refused">>;
+type Outcome<T, C extends string = "unknown" | "refused"> = Promise<Result<Done<T>, C>>;
 
 export interface Revocations {
   /** Whether there are any to revoke: in a sandbox. */
@@ -84,16 +85,17 @@ export interface Revocations {
   /**
    * Takes effect at `effective_from`; if that is null, at the moment from which the certificate has ended already, or now. What has ended
    * stays so, for a graver reason or from an earlier moment if one is given (`transitionFault`). The keys of an AI company end as well,
-   * unless `keep_keys` is given (V4).
+   * unless `keep_keys` is given (V4). `cert_id` is that of the one that was seen; `changed` is refused where it is another by now.
    */
   endCertificate(request: {
     readonly uuid: string;
+    readonly cert_id?: string;
     readonly status: EndedStatus;
     readonly effective_from: string | null;
     readonly status_reason: string;
     readonly keep_keys?: boolean;
     readonly act: RegisterAct;
-  }): Promise<Result<CertificateEnd, "unknown" | "refused">>;
+  }): Promise<Result<CertificateEnd, "unknown" | "refused" | "changed">>;
   /** The key that the grant is for is refused from now on, even if the grant has not been used yet. */
   revokeGrant(request: { readonly grant: string; readonly act: RegisterAct }): Outcome<KeyState>;
   /** The changes made to a party's register with a name and a reason, oldest first. */
@@ -265,8 +267,8 @@ function certificateState(newest: {
 async function endCertificate(
   deps: RevocationServices,
   request: Parameters<Revocations["endCertificate"]>[0],
-): Outcome<CertificateState> {
-  const { uuid, status, effective_from, status_reason, act } = request;
+): Outcome<CertificateState, "unknown" | "refused" | "changed"> {
+  const { uuid, cert_id: seen, status, effective_from, status_reason, act } = request;
   const before = await newestOf(deps, uuid);
   if (before === null) return noCertificate;
   const fault = momentFault("effective_from", effective_from, deps);
@@ -274,10 +276,13 @@ async function endCertificate(
   const { certificate, facts } = before;
   const ended = facts.status === "active" ? null : facts.status_effective_from;
   const from = effective_from ?? ended ?? formatTimestamp(deps.clock.now());
+  const isSeen = seen === undefined || seen === facts.cert_id;
+  const isSo = facts.status === status && from === ended;
+  if (isSo && (isSeen || certificate.previous === seen))
+    return ok({ changed: false, since: from, subject: certificateState(before) });
+  if (!isSeen) return otherCertificate(facts.cert_id);
   const faultOfOrder = transitionFault(facts, { status, status_effective_from: from });
   if (faultOfOrder !== null) return refuse("refused", faultOfOrder);
-  if (facts.status === status && from === ended)
-    return ok({ changed: false, since: from, subject: certificateState(before) });
   const { legal_name, country, verified_since, subject } = certificate;
   const cert_id = await deps.parties.issueCertificate({
     uuid,

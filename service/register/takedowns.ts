@@ -3,9 +3,10 @@
 //        `freshMs` of their register once their store has it; the rows leave the indexes, and return, as work of the actor.
 //   TK2. A takedown changes serving: seals, certificates and what the business may publish stay as they are. A business file that is not
 //        served declares no brands and no domains (SF1 in actors/business/serving.ts).
-//   TK3. The business reads the statement of reasons. Who acted, and the reason for the record of acts, are the operators' alone.
+//   TK3. An act names the change of the takedown that was seen: one that arrives late, after its opposite, changes nothing.
+//   TK4. The business reads the statement of reasons. Who acted, and the reason for the record of acts, are the operators' alone.
 
-import type { RegisterAct } from "../../actors/messages/protocol.ts";
+import type { RegisterAct, Seen } from "../../actors/messages/protocol.ts";
 import { businessRef } from "../../actors/messages/refs.ts";
 import type { TakedownFacts } from "../../actors/messages/serving.ts";
 import type { ActorSystem } from "../../actors/system/definition.ts";
@@ -15,7 +16,7 @@ import type { TakedownsAnswer } from "../../protocol/wire/removal.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
 import type { RegisterStore } from "../../storage/register-store.ts";
 import { answerJson, type Outcome } from "../answer.ts";
-import { readEntry } from "./home-evidence.ts";
+import { readNumbered } from "./home-evidence.ts";
 import { RegisterRefused } from "./parties.ts";
 import type { Register } from "./register.ts";
 
@@ -32,6 +33,8 @@ export interface TakedownState {
   readonly legal_name: string;
   readonly record_id: string | null;
   readonly takedown: TakedownFacts | null;
+  /** The number of its last change, 0 if there was none. */
+  readonly change: number;
 }
 
 /** Names what is taken down: a record_id, or the UUID of a business for all that it publishes. */
@@ -45,12 +48,14 @@ export interface Takedowns {
   /** In force as far as this region has heard, newest first, {@link takedownsMax} at most, and how many there are. */
   inForce(): { readonly takedowns: readonly TakedownFacts[]; readonly total: number };
   /** Refusals by the business's actor are thrown as {@link RegisterRefused}. */
-  impose(request: {
-    readonly subject: Subject;
-    readonly statement_of_reasons: string;
-    readonly act: RegisterAct;
-  }): Changed;
-  lift(request: { readonly subject: Subject; readonly act: RegisterAct }): Changed;
+  impose(
+    request: {
+      readonly subject: Subject;
+      readonly statement_of_reasons: string;
+      readonly act: RegisterAct;
+    } & Seen,
+  ): Changed;
+  lift(request: { readonly subject: Subject; readonly act: RegisterAct } & Seen): Changed;
 }
 
 export const takedownsMax = 100;
@@ -79,17 +84,19 @@ export function createTakedowns(deps: TakedownDeps): Takedowns {
       return { takedowns: newest.slice(0, takedownsMax), total: all.length };
     },
     impose: ({ subject, ...rest }) => change(subject, { type: "takedown.impose", ...rest }),
-    lift: ({ subject, act }) => change(subject, { type: "takedown.lift", act }),
+    lift: ({ subject, ...rest }) => change(subject, { type: "takedown.lift", ...rest }),
   };
 }
 
-type ChangeCommand =
-  | {
-      readonly type: "takedown.impose";
-      readonly statement_of_reasons: string;
-      readonly act: RegisterAct;
-    }
-  | { readonly type: "takedown.lift"; readonly act: RegisterAct };
+type ChangeCommand = Seen &
+  (
+    | {
+        readonly type: "takedown.impose";
+        readonly statement_of_reasons: string;
+        readonly act: RegisterAct;
+      }
+    | { readonly type: "takedown.lift"; readonly act: RegisterAct }
+  );
 
 const nothing = refuse("unknown", "No record and no business has this id here.");
 
@@ -114,7 +121,8 @@ async function resolve(deps: TakedownDeps, subject: Subject): Promise<Named | nu
 /** As the party's actor has it, which may be ahead of every register. */
 async function stateOf({ actors }: TakedownDeps, named: Named): Promise<TakedownState> {
   const name = `takedown/${named.record_id ?? named.business_uuid}`;
-  return { ...named, takedown: await readEntry<TakedownFacts>(actors, named.business_uuid, name) };
+  const { facts, change } = await readNumbered<TakedownFacts>(actors, named.business_uuid, name);
+  return { ...named, takedown: facts, change };
 }
 
 /** GET /v1/takedowns: what the operators took out of serving of the caller's own, newest first, with what was lifted since. */

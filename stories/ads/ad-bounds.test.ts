@@ -59,6 +59,7 @@ it("spends a small part of it, and takes nothing from others; its advertiser see
     expect((await readOver(node, advertiser.business, path)).json).toEqual({
       campaign_id: "spring",
       state: "running",
+      change: 0,
       renders: 25,
       stopped: null,
       next_after: null,
@@ -94,14 +95,17 @@ it("spends a small part of it, and takes nothing from others; its advertiser see
   const page = await (await fetch(`${ops_url}/ui/renders`)).text();
   expect(page).toContain(`<code>${thief}</code>`);
 
-  const reverse = async (company_uuid: string) => {
-    const body = JSON.stringify({ company_uuid, reason: "Nothing was shown." });
+  const reverse = async (company_uuid: string, expected = 0) => {
+    const body = JSON.stringify({ company_uuid, expected, reason: "Nothing was shown." });
     const token = (await readFile(join(node.running.config.home, "ops-token"), "utf8")).trim();
     const headers = { authorization: signedIn(token), "content-type": "application/json" };
     return contractFetch(`${address}/reverse`, { method: "POST", body, headers });
   };
+  expect((await reverse(thief, 1)).status).toBe(409);
   expect(await (await reverse(thief)).json()).toEqual({ reversed: 20 });
   expect(await (await reverse(thief)).json()).toEqual({ reversed: 0 });
+  // Delivered once more, it does not reach what was rendered since.
+  expect(await (await reverse(honest)).json()).toMatchObject({ code: "state_changed" });
   expect((await reverse("10000000-0000-4000-8000-0000000000d9")).status).toBe(404);
   const shown = (await (await contractFetch(address)).json()) as { campaign: object };
   expect(shown.campaign).toMatchObject({

@@ -1,4 +1,6 @@
 // Documents about ads that are delivered again, late, or to another campaign, on a running node over HTTP.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { campaignRef } from "../../actors/messages/refs.ts";
 import { contractFetch } from "../../api/contract.fixture.ts";
@@ -11,6 +13,7 @@ import {
 } from "../../api/surfaces.fixture.ts";
 import { opsCampaign } from "../../cli/ops/campaign.ts";
 import { opsTakedown } from "../../cli/ops/takedown.ts";
+import { signedIn } from "../../ops/sign-in.fixture.ts";
 import { hashOf, parseBase64, toBase64, utf8 } from "../../protocol/bytes.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { exactMember } from "../../protocol/json/strict-json.ts";
@@ -403,10 +406,30 @@ describe("a campaign that operators stop", () => {
     expect(own.json).toMatchObject({ state: "stopped", stopped: { statement, at: expect.any(String) } });
     const ref = { kind: "ad-campaign", id: `${stopped.uuid}.spring` };
     expect(await node.running.services.actors.inspect(ref)).toMatchObject({ state: "stopped" });
+    const act = async (last: string, members: object) => {
+      const token = (await readFile(join(home, "ops-token"), "utf8")).trim();
+      const { ops_url } = node.running.urls;
+      const answer = await contractFetch(`${ops_url}/ops/campaigns/${stopped.uuid}/spring/${last}`, {
+        method: "POST",
+        headers: { authorization: signedIn(token), "content-type": "application/json" },
+        body: JSON.stringify({ ...members, reason: "Complaint 4714" }),
+      });
+      const { changed, code } = (await answer.json()) as Record<string, unknown>;
+      return changed ?? code;
+    };
     expect(await ops("--resume", ...by)).toMatchObject({
       code: 0,
       printed: expect.stringMatching(/^Done. spring is running/),
     });
+    // Delivered once more, the act does not stop what goes on again; nor is it undone so.
+    const twice = await ops("--json");
+    expect(await act("stop", { statement, expected: 0 })).toBe("state_changed");
+    expect(await act("resume", { expected: 1 })).toBe(false);
+    expect(await ops("--json")).toEqual(twice);
+    expect(await act("stop", { statement, expected: 2 })).toBe(true);
+    expect(await act("resume", { expected: 1 })).toBe("state_changed");
+    expect(await act("resume", { expected: 3 })).toBe(true);
+    await registerInForce(node.running.services);
     const [again] = await served();
     expect((await render(again)).status).toBe(200);
     expect((await ops()).printed).toContain("Renders: 1");

@@ -69,8 +69,12 @@ export async function moneyExamples({
   const route = "/ops/campaigns/:business_uuid/:campaign_id";
   await askOps(campaign, route);
   await askOps("/ops/campaigns", "/ops/campaigns");
-  await askOps(`${campaign}/stop`, `${route}/stop`, { statement: "Article 7 of the terms.", ...act });
-  await askOps(`${campaign}/resume`, `${route}/resume`, act);
-  await askOps(`${campaign}/reverse`, `${route}/reverse`, { company_uuid: companyUuid, ...act });
+  await askOps(`${campaign}/stop`, `${route}/stop`, {
+    statement: "Article 7 of the terms.",
+    expected: 0,
+    ...act,
+  });
+  await askOps(`${campaign}/resume`, `${route}/resume`, { expected: 1, ...act });
+  await askOps(`${campaign}/reverse`, `${route}/reverse`, { company_uuid: companyUuid, expected: 2, ...act });
   await advertiser.remove(String(ad["ad_id"]), "withdraw");
 }

@@ -3,6 +3,7 @@
 
 import { hashOf } from "../../protocol/bytes.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
+import { readNumbered } from "../../service/register/home-evidence.ts";
 import { openBusiness, product, sealAndPublish } from "../publishing/publishing.fixture.ts";
 import { removeBy, sealRemoval } from "../publishing/removal.fixture.ts";
 import type { ExampleAsker } from "./example-money.fixture.ts";
@@ -29,14 +30,15 @@ export async function takedownExamples({
     services.recordIdOf(uuid, "products", own),
   );
   const takedown = "/ops/takedowns/:subject";
-  const statement = { statement_of_reasons: "Article 6 of the terms", ...act };
+  const statement = { statement_of_reasons: "Article 6 of the terms", expected: 0, ...act };
   await askOps(`/ops/takedowns/${purged}/impose`, `${takedown}/impose`, statement);
   await askOps("/ops/audit", "/ops/audit");
   await askOps(`/ops/takedowns/${purged}`, takedown);
   await services.register.refresh();
   await askOps("/ops/takedowns", "/ops/takedowns");
   await ask(urls.business_url, caller, { path: "/v1/takedowns", tag: "svc-business-read" });
-  await askOps(`/ops/takedowns/${purged}/lift`, `${takedown}/lift`, act);
+  const { change: expected } = await readNumbered(services.actors, uuid, `takedown/${purged}`);
+  await askOps(`/ops/takedowns/${purged}/lift`, `${takedown}/lift`, { expected, ...act });
   const ground = { ground: "Judgment 3 O 5/26", ...act };
   await askOps(`/ops/purge-orders/${purged}`, "/ops/purge-orders/:record_id", ground);
   const certId = await services.parties.issueCertificate({

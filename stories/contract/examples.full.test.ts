@@ -373,15 +373,19 @@ async function operations(pushId: string, grant: string): Promise<void> {
   await askOps(`/ops/keys/${key_id}`, "/ops/keys/:key_id");
   await askOps(`/ops/keys/${key_id}/revoke`, "/ops/keys/:key_id/revoke", act);
   await askOps(`/ops/blocks/${uuid}`, "/ops/blocks/:business_uuid");
-  const group = { group: companyUuid, ...act };
-  await askOps(`/ops/blocks/${uuid}/block`, "/ops/blocks/:business_uuid/block", group);
-  await askOps(`/ops/blocks/${uuid}/unblock`, "/ops/blocks/:business_uuid/unblock", group);
+  const seen = async (party: string) => ({
+    expected: (await node.running.services.parties.entry(party)).change,
+  });
+  for (const last of ["block", "unblock"]) {
+    const group = { group: companyUuid, ...(await seen(uuid)), ...act };
+    await askOps(`/ops/blocks/${uuid}/${last}`, `/ops/blocks/:business_uuid/${last}`, group);
+  }
   await askOps(`/ops/groups/${companyUuid}`, "/ops/groups/:company_uuid");
-  const joined = { group: "answers-group", ...act };
+  const joined = { group: "answers-group", ...(await seen(companyUuid)), ...act };
   await askOps(`/ops/groups/${companyUuid}/join`, "/ops/groups/:company_uuid/join", joined);
   await askOps("/ops/grants/revoke", "/ops/grants/revoke", { grant, ...act });
   const comer = `/ops/parties/${companyToCome}`;
-  const named = { kind: "ai_company", legal_name: "Ask Ltd", country: "GB" };
+  const named = { kind: "ai_company", legal_name: "Ask Ltd", country: "GB", cert_id: null };
   await askOps(`${comer}/certify`, "/ops/parties/:uuid/certify", { ...named, ...act });
   await node.running.services.register.refresh();
   await askOps(comer, "/ops/parties/:uuid");
@@ -396,11 +400,11 @@ async function operations(pushId: string, grant: string): Promise<void> {
   await askOps(`${comer}/reissue`, "/ops/parties/:uuid/reissue", again);
   await askOps(`/ops/certificates/${uuid}`, "/ops/certificates/:uuid");
   const ends = { withdraw: "approval_reversed", close: "business_closed", revoke: "fraud" };
-  for (const [last, status_reason] of Object.entries(ends))
-    await askOps(`/ops/certificates/${uuid}/${last}`, `/ops/certificates/:uuid/${last}`, {
-      status_reason,
-      ...act,
-    });
+  for (const [last, status_reason] of Object.entries(ends)) {
+    const { certificate: inForce } = await node.running.services.parties.facts(uuid, "");
+    const ending = { cert_id: inForce?.cert_id, status_reason, ...act };
+    await askOps(`/ops/certificates/${uuid}/${last}`, `/ops/certificates/:uuid/${last}`, ending);
+  }
   await askOps(`/ops/acts/${uuid}`, "/ops/acts/:uuid");
 }
 
@@ -445,7 +449,7 @@ async function recoveries(uuid: string, replaces: string): Promise<void> {
   const known = await services.actors.ask(ref, { type: "recovery.read" });
   const key_id = known === null ? "" : thumbprint(known.sealing.public_key, services.crypto.sha256);
   await askOps(`${path}/approve`, `${route}/approve`, { replaces, key_id, reason });
-  await askOps(`${path}/refuse`, `${route}/refuse`, { statement: "Nobody confirmed it.", reason });
+  await askOps(`${path}/refuse`, `${route}/refuse`, { statement: "Nobody confirmed it.", key_id, reason });
   await askOps(path, route);
 }
 

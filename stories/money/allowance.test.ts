@@ -3,7 +3,9 @@
 
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { SvcProblemError } from "../../client/errors.ts";
+import type { listHistory } from "../../ops/shapes.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
+import type { Of } from "../../protocol/shape.ts";
 import { type BilledNode, openBilledNode, prices } from "./billed-node.fixture.ts";
 
 let billed: BilledNode;
@@ -221,8 +223,12 @@ describe("a ledger that cannot be reached", () => {
 describe("prices that an operator sets", () => {
   const [first] = prices.versions;
   const at = (ms: number) => formatTimestamp(billed.now() + ms);
-  const set = (versions: readonly unknown[], currency = "EUR") =>
-    billed.ops("/ops/lists/prices/set", { text: JSON.stringify({ currency, versions }), reason: "Board" });
+  const set = async (versions: readonly unknown[], currency = "EUR") => {
+    const { json } = await billed.ops("/ops/lists/prices");
+    const { list } = json as Of<typeof listHistory>;
+    const text = JSON.stringify({ currency, versions });
+    return billed.ops("/ops/lists/prices/set", { text, expected: list.version, reason: "Board" });
+  };
   const second = (ms: number) => ({ ...first, version: 2, effective_from: at(ms), fetch: "2" });
   const shown = async () => (await billed.asker.allowance()).body.prices?.versions.map(({ fetch }) => fetch);
 

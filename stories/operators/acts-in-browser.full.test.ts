@@ -6,7 +6,8 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { proveToOperator } from "../../client/signing-key.ts";
 import type { RunningNode } from "../../node/composition/start.ts";
-import { sampleCompanies } from "../../node/sandbox/businesses.ts";
+import { sampleBusinesses, sampleCompanies } from "../../node/sandbox/businesses.ts";
+import { signedIn } from "../../ops/sign-in.fixture.ts";
 import { findBrowser } from "../../tools/browser.ts";
 import { newSigningKey } from "../retrieval/attack.fixture.ts";
 import { faultsOf, openPage, openWatchedNode, type View, type WatchedNode } from "./inspector.fixture.ts";
@@ -244,6 +245,48 @@ inBrowser(
     await actIn(page, "Let one in", open);
     await form.getByText("Done: it is so now.").waitFor();
     expect(asked[2]).not.toBe(asked[0]);
+  },
+  120_000,
+);
+
+inBrowser(
+  "what the page does not show is read before the question, and is not done once it was undone meanwhile",
+  async () => {
+    const { uuid = "" } = sampleBusinesses[0] ?? {};
+    await using opened = await openSignedIn("/ui/takedowns");
+    const { page } = opened;
+    const form = page.locator("form").filter({ has: page.getByLabel("What to do") });
+    const told = "Article 6 of the terms";
+    const ask = async () => {
+      await form.getByLabel("Record id, or UUID of a business").fill(uuid);
+      await form.getByLabel("What the business is told").fill(told);
+      await form.getByLabel("Reason").fill("Complaint 4714");
+      await form.getByRole("button", { name: "Continue" }).click();
+      await form.getByText("Are you sure").waitFor();
+    };
+    await ask();
+    const token = (await readFile(join(home, "ops-token"), "utf8")).trim();
+    const headers = { authorization: signedIn(token), "content-type": "application/json" };
+    const path = `${node.urls.ops_url}/ops/takedowns/${uuid}`;
+    let expected = 0;
+    for (const last of ["impose", "lift"]) {
+      const statement = last === "impose" ? { statement_of_reasons: told } : {};
+      const body = JSON.stringify({ ...statement, expected, reason: "Complaint 4713" });
+      const answer = await (await fetch(`${path}/${last}`, { method: "POST", headers, body })).json();
+      expect(answer).toMatchObject({ changed: true });
+      expected = (answer as { readonly subject: { readonly change: number } }).subject.change;
+    }
+    await form.getByRole("button", { name: "Yes, do it" }).click();
+    await form.getByText("It was changed meanwhile").waitFor();
+    await ask();
+    await form.getByRole("button", { name: "Yes, do it" }).click();
+    await form.getByText("Done: it is so now.").waitFor();
+    await form.getByLabel("What to do").selectOption({ label: "undo its takedown" });
+    await form.getByLabel("Record id, or UUID of a business").fill("nobody");
+    await form.getByLabel("Reason").fill("Complaint 4714");
+    await form.getByRole("button", { name: "Continue" }).click();
+    await form.getByText("No record and no business has this id here.").waitFor();
+    expect(await faultsOf(page)).toEqual([]);
   },
   120_000,
 );

@@ -228,9 +228,14 @@ describe("a certificate that is issued once more", () => {
       ask(`/ops/parties/${uuid}/reissue`, { cert_id, reason: "A test." });
     const other = `sha256:${"0".repeat(64)}`;
     expect(await reissue(party.uuid, other)).toMatchObject({
+      code: "state_changed",
       detail: expect.stringContaining("Another certificate is in force"),
     });
-    await ask(`/ops/certificates/${party.uuid}/withdraw`, { status_reason: "error", reason: "A test." });
+    await ask(`/ops/certificates/${party.uuid}/withdraw`, {
+      cert_id: party.certId,
+      status_reason: "error",
+      reason: "A test.",
+    });
     expect(await reissue(party.uuid, party.certId)).toMatchObject({
       detail: expect.stringContaining("no active certificate"),
     });
@@ -242,8 +247,8 @@ describe("a certificate that is issued once more", () => {
     const party = await certified(words);
     const body = { cert_id: party.certId, reason: "A test." };
     const answers = await Promise.all([1, 2, 3].map(() => ask(`/ops/parties/${party.uuid}/reissue`, body)));
-    for (const { changed, reason } of answers)
-      expect([true, false, "certificate_superseded"]).toContain(changed ?? reason);
+    for (const { changed, code } of answers)
+      expect([true, false, "state_changed"]).toContain(changed ?? code);
     // The party's actor knows one that follows the first, and the register does soon.
     expect(await ask(`/ops/parties/${party.uuid}/reissue`, body)).toMatchObject({ changed: false });
     const { register } = node.running.services;
@@ -303,10 +308,57 @@ describe("a party with very many mandates", () => {
   });
 });
 
+describe("an act on a certificate that is delivered once more after its opposite", () => {
+  it("changes nothing, and neither does the opposite", async () => {
+    const party = await certified(words);
+    const path = `/ops/parties/${party.uuid}`;
+    const inForce = async () => JSON.parse((await ops(opsParty, [party.uuid, "--json"])).printed);
+    const why = { reason: "A test." };
+    const name = { kind: "ai_company", legal_name: "Ask Ltd", country: "GB" };
+    const late: (readonly [string, object])[] = [];
+    const act = async (to: string, body: object) => {
+      late.push([to, { ...body, ...why }]);
+      expect(await ask(to, { ...body, ...why })).toMatchObject({ changed: true });
+      // Delivered twice, it changes nothing more.
+      expect(await ask(to, { ...body, ...why })).toMatchObject({ changed: false });
+      return (await inForce()).certificate.cert_id as string;
+    };
+    let cert_id = party.certId;
+    for (const end of ["close", "withdraw", "revoke"]) {
+      cert_id = await act(`/ops/certificates/${party.uuid}/${end}`, { cert_id, status_reason: "error" });
+      cert_id = await act(`${path}/certify`, { ...name, cert_id });
+    }
+    cert_id = await act(`${path}/reissue`, { cert_id });
+    cert_id = await act(`/ops/certificates/${party.uuid}/revoke`, { cert_id, status_reason: "error" });
+    const ended = await inForce();
+    for (const [to, body] of late.filter(([to]) => to.endsWith("certify")))
+      expect(await ask(to, body)).toMatchObject({ status: 409, code: "state_changed" });
+    // One that has ended alike is told so only to who ended it.
+    for (const [to, body] of late.filter(([to]) => to.endsWith("revoke")).slice(0, 1))
+      expect(await ask(to, body)).toMatchObject({ status: 409, code: "state_changed" });
+    expect(await inForce()).toEqual(ended);
+    cert_id = await act(`${path}/certify`, { ...name, cert_id });
+    const active = await inForce();
+    for (const [to, body] of late.filter(([to]) => !to.endsWith("certify")))
+      expect(await ask(to, body)).toMatchObject({ status: 409, code: "state_changed" });
+    expect(await inForce()).toEqual(active);
+    const other = { ...name, cert_id: `sha256:${"0".repeat(64)}`, ...why };
+    const nobody = "90000000-0000-4000-8000-00000000000a";
+    expect(await ask(`/ops/parties/${nobody}/certify`, other)).toMatchObject({ code: "not_found" });
+    expect((await ops(opsParty, [nobody])).code).toBe(3);
+  });
+});
+
 describe("two operators who certify a party at once", () => {
   it("put one certificate in force, and are told if it is not theirs", async () => {
     const uuid = "90000000-0000-4000-8000-000000000008";
-    const body = { kind: "ai_company", legal_name: "Ask Ltd", country: "GB", reason: "A test." };
+    const body = {
+      kind: "ai_company",
+      legal_name: "Ask Ltd",
+      country: "GB",
+      cert_id: null,
+      reason: "A test.",
+    };
     const answers = await Promise.all([1, 2, 3].map(() => ask(`/ops/parties/${uuid}/certify`, body)));
     // Within one millisecond they make the same one.
     const made = answers.filter((answer) => answer["changed"] === true);
@@ -318,8 +370,8 @@ describe("two operators who certify a party at once", () => {
       ).size,
     ).toBe(1);
     for (const answer of answers.filter(({ changed }) => changed !== true))
-      expect([answer["changed"] ?? answer["reason"]]).toEqual([
-        expect.toSatisfy((said) => said === false || said === "certificate_superseded"),
+      expect([answer["changed"] ?? answer["code"]]).toEqual([
+        expect.toSatisfy((said) => said === false || said === "state_changed"),
       ]);
     const { acts } = (await (
       await contractFetch(`${node.running.urls.ops_url}/ops/acts/${uuid}`)
@@ -364,7 +416,11 @@ describe("a key is refused", () => {
     const members = { public_key: body.public_key, proof: body.proof, reason: "A test." };
     const nobody = "90000000-0000-4000-8000-000000000009";
     expect(await ask(`/ops/parties/${nobody}/keys`, members)).toMatchObject({ code: "not_found" });
-    await ask(`/ops/certificates/${party.uuid}/withdraw`, { status_reason: "error", reason: "A test." });
+    await ask(`/ops/certificates/${party.uuid}/withdraw`, {
+      cert_id: party.certId,
+      status_reason: "error",
+      reason: "A test.",
+    });
     expect(await ask(`/ops/parties/${party.uuid}/keys`, members)).toMatchObject({
       detail: expect.stringContaining("certify it first"),
     });

@@ -85,7 +85,7 @@ export const operations: Readonly<Record<string, Proof>> = {
       .concat("mandates/{business_uuid}/{mandate_id}/revoke path mandate_id", "grants/revoke body /grant")
       .concat(
         ["revoke", "close", "withdraw"].flatMap((last) =>
-          ["path uuid", "body /status_reason", "body /effective_from"].map(
+          ["path uuid", "body /cert_id", "body /status_reason", "body /effective_from"].map(
             (member) => `certificates/{uuid}/${last} ${member}`,
           ),
         ),
@@ -116,6 +116,9 @@ export const operations: Readonly<Record<string, Proof>> = {
       },
     ]),
   ),
+  "POST /ops/parties/{uuid}/certify body /cert_id": {
+    shownBy: "stories/operators/enrolment.test.ts: changes nothing, and neither does the opposite",
+  },
   "GET /ops/ledgers query after": {
     shownBy:
       "stories/money/allowance.test.ts: sees which accounts run low, what was used, and in the metrics which of them to look at",
@@ -140,6 +143,7 @@ export const operations: Readonly<Record<string, Proof>> = {
         "approve body /key_id",
       ]
         .concat("refuse path recovery_id", "refuse body /reason", "refuse body /statement")
+        .concat("refuse body /key_id")
         .map((member) => `POST /ops/recoveries/{recovery_id}/${member}`),
     ].map((key) => [
       key,
@@ -203,11 +207,11 @@ export const operations: Readonly<Record<string, Proof>> = {
   ...Object.fromEntries(
     [
       ...["block", "unblock"].flatMap((last) =>
-        ["path business_uuid", "body /group", "body /reason"].map(
+        ["path business_uuid", "body /group", "body /expected", "body /reason"].map(
           (member) => `POST /ops/blocks/{business_uuid}/${last} ${member}`,
         ),
       ),
-      ...["path company_uuid", "body /group", "body /reason"].map(
+      ...["path company_uuid", "body /group", "body /expected", "body /reason"].map(
         (member) => `POST /ops/groups/{company_uuid}/join ${member}`,
       ),
       ...["blocks/{business_uuid} path business_uuid", "groups/{company_uuid} path company_uuid"].map(
@@ -218,7 +222,7 @@ export const operations: Readonly<Record<string, Proof>> = {
   ...Object.fromEntries(
     ["confirm", "unconfirm"]
       .flatMap((last) =>
-        ["path business_uuid", "body /name", "body /reason"].map(
+        ["path business_uuid", "body /name", "body /expected", "body /reason"].map(
           (member) => `POST /ops/brands/{business_uuid}/${last} ${member}`,
         ),
       )
@@ -228,10 +232,12 @@ export const operations: Readonly<Record<string, Proof>> = {
   ...Object.fromEntries(
     [
       "GET /ops/takedowns/{subject} path subject",
-      ...["path subject", "body /statement_of_reasons", "body /reason"].map(
+      ...["path subject", "body /statement_of_reasons", "body /expected", "body /reason"].map(
         (member) => `POST /ops/takedowns/{subject}/impose ${member}`,
       ),
-      ...["path subject", "body /reason"].map((member) => `POST /ops/takedowns/{subject}/lift ${member}`),
+      ...["path subject", "body /expected", "body /reason"].map(
+        (member) => `POST /ops/takedowns/{subject}/lift ${member}`,
+      ),
     ].map((key) => [
       key,
       {
@@ -267,9 +273,13 @@ export const operations: Readonly<Record<string, Proof>> = {
         (member) => `GET /ops/campaigns/{business_uuid}/{campaign_id} ${member}`,
       ),
       "GET /ops/campaigns query after",
-      ...["path business_uuid", "path campaign_id", "body /company_uuid", "body /reason"].map(
-        (member) => `POST /ops/campaigns/{business_uuid}/{campaign_id}/reverse ${member}`,
-      ),
+      ...[
+        "path business_uuid",
+        "path campaign_id",
+        "body /company_uuid",
+        "body /expected",
+        "body /reason",
+      ].map((member) => `POST /ops/campaigns/{business_uuid}/{campaign_id}/reverse ${member}`),
       ...["path campaign_id", "query after"].map((member) => `GET /v1/ads/campaigns/{campaign_id} ${member}`),
     ].map((key) => [
       key,
@@ -281,7 +291,7 @@ export const operations: Readonly<Record<string, Proof>> = {
   ),
   ...Object.fromEntries(
     [
-      ...["path business_uuid", "path campaign_id", "body /reason"].flatMap((member) =>
+      ...["path business_uuid", "path campaign_id", "body /expected", "body /reason"].flatMap((member) =>
         ["stop", "resume"].map((act) => `POST /ops/campaigns/{business_uuid}/{campaign_id}/${act} ${member}`),
       ),
       "POST /ops/campaigns/{business_uuid}/{campaign_id}/stop body /statement",

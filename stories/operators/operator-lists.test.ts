@@ -67,6 +67,8 @@ async function stateOf(list: string): Promise<ListState> {
   return found;
 }
 
+const seenOf = async (list: string) => ({ expected: (await stateOf(list)).version });
+
 let seq = 0;
 async function publish(business: TestBusiness, host: string): Promise<readonly string[]> {
   seq += 1;
@@ -151,7 +153,8 @@ describe("what operators set", () => {
       return outcomesOf(await publishOver(node, business, body))[0]?.outcome;
     };
     expect(await described()).toBe("accepted");
-    expect(await ops("/ops/lists/content-lists/set", { text: JSON.stringify(names), reason })).toMatchObject({
+    const protect = { text: JSON.stringify(names), reason, ...(await seenOf("content-lists")) };
+    expect(await ops("/ops/lists/content-lists/set", protect)).toMatchObject({
       status: 200,
       json: { changed: true, list: { holds: "1 protected names, 0 exempt names, 0 blocked hosts" } },
     });
@@ -177,10 +180,12 @@ describe("what operators set", () => {
     );
     const terms = async () => (await send(node.running.urls.base_url, company, { path: "/v1/terms" })).json;
     expect(await terms()).not.toMatchObject({ version: 7 });
-    const set = { text: JSON.stringify({ versions: [version] }), reason };
+    const seen = await seenOf("terms");
+    const set = { text: JSON.stringify({ versions: [version] }), reason, ...seen };
     expect(await ops("/ops/lists/terms/set", set)).toMatchObject({ status: 200 });
     expect(await terms()).toMatchObject({ version: 7, text: "# By act\n" });
-    const changed = { text: JSON.stringify({ versions: [{ ...version, text: "# Other\n" }] }), reason };
+    const other = { text: JSON.stringify({ versions: [{ ...version, text: "# Other\n" }] }), reason };
+    const changed = { ...other, ...(await seenOf("terms")) };
     expect(await ops("/ops/lists/terms/set", changed)).toMatchObject({
       status: 400,
       json: { detail: expect.stringContaining("version 7 was published and is changed or missing") },
@@ -209,7 +214,8 @@ describe("what operators set", () => {
     });
     // The file may change as it likes.
     await writeFile(join(folder, "urls.txt"), "of-the-file.example\nmore.example\n");
-    expect(await ops("/ops/lists/blocked-urls/set", { text: "third.example\n", reason })).toMatchObject({
+    const third = { text: "third.example\n", reason, ...(await seenOf("blocked-urls")) };
+    expect(await ops("/ops/lists/blocked-urls/set", third)).toMatchObject({
       status: 200,
     });
     for (let looks = 0; looks < 2; looks += 1) await other.look();
@@ -248,7 +254,7 @@ describe("what operators set", () => {
 
 describe("nothing is changed", () => {
   const urls = "/ops/lists/blocked-urls/set";
-  const now = async () => (await stateOf("blocked-urls")).sha256;
+  const now = async () => (await stateOf("blocked-urls")).version;
 
   it.each([
     ["blocked-urls", "a.example\nfile:///x\n", 'the text line 2: "file:///x" is no host, address or prefix'],
@@ -265,7 +271,7 @@ describe("nothing is changed", () => {
     ["blocked-urls", "a.example\n# \ud800\n", "half a character"],
   ])("by a faulty text of %s, which is refused as a file would be: %j", async (list, text, complaint) => {
     const before = await stateOf(list);
-    const answer = await ops(`/ops/lists/${list}/set`, { text, reason });
+    const answer = await ops(`/ops/lists/${list}/set`, { text, reason, expected: before.version });
     expect(answer).toMatchObject({
       status: 400,
       json: { code: "request_invalid", pointer: "/text", detail: expect.stringContaining(complaint) },
@@ -276,13 +282,14 @@ describe("nothing is changed", () => {
   it("without a reason, a name or the right", async () => {
     const before = await now();
     const text = "x.example\n";
-    expect((await ops(urls, { text })).status).toBe(400);
+    expect((await ops(urls, { text, expected: before })).status).toBe(400);
+    expect((await ops(urls, { text, reason })).status).toBe(400);
     expect(
       (await lists(["set", "blocked-urls", await fileOf("x.txt", text), "--by", "Ada", "--yes"])).code,
     ).toBe(2);
     const token = (await readFile(join(node.running.config.home, "ops-token"), "utf8")).trim();
     const nobody = { authorization: `Bearer ${token}` };
-    expect(await ops(urls, { text, reason }, nobody)).toMatchObject({
+    expect(await ops(urls, { text, reason, expected: before }, nobody)).toMatchObject({
       status: 403,
       json: { code: "right_missing" },
     });
@@ -309,7 +316,7 @@ describe("nothing is changed", () => {
         const answer = await fetch(`${origin}/ops/lists/${list}/set`, {
           method: "POST",
           headers: { ...headers, cookie },
-          body: JSON.stringify({ text: "file:///faulty", reason }),
+          body: JSON.stringify({ text: "file:///faulty", reason, expected: null }),
         });
         const { code } = (await answer.json()) as { readonly code: string };
         expect([list, given, code]).toEqual([
@@ -330,7 +337,7 @@ describe("nothing is changed", () => {
     const before = await now();
     expect(await ops(urls, { text: "late.example\n", reason, expected })).toMatchObject({
       status: 409,
-      json: { code: "state_changed", detail: expect.stringContaining(`${before} is in force`) },
+      json: { code: "state_changed", detail: expect.stringContaining(`Version ${before} is in force`) },
     });
     expect(await ops(urls, { text: "late.example\n", reason, expected: null })).toMatchObject({
       status: 409,
@@ -338,16 +345,28 @@ describe("nothing is changed", () => {
     expect(await now()).toBe(before);
   });
 
+  it("by one that is delivered once more after what was before is set again", async () => {
+    const first = "of-before.example\n";
+    await ops(urls, { text: first, reason, expected: await now() });
+    const late = { text: "of-once.example\n", reason, expected: await now() };
+    expect(await ops(urls, late)).toMatchObject({ status: 200, json: { changed: true } });
+    expect(await ops(urls, late)).toMatchObject({ status: 200, json: { changed: false } });
+    await ops(urls, { text: first, reason, expected: await now() });
+    const before = await stateOf("blocked-urls");
+    expect(await ops(urls, late)).toMatchObject({ status: 409, json: { code: "state_changed" } });
+    expect(await stateOf("blocked-urls")).toEqual(before);
+  });
+
   it("by a list that is too large, or is none", async () => {
     const before = await now();
     const much = "#".repeat(listBytesMax / 2);
     // As many characters as are allowed, and twice the bytes.
     const wide = `${"é".repeat(listBytesMax / 2)}${much}`;
-    expect(await ops(urls, { text: wide, reason })).toMatchObject({
+    expect(await ops(urls, { text: wide, reason, expected: before })).toMatchObject({
       status: 400,
       json: { detail: expect.stringContaining(`use at most ${listBytesMax}`) },
     });
-    expect((await ops(urls, { text: `${much}${much}#`, reason })).status).toBe(400);
+    expect((await ops(urls, { text: `${much}${much}#`, reason, expected: before })).status).toBe(400);
     const file = await fileOf("much.txt", `${much}${much}#`);
     expect(await lists(["set", "blocked-urls", file, ...why, "--yes"])).toMatchObject({ code: 2 });
     const bytes = await fileOf("bytes.txt", Uint8Array.of(0xc3, 0x28));

@@ -1,6 +1,7 @@
 // What operators take out of serving at a running node with the program, and where everybody sees it: nothing serves it, its page says
 // so, its business reads why, and the audit log has who did it. And whom they do not let in any more.
 
+import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -12,6 +13,7 @@ import type { Command } from "../../cli/command.ts";
 import { opsAudit } from "../../cli/ops/lists.ts";
 import { opsTakedown } from "../../cli/ops/takedown.ts";
 import { publicReadsOf } from "../../node/composition/public-reads.ts";
+import { signedIn } from "../../ops/sign-in.fixture.ts";
 import { hashOf } from "../../protocol/bytes.ts";
 import { rubbish } from "../../protocol/rubbish.fixture.ts";
 import { product, type TestBusiness } from "../publishing/publishing.fixture.ts";
@@ -308,5 +310,49 @@ describe("an operator ends a certificate", () => {
     }
     const refused = await svc(["key", "k", "--keep-keys", ...answered, "--yes"]);
     expect(refused).toMatchObject({ code: 2, said: expect.stringContaining("--keep-keys does not apply") });
+  });
+});
+
+describe("an act that is delivered once more after its opposite", () => {
+  const statement_of_reasons = "Article 6 of the terms";
+  type Act = readonly [last: string, members: object];
+  const cases: readonly (readonly [path: string, one: Act, other: Act])[] = [
+    ["blocks/BUSINESS", ["block", { group: "COMPANY" }], ["unblock", { group: "COMPANY" }]],
+    ["brands/BUSINESS", ["confirm", { name: "Fellside" }], ["unconfirm", { name: "Fellside" }]],
+    ["takedowns/BUSINESS", ["impose", { statement_of_reasons }], ["lift", {}]],
+    ["groups/COMPANY", ["join", { group: "one" }], ["join", { group: "other" }]],
+  ];
+
+  it.each(cases)("changes nothing: %s %j", async (named, one, other) => {
+    const { running } = node;
+    const business = (await newBusiness(node)).party.uuid;
+    const company = randomUUID();
+    const caller = await newCaller(running.services.keys.grant, "retrieval", company);
+    expect((await send(running.urls.base_url, caller, { path: "/v1/terms" })).status).toBe(200);
+    await running.services.register.refresh();
+    const fill = (text: string) => text.replace("BUSINESS", business).replace("COMPANY", company);
+    const path = `/ops/${fill(named)}`;
+    const token = (await readFile(join(running.config.home, "ops-token"), "utf8")).trim();
+    const headers = { authorization: signedIn(token), "content-type": "application/json" };
+    const state = async () => Object.values(await ops(path))[0] as { readonly change: number };
+    const sent = async ([last, members]: Act, expected: number) => {
+      const body = fill(JSON.stringify({ ...members, expected, reason: "A test." }));
+      const init = { method: "POST", headers, body };
+      const answer = await contractFetch(`${running.urls.ops_url}${path}/${last}`, init);
+      const { changed, code } = (await answer.json()) as Record<string, unknown>;
+      return [answer.status, changed ?? code];
+    };
+    const first = (await state()).change;
+    expect(await sent(one, first)).toEqual([200, true]);
+    expect(await sent(one, first)).toEqual([200, false]);
+    const second = (await state()).change;
+    expect(await sent(other, second)).toEqual([200, true]);
+    const ended = await state();
+    expect(await sent(one, first)).toEqual([409, "state_changed"]);
+    expect(await state()).toEqual(ended);
+    expect(await sent(one, ended.change)).toEqual([200, true]);
+    const again = await state();
+    expect(await sent(other, second)).toEqual([409, "state_changed"]);
+    expect(await state()).toEqual(again);
   });
 });

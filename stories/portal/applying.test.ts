@@ -114,7 +114,9 @@ describe("a business that somebody applies for", () => {
     stateCustody.mockRejectedValueOnce(new Error("The node died."));
     expect((await ops(opsApprove, [uuid, ...why])).code).not.toBe(0);
     stateCustody.mockRestore();
-    await ask(`/ops/certificates/${uuid}/withdraw`, { status_reason: "error", reason: "Seen." });
+    const { certificate } = (await ask(`/ops/parties/${uuid}`, null)).party;
+    const ending = { cert_id: certificate.cert_id, status_reason: "error", reason: "Seen." };
+    await ask(`/ops/certificates/${uuid}/withdraw`, ending);
     await ask(`/ops/applications/${uuid}/approve`, { reason: "Again." });
     expect(await roleOf(uuid, applicant)).toBe("owner");
     const { party } = await ask(`/ops/parties/${uuid}`, null);
@@ -144,8 +146,8 @@ describe("a business that somebody applies for", () => {
     const died = { type: "application.approve", act } as const;
     await actors.ask({ kind: "application", id: approved.uuid }, died);
     for (const { uuid } of [waiting, approved]) {
-      const other = { kind: "business", legal_name: "Elsewhere Ltd", country: "GB", reason: "Seen." };
-      await ask(`/ops/parties/${uuid}/certify`, other);
+      const other = { kind: "business", legal_name: "Elsewhere Ltd", country: "GB", cert_id: null };
+      await ask(`/ops/parties/${uuid}/certify`, { ...other, reason: "Seen." });
       const run = await ops(opsApprove, [uuid, ...why]);
       expect([run.code === 0, run.said]).toEqual([false, expect.stringContaining("Another party")]);
     }

@@ -294,6 +294,11 @@ describe("asking for the place of an owner", () => {
       status: 409,
       code: "state_changed",
     });
+    const late = { statement: "Ask again.", key_id, reason: "Called back." };
+    expect(await ask(`/ops/recoveries/${id}/refuse`, late)).toMatchObject({
+      status: 409,
+      code: "state_changed",
+    });
     const named = [id, "--replaces", replaces, "--yes"];
     expect((await ops(opsApproveRecovery, named)).said).toContain("--key is missing");
     expect((await ops(opsApproveRecovery, [...named, "--key", key_id])).said).toContain("another passkey");

@@ -43,6 +43,11 @@ afterAll(() => cluster?.[Symbol.asyncDispose]());
 
 const once = (records: readonly Uint8Array[]) => records.map((bytes) => [bytes]);
 
+async function shownBy(node: TestNode, path: string): Promise<Readonly<Record<string, unknown>>> {
+  const answer = await contractFetch(`${node.urls.ops}${path}`);
+  return (await answer.json()) as Readonly<Record<string, unknown>>;
+}
+
 describe("two regions", () => {
   it("have every published row in both indexes", async () => {
     for (const region of regions) {
@@ -216,7 +221,10 @@ describe("an operator in another region than the party's", () => {
     const business = await openBusiness(cluster, home);
     const push = await business.push(1, products("ended", 3));
     const path = `/ops/certificates/${business.caller.uuid}/withdraw`;
-    const done = await operated(only(cluster.nodesOf(other)), path, { status_reason: "approval_reversed" });
+    const shown = await shownBy(only(cluster.nodesOf(other)), `/ops/certificates/${business.caller.uuid}`);
+    const { cert_id } = shown["certificate"] as { readonly cert_id: string };
+    const ending = { cert_id, status_reason: "approval_reversed" };
+    const done = await operated(only(cluster.nodesOf(other)), path, ending);
     expect(done).toMatchObject({ changed: true, certificate: { status: "withdrawn" } });
     await expect(push.send()).rejects.toThrow(/ 403 .*business_not_verified/);
     await everywhere(
@@ -243,11 +251,19 @@ describe("an operator in another region than the party's", () => {
     const operator = only(cluster.nodesOf(other));
     const path = `/ops/blocks/${business.caller.uuid}`;
     // A group that is new is known in every region once its registers have followed.
+    const seen = async (at: string, name: string) => {
+      const { change } = (await shownBy(operator, at))[name] as { readonly change: number };
+      return { expected: change };
+    };
+    const block = async () =>
+      operated(operator, `${path}/block`, { group: company.uuid, ...(await seen(path, "blocks")) });
     await expect
-      .poll(() => operated(operator, `${path}/block`, { group: company.uuid }), { timeout: withinMs })
+      .poll(block, { timeout: withinMs })
       .toMatchObject({ blocks: { blocked: [{ group: company.uuid }] } });
     await everywhere(found, false);
-    const joined = await operated(operator, `/ops/groups/${company.uuid}/join`, { group: "another-group" });
+    const group = `/ops/groups/${company.uuid}`;
+    const joining = { group: "another-group", ...(await seen(group, "company")) };
+    const joined = await operated(operator, `${group}/join`, joining);
     expect(joined).toMatchObject({ changed: true, company: { former_groups: [company.uuid] } });
     for (const node of cluster.nodes)
       await expect
@@ -256,7 +272,7 @@ describe("an operator in another region than the party's", () => {
         })
         .toMatchObject({ company: { group: "another-group" } });
     for (const node of cluster.nodes) expect(await found(node)).toBe(false);
-    await operated(operator, `${path}/unblock`, { group: company.uuid });
+    await operated(operator, `${path}/unblock`, { group: company.uuid, ...(await seen(path, "blocks")) });
     await everywhere(found, true);
   });
 });

@@ -55,10 +55,14 @@ async function companyOn(node: TestNode): Promise<PartyCaller> {
 
 /** Has a company join a group, by a command that nodes of the earlier release do not know. */
 async function join(node: TestNode, company: PartyCaller) {
-  const answer = await contractFetch(`${node.urls.ops}/ops/groups/${company.uuid}/join`, {
+  const path = `${node.urls.ops}/ops/groups/${company.uuid}`;
+  const { company: seen } = (await (await contractFetch(path)).json()) as {
+    readonly company: { readonly change: number };
+  };
+  const answer = await contractFetch(`${path}/join`, {
     method: "POST",
     headers: { "content-type": "application/json", authorization: signedIn(await node.opsToken()) },
-    body: JSON.stringify({ ...testAct, group }),
+    body: JSON.stringify({ ...testAct, group, expected: seen.change }),
   });
   const { reason, changed } = (await answer.json()) as Readonly<Record<string, unknown>>;
   return { status: answer.status, reason, changed };

@@ -30,6 +30,8 @@ export interface ActRequest {
   readonly address: string;
   /** The members of its body besides the reason. */
   readonly members: object;
+  /** Where it is read before the question what it is done to, whose `change` is then a member as well: what the page does not show. */
+  readonly look?: string;
   /** What it is done to, for the question whether it is meant. */
   readonly subject: string;
   /** What follows from it and cannot be taken back, for the same question. */
@@ -75,6 +77,7 @@ interface Given {
 type Stage =
   | { readonly is: "asking" }
   | { readonly is: "confirming"; readonly asked: { readonly words: string; readonly request: ActRequest } }
+  | { readonly is: "looking"; readonly request: ActRequest }
   | { readonly is: "sending" }
   | { readonly is: "done"; readonly outcome: string }
   | { readonly is: "refused"; readonly detail: string; readonly needsSignIn: boolean };
@@ -96,16 +99,27 @@ export function ActForm({ choices, help, page, onDone, texts: acts }: ActFormPro
     setGiven({ ...given, ...part });
     setStage({ is: "asking" });
   };
+  const ask = (words: string, request: ActRequest): void => {
+    if (request.look === undefined) {
+      setStage({ is: "confirming", asked: { words, request } });
+      return;
+    }
+    setStage({ is: "looking", request });
+    // What was changed meanwhile is asked for again.
+    const next = (stage: Stage) => (now: Stage) =>
+      now.is === "looking" && now.request === request ? stage : now;
+    seen(request).then(
+      (whole) => setStage(next({ is: "confirming", asked: { words, request: whole } })),
+      (error: Error) => setStage(next(refusedBy(error))),
+    );
+  };
   const onSubmit = (event: { preventDefault(): void }): void => {
     event.preventDefault();
-    if (stage.is === "sending") return;
+    if (stage.is === "sending" || stage.is === "looking") return;
     if (stage.is !== "confirming") {
       const fault = choice.fault?.(values) ?? null;
-      setStage(
-        fault === null
-          ? { is: "confirming", asked: { words: choice.words, request: choice.request(values) } }
-          : { is: "refused", detail: fault, needsSignIn: false },
-      );
+      if (fault !== null) setStage({ is: "refused", detail: fault, needsSignIn: false });
+      else ask(choice.words, choice.request(values));
       return;
     }
     setStage({ is: "sending" });
@@ -116,12 +130,7 @@ export function ActForm({ choices, help, page, onDone, texts: acts }: ActFormPro
         setGiven({ key: given.key, reason: "", values: {}, times: given.times + 1 });
         onDone?.(answer);
       },
-      (error: Error) =>
-        setStage({
-          is: "refused",
-          detail: error.message,
-          needsSignIn: error instanceof AnswerError && error.status === 401,
-        }),
+      (error: Error) => setStage(refusedBy(error)),
     );
   };
   const options = choices.map(({ key, words }): readonly [string, string] => [key, words]);
@@ -157,6 +166,17 @@ export function ActForm({ choices, help, page, onDone, texts: acts }: ActFormPro
     ),
     h("div", { role: "status" }, said(stage, { acts, page })),
   );
+}
+
+function refusedBy(error: Error): Stage {
+  const needsSignIn = error instanceof AnswerError && error.status === 401;
+  return { is: "refused", detail: error.message, needsSignIn };
+}
+
+/** The request with what it is done to as it is now: the only member of the answer. */
+async function seen({ look = "", ...request }: ActRequest): Promise<ActRequest> {
+  const [shown] = Object.values(await readJson<Record<string, { readonly change: number }>>(look));
+  return { ...request, members: { ...request.members, expected: shown?.change } };
 }
 
 interface Pressed {
@@ -291,7 +311,7 @@ function said(stage: Stage, { acts, page }: Said): ComponentChild {
     ];
   }
   if (stage.is === "done") return h("p", { class: "badge good" }, acts.done(stage.outcome));
-  if (stage.is === "asking" || stage.is === "sending") return null;
+  if (stage.is === "asking" || stage.is === "looking" || stage.is === "sending") return null;
   return [
     h("p", { class: "badge bad" }, stage.detail),
     stage.needsSignIn ? h("p", null, h("a", { href: signInPath(page) }, acts.signIn)) : null,

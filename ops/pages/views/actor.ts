@@ -224,7 +224,7 @@ function campaignChoice(
         key: "resume",
         words: words.resume,
         fields: [],
-        request: () => ({ address: `${address}/resume`, members: {}, subject: id }),
+        request: () => ({ address: `${address}/resume`, look: address, members: {}, subject: id }),
       }
     : {
         key: "stop",
@@ -232,6 +232,7 @@ function campaignChoice(
         fields: [{ name: "statement", label: words.statement, options: null }],
         request: ({ statement = "" }) => ({
           address: `${address}/stop`,
+          look: address,
           members: { statement: statement.trim() },
           subject: id,
         }),

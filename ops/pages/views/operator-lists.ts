@@ -81,7 +81,7 @@ export function listChoice(
       const before = shown.find((each) => each.list === named);
       return {
         address: `/ops/lists/${encodeURIComponent(named)}/set`,
-        members: { text, expected: before?.sha256 ?? null },
+        members: { text, expected: before?.version ?? null },
         subject: subject(before === undefined ? named : names[before.list], String(text.length)),
       };
     },

@@ -115,7 +115,7 @@ export function openingChoices(
       { name: "country", label: words.country, options: null },
     ],
     request: ({ kind = "", legal_name = "", country = "" }) => {
-      const members = { kind, legal_name: legal_name.trim(), country: country.trim() };
+      const members = { kind, legal_name: legal_name.trim(), country: country.trim(), cert_id: null };
       return {
         address: `/ops/parties/${newUuid()}/certify`,
         members,

@@ -267,6 +267,7 @@ export function partyChoices(
       request: ({ status_reason = "", effective_from = "" }) => ({
         address: `/ops/certificates/${uuid}/${last}`,
         members: {
+          cert_id: certificate?.cert_id,
           status_reason: status_reason.trim(),
           ...(effective_from.trim() === "" ? {} : { effective_from: effective_from.trim() }),
         },
@@ -281,7 +282,7 @@ export function partyChoices(
     fields: [],
     request: () => ({
       address: `/ops/parties/${uuid}/certify`,
-      members: { kind, legal_name, country },
+      members: { kind, legal_name, country, cert_id: certificate?.cert_id ?? null },
       subject,
     }),
   };
@@ -366,7 +367,7 @@ function provenIn(text: string): ProvenText | null {
 }
 
 export function blockChoices(
-  { business_uuid: uuid, blocked }: BlockState,
+  { business_uuid: uuid, blocked, change }: BlockState,
   { acts: words }: PartyTexts,
 ): readonly ActChoice[] {
   const choice = (last: "block" | "unblock", options: ActChoice["fields"][number]["options"]): ActChoice => ({
@@ -375,7 +376,7 @@ export function blockChoices(
     fields: [{ name: "group", label: words.group, options }],
     request: ({ group = "" }) => ({
       address: `/ops/blocks/${uuid}/${last}`,
-      members: { group: group.trim() },
+      members: { group: group.trim(), expected: change },
       subject: group.trim(),
     }),
   });

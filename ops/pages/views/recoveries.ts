@@ -100,8 +100,8 @@ export function recoveryChoices({ recoveries }: RecoveryList, words: RecoveryTex
   );
   const open = recoveries.filter(({ state }) => ["waiting", "approved", "announced"].includes(state));
   const named = open.map(
-    ({ recovery_id, applicant_name, legal_name, uuid }) =>
-      [recovery_id, words.named(applicant_name, legal_name ?? uuid, recovery_id)] as const,
+    ({ recovery_id, applicant_name, legal_name, uuid, key_id }) =>
+      [`${recovery_id} ${key_id}`, words.named(applicant_name, legal_name ?? uuid, recovery_id)] as const,
   );
   const choose = ["", words.choose] as const;
   const [approving, refusing] = [
@@ -131,11 +131,14 @@ export function recoveryChoices({ recoveries }: RecoveryList, words: RecoveryTex
       { name: "recovery", label: words.recovery, options: refusing },
       { name: "statement", label: words.statement, options: null },
     ],
-    request: ({ recovery = "", statement = "" }) => ({
-      address: `/ops/recoveries/${recovery}/refuse`,
-      members: { statement: statement.trim() },
-      subject: wordsOf(refusing, recovery),
-    }),
+    request: ({ recovery: chosen = "", statement = "" }) => {
+      const [recovery = "", key_id = ""] = chosen.split(" ");
+      return {
+        address: `/ops/recoveries/${recovery}/refuse`,
+        members: { statement: statement.trim(), key_id },
+        subject: wordsOf(refusing, chosen),
+      };
+    },
   };
   return [...(pairs.length === 0 ? [] : [approve]), ...(named.length === 0 ? [] : [refuse])];
 }

@@ -68,14 +68,15 @@ export function takedownChoices({
   statement,
 }: Texts["operations"]["takedowns"]): readonly ActChoice[] {
   const field = { name: "subject", label: subject, options: null };
-  const addressOf = (named: string, last: string) => `/ops/takedowns/${encodeURIComponent(named)}/${last}`;
+  const addressOf = (named: string) => `/ops/takedowns/${encodeURIComponent(named.trim())}`;
   return [
     {
       key: "impose",
       words: impose,
       fields: [field, { name: "statement", label: statement, options: null }],
       request: ({ subject: named = "", statement: statement_of_reasons = "" }) => ({
-        address: addressOf(named.trim(), "impose"),
+        address: `${addressOf(named)}/impose`,
+        look: addressOf(named),
         members: { statement_of_reasons },
         subject: named.trim(),
       }),
@@ -85,7 +86,8 @@ export function takedownChoices({
       words: lift,
       fields: [field],
       request: ({ subject: named = "" }) => ({
-        address: addressOf(named.trim(), "lift"),
+        address: `${addressOf(named)}/lift`,
+        look: addressOf(named),
         members: {},
         subject: named.trim(),
       }),

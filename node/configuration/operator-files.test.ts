@@ -122,7 +122,7 @@ describe("the operator's files", () => {
     expect(lines.map(({ level, event }) => `${level} ${event}`)).toEqual(
       Array(3).fill("info lists.reloaded"),
     );
-    expect(lines[0]?.detail).toBe("SVC_CONTENT_LISTS: 1 protected names, 0 exempt names, 0 blocked hosts");
+    expect(lines[0]?.detail).toBe("SVC_CONTENT_LISTS: 1 protected name, 0 exempt names, 0 blocked hosts");
   });
 
   it("are read only once they have stayed the same for a look", async () => {

@@ -118,34 +118,42 @@ const contentListsKind: ListKind<OperatorLists> = {
   setting: "SVC_CONTENT_LISTS",
   load: (source) => loadContentLists(source),
   describe: ({ protectedNames, exemptNames, blockedHosts }) =>
-    `${protectedNames.length} protected names, ${exemptNames.length} exempt names, ${blockedHosts.length} blocked hosts`,
+    [
+      counted(protectedNames.length, "protected name"),
+      counted(exemptNames.length, "exempt name"),
+      counted(blockedHosts.length, "blocked host"),
+    ].join(", "),
 };
 const blockedUrlsKind: ListKind<BlockedUrls> = {
   name: "blocked-urls",
   setting: "SVC_BLOCKED_URLS",
   load: loadBlockedUrls,
-  describe: (list) => `${sizeOf(list)} blocked hosts and addresses`,
+  describe: (list) => counted(sizeOf(list), "blocked host or address", "blocked hosts and addresses"),
 };
 const asTableKind: ListKind<AsTable> = {
   name: "as-table",
   setting: "SVC_AS_TABLE",
   load: loadAsTable,
-  describe: ({ prefixes }) => `${prefixes} prefixes`,
+  describe: ({ prefixes }) => counted(prefixes, "prefix", "prefixes"),
 };
 const termsKind: ListKind<readonly TermsText[]> = {
   name: "terms",
   setting: "SVC_TERMS",
   load: loadTerms,
-  describe: (versions) => `${versions.length} versions of the terms`,
+  describe: (versions) => counted(versions.length, "version of the terms", "versions of the terms"),
   relied: { fault: termsFault, lost: termsLost },
 };
 const pricesKind: ListKind<PriceList> = {
   name: "prices",
   setting: "SVC_PRICES",
   load: loadPrices,
-  describe: ({ currency, versions }) => `${versions.length} versions of the prices in ${currency}`,
+  describe: ({ currency, versions }) => `${counted(versions.length, "version")} of the prices in ${currency}`,
   relied: { fault: pricesFault, lost: pricesLost },
 };
+
+function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}
 
 const none: OperatorLists = { protectedNames: [], exemptNames: [], blockedHosts: [] };
 

@@ -88,7 +88,7 @@ describe("what operators set", () => {
       source: "file",
       version: null,
       sha256: hashOf(utf8("of-the-file.example\n")),
-      holds: "1 blocked hosts and addresses",
+      holds: "1 blocked host or address",
       unused_file: false,
     });
     const file = await fileOf("by-act.txt", text);
@@ -106,7 +106,7 @@ describe("what operators set", () => {
       version: 1,
       sha256: hashOf(utf8(text)),
       bytes: text.length,
-      holds: "1 blocked hosts and addresses",
+      holds: "1 blocked host or address",
       by: "Ada at the desk",
       reason,
       unused_file: true,
@@ -126,7 +126,9 @@ describe("what operators set", () => {
       "It was so before.\n",
     );
     const history = await lists(["history", "blocked-urls"]);
-    expect(history.printed).toMatch(/^VERSION.*\n2 .*2 blocked hosts.*\n1 .*1 blocked hosts.*Complaint 4713/);
+    expect(history.printed).toMatch(
+      /^VERSION.*\n2 .*2 blocked hosts.*\n1 .*1 blocked host or address.*Complaint 4713/,
+    );
     for (const [words, text] of [
       [[], "by-act.example\r\nb.example # why\n"],
       [["--version", "1"], "# ours\nby-act.example\n"],
@@ -156,7 +158,7 @@ describe("what operators set", () => {
     const protect = { text: JSON.stringify(names), reason, ...(await seenOf("content-lists")) };
     expect(await ops("/ops/lists/content-lists/set", protect)).toMatchObject({
       status: 200,
-      json: { changed: true, list: { holds: "1 protected names, 0 exempt names, 0 blocked hosts" } },
+      json: { changed: true, list: { holds: "1 protected name, 0 exempt names, 0 blocked hosts" } },
     });
     expect(await described()).toBe("rejected");
 
@@ -221,7 +223,7 @@ describe("what operators set", () => {
     for (let looks = 0; looks < 2; looks += 1) await other.look();
     expect(blocked()).toEqual(["third.example"]);
     expect(log.map(({ event }) => event)).not.toContain("lists.reloaded");
-    expect(log.at(-1)?.detail).toMatch(/^blocked-urls: 1 blocked hosts .* version 3, sha256:/);
+    expect(log.at(-1)?.detail).toMatch(/^blocked-urls: 1 blocked host .* version 3, sha256:/);
   });
 
   it("is in the audit log with who, why, hash and counts, and without its text", async () => {
@@ -244,7 +246,7 @@ describe("what operators set", () => {
           version: 3,
           sha256: hashOf(utf8("third.example\n")),
           bytes: 14,
-          holds: "1 blocked hosts and addresses",
+          holds: "1 blocked host or address",
         },
       },
     ]);

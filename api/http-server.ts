@@ -89,6 +89,12 @@ interface Surface {
   readonly isPublic: boolean;
   /** The longest time that a body of its routes may take (default: that of the longest publish request). */
   readonly bodyTimeMs?: number;
+  /** The page that is sent in the place of a refusal, with the header fields that it sets; null where none is wanted. */
+  readonly pageOf?: (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    refusal: Problem,
+  ) => Promise<string | null>;
 }
 
 const keepAliveMs = 72_000;
@@ -127,12 +133,16 @@ export function buildServer(deps: HttpDeps, surface: Surface): FastifyInstance {
     clientErrorHandler: (error, socket) => answerClientError(error, socket, platform),
     frameworkErrors: (_error, request, reply) => {
       reply.header("request-id", request.id).header("x-content-type-options", "nosniff");
-      // No hook runs before this answer.
-      if (surface.isPublic) allowAnyOrigin(reply as FastifyReply);
-      return sendProblem(
-        reply as FastifyReply,
-        problem("request_invalid", "The request target cannot be read."),
-      );
+      // No hook runs before this answer, nor after it.
+      const answer = reply as FastifyReply;
+      if (surface.isPublic) allowAnyOrigin(answer);
+      const refusal = problem("request_invalid", "The request target cannot be read.");
+      const refuse = (page: string | null): unknown =>
+        page === null
+          ? sendProblem(answer, refusal)
+          : answer.code(refusal.status).header("cache-control", "no-store").send(page);
+      const page = surface.pageOf?.(request, answer, refusal) ?? Promise.resolve(null);
+      void page.then(refuse, () => refuse(null));
     },
   });
   // Handlers read their own bodies, since what they accept depends on the caller.
@@ -150,6 +160,13 @@ export function buildServer(deps: HttpDeps, surface: Surface): FastifyInstance {
   const routes = withDocs(deps, surface);
   addManners(server, deps, surface);
   addRefusals(server, surface, { routes, hosts: deps.hosts });
+  const { pageOf } = surface;
+  if (pageOf !== undefined)
+    server.addHook("onSend", async (request, reply, payload) =>
+      reply.problemCode === null
+        ? payload
+        : ((await pageOf(request, reply, JSON.parse(String(payload)) as Problem)) ?? payload),
+    );
   for (const route of routes)
     addRoute(server, traced(route, deps, surface), allowedBy(routesAt(routes, route.path)));
   const { leaveMs = 0 } = deps;

@@ -268,6 +268,14 @@ describe("what is refused without a page of its own", () => {
     expect((await get(`/nothing?x=<script>alert(1)</script>`, null)).html).toBe(ofNobody.html);
     expect((await get("/sign-out", ada)).status).toBe(405);
     expect((await get("/sign-out", ada)).html).toContain("GET is not allowed here.");
+    // Nor has one an address that is no text.
+    const unreadable = await get("/%ff", null);
+    expect([unreadable.status, unreadable.type]).toEqual([400, "text/html; charset=utf-8"]);
+    expect(unreadable.html).toContain("The request target cannot be read.");
+    const { headers: fields } = unreadable.answer;
+    expect([fields.get("cache-control"), fields.get("vary")]).toEqual(["no-store", "accept"]);
+    expect(fields.get("content-security-policy")).toContain("frame-ancestors 'none'");
+    expect((await get("/%ff", null, { accept: "*/*" })).type).toBe("application/problem+json");
     const problem = await get("/nothing/there", ada, { accept: "*/*" });
     expect([problem.status, problem.type]).toEqual([404, "application/problem+json"]);
     expect(JSON.parse(problem.html)).toMatchObject({ code: "not_found" });

@@ -48,7 +48,7 @@ import { recordRoutes } from "./routes/records.ts";
 import { statementRoutes } from "./routes/statements.ts";
 import { terminalLinkRoutes } from "./routes/terminal-links.ts";
 import { webhookRoutes } from "./routes/webhooks.ts";
-import { sendAsset, showRefusals, type VisitDeps } from "./visit.ts";
+import { refusalPage, sendAsset, type VisitDeps } from "./visit.ts";
 
 export interface PortalDeps
   extends Omit<PeopleDeps, "challenges" | "authenticators">,
@@ -169,10 +169,13 @@ export function buildPortal(deps: PortalDeps): FastifyInstance {
     ...applyingRoutes({ ...deps, ...visit, applicants, uploads }),
     assetRoute(visit),
   ];
-  const surface = { name: "portal", info, routes: routes.map(inItsLanguage), isPublic: false };
-  const server = buildServer(http, surface);
-  showRefusals(server, visit);
-  return server;
+  return buildServer(http, {
+    name: "portal",
+    info,
+    routes: routes.map(inItsLanguage),
+    isPublic: false,
+    pageOf: (...refused) => refusalPage(visit, ...refused),
+  });
 }
 
 function assetRoute({ assets }: VisitDeps): Route {

@@ -8,7 +8,7 @@
 //        and a session that ended while it was on its way sends nothing.
 //   VI7. What is refused without a page of its own is a page to browsers, the same for everybody: nobody's session is asked for it.
 
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import { type ComponentChildren, h } from "preact";
 import { closeUnread, readBody } from "../api/body.ts";
 import type { Edge } from "../api/edge.ts";
@@ -546,24 +546,25 @@ async function documentOf(
 }
 
 /** See VI7. */
-export function showRefusals(server: FastifyInstance, deps: VisitDeps): void {
-  server.addHook("onSend", async (request, reply, payload) => {
-    if (reply.problemCode === null) return payload;
-    reply.header("vary", "accept");
-    if (!prefersHtml(request.headers.accept ?? "")) return payload;
-    const { code, title, detail } = JSON.parse(String(payload)) as Problem;
-    const body = await inLanguageOf(request, () => {
-      const { said } = wording();
-      if (code === "not_found") return documentOf(deps, null, problemPage("not_there"));
-      if (code === "unavailable") return documentOf(deps, null, problemPage("unavailable"));
-      return documentOf(deps, null, {
-        title: said(title),
-        content: frame.problem(said(title), said(detail)),
-      });
+export async function refusalPage(
+  deps: VisitDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { code, title, detail }: Problem,
+): Promise<string | null> {
+  reply.header("vary", "accept");
+  if (!prefersHtml(request.headers.accept ?? "")) return null;
+  const body = await inLanguageOf(request, () => {
+    const { said } = wording();
+    if (code === "not_found") return documentOf(deps, null, problemPage("not_there"));
+    if (code === "unavailable") return documentOf(deps, null, problemPage("unavailable"));
+    return documentOf(deps, null, {
+      title: said(title),
+      content: frame.problem(said(title), said(detail)),
     });
-    reply.headers(pageHeaders);
-    return body;
   });
+  reply.headers(pageHeaders);
+  return body;
 }
 
 /** Sends an asset, which never changes under its address. */

@@ -37,6 +37,7 @@ import {
   attemptsMax,
   CatalogueComparison,
   comparisonOf,
+  isLarge,
   type Planned,
   type PlanRequest,
   planOf,
@@ -349,20 +350,28 @@ function keepParsed({ parsed }: PublishServices, request: AdmitRequest, planned:
   parsed.put(pushRef(request.businessUuid, request.pushId).id, planned.leaves, bytes);
 }
 
-/** What the business decides by; for a large plan, the reasons to hold it, which are found in pieces (PL1 in push-plan.ts). */
+/**
+ * What the business decides by; for a large plan, the reasons to hold it, which are found in pieces (PL1 in push-plan.ts) while it is
+ * stored.
+ */
 async function compare(
   deps: PublishServices,
   { businessUuid, pushId }: AdmitRequest,
   { listings }: Planned,
   pending: readonly string[],
 ): Promise<Pick<CommandOf<BusinessProtocol, "push.admit">, "plan" | "held_reasons"> | "too_many"> {
-  await storePlan(deps, pushRef(businessUuid, pushId).id, listings);
+  const storing = storePlan(deps, pushRef(businessUuid, pushId).id, listings);
+  if (isLarge([listings])) storing.catch(() => {});
+  else await storing;
   const plans = await comparisonOf(deps, { businessUuid, pushId }, { listings, pending });
-  if (plans === "too_many") return plans;
-  if (!(plans instanceof CatalogueComparison)) return { plan: { ...plans, listings } };
-  await plans.note(listings);
-  const held_reasons = await plans.heldReasons();
-  return { plan: { pending, earlier: [], listings: [] }, held_reasons };
+  if (plans instanceof CatalogueComparison) {
+    await plans.note(listings);
+    const held_reasons = await plans.heldReasons();
+    await storing;
+    return { plan: { pending, earlier: [], listings: [] }, held_reasons };
+  }
+  await storing;
+  return plans === "too_many" ? plans : { plan: { ...plans, listings } };
 }
 
 // The last steps of an accepted push, for batches and for records sealed alone: acceptance, and waiting for its

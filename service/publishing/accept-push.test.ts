@@ -6,7 +6,7 @@ import type { Ask } from "../../actors/system/definition.ts";
 import { part, rubbish } from "../../protocol/rubbish.fixture.ts";
 import { StoreError } from "../../storage/actor-store.ts";
 import { refusedWith } from "../answer.ts";
-import { acceptBatch, acceptPush } from "./accept-batch.ts";
+import { type AdmitRequest, acceptBatch, acceptPush, admit } from "./accept-batch.ts";
 import type { PublishServices, SealedBatch } from "./publish-batch.ts";
 
 const hourMs = 3_600_000;
@@ -103,5 +103,44 @@ describe("a batch that is being stored", () => {
   it("is planned meanwhile, if its business has a catalogue to compare it with", async () => {
     expect(await judgedWhileStored(20)).toBe(3);
     expect(await judgedWhileStored(19)).toBe(0);
+  });
+});
+
+describe("a batch that is to be admitted", () => {
+  it("is compared while its plan is stored if that is large, and admitted once it is", async () => {
+    const done: string[] = [];
+    const stored = Promise.withResolvers<void>();
+    const ask: Ask = async (_to, { type }) => {
+      done.push(type);
+      return rubbish(type === "push.admit" ? { status: "refused" } : { listings: 0, records: [] });
+    };
+    const putStagedDocument = async (): Promise<void> => {
+      await stored.promise;
+      done.push("stored");
+    };
+    const deps = part<PublishServices>({
+      actors: part({ ask }),
+      records: part({ putStagedDocument }),
+      pace: () => null,
+    });
+    const request = part<AdmitRequest>({
+      businessUuid: "b",
+      pushId: "p",
+      keyId: "k",
+      count: 1,
+      root: "r",
+      receivedAtMs: 0,
+      act: rubbish(undefined),
+      mayHold: true,
+      listings: 20,
+      pending: [],
+    });
+    const listings = Array.from({ length: 1_001 }, (_, at) => [`svc_${at}`, {}] as const);
+    const admitting = admit(deps, request, Promise.resolve({ listings, leaves: [] }));
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    expect([...new Set(done)]).toEqual(["listings.read"]);
+    stored.resolve();
+    await admitting;
+    expect([...new Set(done)]).toEqual(["listings.read", "stored", "push.admit"]);
   });
 });

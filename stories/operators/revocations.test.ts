@@ -227,11 +227,13 @@ describe("an operator ends a certificate", () => {
   it("that two operators end at once: the issuances stay one history", async () => {
     const { uuid } = (await newBusiness(node)).party;
     const runs = await Promise.all(
-      ["closed", "revoked", "withdrawn", "revoked", "closed"].map((status) =>
-        end(uuid, "--status", status, "--status-reason", "fraud"),
-      ),
+      ["closed", "revoked", "withdrawn", "revoked", "closed"].map(async (status) => ({
+        status,
+        ...(await end(uuid, "--status", status, "--status-reason", "fraud")),
+      })),
     );
-    expect(runs.filter(({ code }) => code === 0).length).toBeGreaterThan(0);
+    const done = runs.filter(({ code }) => code === 0).map(({ status }) => status);
+    for (const { code, said } of runs) if (code !== 0) expect(said).toContain("state_changed");
     const acts = (await ops(`/ops/acts/${uuid}`))["acts"] as readonly object[];
     const { register } = node.running.services;
     // The first one was not issued by a named operator.
@@ -245,8 +247,7 @@ describe("an operator ends a certificate", () => {
       return (JSON.parse(Buffer.from(payload, "base64").toString()) as { previous: unknown }).previous;
     });
     expect(new Set(previous).size).toBe(certificates.length);
-    // Whichever was last, it says no less than that it was revoked.
-    expect(certificates[0]?.status).toBe("revoked");
+    expect(done).toContain(certificates[0]?.status);
   });
 });
 

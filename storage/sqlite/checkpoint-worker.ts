@@ -9,15 +9,14 @@ const { idle, copying } = fileState;
 
 lowerPriority();
 
-function copyLog(path: string): CheckpointAnswer["pages"] {
+function copyLog(path: string): number {
   using file = new DatabaseSync(path, { timeout: 0 });
   // PASSIVE copies what it can while others read and write (sqlite.org/pragma.html#pragma_wal_checkpoint).
-  const { log, checkpointed } = file.prepare("PRAGMA wal_checkpoint(PASSIVE)").get() ?? {};
-  return { log: Number(log), left: Number(log) - Number(checkpointed) };
+  return Number(file.prepare("PRAGMA wal_checkpoint(PASSIVE)").get()?.["log"]);
 }
 
 parentPort?.on("message", ({ id, path, state }: CheckpointOrder) => {
-  let pages: CheckpointAnswer["pages"] = null;
+  let pages = 0;
   if (Atomics.compareExchange(state, 0, idle, copying) === idle) {
     try {
       pages = copyLog(path);

@@ -126,7 +126,7 @@ export class SqliteDatabase implements AsyncDisposable {
 
   private constructor(db: DatabaseSync, path: string, options: SqliteOptions) {
     this.db = db;
-    this.#log = new LogDurability(db, path, options, () => this.#schedule());
+    this.#log = new LogDurability(db, path, options);
     this.#groupMax = options.groupMax ?? groupMaxDefault;
     this.#onCommit = options.onCommit;
   }
@@ -305,7 +305,6 @@ export class SqliteDatabase implements AsyncDisposable {
   }
 
   #mayRun(): boolean {
-    if (this.#log.isPaused && !this.#closed) return false;
     return this.#queue.length >= (this.#flushing === null ? 1 : overlapMin);
   }
 

@@ -36,8 +36,6 @@ export interface LogOptions {
   readonly checkpoints?: "thread" | "self";
   /** Replaces {@link createLogFlush}. */
   readonly logFlush?: (path: string) => LogFlush;
-  /** Replaces {@link createCheckpointer}. */
-  readonly checkpointer?: typeof createCheckpointer;
 }
 
 /** SQL that prepares a connection for having its log managed here. */
@@ -72,15 +70,13 @@ export class LogDurability {
   /** Quick flushes that are still to come before the disk is not busy any more. */
   #quickToCome = 0;
 
-  /**
-   * Expects a connection that was set up with {@link logPragmas}; `resume` is called when {@link isPaused} has become false again.
-   */
-  constructor(db: DatabaseSync, path: string, options: LogOptions, resume: () => void) {
+  /** Expects a connection that was set up with {@link logPragmas}. */
+  constructor(db: DatabaseSync, path: string, options: LogOptions) {
     this.#db = db;
     this.#totalChanges = db.prepare("SELECT total_changes() AS total");
     this.#logLength = db.prepare("PRAGMA wal_checkpoint(NOOP)");
     const isCopiedBeside = path !== ":memory:" && options.checkpoints !== "self";
-    this.#checkpointer = isCopiedBeside ? (options.checkpointer ?? createCheckpointer)(path, resume) : null;
+    this.#checkpointer = isCopiedBeside ? createCheckpointer(path, () => this.#copyRest()) : null;
     this.#pagesMost = options.checkpoints === "self" ? logPagesLong : null;
     this.#flush = isFlushedHere(path, options) ? (options.logFlush ?? createLogFlush)(path) : null;
   }
@@ -94,11 +90,6 @@ export class LogDurability {
     const outcome = this.#db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
     if (outcome?.["busy"] !== 0) throw new Error("the log could not be flushed and is still being read");
     this.#isInDoubt = false;
-  }
-
-  /** True while writes should wait, because the log can begin again once the rest of it is copied (P4). */
-  get isPaused(): boolean {
-    return this.#checkpointer?.isFinishing ?? false;
   }
 
   /** Counts the next COMMIT as one of so many more changed rows. */
@@ -126,6 +117,15 @@ export class LogDurability {
       // The COMMIT stands, whatever becomes of the copy.
     }
     this.#pagesMost = isDone ? logPagesLong : pages + logPagesLong;
+  }
+
+  /** See P4. */
+  #copyRest(): void {
+    try {
+      this.#db.exec("PRAGMA wal_checkpoint(PASSIVE)");
+    } catch {
+      // The COMMIT that finds the log too long tries again.
+    }
   }
 
   /** Whether the last COMMIT is better flushed on another thread than here. */
@@ -220,9 +220,9 @@ export function createLogFlush(path: string): LogFlush {
 //   P3. Once `close` has returned, the thread does not touch the file: it may be moved, deleted or recreated. The thread
 //       therefore opens it for one copy at a time, and only after it has found that the file is not closed; a late thread
 //       would otherwise create an empty file of that name, or remove the log of whatever file has it by then.
-//   P4. The log begins again only after a copy of all of it, and a copy lacks what was committed meanwhile. So the writer pauses for a
-//       moment while the rest of a long log is copied, and nobody who does not write has to wait; otherwise the log of a writer that
-//       never rests would grow until a COMMIT copies it.
+//   P4. The log begins again only after a copy of all of it, and a copy lacks what was committed meanwhile. So when one of a long log has
+//       ended, the writer copies this little itself; otherwise the log of a writer that never rests would grow until some COMMIT has to
+//       copy all that came since the last copy began, or more.
 
 /** Who may touch a file: nobody does, the thread does, or the thread no longer may. */
 export const fileState = { idle: 0, copying: 1, closed: 2 } as const;
@@ -234,24 +234,20 @@ export interface CheckpointOrder extends Numbered {
 }
 
 export interface CheckpointAnswer extends Numbered {
-  /** Pages of the log, and how many of them are not in the file yet; null where nothing could be copied. */
-  readonly pages: { readonly log: number; readonly left: number } | null;
+  /** Length of the log that was copied, 0 where it could not be. */
+  readonly pages: number;
 }
 
 /** Number of changed rows after which the log is copied: a few megabytes of log. */
 const rowsBetween = 1_000;
-/** Log pages (48 MiB) from which on the writer pauses for the rest of the log (P4): about as often as a COMMIT would have to copy it. */
-const pausePagesMin = 12_288;
-/** After this the writer continues, whatever the thread has done: then only the log is longer. */
-const pauseMs = 100;
+/** Log pages (48 MiB) from which on the writer copies the rest (P4): hardly more often than a COMMIT would have to copy it. */
+const restPagesMin = 12_288;
 /** Maximum wait for a copy under way (P3); it takes that long only if the thread has died. */
 const closeWaitMs = 30_000;
 
 export interface Checkpointer {
   /** Called after each COMMIT with the number of rows changed on the connection so far. */
   committed(totalChanges: number): void;
-  /** True while the writer should pause (P4). */
-  readonly isFinishing: boolean;
   /** Must be called before the writer's own connection is closed, which then copies and removes the log. */
   close(): void;
 }
@@ -262,51 +258,25 @@ const calls = new WorkerCalls<CheckpointOrder, CheckpointAnswer>(
   { isKept: false },
 );
 
-/** Creates the checkpointer of one store file; none of its calls fails. `resume` is called at the end of each pause (P4). */
-export function createCheckpointer(path: string, resume: () => void = () => {}): Checkpointer {
+/** Creates the checkpointer of one store file; none of its calls fails. `copyRest` is called for the rest of a long log (P4). */
+export function createCheckpointer(path: string, copyRest: () => void = () => {}): Checkpointer {
   const state = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  let [changes, copiedAt] = [0, 0];
-  let [isCopying, isClosed] = [false, false];
-  let pause: NodeJS.Timeout | null = null;
-  /** Whether a pause was in vain: there is none again before the log is short. */
-  let isVain = false;
-  const endPause = (): void => {
-    if (pause === null) return;
-    clearTimeout(pause);
-    pause = null;
-    resume();
-  };
-  const copy = (): void => {
-    copiedAt = changes;
-    isCopying = true;
-    calls
-      .call((id) => ({ id, path, state }))
-      // Nothing is lost where the thread ends: the writer checkpoints on its own when its log has grown long.
-      .catch(() => ({ pages: null }))
-      .then(({ pages }) => {
-        isCopying = false;
-        const isLong = pages !== null && pages.log >= pausePagesMin;
-        isVain = isLong && (isVain || (pause !== null && pages.left > 0));
-        if (!isLong || isVain || pause !== null || changes === copiedAt || isClosed) return endPause();
-        pause = setTimeout(() => {
-          isVain = true;
-          endPause();
-        }, pauseMs);
-        copy();
-      });
-  };
+  let copiedAt = 0;
+  let isClosed = false;
   return {
     committed: (totalChanges) => {
-      changes = totalChanges;
-      if (!isCopying && changes - copiedAt >= rowsBetween) copy();
-    },
-    get isFinishing() {
-      return pause !== null;
+      if (totalChanges - copiedAt < rowsBetween) return;
+      copiedAt = totalChanges;
+      calls
+        .call((id) => ({ id, path, state }))
+        // Nothing is lost where the thread ends: the writer checkpoints on its own when its log has grown long.
+        .catch(() => ({ pages: 0 }))
+        .then(({ pages }) => {
+          if (pages >= restPagesMin && !isClosed) copyRest();
+        });
     },
     close: () => {
       isClosed = true;
-      if (pause !== null) clearTimeout(pause);
-      pause = null;
       const { idle, copying, closed } = fileState;
       const endMs = performance.now() + closeWaitMs;
       while (Atomics.compareExchange(state, 0, idle, closed) === copying) {

@@ -279,6 +279,12 @@ export const untried: Readonly<Record<string, string>> = {
   "record/superseded":
     "A withdrawal has to overtake a push that is still being processed, which nobody can arrange.",
   "record/hold_expired": "Nobody may decide for thirty days.",
+  "record/key_revoked": "A push has to be held, and its key revoked before it is confirmed.",
+  "record/mandate_revoked": "A push has to be held, and its mandate revoked before it is confirmed.",
+  "record/certificate_not_in_force":
+    "A push has to be held, and another certificate issued before it is confirmed.",
+  "record/ai_policy_version_mismatch":
+    "A push has to be held, and another AI policy accepted before it is confirmed.",
   "verify/checkpoint_invalid":
     "Save evidence with --proofs, which takes two minutes, and change a character of its checkpoint.",
   "verify/consistency_invalid": "The log would have to take something back.",

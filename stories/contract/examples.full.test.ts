@@ -364,7 +364,10 @@ async function operations(pushId: string, grant: string): Promise<void> {
     await askOps(path, path);
   await askOps(`/ops/purges/${uuid}`, "/ops/purges/:business_uuid");
   const { id } = pushRef(uuid, pushId);
-  await inspectionExamples(askOps, { id, pushId });
+  const seen = async (party: string) => ({
+    expected: (await node.running.services.parties.entry(party)).change,
+  });
+  await inspectionExamples(askOps, { id, pushId, seen });
   await liveExamples(node.running, id, (key, text) => note(key, { status: 200, text }));
   const facts = await node.running.services.parties.facts(uuid, key_id);
   const mandate = `/ops/mandates/${uuid}/${encodeURIComponent(facts.mandates[0]?.mandate_id ?? "")}`;
@@ -373,9 +376,6 @@ async function operations(pushId: string, grant: string): Promise<void> {
   await askOps(`/ops/keys/${key_id}`, "/ops/keys/:key_id");
   await askOps(`/ops/keys/${key_id}/revoke`, "/ops/keys/:key_id/revoke", act);
   await askOps(`/ops/blocks/${uuid}`, "/ops/blocks/:business_uuid");
-  const seen = async (party: string) => ({
-    expected: (await node.running.services.parties.entry(party)).change,
-  });
   for (const last of ["block", "unblock"]) {
     const group = { group: companyUuid, ...(await seen(uuid)), ...act };
     await askOps(`/ops/blocks/${uuid}/${last}`, `/ops/blocks/:business_uuid/${last}`, group);

@@ -27,7 +27,16 @@ async function firstEvent(url: string): Promise<string> {
 
 export async function inspectionExamples(
   askOps: AskOps,
-  { id, pushId }: { readonly id: string; readonly pushId: string },
+  {
+    id,
+    pushId,
+    seen,
+  }: {
+    readonly id: string;
+    readonly pushId: string;
+    /** What an act on a party names of what was seen. */
+    readonly seen: (party: string) => Promise<{ readonly expected: number }>;
+  },
 ): Promise<void> {
   for (const last of ["nodes", "counts", "attention", "machines", "refusals"])
     await askOps(`/ops/${last}`, `/ops/${last}`);
@@ -52,7 +61,8 @@ export async function inspectionExamples(
   await askOps(`/ops/brands/${business}`, "/ops/brands/:business_uuid");
   for (const name of ["confirm", "unconfirm"]) {
     const brand = { name: "Lindqvist & Rowe", reason: "The entry in the register of trade marks was shown." };
-    await askOps(`/ops/brands/${business}/${name}`, `/ops/brands/:business_uuid/${name}`, brand);
+    const body = { ...brand, ...(await seen(business)) };
+    await askOps(`/ops/brands/${business}/${name}`, `/ops/brands/:business_uuid/${name}`, body);
   }
   await askOps("/ops/session", "/ops/session", {
     token: tokenPlace,

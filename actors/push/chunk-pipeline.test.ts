@@ -3,10 +3,10 @@ import { type ChunkStages, chunkPipeline, createChunkPipelines } from "./process
 
 const limits = { chunksMax: 2, pushesMax: 2 };
 
-/** Records what is started; each chunk gets its generations, and is made, when the test says so, and is stored at once unless `isSlow`. */
-function maker(isSlow = false) {
+/** Records what is started and finished; each chunk gets its generations, and is made, when the test says so. */
+function maker() {
   const begun: number[] = [];
-  const stored: (() => void)[] = [];
+  const finishing: number[] = [];
   const assigned = new Map<number, PromiseWithResolvers<number>>();
   const made = new Map<number, PromiseWithResolvers<string>>();
   const wait = <V>(waiting: Map<number, PromiseWithResolvers<V>>, chunk: number): Promise<V> => {
@@ -19,16 +19,15 @@ function maker(isSlow = false) {
       begun.push(chunk);
       return wait(assigned, chunk);
     },
-    finish: (chunk, noteStored) => {
-      stored.push(noteStored);
-      if (!isSlow) noteStored();
+    finish: (chunk) => {
+      finishing.push(chunk);
       return wait(made, chunk);
     },
   };
   const soon = () => new Promise<void>((resolve) => setImmediate(resolve));
   return {
     begun,
-    stored,
+    finishing,
     stages,
     soon,
     assign: (chunk: number) =>
@@ -53,10 +52,7 @@ describe("the chunks of a push", () => {
     const begun: number[] = [];
     const stages = {
       begin: async (chunk: number) => begun.push(chunk) && chunk,
-      finish: async (chunk: number, noteStored: () => void) => {
-        noteStored();
-        return `made ${chunk}`;
-      },
+      finish: async (chunk: number) => `made ${chunk}`,
     };
     const made: string[] = [];
     for await (const chunk of chunkPipeline(stages, { chunk: 2, chunks: 5 }, 2)) made.push(chunk);
@@ -80,29 +76,14 @@ describe("the chunks of a push", () => {
     expect(begun).toEqual([0, 1, 2]);
   });
 
-  it("are finished only after the one behind was begun, which reads its leaves meanwhile, but for the first (L1)", async () => {
+  it("are finished only after the one behind was begun, which reads its leaves meanwhile", async () => {
     const order: string[] = [];
     const stages = {
       begin: async (chunk: number) => order.push(`begin ${chunk}`) && chunk,
-      finish: async (chunk: number, noteStored: () => void) => {
-        noteStored();
-        return order.push(`finish ${chunk}`);
-      },
+      finish: async (chunk: number) => order.push(`finish ${chunk}`),
     };
     await createChunkPipelines<number>(limits).take("p", place(0), stages);
-    expect(order.slice(0, 5)).toEqual(["begin 0", "finish 0", "begin 1", "begin 2", "finish 1"]);
-  });
-
-  it("wait for the first to be stored, not for an index to confirm it (L1)", async () => {
-    const { begun, stored, stages, soon, assign } = maker(true);
-    void createChunkPipelines<string>(limits).take("p", place(0), stages);
-    await assign(0);
-    expect(begun).toEqual([0]);
-    stored[0]?.();
-    await soon();
-    expect(begun).toEqual([0, 1]);
-    await assign(1);
-    expect(begun).toEqual([0, 1, 2]);
+    expect(order.slice(0, 3)).toEqual(["begin 0", "begin 1", "finish 0"]);
   });
 
   it("are begun no further ahead than the bound, and go on as chunks are taken (L2)", async () => {

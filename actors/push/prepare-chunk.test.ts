@@ -36,8 +36,10 @@ const records = names.map((name, index) =>
 const facts = pushFacts({ business_uuid: "u", records: 3 });
 /** The facts of a push that was accepted while names were protected. */
 const named = { ...facts, own_names: [] };
-const signMany = async ({ ends }: PackedMessages) => [...ends].map(() => new Uint8Array(64));
-const ready = part<Signer>({ keyId: "k", signMany });
+const signer = part<Signer>({
+  keyId: "k",
+  signMany: async ({ ends }: PackedMessages) => [...ends].map(() => new Uint8Array(64)),
+});
 
 const assignmentOf = (leaf: number): LeafAssignment => ({
   leaf_index: leaf,
@@ -53,7 +55,6 @@ interface PreparedBy {
   /** Whether nothing but the verdicts is known. */
   readonly isVerdict?: boolean;
   readonly paces?: PushPorts["paces"];
-  readonly signer?: Signer;
   /** What was found before the push was held. */
   readonly found?: readonly SettledOutcome[];
 }
@@ -67,7 +68,7 @@ async function prepare(
   remembered?: readonly LeafAssignment[],
   of: PushFacts = named,
   certified: CertifiedNames = noCertifiedNames,
-  { version, judgedBy, isVerdict = false, paces, signer = ready, found = [] }: PreparedBy = {},
+  { version, judgedBy, isVerdict = false, paces, found = [] }: PreparedBy = {},
 ) {
   const asked: number[] = [];
   const ports = part<PushPorts>({
@@ -192,41 +193,6 @@ describe("a chunk that is judged again after its rules changed", () => {
 
   it("takes no answer for a leaf that is not of the chunk", async () => {
     await expect(prepare([], [assignmentOf(3)])).rejects.toThrow("a leaf that it was not asked about");
-  });
-});
-
-describe("the signatures of a chunk", () => {
-  const many = { ...named, mode: "queued", records: 120 } as const;
-  const by = (signer: Signer) => prepare([], undefined, many, noCertifiedNames, { signer });
-
-  it("are asked for before those of the versions in front are there, and come in their order", async () => {
-    const lists: PackedMessages[] = [];
-    const all = Promise.withResolvers<void>();
-    const waiting = part<Signer>({
-      keyId: "k",
-      signMany: async (messages: PackedMessages) => {
-        // Rows and sidecars of 50, 50 and 20 versions.
-        if (lists.push(messages) === 6) all.resolve();
-        await all.promise;
-        return signMany(messages);
-      },
-    });
-    const { published } = await by(waiting);
-    expect(lists.map(({ ends }) => ends.length)).toEqual([50, 50, 50, 50, 20, 20]);
-    expect(published).toHaveLength(120);
-  });
-
-  it("fail together with one of them", async () => {
-    let asked = 0;
-    const failing = part<Signer>({
-      keyId: "k",
-      signMany: async (messages: PackedMessages) => {
-        asked += 1;
-        if (asked === 1) throw new Error("no signature");
-        return signMany(messages);
-      },
-    });
-    await expect(by(failing)).rejects.toThrow("no signature");
   });
 });
 

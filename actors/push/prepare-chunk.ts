@@ -169,20 +169,15 @@ export async function signChunk(
   // Uses the keys in force when the generations were assigned: a chunk that is repeated after a crash is signed by the same keys.
   const publishedAt = formatTimestamp(assigned_at_ms);
   const signers = { projection: ports.projection(publishedAt), sidecar: ports.sidecar(publishedAt) };
-  const signing: Promise<readonly SignedVersion[]>[] = [];
+  const signed: SignedVersion[] = [];
   const pace = ports.paces[facts.mode](facts.business_uuid);
   for (let from = 0; from < kept.length; ) {
     const due = pace();
     if (due !== null) await due;
     const some = kept.slice(from, endOfStep(kept, from));
-    const step = signVersions(signers, facts, some.map(unsignedOf), assigned_at_ms);
-    // The next step is projected while this one is signed, and may pause; a failure is reported below.
-    step.catch(() => {});
-    signing.push(step);
+    signed.push(...(await signVersions(signers, facts, some.map(unsignedOf), assigned_at_ms)));
     from += some.length;
   }
-  const signed: SignedVersion[] = [];
-  for (const step of signing) signed.push(...(await step));
   return {
     outcomes,
     published: kept.map((each, index) => ({ ...each, signed: signed[index] as SignedVersion })),

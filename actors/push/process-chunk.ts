@@ -96,7 +96,7 @@ async function publishOrGiveUp(
   try {
     const published = await pipelines.take(id, place, {
       begin: (each) => assignChunk(ports, { facts, chunk: each, judged }, context),
-      finish: (assigned, noteStored) => publishChunk(ports, { facts, assigned, noteStored }, context),
+      finish: (assigned) => publishChunk(ports, { facts, assigned }, context),
     });
     failures.forget(name);
     return { type: "chunk.settle", chunk, ...published };
@@ -129,15 +129,9 @@ export function unfit({ message }: FileUnfit): PushCommand {
   };
 }
 
-interface ChunkPublication {
-  readonly facts: PushFacts;
-  readonly assigned: AssignedChunk;
-  readonly noteStored: () => void;
-}
-
 async function publishChunk(
   ports: PushPorts,
-  { facts, assigned, noteStored }: ChunkPublication,
+  { facts, assigned }: { readonly facts: PushFacts; readonly assigned: AssignedChunk },
   context: ActivityContext<"push">,
 ): Promise<PublishedChunk> {
   const { chunk } = assigned;
@@ -153,7 +147,7 @@ async function publishChunk(
   }));
   const regions = changes.length > 0 ? ports.regions() : [];
   const waitMs = facts.mode === "inline" ? inlineIndexWaitMs : undefined;
-  const telling = Promise.all(
+  const told = await Promise.all(
     regions.map((region) => {
       const work_id = indexWork(context, chunk);
       const command: TellRows =
@@ -163,8 +157,6 @@ async function publishChunk(
       return tell(region, command, { context, waitMs });
     }),
   );
-  noteStored();
-  const told = await telling;
   const unindexed = regions.filter((_, index) => told[index] !== true);
   return { outcomes: prepared.outcomes, references, unindexed };
 }
@@ -339,8 +331,7 @@ const failed: RecordFault = {
 // The prefetch of a push's chunks: while one is being settled, those behind it are judged, signed, stored and indexed.
 // It is only a cache: a chunk that is not here, or failed here, is made when it is requested.
 //   L1. Chunks are started in their order, and none before the one in front of it has its generations: of two leaves that are
-//       the same product, the earlier one counts. The second starts when the first is stored, so that first
-//       records are searchable soon.
+//       the same product, the earlier one counts.
 //   L2. At most `chunksMax` chunks behind the requested one are started, for at most `pushesMax` pushes.
 //   L3. A failure of prefetched work is never reported: the chunk is made again in its turn, and a failure then is reported.
 
@@ -349,10 +340,10 @@ interface ChunkLimits {
   readonly pushesMax: number;
 }
 
-/** How a chunk is made: `begin` until it has its generations, then `finish`, which says when its versions are stored. */
+/** How a chunk is made: `begin` until it has its generations, then `finish`. */
 export interface ChunkStages<B, T> {
   begin(chunk: number): Promise<B>;
-  finish(begun: B, noteStored: () => void): Promise<T>;
+  finish(begun: B): Promise<T>;
 }
 
 export interface ChunkPlace {
@@ -372,17 +363,15 @@ export async function* chunkPipeline<B, T>(
 ): AsyncGenerator<T, void> {
   const underWay: Promise<T>[] = [];
   let last: Promise<unknown> = Promise.resolve();
-  const firstStored = Promise.withResolvers<void>();
-  firstStored.promise.catch(() => {});
   let begunTo = first;
   for (let chunk = first; chunk < chunks; chunk += 1) {
     for (; begunTo < chunks && begunTo <= chunk + chunksMax; begunTo += 1) {
       const next = begunTo;
       const begun = last.then(() => begin(next));
+      last = begun;
       // The next chunk starts before this one is finished: its leaves are read while this one's rows are signed.
-      const made = begun.then((each) => each).then((each) => finish(each, firstStored.resolve));
-      made.catch(firstStored.reject);
-      last = next === first ? firstStored.promise : begun;
+      const made = begun.then((each) => each).then(finish);
+      made.catch(() => {});
       underWay.push(made);
     }
     yield await (underWay.shift() as Promise<T>);

@@ -262,7 +262,6 @@ const calls = new WorkerCalls<CheckpointOrder, CheckpointAnswer>(
 export function createCheckpointer(path: string, copyRest: () => void = () => {}): Checkpointer {
   const state = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   let copiedAt = 0;
-  let isClosed = false;
   return {
     committed: (totalChanges) => {
       if (totalChanges - copiedAt < rowsBetween) return;
@@ -272,11 +271,10 @@ export function createCheckpointer(path: string, copyRest: () => void = () => {}
         // Nothing is lost where the thread ends: the writer checkpoints on its own when its log has grown long.
         .catch(() => ({ pages: 0 }))
         .then(({ pages }) => {
-          if (pages >= restPagesMin && !isClosed) copyRest();
+          if (pages >= restPagesMin && Atomics.load(state, 0) !== fileState.closed) copyRest();
         });
     },
     close: () => {
-      isClosed = true;
       const { idle, copying, closed } = fileState;
       const endMs = performance.now() + closeWaitMs;
       while (Atomics.compareExchange(state, 0, idle, closed) === copying) {

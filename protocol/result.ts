@@ -41,6 +41,11 @@ export function boundedText(text: string): string {
   return text.length <= detailLengthMax ? text : `${text.slice(0, detailLengthMax - 2).toWellFormed()} …`;
 }
 
+/** A number with the word for what it counts. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}
+
 /**
  * The pointer, or that of the nearest container whose pointer is short enough, so that the result is still a valid pointer.
  */

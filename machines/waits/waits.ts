@@ -2,6 +2,7 @@
 // test checks against the machines.
 
 import type { ActorProtocols, KindOf } from "../../actors/messages/kinds.ts";
+import { counted } from "../../protocol/result.ts";
 import type { AdCampaignContext } from "../ad-campaign.ts";
 import type { AdPoolContext } from "../ad-pool.ts";
 import type { ApplicationContext } from "../application.ts";
@@ -91,10 +92,6 @@ function timerEnd({ timers }: Pick<WaitView, "timers">, ...parts: readonly strin
 
 function atTime(ms: number | null): string {
   return ms === null || !Number.isFinite(ms) ? "an unknown time" : new Date(ms).toISOString();
-}
-
-function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`;
 }
 
 // Why the sequencer of the transparency log waits: one sentence for each of its three parts.

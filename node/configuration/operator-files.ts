@@ -20,6 +20,7 @@ import { listBytesMax } from "../../protocol/limits.ts";
 import type { PriceList } from "../../protocol/price-list.ts";
 import type { CertifiedNames, ContentLists, OperatorLists } from "../../protocol/records/name-index.ts";
 import { type BlockedUrls, collectBlocked, parseBlocked } from "../../protocol/records/url-rule.ts";
+import { counted } from "../../protocol/result.ts";
 import type { Judging } from "../../service/register/find-mandate.ts";
 import { type AsTable, buildAsTable } from "../../service/register/source-address.ts";
 import type { TermsText } from "../../service/register/terms.ts";
@@ -150,10 +151,6 @@ const pricesKind: ListKind<PriceList> = {
   describe: ({ currency, versions }) => `${counted(versions.length, "version")} of the prices in ${currency}`,
   relied: { fault: pricesFault, lost: pricesLost },
 };
-
-function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`;
-}
 
 const none: OperatorLists = { protectedNames: [], exemptNames: [], blockedHosts: [] };
 

@@ -12,6 +12,7 @@ import type { Clock } from "../../crypto/port.ts";
 import { noticeWords } from "../../portal/notice-words.ts";
 import { accountPath } from "../../portal/pages/frame.ts";
 import { toBase64Url, utf8 } from "../../protocol/bytes.ts";
+import { counted } from "../../protocol/result.ts";
 import { isObject } from "../../std/json-pointer.ts";
 import { Unavailable } from "../../std/unavailable.ts";
 import { english } from "../../web/texts/catalogue.ts";
@@ -122,7 +123,7 @@ export function openNoticeMail({ config, businessUrl, portalUrl, clock, log }: M
       isMade = true;
       await transport.sendMail(message);
       const count = Array.isArray(message.to) ? message.to.length : 1;
-      note("info", "notice.mailed", `${id} to ${count === 1 ? "1 recipient" : `${count} recipients`}`);
+      note("info", "notice.mailed", `${id} to ${counted(count, "recipient")}`);
     } catch (error) {
       const said = error instanceof Error ? error.message : String(error);
       const detail = isPersonal ? answerOf(error) : said;

@@ -83,9 +83,8 @@ export interface CampaignReport extends Omit<CampaignFacts, "net_price" | "seale
 
 export type StopReply =
   | { readonly status: "done"; readonly changed: boolean }
-  | { readonly status: "unknown" }
-  /** It was changed since its sender saw it. */
-  | { readonly status: "changed" };
+  /** `changed`: operators changed it since its sender saw it. */
+  | { readonly status: "unknown" | "changed" };
 
 /** That operators stopped a campaign, until they let it go on. */
 export interface CampaignStop {
@@ -281,11 +280,10 @@ export type RenderReply =
   | { readonly status: "refused"; readonly reason: RenderRefusal }
   | { readonly status: "expired" };
 
-/** `renders` is how many were reversed by this. */
+/** `renders` is how many were reversed by this; otherwise as in {@link StopReply}. */
 export type ReverseReply =
   | { readonly status: "done"; readonly renders: number }
-  | { readonly status: "unknown" }
-  | { readonly status: "changed" };
+  | Exclude<StopReply, { status: "done" }>;
 
 export type ClickReply =
   | { readonly status: "clicked"; readonly clicked_at_ms: number }

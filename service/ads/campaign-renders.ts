@@ -55,24 +55,22 @@ export function createOperatorCampaigns(deps: CampaignReads): OperatorCampaigns 
       if (!isNamed(campaign)) return unknown;
       const ref = campaignRef(campaign.business_uuid, campaign.campaign_id);
       const reply = await actors.ask(ref, { type: "renders.reverse", company, expected });
-      if (reply.status === "changed") return changedSince;
-      return reply.status === "done" ? ok({ reversed: reply.renders }) : unknown;
+      return reply.status === "done" ? ok({ reversed: reply.renders }) : refused[reply.status];
     },
     stop: async ({ statement, expected, ...campaign }) => {
       if (!isNamed(campaign)) return unknown;
       const ref = campaignRef(campaign.business_uuid, campaign.campaign_id);
       const reply = await actors.ask(ref, { type: "campaign.stop", statement, expected });
-      if (reply.status === "changed") return changedSince;
-      const found = reply.status === "done" ? await readRenders({ actors }, campaign, "") : null;
-      return reply.status === "done" && found !== null
-        ? ok({ changed: reply.changed, subject: found })
-        : unknown;
+      if (reply.status !== "done") return refused[reply.status];
+      const found = await readRenders({ actors }, campaign, "");
+      return found === null ? unknown : ok({ changed: reply.changed, subject: found });
     },
   };
 }
 
-const changedSince = refuse("changed", "Operators changed the campaign meanwhile; look at it again.");
 const unknown = refuse("unknown", "There is no such campaign, or the company rendered nothing of it.");
+const changed = refuse("changed", "Operators changed the campaign meanwhile; look at it again.");
+const refused = { unknown, changed };
 
 /** GET /v1/ads/campaigns/{campaign_id}: the caller's own campaign, with who rendered its ads. */
 export async function readOwnCampaign(

@@ -137,7 +137,7 @@ export class JournaledActivation extends Activation {
     }
     const names = new ClaimedNames(claims, this.host.entropy.newOperationId());
     // An actor without a commit has no rows.
-    this.#loadNames(names, state.head === 0 ? [] : names.firstPages(), () => {
+    this.#loadNames(names, state.op === "" ? [] : names.firstPages(), () => {
       state.names = names;
       this.#read(batch);
     });

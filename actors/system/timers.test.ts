@@ -1,10 +1,29 @@
 import { describe, expect, it } from "vitest";
 import { raise, setup } from "xstate";
-import { rowTable } from "../../storage/actor-store.ts";
+import { nextEra, rowTable, storeWith } from "../../storage/actor-store.ts";
 import { ask, type CounterCommand, counter, counterActor, newWorld } from "./world.fixture.ts";
 
 const read: CounterCommand = { type: "read" };
 const minute = 60_000;
+
+/** A counter that reminds itself of having been armed. */
+const reminded = (initial: "idle" | "armed") => {
+  const machine = setup({
+    types: { context: {} as object, input: {} as { start: number } },
+  }).createMachine({
+    id: "reminded",
+    context: {},
+    initial,
+    states: {
+      idle: { on: { armed: "armed" } },
+      armed: {
+        entry: raise({ type: "reminder" }, { id: "reminder", delay: minute }),
+        on: { greeted: "armed", disarmed: "idle", reminder: "idle" },
+      },
+    },
+  });
+  return { ...counterActor, machine, effects: {} };
+};
 
 describe("A4: time is data", () => {
   it("a delayed transition is a row, and its event goes through the journal", async () => {
@@ -120,21 +139,7 @@ describe("A4: time is data", () => {
 
   it("T2: a timer that ends when the machine takes its event no more is removed, and leaves no event", async () => {
     const { system, store, time } = newWorld();
-    const reminded = setup({
-      types: { context: {} as object, input: {} as { start: number } },
-    }).createMachine({
-      id: "reminded",
-      context: {},
-      initial: "idle",
-      states: {
-        idle: { on: { armed: "armed" } },
-        armed: {
-          entry: raise({ type: "reminder" }, { id: "reminder", delay: minute }),
-          on: { disarmed: "idle", reminder: "idle" },
-        },
-      },
-    });
-    const node = system({ definitions: [{ ...counterActor, machine: reminded, effects: {} }] });
+    const node = system({ definitions: [reminded("idle")] });
     await ask(node, "a", { type: "arm" });
     await ask(node, "a", { type: "disarm" });
     await time.advance(minute);
@@ -148,5 +153,26 @@ describe("A4: time is data", () => {
       [rowTable.event, 2],
     ]);
     expect(await store.dueActors(Number.MAX_SAFE_INTEGER, 9)).toEqual([]);
+  });
+
+  it("T1: what the initial state arms is part of the first commit, also where an actor that may be lost begins an era", async () => {
+    const world = newWorld();
+    const committed: number[] = [];
+    const store = storeWith(world.store, {
+      createsActors: false,
+      claim: async (...asked) => {
+        const claimed = await world.store.claim(...asked);
+        return { ...claimed, head: { ...claimed.head, ...nextEra(claimed.head) } };
+      },
+      commit: async ({ puts }) => {
+        committed.push(...puts.map((row) => row.rt));
+        return { status: "applied" };
+      },
+    });
+    await ask(world.system({ store, definitions: [reminded("armed")] }), "a", {
+      type: "emit",
+      event: "greeted",
+    });
+    expect(committed).toContain(rowTable.timer);
   });
 });

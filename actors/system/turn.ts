@@ -64,7 +64,7 @@ export class Turn implements ActorView {
     this.nowMs = options.nowMs;
     this.snapshot = state.snapshot;
     // The actions of the initial state become true with the first commit.
-    if (state.head === 0 && options.driver.definition.durability === "journal") this.begin();
+    if (state.op === "" && options.driver.definition.durability === "journal") this.begin();
   }
 
   /** Whether there is something to commit. The actions of the initial state alone wait until there is more. */

@@ -9,11 +9,12 @@
 //       one's last write: a write with an older timestamp would be accepted and then not be visible.
 //   A5. The names of an actor are written before its first claim, so that no actor can be overlooked later.
 //   A6. A region that takes over from a dead one may lack its last commits, and cannot know. So it starts a new era: epoch
-//       and head leap ahead of everything that the lost commits may have numbered, including messages to other actors.
+//       and head leap ahead of everything that the lost commits may have numbered, including messages to other actors. An
+//       actor that it does not know at all may be lost entirely: while a region is dead, a first claim starts an era too.
 
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Activation, ActorRef } from "../actor-store.ts";
+import type { Activation, ActorHead, ActorRef } from "../actor-store.ts";
 import { nextEra, StoreError } from "../actor-store.ts";
 import {
   neverWakes,
@@ -27,7 +28,7 @@ import type { CassandraSession, Consistency, Statement } from "./session.ts";
 
 export interface ClaimRules {
   readonly region: string;
-  /** The epoch of an actor that is not there. */
+  /** The epoch of an actor that is not there, above all earlier ones where it is more than 1 (S8 of storage/actor-store.ts). */
   readonly firstEpoch: number;
   /** Consistency level of a claim's commit. */
   readonly consistency: Consistency;
@@ -54,7 +55,7 @@ const attemptsMax = 12;
 const clockBehindMs = 5_000;
 
 const cql = {
-  first: `UPDATE actor SET epoch = ?, owner = ?, claim = ?, head = 0, op = ${noOperation}, snap_seq = 0, schema_v = 0,
+  first: `UPDATE actor SET epoch = ?, owner = ?, claim = ?, head = ?, op = ${noOperation}, snap_seq = 0, schema_v = 0,
     wake_at = ${neverWakes}, outbox_low = 0, home = ? WHERE kind = ? AND id = ? IF epoch = NULL`,
   anchor: "INSERT INTO actor (kind, id, rt, k, k2, body) VALUES (?, ?, 0, 0, '', 0x00)",
   again:
@@ -76,6 +77,7 @@ export async function claimActor(
   const claim = randomUUID();
   let failure: unknown = null;
   let arrived = false;
+  const first = firstHead(rules);
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
     const seen = await readStatics(session, ref, "LOCAL_SERIAL");
     if (seen?.claim === claim) return load(session, ref, seen, arrived);
@@ -84,7 +86,7 @@ export async function claimActor(
     if (from !== "here" && seen !== null) await catchUp(session, rules, ref, seen);
     arrived = from !== "here";
     try {
-      const batch = claimBatch({ rules, ref, owner, claim, seen, from });
+      const batch = claimBatch({ rules, ref, owner, claim, first, seen, from });
       const options = { consistency: rules.consistency, idempotent: false };
       if (!(await session.batch(batch, options)).applied) continue;
     } catch (error) {
@@ -93,7 +95,7 @@ export async function claimActor(
       failure = error;
       continue;
     }
-    if (seen === null) return firstActivation(rules, ref, owner, claim);
+    if (seen === null) return firstActivation(rules.region, { ...first, owner }, claim);
     const after = await readStatics(session, ref, "LOCAL_SERIAL");
     // Applied but not visible: it was written over something with a later timestamp (A4).
     if (after === null || after.epoch <= seen.epoch) continue;
@@ -164,6 +166,8 @@ interface ClaimWrite {
   readonly ref: ActorRef;
   readonly owner: string;
   readonly claim: string;
+  /** What a first claim writes. */
+  readonly first: Pick<ActorHead, "epoch" | "head">;
   readonly seen: Statics | null;
   readonly from: Origin;
 }
@@ -172,12 +176,17 @@ function nextEpoch(seen: Statics, from: Origin): number {
   return from === "lost" ? nextEra(seen).epoch : seen.epoch + 1;
 }
 
-function claimBatch({ rules, ref, owner, claim, seen, from }: ClaimWrite): readonly Statement[] {
+function firstHead({ firstEpoch, deadRegions }: ClaimRules): Pick<ActorHead, "epoch" | "head"> {
+  const never = { epoch: 0, head: 0 };
+  return firstEpoch === 1 && deadRegions().size > 0 ? nextEra(never) : { ...never, epoch: firstEpoch };
+}
+
+function claimBatch({ rules, ref, owner, claim, first, seen, from }: ClaimWrite): readonly Statement[] {
   const { region } = rules;
   const key = [ref.kind, ref.id];
   if (seen === null) {
     return [
-      { cql: cql.first, params: [rules.firstEpoch, owner, claim, region, ...key] },
+      { cql: cql.first, params: [first.epoch, owner, claim, first.head, region, ...key] },
       { cql: cql.anchor, params: key },
     ];
   }
@@ -191,16 +200,12 @@ function claimBatch({ rules, ref, owner, claim, seen, from }: ClaimWrite): reado
 }
 
 /** Nothing was ever committed before a first claim, so there is nothing to read after it. */
-function firstActivation(rules: ClaimRules, ref: ActorRef, owner: string, claim: string): Claimed {
-  const head = {
-    epoch: rules.firstEpoch,
-    owner,
-    head: 0,
-    op: "",
-    snapshotSeq: 0,
-    snapshot: null,
-    schemaVersion: 0,
-  };
+function firstActivation(
+  region: string,
+  claimed: Pick<ActorHead, "epoch" | "head" | "owner">,
+  claim: string,
+): Claimed {
+  const head = { ...claimed, op: "", snapshotSeq: 0, snapshot: null, schemaVersion: 0 };
   return {
     activation: { head, events: [], outbox: [], timers: [], inbox: [] },
     statics: {
@@ -208,7 +213,7 @@ function firstActivation(rules: ClaimRules, ref: ActorRef, owner: string, claim:
       claim,
       wakeAtMs: null,
       outboxLow: 0,
-      home: rules.region,
+      home: region,
       movedFrom: null,
       epochAtUs: 0,
     },

@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { event, following, freshRef, after as headAfter, keyed } from "../actor-store.fixture.ts";
 import { type ActorRef, eraOf, nextEra, rowTable } from "../actor-store.ts";
+import { readThrough } from "./actor-rows.ts";
 import type { CassandraActorStoreOptions } from "./actor-store.ts";
 import { type ActorNode, ActorWorld } from "./actor-world.fixture.ts";
 import { hasCassandra, testRegions } from "./keyspace.fixture.ts";
@@ -31,13 +32,14 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
     ref = freshRef(`party-${Date.now()}`);
   });
 
-  /** An actor at home `here` with an event, a keyed row, an outbox row and a wake-up time. */
+  /** An actor at home `here` with an event, a keyed row, an outbox row and a wake-up time, which the other region has as well. */
   const lived = async () => {
     const { head } = await old.store.claim(ref, "a");
     const outbox = { rt: rowTable.outbox, k: 4_096, k2: "", body: "{}" };
     const wakeAtMs = world.nowMs - 1;
     const commit = following(ref, head, { puts: [event(1), keyed(0, "x", "1"), outbox], wakeAtMs });
     expect((await old.store.commit(commit)).status).toBe("applied");
+    await readThrough(await world.session(here), ref, "EACH_QUORUM");
     return commit;
   };
   const moved = async () => {
@@ -228,6 +230,21 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
     expect(eraOf(back.head.epoch)).toBe(1);
     const again = await nodeOf(there, { deadRegions: () => new Set([here]) });
     expect((await again.store.claim(ref, "b")).head).toMatchObject(nextEra(back.head));
+  });
+
+  it("A6: an actor that is not known begins a new era while a region is lost, which may have known it", async () => {
+    const heir = await nodeOf(there, { deadRegions: () => new Set([here]) });
+    const { head } = await heir.store.claim(ref, "b");
+    expect(head).toMatchObject(nextEra({ epoch: 0, head: 0 }));
+    expect((await heir.store.commit(following(ref, head, { puts: [event(head.head + 1)] }))).status).toBe(
+      "applied",
+    );
+    expect(await heir.store.readHead(ref)).toMatchObject({ epoch: head.epoch, head: head.head + 1 });
+    const brief = freshRef();
+    expect((await heir.store.claim(brief, "b", 1_700_000_000)).head).toMatchObject({
+      epoch: 1_700_000_000,
+      head: 0,
+    });
   });
 
   it.each(["timeout_applied", "timeout_unapplied", "late"] as const)(

@@ -10,8 +10,8 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
 import { type Numbered, WorkerCalls } from "../../std/worker-calls.ts";
 
-/** Log pages at which a COMMIT copies the log itself (64 MiB), should the checkpointer not have done so long before. */
-const logPagesMax = 16_384;
+/** Log pages at which a COMMIT copies the log itself (128 MiB), should the checkpointer not have done so long before. */
+const logPagesMax = 32_768;
 /** The same limit where nobody else copies the log. */
 const logPagesSelf = 2_048;
 /**
@@ -220,9 +220,10 @@ export function createLogFlush(path: string): LogFlush {
 //   P3. Once `close` has returned, the thread does not touch the file: it may be moved, deleted or recreated. The thread
 //       therefore opens it for one copy at a time, and only after it has found that the file is not closed; a late thread
 //       would otherwise create an empty file of that name, or remove the log of whatever file has it by then.
-//   P4. The log begins again only after a copy of all of it, and a copy lacks what was committed meanwhile. So when one of a long log has
-//       ended, the writer copies this little itself; otherwise the log of a writer that never rests would grow until some COMMIT has to
-//       copy all that came since the last copy began, or more.
+//   P4. The log begins again only after a copy of all of it, and a copy lacks what was committed meanwhile. So of a long log the thread
+//       copies again what came during a copy, until that is little, and has the file flushed; then the writer copies the rest, and its
+//       flush of the file has little to wait for. Otherwise the log of a writer that never rests would grow until some COMMIT has to
+//       copy and flush it all.
 
 /** Who may touch a file: nobody does, the thread does, or the thread no longer may. */
 export const fileState = { idle: 0, copying: 1, closed: 2 } as const;
@@ -240,8 +241,8 @@ export interface CheckpointAnswer extends Numbered {
 
 /** Number of changed rows after which the log is copied: a few megabytes of log. */
 const rowsBetween = 1_000;
-/** Log pages (48 MiB) from which on the writer copies the rest (P4): hardly more often than a COMMIT would have to copy it. */
-const restPagesMin = 12_288;
+/** Log pages (32 MiB) from which on the writer copies the rest (P4). */
+export const longPages = 8_192;
 /** Maximum wait for a copy under way (P3); it takes that long only if the thread has died. */
 const closeWaitMs = 30_000;
 
@@ -262,16 +263,19 @@ const calls = new WorkerCalls<CheckpointOrder, CheckpointAnswer>(
 export function createCheckpointer(path: string, copyRest: () => void = () => {}): Checkpointer {
   const state = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   let copiedAt = 0;
+  let isUnderWay = false;
   return {
     committed: (totalChanges) => {
-      if (totalChanges - copiedAt < rowsBetween) return;
+      if (isUnderWay || totalChanges - copiedAt < rowsBetween) return;
       copiedAt = totalChanges;
+      isUnderWay = true;
       calls
         .call((id) => ({ id, path, state }))
         // Nothing is lost where the thread ends: the writer checkpoints on its own when its log has grown long.
         .catch(() => ({ pages: 0 }))
         .then(({ pages }) => {
-          if (pages >= restPagesMin && Atomics.load(state, 0) !== fileState.closed) copyRest();
+          isUnderWay = false;
+          if (pages >= longPages && Atomics.load(state, 0) !== fileState.closed) copyRest();
         });
     },
     close: () => {

@@ -110,6 +110,13 @@ export class Child implements AsyncDisposable {
     return kilobytes === undefined ? null : Number(kilobytes) * 1024;
   }
 
+  /** Stops it (SIGSTOP) for so long, as a hypervisor does that gives its processor to others. */
+  async pause(ms: number): Promise<void> {
+    this.#started.signal("SIGSTOP");
+    await delay(ms);
+    this.#started.signal("SIGCONT");
+  }
+
   /** Kills it (kill -9); resolves when it is gone. Calls in flight are rejected. */
   async kill(): Promise<void> {
     this.#started.signal("SIGKILL");

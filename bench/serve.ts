@@ -80,6 +80,15 @@ async function retried<T>(ask: () => Promise<T>): Promise<T> {
   }
 }
 
+/** The incarnation of a node in a cluster: another one says that it lost its lease meanwhile. */
+export function incarnation(): Promise<string> {
+  return retried(async () => {
+    const held = running().services.lease();
+    if (held === null) throw new Error("the node has no lease");
+    return held;
+  });
+}
+
 /** Ids of products, by the business's own ids for them. */
 export function recordIds(businessUuid: string, localIds: readonly string[]): readonly string[] {
   return localIds.map((id) => running().services.recordIdOf(businessUuid, "products", id));

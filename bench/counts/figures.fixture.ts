@@ -29,9 +29,9 @@ function toleranceOf(operation: Operation, name: string): number {
   if (name === "heap") return 0.3;
   // Whether a row splits a page follows from its id, which is drawn: of the few pages of a small operation that is a good part.
   if (name === "pages") return pushes.includes(operation) ? 0.08 : 0.15;
+  // A commit more costs a push five promises, and an answer of a thread that comes a turn later eight; that of a search two.
+  if (name === "promises" && (operation === "search" || pushes.includes(operation))) return 0.03;
   if (!pushes.includes(operation)) return 0;
-  // A commit more costs a push five promises, and an answer that comes a turn later eight.
-  if (name === "promises") return 0.03;
   return name === "commits" || name === "flushes" || noting.includes(name) ? 0.2 : 0;
 }
 

@@ -104,9 +104,9 @@ async function measureFailover(regions: Regions): Promise<readonly Measured[]> {
 /** In milliseconds; after each, a node runs for two thirds as long, so that three fifths of its time are taken away. */
 const stopsMs = [150, 1_200, 300, 600, 100, 900];
 
-/** Leases that are lost though nobody died, at default settings. */
+/** Nodes that lose their lease though nobody died, at default settings. */
 async function measureFalseEvictions({ world }: Regions, nodes: readonly ClusterNode[]): Promise<Measured> {
-  world.say("cluster: two nodes of whose time 60 % are taken away");
+  world.say("cluster: two nodes of whose time 60 % is taken away");
   const incarnations = () => Promise.all(nodes.map(({ child }) => child.call("serve.ts", "incarnation")));
   const before = await incarnations();
   const untilMs = performance.now() + world.size(60_000, 5_000);
@@ -122,7 +122,13 @@ async function measureFalseEvictions({ world }: Regions, nodes: readonly Cluster
   const after = await incarnations();
   const lost = after.filter((each, at) => each !== before[at]).length;
   const note = `Both nodes of a region are stopped again and again for a minute, for up to ${Math.max(...stopsMs)} ms, each in its own order.`;
-  return figure("leases lost by nodes of whose time 60 % are taken away", "", lost, { atMost: 0 }, note);
+  return figure(
+    "nodes of two that lose their lease while 60 % of their time is taken away",
+    "",
+    lost,
+    { atMost: 0 },
+    note,
+  );
 }
 
 /** A company whose nonces are claimed at `holder`, of the two nodes of the region. */

@@ -120,7 +120,7 @@ function concerns(ref: ActorRef, parties: ReadonlySet<string> | null): boolean {
 async function readActor(store: ActorStore, ref: ActorRef, budget: Budget): Promise<JournalActor | null> {
   for (let look = 0; look < looksMax; look += 1) {
     const head = await store.readHead(ref);
-    if (head === null || head.head === 0) return null;
+    if (head === null || head.op === "") return null;
     const rows: PartitionRow[] = [];
     for (const rt of tables) rows.push(...(await readTable(store, ref, { rt, budget })));
     const after = await store.readHead(ref);

@@ -176,9 +176,11 @@ function nextEpoch(seen: Statics, from: Origin): number {
   return from === "lost" ? nextEra(seen).epoch : seen.epoch + 1;
 }
 
+/** As many eras on as regions are lost: each of them may have known the actor, and the next may have begun it since. */
 function firstHead({ firstEpoch, deadRegions }: ClaimRules): Pick<ActorHead, "epoch" | "head"> {
   const never = { epoch: 0, head: 0 };
-  return firstEpoch === 1 && deadRegions().size > 0 ? nextEra(never) : { ...never, epoch: firstEpoch };
+  const lost = firstEpoch === 1 ? [...deadRegions()] : [];
+  return lost.length === 0 ? { ...never, epoch: firstEpoch } : lost.reduce(nextEra, never);
 }
 
 function claimBatch({ rules, ref, owner, claim, first, seen, from }: ClaimWrite): readonly Statement[] {

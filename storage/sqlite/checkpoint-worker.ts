@@ -1,6 +1,6 @@
 // The checkpointer's thread: copies the write-ahead logs of store files into the files, without blocking anybody.
 
-import { fdatasyncSync, openSync, statSync } from "node:fs";
+import { fdatasyncSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { parentPort } from "node:worker_threads";
 import { type CheckpointAnswer, type CheckpointOrder, fileState, longPages } from "./log-durability.ts";
@@ -13,36 +13,28 @@ const littlePages = 512;
 
 lowerPriority();
 
-/** Store files whose descriptors stay open: closing one would release the locks that SQLite holds on the file (fcntl). */
-const files = new Map<string, { readonly descriptor: number; readonly inode: number }>();
-
-/** Returns the length of the log, of which all is copied but what was committed since. */
-function copyLog(path: string): number {
+/** Returns how many pages of the log are copied: all but what was committed since, or what a reader under way still needs. */
+function copyLog({ path, state, descriptor }: CheckpointOrder): number {
   using file = new DatabaseSync(path, { timeout: 0 });
   // PASSIVE copies what it can while others read and write (sqlite.org/pragma.html#pragma_wal_checkpoint).
-  const copy = () => Number(file.prepare("PRAGMA wal_checkpoint(PASSIVE)").get()?.["log"]);
+  const copy = () => Number(file.prepare("PRAGMA wal_checkpoint(PASSIVE)").get()?.["checkpointed"]);
+  const isWanted = () => Atomics.load(state, 0) === copying;
   let pages = copy();
-  for (let round = 0, before = 0; round < roundsMax && pages >= longPages && pages > before; round += 1) {
-    flushFile(path);
-    before = pages + littlePages;
+  for (let round = 0, enough = 0; pages >= longPages && pages > enough; round += 1) {
+    if (round === roundsMax || !isWanted()) break;
+    if (descriptor !== null) fdatasyncSync(descriptor);
+    enough = pages + littlePages;
     pages = copy();
   }
   return pages;
 }
 
-function flushFile(path: string): void {
-  const inode = statSync(path).ino;
-  const known = files.get(path);
-  const open = known?.inode === inode ? known : { descriptor: openSync(path, "r+"), inode };
-  files.set(path, open);
-  fdatasyncSync(open.descriptor);
-}
-
-parentPort?.on("message", ({ id, path, state }: CheckpointOrder) => {
+parentPort?.on("message", (order: CheckpointOrder) => {
+  const { id, state } = order;
   let pages = 0;
   if (Atomics.compareExchange(state, 0, idle, copying) === idle) {
     try {
-      pages = copyLog(path);
+      pages = copyLog(order);
     } catch {
       // Nothing is lost: the writer checkpoints on its own when its log has grown long.
     } finally {

@@ -5,7 +5,7 @@
 //   D3. After a failed flush, an operating system may consider the log clean. So nothing more is written to the log until
 //       all of it is in the file itself: `beforeWrite` copies it, and throws while it cannot.
 
-import { closeSync, fdatasync, fdatasyncSync, openSync } from "node:fs";
+import { closeSync, fdatasync, fdatasyncSync, openSync, statSync } from "node:fs";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
 import { type Numbered, WorkerCalls } from "../../std/worker-calls.ts";
@@ -225,17 +225,19 @@ export function createLogFlush(path: string): LogFlush {
 //       flush of the file has little to wait for. Otherwise the log of a writer that never rests would grow until some COMMIT has to
 //       copy and flush it all.
 
-/** Who may touch a file: nobody does, the thread does, or the thread no longer may. */
-export const fileState = { idle: 0, copying: 1, closed: 2 } as const;
+/** Who may touch a file: nobody does, the thread does, it does and shall end soon, or the thread no longer may. */
+export const fileState = { idle: 0, copying: 1, closing: 2, closed: 3 } as const;
 
 export interface CheckpointOrder extends Numbered {
   readonly path: string;
   /** The file's {@link fileState}: one shared 32-bit integer, set by compare-and-set on both sides. */
   readonly state: Int32Array<SharedArrayBuffer>;
+  /** By which it flushes the file of a long log; null where none is expected. */
+  readonly descriptor: number | null;
 }
 
 export interface CheckpointAnswer extends Numbered {
-  /** Length of the log that was copied, 0 where it could not be. */
+  /** Number of pages of the log that are copied, 0 where it could not be. */
   readonly pages: number;
 }
 
@@ -259,30 +261,52 @@ const calls = new WorkerCalls<CheckpointOrder, CheckpointAnswer>(
   { isKept: false },
 );
 
+/** By path. None is ever closed, since that would release the locks that SQLite holds on the file (fcntl), in this and all threads. */
+const opened = new Map<string, { readonly descriptor: number; readonly file: string }>();
+
+/** A descriptor of the file that is at `path` now; null where it cannot be opened. */
+function openFile(path: string): number | null {
+  try {
+    const { dev, ino } = statSync(path);
+    const file = `${dev}/${ino}`;
+    const known = opened.get(path);
+    const open = known?.file === file ? known : { descriptor: openSync(path, "r+"), file };
+    opened.set(path, open);
+    return open.descriptor;
+  } catch {
+    return null;
+  }
+}
+
 /** Creates the checkpointer of one store file; none of its calls fails. `copyRest` is called for the rest of a long log (P4). */
 export function createCheckpointer(path: string, copyRest: () => void = () => {}): Checkpointer {
   const state = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   let copiedAt = 0;
   let isUnderWay = false;
+  let pagesBefore = 0;
   return {
     committed: (totalChanges) => {
       if (isUnderWay || totalChanges - copiedAt < rowsBetween) return;
       copiedAt = totalChanges;
       isUnderWay = true;
       calls
-        .call((id) => ({ id, path, state }))
+        .call((id) => ({ id, path, state, descriptor: pagesBefore < longPages / 2 ? null : openFile(path) }))
         // Nothing is lost where the thread ends: the writer checkpoints on its own when its log has grown long.
         .catch(() => ({ pages: 0 }))
         .then(({ pages }) => {
           isUnderWay = false;
+          pagesBefore = pages;
           if (pages >= longPages && Atomics.load(state, 0) !== fileState.closed) copyRest();
         });
     },
     close: () => {
-      const { idle, copying, closed } = fileState;
+      const { idle, copying, closing, closed } = fileState;
       const endMs = performance.now() + closeWaitMs;
-      while (Atomics.compareExchange(state, 0, idle, closed) === copying) {
-        if (Atomics.wait(state, 0, copying, endMs - performance.now()) === "timed-out") return;
+      for (;;) {
+        const seen = Atomics.compareExchange(state, 0, idle, closed);
+        if (seen === idle || seen === closed) return;
+        Atomics.compareExchange(state, 0, copying, closing);
+        if (Atomics.wait(state, 0, closing, endMs - performance.now()) === "timed-out") return;
       }
     },
   };

@@ -27,7 +27,7 @@ import type { OpenNode, World } from "../world.ts";
 /** Numbers of products that no other section publishes. */
 const firstNumber = 10_000_000;
 const pollMs = 10;
-/** Of a file, which takes a thousand times as long: a search each time `pollMs` would take a fifth of the processors. */
+/** Of a file, which takes many seconds: a search each time `pollMs` would take a fifth of the processors. */
 const filePollMs = 100;
 /** A hold is due above one fifth of the catalogue's prices: of a file that is as large as the rest, every third price may change. */
 const changedInFile = 3;

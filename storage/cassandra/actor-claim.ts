@@ -178,9 +178,9 @@ function nextEpoch(seen: Statics, from: Origin): number {
 
 /** As many eras on as regions are lost: each of them may have known the actor, and the next may have begun it since. */
 function firstHead({ firstEpoch, deadRegions }: ClaimRules): Pick<ActorHead, "epoch" | "head"> {
-  const never = { epoch: 0, head: 0 };
-  const lost = firstEpoch === 1 ? [...deadRegions()] : [];
-  return lost.length === 0 ? { ...never, epoch: firstEpoch } : lost.reduce(nextEra, never);
+  let first = { epoch: firstEpoch, head: 0 };
+  if (firstEpoch === 1) for (const _lost of deadRegions()) first = nextEra(first);
+  return first;
 }
 
 function claimBatch({ rules, ref, owner, claim, first, seen, from }: ClaimWrite): readonly Statement[] {

@@ -96,10 +96,6 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
 
   it("N1: an actor of a kind that is soon forgotten is in no list", async () => {
     const { store } = await world.node({ isListed: () => false });
-    const again = await nodeOf(there, { deadRegions: () => new Set([here, "another"]) });
-    expect((await again.store.claim(freshRef(), "b")).head).toMatchObject(
-      nextEra(nextEra({ epoch: 0, head: 0 })),
-    );
     const brief = freshRef();
     await store.claim(brief, "a");
     expect([await store.listActors(brief.kind, "", 9), await store.countActors(brief.kind, 9)]).toEqual([

@@ -7,8 +7,9 @@ import { type CheckpointAnswer, type CheckpointOrder, fileState, longPages } fro
 import { lowerPriority } from "./thread-priority.ts";
 
 const { idle, copying } = fileState;
-/** How often a long log is copied again for what was committed during a copy, until that is little: each round takes a part of the time before. */
+/** How often a long log is copied again for what was committed during a copy: each round takes a part of the time before. */
 const roundsMax = 5;
+/** Pages that the writer may copy itself. */
 const littlePages = 512;
 
 lowerPriority();
@@ -18,10 +19,9 @@ function copyLog({ path, state, descriptor }: CheckpointOrder): number {
   using file = new DatabaseSync(path, { timeout: 0 });
   // PASSIVE copies what it can while others read and write (sqlite.org/pragma.html#pragma_wal_checkpoint).
   const copy = () => Number(file.prepare("PRAGMA wal_checkpoint(PASSIVE)").get()?.["checkpointed"]);
-  const isWanted = () => Atomics.load(state, 0) === copying;
   let pages = copy();
-  for (let round = 0, enough = 0; pages >= longPages && pages > enough; round += 1) {
-    if (round === roundsMax || !isWanted()) break;
+  for (let round = 0, enough = 0; round < roundsMax && pages >= longPages && pages > enough; round += 1) {
+    if (Atomics.load(state, 0) !== copying) break;
     if (descriptor !== null) fdatasyncSync(descriptor);
     enough = pages + littlePages;
     pages = copy();

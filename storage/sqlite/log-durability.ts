@@ -243,7 +243,7 @@ export interface CheckpointAnswer extends Numbered {
 
 /** Number of changed rows after which the log is copied: a few megabytes of log. */
 const rowsBetween = 1_000;
-/** Log pages (32 MiB) from which on the writer copies the rest (P4). */
+/** Log pages (32 MiB) from which on the thread copies in rounds, and the writer the rest (P4). */
 export const longPages = 8_192;
 /** Maximum wait for a copy under way (P3); it takes that long only if the thread has died. */
 const closeWaitMs = 30_000;
@@ -270,9 +270,10 @@ function openFile(path: string): number | null {
     const { dev, ino } = statSync(path);
     const file = `${dev}/${ino}`;
     const known = opened.get(path);
-    const open = known?.file === file ? known : { descriptor: openSync(path, "r+"), file };
-    opened.set(path, open);
-    return open.descriptor;
+    if (known?.file === file) return known.descriptor;
+    const descriptor = openSync(path, "r+");
+    opened.set(path, { descriptor, file });
+    return descriptor;
   } catch {
     return null;
   }
